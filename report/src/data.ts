@@ -1,9 +1,9 @@
-// What the program puts into the page: the types of crates/render/src/page, which a
-// test holds these to (page/tests/mirror.rs). Numbers are raw; null
-// is missing, never zero.
+// What the program puts into the page: the types of crates/render/src/page, which a test holds
+// these to (page/tests/mirror.rs). Numbers are raw; null is missing, never zero.
 
 import type { History } from "./versions";
 import type { Hiccups } from "./hiccups";
+import type { Lost, Ranking } from "./ranked";
 import type { TimeLine, Written } from "./overtime";
 import type { Search } from "./search";
 
@@ -102,7 +102,7 @@ export interface Trial {
 export interface Group {
   key: string;
   engine: string;
-  label: string;
+  label: string; part?: string | null; // The part, which it ends with; absent before there were such.
   durability: string;
   measures_the_harness: boolean;
   bare_drive: boolean; // Its figures are the drive's: no engine under test.
@@ -121,7 +121,7 @@ export interface Group {
 }
 
 export interface EngineInfo {
-  label: string;
+  label: string; part?: string | null; lost?: Lost | null;
   engine: string;
   durability: string;
   options: Record<string, unknown>;
@@ -173,6 +173,7 @@ export interface Summary {
   /** Where a target stops being met. */
   search: Search | null;
   groups: Group[];
+  rankings?: Ranking[]; // Absent before there was such.
   explained: Explained[];
   /** How far to trust the figures; absent before there was such. */
   confidence?: Confidence;

@@ -18,6 +18,8 @@ export interface Drawing {
   /** Which way is better, unit, n, trials: what must be known to read it. */
   note: string;
   controls?: Control[];
+  /** It is about the run, not about a workload. */
+  whole?: boolean;
   /** Drawn by ECharts... */
   chart?: (width: number, theme: Theme) => { height: number; option: Option };
   /** ...or an element of its own. */

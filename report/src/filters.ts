@@ -3,7 +3,11 @@
 import { colourOf, outlineOf, type Theme } from "./colour";
 import { h, svg, type Child } from "./dom";
 import type { Engine, Model } from "./model";
-import type { Choice } from "./view";
+import { QUESTIONS } from "./questions";
+import { chosenWorks, partsOf, questionsOf, type Choice } from "./view";
+
+/** More workloads than this are chosen among by what is asked, and by part; their own names are folded away. */
+const WORKS_MAX = 6;
 
 export function legendMark(engine: Engine, theme: Theme): SVGElement {
   return svg("svg", { viewBox: "0 0 10 10", class: "mark", "aria-hidden": "true" },
@@ -16,13 +20,21 @@ export function filters(model: Model, choice: Choice, theme: Theme, changed: (ch
   // Jobs of the drive are chosen among where there is nothing else; beside engines all are shown.
   const alone = real.every((engine) => engine.drive);
   const engines = real.filter((engine) => alone || !engine.drive);
+  const many = model.works.length > WORKS_MAX, parts = partsOf(model);
+  const works = () => group("Workloads", chosenWorks(model, { ...choice, works: [] }).map((work) => ({
+    key: work.key, label: [work.name],
+  })), choice.works, (chosen) => changed({ ...choice, works: chosen }));
   const groups: (HTMLElement | null)[] = [
     group(alone ? "Jobs" : "Engines", engines.map((engine) => ({
       key: engine.name, label: [legendMark(engine, theme), engine.name],
     })), choice.engines, (chosen) => changed({ ...choice, engines: chosen })),
-    model.works.length < 2 ? null : group("Workloads", model.works.map((work) => ({
-      key: work.key, label: [work.name],
-    })), choice.works, (chosen) => changed({ ...choice, works: chosen })),
+    many ? group("Questions", questionsOf(model).map((question) => ({
+      key: question, label: [QUESTIONS[question].short], name: `question ${question}`,
+    })), choice.questions, (chosen) => changed({ ...choice, questions: chosen })) : null,
+    parts.length < 2 ? null : group("Parts", parts.map((part) => ({
+      key: part, label: [part], name: `part ${part}`,
+    })), choice.parts, (chosen) => changed({ ...choice, parts: chosen })),
+    model.works.length < 2 ? null : many ? fold(chosenWorks(model, { ...choice, works: [] }).length, choice.works.length, works()) : works(),
     model.threads.length < 2 ? null : group("Threads", model.threads.map((count) => ({
       key: String(count), label: [String(count)],
     })), choice.threads.map(String), (chosen) => changed({ ...choice, threads: chosen.map(Number) })),
@@ -33,9 +45,15 @@ export function filters(model: Model, choice: Choice, theme: Theme, changed: (ch
   return h("nav", { class: "filters", "aria-label": "What is shown" }, ...groups, floor);
 }
 
+/** Opened as long as something in it is chosen. */
+const fold = (all: number, chosen: number, inside: HTMLElement): HTMLElement =>
+  h("details", { class: "fold", open: chosen > 0 }, h("summary", {}, `${chosen > 0 ? `${chosen} of ` : ""}${all} workload${all === 1 ? "" : "s"}`), inside);
+
 export interface Item {
   key: string;
   label: Child[];
+  /** What its button is known by, where others may have an equal key. */
+  name?: string;
 }
 
 /** Empty is all: what was left out last comes back when nothing would be left. */
@@ -44,7 +62,7 @@ export function group(name: string, items: Item[], chosen: string[], changed: (c
   const on = (key: string) => known.length === 0 || known.includes(key);
   return h("fieldset", {}, h("legend", {}, name), ...items.map((item) =>
     h("button", {
-      type: "button", "aria-pressed": String(on(item.key)), "data-filter": item.key,
+      type: "button", "aria-pressed": String(on(item.key)), "data-filter": item.name ?? item.key,
       click: () => changed(toggled(items.map((item) => item.key), known, item.key)),
     }, ...item.label.map((part) => (typeof part === "string" ? h("span", {}, part) : part)))));
 }

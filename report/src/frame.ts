@@ -60,7 +60,7 @@ export class Frame {
   private name(): string {
     const chosen = (this.drawing.controls ?? []).filter((control) => control.options.length > 1)
       .map((control) => `${control.label} ${control.options.find((option) => option.value === control.value)?.label ?? ""}`);
-    const work = this.drawing.title.startsWith(this.view.work.name) ? [] : [this.view.work.name];
+    const work = this.drawing.whole || this.drawing.title.startsWith(this.view.work.name) ? [] : [this.view.work.name];
     const context = [...work, ...chosen].join(", ");
     return `Figure ${this.ordinal}: ${this.drawing.title}${context ? ` (${context})` : ""}`;
   }

@@ -3,6 +3,7 @@
 import type { Child } from "./dom";
 import { h } from "./dom";
 import type { Theme } from "./colour";
+import type { Engine } from "./model";
 
 export interface Panel {
   left: number;
@@ -40,6 +41,48 @@ export function panels(count: number, width: number, space: Space): { panels: Pa
   return { panels: list, height: Math.ceil(count / across) * row };
 }
 
+/** More engines than this are not told apart on one chart. */
+export const ENGINES_MAX = 6;
+
+/** Of small charts, one an engine. */
+export const SMALL: Space = { height: 84, least: 104, left: 58, right: 18, top: 34, bottom: 26, most: 4 };
+
+interface Lines {
+  title: string;
+  /** The title beside an engine's name. */
+  short?: string;
+  lines: { engine: Engine }[];
+}
+
+/** A chart, and the one that it is a part of: they share their axes. */
+export interface Multiple<P> {
+  panel: P;
+  whole: P;
+}
+
+/** Where a chart has more engines than can be told apart, a small one for each; what is no engine is in all of them. */
+export function multiples<P extends Lines>(list: P[]): { small: boolean; each: Multiple<P>[] } {
+  const engines = (panel: P) => [...new Set(panel.lines.map((line) => line.engine).filter((engine) => !engine.loadGenerator))];
+  const small = list.some((panel) => engines(panel).length > ENGINES_MAX);
+  if (!small) return { small, each: list.map((panel) => ({ panel, whole: panel })) };
+  const each = list.flatMap((whole) => engines(whole).map((engine) => ({
+    whole,
+    panel: {
+      ...whole,
+      title: list.length > 1 ? `${engine.name}: ${whole.short ?? whole.title}` : engine.name,
+      lines: whole.lines.filter((line) => line.engine === engine || line.engine.loadGenerator),
+    },
+  })));
+  return { small, each };
+}
+
+/** The next round number: where an axis ends that several charts share. */
+export function roundUp(value: number): number {
+  if (!(value > 0)) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return ([1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((n) => n * power >= value * (1 - 1e-9)) ?? 10) * power;
+}
+
 export const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 
 /** A panel's title, above its axis. */
@@ -49,7 +92,8 @@ export function title(text: string, panel: Panel, left: number, theme: Theme): o
     left: panel.left - left + 2,
     top: panel.top - 32,
     padding: 0,
-    textStyle: { color: theme.text, fontSize: 13, fontWeight: 600, fontFamily: FONT },
+    // Letters are of different width: what does not fit after all is cut by how wide it is.
+    textStyle: { color: theme.text, fontSize: 13, fontWeight: 600, fontFamily: FONT, width: panel.width + left - 6, overflow: "truncate", ellipsis: "…" },
   };
 }
 

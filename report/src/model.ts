@@ -8,6 +8,8 @@ import { bytes, si } from "./format";
 export interface Engine {
   id: string;
   name: string;
+  /** The name without the durability class. */
+  title: string;
   durability: string;
   loadGenerator: boolean;
   /** A job of the bare drive: not compared with engines. */
@@ -35,6 +37,8 @@ export interface Work {
   means: string;
   /** What the database lay on, where the suite names volumes. */
   volume: string | null;
+  /** The part of the suite, where it has any. */
+  part: string | null;
   /** What is asked for each second; of a closed loop none. */
   rate: number | null;
   roles: string[];
@@ -93,30 +97,32 @@ function titleOf(data: PageData, group: number, phase: string): string {
 /** Names that phases have where nobody gave them one. */
 const GENERIC = ["load", "measure"];
 
-const engineId = (of: { label: string; durability: string }): string => `${of.label}/${of.durability}`;
+/** What the suite calls an engine, in whichever part. */
+export const withoutPart = ({ label, part }: { label: string; part?: string | null }): string =>
+  part && label.endsWith(` ${part}`) ? label.slice(0, -part.length - 1) : label;
+
+const engineId = (of: { label: string; part?: string | null; durability: string }): string => `${withoutPart(of)}/${of.durability}`;
 
 /** The class is part of the name where the run has several: they never share a name unmarked. */
 function enginesOf(data: PageData): Engine[] {
-  const loadGenerator = (label: string, durability: string) =>
-    data.summary.groups.some((group) =>
-      group.label === label && group.durability === durability && group.measures_the_harness);
-  const drive = (label: string, durability: string) =>
-    data.summary.groups.some((group) =>
-      group.label === label && group.durability === durability && group.bare_drive);
+  const some = (id: string, is: (group: Group) => boolean) => data.summary.groups.some((group) => engineId(group) === id && is(group));
+  const loadGenerator = (id: string) => some(id, (group) => group.measures_the_harness);
+  const drive = (id: string) => some(id, (group) => group.bare_drive);
+  // An engine in several parts of a suite is one.
+  const once = data.summary.engines.filter((info, at, all) => all.findIndex((other) => engineId(other) === engineId(info)) === at);
   // Engines first: a drive's jobs beside them take none of their colours.
-  const infos = [...data.summary.engines].sort((a, b) =>
-    Number(drive(a.label, a.durability)) - Number(drive(b.label, b.durability)));
-  const real = infos.filter((info) => !loadGenerator(info.label, info.durability) && !drive(info.label, info.durability));
+  const infos = once.sort((a, b) => Number(drive(engineId(a))) - Number(drive(engineId(b))));
+  const real = infos.filter((info) => !loadGenerator(engineId(info)) && !drive(engineId(info)));
   const several = new Set(real.map((info) => info.durability)).size > 1;
   let place = 0;
   return infos.map((info) => {
-    const isLoadGenerator = loadGenerator(info.label, info.durability);
-    const isDrive = drive(info.label, info.durability);
-    const title = info.worker?.title;
-    const name = title && info.label === info.engine ? title : info.label;
+    const id = engineId(info), label = withoutPart(info);
+    const isLoadGenerator = loadGenerator(id), isDrive = drive(id);
+    const title = label === info.engine ? info.worker?.title ?? label : label;
     return {
-      id: engineId(info),
-      name: isLoadGenerator ? "load generator" : several && !isDrive ? `${name} (${info.durability})` : name,
+      id,
+      name: isLoadGenerator ? "load generator" : several && !isDrive ? `${title} (${info.durability})` : title,
+      title,
       durability: info.durability,
       loadGenerator: isLoadGenerator,
       drive: isDrive,
@@ -134,6 +140,7 @@ interface Part {
   family: string;
   means: string;
   volume: string | null;
+  suitePart: string | null;
   rate: number | null;
   /** Of the bare drive; a load of it is no result. */
   drive: boolean;
@@ -142,12 +149,12 @@ interface Part {
 function workParts(group: Group): Part[] {
   const data = `${group.records} x ${group.key_bytes}+${group.value_bytes_mean}`;
   const means = `${data}, ${group.ram_limit_bytes ?? "-"}, ${group.tier ?? "-"}`;
-  const volume = group.volume ?? null;
+  const volume = group.volume ?? null, suitePart = group.part ?? null;
   const record = `${group.key_bytes}+${group.value_bytes_mean}`;
   const part = (phase: string, doing: string, load: LoadRow | null, run: RunRow | null): Part => {
     const family = `${phase}|${doing}|${record}`;
     const rate = run?.roles.map((role) => metricOf(role.metrics, "offered_ops_per_s")?.value).find((value) => value != null) ?? null;
-    return { id: `${family}|${means}, ${volume ?? "-"}|${rate ?? ""}`, phase, load, run, group, family, means, volume, rate, drive: false };
+    return { id: `${family}|${means}, ${volume ?? "-"}|${suitePart ?? ""}|${rate ?? ""}`, phase, load, run, group, family, means, volume, suitePart, rate, drive: false };
   };
   if (group.bare_drive) {
     const of = (run: RunRow): Part => ({ ...part(run.phase, "drive", null, run), id: `drive|${run.phase}|${group.volume ?? ""}`, family: "drive", means: "", rate: null, drive: true });
@@ -175,7 +182,7 @@ function makeWork(part: Part, all: Part[], title: string): Work {
     const phases = unique(all.filter((other) => other.drive).map((other) => other.phase));
     const volumes = unique(all.filter((other) => other.drive).map((other) => other.group.volume));
     const name = ["the drive", ...(phases.length < 2 ? [] : [part.phase]), ...(volumes.length < 2 ? [] : [`on ${group.volume}`])].join(", ");
-    return { id: part.id, name: name.replace("the drive", "Device limits"), title, key: name, phase: part.phase, load: false, drive: true, family: part.family, means: "", volume: part.volume, rate: null, roles };
+    return { id: part.id, name: name.replace("the drive", "Device limits"), title, key: name, phase: part.phase, load: false, drive: true, family: part.family, means: "", volume: part.volume, part: part.suitePart, rate: null, roles };
   }
   const varies = (read: (group: Group) => unknown) => engines.some((other) => read(other.group) !== read(group));
   const names: string[] = [];
@@ -185,13 +192,14 @@ function makeWork(part: Part, all: Part[], title: string): Work {
   if (varies((g) => g.ram_limit_bytes)) {
     names.push(group.ram_limit_bytes == null ? "no RAM limit" : `RAM ${bytes(group.ram_limit_bytes)}`);
   }
+  if (group.part && varies((g) => g.part)) names.push(`part ${group.part}`);
   if (group.tier && varies((g) => g.tier)) names.push(`with ${group.tier}`);
   if (group.volume && varies((g) => g.volume)) names.push(`on ${group.volume}`);
   if (part.rate != null && all.some((other) => other.family === part.family && other.rate !== part.rate)) {
     names.push(`target rate ${si(part.rate)}/s`);
   }
   const roles = part.run ? part.run.roles.map((role) => role.role) : ["load"];
-  return { id: part.id, name: [title, ...names].join(", "), title, key: [part.phase, ...names].join(", "), phase: part.phase, load: part.load != null, drive: false, family: part.family, means: part.means, volume: part.volume, rate: part.rate, roles };
+  return { id: part.id, name: [title, ...names].join(", "), title, key: [part.phase, ...names].join(", "), phase: part.phase, load: part.load != null, drive: false, family: part.family, means: part.means, volume: part.volume, part: part.suitePart, rate: part.rate, roles };
 }
 
 export const unique = <T>(items: T[]): T[] => [...new Set(items)];

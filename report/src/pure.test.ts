@@ -15,8 +15,9 @@ import { toggled } from "./filters";
 import { bytes, duration, grouped, inUnit, NONE, ownThreads, percentile, ratio, si } from "./format";
 import { hiccupNote } from "./hiccups";
 import { placed, spread } from "./labels";
-import { panels } from "./layout";
+import { multiples, panels, roundUp } from "./layout";
 import { unpack } from "./load";
+import { lostWords } from "./lost";
 import type { Combine, Efficiency, Finding, Limit, Metric } from "./data";
 import { marksOf, searchAt, type Search } from "./search";
 import { counted, quoted } from "./sections";
@@ -61,6 +62,31 @@ describe("a step from a version to the next", () => {
   });
 });
 
+describe("many engines", () => {
+  const engine = (name: string, loadGenerator = false): Engine =>
+    ({ id: name, name, title: name, durability: "async", loadGenerator, drive: false, place: 0 });
+
+  test("have a small chart each, with what is no engine in all of them", () => {
+    const lines = (count: number) => Array.from({ length: count }, (_, at) => ({ engine: engine(`e${at}`) }));
+    const few = multiples([{ title: "readers", lines: lines(6) }]);
+    expect([few.small, few.each.length]).toEqual([false, 1]);
+    const many = multiples([{ title: "readers", lines: [...lines(7), { engine: engine("floor", true) }] }, { title: "writer", lines: lines(2) }]);
+    expect(many.small).toBe(true);
+    expect(many.each.map(({ panel }) => panel.title)).toEqual([...lines(7).map((line) => `${line.engine.name}: readers`), "e0: writer", "e1: writer"]);
+    expect(many.each[0]?.panel.lines.map((line) => line.engine.name)).toEqual(["e0", "floor"]);
+    expect(many.each[0]?.whole.lines.length).toBe(8);
+  });
+
+  test("end their axes at a round number", () => {
+    expect([1, 1.01, 13.2e3, 99, 0.021, 0].map(roundUp)).toEqual([1, 1.5, 15e3, 100, 0.03, 1]);
+  });
+
+  test("lose what was found, or less than could have been seen", () => {
+    expect(lostWords({ states: 300, lost: 0 })).toBe("lost 0 of 300 (< 1 %)");
+    expect(lostWords({ states: 300, lost: 12 })).toBe("lost 12 of 300 (4 %)");
+  });
+});
+
 describe("numbers", () => {
   test("as the terminal writes them", () => {
     expect([950, 999_600, 80e6, 12_345].map(si)).toEqual(["950", "1.00 M", "80.0 M", "12.3 k"]);
@@ -90,14 +116,14 @@ test("scheduling jitter of the idle machine is said where the run listened", () 
 describe("the address", () => {
   test("holds what is chosen, whatever it is called", () => {
     const choice = {
-      engines: ["LMDB (commit)", "a&b=c#d"], works: ["load, RAM 1 GiB"], threads: [1, 64],
+      engines: ["LMDB (commit)", "a&b=c#d"], questions: ["reads", "tail"], parts: ["4x"], works: ["load, RAM 1 GiB"], threads: [1, 64],
       theme: "dark" as const, inside: { "percentiles.threads": "4" },
     };
     expect(parse(write(choice))).toEqual(choice);
   });
 
   test("is empty where nothing is chosen, and nonsense is nothing", () => {
-    const nothing = { engines: [], works: [], threads: [], theme: null, inside: {} };
+    const nothing = { engines: [], questions: [], parts: [], works: [], threads: [], theme: null, inside: {} };
     expect(write(nothing)).toBe("");
     expect(parse("#threads=x&theme=pink&other=1")).toEqual(nothing);
   });
@@ -134,7 +160,7 @@ describe("the scoreboard", () => {
   });
 
   test("says better and worse, whichever way a figure goes, and ranks nothing that is not comparable", () => {
-    const engine = (id: string): Engine => ({ id, name: id, durability: "async", loadGenerator: false, drive: false, place: 0 });
+    const engine = (id: string): Engine => ({ id, name: id, title: id, durability: "async", loadGenerator: false, drive: false, place: 0 });
     const engines = [engine("a"), engine("b")];
     const row = (direction: Metric["direction"], own: Metric, apart: string | null = null) =>
       cellsOf(engines, [{ name: "", metrics: new Map([["a", { ...metric(10, 9, 11), direction }], ["b", { ...own, direction }]]), apart }], engines[0]!)[0]?.cells[1];
@@ -171,7 +197,7 @@ test("a ratio says how sure it is, by the program's verdict", () => {
 });
 
 test("writes that promise different things have no ratio", () => {
-  const engine = (id: string, durability: string): Engine => ({ id, name: id, durability, loadGenerator: false, drive: false, place: 0 });
+  const engine = (id: string, durability: string): Engine => ({ id, name: id, title: id, durability, loadGenerator: false, drive: false, place: 0 });
   const value = (value: number): Metric => ({
     name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value,
     per_trial: [], n: 4, min: value, max: value, interval: null, missing: null,
@@ -255,7 +281,7 @@ describe("drawing", () => {
   });
 
   test("a bar is called what it is over its trials", () => {
-    const engine: Engine = { id: "a", name: "a", durability: "", loadGenerator: false, drive: false, place: 0 };
+    const engine: Engine = { id: "a", name: "a", title: "a", durability: "", loadGenerator: false, drive: false, place: 0 };
     const label = (combine: Combine) =>
       tipLines({ engine, parts: [{ name: "", value: 2 }], range: [1, 3], combine }, si, "")[0]?.[0];
     expect(["median", "maximum", "sum", "merged_histograms"].map((one) => label(one as Combine)))

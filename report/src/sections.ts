@@ -3,7 +3,8 @@
 import type { Confidence, EngineInfo, Finding, PageData, Severity } from "./data";
 import { h, type Child } from "./dom";
 import { date, duration } from "./format";
-import type { Model } from "./model";
+import { ENGINES_MAX } from "./layout";
+import { unique, withoutPart, type Model } from "./model";
 import { stacked, table } from "./table";
 
 export const section = (id: string, heading: string, ...children: Child[]): HTMLElement =>
@@ -33,11 +34,11 @@ export function head(data: PageData, home: Child = null): HTMLElement {
 /** Engines with their versions, the data, and the machine: one line each. */
 function setting(data: PageData): string {
   const drive = (info: EngineInfo) => info.worker?.bare_drive === true || info.worker?.measures_the_harness === true;
-  const engines = data.summary.engines.filter((info) => !drive(info)).map((info) => {
-    const title = info.worker?.title ?? info.label;
-    const name = info.label === info.engine || info.label === title ? title : `${info.label} (${title})`;
+  const engines = unique(data.summary.engines.filter((info) => !drive(info)).map((info) => {
+    const label = withoutPart(info), title = info.worker?.title ?? label;
+    const name = label === info.engine || label === title ? title : `${label} (${title})`;
     return `${name} ${info.worker?.version ?? ""}, ${info.durability}`.replace(" ,", ",");
-  });
+  }));
   const words = data.header.filter(([word]) => word === "data").map(([, text]) => text);
   return [...engines, ...words].join(" · ");
 }
@@ -63,8 +64,11 @@ export function answers(data: PageData, whole: Model): HTMLElement | null {
     if (!work) return workload;
     return workload === work.phase ? work.name.split(", RAM ")[0] ?? work.name : work.title + workload.slice(work.phase.length);
   };
+  const list = h("dl", { class: "answers" }, ...told.flatMap((answer) => [h("dt", {}, named(answer)), h("dd", {}, answer.sentence)]));
+  // Of many engines a sentence is a list: the ranking says it better.
+  const many = whole.engines.filter((engine) => !engine.loadGenerator && !engine.drive).length > ENGINES_MAX;
   return h("div", { class: "result-top" },
-    data.answers.length > 0 ? h("dl", { class: "answers" }, ...told.flatMap((answer) => [h("dt", {}, named(answer)), h("dd", {}, answer.sentence)])) : null,
+    told.length === 0 ? null : many ? h("details", {}, h("summary", {}, `In sentences: ${told.length} answers`), list) : list,
     confidence ? trust(confidence) : null);
 }
 
@@ -136,17 +140,26 @@ const once = (list: EngineInfo[]): EngineInfo[] => list.filter((info, at) =>
   !info.worker?.bare_drive || at === list.findIndex((other) => other.engine === info.engine && other.worker?.bare_drive));
 
 function engines(all: EngineInfo[]): HTMLElement {
-  const list = once(all);
   const build = (info: EngineInfo) => Object.entries(info.worker?.build ?? {}).map(([name, value]) => `${name} ${value}`).join(", ");
-  return stacked({
-    head: ["engine", "version", "durability", "what that means", "options changed", "build"],
-    words: 6,
-    rows: list.map((info) => [
-      info.worker?.bare_drive ? info.worker.title
-        : info.worker?.title && info.worker.title !== info.label ? `${info.label} = ${info.worker.title}` : info.label,
+  const rowOf = (info: EngineInfo) => {
+    const label = withoutPart(info);
+    return [
+      info.worker?.bare_drive ? info.worker.title : info.worker?.title && info.worker.title !== label ? `${label} = ${info.worker.title}` : label,
       info.worker?.version ?? "no worker was found", info.durability,
       info.worker?.durability_means ?? "", info.changed.join(", ") || "none", build(info),
-    ]),
+    ];
+  };
+  // The same in several parts of a suite is said once.
+  const rows = new Map<string, { parts: string[]; row: string[] }>();
+  for (const info of once(all)) {
+    const row = rowOf(info), key = row.join("\n"), known = rows.get(key);
+    rows.set(key, { row, parts: [...(known?.parts ?? []), ...(info.part ? [info.part] : [])] });
+  }
+  const list = [...rows.values()], parts = list.some((one) => one.parts.length > 0);
+  return stacked({
+    head: ["engine", ...(parts ? ["part"] : []), "version", "durability", "what that means", "options changed", "build"],
+    words: parts ? 7 : 6,
+    rows: list.map(({ row: [name = "", ...rest], parts: own }) => [name, ...(parts ? [own.join(", ")] : []), ...rest]),
   }, "Engines, versions and durability");
 }
 

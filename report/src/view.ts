@@ -1,11 +1,15 @@
 // What is chosen on the page, and the address that says so: after `#`, so that it never leaves the
 // browser.
 
+import type { Question } from "./ranked";
 import type { Case, Engine, Model, Work } from "./model";
 
-/** Chosen engines, workloads and threads (empty: all), the theme, and choices inside figures. */
+/** Chosen engines, questions, parts of the suite, workloads and threads (empty: all), the theme, and
+ * choices inside figures. */
 export interface Choice {
   engines: string[];
+  questions: string[];
+  parts: string[];
   works: string[];
   threads: number[];
   theme: "light" | "dark" | null;
@@ -21,6 +25,8 @@ export function parse(hash: string): Choice {
   }
   return {
     engines: parameters.getAll("engine"),
+    questions: parameters.getAll("question"),
+    parts: parameters.getAll("part"),
     works: parameters.getAll("workload"),
     threads: parameters.getAll("threads").map(Number).filter(Number.isInteger),
     theme: theme === "light" || theme === "dark" ? theme : null,
@@ -31,6 +37,8 @@ export function parse(hash: string): Choice {
 export function write(choice: Choice): string {
   const parameters = new URLSearchParams();
   for (const engine of choice.engines) parameters.append("engine", engine);
+  for (const question of choice.questions) parameters.append("question", question);
+  for (const part of choice.parts) parameters.append("part", part);
   for (const work of choice.works) parameters.append("workload", work);
   for (const threads of choice.threads) parameters.append("threads", String(threads));
   if (choice.theme) parameters.set("theme", choice.theme);
@@ -47,13 +55,40 @@ export interface View {
   cases: Case[];
   /** Engines to compare. */
   engines: Engine[];
+  /** What is chosen on the page, of whichever workload. */
+  choice: Choice;
   /** Choices inside a figure, by its name. */
   inside: Record<string, string>;
 }
 
+/** The questions that engines are ranked by, in their order. */
+export const questionsOf = (model: Model): Question[] =>
+  [...new Set((model.data.summary.rankings ?? []).map((ranking) => ranking.question))];
+
+export const partsOf = (model: Model): string[] =>
+  [...new Set(model.works.flatMap((work) => work.part ?? []))];
+
+/** Whether a workload says something to any of these questions. */
+const answers = (model: Model, work: Work, questions: string[]): boolean =>
+  (model.data.summary.rankings ?? []).some((ranking) =>
+    questions.includes(ranking.question) && ranking.phase === work.phase && (ranking.part ?? null) === work.part);
+
+/** All of them where nothing is chosen, or nothing that is there. */
+const among = <T>(items: T[], chosen: string[], is: (item: T) => boolean): T[] => {
+  const found = chosen.length === 0 ? items : items.filter(is);
+  return found.length > 0 ? found : items;
+};
+
 export function chosenWorks(model: Model, choice: Choice): Work[] {
-  const chosen = model.works.filter((work) => choice.works.includes(work.key));
-  return chosen.length > 0 ? chosen : model.works;
+  const parts = among(model.works, choice.parts, (work) => work.part != null && choice.parts.includes(work.part));
+  const asked = among(parts, choice.questions, (work) => answers(model, work, choice.questions));
+  return among(asked, choice.works, (work) => choice.works.includes(work.key));
+}
+
+/** Engines under test that are chosen. */
+export function chosenEngines(model: Model, choice: Choice): Engine[] {
+  const real = model.engines.filter((engine) => !engine.loadGenerator && !engine.drive);
+  return among(real, choice.engines, (engine) => choice.engines.includes(engine.name));
 }
 
 export function viewOf(model: Model, work: Work, choice: Choice): View {
@@ -66,7 +101,7 @@ export function viewOf(model: Model, work: Work, choice: Choice): View {
     && (one.threads == null || threads.length === 0 || threads.includes(one.threads)));
   const engines = model.engines.filter((engine) =>
     !engine.loadGenerator && cases.some((one) => one.engine.id === engine.id));
-  return { model, work, cases, engines, inside: choice.inside };
+  return { model, work, cases, engines, choice, inside: choice.inside };
 }
 
 /** The view's numbers of threads, ascending. */

@@ -1,53 +1,15 @@
 // The page in a real browser.
 
 import { readFileSync } from "node:fs";
-import { pathToFileURL } from "node:url";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { chromium, type Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { executablePath, names, opener, scroll } from "./browser";
 import { inUnit, NONE, si } from "../src/format";
 import { BARE, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, remove, RATES, RICH, SIZES, VOLUMES } from "./records";
 
-const executablePath = process.env["KVDYNO_CHROMIUM"] ?? "/usr/bin/chromium";
 let browser: Browser;
+const open = opener(() => browser);
 let pages: Record<"drive" | "alone" | "plain" | "rich" | "sizes" | "rates" | "volumes" | "evil" | "bare", string>;
-
-/** A page with what went wrong in it. */
-interface Opened {
-  page: Page;
-  wrong: string[];
-}
-
-interface Looks {
-  hash?: string;
-  width?: number;
-  dark?: boolean;
-}
-
-async function open(path: string, { hash = "", width = 1280, dark = false }: Looks = {}): Promise<Opened> {
-  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", acceptDownloads: true });
-  const wrong: string[] = [];
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && wrong.push(message.text()));
-  page.on("pageerror", (error) => wrong.push(error.message));
-  page.on("dialog", (dialog) => { wrong.push(`dialog ${dialog.message()}`); void dialog.dismiss(); });
-  page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || wrong.push(`request ${request.url()}`));
-  await page.goto(pathToFileURL(path).href + hash);
-  await page.waitForSelector("#raw");
-  return { page, wrong };
-}
-
-/** Goes through the page, as a reader does, until all is drawn. */
-async function scroll(page: Page): Promise<void> {
-  const figures = page.locator(".figure");
-  for (let at = 0; at < await figures.count(); at += 1) {
-    const figure = figures.nth(at);
-    await figure.scrollIntoViewIfNeeded();
-    await figure.locator("xpath=self::*[@data-drawn]").waitFor({ timeout: 10_000 });
-  }
-}
-
-/** Which figures there are, each once, in the order of the page. */
-const names = (page: Page): Promise<string[]> => page.$$eval(".figure", (figures) =>
-  [...new Set(figures.map((figure) => (figure as HTMLElement).dataset["figure"] ?? ""))]);
 
 describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
   beforeAll(async () => {
@@ -56,7 +18,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
       plain: write("plain"), rich: write("rich", RICH), sizes: write("sizes", SIZES), rates: write("rates", RATES), volumes: write("volumes", VOLUMES), evil: write("evil", EVIL), bare: write("bare", BARE),
       drive: write("drive", DRIVE), alone: write("alone", DRIVE_ALONE),
     };
-  }, 120_000);
+  }, 240_000);
 
   afterAll(async () => {
     await browser?.close();

@@ -10,6 +10,8 @@ import type { PageData } from "../src/data";
 const FROZEN = resolve(import.meta.dirname, "../../fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_7f3a");
 /** The same engines beside a bare drive, whose jobs are ceilings but for one. */
 const WITH_DRIVE = resolve(import.meta.dirname, "../../fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_drive");
+/** Twelve engines in three parts of a suite, in one file. */
+const FIELD = resolve(import.meta.dirname, "../../fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_field.tar.zst");
 const TARGET = process.env["CARGO_TARGET_DIR"] ?? join(homedir(), ".cache/kvdyno/target");
 export const PROGRAM = process.env["KVDYNO"] ?? join(TARGET, "release/kvdyno");
 
@@ -60,8 +62,12 @@ export function record(run: string, bend: Bend = {}): string {
 }
 
 /** The path of a page. */
-export function page(name: string, bend: Bend = {}): string {
-  const run = record(join(place(), name), bend);
+export const page = (name: string, bend: Bend = {}): string => pageOf(name, record(join(place(), name), bend));
+
+/** The page of a field of engines. */
+export const field = (): string => pageOf("field", FIELD);
+
+function pageOf(name: string, run: string): string {
   const out = join(place(), `${name}.html`);
   const done = spawnSync(PROGRAM, ["report", run, "-o", out], { encoding: "utf8" });
   if (done.status === null || ![0, 3, 4].includes(done.status)) throw new Error(`${PROGRAM}: ${done.error ?? done.stderr}`);

@@ -11,14 +11,15 @@ mod words;
 mod workload;
 
 use super::catalogue as c;
-use super::engines::title;
+use super::engines::name;
 use super::group::{Group, RunRow};
-use super::lists::{list, together};
+use super::lists::{list, several, together};
 use super::metric::Metric;
 use super::summary::Summary;
 use clause::Standing;
 use words::Words;
 pub use workload::Answer;
+pub(crate) use workload::setting;
 use workload::{apart, metric, rate};
 
 /// An answer for each workload: loads first, in the order of the plan.
@@ -141,7 +142,8 @@ impl<'s> Setting<'s> {
 
     /// As people call the engine, where the suite gave it no label of its own.
     fn name(&self, group: &'s Group) -> &'s str {
-        title(&self.summary.engines, group)
+        let one_part = !several(self.groups.iter().map(|group| &group.part));
+        name(&self.summary.engines, group, one_part)
     }
 }
 

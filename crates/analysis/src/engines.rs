@@ -2,6 +2,7 @@
 
 use super::evidence::CaseEvidence;
 use super::group::Group;
+use super::lost::Lost;
 use kvdyno_record::engine::{Durability, OptionKind, Value};
 use kvdyno_record::library::Library;
 use kvdyno_record::units;
@@ -15,6 +16,8 @@ use std::path::PathBuf;
 pub struct EngineInfo {
     /// What tables call it.
     pub label: String,
+    /// The part of the suite, which its label ends with; null: the suite has none.
+    pub part: Option<String>,
     /// The worker's engine.
     pub engine: String,
     /// What "done" meant for a write.
@@ -23,6 +26,8 @@ pub struct EngineInfo {
     pub options: BTreeMap<String, Value>,
     /// Options that differ from the engine's defaults.
     pub changed: Vec<String>,
+    /// What it loses when the power goes; null: not tested beside this run.
+    pub lost: Option<Lost>,
     /// Who did the work; null where no worker was found.
     pub worker: Option<WorkerInfo>,
 }
@@ -52,10 +57,16 @@ pub struct WorkerInfo {
 
 /// As people call a group's engine, where the suite gave it no label of its own.
 pub fn title<'s>(engines: &'s [EngineInfo], group: &'s Group) -> &'s str {
+    name(engines, group, group.part.is_none())
+}
+
+/// The same without the part of the suite where that says nothing: it is the only one there.
+pub fn name<'s>(engines: &'s [EngineInfo], group: &'s Group, one_part: bool) -> &'s str {
+    let label = if one_part { group.engine_label() } else { &group.label };
     let own = |info: &&EngineInfo| info.engine == group.engine && info.worker.is_some();
-    let info = engines.iter().find(own).filter(|_| group.label == group.engine);
+    let info = engines.iter().find(own).filter(|_| label == group.engine);
     let title = info.and_then(|info| info.worker.as_ref()).map(|worker| worker.title.as_str());
-    title.unwrap_or(&group.label)
+    title.unwrap_or(label)
 }
 
 /// One entry for each label and durability class. A case that left a record speaks for the others.
@@ -93,10 +104,12 @@ fn engine(case: &CaseEvidence) -> EngineInfo {
     });
     EngineInfo {
         label: case.case.label.clone(),
+        part: case.case.part.clone(),
         engine: case.case.engine.clone(),
         durability: options.durability,
         options: options.values.clone(),
         changed: changed.collect(),
+        lost: None,
         worker: worker.map(|worker| {
             let engine = &worker.description.engine;
             WorkerInfo {

@@ -12,6 +12,7 @@
 #[cfg(test)]
 mod differs;
 mod drive;
+mod field;
 mod moments;
 mod surroundings;
 mod usage;

@@ -28,6 +28,9 @@ pub struct Group {
     pub engine: String,
     /// What tables call it.
     pub label: String,
+    /// The part of the suite that it belongs to, which its label ends with; null: the suite has
+    /// none.
+    pub part: Option<String>,
     /// What "done" meant for a write.
     pub durability: Durability,
     /// Stores nothing: its figures are the load generator's own.
@@ -219,6 +222,7 @@ impl Group {
             key: case.key.clone(),
             engine: case.engine.clone(),
             label: case.label.clone(),
+            part: case.part.clone(),
             durability: case.options.durability,
             measures_the_harness: trials.cases.iter().any(|(case, _)| case.measures_the_harness()),
             bare_drive,
@@ -243,6 +247,11 @@ impl Group {
             answer_peers: equal(Purpose::Answer),
             answer_on_volumes: equal(Purpose::AnswerOnVolumes),
         }
+    }
+
+    /// What the suite calls its engine, in whichever part.
+    pub fn engine_label(&self) -> &str {
+        without_part(&self.label, self.part.as_deref())
     }
 
     /// What it has of memory: `64.0 MiB`, `64.0 MiB with zram`, `all`.
@@ -308,6 +317,12 @@ impl Group {
         let ends = together(bad.map(|trial| trial.outcome.as_str()), PartialEq::eq);
         ends.into_iter().map(|same| (same[0], same.len())).collect()
     }
+}
+
+/// A label without the part that it ends with.
+pub fn without_part<'l>(label: &'l str, part: Option<&str>) -> &'l str {
+    let rest = part.and_then(|part| label.strip_suffix(part)?.strip_suffix(' '));
+    rest.unwrap_or(label)
 }
 
 /// An outcome's word as something that happened.

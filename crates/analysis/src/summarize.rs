@@ -15,6 +15,7 @@ use super::hiccups::HiccupRow;
 use super::history;
 use super::lists::{together, unique};
 use super::load_generator::LoadGenerator;
+use super::ranking;
 use super::search;
 use super::summary::{METHOD_VERSION, RunInfo, Summary};
 use super::versus::Record;
@@ -53,6 +54,7 @@ impl Summary {
             run: run_info(evidence),
             host: host.clone(),
             host_after: evidence.run.host_after.clone(),
+            rankings: ranking::of(evidence, &groups, &engines),
             engines,
             load_generator,
             volumes: volumes(evidence),

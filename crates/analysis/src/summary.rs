@@ -10,6 +10,7 @@ use super::group::Group;
 use super::hiccups::HiccupRow;
 use super::history::History;
 use super::load_generator::LoadGenerator;
+use super::ranking::Ranking;
 use super::search::SearchResult;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::host::Host;
@@ -43,6 +44,8 @@ pub struct Summary {
     pub search: Option<SearchResult>,
     /// Cases over their trials, in the order of the suite.
     pub groups: Vec<Group>,
+    /// Engines in order, question by question.
+    pub rankings: Vec<Ranking>,
     /// The volumes that the suite names, each as it was made first.
     pub volumes: Vec<VolumeRecord>,
     /// The memory tiers that the suite names, each as a case had it first.

@@ -40,11 +40,13 @@ fn confidence(summary: &Summary) -> String {
 type Column = (bool, &'static str, Side, fn(&Row<'_>) -> String);
 
 /// What tells the rows apart beside the engine, where it differs.
-fn axes(rows: &[Row<'_>]) -> [Column; 4] {
+fn axes(rows: &[Row<'_>]) -> [Column; 5] {
     let groups = || rows.iter().map(|row| row.group);
     let volume = several(groups().map(|group| &group.volume));
+    let part = groups().any(|group| group.part.is_some());
     [
-        (true, "engine", Side::Left, |row| row.group.label.clone()),
+        (true, "engine", Side::Left, |row| row.group.engine_label().to_owned()),
+        (part, "part", Side::Left, |row| row.group.part.clone().unwrap_or_default()),
         (volume, "volume", Side::Left, |row| row.group.volume.clone().unwrap_or_default()),
         (several(groups().map(data)), "data", Side::Left, |row| data(row.group)),
         (several(groups().map(Group::ram)), "RAM", Side::Left, |row| row.group.ram()),

@@ -314,5 +314,7 @@ fn engine_line(engine: &EngineInfo, groups: &[Group]) -> String {
         }
         None => String::new(),
     };
-    format!("{name} {}{library}; durability {durability}: {means}{changed}", worker.version)
+    let lost =
+        engine.lost.map_or_else(String::new, |lost| format!("; power loss: {}", lost.words()));
+    format!("{name} {}{library}; durability {durability}: {means}{lost}{changed}", worker.version)
 }

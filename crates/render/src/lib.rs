@@ -17,6 +17,7 @@ mod machine_rates;
 pub mod markdown;
 pub mod otava;
 pub mod page;
+mod ranking;
 pub mod schemas;
 pub mod screen;
 pub mod search;

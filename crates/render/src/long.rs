@@ -28,13 +28,14 @@ pub struct Row<'s> {
 type Column = (&'static str, u16, fn(&Row<'_>) -> Cell);
 
 /// Its columns.
-pub(crate) const COLUMNS: [Column; 22] = [
+pub(crate) const COLUMNS: [Column; 23] = [
     ("run", 28, |row| Cell::text(row.run)),
     ("method_version", 9, |_| Cell::count(u64::from(METHOD_VERSION))),
     ("case", 28, |row| Cell::text(&row.trial.case)),
     ("key", 40, |row| Cell::text(&row.place.group.key)),
     ("engine", 12, |row| Cell::text(&row.place.group.engine)),
     ("label", 14, |row| Cell::text(&row.place.group.label)),
+    ("part", 10, |row| Cell::words(row.place.group.part.as_ref())),
     ("durability", 10, |row| Cell::text(row.place.group.durability.as_str())),
     ("threads_swept", 8, |row| Cell::count(row.place.group.threads.map(u64::from))),
     ("trial", 7, |row| Cell::count(u64::from(row.trial.trial))),

@@ -24,7 +24,7 @@ pub fn page(summary: &Summary) -> String {
     let command = command_line(&summary.run.command);
     text += &format!("\nThe command:\n\n    {}\n", one_line(&command));
     for titled in tables::all(summary, false) {
-        text += &format!("\n### {}\n\n{}", escaped(titled.title), table(&titled.table));
+        text += &format!("\n### {}\n\n{}", escaped(&titled.title), table(&titled.table));
         for note in titled.table.footnotes.lines() {
             text += &format!("\n{}\n", escaped(&note));
         }

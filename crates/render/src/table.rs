@@ -4,6 +4,7 @@ use super::footnotes::Footnotes;
 use comfy_table::{Cell, CellAlignment, LineStyle, TableStyle};
 use kvdyno_analysis::metric::{Definition, Metrics};
 use kvdyno_record::text::one_line;
+use std::borrow::Cow;
 
 /// Rules only below the titles: reads the same in a terminal, a mail and a diff.
 const STYLE: TableStyle =
@@ -33,7 +34,7 @@ pub struct Titled {
     /// Its short name, by which it is asked for.
     pub name: &'static str,
     /// What it is.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     /// The table.
     pub table: Table,
     /// How to read it, in lines.

@@ -5,24 +5,37 @@ mod history;
 
 use super::columns::{AXES, KINDS, Kind, Line, Shown};
 use super::footnotes::Footnotes;
+use super::ranking;
 use super::table::Table;
 pub use super::table::Titled;
 use super::wrap::wrap;
 use kvdyno_analysis::summary::Summary;
 
 /// The names of all tables, in their order.
-pub const NAMES: [&str; 10] =
-    ["search", "load", "run", "cost", "time", "io", "baseline", "drive", "drive-times", "history"];
+pub const NAMES: [&str; 11] = [
+    "search",
+    "ranking",
+    "load",
+    "run",
+    "cost",
+    "time",
+    "io",
+    "baseline",
+    "drive",
+    "drive-times",
+    "history",
+];
 
 /// Every table that has rows.
 pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
     let search = summary.search.iter().map(|answer| Titled {
         name: "search",
-        title: "The search, point by point",
+        title: "The search, point by point".into(),
         table: crate::search::curve(answer),
         aid: crate::search::aid(answer),
     });
     let tables = search
+        .chain(ranking::tables(summary, wide))
         .chain(KINDS.iter().map(|kind| table(kind, summary, wide)))
         .chain(history::history(summary, wide))
         .filter(|titled| !titled.table.is_empty());
@@ -44,7 +57,12 @@ fn table(kind: &Kind, summary: &Summary, wide: bool) -> Titled {
         table.row(&columns.iter().map(|column| column.text(&mut line)).collect::<Vec<_>>());
     }
     table.footnotes = notes;
-    Titled { name: kind.name, title: kind.title, aid: (kind.aid)(summary, &rows, &shown), table }
+    Titled {
+        name: kind.name,
+        title: kind.title.into(),
+        aid: (kind.aid)(summary, &rows, &shown),
+        table,
+    }
 }
 
 /// Below every table of latencies: what the machine did to a thread that did nothing.

@@ -2,6 +2,7 @@
 //! rounded. What is missing is empty.
 
 use super::columns::{ABOUT, KINDS, Kind, Row};
+use super::ranking;
 use kvdyno_analysis::catalogue;
 use kvdyno_analysis::summary::Summary;
 
@@ -9,7 +10,13 @@ use kvdyno_analysis::summary::Summary;
 pub fn tables(summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
     let kinds = KINDS.iter().filter(|kind| kind.csv).map(|kind| (*kind, (kind.rows)(summary)));
     let with_rows = kinds.filter(|(_, rows)| !rows.is_empty());
-    with_rows.map(|(kind, rows)| Ok((kind.name, table(kind, &rows)?))).collect()
+    let mut tables: Vec<_> = with_rows
+        .map(|(kind, rows)| Ok((kind.name, table(kind, &rows)?)))
+        .collect::<anyhow::Result<_>>()?;
+    if !summary.rankings.is_empty() {
+        tables.push(("ranking", ranking::csv(summary)?));
+    }
+    Ok(tables)
 }
 
 fn table(kind: &Kind, rows: &[Row<'_>]) -> anyhow::Result<Vec<u8>> {

@@ -4,7 +4,7 @@ import type { Beside, Metric } from "../data";
 import type { Theme } from "../colour";
 import { h, svg } from "../dom";
 import { inUnit, NONE, ratio, si } from "../format";
-import { cut } from "../layout";
+import { cut, ENGINES_MAX } from "../layout";
 import { rangeOf, type Engine } from "../model";
 
 export interface Row {
@@ -116,6 +116,7 @@ const ALOUD: Record<Worth, string> = {
 const SIGNS: Record<Worth, string> = { better: "▶", worse: "◀", same: "", unsure: "", none: "" };
 
 export function boardElement(engines: Engine[], rows: BoardRow[], base: Engine): HTMLElement {
+  if (engines.length > ENGINES_MAX) return lyingBoard(engines, rows, base);
   const head = h("tr", {}, h("th", { scope: "col" }, h("span", { class: "hidden" }, "figure")), ...engines.map((engine) =>
     h("th", { scope: "col", class: engine.id === base.id ? "base" : "" }, engine.name, engine.id !== base.id && engines.length > 1 ? h("span", { class: "versus" }, ` vs. ${base.name}`) : null)));
   const body = rows.map((row) => h("tr", {},
@@ -123,6 +124,20 @@ export function boardElement(engines: Engine[], rows: BoardRow[], base: Engine):
     ...row.cells.map((cell) => cellElement(cell, cell.engine.id === base.id))));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scoreboard" },
     h("table", { class: engines.length > 4 ? "scoreboard many" : "scoreboard" }, h("thead", {}, head), h("tbody", {}, ...body)));
+}
+
+/** Of many engines each is a line, and each figure a column. */
+function lyingBoard(engines: Engine[], rows: BoardRow[], base: Engine): HTMLElement {
+  const head = h("tr", {}, h("th", { scope: "col" }, `vs. ${base.name}`), ...rows.map((row) =>
+    h("th", { scope: "col", ...(row.apart ? { title: row.apart } : {}) }, row.name, row.apart ? h("span", { class: "apart" }, " not comparable") : null)));
+  const body = engines.map((engine, at) => h("tr", {}, h("th", { scope: "row" }, engine.name), ...rows.map((row) => {
+    const cell = row.cells[at];
+    const element = cell ? cellElement(cell, engine.id === base.id) : h("td");
+    element.setAttribute("data-head", row.name);
+    return element;
+  })));
+  return h("div", { class: "scroll stacked", tabindex: "0", role: "region", "aria-label": "Scoreboard" },
+    h("table", { class: "lying" }, h("thead", {}, head), h("tbody", {}, ...body)));
 }
 
 function cellElement(cell: Cell, isBase: boolean): HTMLElement {

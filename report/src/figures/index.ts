@@ -11,6 +11,7 @@ import { latency } from "./latency";
 import { memory } from "./memory";
 import { overview } from "./overview";
 import { percentiles } from "./percentiles";
+import { ranking } from "./ranking";
 import { rate } from "./rate";
 import { scoreboard } from "./scoreboard";
 import { tails } from "./tails";
@@ -21,7 +22,7 @@ import { tradeoff } from "./tradeoff";
 import { volumes } from "./volumes";
 import { written } from "./written";
 
-export { overview, scoreboard };
+export { overview, ranking, scoreboard };
 
 export const FIGURES: Figure[] = [
   history, rate, memory, volumes, throughput, latency, percentiles, tails, heat, time, timeline, written, amplification, cost, efficiency,

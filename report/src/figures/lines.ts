@@ -2,7 +2,7 @@
 
 import { colourOf, dashOf, markerOf, type Theme } from "../colour";
 import type { Option } from "../echarts";
-import { axis, axisLabel, cut, FONT, nameWidth, panels, tip, title, tooltip } from "../layout";
+import { axis, axisLabel, cut, FONT, multiples, nameWidth, panels, roundUp, SMALL, tip, title, tooltip } from "../layout";
 import type { Metric } from "../data";
 import { rangeOf, unique, type Engine } from "../model";
 import type { Marks } from "../search";
@@ -45,33 +45,35 @@ export interface Axes {
 }
 
 export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: Theme, size: keyof typeof SIZES = "figure"): { height: number; option: Option } {
+  const { small, each } = multiples(list);
   const names = list.flatMap((panel) => panel.lines.map((line) => nameOf(line)));
-  const space = { ...SIZES[size], left: 58, right: nameWidth(names) };
+  const space = small ? SMALL : { ...SIZES[size], left: 58, right: nameWidth(names) };
   const yOf = (panel: LinePanel) => panel.y ?? axes.y;
-  const place = panels(list.length, width, space);
+  const place = panels(each.length, width, space);
   const categories = axes.x.values ?? [];
   const category = axes.x.type === "category";
   const option: Option = {
-    title: list.map((panel, at) => title(panel.title, place.panels[at]!, space.left, theme)),
+    title: each.map(({ panel }, at) => title(panel.title, place.panels[at]!, space.left, theme)),
     grid: place.panels.map((panel) => ({ ...panel, containLabel: false })),
-    xAxis: list.map((_, at) => axis(theme, at, {
+    xAxis: each.map((_, at) => axis(theme, at, {
       type: axes.x.type,
       ...(category ? { data: categories.map(String), boundaryGap: true } : { scale: true }),
-      ...(size === "small" ? {} : { name: axes.x.name, nameGap: 26 }),
+      ...(size === "small" || small ? {} : { name: axes.x.name, nameGap: 26 }),
       splitLine: { show: false },
       axisLabel: axisLabel(theme, (value) => axes.x.format(Number(value))),
     })),
-    yAxis: list.map((panel, at) => axis(theme, at, {
+    yAxis: each.map(({ panel, whole }, at) => axis(theme, at, {
       type: yOf(panel).type,
       axisLine: { show: false },
-      splitNumber: size === "small" ? 3 : 4,
-      ...(yOf(panel).type === "log" ? { min: floorOf(panel) } : {}),
+      splitNumber: size === "small" || small ? 3 : 4,
+      ...(yOf(panel).type === "log" ? { min: floorOf(whole) } : {}),
       ...(panel.marks?.bound ? { max: (drawn: { max: number }) => Math.max(drawn.max, panel.marks?.bound?.y ?? 0) } : {}),
+      ...(small ? { max: ceilingOf(whole, yOf(panel).type) } : {}),
       axisLabel: axisLabel(theme, yOf(panel).format),
     })),
     tooltip: tooltip(theme, { trigger: "item" }),
-    series: list.flatMap((panel, at) => [
-      ...panel.lines.flatMap((line) => seriesOf(line, at, { ...axes, y: yOf(panel) }, categories, theme)),
+    series: each.flatMap(({ panel }, at) => [
+      ...panel.lines.flatMap((line) => seriesOf(line, at, { ...axes, y: yOf(panel) }, categories, theme, !small)),
       ...(panel.marks ? [marksSeries(panel.marks, at, categories, theme)] : []),
     ]),
   };
@@ -92,6 +94,13 @@ function floorOf(panel: LinePanel): number {
   const points = panel.lines.flatMap((line) => line.points.map((point) => point.range?.[0] || point.y));
   const lows = [...points, panel.marks?.bound?.y ?? 0].filter((value) => value > 0);
   return 10 ** Math.floor(Math.log10(Math.min(...lows, 1e15)));
+}
+
+/** What is above all that is drawn: where charts beside each other end alike. */
+function ceilingOf(panel: LinePanel, type: Axes["y"]["type"]): number {
+  const points = panel.lines.flatMap((line) => line.points.flatMap((point) => [point.y, point.range?.[1] ?? 0, ...(point.trials ?? []).map((value) => value ?? 0)]));
+  const most = Math.max(1e-12, panel.marks?.bound?.y ?? 0, ...points);
+  return type === "log" ? 10 ** Math.ceil(Math.log10(most)) : roundUp(most);
 }
 
 /** The target as a line across, and where its edge lies. */
@@ -121,7 +130,7 @@ function marksSeries({ bound, edge }: Marks, at: number, categories: number[], t
 
 const nameOf = (line: Line): string => line.engine.name + (line.suffix ?? "");
 
-function seriesOf(line: Line, at: number, axes: Axes, categories: number[], theme: Theme): object[] {
+function seriesOf(line: Line, at: number, axes: Axes, categories: number[], theme: Theme, named: boolean): object[] {
   const colour = colourOf(line.engine, theme);
   const category = axes.x.type === "category";
   const position = (point: Point) => (category ? categories.indexOf(point.x) : point.x);
@@ -139,7 +148,7 @@ function seriesOf(line: Line, at: number, axes: Axes, categories: number[], them
     lineStyle: { color: colour, width: 2, type: line.dash ?? dashOf(line.engine, theme) },
     emphasis: { disabled: true },
     endLabel: {
-      show: true,
+      show: named,
       formatter: () => cut(nameOf(line)),
       color: colour,
       fontFamily: FONT,

@@ -6,7 +6,7 @@ import { control, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { duration, grouped, NONE, percentile } from "../format";
 import { hiccupNote } from "../hiccups";
-import { axis, axisLabel, cut, FONT, nameWidth, panels, tip, title, tooltip } from "../layout";
+import { axis, axisLabel, cut, FONT, multiples, nameWidth, panels, SMALL, tip, title, tooltip } from "../layout";
 import type { Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
@@ -44,21 +44,22 @@ function draw(view: View): Drawing | null {
   const list = view.work.roles.flatMap((role) =>
     clocks.map(([kind, drawn]) => ({
       title: several(role) ? `${role}, ${TIMES[kind]}` : `${role}, time of ${view.work.load ? "a call (a batch)" : "an operation"}`,
-      drawn: drawn.filter((one) => one.curve.role === role && one.curve.points.length > 0),
-    }))).filter((panel) => panel.drawn.some((one) => !one.engine.loadGenerator));
+      short: several(role) ? `${role}, ${kind}` : role,
+      lines: drawn.filter((one) => one.curve.role === role && one.curve.points.length > 0),
+    }))).filter((panel) => panel.lines.some((one) => !one.engine.loadGenerator));
   if (list.length === 0) return null;
   // A time that one engine alone has is in the table: a panel with one line compares nothing.
-  const most = Math.max(...list.map((panel) => panel.drawn.length));
-  const worth = list.filter((panel) => panel.drawn.length > 1 || most === 1);
+  const most = Math.max(...list.map((panel) => panel.lines.length));
+  const worth = list.filter((panel) => panel.lines.length > 1 || most === 1);
   // Said once on a page.
   const isFirst = view.model.works[0]?.id === view.work.id;
   return {
     title: "Latency by percentile",
     note: `Lower is better; all trials' samples together. A line ends where fewer than 10 samples are slower. ${[
-      floorNote(worth.flatMap((panel) => panel.drawn)), isFirst ? hiccupNote(view.model.data.summary.hiccups) : ""].filter(Boolean).join(" ")}`,
+      floorNote(worth.flatMap((panel) => panel.lines)), isFirst ? hiccupNote(view.model.data.summary.hiccups) : ""].filter(Boolean).join(" ")}`,
     controls: [threads, op],
     chart: (width, theme) => chart(worth, width, theme),
-    table: () => tableOf(list.flatMap((panel) => panel.drawn)),
+    table: () => tableOf(list.flatMap((panel) => panel.lines)),
   };
 }
 
@@ -84,34 +85,36 @@ function tableOf(drawn: Drawn[]) {
   };
 }
 
-function chart(list: { title: string; drawn: Drawn[] }[], width: number, theme: Theme): { height: number; option: Option } {
-  const names = list.flatMap((panel) => panel.drawn.map((one) => one.engine.name));
-  const space = { height: 250, least: 260, left: 58, right: nameWidth(names), most: 2 };
-  const place = panels(list.length, width, space);
+function chart(list: { title: string; short: string; lines: Drawn[] }[], width: number, theme: Theme): { height: number; option: Option } {
+  const { small, each } = multiples(list);
+  const names = list.flatMap((panel) => panel.lines.map((one) => one.engine.name));
+  const space = small ? SMALL : { height: 250, least: 260, left: 58, right: nameWidth(names), most: 2 };
+  const place = panels(each.length, width, space);
   // The load generator's line is far below and far longer: it is drawn as far as it comes near the engines.
-  const points = list.flatMap((panel) => panel.drawn.filter((one) => !one.engine.loadGenerator).flatMap((one) => one.curve.points));
+  const points = list.flatMap((panel) => panel.lines.filter((one) => !one.engine.loadGenerator).flatMap((one) => one.curve.points));
   const most = Math.ceil(Math.max(1, ...points.map(([nines]) => nines)) - 0.05);
   const least = 10 ** (Math.floor(Math.log10(Math.max(1, Math.min(...points.filter(([nines]) => nines > 0.2).map(([, ns]) => ns))))) - 1);
+  const highest = 10 ** Math.ceil(Math.log10(Math.max(10, ...points.map(([, ns]) => ns))));
   const option: Option = {
-    title: list.map((panel, at) => title(panel.title, place.panels[at]!, space.left, theme)),
+    title: each.map(({ panel }, at) => title(panel.title, place.panels[at]!, space.left, theme)),
     grid: place.panels,
-    xAxis: list.map((_, at) => axis(theme, at, {
+    xAxis: each.map((_, at) => axis(theme, at, {
       type: "value", min: 0, max: most, interval: 1, splitLine: { show: true, lineStyle: { color: theme.grid } },
-      name: "share of operations that are faster", nameGap: 26,
+      ...(small ? {} : { name: "share of operations that are faster", nameGap: 26 }),
       axisLabel: axisLabel(theme, (nines) => (nines === 0 ? "0" : `${percentile(nines).slice(1)}%`)),
     })),
-    yAxis: list.map((_, at) => axis(theme, at, {
-      type: "log", min: Math.max(1, least), axisLine: { show: false }, axisLabel: axisLabel(theme, duration),
+    yAxis: each.map((_, at) => axis(theme, at, {
+      type: "log", min: Math.max(1, least), ...(small ? { max: highest, splitNumber: 3 } : {}), axisLine: { show: false }, axisLabel: axisLabel(theme, duration),
     })),
     tooltip: tooltip(theme, { trigger: "axis", axisPointer: { type: "line", lineStyle: { color: theme.line } },
       formatter: (items: { seriesName: string; color: string; value: [number, number] }[]) =>
         tip(percentile(items[0]?.value[0] ?? 0), items.map((item) => [item.seriesName, duration(item.value[1]), item.color])) }),
-    series: list.flatMap((panel, at) => panel.drawn.flatMap((one) => series(one, at, theme, most, Math.max(1, least)))),
+    series: each.flatMap(({ panel }, at) => panel.lines.flatMap((one) => series(one, at, theme, most, Math.max(1, least), !small))),
   };
   return { height: place.height, option };
 }
 
-function series({ engine, curve }: Drawn, at: number, theme: Theme, most: number, least: number): object[] {
+function series({ engine, curve }: Drawn, at: number, theme: Theme, most: number, least: number, named: boolean): object[] {
   const seen = curve.points.filter(([nines, ns]) => nines <= most + 0.01 && ns >= least);
   if (seen.length === 0) return [];
   const colour = colourOf(engine, theme);
@@ -122,7 +125,7 @@ function series({ engine, curve }: Drawn, at: number, theme: Theme, most: number
     symbol: engine.loadGenerator ? "none" : markerOf(engine), showAllSymbol: true,
     step: false, itemStyle: { color: colour }, emphasis: { disabled: true },
     lineStyle: { color: colour, width: engine.loadGenerator ? 1.5 : 2, type: dashOf(engine, theme) },
-    endLabel: { show: true, formatter: () => cut(engine.name), color: colour, fontFamily: FONT, fontSize: 12, fontWeight: 600, distance: 6 },
+    endLabel: { show: named, formatter: () => cut(engine.name), color: colour, fontFamily: FONT, fontSize: 12, fontWeight: 600, distance: 6 },
     z: engine.loadGenerator ? 1 : 3,
   }];
 }

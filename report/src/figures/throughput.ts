@@ -75,7 +75,7 @@ function panel(view: View, role: string): LinePanel {
 export const readsOnly = (view: View, role: string): boolean =>
   view.cases.every((one) => (one.run?.roles ?? []).every((row) => row.role !== role || row.mix === "get"));
 
-const DRIVE: Engine = { id: "bare drive", name: "bare drive", durability: "", loadGenerator: true, drive: true, place: -1 };
+const DRIVE: Engine = { id: "bare drive", name: "bare drive", title: "bare drive", durability: "", loadGenerator: true, drive: true, place: -1 };
 
 /** What engines are held against at each number of threads: the bare drive with as many requests in
  * flight as they have threads in all (a role that is not swept has threads, too). */

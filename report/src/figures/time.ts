@@ -6,7 +6,7 @@ import { pale, type Theme } from "../colour";
 import { trialsNote, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { inUnit, NONE, ownThreads } from "../format";
-import { axis, axisLabel, cut, FONT, panels, tip, title, tooltip } from "../layout";
+import { axis, axisLabel, cut, ENGINES_MAX, FONT, panels, tip, title, tooltip } from "../layout";
 import { metricOf, unique, type Case, type Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
@@ -64,7 +64,7 @@ function draw(view: View): Drawing | null {
   return {
     title: "Where the time went",
     note: `Share of the time of each role's threads, mean of ${trialsNote(view)}; neither way is better. CPU time and the wait for a CPU are counted by the kernel; `
-      + `what threads waited for is from 20 wait-state samples a second. ${list.flatMap((panel) => panel.rows.flatMap(sentence)).join(" ")}`,
+      + `what threads waited for is from 20 wait-state samples a second. ${said(list)}`,
     controls: [threads],
     chart: (width, theme) => chart(list, width, theme),
     table: () => ({
@@ -80,6 +80,10 @@ function draw(view: View): Drawing | null {
 }
 
 const roleOf = (told: Explained): string => told.role ?? "load";
+
+/** Each in a sentence; of many engines those are in the table. */
+const said = (list: Panel[]): string => (unique(list.flatMap((panel) => panel.rows.map((row) => row.one.engine))).length > ENGINES_MAX ? ""
+  : list.flatMap((panel) => panel.rows.flatMap(sentence)).join(" "));
 
 const sentence = ({ one, told }: Row): string[] => (told.sentence ? [`${one.engine.name}: ${told.sentence}.`] : []);
 

@@ -6,11 +6,12 @@ import { colourOf, dashOf, type Theme } from "../colour";
 import { control, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { clock, duration, NONE, si } from "../format";
-import { axis, axisLabel, cut, FONT, nameWidth, tip, tooltip } from "../layout";
+import { axis, axisLabel, cut, ENGINES_MAX, FONT, nameWidth, tip, tooltip } from "../layout";
 import type { Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
 import { roundStep } from "./heat";
+import { timeChart } from "./overtime";
 
 export const timeline: Figure = { name: "timeline", drive: true, draw };
 
@@ -51,6 +52,20 @@ function draw(view: View): Drawing | null {
   const drawn = lines.filter(({ line }) => line.phase === phase.value && String(line.trial) === trial.value);
   const panes = panesOf(drawn, view.work.load);
   if (panes.length === 0) return null;
+  // Many engines: one thing at a time, a small chart for each of them.
+  const many = new Set(drawn.map((one) => one.engine)).size > ENGINES_MAX;
+  const pane = control(view, "timeline.shows", "shows", panes.map(({ title }) => ({ value: title, label: title })), panes[0]?.title ?? "");
+  const shown = panes.find(({ title }) => title === pane.value);
+  if (many && shown) {
+    const lines = drawn.map((one) => ({ engine: one.engine, points: stepped(known(shown.points(one.line)), shown) as [number, number][] }));
+    return {
+      title: "Throughput and the machine over time",
+      note: `One trial. ${shown.title}, a small chart for each engine, all with the same axes; what engines did inside, and their stalls, are drawn where six or fewer are chosen.`,
+      controls: [pane, threads, phase, trial],
+      chart: (width, theme) => timeChart([{ title: shown.title, lines: lines.filter((line) => line.points.length > 1) }], { name: shown.title, format: formatOf(shown), log: false }, width, theme),
+      table: () => tableOf(drawn, panes),
+    };
+  }
   return {
     title: "Throughput and the machine over time",
     note: "One trial. Operations a second, higher is better; shaded: the engine stalled its writers. Marks: what it did inside. Below: what that took of CPU, device (IOPS, bytes, latency and queue depth: whole device, not this process), memory and space.",

@@ -8,7 +8,7 @@ import { drawAll, Frame, refreshFrames, removeFrames, updateFrames } from "../fr
 import { filters } from "../filters";
 import { home, watch } from "../live";
 import type { Figure } from "../drawing";
-import { FIGURES, overview, scoreboard } from "../figures";
+import { FIGURES, overview, ranking, scoreboard } from "../figures";
 import { driveTables } from "../drives";
 import { loadTable } from "../loads";
 import { model, type Model } from "../model";
@@ -17,7 +17,7 @@ import * as sections from "../sections";
 import { chosenWorks, parse, viewOf, write, type Choice, type View } from "../view";
 
 /** On the first screen, of the first workload. */
-const TOP = [overview, scoreboard];
+const TOP = [ranking, overview, scoreboard];
 
 const keyOf = (view: View, figure: Figure): string => `${figure.name} ${view.work.id}`;
 
@@ -111,8 +111,8 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
     const first = firstOf(views);
     // Few engines: charts and scoreboard side by side, both on the first screen.
     top.className = (first?.engines.length ?? 0) <= 3 ? "beside" : "";
-    const [charts, scores] = first ? TOP.map((figure) => frame(first, figure)) : [];
-    top.replaceChildren(charts ?? "", h("div", {}, scores, warnings));
+    const [order, charts, scores] = first ? TOP.map((figure) => frame(first, figure)) : [];
+    top.replaceChildren(order ?? "", charts ?? "", h("div", {}, scores, warnings));
     figures.replaceChildren(...views.map((view) => h("section", { "aria-label": view.work.name, "data-work": view.work.key },
       h("h2", {}, capital(view.work.name)),
       ...(view.work.drive ? driveTables(view) : []),

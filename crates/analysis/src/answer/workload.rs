@@ -19,7 +19,17 @@ pub struct Answer {
 
 /// What sets a group's setting apart where a run has several: `, RAM 64GiB, durability commit`.
 pub(super) fn apart(summary: &Summary, group: &Group, by_volume: bool) -> String {
-    let others = || summary.groups.iter().filter(|other| other.competes());
+    let mut text = setting(&summary.groups, group, by_volume);
+    let mut others = summary.groups.iter().filter(|other| other.competes());
+    if others.any(|other| other.durability != group.durability) {
+        text += &format!(", durability {}", group.durability.as_str());
+    }
+    text
+}
+
+/// The same without the durability class.
+pub(crate) fn setting(groups: &[Group], group: &Group, by_volume: bool) -> String {
+    let others = || groups.iter().filter(|other| other.competes());
     let mut text = String::new();
     if others().any(|other| other.data_sizes() != group.data_sizes()) {
         let (key, value) = (group.key_bytes, group.value_bytes_mean);
@@ -38,9 +48,6 @@ pub(super) fn apart(summary: &Summary, group: &Group, by_volume: bool) -> String
         && others().any(|other| other.volume.as_ref() != Some(volume))
     {
         text += &format!(", on {volume}");
-    }
-    if others().any(|other| other.durability != group.durability) {
-        text += &format!(", durability {}", group.durability.as_str());
     }
     text
 }

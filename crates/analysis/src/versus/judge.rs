@@ -142,6 +142,18 @@ impl Row {
     }
 }
 
+/// A figure of two engines of one run, each with the numbers of its trials: they were taken side
+/// by side. None where neither has a value.
+pub(crate) fn side_by_side(
+    base: (&Metric, &[u32]),
+    new: (&Metric, &[u32]),
+    noise: f64,
+) -> Option<Row> {
+    let trials = |(metric, numbers)| Trials { metric: Some(metric), numbers };
+    let spot = Spot { phase: "", role: None, op: None };
+    Bout { spot, base: trials(base), new: trials(new), paired: true, noise }.row()
+}
+
 impl Bout<'_> {
     /// The row; none where neither side has a value.
     pub(super) fn row(&self) -> Option<Row> {

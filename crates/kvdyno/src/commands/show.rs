@@ -151,7 +151,7 @@ fn head(summary: &Summary, printer: &Printer) {
 
 fn table(titled: &Titled, printer: &Printer) {
     printer.data("");
-    printer.heading(titled.title);
+    printer.heading(&one_line(&titled.title));
     printer.data(&titled.table.text());
     printer.data(&titled.aid);
 }

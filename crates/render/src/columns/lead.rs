@@ -6,7 +6,10 @@ use kvdyno_analysis::group::data;
 
 /// On a terminal: the engine always, the rest where it differs.
 pub(crate) const AXES: &[Column] = &[
-    words("engine", "", "", |row| Cell::text(&row.group.label)).left(),
+    words("engine", "", "", |row| Cell::text(row.group.engine_label())).left(),
+    text("part", |line| line.row.group.part.clone().unwrap_or_default())
+        .left()
+        .when(|shown| shown.part),
     text("volume", |line| line.row.group.volume.clone().unwrap_or_default())
         .left()
         .when(|shown| shown.volume),
@@ -31,6 +34,7 @@ pub(crate) const AXES: &[Column] = &[
 /// In exports: all that a row is about.
 pub(crate) const ABOUT: &[Column] = &[
     words("", "label", "engine", |row| Cell::text(&row.group.label)),
+    words("", "part", "part", |row| Cell::words(row.group.part.as_ref())),
     words("", "engine", "", |row| Cell::text(&row.group.engine)),
     words("", "durability", "durability", |row| Cell::text(row.group.durability.as_str())),
     words("", "threads_swept", "threads swept", |row| count(row.group.threads)),

@@ -23,6 +23,7 @@ const BASE_MAX: usize = 8;
 #[expect(clippy::struct_excessive_bools, reason = "each is a column that is there or not")]
 pub(crate) struct Shown {
     pub(super) wide: bool,
+    pub(super) part: bool,
     pub(super) durability: bool,
     pub(super) data: bool,
     pub(super) ram: bool,
@@ -50,6 +51,7 @@ impl Shown {
         let base = bases.next().filter(|base| bases.all(|other| other == *base)).unwrap_or("base");
         Self {
             wide,
+            part: rows.iter().any(|row| row.group.part.is_some()),
             durability: several(real().map(|group| group.durability)),
             data: several(engines().map(data)),
             ram: several(engines().map(Group::ram)),

@@ -29,6 +29,11 @@ impl<'s> Contest<'s> {
         Self { summary, groups, labels }
     }
 
+    /// How many they are, in however many parts of the suite.
+    pub(super) fn engines(&self) -> usize {
+        unique(self.groups.iter().map(|group| group.engine_label())).len()
+    }
+
     /// Measured phases, in the order of the plan.
     pub(super) fn phases(&self) -> Vec<&'s str> {
         let runs = self.groups.iter().flat_map(|group| &group.runs);

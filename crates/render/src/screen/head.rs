@@ -8,7 +8,7 @@ use crate::tone::Tone;
 use kvdyno_analysis::confidence::{Confidence, Level};
 use kvdyno_analysis::engines::EngineInfo;
 use kvdyno_analysis::findings::Severity;
-use kvdyno_analysis::group::data;
+use kvdyno_analysis::group::{data, without_part};
 use kvdyno_analysis::lists::{several, unique};
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::host::Host;
@@ -114,12 +114,19 @@ fn engines(summary: &Summary) -> String {
     let named = |info: &&EngineInfo| {
         let version = info.worker.as_ref().map(|worker| format!(" {}", worker.version));
         let class = if classes { format!(" {}", info.durability.as_str()) } else { String::new() };
-        format!("{}{}{class}", contest.name(&info.label), version.unwrap_or_default())
+        let label = without_part(&info.label, info.part.as_deref());
+        let title = info.worker.as_ref().filter(|_| label == info.engine);
+        let name = match &info.part {
+            Some(_) => title.map_or(label, |worker| &worker.title).to_owned(),
+            None => contest.name(&info.label),
+        };
+        format!("{name}{}{class}", version.unwrap_or_default())
     };
-    let mut words: Vec<String> = infos.iter().map(named).collect();
+    // An engine in several parts of a suite is one.
+    let mut words: Vec<String> = unique(infos.iter().map(named));
     if let (false, Some(first)) = (classes, infos.first()) {
         let class = first.durability.as_str();
-        words.push(match infos.len() {
+        words.push(match words.len() {
             1 => class.to_owned(),
             2 => format!("both {class}"),
             _ => format!("all {class}"),
@@ -168,11 +175,12 @@ fn confidence(confidence: &Confidence) -> Vec<Line> {
         wrap(&kvdyno_record::text::one_line(&text), 2)
     };
     let fits = |shown: &usize| text(*shown).lines().count() <= REASON_LINES;
-    let Some(shown) = (1..=reasons.len()).rev().find(fits) else {
+    if reasons.is_empty() {
         return vec![Line::marked(tone, word, ": nothing found that would change a figure")];
-    };
-    let text = text(shown);
-    let mut lines = text.lines();
+    }
+    // One alone may be too long: it names many engines.
+    let text = text((1..=reasons.len()).rev().find(fits).unwrap_or(1));
+    let mut lines = text.lines().take(REASON_LINES);
     let first = lines.next().unwrap_or_default().strip_prefix(&word).unwrap_or_default();
     let mut all = vec![Line::marked(tone, word.as_str(), first)];
     all.extend(lines.map(|line| Line::plain(cut(line, COLUMNS_MAX))));

@@ -5,6 +5,7 @@ use super::super::columns::{Row as TableRow, jobs};
 use super::super::format::{self, ratio, spread};
 use super::super::table::{Side, Table};
 use super::super::wrap::wrap;
+use super::block::NAME_MAX;
 use super::contest::Contest;
 use super::line::{COLUMNS_MAX, Line, Part, cut};
 use kvdyno_analysis::catalogue as c;
@@ -139,8 +140,14 @@ fn axes<'s>(contest: &'s Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
     fn column<'s>(title: &str, cell: impl Fn(&Row<'s>) -> String + 's) -> Column<'s> {
         Column { title: title.to_owned(), side: Side::Left, cell: Box::new(cell) }
     }
-    let mut columns = vec![column("engine", |row| contest.name(&row.group.label))];
+    let mut columns = vec![column("engine", |row| match &row.group.part {
+        Some(_) => cut(row.group.engine_label(), NAME_MAX),
+        None => contest.name(&row.group.label),
+    })];
     let groups = || rows.iter().map(|row| row.group);
+    if groups().any(|group| group.part.is_some()) {
+        columns.push(column("part", |row| row.group.part.clone().unwrap_or_default()));
+    }
     if several(groups().map(|group| group.volume.clone())) {
         columns.push(column("volume", |row| row.group.volume.clone().unwrap_or_default()));
     }

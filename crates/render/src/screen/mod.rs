@@ -14,6 +14,7 @@ mod head;
 mod history;
 mod line;
 mod list;
+mod ranking;
 mod runs;
 #[cfg(test)]
 mod tests;
@@ -73,6 +74,9 @@ fn body(summary: &Summary, room: usize) -> Part {
                 return part;
             }
         }
+    }
+    if contest.engines() > engines::ENGINES_MAX && !summary.rankings.is_empty() {
+        return ranking::part(summary, room);
     }
     list::settings(&contest, room)
 }

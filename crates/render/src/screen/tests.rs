@@ -144,6 +144,19 @@ fn many_threads_and_engines_are_chosen_from_and_it_says_so() {
 }
 
 #[test]
+fn a_field_of_engines_is_ranked_by_question_a_line_each() {
+    let text = screen(&Fixture::field(4).summary());
+    insta::assert_snapshot!("field", text);
+    for engine in ["LMDB 1.0", "rocksdb-tuned", "LevelDB, async", "SurrealKV"] {
+        let of = |line: &&str| line.starts_with(&format!("{engine} "));
+        assert_eq!(text.lines().filter(of).count(), 1, "{engine}\n{text}");
+    }
+    assert!(text.contains("Left out: RAM 512 MiB; "), "{text}");
+    // A reason that names many engines is cut, and never left out.
+    assert!(!text.contains("MEDIUM: nothing found"), "{text}");
+}
+
+#[test]
 fn an_engine_that_did_not_fit_is_said_to_and_never_praised() {
     let mut fixture = distinct(4);
     for trial in 1..=4 {

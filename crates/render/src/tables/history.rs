@@ -32,7 +32,7 @@ fn titled(history: &History, wide: bool) -> Titled {
         let what = [course.place(), course.figure.to_owned()];
         table.row(&what.into_iter().chain(cells).collect::<Vec<_>>());
     }
-    let title = "Versions: what each step changed";
+    let title = "Versions: what each step changed".into();
     Titled { name: "history", title, table, aid: aid(history) }
 }
 

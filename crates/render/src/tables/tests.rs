@@ -61,10 +61,10 @@ fn it_stands_below_the_latencies_on_a_terminal_and_in_markdown() {
     let below = |fixture: &Fixture| {
         let summary = fixture.summary();
         let tables = all(&summary, false);
-        let found: Vec<&str> = tables
+        let found: Vec<_> = tables
             .iter()
             .filter(|titled| titled.aid.contains("\nscheduling jitter of this machine, 2.00 s"))
-            .map(|titled| titled.title)
+            .map(|titled| titled.title.clone())
             .collect();
         let longest = tables.iter().flat_map(|titled| titled.aid.lines()).map(str::len).max();
         assert!(longest <= Some(100), "{longest:?}");

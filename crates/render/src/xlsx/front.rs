@@ -21,11 +21,15 @@ const COLUMNS: [Heading; 4] = [
 /// There where the drive was measured by itself.
 const DRIVE: &str = "Drive";
 
-const SHEETS: [(&str, &str); 9] = [
+/// There where several engines do equal work.
+const RANKING: &str = "Ranking";
+
+const SHEETS: [(&str, &str); 10] = [
     (
         "Charts",
         "throughput, p99 and cost over threads; their numbers are taken from the other sheets",
     ),
+    (RANKING, "engines in order, question by question: place, and how many times behind the best"),
     ("Load", "what each load took, with the columns of the published studies"),
     (
         "Run",
@@ -64,7 +68,9 @@ pub(super) fn sheet(summary: &Summary, series: &Series) -> anyhow::Result<Sheet>
     sheet.skip(1);
     sheet.strong_row(&[Cell::text("Sheets")])?;
     let drive = summary.groups.iter().any(|group| group.runs.iter().any(|run| run.job.is_some()));
-    for (name, what) in SHEETS.into_iter().filter(|(name, _)| drive || *name != DRIVE) {
+    let ranked = !summary.rankings.is_empty();
+    let is_there = |name: &str| (drive || name != DRIVE) && (ranked || name != RANKING);
+    for (name, what) in SHEETS.into_iter().filter(|(name, _)| is_there(name)) {
         sheet.row(&[Cell::text(name), Cell::text(what)])?;
     }
     if series.cases_left_out > 0 {

@@ -17,6 +17,7 @@ mod trial_table;
 use crate::columns::KINDS;
 use crate::format::Show;
 use crate::long;
+use crate::ranking;
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_analysis::summary::Summary;
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook};
@@ -42,6 +43,9 @@ pub fn workbook(evidence: &Evidence, summary: &Summary) -> anyhow::Result<Vec<u8
     workbook.set_properties(&properties);
     workbook.push_worksheet(front::sheet(summary, &series)?.finish());
     workbook.push_worksheet(charts.finish());
+    if let Some(ranking) = ranking(summary)? {
+        workbook.push_worksheet(ranking.finish());
+    }
     for placed in tables {
         workbook.push_worksheet(placed.sheet.finish());
     }
@@ -50,6 +54,17 @@ pub fn workbook(evidence: &Evidence, summary: &Summary) -> anyhow::Result<Vec<u8
     workbook.push_worksheet(host::sheet(summary)?.finish());
     workbook.push_worksheet(figures(summary)?.finish());
     Ok(workbook.save_to_buffer()?)
+}
+
+/// Engines in order by question; none where there is but one.
+fn ranking(summary: &Summary) -> anyhow::Result<Option<Sheet>> {
+    let headings = ranking::COLUMNS.map(|(name, width, _)| heading(name, width, Show::Plain));
+    let mut sheet = Sheet::table("Ranking", &headings, 1)?;
+    for (ranking, standing) in ranking::rows(summary) {
+        sheet.row(&ranking::COLUMNS.map(|(.., cell)| cell(ranking, standing)))?;
+    }
+    sheet.filter()?;
+    Ok(Some(sheet).filter(|_| !summary.rankings.is_empty()))
 }
 
 /// Every figure of every trial, one a row, as `kvdyno export --csv` has them.

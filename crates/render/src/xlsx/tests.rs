@@ -91,6 +91,7 @@ fn a_sheet_for_each_table_of_the_studies() {
             "Host",
             "Latency percentiles",
             "Load",
+            "Ranking",
             "Run",
             "Series",
             "Summary",
@@ -103,6 +104,21 @@ fn a_sheet_for_each_table_of_the_studies() {
         assert!(has(&format!("xl/charts/chart{chart}.xml")), "{chart}");
     }
     assert!(!has("xl/charts/chart8.xml"));
+}
+
+#[test]
+fn engines_in_order_have_a_sheet_where_there_are_several() {
+    let (summary, bytes) = written(&Fixture::new());
+    let rows = read(bytes).rows("Ranking");
+    let standings = summary.rankings.iter().map(|ranking| ranking.standings.len());
+    assert_eq!(rows.len(), standings.sum::<usize>());
+    let best = rows.iter().find(|row| text(row, "question") == "reads").unwrap();
+    assert_eq!((text(best, "engine").as_str(), text(best, "times_behind").as_str()), ("LMDB", "1"));
+    let mut alone = Fixture::new();
+    alone.cases.retain(|case| case.record.case.engine == "lmdb");
+    alone.plan.cases.retain(|case| case.engine == "lmdb");
+    let (_, bytes) = written(&alone);
+    assert!(!read(bytes).values.contains_key("Ranking"));
 }
 
 #[test]

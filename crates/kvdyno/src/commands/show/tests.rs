@@ -1,5 +1,7 @@
 //! The frozen record: every figure, table and file made from it stays as it is, byte for byte.
 
+mod field;
+
 use crate::cli::ViewArgs;
 use crate::printer::Printer;
 use kvdyno_analysis::catalogue as c;
@@ -34,18 +36,6 @@ fn shown(summary: &Summary, wide: bool) -> String {
 /// On one line, however it was wrapped.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The record with a bare drive, which the page's tests are made from.
-#[test]
-#[ignore = "overwrites fixtures/records/v1.0"]
-fn freeze_with_drive() {
-    let path = frozen().with_file_name("2026-11-20T10-15-02Z_fixture_drive");
-    if path.exists() {
-        std::fs::remove_dir_all(&path).unwrap();
-    }
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    Fixture::with_drive(2).write(&path);
 }
 
 /// Writes the frozen record anew. Only while its format has not been released.

@@ -11,7 +11,8 @@ use std::path::Path;
 fn interfaces() -> BTreeMap<String, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../report/src");
     let mut found = BTreeMap::new();
-    for file in ["data.ts", "overtime.ts", "search.ts", "versions.ts", "hiccups.ts"] {
+    let files = ["data.ts", "overtime.ts", "search.ts", "versions.ts", "hiccups.ts", "ranked.ts"];
+    for file in files {
         let text = std::fs::read_to_string(folder.join(file)).unwrap();
         let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
         let lines = lines.filter(|line| !line.trim_start().starts_with("/**"));
@@ -111,7 +112,9 @@ fn the_page_reads_what_the_program_writes() {
     }
     // What the page makes for itself is not told here.
     assert!(seen.len() > 30, "{seen:?}");
-    for name in ["Live", "Group", "RoleRow", "Metric", "TimeLine", "Search", "History", "Side"] {
+    for name in
+        ["Live", "Group", "Standing", "RoleRow", "Metric", "TimeLine", "Search", "History", "Side"]
+    {
         assert!(seen.contains(name), "{name}: {seen:?}");
     }
 }

@@ -1,0 +1,79 @@
+//! What readers ask of engines, in the order in which tables have it.
+
+use crate::group::Does;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A question that engines are ranked by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Question {
+    /// Records loaded a second.
+    Loading,
+    /// Lookups a second.
+    Reads,
+    /// Writes a second: inserts, updates, deletes.
+    Writes,
+    /// Scans a second.
+    Scans,
+    /// Operations a second of roles that read and write.
+    Mixed,
+    /// Bytes on the volume over bytes of user data.
+    Space,
+    /// Bytes written at the device over bytes written by the user.
+    WriteAmplification,
+    /// p99.9 of reads while others write.
+    Tail,
+}
+
+impl Question {
+    /// All of them, in their order.
+    pub const ALL: [Self; 8] = [
+        Self::Loading,
+        Self::Reads,
+        Self::Writes,
+        Self::Scans,
+        Self::Mixed,
+        Self::Space,
+        Self::WriteAmplification,
+        Self::Tail,
+    ];
+
+    /// Over a column: with its unit.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Loading => "load/s",
+            Self::Reads => "reads/s",
+            Self::Writes => "writes/s",
+            Self::Scans => "scans/s",
+            Self::Mixed => "mixed/s",
+            Self::Space => "space",
+            Self::WriteAmplification => "write amp",
+            Self::Tail => "p99.9 us",
+        }
+    }
+
+    /// What is asked, in a few words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Loading => "records loaded a second",
+            Self::Reads => "reads a second",
+            Self::Writes => "writes a second",
+            Self::Scans => "scans a second",
+            Self::Mixed => "reads and writes a second",
+            Self::Space => "space amplification",
+            Self::WriteAmplification => "write amplification",
+            Self::Tail => "p99.9 of reads while others write",
+        }
+    }
+
+    /// Of what a role does.
+    pub(super) fn of_mix(does: Does, mix: &str) -> Self {
+        match (does.reads, does.writes) {
+            (true, true) => Self::Mixed,
+            (_, true) => Self::Writes,
+            _ if mix.split('+').all(|op| ["scan", "walk"].contains(&op)) => Self::Scans,
+            _ => Self::Reads,
+        }
+    }
+}

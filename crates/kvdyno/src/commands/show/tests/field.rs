@@ -1,0 +1,66 @@
+//! The frozen records that the page's tests are made from: of a drive beside engines, and of a
+//! field of engines, whose ranking stays as it is.
+
+use super::super::runs;
+use super::{flat, frozen};
+use crate::bundle::{ENDING, pack};
+use crate::cli::{RunName, ViewArgs};
+use crate::printer::Printer;
+use kvdyno_analysis::fixture::Fixture;
+use kvdyno_analysis::summary::Summary;
+use kvdyno_render::screen::Ending;
+use kvdyno_render::wide;
+use std::path::PathBuf;
+
+const FIELD: &str = "2026-11-20T10-15-02Z_fixture_field";
+
+/// The record with a bare drive, which the page's tests are made from.
+#[test]
+#[ignore = "overwrites fixtures/records/v1.0"]
+fn freeze_with_drive() {
+    let path = frozen().with_file_name("2026-11-20T10-15-02Z_fixture_drive");
+    if path.exists() {
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    Fixture::with_drive(2).write(&path);
+}
+
+/// A field of engines: in one file, for it has many. (As
+/// it is kept it is packed once more, by `zstd -19`, to a ninth of what a bundle has.)
+fn frozen_field() -> PathBuf {
+    frozen().with_file_name(format!("{FIELD}{ENDING}"))
+}
+
+#[test]
+#[ignore = "overwrites fixtures/records/v1.0"]
+fn freeze_field() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Fixture::field(4).write(&folder.path().join(FIELD));
+    pack(&run, Vec::new(), &frozen_field()).unwrap();
+}
+
+#[test]
+fn a_frozen_field_has_the_same_ranking_forever() {
+    let name = RunName { run: frozen_field().display().to_string(), ..RunName::default() };
+    let summary = Summary::read(&runs::find(&name).unwrap()).unwrap();
+    let table = |name: &str| {
+        let (printer, captured) = Printer::captured();
+        let view = ViewArgs { table: vec![name.to_owned()], ..ViewArgs::default() };
+        super::super::print(&summary, &view, &Ending::default(), &printer).unwrap();
+        captured.out()
+    };
+    let loads = flat(&table("load"));
+    assert!(loads.contains("engine part durability RAM"), "{loads}");
+    assert!(loads.contains("rocksdb-tuned scans commit 28.0 MiB"), "{loads}");
+    let text = table("ranking");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    insta::assert_snapshot!("field", text);
+    let csv = wide::tables(&summary).unwrap().into_iter().find(|(name, _)| *name == "ranking");
+    let csv = String::from_utf8(csv.unwrap().1).unwrap();
+    // Every engine of a class at every question, a figure or a reason.
+    for line in csv::Reader::from_reader(csv.as_bytes()).records() {
+        let line = line.unwrap();
+        assert!(line[14].is_empty() != line[23].is_empty(), "{line:?}");
+    }
+}

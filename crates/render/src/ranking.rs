@@ -1,0 +1,194 @@
+//! Engines in order by question: a table for each setting and durability class, and the same for
+//! programs, a row for each engine at each question.
+
+use super::cell::Cell;
+use super::format;
+use super::table::{Side, Table, Titled};
+use super::wrap::wrap;
+use kvdyno_analysis::beside::Significance;
+use kvdyno_analysis::catalogue;
+use kvdyno_analysis::lists::together;
+use kvdyno_analysis::lost::Lost;
+use kvdyno_analysis::ranking::{Ranking, Standing};
+use kvdyno_analysis::summary::Summary;
+use kvdyno_record::units;
+
+const AID: &str = "\
+place: shared (=) with the first engine that it cannot be told from; ?: fewer than four trials. \
+behind: how many times worse than the best; from and to: its 95 % interval of six trials and \
+more, else the least and the most that any two trials come to; told apart where that leaves 1 \
+out, a rank test agrees and it is more than 2 %. figure: the median of trials, of p99.9 each \
+trial's own. Engines of other durability classes are ranked by themselves.";
+
+const SHORT_AID: &str =
+    "--wide: every phase that answers a question, not the first alone; how far apart trials lie.";
+
+/// A column of exports: its name, its width in the workbook, and what is in it.
+type Column = (&'static str, u16, fn(&Ranking, &Standing) -> Cell);
+
+pub(crate) const COLUMNS: [Column; 24] = [
+    ("question", 20, |ranking, _| Cell::text(word(ranking.question))),
+    ("main", 7, |ranking, _| Cell::text(if ranking.main { "yes" } else { "no" })),
+    ("setting", 24, |ranking, _| Cell::words(some(&ranking.setting))),
+    ("durability", 10, |ranking, _| Cell::text(ranking.durability.as_str())),
+    ("part", 10, |ranking, _| Cell::words(ranking.part.as_ref())),
+    ("phase", 18, |ranking, _| Cell::text(&ranking.phase)),
+    ("role", 12, |ranking, _| Cell::words(ranking.role.as_ref())),
+    ("threads_swept", 8, |ranking, _| Cell::count(ranking.threads.map(u64::from))),
+    ("metric", 22, |ranking, _| Cell::text(ranking.figure)),
+    ("unit", 7, |ranking, _| Cell::text(ranking.unit)),
+    ("direction", 9, |ranking, _| Cell::text(word(ranking.direction))),
+    ("engine", 16, |_, standing| Cell::text(&standing.engine)),
+    ("place", 7, |_, standing| Cell::count(standing.place.map(|place| place as u64))),
+    ("tied", 7, |_, standing| Cell::words(standing.place.map(|_| yes(standing.tied)))),
+    ("value", 16, |_, standing| Cell::number(standing.value)),
+    ("low", 16, |_, standing| Cell::number(standing.low)),
+    ("high", 16, |_, standing| Cell::number(standing.high)),
+    ("n", 5, |_, standing| Cell::count(standing.n as u64)),
+    ("times_behind", 13, |_, standing| Cell::number(standing.behind)),
+    ("times_behind_low", 13, |_, standing| Cell::number(standing.behind_low)),
+    ("times_behind_high", 13, |_, standing| Cell::number(standing.behind_high)),
+    ("beside_the_best", 20, |_, standing| Cell::words(standing.verdict.map(word))),
+    ("power_loss", 24, |_, standing| Cell::words(standing.lost.map(Lost::words))),
+    ("missing", 60, |_, standing| Cell::words(standing.missing.as_ref())),
+];
+
+/// Every engine at every question.
+pub(crate) fn rows(summary: &Summary) -> impl Iterator<Item = (&Ranking, &Standing)> {
+    let each = |ranking| move |standing| (ranking, standing);
+    summary.rankings.iter().flat_map(move |of| of.standings.iter().map(each(of)))
+}
+
+pub(crate) fn csv(summary: &Summary) -> anyhow::Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(COLUMNS.map(|(name, ..)| name))?;
+    for (ranking, standing) in rows(summary) {
+        writer.write_record(COLUMNS.map(|(.., cell)| cell(ranking, standing).csv()))?;
+    }
+    Ok(writer.into_inner()?)
+}
+
+fn some(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn yes(is: bool) -> &'static str {
+    if is { "yes" } else { "no" }
+}
+
+/// A word of a closed set, as JSON has it.
+fn word(of: impl serde::Serialize) -> String {
+    let word = serde_json::to_value(of).unwrap_or_default();
+    word.as_str().unwrap_or_default().to_owned()
+}
+
+/// A table for each setting and class; narrow ones have the main ranking of each question alone.
+pub(crate) fn tables(summary: &Summary, wide: bool) -> Vec<Titled> {
+    let wanted = summary.rankings.iter().filter(|ranking| wide || ranking.main);
+    let fields = together(wanted, |a, b| (&a.setting, a.durability) == (&b.setting, b.durability));
+    let mut tables: Vec<Titled> = fields.iter().map(|field| titled(field, wide)).collect();
+    if let Some(last) = tables.last_mut() {
+        last.aid = wrap(AID, 0);
+        if !wide {
+            last.aid += &format!("\n{SHORT_AID}");
+        }
+    }
+    tables
+}
+
+/// `RAM 28.0 MiB, commit`: what a field's engines have in common.
+pub(crate) fn heading(ranking: &Ranking) -> String {
+    let class = ranking.durability.as_str();
+    match ranking.setting.as_str() {
+        "" => class.to_owned(),
+        setting => format!("{setting}, {class}"),
+    }
+}
+
+/// A column of the terminal's table: whether it is there, its title, and its side.
+type Head = (bool, &'static str, Side);
+
+fn titled(field: &[&Ranking], wide: bool) -> Titled {
+    let parts = field.iter().any(|ranking| ranking.part.is_some());
+    let columns: [Head; 10] = [
+        (true, "question", Side::Left),
+        (true, "measured by", Side::Left),
+        (parts, "part", Side::Left),
+        (true, "place", Side::Left),
+        (true, "engine", Side::Left),
+        (true, "figure", Side::Right),
+        (wide, "spread\n%", Side::Right),
+        (true, "behind", Side::Right),
+        (true, "from", Side::Right),
+        (true, "to", Side::Right),
+    ];
+    let there = || columns.iter().filter(|(is, ..)| *is);
+    let mut table = Table::new(there().map(|(_, title, side)| (*title, *side)));
+    for ranking in field {
+        for (at, standing) in ranking.standings.iter().enumerate() {
+            // What is the same below is said once.
+            let once = |text: String| if at == 0 { text } else { String::new() };
+            let value = figure(ranking, standing).unwrap_or_else(|| {
+                let why = standing.missing.as_deref().unwrap_or("no figure");
+                let why = format!("{}: {why}", standing.engine);
+                format!("- {}", table.footnotes.mark(&why))
+            });
+            let times = |times: Option<f64>| times.map_or_else(String::new, format::ratio);
+            let cells = [
+                once(ranking.question.title().to_owned()),
+                once(ranking.source()),
+                once(ranking.part.clone().unwrap_or_default()),
+                standing.place_words().unwrap_or_default(),
+                standing.engine.clone(),
+                value,
+                spread(standing),
+                times(standing.behind.filter(|_| standing.place.is_some())),
+                times(standing.behind_low),
+                times(standing.behind_high),
+            ];
+            let cells = cells.into_iter().zip(&columns).filter(|(_, (is, ..))| *is);
+            table.row(&cells.map(|(cell, _)| cell).collect::<Vec<_>>());
+        }
+    }
+    let title = format!("Ranking: {}", field.first().map_or_else(String::new, |of| heading(of)));
+    Titled { name: "ranking", title: title.into(), table, aid: String::new() }
+}
+
+/// A figure as tables of its kind show it.
+pub(crate) fn figure(ranking: &Ranking, standing: &Standing) -> Option<String> {
+    let definition = catalogue::ALL.iter().find(|known| known.name == ranking.figure)?;
+    Some((format::of(definition).text)(standing.value?))
+}
+
+/// In a few letters: `13.2 k`, `950 us`, `4.10`.
+pub(crate) fn short_figure(ranking: &Ranking, standing: &Standing) -> Option<String> {
+    let value = standing.value?;
+    Some(match ranking.unit {
+        "1/s" => units::si(value),
+        "ns" => format::microseconds(value),
+        _ => format::ratio(value),
+    })
+}
+
+/// How far the range lies around the figure, in percent.
+fn spread(standing: &Standing) -> String {
+    let ends = standing.low.zip(standing.high).zip(standing.value.filter(|value| *value > 0.0));
+    match ends.filter(|_| standing.n > 1) {
+        Some(((low, high), value)) => {
+            let percent = |end: f64| (100.0 * (end - value) / value).abs();
+            format!("-{:.0} +{:.0}", percent(low), percent(high))
+        }
+        None => String::new(),
+    }
+}
+
+/// How many times behind the best, with how sure that is: `1.31x`, `~`, `1.31x?`.
+pub(crate) fn behind(standing: &Standing) -> Option<String> {
+    let times = format!("{}x", format::ratio(standing.behind?));
+    Some(match standing.verdict? {
+        Significance::Base => String::new(),
+        Significance::Different => times,
+        Significance::NotDistinguishable => "~".to_owned(),
+        Significance::SpreadUnknown => format!("{times}?"),
+    })
+}

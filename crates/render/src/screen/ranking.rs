@@ -1,0 +1,126 @@
+//! Many engines: a line for each, a column for each question, with its place and how far behind the
+//! best of its durability class it is.
+
+use super::super::footnotes::Footnotes;
+use super::super::ranking::{behind, heading, short_figure};
+use super::line::{COLUMNS_MAX, Line, Part, cut};
+use crate::tone::Tone;
+use kvdyno_analysis::lists::{several, together, unique};
+use kvdyno_analysis::ranking::{Question, Ranking, Standing};
+use kvdyno_analysis::summary::Summary;
+
+/// Columns of an engine's name.
+const NAME: usize = 20;
+
+/// Columns of a cell, at most.
+const CELL_MAX: usize = 12;
+
+/// Reasons below a setting, of which the rest is left to the table.
+const NOTES_MAX: usize = 3;
+
+/// Settings one below the other, as many as fit.
+pub(super) fn part(summary: &Summary, room: usize) -> Part {
+    let main = summary.rankings.iter().filter(|ranking| ranking.main);
+    let settings = together(main, |a, b| a.setting == b.setting);
+    let classes = several(summary.rankings.iter().map(|ranking| ranking.durability));
+    let mut part = Part::default();
+    let mut left: Vec<String> = Vec::new();
+    let of = if classes { " of the class" } else { "" };
+    let aid = format!(
+        "Place and times behind the best{of}; =: not told apart from the first there; ?: few trials"
+    );
+    for (at, setting) in settings.iter().enumerate() {
+        let lines = block(setting, classes);
+        let gap = usize::from(at > 0);
+        // A setting is there as a whole, but for the first.
+        if at > 0 && part.lines.len() + gap + lines.len() + 1 > room {
+            left.push(words(setting[0]).to_owned());
+            continue;
+        }
+        part.lines.extend((0..gap).map(|_| Line::blank()));
+        part.lines.extend(lines);
+    }
+    let most = room.saturating_sub(1).max(2);
+    let more = part.lines.len().saturating_sub(most);
+    if more > 0 {
+        part.lines.truncate(most);
+        left.push(format!("{more} more rows"));
+    }
+    part.lines.push(Line::plain(cut(&aid, COLUMNS_MAX)));
+    left.push("intervals and other phases: --table ranking".to_owned());
+    part.left_out = Some(left.join("; "));
+    part.within()
+}
+
+fn words(ranking: &Ranking) -> &str {
+    if ranking.setting.is_empty() { "Ranking" } else { &ranking.setting }
+}
+
+/// A setting: its questions over its engines, in the order of reads where there are any.
+fn block(rankings: &[&Ranking], classes: bool) -> Vec<Line> {
+    let questions: Vec<Question> = Question::ALL
+        .into_iter()
+        .filter(|question| rankings.iter().any(|ranking| ranking.question == *question))
+        .collect();
+    let width = ((COLUMNS_MAX - NAME) / questions.len().max(1)).min(CELL_MAX);
+    let line = |name: &str, cells: &[String]| {
+        let cells: String = cells
+            .iter()
+            .map(|cell| format!(" {:>w$}", cut(cell, width - 1), w = width - 1))
+            .collect();
+        (format!("{:<NAME$}", cut(name, NAME)), cells)
+    };
+    let titles: Vec<String> =
+        questions.iter().map(|question| question.title().to_owned()).collect();
+    // The first class stands over all, another one beside its engines.
+    let common = rankings[0].durability;
+    let heading = if classes { heading(rankings[0]) } else { words(rankings[0]).to_owned() };
+    let (word, text) = line(&heading, &titles);
+    let mut lines = vec![Line::marked(Tone::Strong, word, text)];
+    let mut notes = Footnotes::default();
+    for class in together(rankings.iter().copied(), |a, b| a.durability == b.durability) {
+        let first = class.iter().find(|ranking| ranking.question == Question::Reads);
+        let first = first.or(class.first()).copied();
+        let order = first.into_iter().chain(class.iter().copied());
+        let engines = unique(order.flat_map(|ranking| &ranking.standings).map(|of| &of.engine));
+        let alone = engines.len() < 2;
+        for engine in engines {
+            let cells: Vec<String> = questions
+                .iter()
+                .map(|question| {
+                    let ranking = class.iter().find(|ranking| ranking.question == *question)?;
+                    Some(cell(ranking, ranking.of(engine)?, alone, &mut notes))
+                })
+                .map(|cell| cell.unwrap_or_else(|| "-".to_owned()))
+                .collect();
+            let name = match class[0].durability.as_str() {
+                word if class[0].durability != common => {
+                    format!("{}, {word}", cut(engine, NAME - 2 - word.len()))
+                }
+                _ => engine.clone(),
+            };
+            let (name, text) = line(&name, &cells);
+            lines.push(Line::plain(format!("{name}{text}").trim_end().to_owned()));
+        }
+    }
+    let all = notes.lines();
+    lines.extend(all.iter().take(NOTES_MAX).map(|note| Line::plain(cut(note, COLUMNS_MAX))));
+    lines
+}
+
+/// `1 13.2 k` of the best, `3 1.31x` of others, `2= ~` where it cannot be told from the best.
+fn cell(ranking: &Ranking, standing: &Standing, alone: bool, notes: &mut Footnotes) -> String {
+    let figure = short_figure(ranking, standing);
+    match (standing.place_words(), figure) {
+        (Some(_), Some(figure)) if alone => figure,
+        (Some(place), Some(figure)) => {
+            let times = behind(standing).filter(|times| !times.is_empty());
+            format!("{place} {}", times.unwrap_or(figure))
+        }
+        _ => {
+            let why = standing.missing.as_deref().unwrap_or("no figure");
+            let why = why.split(" (0 of ").next().unwrap_or(why);
+            format!("- {}", notes.mark(&format!("{}: {why}", standing.engine)))
+        }
+    }
+}

@@ -1,0 +1,152 @@
+// Engines in order, question by question: a line for each, with its place, how many times behind the
+// best of its durability class it is, and why it has no figure.
+
+import type { Ranking, Standing } from "../ranked";
+import { colourOf, type Theme } from "../colour";
+import { h, type Child } from "../dom";
+import { control, trialsNote, type Drawing, type Figure } from "../drawing";
+import { legendMark } from "../filters";
+import { inUnit, NONE, ratio } from "../format";
+import { unique, type Engine } from "../model";
+import { lostWords } from "../lost";
+import { QUESTIONS } from "../questions";
+import { chosenEngines, questionsOf, type View } from "../view";
+
+export const ranking: Figure = { name: "ranking", draw };
+
+/** Two engines stand side by side in the scoreboard. */
+const ENGINES_MIN = 3;
+
+/** An engine's standings by question. */
+interface Row {
+  engine: Engine;
+  standings: (Standing | null)[];
+}
+
+function draw(view: View): Drawing | null {
+  const { choice, model } = view;
+  const all = model.data.summary.rankings ?? [];
+  const engines = chosenEngines(model, choice);
+  if (all.length === 0 || chosenEngines(model, { ...choice, engines: [] }).length < ENGINES_MIN) return null;
+  const kept = all.filter((one) => choice.parts.length === 0 || one.part == null || choice.parts.includes(one.part));
+  const settings = unique(kept.map((one) => one.setting));
+  const setting = control(view, "ranking.setting", "setting", settings.map((words) => ({ value: words, label: words })), settings[0] ?? "");
+  // A filter by part may take the main ranking of a question away: then the next one answers it.
+  const here = kept.filter((one) => one.setting === setting.value);
+  const asked = questionsOf(model).filter((question) => here.some((one) => one.question === question));
+  const chosen = asked.filter((question) => choice.questions.length === 0 || choice.questions.includes(question));
+  const questions = chosen.length > 0 ? chosen : asked;
+  const order = control(view, "ranking.order", "in the order of",
+    questions.map((question) => ({ value: question, label: QUESTIONS[question].short })), questions.includes("reads") ? "reads" : questions[0] ?? "");
+  const classes = unique(here.map((one) => one.durability)).map((durability) => {
+    const own = questions.map((question) => here.find((one) => one.question === question && one.durability === durability) ?? null);
+    return { durability, rankings: own, rows: rowsOf(view, engines, own, questions.indexOf(order.value as never)) };
+  }).filter((one) => one.rows.length > 0);
+  if (classes.length === 0) return null;
+  const first = classes[0]!.rankings;
+  // A column beside the speed, where it was tested what engines lose.
+  const tested = classes.some((one) => one.rows.some((row) => lostOf(row) !== NONE));
+  const width = questions.length + (tested ? 2 : 1);
+  return {
+    title: "Ranking by question",
+    whole: true,
+    note: `Place and how many times behind the best of the same durability class. =: not told apart from the first of that place by interval, rank test and 2 % of noise; `
+      + `?: too few trials (below four). ${trialsNote(view)}. Measured by: ${first.flatMap((one) => (one ? [`${QUESTIONS[one.question].short} ${sourceOf(one)}`] : [])).join("; ")}.`,
+    controls: [setting, order],
+    element: (theme) => h("div", { class: "scroll stacked", tabindex: "0", role: "region", "aria-label": "Ranking" },
+      h("table", { class: "ranking" },
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "engine"), ...questions.map((question) =>
+          h("th", { scope: "col", title: QUESTIONS[question].long, ...(question === order.value ? { "aria-sort": "ascending" } : {}) }, QUESTIONS[question].short)),
+          tested ? h("th", { scope: "col" }, "power loss") : null)),
+        ...classes.map((one) => h("tbody", { "data-class": one.durability },
+          classes.length > 1 ? h("tr", { class: "class" }, h("th", { colspan: String(width), scope: "rowgroup" }, `durability ${one.durability}`)) : null,
+          ...one.rows.map((row) => rowElement(row, one.rankings, one.rows.length, tested, theme)))))),
+    table: () => ({
+      head: ["engine", "question", "measured by", "part", "durability", "place", "figure", "range", "n", "times behind", "interval", "power loss", "why there is none"],
+      words: 5,
+      rows: classes.flatMap((one) => one.rows.flatMap((row) => row.standings.flatMap((standing, at) => {
+        const ranking = one.rankings[at];
+        return ranking && standing ? [[row.engine.title, QUESTIONS[ranking.question].long, sourceOf(ranking), ranking.part ?? NONE, ranking.durability, ...cellsOf(ranking, standing)]] : [];
+      }))),
+    }),
+  };
+}
+
+/** `overwrite: writers, 4 threads`: what a ranking was measured by. */
+function sourceOf(one: Ranking): string {
+  const role = one.role && one.role !== one.phase ? [`${one.phase}: ${one.role}`] : [one.phase];
+  const threads = one.threads == null ? [] : [`${one.threads} thread${one.threads === 1 ? "" : "s"}`];
+  return [...role, ...(one.part ? [`part ${one.part}`] : []), ...threads].join(", ");
+}
+
+function rowsOf(view: View, engines: Engine[], rankings: (Ranking | null)[], by: number): Row[] {
+  const isOf = (standing: Standing, ranking: Ranking, engine: Engine): boolean => {
+    const one = standing.group == null ? null : view.model.cases.find((one) => one.index === standing.group);
+    return one ? one.engine.id === engine.id : standing.engine === engine.title && ranking.durability === engine.durability;
+  };
+  const rows = engines.map((engine) => ({
+    engine,
+    standings: rankings.map((ranking) => ranking?.standings.find((standing) => isOf(standing, ranking, engine)) ?? null),
+  })).filter((row) => row.standings.some((standing) => standing));
+  const at = (row: Row) => {
+    const engine = row.engine, ranking = rankings[by];
+    const place = ranking?.standings.findIndex((standing) => isOf(standing, ranking, engine)) ?? -1;
+    return place < 0 ? rows.length : place;
+  };
+  return rows.sort((a, b) => at(a) - at(b));
+}
+
+/** A value in few letters; what is a ratio has no unit. */
+const figureOf = (ranking: Ranking, value: number): string => inUnit(value, ranking.unit) + (ranking.unit === "B/B" ? "×" : "");
+
+/** `2=`, `3?`, `4`: shared; of too few trials; sure. */
+const placeOf = (standing: Standing): string =>
+  `${standing.place ?? ""}${standing.tied ? "=" : standing.verdict === "spread_unknown" ? "?" : ""}`;
+
+const between = (low: number | null, high: number | null, format: (value: number) => string): string =>
+  low == null || high == null ? NONE : `${format(low)} to ${format(high)}`;
+
+function cellsOf(ranking: Ranking, standing: Standing): string[] {
+  return [
+    standing.place == null ? NONE : placeOf(standing),
+    standing.value == null ? NONE : figureOf(ranking, standing.value),
+    between(standing.low, standing.high, (value) => figureOf(ranking, value)),
+    String(standing.n),
+    standing.behind == null || standing.place == null ? NONE : `${ratio(standing.behind)}×`,
+    between(standing.behind_low, standing.behind_high, ratio),
+    standing.lost ? lostWords(standing.lost) : NONE,
+    standing.missing ?? "",
+  ];
+}
+
+const lostOf = (row: Row): string => {
+  const lost = row.standings.find((standing) => standing?.lost)?.lost;
+  return lost ? lostWords(lost) : NONE;
+};
+
+function rowElement(row: Row, rankings: (Ranking | null)[], rivals: number, tested: boolean, theme: Theme): HTMLElement {
+  return h("tr", { "data-engine": row.engine.title },
+    h("th", { scope: "row" }, legendMark(row.engine, theme), " ", row.engine.title),
+    ...row.standings.map((standing, at) => {
+      const ranking = rankings[at];
+      const head = { "data-head": ranking ? QUESTIONS[ranking.question].short : "" };
+      if (!ranking || !standing) return h("td", { ...head, class: "missing" }, NONE);
+      if (standing.place == null || standing.value == null) return h("td", { ...head, class: "missing" }, standing.missing ?? NONE);
+      return h("td", { ...head, class: standing.place === 1 && rivals > 1 ? "best" : "" }, ...cell(ranking, standing, rivals, colourOf(row.engine, theme)));
+    }),
+    tested ? h("td", { "data-head": "power loss" }, lostOf(row)) : null);
+}
+
+/** Its place, its figure, how far behind it is, and that as a bar: the best has a whole one. */
+function cell(ranking: Ranking, standing: Standing, rivals: number, colour: string): Child[] {
+  const absolute = h("span", { class: "absolute" }, figureOf(ranking, standing.value ?? 0));
+  if (rivals < 2) return [absolute, " ", h("span", { class: "faint" }, "alone in its class")];
+  const behind = standing.behind ?? null;
+  const words = standing.verdict === "base" || behind == null ? "" : standing.verdict === "not_distinguishable" ? "~" : `${ratio(behind)}×`;
+  const interval = between(standing.behind_low, standing.behind_high, ratio);
+  return [
+    h("span", { class: "place" }, placeOf(standing)), " ", absolute, " ",
+    h("span", { class: "behind", ...(interval === NONE ? {} : { title: `95 % interval: ${interval}` }) }, words),
+    h("span", { class: "share", "aria-hidden": "true" }, h("i", { style: `width:${behind == null ? 0 : Math.max(1, 100 / behind)}%;background:${colour}` })),
+  ];
+}

@@ -1,0 +1,43 @@
+// Engines in order by question, as the program puts them into the page.
+
+import type { Direction, Verdict } from "./data";
+
+/** What an engine loses when the power goes. */
+export interface Lost {
+  states: number;
+  lost: number;
+}
+
+export type Question = "loading" | "reads" | "writes" | "scans" | "mixed" | "space" | "write_amplification" | "tail";
+
+export interface Ranking {
+  question: Question;
+  main: boolean;
+  setting: string;
+  durability: string;
+  part: string | null;
+  phase: string;
+  role: string | null;
+  threads: number | null;
+  figure: string;
+  unit: string;
+  direction: Direction;
+  standings: Standing[];
+}
+
+export interface Standing {
+  engine: string;
+  group: number | null;
+  place: number | null;
+  tied: boolean;
+  value: number | null;
+  low: number | null;
+  high: number | null;
+  n: number;
+  behind: number | null;
+  behind_low: number | null;
+  behind_high: number | null;
+  verdict: Verdict | null;
+  lost: Lost | null;
+  missing: string | null;
+}

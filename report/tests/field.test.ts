@@ -1,0 +1,102 @@
+// The page of many engines in a real browser.
+
+import { pathToFileURL } from "node:url";
+import { chromium, type Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { executablePath, opener, outside, scroll } from "./browser";
+import { dataOf, field, remove } from "./records";
+
+let browser: Browser;
+let pages: { field: string };
+const open = opener(() => browser);
+
+describe.skipIf(executablePath === "")("the page", { timeout: 120_000 }, () => {
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+    pages = { field: field() };
+  }, 240_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    remove();
+  });
+
+  test("of twelve engines fits its window, light and dark, wide and narrow", async () => {
+    for (const looks of [{ width: 1280 }, { width: 1280, dark: true }, { width: 390 }]) {
+      const { page, wrong } = await open(pages.field, { ...looks, hash: "#part=4x&question=tail" });
+      await scroll(page);
+      expect(await outside(page), JSON.stringify(looks)).toEqual([]);
+      expect(wrong).toEqual([]);
+      await page.close();
+    }
+  });
+
+  test("ranks twelve engines by question, each class for itself, with reasons for empty cells", async () => {
+    const { page, wrong } = await open(pages.field);
+    const figure = page.locator(".figure[data-figure='ranking']");
+    expect(await figure.count()).toBe(1);
+    await figure.scrollIntoViewIfNeeded();
+    await figure.locator("xpath=self::*[@data-drawn]").waitFor();
+    expect(await figure.locator(".ranking thead th").allTextContents()).toEqual(["engine", "load", "reads", "writes", "scans", "space", "write amp", "tail"]);
+    const reads = dataOf(pages.field).summary.rankings?.find((one) => one.main && one.question === "reads" && one.durability === "commit");
+    const rows = figure.locator("tbody[data-class='commit'] tr[data-engine]");
+    expect(await rows.evaluateAll((rows) => rows.map((row) => (row as HTMLElement).dataset["engine"]))).toEqual(reads?.standings.map((one) => one.engine));
+    const tied = figure.locator("tr[data-engine='LMDB'] td").nth(1);
+    expect(await tied.locator(".place").textContent()).toBe("2=");
+    expect(await figure.locator("tr[data-engine='direct'] td").nth(3).textContent()).toBe("it has no scans");
+    expect(await figure.locator("tr[data-engine='SurrealKV'] td").nth(1).textContent()).toBe("did not fit (0 of 4 trials)");
+    expect(await figure.locator("tbody[data-class='async'] tr[data-engine]").allTextContents()).toEqual([expect.stringContaining("alone in its class")]);
+    // Another question, another order; and the other setting.
+    const select = (label: string) => figure.locator("label", { hasText: label }).locator("select");
+    await select("in the order of").selectOption("writes");
+    await expect.poll(() => rows.first().getAttribute("data-engine")).toBe("direct");
+    await expect.poll(() => rows.nth(1).getAttribute("data-engine")).toBe("rocksdb-tuned");
+    await select("setting").selectOption("RAM 512 MiB");
+    await expect.poll(() => figure.locator("tr[data-engine='SurrealKV'] td").nth(1).locator(".place").textContent()).toBe("11");
+    expect(new URL(page.url()).hash).toBe("#f.ranking.order=writes&f.ranking.setting=RAM+512+MiB");
+    expect(wrong).toEqual([]);
+  });
+
+  test("has a small chart for each of many engines, all with the same axes", async () => {
+    const { page, wrong } = await open(pages.field, { hash: "#part=4x&question=reads" });
+    await scroll(page);
+    const figure = page.locator("section[data-work='randomread, RAM 28.0 MiB, part 4x'] .figure[data-figure='percentiles']");
+    const texts = await figure.locator("svg text").allTextContents();
+    const engines = ["LMDB (commit)", "libmdbx (commit)", "fjall (commit)", "LevelDB (async)"];
+    for (const engine of engines) expect(texts.filter((text) => text === engine).length, engine).toBe(1);
+    // As many of each mark as there are charts.
+    const charts = new Set(texts.filter((text) => / \((commit|async)\)$/.test(text))).size;
+    expect(charts).toBe(11);
+    expect(texts.filter((text) => text === "99.9%").length).toBe(charts);
+    // Fewer engines stand on one chart.
+    await page.goto(`${pathToFileURL(pages.field).href}#part=4x&question=reads&engine=LMDB+(commit)&engine=redb+(commit)`);
+    await scroll(page);
+    expect((await figure.locator("svg text").allTextContents()).filter((text) => text === "99.9%").length).toBe(1);
+    expect(wrong).toEqual([]);
+  });
+
+  test("is filtered by question and by part, and keeps that in its address", async () => {
+    const { page, wrong } = await open(pages.field);
+    const headings = () => page.locator("#figures h2").allTextContents();
+    const filter = (name: string) => page.locator(`[data-filter='${name}']`);
+    for (const part of ["fits", "scans"]) await filter(`part ${part}`).click();
+    await expect.poll(() => new URL(page.url()).hash).toBe("#part=4x");
+    for (const question of ["loading", "writes", "scans", "space", "write_amplification"]) await filter(`question ${question}`).click();
+    const check = async (): Promise<void> => {
+      await expect.poll(() => new URL(page.url()).hash).toBe("#question=reads&question=tail&part=4x");
+      expect(await filter("question writes").getAttribute("aria-pressed")).toBe("false");
+      expect((await headings()).map((text) => text.split(":")[0])).toEqual(["Randomread", "Readwhilewriting", "Readagain"]);
+      const figure = page.locator(".figure[data-figure='ranking']"), head = figure.locator(".ranking thead th");
+      await figure.scrollIntoViewIfNeeded();
+      await expect.poll(() => head.allTextContents()).toEqual(["engine", "reads", "tail"]);
+    };
+    await check();
+    await page.reload();
+    await page.waitForSelector("#raw");
+    await check();
+    await filter("LMDB (commit)").click();
+    await expect.poll(() => page.locator(".figure[data-figure='ranking'] tr[data-engine='LMDB']").count()).toBe(0);
+    expect(await page.locator("#host thead th").allTextContents()).toContain("part");
+    expect(wrong).toEqual([]);
+  });
+});
