@@ -1,7 +1,7 @@
 //! Drives that remember, as their user has them: files of a mount, and a process that serves them
 //! and is asked what happened.
 
-use crate::server::{
+use crate::request::{
     ACKNOWLEDGEMENTS, Answer, Fault, Origin, Request, Seen, drive_name, state_name,
 };
 use crate::state::State;

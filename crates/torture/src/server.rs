@@ -9,7 +9,7 @@
 
 use crate::image::Image;
 use crate::recording::{Entry, Recording};
-use crate::state::State;
+use crate::request::{Answer, Fault, Origin, Request, Seen, Which};
 use fuser::{
     Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
     LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite,
@@ -17,7 +17,6 @@ use fuser::{
 };
 use rustix::fs::FallocateFlags;
 use rustix::mount::{UnmountFlags, unmount};
-use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -27,87 +26,6 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
-
-/// What it is told, a JSON line each.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Request {
-    /// First: mounts drives.
-    Mount { at: PathBuf, drives: Origin },
-    /// Takes this folder of mount points away at the end, however the other side ends.
-    Bury { folder: PathBuf },
-    /// What the drives hold now is what they held at first.
-    Begin,
-    /// What has happened since.
-    Look,
-    /// Shows a state, under this number.
-    Serve { serial: u64, state: State },
-    /// Forgets what was shown under a number.
-    Forget { serial: u64 },
-    /// From now on once.
-    Fail(Fault),
-    /// Writes the recording down.
-    Save { to: PathBuf },
-    /// Writes down what is shown under a number.
-    Keep { serial: u64, to: PathBuf },
-}
-
-/// Where drives come from.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Origin {
-    /// Blank ones of these lengths.
-    Blank(Vec<u64>),
-    /// Those of a recording that was saved.
-    Saved(PathBuf),
-}
-
-/// What it says to each.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Answer {
-    Done,
-    Seen(Seen),
-    Failed(String),
-}
-
-/// What has happened, without the bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
-    /// Entries so far.
-    pub entries: usize,
-    /// Acknowledgements, each with its place among the entries.
-    pub acknowledged: Vec<(usize, [u64; 2])>,
-    /// Writes.
-    pub writes: u64,
-    /// Flushes.
-    pub flushes: u64,
-    /// Bytes written.
-    pub bytes: u64,
-    /// Where the fault that was asked for came.
-    pub fault: Option<usize>,
-}
-
-/// A drive that fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Fault {
-    /// One flush fails with EIO, after so many.
-    FlushFails(u64),
-    /// Writes fail with ENOSPC, so many, after so many.
-    Full(u64, u64),
-    /// A write is answered after so many milliseconds, after so many.
-    Pause(u64, u64),
-}
-
-/// The file, beside the drives, to which acknowledgements are written.
-pub(crate) const ACKNOWLEDGEMENTS: &str = "acknowledgements";
-
-/// The name of a drive.
-pub(crate) fn drive_name(drive: usize) -> String {
-    format!("drive{drive}")
-}
-
-/// The name of a drive of a state.
-pub(crate) fn state_name(serial: u64, drive: usize) -> String {
-    format!("state{serial}-{drive}")
-}
 
 /// Does what it is told on its standard input, a socket, until that ends; then the process ends.
 ///
@@ -142,9 +60,14 @@ pub fn attend() -> io::Result<()> {
         Err(error) => return say(&stream, &Answer::Failed(error.to_string())),
     };
     say(&stream, &Answer::Done)?;
+    let mut folder = None;
     for line in lines {
         let Ok(line) = line else { break };
         let answer = match serde_json::from_str(&line) {
+            Ok(Request::Bury { folder: theirs }) => {
+                folder = Some(theirs);
+                Answer::Done
+            }
             Ok(request) => drives.obey(request),
             Err(error) => Answer::Failed(error.to_string()),
         };
@@ -153,8 +76,7 @@ pub fn attend() -> io::Result<()> {
         }
     }
     // A drive that is pausing has the lock, and nothing is to wait for it.
-    let buried = drives.0.try_lock().ok().and_then(|mut held| held.buried.take());
-    bury(&at, buried.as_deref(), session);
+    bury(&at, folder.as_deref(), session);
     std::process::exit(0);
 }
 
@@ -193,8 +115,6 @@ struct Held {
     counted: u64,
     /// Where it came.
     came: Option<usize>,
-    /// A folder to be taken away at the end.
-    buried: Option<PathBuf>,
 }
 
 impl Held {
@@ -243,49 +163,6 @@ impl Held {
     }
 }
 
-/// A file of the mount.
-#[derive(Clone, Copy)]
-enum Which {
-    Root,
-    Acknowledgements,
-    Drive(usize),
-    State(u64, usize),
-}
-
-/// Numbers of files: the root, the acknowledgements, the drives, and those of each state.
-const STRIDE: u64 = 1 << 10;
-
-impl Which {
-    fn of(inode: INodeNo) -> Self {
-        match u64::from(inode) {
-            1 => Self::Root,
-            2 => Self::Acknowledgements,
-            number if number < STRIDE => Self::Drive(number as usize - 3),
-            number => Self::State(number / STRIDE - 1, (number % STRIDE) as usize),
-        }
-    }
-
-    fn inode(self) -> u64 {
-        match self {
-            Self::Root => 1,
-            Self::Acknowledgements => 2,
-            Self::Drive(drive) => drive as u64 + 3,
-            Self::State(serial, drive) => (serial + 1) * STRIDE + drive as u64,
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        if name == ACKNOWLEDGEMENTS {
-            return Some(Self::Acknowledgements);
-        }
-        if let Some(drive) = name.strip_prefix("drive") {
-            return Some(Self::Drive(drive.parse().ok()?));
-        }
-        let (serial, drive) = name.strip_prefix("state")?.split_once('-')?;
-        Some(Self::State(serial.parse().ok()?, drive.parse().ok()?))
-    }
-}
-
 #[derive(Clone)]
 struct Drives(Arc<Mutex<Held>>);
 
@@ -297,11 +174,8 @@ impl Drives {
     fn obey(&self, request: Request) -> Answer {
         let mut held = self.lock();
         let done = match request {
-            Request::Mount { .. } => Err(io::ErrorKind::InvalidInput.into()),
-            Request::Bury { folder } => {
-                held.buried = Some(folder);
-                Ok(())
-            }
+            // Not for the drives.
+            Request::Mount { .. } | Request::Bury { .. } => Err(io::ErrorKind::InvalidInput.into()),
             Request::Begin => {
                 held.recording.begin();
                 (held.fault, held.counted, held.came) = (None, 0, None);
@@ -417,7 +291,7 @@ impl Filesystem for Drives {
     }
 
     fn getattr(&self, _: &Asked, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        match self.attributes(Which::of(inode)) {
+        match self.attributes(Which::of(inode.into())) {
             Some(attributes) => reply.attr(&TTL, &attributes),
             None => reply.error(Errno::ENOENT),
         }
@@ -438,7 +312,7 @@ impl Filesystem for Drives {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let file = Which::of(inode);
+        let file = Which::of(inode.into());
         let length = self.attributes(file).map_or(0, |attributes| attributes.size);
         let mut read = vec![0; length.saturating_sub(at).min(bytes.into()) as usize];
         match self.lock().drive(file) {
@@ -460,7 +334,7 @@ impl Filesystem for Drives {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let file = Which::of(inode);
+        let file = Which::of(inode.into());
         let done = match (file, bytes.split_at_checked(8)) {
             (Which::Acknowledgements, Some((one, other))) => {
                 let number =
@@ -478,7 +352,7 @@ impl Filesystem for Drives {
     }
 
     fn fsync(&self, _: &Asked, inode: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        if let Which::Drive(drive) = Which::of(inode) {
+        if let Which::Drive(drive) = Which::of(inode.into()) {
             let mut held = self.lock();
             if held.comes(true).is_some() {
                 return reply.error(Errno::EIO);
@@ -508,7 +382,7 @@ impl Filesystem for Drives {
         if !holes.iter().any(|hole| mode == *hole | FallocateFlags::KEEP_SIZE) {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        match self.change(Which::of(inode), |drive| Entry::Clear { drive, at, length }) {
+        match self.change(Which::of(inode.into()), |drive| Entry::Clear { drive, at, length }) {
             Ok(()) => reply.ok(),
             Err(error) => reply.error(error),
         }

@@ -29,8 +29,8 @@ fn table(record: &TortureRecord) -> String {
         ("class", Left),
         ("trial", Left),
         ("states", Right),
-        ("found", Left),
         ("took", Right),
+        ("found", Left),
     ];
     let mut table = Table::new(columns);
     for class in &record.classes {
@@ -41,8 +41,8 @@ fn table(record: &TortureRecord) -> String {
                 once(class.durability.as_str()),
                 trial.kind.as_str().to_owned(),
                 trial.tally.states.to_string(),
-                found(trial),
                 units::duration(trial.took_ns / 100_000_000 * 100_000_000),
+                found(trial),
             ]);
         }
     }
@@ -51,8 +51,8 @@ fn table(record: &TortureRecord) -> String {
 
 /// `lost 0 of 300 (< 1 %)`, `lost 62, corrupt 178 (torn 3, not opened 175)`.
 pub(super) fn found(trial: &Trial) -> String {
-    let Tally { states, lost, .. } = trial.tally;
     let tally = &trial.tally;
+    let (states, lost) = (tally.states - tally.unmounted, tally.lost);
     let mut text = if tally.sound_only() {
         let share = at_most(states) * 100.0;
         let share = if share < 1.0 { format!("{share:.1}") } else { format!("{share:.0}") };
@@ -104,16 +104,16 @@ fn print_class(class: &ClassRecord, folder: &Path, printer: &Printer) {
     let told = |trial: &&Trial| trial.kind != TrialKind::Control && !trial.examples.is_empty();
     let mut examples = class.trials.iter().filter(told).peekable();
     if examples.peek().is_some() {
-        printer.data(&wrap(&format!("  its class means: {}", class.means), 4));
+        printer.data(&format!("  {}", wrap(&format!("its class means: {}", class.means), 4)));
     }
     for trial in examples {
         let Some(example) = trial.examples.first() else { continue };
         let (kind, state) = (trial.kind.as_str(), example.state);
         let text = format!(
-            "  {kind}, state {state}: {}, {} writes acknowledged: {}",
+            "{kind}, state {state}: {}, {} writes acknowledged: {}",
             example.how, example.acknowledged, example.found
         );
-        printer.data(&wrap(&text, 4));
+        printer.data(&format!("  {}", wrap(&text, 4)));
         if trial.kind == TrialKind::Power && class.recording.is_some() {
             let (folder, engine) = (folder.display(), &class.engine);
             let class = class.durability.as_str();

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use kvdyno_host::Looped;
 use kvdyno_record::torture::{Example, Tally, Trial, TrialKind};
 use kvdyno_torture::verdict::{Damage, Promised};
-use kvdyno_torture::{Draw, Fault, LOSSES, Seen, State};
+use kvdyno_torture::{Draw, Fault, Seen, State};
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
@@ -305,6 +305,7 @@ fn sync(folder: &Path) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_torture::LOSSES;
 
     #[test]
     fn most_moments_lie_after_the_first_promise_and_some_before() {
