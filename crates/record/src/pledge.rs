@@ -99,6 +99,8 @@ pub struct Victim {
     pub options: Options,
     /// What is in it.
     pub units: Units,
+    /// Afterwards all of it is walked over, too: it can be, and it shows what it stores.
+    pub walks: bool,
 }
 
 /// What `pledge` reads.

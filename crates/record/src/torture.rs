@@ -105,7 +105,7 @@ pub struct Trial {
     pub kind: TrialKind,
     /// What was found in how many states.
     pub tally: Tally,
-    /// The first states in which anything was found.
+    /// Some states in which anything was found, the worst first.
     pub examples: Vec<Example>,
     /// How long that took.
     pub took_ns: u64,

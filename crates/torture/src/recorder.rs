@@ -112,9 +112,9 @@ impl Recorder {
         Ok(Served { recorder: self, serial })
     }
 
-    /// Writes the recording into a new file, for [`Recorder::replay`].
-    pub fn save(&self, to: &Path) -> io::Result<()> {
-        self.told(&Request::Save { to: std::path::absolute(to)? })
+    /// Writes so many entries of the recording into a new file, for [`Recorder::replay`].
+    pub fn save(&self, to: &Path, entries: usize) -> io::Result<()> {
+        self.told(&Request::Save { to: std::path::absolute(to)?, entries })
     }
 
     fn told(&self, request: &Request) -> io::Result<()> {

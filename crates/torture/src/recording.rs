@@ -117,8 +117,8 @@ impl Recording {
         image
     }
 
-    /// Writes it down, to be read again.
-    pub(crate) fn save(&self, file: &mut impl Write) -> io::Result<()> {
+    /// Writes so many entries of it down, to be read again.
+    pub(crate) fn save(&self, entries: usize, file: &mut impl Write) -> io::Result<()> {
         let mut put = |numbers: [u64; 4], bytes: &[u8]| {
             let numbers = numbers.map(u64::to_le_bytes).concat();
             file.write_all(&numbers).and_then(|()| file.write_all(bytes))
@@ -129,7 +129,7 @@ impl Recording {
                 put([BASE, drive as u64, at, bytes.len() as u64], bytes)?;
             }
         }
-        for entry in &self.log {
+        for entry in self.log.iter().take(entries) {
             match entry {
                 Entry::Write { drive, at, bytes } => {
                     put([WRITE, *drive as u64, *at, bytes.len() as u64], bytes)?;
@@ -313,13 +313,16 @@ mod tests {
     fn it_is_read_as_it_was_written() {
         let mut recording = recording();
         let mut bytes = Vec::new();
-        recording.save(&mut bytes).unwrap();
+        recording.save(usize::MAX, &mut bytes).unwrap();
         let mut read = Recording::load(&mut bytes.as_slice()).unwrap();
         assert_eq!((&read.log, &read.lengths), (&recording.log, &recording.lengths));
         for lost in [Lost::All, Lost::None] {
             let expected = held(&mut recording, 5, lost, None);
             assert_eq!(held(&mut read, 5, lost, None), expected);
         }
+        let mut first = Vec::new();
+        recording.save(2, &mut first).unwrap();
+        assert_eq!(Recording::load(&mut first.as_slice()).unwrap().log, recording.log[..2]);
         assert!(Recording::load(&mut &bytes[..bytes.len() - 1]).is_err(), "cut short");
         assert!(Recording::load(&mut [9; 64].as_slice()).is_err());
     }

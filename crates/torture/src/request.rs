@@ -22,8 +22,8 @@ pub(crate) enum Request {
     Forget { serial: u64 },
     /// From now on once.
     Fail(Fault),
-    /// Writes the recording down.
-    Save { to: PathBuf },
+    /// Writes so many entries of the recording down.
+    Save { to: PathBuf, entries: usize },
     /// Writes down what is shown under a number.
     Keep { serial: u64, to: PathBuf },
 }

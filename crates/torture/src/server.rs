@@ -195,7 +195,7 @@ impl Drives {
                 (held.fault, held.counted, held.came) = (Some(fault), 0, None);
                 Ok(())
             }
-            Request::Save { to } => save(&held.recording, &to),
+            Request::Save { to, entries } => save(&held.recording, entries, &to),
             Request::Keep { serial, to } => {
                 let lengths = held.recording.lengths.clone();
                 let images = held.states.get(&serial).map(Vec::as_slice).unwrap_or_default();
@@ -259,9 +259,9 @@ impl Drives {
     }
 }
 
-fn save(recording: &Recording, to: &Path) -> io::Result<()> {
+fn save(recording: &Recording, entries: usize, to: &Path) -> io::Result<()> {
     let mut file = BufWriter::new(File::create_new(to)?);
-    recording.save(&mut file)?;
+    recording.save(entries, &mut file)?;
     file.flush()
 }
 

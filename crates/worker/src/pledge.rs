@@ -136,7 +136,7 @@ pub(crate) fn recover<E: Engine>() -> Result<ExitCode> {
     let victim = Victim::from_json(&line()?)?;
     let found = match E::open(&victim.place, &victim.options, &victim.units.shape()) {
         Ok(engine) => {
-            let found = look(&engine, &victim.units);
+            let found = look(&engine, &victim);
             // Nothing is written any more, and what it would write by itself is nobody's loss.
             std::mem::forget(engine);
             found
@@ -150,13 +150,13 @@ fn unopened(error: &Error) -> Recovered {
     Recovered { unopened: Some(error.to_string()), ..Recovered::default() }
 }
 
-fn look<E: Engine>(engine: &E, units: &Units) -> Recovered {
+fn look<E: Engine>(engine: &E, victim: &Victim) -> Recovered {
     let mut session = match engine.session() {
         Ok(session) => session,
         Err(error) => return unopened(&error),
     };
     let mut found = Recovered::default();
-    for record in 0..units.records() {
+    for record in 0..victim.units.records() {
         let answer = session.get(&record.to_be_bytes(), |value| match value {
             None => Reading::Missing,
             Some(value) => reading(record, value),
@@ -166,9 +166,7 @@ fn look<E: Engine>(engine: &E, units: &Units) -> Recovered {
             Reading::Refused
         }));
     }
-    let capabilities = E::describe().capabilities;
-    // An engine that stores nothing shows as many records as it is asked for, for ever.
-    if capabilities.scan_forward && !capabilities.measures_the_harness {
+    if victim.walks {
         walk(&mut session, &mut found);
     }
     found
@@ -213,12 +211,19 @@ fn line() -> Result<String> {
     Ok(line)
 }
 
-/// Ends without a word to the engine's own threads: some wait for a close that does not come.
+/// The last word. Nothing is told to the engine's own threads, which may be at work: what a C++
+/// library does at an exit would take away from under them what they use.
 fn tell(line: &[u8]) -> Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     out.write_all(line)?;
     out.flush()?;
-    std::process::exit(0)
+    end()
+}
+
+#[expect(unsafe_code, reason = "rustix has no _exit")]
+fn end() -> ! {
+    // SAFETY: it ends the process, and asks nothing of it.
+    unsafe { libc::_exit(0) }
 }
 
 #[cfg(test)]

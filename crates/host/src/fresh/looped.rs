@@ -43,23 +43,31 @@ impl Looped {
     ) -> Result<Self, FreshError> {
         let device = attach(file)?;
         filesystem::make(kind, mkfs, None, &device.path())?;
-        let looped = Self::on(device, kind, folder)?;
+        let looped = Self::on(device, kind, &[], folder)?;
         let making = format!("make {}", looped.data.display());
         fs::create_dir(&looped.data).map_err(FreshError::io(making))?;
         Ok(looped)
     }
 
-    /// Mounts the filesystem that is on the file; whatever its journal asks for is done.
+    /// Mounts the filesystem that is on the file, for a look that need not outlive the power;
+    /// whatever its journal asks for is done. The same filesystem may be mounted several times,
+    /// each from a file of its own.
     pub fn mount(kind: FilesystemKind, file: &File, folder: &Path) -> Result<Self, FreshError> {
-        Self::on(attach(file)?, kind, folder)
+        let options: &[&str] = match kind {
+            FilesystemKind::Ext4 => &["barrier=0"],
+            FilesystemKind::Xfs => &["nouuid"],
+            FilesystemKind::Btrfs => &[],
+        };
+        Self::on(attach(file)?, kind, options, folder)
     }
 
-    fn on(device: LoopDevice, kind: FilesystemKind, folder: &Path) -> Result<Self, FreshError> {
-        // The same filesystem may be mounted several times, each from a file of its own.
-        let options = match kind {
-            FilesystemKind::Xfs => vec!["nouuid".to_owned()],
-            FilesystemKind::Ext4 | FilesystemKind::Btrfs => Vec::new(),
-        };
+    fn on(
+        device: LoopDevice,
+        kind: FilesystemKind,
+        options: &[&str],
+        folder: &Path,
+    ) -> Result<Self, FreshError> {
+        let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
         let mounted = Mounted::new(&device.path(), folder, kind, &options)?;
         Ok(Self { mounted, device, data: folder.join(FOLDER) })
     }

@@ -173,7 +173,7 @@ fn all(
     let found = |trial: &Trial| trial.kind == TrialKind::Power && !trial.examples.is_empty();
     if keep || class.trials.iter().any(found) {
         let name = recording(&class.engine, class.durability);
-        trials.stand.recorder.save(&folder.join(&name))?;
+        trials.stand.recorder.save(&folder.join(&name), seen.entries)?;
         class.recording = Some(name);
     }
     let faults = [TrialKind::FlushFails, TrialKind::Full, TrialKind::Pause];

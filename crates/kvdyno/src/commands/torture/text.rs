@@ -1,7 +1,7 @@
 //! A torture in words: a table of what was found, and a sentence for each class.
 
 use crate::printer::Printer;
-use kvdyno_record::torture::{ClassRecord, Tally, TortureRecord, Trial, TrialKind};
+use kvdyno_record::torture::{ClassRecord, TortureRecord, Trial, TrialKind};
 use kvdyno_record::units;
 use kvdyno_render::table::{Side, Table};
 use kvdyno_render::tone::Tone;
@@ -135,6 +135,7 @@ pub(super) fn verdict(class: &ClassRecord) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_record::torture::Tally;
 
     fn trial(kind: TrialKind, tally: Tally) -> Trial {
         Trial { kind, tally, examples: Vec::new(), took_ns: 0 }

@@ -17,7 +17,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// The first states in which anything is found are told.
+/// So many states in which anything was found are told: the worst, and the first of them.
 const EXAMPLES: usize = 5;
 
 /// States of the control, and of a fault.
@@ -27,7 +27,7 @@ const FEW: u64 = 20;
 const STATES_A_KILL: u64 = 6;
 
 /// States are recovered so many at a time: mounting waits more than it works.
-const LANES: usize = 3;
+const LANES: usize = 4;
 
 /// What is asked for, of each class.
 pub(super) struct Trials<'t> {
@@ -45,7 +45,17 @@ struct Count {
     kind: TrialKind,
     begun: Instant,
     tally: Tally,
-    examples: Vec<Example>,
+    /// Each with how bad it is.
+    examples: Vec<(Badness, Example)>,
+}
+
+/// The worst is the least.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Badness {
+    Unopened,
+    Untrue,
+    Lost,
+    Unmounted,
 }
 
 impl Count {
@@ -64,25 +74,30 @@ impl Count {
         };
         self.tally.states += 1;
         damage.count(!promised.is_nothing(), &mut self.tally);
-        if !damage.is_none() {
-            self.tell(Example {
-                state,
-                how,
-                acknowledged: promised.writes(),
-                found: damage.words(),
-            });
+        if damage.is_none() {
+            return;
         }
+        let badness = if damage.unopened.is_some() {
+            Badness::Unopened
+        } else if damage.torn + damage.half_batches + damage.phantoms > 0 {
+            Badness::Untrue
+        } else {
+            Badness::Lost
+        };
+        let (acknowledged, found) = (promised.writes(), damage.words());
+        self.tell(badness, Example { state, how, acknowledged, found });
     }
 
-    fn tell(&mut self, example: Example) {
-        self.examples.push(example);
-        self.examples.sort_by_key(|example| example.state);
+    fn tell(&mut self, badness: Badness, example: Example) {
+        self.examples.push((badness, example));
+        self.examples.sort_by_key(|(badness, example)| (*badness, example.state));
         self.examples.truncate(EXAMPLES);
     }
 
     fn done(self) -> Trial {
         let took_ns = self.begun.elapsed().as_nanos() as u64;
-        Trial { kind: self.kind, tally: self.tally, examples: self.examples, took_ns }
+        let examples = self.examples.into_iter().map(|(_, example)| example).collect();
+        Trial { kind: self.kind, tally: self.tally, examples, took_ns }
     }
 }
 
@@ -123,7 +138,7 @@ impl Trials<'_> {
                 asked.wait(Duration::from_secs(10))?;
                 let promised = self.promised(usize::MAX, &self.stand.recorder.look()?);
                 let how = format!("killed after {} ms", after.as_millis());
-                count.add(number, how, &promised, &self.victim.recover(&folder)?);
+                count.add(number, how, &promised, &self.victim.recover_killed(&folder)?);
                 number += 1;
             } else {
                 // It has become faster.
@@ -222,7 +237,9 @@ impl Trials<'_> {
                         count.tally.unmounted += 1;
                         let found = format!("the filesystem does not mount: {why}");
                         let (state, how) = (state.number, how(state, seen));
-                        count.tell(Example { state, how, acknowledged: promised.writes(), found });
+                        let acknowledged = promised.writes();
+                        let example = Example { state, how, acknowledged, found };
+                        count.tell(Badness::Unmounted, example);
                     }
                 }
                 let done = count.tally.states;

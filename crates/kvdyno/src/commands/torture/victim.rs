@@ -23,6 +23,10 @@ const WRITEBACK_EVERY: u64 = 60;
 /// A database that is not opened and read after this time hangs: it has a few hundred records.
 const RECOVERY_MAX: Duration = Duration::from_secs(30);
 
+/// What a killed process had open the kernel lets go of behind its end: of io_uring's files a moment
+/// later. A database that says it is in use is tried again for so long.
+const LETTING_GO_MAX: Duration = Duration::from_secs(5);
+
 /// A pledge takes seconds.
 const PLEDGE_MAX: Duration = Duration::from_secs(120);
 
@@ -104,11 +108,29 @@ impl Victim {
         })
     }
 
+    /// The same of one whose process has just been killed.
+    pub(super) fn recover_killed(&self, folder: &Path) -> anyhow::Result<Recovery> {
+        let begun = Instant::now();
+        loop {
+            match self.recover(folder)? {
+                Recovery::Answered(found)
+                    if found.unopened.is_some() && begun.elapsed() < LETTING_GO_MAX =>
+                {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                other => return Ok(other),
+            }
+        }
+    }
+
     fn opened(&self, folder: &Path) -> Opened {
+        let capabilities = &self.worker.description.engine.capabilities;
         Opened {
             place: Place::Directory(folder.to_owned()),
             options: self.options.clone(),
             units: self.units,
+            // An engine that stores nothing shows as many records as it is asked for, for ever.
+            walks: capabilities.scan_forward && !capabilities.measures_the_harness,
         }
     }
 
