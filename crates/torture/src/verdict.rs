@@ -115,9 +115,10 @@ impl Promised {
             let version = range.as_ref()?.end;
             (version > 0).then(|| units.number(unit, version))
         });
+        // Of the last itself a part may be missing: that is half a batch, and no hole.
         let Some(last) = last.max() else { return };
         let is_missing = |(unit, range): (u64, &Option<Range<u32>>)| {
-            range.as_ref().is_some_and(|range| range.start < versions(units, unit, last + 1))
+            range.as_ref().is_some_and(|range| range.start < versions(units, unit, last))
         };
         damage.holes += u64::from((0..).zip(&there).any(is_missing));
     }
@@ -276,6 +277,18 @@ mod tests {
         assert_eq!(of([0; 4]), Damage { lost: 4, ..Damage::default() });
         assert!(damage(0, versions_of([0; 4])).is_none());
         assert!(damage(0, versions_of([1, 0, 0, 0])).is_none());
+    }
+
+    #[test]
+    fn half_of_a_batch_in_flight_is_no_hole() {
+        let readings = versions_of([1, 1, 1, 0]).to_vec();
+        let found = Recovered { readings, ..Recovered::default() };
+        let of = |atomic| {
+            let promised = Promised { units: UNITS, acknowledged: vec![2], atomic };
+            promised.damage(&found)
+        };
+        assert!(of(false).is_none(), "the engine does not say that batches are whole");
+        assert_eq!(of(true), Damage { half_batches: 1, ..Damage::default() });
     }
 
     #[test]
