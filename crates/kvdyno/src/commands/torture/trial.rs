@@ -153,11 +153,13 @@ impl Trials<'_> {
     /// end.
     pub(super) fn record(&self, fault: Option<Fault>) -> anyhow::Result<Seen> {
         self.progress.phase("recording", 0, None, None);
+        let recorder = &self.stand.recorder;
+        // A fault that has not come would come to the next filesystem.
+        recorder.begin()?;
         let on = self.stand.make()?;
         let folder = on.data().join("database");
         fs::create_dir(&folder)?;
         sync(on.data())?;
-        let recorder = &self.stand.recorder;
         recorder.begin()?;
         if let Some(fault) = fault {
             recorder.fail(fault)?;
@@ -248,8 +250,9 @@ impl Trials<'_> {
             Ok(())
         };
         std::thread::scope(|scope| {
+            let lane = &lane;
             let lanes: Vec<_> =
-                (0..LANES).map(|number| scope.spawn(move || lane_of(&lane, number))).collect();
+                (0..LANES).map(|number| scope.spawn(move || lane(number))).collect();
             lanes.into_iter().try_for_each(|lane| {
                 lane.join().unwrap_or_else(|_| Err(anyhow::anyhow!("a lane panicked")))
             })
@@ -284,14 +287,6 @@ impl Trials<'_> {
         let victim = self.victim;
         Promised::at(victim.units, victim.is_atomic(), &seen.acknowledged, moment)
     }
-}
-
-/// A closure that several threads call.
-fn lane_of(
-    lane: &(impl Fn(usize) -> anyhow::Result<()> + Sync),
-    number: usize,
-) -> anyhow::Result<()> {
-    lane(number)
 }
 
 /// A state in words.
