@@ -1,7 +1,7 @@
 //! What `kvdyno torture` has a worker do: write versions of records and acknowledge each after the
 //! engine has said that it is done, until it is killed or the power goes; and afterwards look which
-//! versions are there. Which write is which follows from [`Units`]; what may be missing is judged by
-//! the program.
+//! versions are there. Which write is which follows from [`Units`]; what may be missing is judged
+//! by the program.
 
 use crate::rng::Rng;
 use crate::values::{is_sound, seal, version_of};

@@ -26,8 +26,8 @@ killed at random moments, and the drive fails: EIO at one flush, ENOSPC, 30 s wi
 A class is held to what it promises: `commit` loses nothing; `async` loses nothing when its process
 is killed, and after a power loss shows no torn value and no half of a batch; `none` opens or says
 that it cannot. `0 of 300 (< 1 %)` says how often it may lose and not be caught here. A drive that
-ignores flushes must be caught: else the cell says `cannot tell`. docs/torture.md says what it cannot
-see. Needs root (loop devices, mounts) and FUSE.
+ignores flushes must be caught: else the cell says `cannot tell`. docs/torture.md says what it
+cannot see. Needs root (loop devices, mounts) and FUSE.
 
 Exit codes: 3 a promise was broken; 4 it cannot be told; 2 something is missing here")]
 pub(crate) struct TortureArgs {

@@ -103,14 +103,10 @@ fn an_engine_that_does_not_flush_what_it_says_is_caught() {
     let scratch = Scratch::new();
     let lmdb = workers::find("lmdb").unwrap();
     let lmdb = lmdb.display();
-    scratch.script(
-        "liar",
-        &format!(
-            "case $1 in\ndescribe) exec {lmdb} \"$@\" ;;\n\
-             *) sed -u 's/\"durability\":\"commit\"/\"durability\":\"async\"/;q' | {lmdb} \"$@\" ;;\n\
-             esac\n"
-        ),
-    );
+    let lie = r#"sed -u 's/"durability":"commit"/"durability":"async"/;q'"#;
+    let script =
+        format!("case $1 in\ndescribe) exec {lmdb} \"$@\" ;;\n*) {lie} | {lmdb} \"$@\" ;;\nesac\n");
+    scratch.script("liar", &script);
     let arguments =
         ["torture", "--engine", "liar", "--durability", "commit", "--states", "30", "--quick"];
     let done = scratch.run(&arguments);

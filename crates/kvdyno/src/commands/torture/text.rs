@@ -118,8 +118,8 @@ fn print_class(class: &ClassRecord, folder: &Path, printer: &Printer) {
             let (folder, engine) = (folder.display(), &class.engine);
             let class = class.durability.as_str();
             printer.data(&format!(
-                "    again: kvdyno torture --replay {folder} --engine {engine} --durability {class} \
-                 --state {state}"
+                "    again: kvdyno torture --replay {folder} --engine {engine} \
+                 --durability {class} --state {state}"
             ));
         }
     }

@@ -23,8 +23,8 @@ const WRITEBACK_EVERY: u64 = 60;
 /// A database that is not opened and read after this time hangs: it has a few hundred records.
 const RECOVERY_MAX: Duration = Duration::from_secs(30);
 
-/// What a killed process had open the kernel lets go of behind its end: of io_uring's files a moment
-/// later. A database that says it is in use is tried again for so long.
+/// What a killed process had open the kernel lets go of behind its end: of what `io_uring` had, a
+/// moment later. A database that says it is in use is tried again for so long.
 const LETTING_GO_MAX: Duration = Duration::from_secs(5);
 
 /// A pledge takes seconds.
