@@ -30,9 +30,9 @@ impl Image {
         let end = at + length;
         let inner = at.div_ceil(BLOCK as u64)..end / BLOCK as u64;
         if inner.is_empty() {
-            (at..end).step_by(BLOCK).for_each(|from| {
+            for from in (at..end).step_by(BLOCK) {
                 self.write(from, &ZEROS[..(end - from).min(BLOCK as u64) as usize]);
-            });
+            }
             return;
         }
         self.0.retain(|number, _| !inner.contains(number));

@@ -99,7 +99,9 @@ impl Recording {
         let pending: Vec<_> = changes(&self.log[flushed..moment], drive).collect();
         let lengths: Vec<usize> = pending.iter().map(Change::length).collect();
         for (change, pieces) in pending.iter().zip(reached(state, drive, &lengths)) {
-            pieces.into_iter().for_each(|piece| change.apply(piece, &mut image));
+            for piece in pieces {
+                change.apply(piece, &mut image);
+            }
         }
         image
     }

@@ -311,8 +311,13 @@ mod tests {
         assert_eq!(at(10), [2, 1]);
     }
 
-    fn trial(kind: TrialKind, tally: Tally) -> Trial {
-        Trial { kind, tally: Tally { states: 10, ..tally }, examples: Vec::new(), took_ns: 0 }
+    fn trial(kind: TrialKind, tally: &Tally) -> Trial {
+        Trial {
+            kind,
+            tally: Tally { states: 10, ..tally.clone() },
+            examples: Vec::new(),
+            took_ns: 0,
+        }
     }
 
     #[test]
@@ -320,14 +325,10 @@ mod tests {
         use Durability::{Async, Commit, None};
         let lost = Tally { lost: 3, holes: 1, ..Tally::default() };
         let torn = Tally { torn: 1, corrupt: 1, ..Tally::default() };
-        let control = trial(TrialKind::Control, Tally { lost: 2, ..Tally::default() });
+        let control = trial(TrialKind::Control, &Tally { lost: 2, ..Tally::default() });
         let word = |class, kind, tally: &Tally| match judge(
             class,
-            &[
-                trial(TrialKind::Power, Tally::default()),
-                trial(kind, tally.clone()),
-                control.clone(),
-            ],
+            &[trial(TrialKind::Power, &Tally::default()), trial(kind, tally), control.clone()],
         ) {
             Verdict::Held => "held",
             Verdict::Broken(_) => "broken",
@@ -345,8 +346,8 @@ mod tests {
 
     #[test]
     fn an_explorer_that_is_blind_says_so() {
-        let power = trial(TrialKind::Power, Tally::default());
-        let blind = trial(TrialKind::Control, Tally { sound: 10, ..Tally::default() });
+        let power = trial(TrialKind::Power, &Tally::default());
+        let blind = trial(TrialKind::Control, &Tally { sound: 10, ..Tally::default() });
         let of = |trials: &[Trial]| judge(Durability::Commit, trials);
         assert!(matches!(of(&[power.clone(), blind]), Verdict::CannotTell(_)));
         assert!(matches!(of(std::slice::from_ref(&power)), Verdict::CannotTell(_)));

@@ -184,7 +184,7 @@ fn walk(session: &mut impl Session, found: &mut Recovered) {
     let (readings, mut strangers, mut met) = (&found.readings, 0, 0);
     loop {
         let step = session.walk(&mut walk, WALK_RECORDS, |key, value| {
-            let record = key.try_into().map(u64::from_be_bytes).unwrap_or(u64::MAX);
+            let record = key.try_into().map_or(u64::MAX, u64::from_be_bytes);
             let known = readings.get(record as usize).copied();
             strangers += u64::from(known != Some(reading(record, value)));
             met += 1;
