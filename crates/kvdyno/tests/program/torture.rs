@@ -199,7 +199,8 @@ fn a_loop_device_turns_flushes_into_flushes() {
     let scratch = Scratch::new();
     kvdyno_host::fresh::namespace::enter(&[]).unwrap();
     let [at, on] = ["drives", "on"].map(|name| scratch.path(name));
-    [&at, &on].into_iter().for_each(|folder| fs::create_dir(folder).unwrap());
+    fs::create_dir(&at).unwrap();
+    fs::create_dir(&on).unwrap();
     let mut server = Command::new(workers::program());
     server.arg("recorder");
     let recorder = Recorder::mount(server, &at, &[64 << 20]).unwrap();
