@@ -46,7 +46,7 @@ pub mod wait_samples;
 pub use child::Child;
 pub use claim::Claim;
 pub use concurrent_runs::ConcurrentRuns;
-pub use fresh::{Fresh, FreshError, VolumeSpec};
+pub use fresh::{Fresh, FreshError, Looped, VolumeSpec};
 pub use group::Group;
 pub use meter::Meter;
 pub use place::{DataDirectory, PlaceError};

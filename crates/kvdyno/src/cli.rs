@@ -13,6 +13,7 @@ mod schema;
 mod search;
 mod show;
 mod suite;
+mod torture;
 mod versus;
 
 pub(crate) use compare::{CompareArgs, ComparisonArgs};
@@ -26,6 +27,7 @@ pub(crate) use search::{CapacityArgs, SearchArgs};
 pub(crate) use show::{ReportArgs, ServeArgs, ShowArgs, ViewArgs};
 use suite::SuiteName;
 pub(crate) use suite::{BendArgs, PlaceArgs, PlanArgs, SuiteArgs};
+pub(crate) use torture::TortureArgs;
 pub(crate) use versus::{CalibrateArgs, PairArgs, VersusArgs};
 
 use clap::{Args, ColorChoice, Parser, Subcommand};
@@ -50,6 +52,7 @@ Examples:
   kvdyno export --xlsx latest.xlsx         the tables as a workbook, with charts and formulas
   kvdyno bundle                            the run in one file, to be published and repeated
   kvdyno compare 2026-11-19 latest         what changed since, and how sure that is
+  kvdyno torture --engine lmdb             what it loses when the power goes
   kvdyno suites show quick > mine.toml     begin a suite of your own
 
 Exit codes:
@@ -114,6 +117,8 @@ pub(crate) enum Command {
     Size(SearchArgs),
     /// Find the highest rate at which an engine meets a target
     Capacity(CapacityArgs),
+    /// Say what an engine loses when the power goes, or its process is killed
+    Torture(Box<TortureArgs>),
     /// Write a run's figures for other programs
     Export(ExportArgs),
     /// Pack a run into one file, to be published and repeated elsewhere
@@ -131,6 +136,9 @@ pub(crate) enum Command {
     /// Clean up behind a run that was killed: started by it, never by hand
     #[command(hide = true)]
     Undertaker,
+    /// Serve the drives of a torture: started by it, never by hand
+    #[command(hide = true)]
+    Recorder,
     /// Print the JSON Schema of suites, or of what a run leaves
     #[command(after_help = "\
 Examples:

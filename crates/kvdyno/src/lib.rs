@@ -47,6 +47,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Calibrate(args) => commands::calibrate::run(args, printer),
         Command::Size(args) => commands::size::run(args, printer),
         Command::Capacity(args) => commands::capacity::run(args, printer),
+        Command::Torture(args) => commands::torture::run(args, printer),
         Command::Export(args) => commands::export::run(args, printer),
         Command::Bundle(args) => commands::bundle::run(args, printer),
         Command::Rerun(args) => commands::rerun::run(args, printer),
@@ -56,6 +57,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Suites(args) => commands::suites::run(args, printer),
         Command::Schema { of } => printer.json(&schema(*of)).map(|()| Exit::Ok),
         Command::Undertaker => undertaker(),
+        Command::Recorder => recorder(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "kvdyno", &mut script);
@@ -71,6 +73,14 @@ fn undertaker() -> anyhow::Result<Exit> {
     let _interrupt = runner::Interrupt::listen()?;
     kvdyno_host::undertaker::attend(&kvdyno_host::Root::system())
         .context("only a run starts its undertaker")?;
+    Ok(Exit::Ok)
+}
+
+/// Serves drives to the program that started it until that ends.
+fn recorder() -> anyhow::Result<Exit> {
+    // As the undertaker: it has to come after.
+    let _interrupt = runner::Interrupt::listen()?;
+    kvdyno_torture::attend().context("only `kvdyno torture` starts its recorder")?;
     Ok(Exit::Ok)
 }
 

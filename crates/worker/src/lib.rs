@@ -24,6 +24,7 @@ mod keyvalue;
 mod kind;
 mod output;
 mod pace;
+mod pledge;
 mod population;
 mod recorder;
 mod rng;
@@ -54,6 +55,7 @@ A worker of kvdyno. It is started by `kvdyno run`; by hand:
   describe         print what the engine is and can do, as JSON
   conformance DIR  check the engine in a scratch folder DIR and print what passed
   run              read a job on standard input and do it (the program's business)
+  pledge, recover  write what must not be lost, and look for it (those of `kvdyno torture`)
 
 Before any of them, an engine that is a shared library loads the newest that is installed, or
   --library PATH   this one
@@ -74,6 +76,8 @@ pub fn main<E: Engine>() -> ExitCode {
     let outcome = match command {
         Command::Describe => describe::<E>(),
         Command::Run => run::<E>(),
+        Command::Pledge => pledge::pledge::<E>(),
+        Command::Recover => pledge::recover::<E>(),
         Command::Conformance(folder) => check::<E>(&folder),
     };
     outcome.unwrap_or_else(|error| complain(&error, ExitCode::FAILURE))
@@ -83,6 +87,8 @@ pub fn main<E: Engine>() -> ExitCode {
 enum Command {
     Describe,
     Run,
+    Pledge,
+    Recover,
     Conformance(PathBuf),
 }
 
@@ -100,6 +106,8 @@ fn understood(arguments: impl Iterator<Item = OsString>) -> Option<(Command, Opt
     let command = match words.as_slice() {
         [word] if word == "describe" => Command::Describe,
         [word] if word == "run" => Command::Run,
+        [word] if word == "pledge" => Command::Pledge,
+        [word] if word == "recover" => Command::Recover,
         [word, folder] if word == "conformance" => Command::Conformance(folder.into()),
         _ => return None,
     };

@@ -120,7 +120,7 @@ fn pool(bytes: usize, compress_to: f64, seed: u64) -> Arc<[u8]> {
 }
 
 /// Writes the header over the first bytes of a value.
-fn seal(value: &mut [u8], number: u64, version: u32) {
+pub(crate) fn seal(value: &mut [u8], number: u64, version: u32) {
     value[..8].copy_from_slice(&number.to_le_bytes());
     value[8..12].copy_from_slice(&version.to_le_bytes());
     let sum = checksum(value);
@@ -132,6 +132,11 @@ pub(crate) fn is_sound(value: &[u8], number: u64) -> bool {
     value.len() >= HEADER_BYTES
         && value[..8] == number.to_le_bytes()
         && value[12..HEADER_BYTES] == checksum(value).to_le_bytes()
+}
+
+/// The version that a sound value says it is.
+pub(crate) fn version_of(value: &[u8]) -> u32 {
+    u32::from_le_bytes([value[8], value[9], value[10], value[11]])
 }
 
 /// Of key, version and body; the checksum's own place is left out.

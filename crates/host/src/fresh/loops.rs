@@ -48,12 +48,17 @@ pub(crate) fn check(root: &Root) -> Result<(), Unavailable> {
 impl LoopDevice {
     /// A free loop device with this file under it.
     pub(crate) fn attach(image: &File) -> io::Result<Self> {
+        Self::attach_with(image, BLOCK_BYTES)
+    }
+
+    /// The same with sectors of another size.
+    pub(crate) fn attach_with(image: &File, sector_bytes: u32) -> io::Result<Self> {
         let control = open(CONTROL)?;
         for _ in 0..ATTEMPTS {
             let number = ioctl::free_loop(&control)?;
             let file = open(&path_of(number))?;
             check_node(&file, number)?;
-            match configure(&file, image) {
+            match configure(&file, image, sector_bytes) {
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
                 Err(error) => return Err(error),
                 Ok(direct_io) => return Ok(Self { _file: file, number, direct_io }),
@@ -103,8 +108,8 @@ fn check_node(file: &File, number: u32) -> io::Result<()> {
 
 /// Puts the file under the device, and reads back that it is this file; whether it is read past
 /// the page cache, which a filesystem may refuse (tmpfs).
-fn configure(device: &File, image: &File) -> io::Result<bool> {
-    let put = |flags| ioctl::configure_loop(device, image.as_fd(), BLOCK_BYTES, flags);
+fn configure(device: &File, image: &File, sector_bytes: u32) -> io::Result<bool> {
+    let put = |flags| ioctl::configure_loop(device, image.as_fd(), sector_bytes, flags);
     match put(AUTOCLEAR | DIRECT_IO) {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => put(AUTOCLEAR)?,
         done => done?,

@@ -13,6 +13,7 @@ mod filesystem;
 mod given;
 pub(super) mod image;
 mod ioctl;
+mod looped;
 pub(super) mod loops;
 pub mod namespace;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use filesystem::Mounted;
 use given::GivenDevice;
 use kvdyno_record::engine::Place;
 use kvdyno_record::volume::{Format, ImageRecord, Medium, VolumeRecord};
+pub use looped::Looped;
 use loops::LoopDevice;
 use std::fs;
 use std::io;

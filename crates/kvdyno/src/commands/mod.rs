@@ -26,4 +26,5 @@ pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod size;
 pub(crate) mod suites;
+pub(crate) mod torture;
 pub(crate) mod versus;

@@ -45,5 +45,6 @@ mod serve;
 mod strangers;
 mod suites;
 mod tiers;
+mod torture;
 mod volumes;
 mod workers;

@@ -70,6 +70,7 @@ fn every_command_of_the_readme_runs() {
             "rerun",
             "serve",
             "size",
+            "torture",
             "versus",
         ];
         if words_only.contains(&command) || arguments.contains(&"rocksdb-history") {

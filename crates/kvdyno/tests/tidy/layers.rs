@@ -5,17 +5,18 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// What each crate may build on: nothing above it. (docs/architecture.md)
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     ("testing", &[]),
     ("engine", &[]),
     ("record", &["engine"]),
     ("worker", &["engine", "record"]),
     ("suite", &["record"]),
+    ("torture", &["record"]),
     ("host", &["record", "testing"]),
     ("blockio", &["host", "record"]),
     ("analysis", &["record"]),
     ("render", &["analysis", "record"]),
-    ("kvdyno", &["analysis", "blockio", "host", "record", "render", "suite"]),
+    ("kvdyno", &["analysis", "blockio", "host", "record", "render", "suite", "torture"]),
 ];
 
 #[test]

@@ -3,12 +3,13 @@
 //! same explorer must find losses there.
 
 use crate::bench_place::{get, key, options, shape, value};
-use crate::recorder::{DRIVE_BYTES, Entry, Lost, Recorder, state_after};
+use crate::recorder::mount;
 use kvdyno_direct::Direct;
 use kvdyno_engine::{Durability, Engine, Place, Session};
-use rustix::fs::OFlags;
+use kvdyno_torture::{Recorder, State};
 use std::collections::BTreeMap;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -16,9 +17,6 @@ const RECORDS: u64 = 64;
 const PACK: u64 = 16;
 const VERSIONS: u64 = 8;
 const DEPTH: u32 = 6;
-
-/// Acknowledged, as a record and its version, when the load is done and closed.
-const LOADED: (u64, u64) = (RECORDS, 1);
 
 fn open(drives: &[PathBuf], durability: Durability) -> kvdyno_engine::Result<Direct> {
     let options = options(durability, PACK, Path::new(""));
@@ -30,8 +28,10 @@ fn open(drives: &[PathBuf], durability: Durability) -> kvdyno_engine::Result<Dir
 /// Two threads raise the versions of their records, many in flight in the same blocks, and say when
 /// each was acknowledged.
 fn record(recorder: &Recorder, engine: &Direct) {
+    let acknowledgements = File::options().write(true).open(recorder.acknowledgements()).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..2 {
+            let acknowledgements = &acknowledgements;
             scope.spawn(move || {
                 let mut session = engine.session().unwrap();
                 let mine: Vec<u64> = (thread..RECORDS).step_by(2).collect();
@@ -45,7 +45,8 @@ fn record(recorder: &Recorder, engine: &Direct) {
                         while open > 0 {
                             let answered = session.complete(|ticket, result| {
                                 assert_eq!(result, Ok(None));
-                                recorder.acknowledge(few[ticket as usize], version);
+                                let both = [few[ticket as usize], version].map(u64::to_le_bytes);
+                                acknowledgements.write_all_at(both.as_flattened(), 0).unwrap();
                             });
                             open -= answered.unwrap();
                         }
@@ -77,28 +78,9 @@ fn faults(drives: &[PathBuf], acknowledged: &BTreeMap<u64, u64>) -> Vec<String> 
     found
 }
 
-fn write_state(folder: &Path, state: &[Vec<u8>]) -> Vec<PathBuf> {
-    let write = |(number, drive): (usize, &Vec<u8>)| {
-        let path = folder.join(format!("drive{number}"));
-        std::fs::write(&path, drive).unwrap();
-        path
-    };
-    state.iter().enumerate().map(write).collect()
-}
-
-/// In memory where `O_DIRECT` works there (Linux 6.6): a state costs a dozen flushes.
-fn quick_folder() -> TempDir {
-    let memory = tempfile::tempdir_in("/dev/shm").ok().filter(|folder| {
-        let mut options = std::fs::File::options();
-        options.create(true).write(true).custom_flags(OFlags::DIRECT.bits() as i32);
-        options.open(folder.path().join("try")).is_ok()
-    });
-    memory.unwrap_or_else(|| tempfile::tempdir().unwrap())
-}
-
-/// What the drives hold after the load, and what happened from then on. `None`: no FUSE here.
-fn recording(drives: usize, durability: Durability) -> Option<(Vec<Vec<u8>>, Vec<Entry>)> {
-    let recorder = Recorder::mount(drives)?;
+/// A store that was loaded, and what happened from then on. `None`: no FUSE here.
+fn recording(drives: usize, durability: Durability) -> Option<(Recorder, TempDir)> {
+    let (recorder, folder) = mount(drives)?;
     let paths: Vec<PathBuf> = (0..drives).map(|drive| recorder.drive(drive)).collect();
     let engine = open(&paths, durability).unwrap();
     let mut session = engine.session().unwrap();
@@ -107,48 +89,29 @@ fn recording(drives: usize, durability: Durability) -> Option<(Vec<Vec<u8>>, Vec
     }
     drop(session);
     engine.close().unwrap();
-    recorder.acknowledge(LOADED.0, LOADED.1);
+    recorder.begin().unwrap();
     let engine = open(&paths, durability).unwrap();
     record(&recorder, &engine);
     engine.close().unwrap();
-
-    let log = recorder.finish();
-    let loaded = Entry::Acknowledged { record: LOADED.0, version: LOADED.1 };
-    let loaded = log.iter().position(|entry| *entry == loaded).unwrap();
-    let (load, log) = log.split_at(loaded + 1);
-    let empty = vec![vec![0; DRIVE_BYTES]; drives];
-    let base = state_after(&empty, load, load.len(), Lost::None, &mut || 0);
-    Some((base, log.to_vec()))
+    Some((recorder, folder))
 }
 
 /// Loses the power at `states` moments; returns how many of them did harm, and the first harm.
 /// `None`: there is no FUSE here.
 fn explore(drives: usize, durability: Durability, states: u64) -> Option<(u64, Vec<String>)> {
-    let (base, log) = recording(drives, durability)?;
-    let folder = quick_folder();
-    let mut state = 0x2026;
-    let mut random = || {
-        state = (state ^ (state >> 12)) ^ (state << 25);
-        state ^= state >> 27;
-        state
-    };
+    let (recorder, _folder) = recording(drives, durability)?;
+    let seen = recorder.look().unwrap();
     let (mut harmed, mut first) = (0, Vec::new());
     for number in 0..states {
-        let moment = random() as usize % log.len();
-        let lost = [Lost::All, Lost::None, Lost::SomeWrites, Lost::SomeSectors];
-        let lost = lost[number as usize % lost.len()];
-        let mut acknowledged = BTreeMap::new();
-        for entry in &log[..moment] {
-            if let Entry::Acknowledged { record, version } = entry {
-                acknowledged.insert(*record, *version);
-            }
-        }
-        let held = state_after(&base, &log, moment, lost, &mut random);
-        let mut found = faults(&write_state(folder.path(), &held), &acknowledged);
+        let state = State::draw(0x2026, number, &(0..seen.entries));
+        let before = seen.acknowledged.iter().take_while(|(at, _)| *at < state.moment);
+        let acknowledged = before.map(|(_, [record, version])| (*record, *version)).collect();
+        let served = recorder.serve(&state).unwrap();
+        let paths: Vec<PathBuf> = (0..drives).map(|drive| served.drive(drive)).collect();
+        let mut found = faults(&paths, &acknowledged);
         if !found.is_empty() {
             harmed += 1;
-            found
-                .insert(0, format!("power lost after {moment} of {} entries, {lost:?}", log.len()));
+            found.insert(0, format!("{state:?} of {} entries", seen.entries));
             first = if first.is_empty() { found } else { first };
         }
     }

@@ -1,0 +1,93 @@
+//! A filesystem on a loop device over a file that somebody else keeps: made anew, or as it is.
+
+use super::FOLDER;
+use super::error::FreshError;
+use super::filesystem::{self, Mounted};
+use super::loops::{self, LoopDevice};
+use crate::{Root, Unavailable};
+use kvdyno_record::volume::FilesystemKind;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What drives write whole at the least: filesystems must not rely on more.
+const SECTOR_BYTES: u32 = 512;
+
+/// A mounted filesystem. Dropped, it is gone.
+#[derive(Debug)]
+pub struct Looped {
+    // Dropped in this order: a device that is mounted stays.
+    mounted: Mounted,
+    device: LoopDevice,
+    data: PathBuf,
+}
+
+impl Looped {
+    /// Fails where this user, on this machine, could not make one. Touches nothing.
+    pub fn check(root: &Root, kind: FilesystemKind) -> Result<(), FreshError> {
+        if !rustix::process::geteuid().is_root() {
+            return Err(FreshError::NotRoot);
+        }
+        filesystem::find_tool(kind)?;
+        let missing = |missing: Unavailable| io::Error::other(missing.to_string());
+        loops::check(root).map_err(missing).map_err(FreshError::io("make a loop device"))
+    }
+
+    /// Makes a filesystem on the file, and mounts it on an empty directory, in this thread's mount
+    /// namespace.
+    pub fn make(
+        kind: FilesystemKind,
+        mkfs: &[String],
+        file: &File,
+        folder: &Path,
+    ) -> Result<Self, FreshError> {
+        let device = attach(file)?;
+        filesystem::make(kind, mkfs, None, &device.path())?;
+        let looped = Self::on(device, kind, &[], folder)?;
+        let making = format!("make {}", looped.data.display());
+        fs::create_dir(&looped.data).map_err(FreshError::io(making))?;
+        Ok(looped)
+    }
+
+    /// Mounts the filesystem that is on the file, for a look that need not outlive the power;
+    /// whatever its journal asks for is done. The same filesystem may be mounted several times,
+    /// each from a file of its own.
+    pub fn mount(kind: FilesystemKind, file: &File, folder: &Path) -> Result<Self, FreshError> {
+        let options: &[&str] = match kind {
+            FilesystemKind::Ext4 => &["barrier=0"],
+            FilesystemKind::Xfs => &["nouuid"],
+            FilesystemKind::Btrfs => &[],
+        };
+        Self::on(attach(file)?, kind, options, folder)
+    }
+
+    fn on(
+        device: LoopDevice,
+        kind: FilesystemKind,
+        options: &[&str],
+        folder: &Path,
+    ) -> Result<Self, FreshError> {
+        let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
+        let mounted = Mounted::new(&device.path(), folder, kind, &options)?;
+        Ok(Self { mounted, device, data: folder.join(FOLDER) })
+    }
+
+    /// The folder for a database.
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// The loop device's kernel name.
+    pub fn device(&self) -> String {
+        self.device.name()
+    }
+
+    /// Takes it down; an error says that somebody still uses it.
+    pub fn remove(self) -> Result<(), FreshError> {
+        self.mounted.unmount()
+    }
+}
+
+fn attach(file: &File) -> Result<LoopDevice, FreshError> {
+    LoopDevice::attach_with(file, SECTOR_BYTES).map_err(FreshError::io("make a loop device"))
+}

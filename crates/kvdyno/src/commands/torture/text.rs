@@ -1,0 +1,164 @@
+//! A torture in words: a table of what was found, and a sentence for each class.
+
+use crate::printer::Printer;
+use kvdyno_record::torture::{ClassRecord, TortureRecord, Trial, TrialKind};
+use kvdyno_record::units;
+use kvdyno_render::table::{Side, Table};
+use kvdyno_render::tone::Tone;
+use kvdyno_render::wrap::wrap;
+use kvdyno_torture::verdict::{Verdict, at_most, judge};
+use std::path::Path;
+
+pub(super) fn print(record: &TortureRecord, folder: &Path, printer: &Printer) {
+    printer.data(&table(record));
+    for class in &record.classes {
+        print_class(class, folder, printer);
+    }
+    printer.data(&wrap(
+        "A state that was sound is no proof: `< 1 %` says with 95 % confidence how often such \
+         states may be lost at most. That the drive itself keeps what it has flushed only pulling \
+         its plug can show (docs/torture.md).",
+        0,
+    ));
+}
+
+fn table(record: &TortureRecord) -> String {
+    use Side::{Left, Right};
+    let columns = [
+        ("engine", Left),
+        ("class", Left),
+        ("trial", Left),
+        ("states", Right),
+        ("took", Right),
+        ("found", Left),
+    ];
+    let mut table = Table::new(columns);
+    for class in &record.classes {
+        for (at, trial) in class.trials.iter().enumerate() {
+            let once = |text: &str| if at == 0 { text.to_owned() } else { String::new() };
+            table.row(&[
+                once(&class.engine),
+                once(class.durability.as_str()),
+                trial.kind.as_str().to_owned(),
+                trial.tally.states.to_string(),
+                units::duration(trial.took_ns / 100_000_000 * 100_000_000),
+                found(trial),
+            ]);
+        }
+    }
+    table.text()
+}
+
+/// `lost 0 of 300 (< 1 %)`, `lost 62, corrupt 178 (torn 3, not opened 175)`.
+pub(super) fn found(trial: &Trial) -> String {
+    let tally = &trial.tally;
+    let (states, lost) = (tally.states - tally.unmounted, tally.lost);
+    let mut text = if tally.sound_only() {
+        let share = at_most(states) * 100.0;
+        let share = if share < 1.0 { format!("{share:.1}") } else { format!("{share:.0}") };
+        // The rule is for many: of three it says nothing.
+        if states > 3 {
+            format!("lost 0 of {states} (< {share} %)")
+        } else {
+            format!("lost 0 of {states}")
+        }
+    } else {
+        format!("lost {lost}")
+    };
+    if tally.corrupt > 0 {
+        let kinds = [
+            (tally.unopened, "not opened"),
+            (tally.torn, "torn"),
+            (tally.half_batches, "half a batch"),
+            (tally.phantoms, "phantoms"),
+        ];
+        let kinds: Vec<String> = kinds
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{what} {count}"))
+            .collect();
+        text += &format!(", corrupt {} ({})", tally.corrupt, kinds.join(", "));
+    }
+    let others = [
+        (tally.holes, "with a hole"),
+        (tally.before_first_ack, "not opened before the first promise"),
+        (tally.unmounted, "not mounted"),
+    ];
+    for (count, what) in others.into_iter().filter(|(count, _)| *count > 0) {
+        text += &format!(", {what} {count}");
+    }
+    if trial.kind == TrialKind::Control && !tally.sound_only() {
+        text += ": it is seen";
+    }
+    text
+}
+
+fn print_class(class: &ClassRecord, folder: &Path, printer: &Printer) {
+    let label = format!("{} {}", class.engine, class.durability.as_str());
+    let (tone, words) = match verdict(class) {
+        Verdict::Held => (Tone::Good, "held".to_owned()),
+        Verdict::Broken(broken) => (Tone::Bad, format!("broken: {}", broken.join("; "))),
+        Verdict::CannotTell(why) => (Tone::Warning, format!("cannot tell: {why}")),
+    };
+    printer.marked(tone, &label, &format!(": {words}"));
+    let told = |trial: &&Trial| trial.kind != TrialKind::Control && !trial.examples.is_empty();
+    let mut examples = class.trials.iter().filter(told).peekable();
+    if examples.peek().is_some() {
+        printer.data(&format!("  {}", wrap(&format!("its class means: {}", class.means), 4)));
+    }
+    for trial in examples {
+        let Some(example) = trial.examples.first() else { continue };
+        let (kind, state) = (trial.kind.as_str(), example.state);
+        let text = format!(
+            "{kind}, state {state}: {}, {} writes acknowledged: {}",
+            example.how, example.acknowledged, example.found
+        );
+        printer.data(&format!("  {}", wrap(&text, 4)));
+        if trial.kind == TrialKind::Power && class.recording.is_some() {
+            let (folder, engine) = (folder.display(), &class.engine);
+            let class = class.durability.as_str();
+            printer.data(&format!(
+                "    again: kvdyno torture --replay {folder} --engine {engine} \
+                 --durability {class} --state {state}"
+            ));
+        }
+    }
+}
+
+pub(super) fn verdict(class: &ClassRecord) -> Verdict {
+    match &class.failed {
+        Some(why) => Verdict::CannotTell(why.clone()),
+        None => judge(class.durability, &class.trials),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_record::torture::Tally;
+
+    fn trial(kind: TrialKind, tally: Tally) -> Trial {
+        Trial { kind, tally, examples: Vec::new(), took_ns: 0 }
+    }
+
+    #[test]
+    fn what_was_found_is_counted_and_nothing_is_no_proof() {
+        let power = |tally| found(&trial(TrialKind::Power, tally));
+        let sound = |states| Tally { states, sound: states, ..Tally::default() };
+        assert_eq!(power(sound(300)), "lost 0 of 300 (< 1 %)");
+        assert_eq!(power(sound(1000)), "lost 0 of 1000 (< 0.3 %)");
+        assert_eq!(power(sound(40)), "lost 0 of 40 (< 8 %)");
+        let bad = Tally {
+            states: 300,
+            lost: 62,
+            corrupt: 178,
+            torn: 3,
+            unopened: 175,
+            holes: 9,
+            ..Tally::default()
+        };
+        let words = "lost 62, corrupt 178 (not opened 175, torn 3), with a hole 9";
+        assert_eq!(power(bad.clone()), words);
+        assert_eq!(found(&trial(TrialKind::Control, bad)), format!("{words}: it is seen"));
+    }
+}

@@ -1,0 +1,218 @@
+//! What a worker writes to be tortured, and what it finds afterwards: the words of its commands
+//! `pledge` and `recover`, and which records each write consists of. Program and worker both follow
+//! from it which versions must be there.
+//!
+//! A writer goes round its *units* again and again: single records, and batches of several. Its
+//! write number `n` writes unit `n % units` at version `n / units + 1`, so a writer's writes are in
+//! one order, and what is found tells which of them are there.
+
+use kvdyno_engine::{DataShape, Error, ErrorClass, Options, Place};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// Bytes of a key: a number, big-endian.
+pub const KEY_BYTES: u32 = 8;
+
+/// Lengths of values, by the record's number: within a page, near half a page, and beyond it.
+const VALUE_BYTES: [usize; 3] = [100, 700, 3000];
+
+/// Bytes of an acknowledgement: writer and number of the write, little-endian.
+pub const ACKNOWLEDGEMENT_BYTES: usize = 16;
+
+/// The units of all writers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Units {
+    /// Threads that write, each its own units.
+    pub writers: u64,
+    /// Single records of each writer.
+    pub singles: u64,
+    /// Batches of each writer.
+    pub batches: u64,
+    /// Records of a batch.
+    pub batch: u64,
+}
+
+impl Units {
+    /// Units of each writer.
+    pub fn each(&self) -> u64 {
+        self.singles + self.batches
+    }
+
+    /// All records.
+    pub fn records(&self) -> u64 {
+        self.writers * self.records_each()
+    }
+
+    fn records_each(&self) -> u64 {
+        self.singles + self.batches * self.batch
+    }
+
+    /// The records of a unit: one, or a batch's.
+    pub fn records_of(&self, writer: u64, unit: u64) -> Range<u64> {
+        let first = writer * self.records_each();
+        match unit.checked_sub(self.singles) {
+            None => first + unit..first + unit + 1,
+            Some(batch) => {
+                let first = first + self.singles + batch * self.batch;
+                first..first + self.batch
+            }
+        }
+    }
+
+    /// Unit and version of a writer's write.
+    pub fn write(&self, number: u64) -> (u64, u32) {
+        (number % self.each(), (number / self.each()) as u32 + 1)
+    }
+
+    /// The write that gave a unit its version.
+    pub fn number(&self, unit: u64, version: u32) -> u64 {
+        (u64::from(version) - 1) * self.each() + unit
+    }
+
+    /// What is to come, as engines are told.
+    pub fn shape(&self) -> DataShape {
+        let bytes = VALUE_BYTES.map(|bytes| bytes as u64);
+        DataShape {
+            records: self.records(),
+            records_max: self.records(),
+            key_bytes: KEY_BYTES,
+            value_bytes_mean: bytes.iter().sum::<u64>() / bytes.len() as u64,
+            value_bytes_max: bytes.into_iter().max().unwrap_or_default(),
+            sessions: self.writers as u32,
+            depth: 1,
+        }
+    }
+}
+
+/// Length of a record's values.
+pub fn value_bytes(record: u64) -> usize {
+    VALUE_BYTES[record as usize % VALUE_BYTES.len()]
+}
+
+/// A database that is written to or read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Victim {
+    /// Where it lies.
+    pub place: Place,
+    /// What it is opened with.
+    pub options: Options,
+    /// What is in it.
+    pub units: Units,
+    /// Afterwards all of it is walked over, too: it can be, and it shows what it stores.
+    pub walks: bool,
+}
+
+/// What `pledge` reads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pledge {
+    /// The database; made where there is none.
+    pub victim: Victim,
+    /// Writes of each writer.
+    pub writes: u64,
+    /// In how many sittings: between two it is closed, and opened again.
+    pub sittings: u64,
+    /// After so many writes of one writer what waits in the page cache is written out, as the
+    /// kernel does every few seconds.
+    pub writeback_every: u64,
+    /// The file in which each write is acknowledged after the engine has said that it is done.
+    pub acknowledgements: PathBuf,
+}
+
+/// What `pledge` says at its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pledged {
+    /// Writes that were acknowledged.
+    pub acknowledged: u64,
+    /// What the engine said first where it refused a write, or to open.
+    pub refused: Option<String>,
+}
+
+/// What `recover` found of one record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// No such key.
+    Missing,
+    /// A sound value.
+    Version(u32),
+    /// Shown as a value, and not what was ever written.
+    Torn,
+    /// The engine said that it cannot read it.
+    Refused,
+}
+
+/// What `recover` found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recovered {
+    /// It could not be opened: what the engine said.
+    pub unopened: Option<String>,
+    /// By the record's number.
+    pub readings: Vec<Reading>,
+    /// Keys that a walk over all met and that nobody ever wrote, or lookups did not find.
+    pub strangers: u64,
+    /// Of a record, or of the walk, that could not be read: what the engine said first.
+    pub said: Option<String>,
+}
+
+macro_rules! in_json {
+    ($($type:ty),*) => { $(
+        // Compiled here once, and not in each worker.
+        impl $type {
+            /// From a line.
+            pub fn from_json(line: &str) -> kvdyno_engine::Result<Self> {
+                serde_json::from_str(line).map_err(|error| mistaken(&error))
+            }
+
+            /// As a line, with its end.
+            pub fn to_line(&self) -> kvdyno_engine::Result<Vec<u8>> {
+                let mut line = serde_json::to_vec(self).map_err(|error| mistaken(&error))?;
+                line.push(b'\n');
+                Ok(line)
+            }
+        }
+    )* };
+}
+
+in_json!(Pledge, Pledged, Victim, Recovered);
+
+fn mistaken(error: &serde_json::Error) -> Error {
+    Error::new(ErrorClass::Other, error.to_string())
+}
+
+/// An acknowledgement's bytes.
+pub fn acknowledgement(writer: u64, number: u64) -> [u8; ACKNOWLEDGEMENT_BYTES] {
+    let mut bytes = [0; ACKNOWLEDGEMENT_BYTES];
+    bytes[..8].copy_from_slice(&writer.to_le_bytes());
+    bytes[8..].copy_from_slice(&number.to_le_bytes());
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNITS: Units = Units { writers: 3, singles: 4, batches: 2, batch: 5 };
+
+    #[test]
+    fn every_record_belongs_to_one_unit() {
+        let mut records: Vec<u64> = (0..UNITS.writers)
+            .flat_map(|writer| (0..UNITS.each()).map(move |unit| (writer, unit)))
+            .flat_map(|(writer, unit)| UNITS.records_of(writer, unit))
+            .collect();
+        records.sort_unstable();
+        assert_eq!(records, Vec::from_iter(0..UNITS.records()));
+        assert_eq!(UNITS.records_of(1, 0), 14..15);
+        assert_eq!(UNITS.records_of(1, 5), 23..28);
+    }
+
+    #[test]
+    fn unit_and_version_tell_the_write() {
+        for number in 0..40 {
+            let (unit, version) = UNITS.write(number);
+            assert_eq!(UNITS.number(unit, version), number);
+        }
+        assert_eq!(UNITS.write(0), (0, 1));
+        assert_eq!(UNITS.write(13), (1, 3));
+    }
+}

@@ -1,0 +1,173 @@
+//! `torture.json`: what was found of engines whose power was taken away. Counts alone; what they
+//! are worth is said by who reads them.
+
+use crate::files::{read_json, write_json};
+use crate::lines::Result;
+use kvdyno_engine::Durability;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The name of the file.
+pub const FILE: &str = "torture.json";
+
+/// All that one call of `kvdyno torture` found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TortureRecord {
+    /// [`crate::FORMAT`].
+    pub format: String,
+    /// The folder's name.
+    pub id: String,
+    /// The program's version.
+    pub program: String,
+    /// The command line, secrets struck out.
+    pub command: Vec<String>,
+    /// The kernel's release.
+    pub kernel: String,
+    /// When it began, by the system's clock.
+    pub started_unix_ns: u64,
+    /// When it ended; null: it was interrupted.
+    pub ended_unix_ns: Option<u64>,
+    /// The filesystem on the drive: `ext4`.
+    pub filesystem: String,
+    /// Of all draws.
+    pub seed: u64,
+    /// Writers.
+    pub writers: u64,
+    /// States of a power loss asked for, of each class.
+    pub states: u64,
+    /// Each class of each engine.
+    pub classes: Vec<ClassRecord>,
+}
+
+/// One class of one engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClassRecord {
+    /// Its name.
+    pub engine: String,
+    /// As it says itself.
+    pub version: String,
+    /// Checksum of its worker.
+    pub worker_sha256: String,
+    /// Checksum of its library, where it loads one.
+    pub library_sha256: Option<String>,
+    /// The class.
+    pub durability: Durability,
+    /// The engine's settings behind it, in its adapter's words.
+    pub means: String,
+    /// Options that were given beside its defaults.
+    pub options: Vec<String>,
+    /// What was tried.
+    pub trials: Vec<Trial>,
+    /// The recording of the power losses, in the record's folder, where it was kept.
+    pub recording: Option<String>,
+    /// It could not be tried to the end: why.
+    pub failed: Option<String>,
+    /// How long that took.
+    pub took_ns: u64,
+}
+
+/// What was tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialKind {
+    /// The engine's process is killed; the page cache survives.
+    Kill,
+    /// The power goes.
+    Power,
+    /// The power goes, and the drive had ignored flushes: losses must be seen.
+    Control,
+    /// A flush fails with EIO, once; then the power goes.
+    FlushFails,
+    /// Writes fail with ENOSPC for a moment; then the power goes.
+    Full,
+    /// The drive answers nothing for a while; then the power goes.
+    Pause,
+}
+
+impl TrialKind {
+    /// As tables say it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Kill => "kill -9",
+            Self::Power => "power loss",
+            Self::Control => "control",
+            Self::FlushFails => "EIO at a flush",
+            Self::Full => "ENOSPC",
+            Self::Pause => "pause",
+        }
+    }
+}
+
+/// A trial of a class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// What was tried.
+    pub kind: TrialKind,
+    /// What was found in how many states.
+    pub tally: Tally,
+    /// Some states in which anything was found, the worst first.
+    pub examples: Vec<Example>,
+    /// How long that took.
+    pub took_ns: u64,
+}
+
+/// In how many states what was found; one state may be in several.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// States looked at.
+    pub states: u64,
+    /// In which nothing was wrong.
+    pub sound: u64,
+    /// Acknowledged writes were lost.
+    pub lost: u64,
+    /// A later write of a writer was there, an earlier one was not.
+    pub holes: u64,
+    /// A part of a batch was there.
+    pub half_batches: u64,
+    /// A value was shown that was never written.
+    pub torn: u64,
+    /// The database was not opened, or not read to its end.
+    pub unopened: u64,
+    /// Of those: the process crashed or hung.
+    pub crashes: u64,
+    /// Records that nobody had written yet were there.
+    pub phantoms: u64,
+    /// Not opened, torn, half a batch or phantoms.
+    pub corrupt: u64,
+    /// Not opened, before anything was acknowledged: a database that was being made.
+    pub before_first_ack: u64,
+    /// The filesystem itself did not mount: nothing is known of the engine.
+    pub unmounted: u64,
+}
+
+impl Tally {
+    /// Nothing was found in any state.
+    pub fn sound_only(&self) -> bool {
+        self.lost + self.corrupt + self.holes == 0
+    }
+}
+
+/// A state in which something was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    /// Its number, by which it is replayed.
+    pub state: u64,
+    /// What was lost there, and when; for a kill: after how long.
+    pub how: String,
+    /// Writes acknowledged by then.
+    pub acknowledged: u64,
+    /// What was found.
+    pub found: String,
+}
+
+impl TortureRecord {
+    /// That of a folder.
+    pub fn read(folder: &Path) -> Result<Self> {
+        read_json(&folder.join(FILE))
+    }
+
+    /// Writes it into a folder, whole.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        write_json(&folder.join(FILE), self)
+    }
+}

@@ -1,0 +1,66 @@
+//! Random numbers that are the same again for the same seed (`SplitMix64`; Steele, Lea and Flood,
+//! 2014).
+
+/// A generator.
+#[derive(Clone, Debug)]
+pub struct Draw(u64);
+
+impl Draw {
+    /// One whose numbers depend on each part of the seed.
+    pub fn new(seed: &[u64]) -> Self {
+        let mut draw = Self(0);
+        for part in seed {
+            draw.0 = draw.bits() ^ part;
+        }
+        draw
+    }
+
+    /// 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number in `0..n`; 0 for none.
+    pub fn below(&mut self, n: usize) -> usize {
+        ((u128::from(self.bits()) * n as u128) >> 64) as usize
+    }
+
+    /// One of two.
+    pub fn coin(&mut self) -> bool {
+        self.bits() >> 63 == 1
+    }
+
+    /// Puts them into another order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_of_a_seed_counts_and_the_same_seed_is_the_same() {
+        let first = |seed: &[u64]| Draw::new(seed).bits();
+        let mut drawn = vec![first(&[1, 2]), first(&[2, 1]), first(&[1]), first(&[1, 2, 0])];
+        assert_eq!(drawn[0], first(&[1, 2]));
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn.len(), 4);
+    }
+
+    #[test]
+    fn all_of_a_range_is_drawn_and_nothing_else() {
+        let mut draw = Draw::new(&[7]);
+        let mut seen = [0; 5];
+        (0..1000).for_each(|_| seen[draw.below(5)] += 1);
+        assert!(seen.iter().all(|&times| times > 100), "{seen:?}");
+        assert_eq!(draw.below(0), 0);
+    }
+}

@@ -1,0 +1,171 @@
+//! Drives that remember, as their user has them: files of a mount, and a process that serves them
+//! and is asked what happened.
+
+use crate::request::{
+    ACKNOWLEDGEMENTS, Answer, Fault, Origin, Request, Seen, drive_name, state_name,
+};
+use crate::state::State;
+use rustix::mount::{UnmountFlags, unmount};
+use serde::Serialize;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// Mounted drives, served by another process. Dropped, they are gone.
+#[derive(Debug)]
+pub struct Recorder {
+    server: Child,
+    stream: Mutex<BufReader<UnixStream>>,
+    mount: PathBuf,
+    serials: AtomicU64,
+}
+
+/// A state that is shown. Dropped, it is forgotten.
+#[derive(Debug)]
+pub struct Served<'r> {
+    recorder: &'r Recorder,
+    serial: u64,
+}
+
+impl Recorder {
+    /// Mounts blank drives of these lengths on an empty directory. `server` becomes a process that
+    /// does nothing but [`crate::attend`].
+    ///
+    /// # Errors
+    /// FUSE is not to be had, or the process.
+    pub fn mount(server: Command, at: &Path, lengths: &[u64]) -> io::Result<Self> {
+        Self::start(server, at, Origin::Blank(lengths.to_vec()))
+    }
+
+    /// The same with drives and recording that were saved.
+    ///
+    /// # Errors
+    /// As well, it is none.
+    pub fn replay(server: Command, at: &Path, from: &Path) -> io::Result<Self> {
+        Self::start(server, at, Origin::Saved(std::path::absolute(from)?))
+    }
+
+    /// The server is in a process group of its own, out of the way of Ctrl-C: it ends with us.
+    fn start(mut server: Command, at: &Path, drives: Origin) -> io::Result<Self> {
+        let (stream, theirs) = UnixStream::pair()?;
+        server.current_dir("/").process_group(0);
+        server.stdin(OwnedFd::from(theirs)).stdout(Stdio::null());
+        let recorder = Self {
+            server: server.spawn()?,
+            stream: Mutex::new(BufReader::new(stream)),
+            mount: at.to_owned(),
+            serials: AtomicU64::new(0),
+        };
+        // Its end of the socket must be its alone, or its death would not be heard.
+        drop(server);
+        recorder.told(&Request::Mount { at: at.to_owned(), drives })?;
+        Ok(recorder)
+    }
+
+    /// A drive.
+    pub fn drive(&self, drive: usize) -> PathBuf {
+        self.mount.join(drive_name(drive))
+    }
+
+    /// The file for acknowledgements: two numbers of 64 bits, little-endian, at its beginning. Each
+    /// stands behind all writes and flushes that were answered before it was written.
+    pub fn acknowledgements(&self) -> PathBuf {
+        self.mount.join(ACKNOWLEDGEMENTS)
+    }
+
+    /// Has this folder, in which there are mount points and nothing else, taken away at the end,
+    /// also where this process is killed.
+    ///
+    /// # Errors
+    /// The server has gone; so of all others.
+    pub fn bury(&self, folder: &Path) -> io::Result<()> {
+        self.told(&Request::Bury { folder: folder.to_owned() })
+    }
+
+    /// Begins the recording anew, with what the drives hold now.
+    pub fn begin(&self) -> io::Result<()> {
+        self.told(&Request::Begin)
+    }
+
+    /// What has happened since.
+    pub fn look(&self) -> io::Result<Seen> {
+        match self.ask(&Request::Look)? {
+            Answer::Seen(seen) => Ok(seen),
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
+    /// Has the drives fail once.
+    pub fn fail(&self, fault: Fault) -> io::Result<()> {
+        self.told(&Request::Fail(fault))
+    }
+
+    /// Shows what the drives may hold after a power loss.
+    pub fn serve(&self, state: &State) -> io::Result<Served<'_>> {
+        let serial = self.serials.fetch_add(1, Relaxed);
+        self.told(&Request::Serve { serial, state: *state })?;
+        Ok(Served { recorder: self, serial })
+    }
+
+    /// Writes so many entries of the recording into a new file, for [`Recorder::replay`].
+    pub fn save(&self, to: &Path, entries: usize) -> io::Result<()> {
+        self.told(&Request::Save { to: std::path::absolute(to)?, entries })
+    }
+
+    fn told(&self, request: &Request) -> io::Result<()> {
+        self.ask(request).map(drop)
+    }
+
+    fn ask(&self, request: &impl Serialize) -> io::Result<Answer> {
+        let mut line = serde_json::to_vec(request)?;
+        line.push(b'\n');
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        stream.get_mut().write_all(&line)?;
+        line.clear();
+        stream.read_until(b'\n', &mut line)?;
+        if line.is_empty() {
+            return Err(io::Error::other("the process that serves the drives has gone"));
+        }
+        match serde_json::from_slice(&line)? {
+            Answer::Failed(why) => Err(io::Error::other(why)),
+            answer => Ok(answer),
+        }
+    }
+}
+
+impl Drop for Recorder {
+    /// The server ends with the socket; one that was killed leaves a mount.
+    fn drop(&mut self) {
+        let stream = self.stream.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let _ = stream.get_ref().shutdown(std::net::Shutdown::Both);
+        let _ = self.server.wait();
+        let _ = unmount(&self.mount, UnmountFlags::DETACH);
+    }
+}
+
+impl Served<'_> {
+    /// A drive as it is after the power loss.
+    pub fn drive(&self, drive: usize) -> PathBuf {
+        self.recorder.mount.join(state_name(self.serial, drive))
+    }
+
+    /// Writes what it holds now into a new file, sparse.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep(&self, to: &Path) -> io::Result<()> {
+        let to = std::path::absolute(to)?;
+        self.recorder.told(&Request::Keep { serial: self.serial, to })
+    }
+}
+
+impl Drop for Served<'_> {
+    fn drop(&mut self) {
+        let _ = self.recorder.told(&Request::Forget { serial: self.serial });
+    }
+}

@@ -1,0 +1,331 @@
+//! What happened to some drives, in one order, and what they may hold after a power loss at any
+//! moment of it.
+
+use crate::image::Image;
+use crate::state::{State, reached};
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::ops::Range;
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Bytes were written.
+    Write {
+        /// To which drive.
+        drive: usize,
+        /// Where on it.
+        at: u64,
+        /// What.
+        bytes: Vec<u8>,
+    },
+    /// Bytes became zeros: a hole was punched.
+    Clear {
+        /// Of which drive.
+        drive: usize,
+        /// Where on it.
+        at: u64,
+        /// How many.
+        length: u64,
+    },
+    /// All that was written to a drive before has reached its medium.
+    Flush {
+        /// Which.
+        drive: usize,
+    },
+    /// Somebody was told that something is done: two numbers of theirs.
+    Acknowledged([u64; 2]),
+}
+
+impl Entry {
+    /// Does to a drive what it says.
+    pub(crate) fn apply(&self, image: &mut Image) {
+        if let Some((_, change)) = Change::of(self) {
+            change.apply(0..change.length(), image);
+        }
+    }
+}
+
+/// Drives before, and what happened to them since.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// Lengths of the drives.
+    pub(crate) lengths: Vec<u64>,
+    base: Vec<Image>,
+    /// What the drives hold now: all that was written.
+    pub(crate) now: Vec<Image>,
+    pub(crate) log: Vec<Entry>,
+    /// By drive, what had reached the medium with all before an entry: where others begin.
+    known: Vec<BTreeMap<usize, Image>>,
+}
+
+impl Recording {
+    /// Of blank drives.
+    pub fn new(lengths: &[u64]) -> Self {
+        let blank = vec![Image::default(); lengths.len()];
+        let mut recording = Self { lengths: lengths.to_vec(), now: blank, ..Self::default() };
+        recording.begin();
+        recording
+    }
+
+    /// Begins anew with what the drives hold now.
+    pub(crate) fn begin(&mut self) {
+        self.base.clone_from(&self.now);
+        self.log.clear();
+        self.known = vec![BTreeMap::new(); self.base.len()];
+    }
+
+    /// One more has happened.
+    pub fn note(&mut self, entry: Entry) {
+        if let Some((drive, _)) = Change::of(&entry) {
+            entry.apply(&mut self.now[drive]);
+        }
+        self.log.push(entry);
+    }
+
+    /// What drives hold after a power loss.
+    pub(crate) fn after(&mut self, state: &State) -> Vec<Image> {
+        (0..self.base.len()).map(|drive| self.drive_after(drive, state)).collect()
+    }
+
+    fn drive_after(&mut self, drive: usize, state: &State) -> Image {
+        let moment = state.moment.min(self.log.len());
+        let flush = |entry: &Entry| matches!(entry, Entry::Flush { drive: of } if *of == drive);
+        let flushed = match state.ignores_flushes_since {
+            Some(since) => since.min(moment),
+            None => self.log[..moment].iter().rposition(flush).unwrap_or(0),
+        };
+        let mut image = self.flushed(drive, flushed);
+        let pending: Vec<_> = changes(&self.log[flushed..moment], drive).collect();
+        let lengths: Vec<usize> = pending.iter().map(Change::length).collect();
+        for (change, pieces) in pending.iter().zip(reached(state, drive, &lengths)) {
+            for piece in pieces {
+                change.apply(piece, &mut image);
+            }
+        }
+        image
+    }
+
+    /// What a drive holds with all writes before an entry, and no other.
+    fn flushed(&mut self, drive: usize, entries: usize) -> Image {
+        let (from, mut image) = match self.known[drive].range(..=entries).next_back() {
+            Some((from, image)) => (*from, image.clone()),
+            None => (0, self.base[drive].clone()),
+        };
+        for change in changes(&self.log[from..entries], drive) {
+            change.apply(0..change.length(), &mut image);
+        }
+        self.known[drive].insert(entries, image.clone());
+        image
+    }
+
+    /// Writes so many entries of it down, to be read again.
+    pub(crate) fn save(&self, entries: usize, file: &mut impl Write) -> io::Result<()> {
+        let mut put = |numbers: [u64; 4], bytes: &[u8]| {
+            let numbers = numbers.map(u64::to_le_bytes).concat();
+            file.write_all(&numbers).and_then(|()| file.write_all(bytes))
+        };
+        for (drive, (length, base)) in self.lengths.iter().zip(&self.base).enumerate() {
+            put([DRIVE, *length, 0, 0], &[])?;
+            for (at, bytes) in base.blocks() {
+                put([BASE, drive as u64, at, bytes.len() as u64], bytes)?;
+            }
+        }
+        for entry in self.log.iter().take(entries) {
+            match entry {
+                Entry::Write { drive, at, bytes } => {
+                    put([WRITE, *drive as u64, *at, bytes.len() as u64], bytes)?;
+                }
+                Entry::Clear { drive, at, length } => {
+                    put([CLEAR, *drive as u64, *at, *length], &[])?;
+                }
+                Entry::Flush { drive } => put([FLUSH, *drive as u64, 0, 0], &[])?,
+                Entry::Acknowledged([one, other]) => put([ACKNOWLEDGED, *one, *other, 0], &[])?,
+            }
+        }
+        Ok(())
+    }
+
+    /// One that was written down.
+    pub(crate) fn load(file: &mut impl Read) -> io::Result<Self> {
+        let mut recording = Self::default();
+        let mut head = [0; 32];
+        while read_whole(file, &mut head)? {
+            let [kind, one, other, length] = std::array::from_fn(|which| {
+                head[which * 8..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+            });
+            let drive = one as usize;
+            let of_a_drive = matches!(kind, BASE | WRITE | CLEAR | FLUSH);
+            let has_bytes = matches!(kind, BASE | WRITE);
+            if of_a_drive && drive >= recording.lengths.len() || has_bytes && length > BYTES_MAX {
+                return Err(damaged());
+            }
+            let mut bytes = vec![0; if has_bytes { length as usize } else { 0 }];
+            file.read_exact(&mut bytes)?;
+            match kind {
+                DRIVE => {
+                    recording.lengths.push(one);
+                    recording.now.push(Image::default());
+                    recording.begin();
+                }
+                BASE => {
+                    recording.now[drive].write(other, &bytes);
+                    recording.base[drive].write(other, &bytes);
+                }
+                WRITE => recording.note(Entry::Write { drive, at: other, bytes }),
+                CLEAR => recording.note(Entry::Clear { drive, at: other, length }),
+                FLUSH => recording.note(Entry::Flush { drive }),
+                ACKNOWLEDGED => recording.note(Entry::Acknowledged([one, other])),
+                _ => return Err(damaged()),
+            }
+        }
+        Ok(recording)
+    }
+}
+
+// Kinds of what is written down, each with three numbers, and bytes behind them.
+const DRIVE: u64 = 0;
+const BASE: u64 = 1;
+const WRITE: u64 = 2;
+const FLUSH: u64 = 3;
+const ACKNOWLEDGED: u64 = 4;
+const CLEAR: u64 = 5;
+
+/// No write is longer: FUSE cuts them.
+const BYTES_MAX: u64 = 64 << 20;
+
+fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "it is no recording, or a damaged one")
+}
+
+/// False at the end.
+fn read_whole(file: &mut impl Read, head: &mut [u8; 32]) -> io::Result<bool> {
+    let first = loop {
+        match file.read(head) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => break other?,
+        }
+    };
+    if first == 0 {
+        return Ok(false);
+    }
+    file.read_exact(&mut head[first..])?;
+    Ok(true)
+}
+
+/// What an entry does to a drive.
+enum Change<'e> {
+    Bytes(u64, &'e [u8]),
+    Zeros(u64, u64),
+}
+
+impl<'e> Change<'e> {
+    fn of(entry: &'e Entry) -> Option<(usize, Self)> {
+        match entry {
+            Entry::Write { drive, at, bytes } => Some((*drive, Self::Bytes(*at, bytes))),
+            Entry::Clear { drive, at, length } => Some((*drive, Self::Zeros(*at, *length))),
+            Entry::Flush { .. } | Entry::Acknowledged(_) => None,
+        }
+    }
+
+    fn length(&self) -> usize {
+        match self {
+            Self::Bytes(_, bytes) => bytes.len(),
+            Self::Zeros(_, length) => *length as usize,
+        }
+    }
+
+    /// Does a part of it.
+    fn apply(&self, part: Range<usize>, image: &mut Image) {
+        match self {
+            Self::Bytes(at, bytes) => image.write(at + part.start as u64, &bytes[part]),
+            Self::Zeros(at, _) => image.clear(at + part.start as u64, part.len() as u64),
+        }
+    }
+}
+
+fn changes(log: &[Entry], drive: usize) -> impl Iterator<Item = Change<'_>> {
+    let ours = move |(of, change)| (of == drive).then_some(change);
+    log.iter().filter_map(Change::of).filter_map(ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::Lost;
+
+    /// Base, a flushed write, two that were not.
+    fn recording() -> Recording {
+        let mut recording = Recording::new(&[8192, 8192]);
+        recording.note(write(0, 0, 1));
+        recording.begin();
+        recording.note(write(0, 1024, 2));
+        recording.note(Entry::Flush { drive: 0 });
+        recording.note(Entry::Acknowledged([7, 8]));
+        recording.note(write(0, 1024, 3));
+        recording.note(write(1, 0, 4));
+        recording.note(Entry::Clear { drive: 1, at: 0, length: 512 });
+        recording
+    }
+
+    fn write(drive: usize, at: u64, byte: u8) -> Entry {
+        Entry::Write { drive, at, bytes: vec![byte; 1024] }
+    }
+
+    /// The first bytes of both writes' places, and of the other drive.
+    fn held(recording: &mut Recording, moment: usize, lost: Lost, since: Option<usize>) -> [u8; 3] {
+        let state = State { number: 0, moment, lost, ignores_flushes_since: since, seed: 1 };
+        let images = recording.after(&state);
+        [(0, 0), (0, 1024), (1, 0)].map(|(drive, at)| {
+            let mut byte = [9];
+            images[drive as usize].read(at, &mut byte);
+            byte[0]
+        })
+    }
+
+    #[test]
+    fn what_was_flushed_stays_and_the_rest_is_lost_as_asked() {
+        let mut recording = recording();
+        assert_eq!(held(&mut recording, 5, Lost::None, None), [1, 3, 4]);
+        assert_eq!(held(&mut recording, 5, Lost::All, None), [1, 2, 0]);
+        assert_eq!(held(&mut recording, 4, Lost::None, None), [1, 3, 0]);
+        assert_eq!(held(&mut recording, 1, Lost::All, None), [1, 0, 0]);
+        assert_eq!(held(&mut recording, 5, Lost::All, Some(0)), [1, 0, 0], "flushes ignored");
+        assert_eq!(held(&mut recording, 99, Lost::None, None), [1, 3, 0], "at the end");
+    }
+
+    #[test]
+    fn a_sector_is_written_or_not() {
+        let mut recording = recording();
+        let mut seen = std::collections::BTreeSet::new();
+        for seed in 0..60 {
+            let lost = Lost::Sectors;
+            let state = State { number: 0, moment: 5, lost, ignores_flushes_since: None, seed };
+            let mut bytes = [0; 1024];
+            recording.after(&state)[0].read(1024, &mut bytes);
+            for sector in bytes.chunks(512) {
+                assert!(sector.iter().all(|byte| *byte == sector[0]));
+            }
+            seen.insert((bytes[0], bytes[512]));
+        }
+        assert_eq!(Vec::from_iter(seen), [(2, 2), (2, 3), (3, 2), (3, 3)]);
+    }
+
+    #[test]
+    fn it_is_read_as_it_was_written() {
+        let mut recording = recording();
+        let mut bytes = Vec::new();
+        recording.save(usize::MAX, &mut bytes).unwrap();
+        let mut read = Recording::load(&mut bytes.as_slice()).unwrap();
+        assert_eq!((&read.log, &read.lengths), (&recording.log, &recording.lengths));
+        for lost in [Lost::All, Lost::None] {
+            let expected = held(&mut recording, 5, lost, None);
+            assert_eq!(held(&mut read, 5, lost, None), expected);
+        }
+        let mut first = Vec::new();
+        recording.save(2, &mut first).unwrap();
+        assert_eq!(Recording::load(&mut first.as_slice()).unwrap().log, recording.log[..2]);
+        assert!(Recording::load(&mut &bytes[..bytes.len() - 1]).is_err(), "cut short");
+        assert!(Recording::load(&mut [9; 64].as_slice()).is_err());
+    }
+}

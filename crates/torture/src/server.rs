@@ -1,0 +1,390 @@
+//! The drives' own process: a FUSE filesystem of files with fixed length, which writes down each
+//! write, flush and acknowledgement in the order in which they come, and shows what the drives may
+//! hold after a power loss as further files, each with what is written to it by itself.
+//!
+//! It is not in the process that uses the drives: whoever waits for an answer may hold the lock of
+//! the address space, for which the server waits when it touches a new page. It is told what to do
+//! on a socket, its standard input, and ends with it: then its connection ends, and whoever waits
+//! for an answer gets an error.
+
+use crate::image::Image;
+use crate::recording::{Entry, Recording};
+use crate::request::{Answer, Fault, Origin, Request, Seen, Which};
+use fuser::{
+    Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
+    LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite,
+    Request as Asked, WriteFlags,
+};
+use rustix::fs::FallocateFlags;
+use rustix::mount::{UnmountFlags, unmount};
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, UNIX_EPOCH};
+
+/// Does what it is told on its standard input, a socket, until that ends; then the process ends.
+///
+/// # Errors
+/// The socket is none, or fails.
+pub fn attend() -> io::Result<()> {
+    // A thread of the filesystem that panics must not leave those waiting who have asked it.
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        report(panic);
+        std::process::exit(1);
+    }));
+    let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let mut lines = BufReader::new(stream.try_clone()?).lines();
+    let Some(first) = lines.next().transpose()? else { return Ok(()) };
+    let Request::Mount { at, drives } = serde_json::from_str(&first)? else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let recording = match drives {
+        Origin::Blank(lengths) => Ok(Recording::new(&lengths)),
+        Origin::Saved(path) => {
+            File::open(path).and_then(|file| Recording::load(&mut BufReader::new(file)))
+        }
+    };
+    let mounted = recording.and_then(|recording| {
+        let drives = Drives(Arc::new(Mutex::new(Held { recording, ..Held::default() })));
+        let session = fuser::spawn_mount(drives.clone(), &at, &Config::default())?;
+        Ok((drives, session))
+    });
+    let (drives, session) = match mounted {
+        Ok(mounted) => mounted,
+        Err(error) => return say(&stream, &Answer::Failed(error.to_string())),
+    };
+    say(&stream, &Answer::Done)?;
+    let mut folder = None;
+    for line in lines {
+        let Ok(line) = line else { break };
+        let answer = match serde_json::from_str(&line) {
+            Ok(Request::Bury { folder: theirs }) => {
+                folder = Some(theirs);
+                Answer::Done
+            }
+            Ok(request) => drives.obey(request),
+            Err(error) => Answer::Failed(error.to_string()),
+        };
+        if say(&stream, &answer).is_err() {
+            break;
+        }
+    }
+    // A drive that is pausing has the lock, and nothing is to wait for it.
+    bury(&at, folder.as_deref(), session);
+    std::process::exit(0);
+}
+
+/// Takes the mount away, and the folder with all that is mounted in it. Nothing is removed but
+/// empty directories.
+fn bury(at: &Path, folder: Option<&Path>, session: fuser::BackgroundSession) {
+    let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
+    let points: Vec<PathBuf> =
+        entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    let (theirs, ours): (Vec<_>, Vec<_>) = points.iter().partition(|point| point != &at);
+    for point in &theirs {
+        let _ = unmount(*point, UnmountFlags::DETACH);
+    }
+    if unmount(at, UnmountFlags::DETACH | UnmountFlags::FORCE).is_err() {
+        // Not root: by `fusermount`.
+        drop(session);
+    }
+    for point in theirs.into_iter().chain(ours).map(PathBuf::as_path).chain(folder) {
+        let _ = std::fs::remove_dir(point);
+    }
+}
+
+fn say(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}
+
+#[derive(Default)]
+struct Held {
+    recording: Recording,
+    /// By number, what each drive holds.
+    states: HashMap<u64, Vec<Image>>,
+    fault: Option<Fault>,
+    /// Writes or flushes, whichever the fault counts, since it was asked for.
+    counted: u64,
+    /// Where it came.
+    came: Option<usize>,
+}
+
+impl Held {
+    fn drive(&mut self, file: Which) -> Option<&mut Image> {
+        match file {
+            Which::Drive(drive) => self.recording.now.get_mut(drive),
+            Which::State(serial, drive) => self.states.get_mut(&serial)?.get_mut(drive),
+            Which::Root | Which::Acknowledgements => None,
+        }
+    }
+
+    /// Whether the fault comes now, at a write or a flush.
+    fn comes(&mut self, flush: bool) -> Option<Fault> {
+        let fault = self.fault?;
+        let (of_flushes, first, times) = match fault {
+            Fault::FlushFails(after) => (true, after, 1),
+            Fault::Full(after, times) => (false, after, times),
+            Fault::Pause(after, _) => (false, after, 1),
+        };
+        if of_flushes != flush {
+            return None;
+        }
+        self.counted += 1;
+        if !(first..first + times).contains(&(self.counted - 1)) {
+            return None;
+        }
+        self.came.get_or_insert(self.recording.log.len());
+        Some(fault)
+    }
+
+    fn seen(&self) -> Seen {
+        let log = &self.recording.log;
+        let mut seen = Seen { entries: log.len(), fault: self.came, ..Seen::default() };
+        for (place, entry) in log.iter().enumerate() {
+            match entry {
+                Entry::Acknowledged(numbers) => seen.acknowledged.push((place, *numbers)),
+                Entry::Flush { .. } => seen.flushes += 1,
+                Entry::Write { bytes, .. } => {
+                    seen.writes += 1;
+                    seen.bytes += bytes.len() as u64;
+                }
+                Entry::Clear { .. } => seen.writes += 1,
+            }
+        }
+        seen
+    }
+}
+
+#[derive(Clone)]
+struct Drives(Arc<Mutex<Held>>);
+
+impl Drives {
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn obey(&self, request: Request) -> Answer {
+        let mut held = self.lock();
+        let done = match request {
+            // Not for the drives.
+            Request::Mount { .. } | Request::Bury { .. } => Err(io::ErrorKind::InvalidInput.into()),
+            Request::Begin => {
+                held.recording.begin();
+                (held.fault, held.counted, held.came) = (None, 0, None);
+                Ok(())
+            }
+            Request::Look => return Answer::Seen(held.seen()),
+            Request::Serve { serial, state } => {
+                let images = held.recording.after(&state);
+                held.states.insert(serial, images);
+                Ok(())
+            }
+            Request::Forget { serial } => {
+                held.states.remove(&serial);
+                Ok(())
+            }
+            Request::Fail(fault) => {
+                (held.fault, held.counted, held.came) = (Some(fault), 0, None);
+                Ok(())
+            }
+            Request::Save { to, entries } => save(&held.recording, entries, &to),
+            Request::Keep { serial, to } => {
+                let lengths = held.recording.lengths.clone();
+                let images = held.states.get(&serial).map(Vec::as_slice).unwrap_or_default();
+                keep(images, &lengths, &to)
+            }
+        };
+        done.map_or_else(|error| Answer::Failed(error.to_string()), |()| Answer::Done)
+    }
+
+    fn attributes(&self, file: Which) -> Option<FileAttr> {
+        let held = self.lock();
+        let size = match file {
+            Which::Root => 0,
+            Which::Acknowledgements => 16,
+            Which::Drive(drive) => *held.recording.lengths.get(drive)?,
+            Which::State(serial, drive) => {
+                held.states.get(&serial)?;
+                *held.recording.lengths.get(drive)?
+            }
+        };
+        let folder = matches!(file, Which::Root);
+        Some(FileAttr {
+            ino: INodeNo(file.inode()),
+            size,
+            blocks: size / 512,
+            atime: UNIX_EPOCH,
+            mtime: UNIX_EPOCH,
+            ctime: UNIX_EPOCH,
+            crtime: UNIX_EPOCH,
+            kind: if folder { FileType::Directory } else { FileType::RegularFile },
+            perm: if folder { 0o755 } else { 0o600 },
+            nlink: 1,
+            uid: rustix::process::geteuid().as_raw(),
+            gid: rustix::process::getegid().as_raw(),
+            rdev: 0,
+            blksize: 4096,
+            flags: 0,
+        })
+    }
+
+    /// Writes, or clears, where the drive does not fail.
+    fn change(&self, file: Which, make: impl FnOnce(usize) -> Entry) -> Result<(), Errno> {
+        let mut held = self.lock();
+        match file {
+            Which::Drive(drive) => {
+                match held.comes(false) {
+                    Some(Fault::Full(..)) => return Err(Errno::ENOSPC),
+                    // Nobody else is answered meanwhile: it is one drive.
+                    Some(Fault::Pause(_, ms)) => std::thread::sleep(Duration::from_millis(ms)),
+                    Some(Fault::FlushFails(_)) | None => {}
+                }
+                held.recording.note(make(drive));
+            }
+            Which::State(_, drive) => {
+                let image = held.drive(file).ok_or(Errno::ENOENT)?;
+                make(drive).apply(image);
+            }
+            Which::Root | Which::Acknowledgements => return Err(Errno::EINVAL),
+        }
+        Ok(())
+    }
+}
+
+fn save(recording: &Recording, entries: usize, to: &Path) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create_new(to)?);
+    recording.save(entries, &mut file)?;
+    file.flush()
+}
+
+/// Sparse files beside each other: the first drive's under the name that was given.
+fn keep(images: &[Image], lengths: &[u64], to: &Path) -> io::Result<()> {
+    use std::os::unix::fs::FileExt as _;
+    for (drive, (image, length)) in images.iter().zip(lengths).enumerate() {
+        let path = if drive == 0 { to.to_owned() } else { to.with_extension(drive.to_string()) };
+        let file = File::create_new(path)?;
+        file.set_len(*length)?;
+        for (at, bytes) in image.blocks() {
+            file.write_all_at(bytes, at)?;
+        }
+    }
+    Ok(())
+}
+
+const TTL: Duration = Duration::from_secs(1);
+
+impl Filesystem for Drives {
+    fn lookup(&self, _: &Asked, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let file = name.to_str().and_then(Which::named);
+        match file.and_then(|file| self.attributes(file)) {
+            Some(attributes) => reply.entry(&TTL, &attributes, Generation(0)),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn getattr(&self, _: &Asked, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        match self.attributes(Which::of(inode.into())) {
+            Some(attributes) => reply.attr(&TTL, &attributes),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn open(&self, _: &Asked, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
+    }
+
+    fn read(
+        &self,
+        _: &Asked,
+        inode: INodeNo,
+        _: FileHandle,
+        at: u64,
+        bytes: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let file = Which::of(inode.into());
+        let length = self.attributes(file).map_or(0, |attributes| attributes.size);
+        let mut read = vec![0; length.saturating_sub(at).min(bytes.into()) as usize];
+        match self.lock().drive(file) {
+            Some(image) => image.read(at, &mut read),
+            None => return reply.error(Errno::EIO),
+        }
+        reply.data(&read);
+    }
+
+    fn write(
+        &self,
+        _: &Asked,
+        inode: INodeNo,
+        _: FileHandle,
+        at: u64,
+        bytes: &[u8],
+        _: WriteFlags,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let file = Which::of(inode.into());
+        let done = match (file, bytes.split_at_checked(8)) {
+            (Which::Acknowledgements, Some((one, other))) => {
+                let number =
+                    |bytes: &[u8]| bytes.first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
+                let numbers = [number(one), number(other)];
+                self.lock().recording.note(Entry::Acknowledged(numbers));
+                Ok(())
+            }
+            _ => self.change(file, |drive| Entry::Write { drive, at, bytes: bytes.to_vec() }),
+        };
+        match done {
+            Ok(()) => reply.written(bytes.len() as u32),
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn fsync(&self, _: &Asked, inode: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        if let Which::Drive(drive) = Which::of(inode.into()) {
+            let mut held = self.lock();
+            if held.comes(true).is_some() {
+                return reply.error(Errno::EIO);
+            }
+            held.recording.note(Entry::Flush { drive });
+        }
+        reply.ok();
+    }
+
+    fn flush(&self, _: &Asked, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+        reply.ok();
+    }
+
+    /// Holes, which loop devices make of zeros.
+    fn fallocate(
+        &self,
+        _: &Asked,
+        inode: INodeNo,
+        _: FileHandle,
+        at: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        let holes = [FallocateFlags::PUNCH_HOLE, FallocateFlags::ZERO_RANGE];
+        let mode = FallocateFlags::from_bits_retain(mode as u32);
+        if !holes.iter().any(|hole| mode == *hole | FallocateFlags::KEEP_SIZE) {
+            return reply.error(Errno::EOPNOTSUPP);
+        }
+        match self.change(Which::of(inode.into()), |drive| Entry::Clear { drive, at, length }) {
+            Ok(()) => reply.ok(),
+            Err(error) => reply.error(error),
+        }
+    }
+}

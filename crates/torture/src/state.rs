@@ -1,0 +1,164 @@
+//! Which of the writes that were not flushed have reached the medium when the power went.
+
+use crate::Draw;
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// A drive writes a sector whole or not at all.
+pub(crate) const SECTOR: usize = 512;
+
+/// What became of the writes since the last flush.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lost {
+    /// None has reached it.
+    All,
+    /// All have: the power went between two writes.
+    None,
+    /// Some have, each by itself.
+    Writes,
+    /// Of some only some sectors have.
+    Sectors,
+    /// The drive wrote in an order of its own, and got so far.
+    Reordered,
+}
+
+/// All of them, dealt out in turns.
+pub const LOSSES: [Lost; 5] = [Lost::All, Lost::Writes, Lost::Sectors, Lost::Reordered, Lost::None];
+
+impl Lost {
+    /// As tables say it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all since the flush",
+            Self::None => "nothing",
+            Self::Writes => "some writes",
+            Self::Sectors => "some sectors",
+            Self::Reordered => "the rest of another order",
+        }
+    }
+}
+
+/// A power loss: when, and what of a recording is lost. The same again for the same numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// Among the states of a recording.
+    pub number: u64,
+    /// It happens after so many entries of the recording.
+    pub moment: usize,
+    /// What becomes of what was not flushed.
+    pub lost: Lost,
+    /// The drive has ignored all flushes since so many entries: the control.
+    pub ignores_flushes_since: Option<usize>,
+    /// Of the draw which writes or sectors are lost.
+    pub seed: u64,
+}
+
+impl State {
+    /// State `number` at some moment of `window`.
+    pub fn draw(seed: u64, number: u64, window: &Range<usize>) -> Self {
+        let mut draw = Draw::new(&[seed, number]);
+        Self {
+            number,
+            moment: window.start + draw.below(window.len() + 1),
+            lost: LOSSES[number as usize % LOSSES.len()],
+            ignores_flushes_since: None,
+            seed: draw.bits(),
+        }
+    }
+
+    /// The same on a drive that says that it has flushed, and has not since a moment before.
+    #[must_use]
+    pub fn ignoring_flushes(self, window: &Range<usize>) -> Self {
+        let since = Draw::new(&[self.seed]).below(self.moment.saturating_sub(window.start));
+        Self { ignores_flushes_since: Some(window.start + since), ..self }
+    }
+}
+
+/// What has reached the medium of writes that were not flushed, given their lengths.
+pub(crate) fn reached(state: &State, drive: usize, writes: &[usize]) -> Vec<Vec<Range<usize>>> {
+    let mut draw = Draw::new(&[state.seed, drive as u64]);
+    let mut order: Vec<usize> = (0..writes.len()).collect();
+    draw.shuffle(&mut order);
+    let first: HashSet<usize> = order[..draw.below(writes.len() + 1)].iter().copied().collect();
+    let whole = |bytes: usize| std::iter::once(0..bytes).collect::<Vec<_>>();
+    let mut piece = |(number, &bytes): (usize, &usize)| match state.lost {
+        Lost::All => Vec::new(),
+        Lost::None => whole(bytes),
+        Lost::Writes => {
+            if draw.coin() {
+                whole(bytes)
+            } else {
+                Vec::new()
+            }
+        }
+        Lost::Reordered => {
+            if first.contains(&number) {
+                whole(bytes)
+            } else {
+                Vec::new()
+            }
+        }
+        Lost::Sectors => match draw.below(3) {
+            0 => Vec::new(),
+            1 => whole(bytes),
+            _ => {
+                let sectors = (0..bytes).step_by(SECTOR).map(|at| at..(at + SECTOR).min(bytes));
+                sectors.filter(|_| draw.coin()).collect()
+            }
+        },
+    };
+    writes.iter().enumerate().map(&mut piece).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(lost: Lost, seed: u64) -> State {
+        State { number: 0, moment: 0, lost, ignores_flushes_since: None, seed }
+    }
+
+    #[test]
+    fn the_same_number_is_the_same_state() {
+        let window = 100..1000;
+        let states: Vec<State> = (0..50).map(|n| State::draw(1, n, &window)).collect();
+        assert_eq!(states[17], State::draw(1, 17, &window));
+        assert_ne!(states[17].moment, State::draw(2, 17, &window).moment);
+        assert!(states.iter().all(|state| (100..=1000).contains(&state.moment)));
+        for lost in LOSSES {
+            assert_eq!(states.iter().filter(|state| state.lost == lost).count(), 10);
+        }
+        let control = states[3].ignoring_flushes(&window);
+        assert!((100..=states[3].moment).contains(&control.ignores_flushes_since.unwrap()));
+    }
+
+    #[test]
+    fn all_nothing_some_and_parts_of_some() {
+        let writes = [4096, 512, 8192, 4096];
+        let of = |lost, seed| reached(&state(lost, seed), 0, &writes);
+        assert!(of(Lost::All, 1).iter().all(Vec::is_empty));
+        let all_of = |piece: &[Range<usize>], bytes| piece.len() == 1 && piece[0] == (0..bytes);
+        let whole = |pieces: &[Vec<Range<usize>>]| {
+            pieces.iter().zip(writes).all(|(piece, bytes)| all_of(piece, bytes))
+        };
+        assert!(whole(&of(Lost::None, 1)));
+        let (mut some, mut torn, mut reordered) = (0, 0, HashSet::new());
+        for seed in 0..100 {
+            let pieces = of(Lost::Writes, seed);
+            assert!(pieces.iter().zip(writes).all(|(p, bytes)| p.is_empty() || all_of(p, bytes)));
+            some += u64::from(pieces.iter().any(Vec::is_empty) && !whole(&pieces));
+            let pieces = of(Lost::Sectors, seed);
+            let parts = |piece: &Vec<Range<usize>>| {
+                !piece.is_empty() && piece.iter().all(|part| part.len() == SECTOR)
+            };
+            torn += u64::from(parts(&pieces[0]) || parts(&pieces[2]));
+            assert_eq!(of(Lost::Sectors, seed), pieces, "the same again");
+            reordered.insert(of(Lost::Reordered, seed).iter().map(Vec::len).collect::<Vec<_>>());
+        }
+        assert!(some > 50 && torn > 50, "{some} {torn}");
+        // Each subset of four may be what comes first in some order.
+        assert!(reordered.len() > 10, "{}", reordered.len());
+    }
+}

@@ -1,0 +1,356 @@
+//! What of a pledge is missing, and whether that breaks a promise.
+//!
+//! A writer has at most one write in flight: of its first `n + 1` writes, `n` of which were
+//! acknowledged, all others must be there and the last may be.
+
+use kvdyno_record::engine::Durability;
+use kvdyno_record::pledge::{Reading, Recovered, Units};
+use kvdyno_record::torture::{Tally, Trial, TrialKind};
+use std::ops::Range;
+
+/// What was promised when it happened: how many writes of each writer were acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promised {
+    /// What they consist of.
+    pub units: Units,
+    /// By writer.
+    pub acknowledged: Vec<u64>,
+    /// Batches are all or nothing.
+    pub atomic: bool,
+}
+
+/// What is wrong with one database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// It was not opened, or read to its end: why.
+    pub unopened: Option<String>,
+    /// Records whose acknowledged version is not there; those that the engine cannot read, too.
+    pub lost: u64,
+    /// Writers of whose writes an earlier one is missing and a later one is there.
+    pub holes: u64,
+    /// Batches of which a part is there.
+    pub half_batches: u64,
+    /// Values that were never written, shown as if they were sound.
+    pub torn: u64,
+    /// Records or versions that nobody can have written yet, or that only a walk finds.
+    pub phantoms: u64,
+    /// The engine's first words of a record that it cannot read.
+    pub said: Option<String>,
+}
+
+impl Promised {
+    /// The promises of a recording's acknowledgements up to a moment.
+    pub fn at(
+        units: Units,
+        atomic: bool,
+        acknowledged: &[(usize, [u64; 2])],
+        moment: usize,
+    ) -> Self {
+        let mut counts = vec![0; units.writers as usize];
+        for (_, [writer, number]) in acknowledged.iter().take_while(|(at, _)| *at < moment) {
+            if let Some(count) = counts.get_mut(*writer as usize) {
+                *count = (*count).max(number + 1);
+            }
+        }
+        Self { units, acknowledged: counts, atomic }
+    }
+
+    /// Nothing was, yet.
+    pub fn is_nothing(&self) -> bool {
+        self.acknowledged.iter().all(|&count| count == 0)
+    }
+
+    /// All writes that were acknowledged.
+    pub fn writes(&self) -> u64 {
+        self.acknowledged.iter().sum()
+    }
+
+    /// Holds what was found against it.
+    pub fn damage(&self, found: &Recovered) -> Damage {
+        let mut damage = Damage {
+            unopened: found.unopened.clone(),
+            phantoms: found.strangers,
+            said: found.said.clone(),
+            ..Damage::default()
+        };
+        if damage.unopened.is_some() {
+            return damage;
+        }
+        if (found.readings.len() as u64) < self.units.records() {
+            damage.unopened = Some("the worker said too little of what it found".to_owned());
+            return damage;
+        }
+        for (writer, &acknowledged) in (0..).zip(&self.acknowledged) {
+            self.of_writer(writer, acknowledged, found, &mut damage);
+        }
+        damage
+    }
+
+    fn of_writer(&self, writer: u64, acknowledged: u64, found: &Recovered, damage: &mut Damage) {
+        let units = self.units;
+        // By unit the versions that are there, the least and the most; none: they cannot be known.
+        let mut there: Vec<Option<Range<u32>>> = Vec::new();
+        for unit in 0..units.each() {
+            let records = units.records_of(writer, unit);
+            let readings = &found.readings[records.start as usize..records.end as usize];
+            let (least, most) =
+                (versions(units, unit, acknowledged), versions(units, unit, acknowledged + 1));
+            let mut known = Vec::new();
+            for reading in readings {
+                match reading {
+                    Reading::Torn => damage.torn += 1,
+                    Reading::Refused => damage.lost += u64::from(least > 0),
+                    Reading::Missing => known.push(0),
+                    Reading::Version(version) => known.push(*version),
+                }
+            }
+            damage.lost += known.iter().filter(|version| **version < least).count() as u64;
+            damage.phantoms += known.iter().filter(|version| **version > most).count() as u64;
+            let range = known.iter().min().zip(known.iter().max()).map(|(a, b)| *a..*b);
+            let half = range.as_ref().is_some_and(|range| !range.is_empty());
+            damage.half_batches += u64::from(half && self.atomic);
+            there.push(range);
+        }
+        let last = (0..).zip(&there).filter_map(|(unit, range)| {
+            let version = range.as_ref()?.end;
+            (version > 0).then(|| units.number(unit, version))
+        });
+        // Of the last itself a part may be missing: that is half a batch, and no hole.
+        let Some(last) = last.max() else { return };
+        let is_missing = |(unit, range): (u64, &Option<Range<u32>>)| {
+            range.as_ref().is_some_and(|range| range.start < versions(units, unit, last))
+        };
+        damage.holes += u64::from((0..).zip(&there).any(is_missing));
+    }
+}
+
+/// The version of a unit after so many writes of its writer; 0: none.
+fn versions(units: Units, unit: u64, writes: u64) -> u32 {
+    writes.checked_sub(unit + 1).map_or(0, |after| (after / units.each()) as u32 + 1)
+}
+
+impl Damage {
+    /// Nothing at all.
+    pub fn is_none(&self) -> bool {
+        *self == Self { said: self.said.clone(), ..Self::default() }
+    }
+
+    /// Takes it into a tally of states. `promised`: anything had been acknowledged.
+    pub fn count(&self, promised: bool, tally: &mut Tally) {
+        if self.unopened.is_some() && !promised {
+            tally.before_first_ack += 1;
+            return;
+        }
+        let corrupt = self.unopened.is_some() || self.torn + self.half_batches + self.phantoms > 0;
+        tally.sound += u64::from(self.is_none());
+        tally.corrupt += u64::from(corrupt);
+        tally.unopened += u64::from(self.unopened.is_some());
+        tally.lost += u64::from(self.lost > 0);
+        tally.holes += u64::from(self.holes > 0);
+        tally.half_batches += u64::from(self.half_batches > 0);
+        tally.torn += u64::from(self.torn > 0);
+        tally.phantoms += u64::from(self.phantoms > 0);
+    }
+
+    /// In words, the worst first.
+    pub fn words(&self) -> String {
+        let counted = |count: u64, what: &str| (count > 0).then(|| format!("{what}: {count}"));
+        let parts = [
+            self.unopened.as_ref().map(|why| format!("not opened: {why}")),
+            counted(self.torn, "torn values"),
+            counted(self.half_batches, "half batches"),
+            counted(self.phantoms, "phantoms"),
+            counted(self.lost, "acknowledged records lost"),
+            counted(self.holes, "writers with a hole"),
+            self.said.as_ref().map(|said| format!("the engine says: {said}")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Where more of the states than one in so many have a filesystem that does not mount, nothing is
+/// known of the engine. A few have: ext4 refuses a superblock of two sectors of which one is old.
+const UNMOUNTED_SHARE: u64 = 10;
+
+/// What a class comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// No promise was broken.
+    Held,
+    /// One was: which, in words.
+    Broken(Vec<String>),
+    /// Nobody knows: why.
+    CannotTell(String),
+}
+
+/// Judges the trials of a class. What breaks which promise:
+///
+/// | | power loss, faults | kill -9 |
+/// |---|---|---|
+/// | `commit` | any damage | any damage |
+/// | `async` | torn values, half batches, phantoms, crashes | any damage |
+/// | `none` | crashes: it opens, or says that it cannot | the same |
+pub fn judge(class: Durability, trials: &[Trial]) -> Verdict {
+    let mut broken = Vec::new();
+    for trial in trials.iter().filter(|trial| trial.kind != TrialKind::Control) {
+        let tally = &trial.tally;
+        let killed = trial.kind == TrialKind::Kill;
+        let served = [
+            (tally.torn, "with torn values"),
+            (tally.half_batches, "with half a batch"),
+            (tally.phantoms, "with phantoms"),
+        ];
+        let gone = [
+            (tally.lost, "with acknowledged writes lost"),
+            (tally.unopened, "not opened"),
+            (tally.holes, "with a hole"),
+        ];
+        let crashes = [(tally.crashes, "in which it crashed or hung")];
+        let judged: Vec<(u64, &str)> = match class {
+            Durability::None => crashes.to_vec(),
+            Durability::Async if !killed => [&crashes[..], &served].concat(),
+            Durability::Async | Durability::Commit => [served, gone].concat(),
+        };
+        for (count, what) in judged.into_iter().filter(|(count, _)| *count > 0) {
+            let (kind, states) = (trial.kind.as_str(), tally.states);
+            broken.push(format!("{kind}: {count} of {states} {what}"));
+        }
+    }
+    if !broken.is_empty() {
+        return Verdict::Broken(broken);
+    }
+    let of = |kind| trials.iter().find(|trial| trial.kind == kind);
+    let Some(power) = of(TrialKind::Power) else {
+        return Verdict::CannotTell("no power loss was tried".to_owned());
+    };
+    let Tally { states, unmounted, .. } = power.tally;
+    if unmounted > states / UNMOUNTED_SHARE {
+        let why = format!("in {unmounted} of {states} states the filesystem did not mount");
+        return Verdict::CannotTell(why);
+    }
+    if class == Durability::Commit && of(TrialKind::Control).is_none_or(|it| it.tally.sound_only())
+    {
+        let why = "the control, a drive that ignores flushes, lost nothing: this explorer is blind";
+        return Verdict::CannotTell(why.to_owned());
+    }
+    Verdict::Held
+}
+
+/// The share that may be lost where nothing of `states` was, with 95 % confidence: the rule of
+/// three.
+pub fn at_most(states: u64) -> f64 {
+    3.0 / states.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two single records and a batch of two, one writer.
+    const UNITS: Units = Units { writers: 1, singles: 2, batches: 1, batch: 2 };
+
+    fn damage(acknowledged: u64, readings: [Reading; 4]) -> Damage {
+        let promised = Promised { units: UNITS, acknowledged: vec![acknowledged], atomic: true };
+        let found = Recovered { readings: readings.to_vec(), ..Recovered::default() };
+        promised.damage(&found)
+    }
+
+    fn versions_of(versions: [u32; 4]) -> [Reading; 4] {
+        versions
+            .map(|version| if version == 0 { Reading::Missing } else { Reading::Version(version) })
+    }
+
+    #[test]
+    fn what_was_acknowledged_must_be_there_and_the_next_may_be() {
+        // Four writes: units 0, 1, 2, 0.
+        for fine in [[2, 1, 1, 1], [2, 2, 1, 1]] {
+            assert!(damage(4, versions_of(fine)).is_none(), "{fine:?}");
+        }
+        let of = |versions| damage(4, versions_of(versions));
+        assert_eq!(of([1, 1, 1, 1]), Damage { lost: 1, ..Damage::default() });
+        assert_eq!(of([2, 1, 2, 2]), Damage { phantoms: 2, holes: 1, ..Damage::default() });
+        assert_eq!(
+            of([2, 1, 1, 0]),
+            Damage { lost: 1, half_batches: 1, holes: 1, ..Damage::default() }
+        );
+        assert_eq!(of([2, 0, 1, 1]), Damage { lost: 1, holes: 1, ..Damage::default() });
+        assert_eq!(of([0; 4]), Damage { lost: 4, ..Damage::default() });
+        assert!(damage(0, versions_of([0; 4])).is_none());
+        assert!(damage(0, versions_of([1, 0, 0, 0])).is_none());
+    }
+
+    #[test]
+    fn half_of_a_batch_in_flight_is_no_hole() {
+        let readings = versions_of([1, 1, 1, 0]).to_vec();
+        let found = Recovered { readings, ..Recovered::default() };
+        let of = |atomic| {
+            let promised = Promised { units: UNITS, acknowledged: vec![2], atomic };
+            promised.damage(&found)
+        };
+        assert!(of(false).is_none(), "the engine does not say that batches are whole");
+        assert_eq!(of(true), Damage { half_batches: 1, ..Damage::default() });
+    }
+
+    #[test]
+    fn torn_and_refused_are_told_apart() {
+        let [one, other] = [Reading::Version(1), Reading::Torn];
+        assert_eq!(damage(3, [one, one, one, other]), Damage { torn: 1, ..Damage::default() });
+        let refused = [one, Reading::Refused, one, one];
+        assert_eq!(damage(3, refused), Damage { lost: 1, ..Damage::default() });
+        let short = Promised { units: UNITS, acknowledged: vec![1], atomic: true };
+        assert!(short.damage(&Recovered::default()).unopened.is_some());
+    }
+
+    #[test]
+    fn promises_count_up_to_the_moment() {
+        let log = [(3, [0, 0]), (5, [1, 0]), (9, [0, 1])];
+        let units = Units { writers: 2, ..UNITS };
+        let at = |moment| Promised::at(units, true, &log, moment).acknowledged;
+        assert_eq!(at(3), [0, 0]);
+        assert_eq!(at(6), [1, 1]);
+        assert_eq!(at(10), [2, 1]);
+    }
+
+    fn trial(kind: TrialKind, tally: &Tally) -> Trial {
+        Trial {
+            kind,
+            tally: Tally { states: 10, ..tally.clone() },
+            examples: Vec::new(),
+            took_ns: 0,
+        }
+    }
+
+    #[test]
+    fn classes_promise_different_things() {
+        use Durability::{Async, Commit, None};
+        let lost = Tally { lost: 3, holes: 1, ..Tally::default() };
+        let torn = Tally { torn: 1, corrupt: 1, ..Tally::default() };
+        let control = trial(TrialKind::Control, &Tally { lost: 2, ..Tally::default() });
+        let word = |class, kind, tally: &Tally| match judge(
+            class,
+            &[trial(TrialKind::Power, &Tally::default()), trial(kind, tally), control.clone()],
+        ) {
+            Verdict::Held => "held",
+            Verdict::Broken(_) => "broken",
+            Verdict::CannotTell(_) => "?",
+        };
+        assert_eq!(word(Commit, TrialKind::Power, &lost), "broken");
+        assert_eq!(word(Async, TrialKind::Power, &lost), "held");
+        assert_eq!(word(Async, TrialKind::Power, &torn), "broken");
+        assert_eq!(word(Async, TrialKind::Kill, &lost), "broken");
+        assert_eq!(word(None, TrialKind::Kill, &lost), "held");
+        assert_eq!(word(None, TrialKind::Power, &torn), "held");
+        let crash = Tally { unopened: 1, crashes: 1, ..Tally::default() };
+        assert_eq!(word(None, TrialKind::Power, &crash), "broken");
+    }
+
+    #[test]
+    fn an_explorer_that_is_blind_says_so() {
+        let power = trial(TrialKind::Power, &Tally::default());
+        let blind = trial(TrialKind::Control, &Tally { sound: 10, ..Tally::default() });
+        let of = |trials: &[Trial]| judge(Durability::Commit, trials);
+        assert!(matches!(of(&[power.clone(), blind]), Verdict::CannotTell(_)));
+        assert!(matches!(of(std::slice::from_ref(&power)), Verdict::CannotTell(_)));
+        assert_eq!(judge(Durability::Async, &[power]), Verdict::Held);
+    }
+}

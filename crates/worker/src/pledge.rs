@@ -1,0 +1,249 @@
+//! What `kvdyno torture` has a worker do: write versions of records and acknowledge each after the
+//! engine has said that it is done, until it is killed or the power goes; and afterwards look which
+//! versions are there. Which write is which follows from [`Units`]; what may be missing is judged
+//! by the program.
+
+use crate::rng::Rng;
+use crate::values::{is_sound, seal, version_of};
+use kvdyno_engine::{Direction, Engine, Error, Result, Session, Walk, Write};
+use kvdyno_record::pledge::{
+    self, KEY_BYTES, Pledge, Pledged, Reading, Recovered, Units, Victim, value_bytes,
+};
+use std::fs::File;
+use std::io::Write as _;
+use std::ops::{ControlFlow, Range};
+use std::os::unix::fs::FileExt as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// A write that is refused is tried again so often: what an engine acknowledges after an error
+/// counts as much as before it.
+const TRIES: u32 = 4;
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+
+/// Records of one step of a walk.
+const WALK_RECORDS: u64 = 1000;
+
+/// Reads a [`Pledge`], keeps it, and says how far it came.
+pub(crate) fn pledge<E: Engine>() -> Result<ExitCode> {
+    let pledge = Pledge::from_json(&line()?)?;
+    let mut done = Pledged::default();
+    for sitting in 0..pledge.sittings {
+        let share = |sitting| pledge.writes * sitting / pledge.sittings;
+        let written = sit::<E>(&pledge, share(sitting)..share(sitting + 1));
+        let (acknowledged, refused) = match written {
+            Ok(written) => written,
+            Err(error) => (0, Some(error)),
+        };
+        done.acknowledged += acknowledged;
+        done.refused = refused.map(|error| error.to_string());
+        if done.refused.is_some() {
+            break;
+        }
+    }
+    tell(&done.to_line()?)
+}
+
+/// Opens, has all writers do these writes of theirs, and closes. How many were acknowledged, and
+/// what was refused.
+fn sit<E: Engine>(pledge: &Pledge, writes: Range<u64>) -> Result<(u64, Option<Error>)> {
+    let victim = &pledge.victim;
+    let engine = E::open(&victim.place, &victim.options, &victim.units.shape())
+        .map_err(|error| error.context("opening"))?;
+    let answers: Vec<(u64, Option<Error>)> = std::thread::scope(|scope| {
+        let start = |writer| {
+            let (engine, writes) = (&engine, writes.clone());
+            scope.spawn(move || {
+                let mut acknowledged = 0;
+                let outcome = writes_of(engine, pledge, writer, writes, &mut acknowledged);
+                (acknowledged, outcome.err())
+            })
+        };
+        let writers: Vec<_> = (0..victim.units.writers).map(start).collect();
+        let panicked = || (0, Some(Error::invalid("a writer panicked")));
+        writers.into_iter().map(|writer| writer.join().unwrap_or_else(|_| panicked())).collect()
+    });
+    let acknowledged = answers.iter().map(|(acknowledged, _)| acknowledged).sum();
+    let refused = answers.into_iter().find_map(|(_, refused)| refused);
+    // After an error there is nothing left to promise.
+    let closed = engine.close().err().map(|error| error.context("closing"));
+    Ok((acknowledged, refused.or(closed)))
+}
+
+fn writes_of<E: Engine>(
+    engine: &E,
+    pledge: &Pledge,
+    writer: u64,
+    writes: Range<u64>,
+    acknowledged: &mut u64,
+) -> Result<()> {
+    let acknowledgements = File::options().write(true).open(&pledge.acknowledgements)?;
+    let mut session = engine.session()?;
+    for number in writes {
+        let values = values_of(&pledge.victim.units, writer, number);
+        let mut tries = 1;
+        while let Err(error) = write(&mut session, &values) {
+            if tries == TRIES {
+                return Err(error.context("writing"));
+            }
+            tries += 1;
+            std::thread::sleep(BETWEEN_TRIES);
+        }
+        acknowledgements.write_all_at(&pledge::acknowledgement(writer, number), 0)?;
+        *acknowledged += 1;
+        // Writers take turns.
+        if (number + writer * 7).is_multiple_of(pledge.writeback_every.max(1)) {
+            write_back(&pledge.victim);
+        }
+    }
+    Ok(())
+}
+
+/// Writes out what waits in the page cache. A drive that fails has failed the engine's own calls.
+fn write_back(victim: &Victim) {
+    let folder = victim.place.directory().ok().and_then(|folder| File::open(folder).ok());
+    if let Some(folder) = folder {
+        let _ = rustix::fs::syncfs(folder);
+    }
+}
+
+type Record = ([u8; KEY_BYTES as usize], Vec<u8>);
+
+/// The records of a writer's write, sealed.
+fn values_of(units: &Units, writer: u64, number: u64) -> Vec<Record> {
+    let (unit, version) = units.write(number);
+    let sealed = |record: u64| {
+        let mut rng = Rng::new(&[record, version.into()]);
+        let words = std::iter::repeat_with(|| rng.next().to_le_bytes());
+        let mut value: Vec<u8> = words.flatten().take(value_bytes(record)).collect();
+        seal(&mut value, record, version);
+        (record.to_be_bytes(), value)
+    };
+    units.records_of(writer, unit).map(sealed).collect()
+}
+
+fn write(session: &mut impl Session, records: &[Record]) -> Result<()> {
+    if let [(key, value)] = records {
+        return session.put(key, value);
+    }
+    let writes: Vec<Write<'_>> =
+        records.iter().map(|(key, value)| Write::Put { key, value }).collect();
+    session.write(&writes)
+}
+
+/// Reads a [`Victim`], opens it, and says what is in it.
+pub(crate) fn recover<E: Engine>() -> Result<ExitCode> {
+    let victim = Victim::from_json(&line()?)?;
+    let found = match E::open(&victim.place, &victim.options, &victim.units.shape()) {
+        Ok(engine) => {
+            let found = look(&engine, &victim);
+            // Nothing is written any more, and what it would write by itself is nobody's loss.
+            std::mem::forget(engine);
+            found
+        }
+        Err(error) => unopened(&error),
+    };
+    tell(&found.to_line()?)
+}
+
+fn unopened(error: &Error) -> Recovered {
+    Recovered { unopened: Some(error.to_string()), ..Recovered::default() }
+}
+
+fn look<E: Engine>(engine: &E, victim: &Victim) -> Recovered {
+    let mut session = match engine.session() {
+        Ok(session) => session,
+        Err(error) => return unopened(&error),
+    };
+    let mut found = Recovered::default();
+    for record in 0..victim.units.records() {
+        let answer = session.get(&record.to_be_bytes(), |value| match value {
+            None => Reading::Missing,
+            Some(value) => reading(record, value),
+        });
+        found.readings.push(answer.unwrap_or_else(|error| {
+            found.said.get_or_insert_with(|| error.to_string());
+            Reading::Refused
+        }));
+    }
+    if victim.walks {
+        walk(&mut session, &mut found);
+    }
+    found
+}
+
+/// What a value is as that of a record.
+fn reading(record: u64, value: &[u8]) -> Reading {
+    let sound = value.len() == value_bytes(record) && is_sound(value, record);
+    if sound { Reading::Version(version_of(value)) } else { Reading::Torn }
+}
+
+/// Walks over all records: a lookup and a walk must find the same.
+fn walk(session: &mut impl Session, found: &mut Recovered) {
+    let mut walk = Walk::new(Direction::Forward);
+    let (readings, mut strangers, mut met) = (&found.readings, 0, 0);
+    loop {
+        let step = session.walk(&mut walk, WALK_RECORDS, |key, value| {
+            let record = key.try_into().map_or(u64::MAX, u64::from_be_bytes);
+            let known = readings.get(record as usize).copied();
+            strangers += u64::from(known != Some(reading(record, value)));
+            met += 1;
+            ControlFlow::Continue(())
+        });
+        match step {
+            Ok(shown) if shown == WALK_RECORDS && met <= 2 * readings.len() as u64 => {}
+            Ok(_) => break,
+            Err(error) => {
+                found.strangers = strangers;
+                found.said.get_or_insert_with(|| error.to_string());
+                return;
+            }
+        }
+    }
+    let there = |reading: &&Reading| matches!(reading, Reading::Version(_) | Reading::Torn);
+    let missed = readings.iter().filter(there).count() as u64;
+    found.strangers = strangers + missed.saturating_sub(met);
+}
+
+fn line() -> Result<String> {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line)?;
+    Ok(line)
+}
+
+/// The last word. Nothing is told to the engine's own threads, which may be at work: what a C++
+/// library does at an exit would take away from under them what they use.
+fn tell(line: &[u8]) -> Result<ExitCode> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(line)?;
+    out.flush()?;
+    end()
+}
+
+#[expect(unsafe_code, reason = "rustix has no _exit")]
+fn end() -> ! {
+    // SAFETY: it ends the process, and asks nothing of it.
+    unsafe { libc::_exit(0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_tells_its_version_and_any_damage() {
+        let units = Units { writers: 2, singles: 3, batches: 1, batch: 3 };
+        for number in 0..8 {
+            let (_, version) = units.write(number);
+            for (key, mut value) in values_of(&units, 1, number) {
+                let record = u64::from_be_bytes(key);
+                assert_eq!(reading(record, &value), Reading::Version(version));
+                assert_eq!(reading(record + 1, &value), Reading::Torn, "another's");
+                assert_eq!(reading(record, &value[..90]), Reading::Torn, "cut short");
+                *value.last_mut().unwrap() ^= 1;
+                assert_eq!(reading(record, &value), Reading::Torn);
+            }
+        }
+        assert_eq!(values_of(&units, 0, 3).len(), 3);
+    }
+}
