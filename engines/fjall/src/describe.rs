@@ -61,6 +61,11 @@ fn capabilities() -> Capabilities {
 }
 
 fn options() -> Vec<OptionSpec> {
+    [memory_and_journal(), tables()].concat()
+}
+
+/// What is kept in memory, and logged.
+fn memory_and_journal() -> Vec<OptionSpec> {
     vec![
         OptionSpec::bytes(
             "cache_size",
@@ -87,6 +92,12 @@ fn options() -> Vec<OptionSpec> {
             &["lz4", "none"],
             "Compression of values of 4 KiB and more in the journal.",
         ),
+    ]
+}
+
+/// How tables are written, and what the database is.
+fn tables() -> Vec<OptionSpec> {
+    vec![
         OptionSpec::words(
             "data_block_compression",
             &["lz4", "none"],

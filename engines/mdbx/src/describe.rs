@@ -66,6 +66,11 @@ fn capabilities() -> Capabilities {
 }
 
 fn options() -> Vec<OptionSpec> {
+    [file(), writing()].concat()
+}
+
+/// The file and its map.
+fn file() -> Vec<OptionSpec> {
     vec![
         OptionSpec::bytes(
             "size_upper",
@@ -102,6 +107,12 @@ fn options() -> Vec<OptionSpec> {
              A full volume then kills the process (SIGBUS).",
         )
         .as_it_comes("off", "mdbx.h, MDBX_WRITEMAP"),
+    ]
+}
+
+/// How pages are written.
+fn writing() -> Vec<OptionSpec> {
+    vec![
         OptionSpec::flag(
             "lifo_reclaim",
             false,

@@ -66,6 +66,11 @@ fn capabilities() -> Capabilities {
 }
 
 fn options() -> Vec<OptionSpec> {
+    [database(), memory_and_locks()].concat()
+}
+
+/// The file and its journal.
+fn database() -> Vec<OptionSpec> {
     vec![
         OptionSpec::words(
             "journal_mode",
@@ -93,6 +98,12 @@ fn options() -> Vec<OptionSpec> {
         )
         .as_it_comes("rowid", "sqlite.org/withoutrowid.html"),
         OptionSpec::bytes("page_size", 4096, "Of the file; a power of two from 512 to 65536."),
+    ]
+}
+
+/// Caches, checkpoints, and how sessions take turns.
+fn memory_and_locks() -> Vec<OptionSpec> {
+    vec![
         OptionSpec::bytes(
             "cache_size",
             0,
