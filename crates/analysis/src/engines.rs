@@ -5,10 +5,11 @@ use super::group::Group;
 use super::lost::Lost;
 use kvdyno_record::engine::{Durability, OptionKind, Value};
 use kvdyno_record::library::Library;
+use kvdyno_record::torture::{ClassRecord, TortureRecord, TrialKind};
 use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// An engine under test.
@@ -70,12 +71,12 @@ pub fn name<'s>(engines: &'s [EngineInfo], group: &'s Group, one_part: bool) -> 
 }
 
 /// One entry for each label and durability class. A case that left a record speaks for the others.
-pub(super) fn of(cases: &[CaseEvidence]) -> Vec<EngineInfo> {
+pub(super) fn of(cases: &[CaseEvidence], torture: &[TortureRecord]) -> Vec<EngineInfo> {
     let mut engines: Vec<EngineInfo> = Vec::new();
     let mut cases: Vec<_> = cases.iter().collect();
     cases.sort_by_key(|case| case.case.listed);
     for case in cases {
-        let info = engine(case);
+        let info = EngineInfo { lost: lost(case, torture), ..engine(case) };
         let same = |known: &&mut EngineInfo| {
             (&known.label, known.durability) == (&info.label, info.durability)
         };
@@ -86,6 +87,34 @@ pub(super) fn of(cases: &[CaseEvidence]) -> Vec<EngineInfo> {
         }
     }
     engines
+}
+
+/// What the same engine lost in the same class, by the newest record that says. Its options must
+/// have been those of the case: sizes of caches and buffers aside, which decide no promise.
+fn lost(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
+    let worker = case.record.as_ref()?.worker.as_ref()?;
+    let engine = &worker.description.engine;
+    let changed = |(name, value): (&String, &Value)| {
+        let spec = engine.options.iter().find(|spec| spec.name == *name)?;
+        let counts = spec.kind != OptionKind::Bytes && spec.default != *value;
+        counts.then(|| format!("{name}={value}"))
+    };
+    let own: BTreeSet<String> = case.case.options.values.iter().filter_map(changed).collect();
+    let is_size = |option: &str| {
+        let spec = engine.options.iter().find(|spec| option.split('=').next() == Some(&spec.name));
+        spec.is_some_and(|spec| spec.kind == OptionKind::Bytes)
+    };
+    let same = |class: &&ClassRecord| {
+        let given: BTreeSet<String> =
+            class.options.iter().filter(|option| !is_size(option)).cloned().collect();
+        (&class.engine, &class.version) == (&engine.name, &engine.version)
+            && class.durability == case.case.options.durability
+            && given == own
+    };
+    let classes = torture.iter().flat_map(|record| &record.classes);
+    let mut trials = classes.filter(same).flat_map(|class| &class.trials);
+    let power = trials.find(|trial| trial.kind == TrialKind::Power)?;
+    Some(Lost { states: power.tally.states, lost: power.tally.lost })
 }
 
 fn engine(case: &CaseEvidence) -> EngineInfo {
@@ -124,5 +153,71 @@ fn engine(case: &CaseEvidence) -> EngineInfo {
                 bare_drive: engine.capabilities.bare_drive,
             }
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Evidence;
+    use crate::fixture::Fixture;
+    use kvdyno_record::torture::{Tally, Trial};
+
+    /// A verdict stands beside the engine that it is of: this version, class and these options.
+    #[test]
+    fn what_torture_found_stands_beside_the_same_engine_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Fixture::new().write(&folder.path().join("run"));
+        let before = of(&Evidence::read(&run).unwrap().cases, &[]);
+        assert!(before.iter().all(|info| info.lost.is_none()));
+        let first = &before[0];
+        let given = |info: &EngineInfo| {
+            info.changed.iter().map(|changed| changed.replace(" = ", "=")).collect::<Vec<_>>()
+        };
+        let tally = Tally { states: 300, lost: 2, ..Tally::default() };
+        let power = Trial { kind: TrialKind::Power, tally, examples: Vec::new(), took_ns: 1 };
+        let class = ClassRecord {
+            engine: first.engine.clone(),
+            version: first.worker.as_ref().unwrap().version.clone(),
+            worker_sha256: String::new(),
+            library_sha256: None,
+            durability: first.durability,
+            means: String::new(),
+            options: given(first),
+            trials: vec![power],
+            recording: None,
+            failed: None,
+            took_ns: 1,
+        };
+        let record = TortureRecord {
+            format: kvdyno_record::FORMAT.to_owned(),
+            id: "t".to_owned(),
+            program: String::new(),
+            command: Vec::new(),
+            kernel: String::new(),
+            started_unix_ns: 1,
+            ended_unix_ns: Some(2),
+            filesystem: "ext4".to_owned(),
+            seed: 1,
+            writers: 4,
+            states: 300,
+            classes: vec![class.clone()],
+        };
+        let beside = folder.path().join("t");
+        std::fs::create_dir(&beside).unwrap();
+        record.write(&beside).unwrap();
+        let found = |record: &TortureRecord| {
+            record.write(&beside).unwrap();
+            let evidence = Evidence::read(&run).unwrap();
+            let all = of(&evidence.cases, &evidence.torture);
+            all.iter().filter_map(|info| Some((info.label.clone(), info.lost?))).collect::<Vec<_>>()
+        };
+        let lost = Lost { states: 300, lost: 2 };
+        assert_eq!(found(&record), [(first.label.clone(), lost)]);
+        let other = ClassRecord { version: "0.0.1".to_owned(), ..class.clone() };
+        assert_eq!(found(&TortureRecord { classes: vec![other], ..record.clone() }), []);
+        let options = [&class.options[..], &["other=true".to_owned()]].concat();
+        let other = ClassRecord { options, ..class };
+        assert_eq!(found(&TortureRecord { classes: vec![other], ..record }), []);
     }
 }

@@ -12,6 +12,7 @@ use kvdyno_record::protocol::NO_HARNESS;
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::samples::{PAGE_BYTES, Samples};
 use kvdyno_record::series::Slice;
+use kvdyno_record::torture::TortureRecord;
 use kvdyno_record::workload::Activity;
 use std::collections::BTreeMap;
 
@@ -26,6 +27,8 @@ pub struct Evidence {
     pub complete: bool,
     /// In the order of the plan.
     pub cases: Vec<CaseEvidence>,
+    /// Records of `kvdyno torture` that lie beside it, newest first.
+    pub torture: Vec<TortureRecord>,
     /// Where it lies.
     folder: RunFolder,
 }
@@ -71,8 +74,9 @@ impl Evidence {
                 file_attempt(&mut cases, attempt)?;
             }
         }
+        let torture = folder.path.parent().map_or_else(Vec::new, TortureRecord::beside);
         let (complete, folder) = (folder.is_complete(), folder.clone());
-        Ok(Self { run, plan, complete, cases, folder })
+        Ok(Self { run, plan, complete, cases, torture, folder })
     }
 
     /// Files that are not what was sealed: every byte of the record is read for it.

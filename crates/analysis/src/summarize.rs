@@ -45,7 +45,7 @@ impl Summary {
         let block_io = block_io::read(evidence, &groups)?;
         let explained = explain::read(evidence, &groups, &block_io)?;
         efficiency::limit(&mut groups, &explained);
-        let engines = engines::of(&evidence.cases);
+        let engines = engines::of(&evidence.cases, &evidence.torture);
         let findings = findings::judge(evidence, &groups, load_generator.as_ref(), &explained)?;
         let confidence = confidence::judge(&groups, &findings, &engines);
         let mut summary = Self {

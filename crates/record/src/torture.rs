@@ -166,6 +166,15 @@ impl TortureRecord {
         read_json(&folder.join(FILE))
     }
 
+    /// Those below a folder of runs, newest first; what cannot be read is not one.
+    pub fn beside(runs: &Path) -> Vec<Self> {
+        let entries = std::fs::read_dir(runs).into_iter().flatten().flatten();
+        let folders = entries.map(|entry| entry.path()).filter(|path| path.join(FILE).is_file());
+        let mut records: Vec<Self> = folders.filter_map(|path| Self::read(&path).ok()).collect();
+        records.sort_by_key(|record| std::cmp::Reverse(record.started_unix_ns));
+        records
+    }
+
     /// Writes it into a folder, whole.
     pub fn write(&self, folder: &Path) -> Result<()> {
         write_json(&folder.join(FILE), self)
