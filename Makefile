@@ -5,6 +5,7 @@
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
 BIN := $(CARGO_TARGET_DIR)/release
 ENGINES := null drive fio direct fjall leveldb lmdb lmdb1 mdbx redb rocksdb sqlite surrealkv wiredtiger
+DEMO := null drive fio direct lmdb lmdb1 rocksdb
 # What the suite `quick` runs, and the tests.
 ROCKSDB := 11.8.1
 # What tests need beside it: two versions in one run.
@@ -16,14 +17,14 @@ else ifeq ($(shell grep -qw avx2 /proc/cpuinfo && grep -qw bmi2 /proc/cpuinfo &&
 export RUSTFLAGS :=
 endif
 
-.PHONY: help check setup fetch demo run-demo build engines program library older-library shims page test test-tools check-style build-tests \
+.PHONY: help check setup fetch demo run-demo build build-demo engines program library older-library shims page test test-tools check-style build-tests \
 	test-rust test-engines test-page bench dist try-dist clean
 
 help:
 	@echo "make demo      set up, build, and compare LMDB with RocksDB on this machine"
 	@echo "make test      set up, check style, run all tests"
 	@echo "make check     style, lints and unit tests: what to run after each change"
-	@echo "make build     the program and its engines, into $(BIN)"
+	@echo "make engines   the program and all its engines, into $(BIN)"
 	@echo "make page      the report's page, where report/ was changed (needs Node.js)"
 	@echo "make bench     the load generator and the engines against their peers, as ratios"
 	@echo "make dist      one archive that runs on any Linux of the last years, into dist/"
@@ -35,7 +36,7 @@ check: check-style
 
 # Both say at their end where the time went.
 demo:
-	@scripts/parts.sh setup fetch build library run-demo
+	@scripts/parts.sh setup fetch build-demo library run-demo
 
 test:
 	@scripts/parts.sh setup test-tools fetch check-style build library older-library shims build-tests test-rust test-engines test-page
@@ -54,6 +55,10 @@ build engines:
 
 program:
 	cargo build --release --locked -p kvdyno
+
+# No more than the demo runs: a first table in minutes. `make engines` builds the others.
+build-demo:
+	cargo build --release --locked -p kvdyno $(DEMO:%=-p kvdyno-%)
 
 # Where it cannot be had it says why, and the demo goes without.
 library:
