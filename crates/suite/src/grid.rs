@@ -122,8 +122,9 @@ impl<'a> Grid<'a> {
     pub(super) fn warnings(&self, host: &SizingHost) -> Vec<String> {
         let (setups, part) = (&self.setups, self.part);
         let left_out = left_out(part, &self.found);
-        [self.absent.clone(), fit_warnings(setups, host), left_out, not_copied(part, setups, host)]
-            .concat()
+        let untuned = untuned(&self.found);
+        let not_copied = not_copied(part, setups, host);
+        [self.absent.clone(), untuned, fit_warnings(setups, host), left_out, not_copied].concat()
     }
 
     /// What engines and drive say of themselves, by name.
@@ -239,6 +240,18 @@ fn left_out(part: &Part, found: &[(&Engine, &wanted::FoundWorker)]) -> Vec<Strin
         }
     }
     notes
+}
+
+/// Engines that are to be as a preset has them which says nothing of any of their options.
+fn untuned(found: &[(&Engine, &wanted::FoundWorker)]) -> Vec<String> {
+    let untuned = found.iter().filter_map(|(engine, worker)| {
+        let preset = engine.preset.as_ref()?.value;
+        let mut settings = worker.engine().options.iter().flat_map(|option| &option.presets);
+        let says_nothing = settings.all(|setting| setting.preset != preset);
+        let (label, word) = (&engine.label.0, preset.as_str());
+        says_nothing.then(|| format!("{label}: preset {word} is its options' defaults"))
+    });
+    untuned.collect()
 }
 
 /// What the suite wants to have copied and cannot be, and what is done instead.

@@ -27,6 +27,9 @@ fn presets_are_where_options_begin() {
     let one = super::plan(&with("name = \"rocksdb\"\npreset = \"tuned\""), &["ram.limit=64MiB"]);
     assert!(one.cases.iter().all(|case| case.label == "rocksdb"));
     assert_eq!(one.cases[0].options.integer("block_cache"), Ok(32 << 20));
+    let none = super::plan(&with("name = \"null\"\npreset = \"tuned\""), &[]);
+    let says = "null: preset tuned is its options' defaults";
+    assert!(none.warnings.iter().any(|words| words.contains(says)), "{:?}", none.warnings);
     let refused = refusal(&with("name = \"rocksdb\"\npreset = \"fast\""), &set(&[]));
     assert!(refused.contains("defaults, tuned"), "{refused}");
 }
