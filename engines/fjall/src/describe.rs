@@ -81,6 +81,11 @@ fn memory_and_journal() -> Vec<OptionSpec> {
             "max_memtable_size",
             64 << 20,
             "Size at which a memtable is sealed and flushed; writes stop while four are sealed.",
+        )
+        .tuned(
+            "5%",
+            "Four that are sealed and the one that is written stay at a quarter of the memory.",
+            "fjall 3.1, KeyspaceCreateOptions::max_memtable_size; README, Memory usage",
         ),
         OptionSpec::bytes(
             "max_journaling_size",

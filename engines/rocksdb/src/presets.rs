@@ -42,6 +42,11 @@ fn tuned(option: OptionSpec) -> OptionSpec {
         "block_cache" => {
             option.tuned("33%", "About a third of the memory; what is left caches files.", BASICS)
         }
+        "write_buffer_size" => option.tuned(
+            "5%",
+            "Memtables stand beside the cache: two of them, and what is being flushed.",
+            "RocksDB wiki, Memory-usage-in-RocksDB",
+        ),
         "bloom_bits" => option.tuned(
             10_u64,
             "A filter of 10 bits a key spares point lookups most files that do not have the key.",
