@@ -78,7 +78,7 @@ fn connection() -> Vec<OptionSpec> {
             "33%",
             "The cache is the most important setting, and should hold the working set. Not the half \
              that MongoDB takes of a whole machine: with a cache of 246 MiB 463 MiB were resident \
-             here (glibc's malloc), and the file cache needs room for pages as they are stored.",
+             here, maps of files included, and the file cache needs room for pages as stored.",
             "WiredTiger, tune-cache.dox; MongoDB manual, storage.wiredTiger.engineConfig",
         ),
         OptionSpec::count(
