@@ -77,8 +77,8 @@ fn connection() -> Vec<OptionSpec> {
         OptionSpec::bytes("cache_size", 100 << 20, "Memory of the cache; 1 MiB at least.").tuned(
             "33%",
             "The cache is the most important setting, and should hold the working set. Not the \
-             half that MongoDB takes of a whole machine: with 246 MiB of cache 463 MiB were resident \
-             here, maps of files included, and the file cache needs room for pages as stored.",
+             half that MongoDB takes of a whole machine: with 246 MiB of cache 463 MiB were \
+             resident here, maps of files included, and the file cache needs room as well.",
             "WiredTiger, tune-cache.dox; MongoDB manual, storage.wiredTiger.engineConfig",
         ),
         OptionSpec::count(
