@@ -112,8 +112,8 @@ fn memory_and_locks() -> Vec<OptionSpec> {
         )
         .tuned(
             "25%",
-            "Pages in it need no system call. No map (mmap_size) in its place: with four times more \
-             data than memory the kernel's readahead left 115 reads a second here.",
+            "Pages in it need no system call. No map (mmap_size) in its place: with four times \
+             more data than memory the kernel's readahead left 115 reads a second here.",
             "sqlite.org/pragma.html#pragma_cache_size",
         ),
         OptionSpec::bytes(
