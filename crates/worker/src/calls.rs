@@ -63,11 +63,7 @@ pub(crate) fn drive<K: Kind, C: Clock>(
         });
         if !prepared {
             let wanted = shared.take(context.role, steps);
-            if wanted == 0 {
-                shared.end();
-                break;
-            }
-            if !source.fill(&mut block, wanted) {
+            if wanted == 0 || !source.fill(&mut block, wanted) {
                 break;
             }
         }
@@ -126,7 +122,7 @@ fn work_off<K: Kind, C: Clock>(
     block: &BlockOf<K>,
     open: bool,
 ) -> (usize, Vec<usize>) {
-    let ThreadContext { role, handle, clock, recorder, task, shared, .. } = context;
+    let ThreadContext { handle, clock, recorder, task, shared, .. } = context;
     let clock = *clock;
     let prepared = Prepared::<K> { block, view: K::view(source, block, task) };
     let (mut from, mut failed) = (0, Vec::new());
@@ -158,10 +154,8 @@ fn work_off<K: Kind, C: Clock>(
                 }
             }
         }
-        // A block that takes long is cut where the phase is over; a counted one is owed in
-        // full.
-        let cut = shared.is_over() && !shared.is_counted(*role);
-        if recorder.edge == OVER || cut {
+        // A block that takes long is cut where the phase is over.
+        if recorder.edge == OVER || shared.is_over() {
             return (next, failed);
         }
         from = next;
@@ -215,6 +209,16 @@ mod tests {
         // Ends at 402, 802, 1202 and so on; after each edge one more reading.
         assert_eq!(played.slices(), [(0, 2, 800), (1, 2, 800), (2, 4, 1_600)]);
         assert_eq!((played.count(), played.window_ns()), (8, 3_204));
+    }
+
+    /// Two threads, of which one does all that is left before the other has begun.
+    #[test]
+    fn what_was_counted_out_for_a_thread_is_done_though_the_others_have_ended() {
+        for (depth, rate) in [(None, None), (Some(4), None), (None, Some(1_000.0))] {
+            let play = Play { operations: Some(16), others: 1, depth, rate, ..Play::default() };
+            let played = play.run(Script { answers: 1, ..Script::of(&[], 100) });
+            assert_eq!(played.count(), 16, "{depth:?} {rate:?}");
+        }
     }
 
     #[test]

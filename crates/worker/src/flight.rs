@@ -100,7 +100,6 @@ pub(crate) fn drive<S: Session, C: Clock>(
         if !prepared {
             let wanted = shared.take(context.role, steps_max);
             if wanted == 0 || !source.fill(&mut block, wanted) {
-                shared.end();
                 break;
             }
         }
@@ -150,7 +149,6 @@ impl Flight {
         source: &Source<'_>,
         block: &KeyedBlock,
     ) -> Result<()> {
-        let counted = context.shared.is_counted(context.role);
         let view = source.view(block, context.task);
         for step in &block.steps {
             if self.free.is_empty() {
@@ -160,7 +158,7 @@ impl Flight {
                 // What was filed is no part of what begins now.
                 self.now = context.clock.ticks();
             }
-            if context.recorder.edge == OVER || (context.shared.is_over() && !counted) {
+            if context.recorder.edge == OVER || context.shared.is_over() {
                 return Ok(());
             }
             self.take_on(&mut context.handle.session, step, &view)?;

@@ -207,6 +207,8 @@ pub(crate) struct Play {
     /// Operations each second, equally spaced.
     pub(crate) rate: Option<f64>,
     pub(crate) depth: Option<u32>,
+    /// Threads of the role that have done all that is left before this one begins.
+    pub(crate) others: usize,
 }
 
 impl Default for Play {
@@ -219,6 +221,7 @@ impl Default for Play {
             errors_max: 0,
             rate: None,
             depth: None,
+            others: 0,
         }
     }
 }
@@ -235,7 +238,7 @@ impl Play {
         COSTS.set(self.costs);
         // The first block is prepared before anybody knows when it starts.
         NOW.set(START - LEAD_NS - FIRST_STEPS as u64 * self.costs.preparing);
-        let shared = Shared::new(1, 0, self.operations);
+        let shared = Shared::new((1, 1 + self.others), 0, self.operations);
         shared.start.store(START, Relaxed);
         let task = Task {
             phase: 0,
@@ -260,6 +263,7 @@ impl Play {
         let population = Population::new(100);
         let source = gets(&population);
         let stage = Stage(Mutex::new(Some(script)));
+        (0..self.others).for_each(|_| shared.leave(0));
         let left =
             work::<KeyValue<Stage>, _>(&stage, Scripted, spec, source, &task, &shared, sender);
         let failure = shared.failure.lock().unwrap().take();

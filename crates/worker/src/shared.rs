@@ -3,7 +3,7 @@
 use crate::recorder::Recorder;
 use crate::tally::Tally;
 use kvdyno_engine::{Error, ErrorClass};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Barrier, Mutex, PoisonError};
 
 /// What a team is to do.
@@ -24,10 +24,13 @@ pub(crate) struct Task {
 
 /// What the threads of a phase share. Touched between blocks, never by an operation.
 pub(crate) struct Shared {
+    /// 0: the phase does not begin.
     pub(crate) start: AtomicU64,
     pub(crate) over: AtomicBool,
     /// Operations of the first role that nobody has taken yet.
     quota: Option<AtomicU64>,
+    /// Threads of the first role that may still have some to do.
+    counting: AtomicUsize,
     errors: AtomicU64,
     pub(crate) failure: Mutex<Option<Error>>,
     pub(crate) ready: Barrier,
@@ -41,12 +44,18 @@ pub(crate) struct Shared {
 pub(crate) struct Padded(pub(crate) AtomicU64);
 
 impl Shared {
-    /// Of `threads`, who wait at the barrier for `others` besides.
-    pub(crate) fn new(threads: usize, others: usize, operations: Option<u64>) -> Self {
+    /// Of `threads`, the first role's `counting` among them, who wait at the barrier for `others`
+    /// besides.
+    pub(crate) fn new(
+        (threads, counting): (usize, usize),
+        others: usize,
+        operations: Option<u64>,
+    ) -> Self {
         Self {
             start: AtomicU64::new(0),
             over: AtomicBool::new(false),
             quota: operations.map(AtomicU64::new),
+            counting: AtomicUsize::new(counting),
             errors: AtomicU64::new(0),
             failure: Mutex::new(None),
             ready: Barrier::new(threads + others),
@@ -86,8 +95,15 @@ impl Shared {
         false
     }
 
+    /// A thread has no more to do: where operations are counted out, the last one ends the phase.
+    pub(crate) fn leave(&self, role: usize) {
+        if self.is_counted(role) && self.counting.fetch_sub(1, Relaxed) == 1 {
+            self.end();
+        }
+    }
+
     /// The role's operations are counted out beforehand.
-    pub(crate) fn is_counted(&self, role: usize) -> bool {
+    fn is_counted(&self, role: usize) -> bool {
         role == 0 && self.quota.is_some()
     }
 
@@ -130,7 +146,7 @@ mod tests {
 
     #[test]
     fn operations_counted_out_are_taken_once() {
-        let shared = Shared::new(1, 0, Some(10));
+        let shared = Shared::new((1, 1), 0, Some(10));
         assert_eq!([4; 4].map(|wanted| shared.take(0, wanted)), [4, 4, 2, 0]);
         assert_eq!(shared.take(1, 4), 4, "they are the first role's");
     }
@@ -138,11 +154,11 @@ mod tests {
     #[test]
     fn errors_end_a_phase_past_their_limit_or_by_their_class() {
         let error = |class| Error::new(class, "scripted");
-        let shared = Shared::new(1, 0, None);
+        let shared = Shared::new((1, 1), 0, None);
         assert!(!shared.judge(error(ErrorClass::Conflict), 2));
         assert!(!shared.judge(error(ErrorClass::Conflict), 2));
         assert!(shared.judge(error(ErrorClass::Conflict), 2) && shared.is_over());
-        let shared = Shared::new(1, 0, None);
+        let shared = Shared::new((1, 1), 0, None);
         assert!(shared.judge(error(ErrorClass::Corrupt), 2) && shared.is_over());
     }
 }

@@ -72,7 +72,8 @@ pub(crate) fn run<K: Kind, C: Clock>(
     gate: &Gate<'_>,
 ) -> Result<Option<Done>> {
     let threads: usize = specs.iter().map(|spec| spec.sources.len()).sum();
-    let shared = Shared::new(threads, 1, task.operations);
+    let counting = specs.first().map_or(0, |spec| spec.sources.len());
+    let shared = Shared::new((threads, counting), 1, task.operations);
     let mut roles: Vec<RoleResult> =
         specs.iter().map(|spec| empty_result(spec, task.duration_ns)).collect();
     let names: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
@@ -99,12 +100,11 @@ pub(crate) fn run<K: Kind, C: Clock>(
         drop(sender);
         shared.ready.wait();
         let usage_before = gate.pass(engine);
-        if !matches!(usage_before, Ok(Some(_))) {
-            shared.end();
-        }
         let start = clock.now() + 200_000;
         let started_unix_ns = unix_ns() + 200_000;
-        shared.start.store(start, Relaxed);
+        if matches!(usage_before, Ok(Some(_))) {
+            shared.start.store(start, Relaxed);
+        }
         shared.ready.wait();
         let collector = Collector { task, roles: &names, started_unix_ns, start };
         let collected = collector.run(engine, clock, &packets, &shared, files, gate.stop());
@@ -195,6 +195,7 @@ pub(crate) fn work<K: Kind, C: Clock>(
     let mut pace = spec.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
     let (role, thread) = (spec.role, spec.thread);
     let recorder = match opened {
+        Ok(_) if start == 0 => recorder,
         Ok((handle, block)) => {
             // An open loop waits for its first operation, and prepares it before.
             while pace.is_none() && clock.now() < start {
@@ -211,6 +212,7 @@ pub(crate) fn work<K: Kind, C: Clock>(
             recorder
         }
     };
+    shared.leave(role);
     let usage = usage::of_this_thread(clock.now()).since(&before);
     let Recorder { mut tallies, time, last_end, not_begun, own_ns, .. } = recorder;
     time.end(&mut tallies);
