@@ -6,6 +6,7 @@ import type { Direction, Verdict } from "./data";
 export interface Lost {
   states: number;
   lost: number;
+  corrupt: number;
 }
 
 export type Question = "loading" | "reads" | "writes" | "scans" | "mixed" | "space" | "write_amplification" | "tail";

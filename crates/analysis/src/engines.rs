@@ -114,7 +114,7 @@ fn lost(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
     let classes = torture.iter().flat_map(|record| &record.classes);
     let mut trials = classes.filter(same).flat_map(|class| &class.trials);
     let power = trials.find(|trial| trial.kind == TrialKind::Power)?;
-    Some(Lost { states: power.tally.states, lost: power.tally.lost })
+    Some(Lost::of(&power.tally))
 }
 
 fn engine(case: &CaseEvidence) -> EngineInfo {
@@ -212,7 +212,7 @@ mod tests {
             let all = of(&evidence.cases, &evidence.torture);
             all.iter().filter_map(|info| Some((info.label.clone(), info.lost?))).collect::<Vec<_>>()
         };
-        let lost = Lost { states: 300, lost: 2 };
+        let lost = Lost { states: 300, lost: 2, corrupt: 0 };
         assert_eq!(found(&record), [(first.label.clone(), lost)]);
         let other = ClassRecord { version: "0.0.1".to_owned(), ..class.clone() };
         assert_eq!(found(&TortureRecord { classes: vec![other], ..record.clone() }), []);

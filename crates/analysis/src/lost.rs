@@ -2,13 +2,9 @@
 //!
 //! A run does not test that. A record of its own does, and whoever reads that one fills this in.
 
+use kvdyno_record::torture::{Tally, at_most};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// With nothing found in so many tries, the truth is below three of them, 95 times of a hundred
-/// (J. A. Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 249,
-/// 1983).
-const RULE_OF_THREE: f64 = 3.0;
 
 /// States of a power loss that an engine was opened in, and those in which it had lost something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -17,15 +13,24 @@ pub struct Lost {
     pub states: u64,
     /// Those in which a write was gone that had been acknowledged.
     pub lost: u64,
+    /// Those in which it did not open, or showed what was never written, or half a batch.
+    pub corrupt: u64,
 }
 
 impl Lost {
-    /// `lost 0 of 300 (< 1 %)`, `lost 12 of 300 (4 %)`.
+    /// What was found when the power went; states whose filesystem did not mount say nothing.
+    pub(super) fn of(power: &Tally) -> Self {
+        Self { states: power.judged(), lost: power.lost, corrupt: power.corrupt }
+    }
+
+    /// `lost 0 of 300 (< 1 %)`, `lost 12 of 300 (4 %), corrupt 3`.
     pub fn words(self) -> String {
-        let Self { states, lost } = self;
-        let (below, tries) = if lost == 0 { ("< ", RULE_OF_THREE) } else { ("", lost as f64) };
-        let tenths = (1000.0 * tries / states.max(1) as f64).round();
-        format!("lost {lost} of {states} ({below}{} %)", tenths / 10.0)
+        let Self { states, lost, corrupt } = self;
+        let none = lost == 0;
+        let share = if none { at_most(states) } else { lost as f64 / states.max(1) as f64 };
+        let (below, tenths) = (if none { "< " } else { "" }, (1000.0 * share).round());
+        let corrupt = if corrupt > 0 { format!(", corrupt {corrupt}") } else { String::new() };
+        format!("lost {lost} of {states} ({below}{} %){corrupt}", tenths / 10.0)
     }
 }
 
@@ -35,9 +40,11 @@ mod tests {
 
     #[test]
     fn nothing_lost_is_not_nothing_to_lose() {
-        let words = |lost, states| Lost { states, lost }.words();
+        let words = |lost, states| Lost { states, lost, corrupt: 0 }.words();
         assert_eq!(words(0, 300), "lost 0 of 300 (< 1 %)");
         assert_eq!(words(0, 30), "lost 0 of 30 (< 10 %)");
         assert_eq!(words(12, 300), "lost 12 of 300 (4 %)");
+        let tally = Tally { states: 303, unmounted: 3, corrupt: 5, ..Tally::default() };
+        assert_eq!(Lost::of(&tally).words(), "lost 0 of 300 (< 1 %), corrupt 5");
     }
 }

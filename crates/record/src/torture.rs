@@ -140,7 +140,18 @@ pub struct Tally {
     pub unmounted: u64,
 }
 
+/// The share that may be lost where nothing of `states` was, with 95 % confidence: the rule of
+/// three (Hanley and Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 1983).
+pub fn at_most(states: u64) -> f64 {
+    3.0 / states.max(1) as f64
+}
+
 impl Tally {
+    /// States that say something of the engine: the filesystem did mount.
+    pub fn judged(&self) -> u64 {
+        self.states - self.unmounted
+    }
+
     /// Nothing was found in any state.
     pub fn sound_only(&self) -> bool {
         self.lost + self.corrupt + self.holes == 0

@@ -236,12 +236,6 @@ pub fn judge(class: Durability, trials: &[Trial]) -> Verdict {
     Verdict::Held
 }
 
-/// The share that may be lost where nothing of `states` was, with 95 % confidence: the rule of
-/// three.
-pub fn at_most(states: u64) -> f64 {
-    3.0 / states.max(1) as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

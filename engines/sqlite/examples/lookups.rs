@@ -21,21 +21,15 @@ mod statement;
 
 use engine::Sqlite;
 use kvdyno_engine::{DataShape, Durability, Engine, Error, Options, Place, Session, Write};
+use kvdyno_testing::turns::{self, Key, RECORDS, ROUNDS, touch, warmed};
 use libsqlite3_sys as ffi;
 use std::ffi::CString;
-use std::hint::black_box;
 use std::path::Path;
 use std::ptr::null_mut;
-use std::time::{Duration, Instant};
 
-const RECORDS: u64 = 1_000_000;
-const BLOCK: usize = 1000;
-const BLOCKS_PER_ROUND: u64 = 100;
-const ROUNDS: usize = 21;
+const BATCH: u64 = 1000;
 /// All of it.
 const CACHE_KIB: u64 = 512 << 10;
-
-type Key = [u8; 16];
 
 fn main() -> Result<(), Error> {
     let argument = std::env::args().nth(1).unwrap_or_else(|| "/tmp/kvdyno-push-get".to_owned());
@@ -49,19 +43,16 @@ fn main() -> Result<(), Error> {
         // Opened in turn, so that neither has the other's shared memory.
         let engine = open(directory)?;
         let mut session = engine.session()?;
-        times_of[0].push(timed(round, |keys| by_trait(&mut session, keys)));
+        times_of[0].push(warmed(round, |key| by_trait(&mut session, key)));
         drop(session);
         engine.close()?;
         let mut hand = Hand::open(directory);
-        times_of[1].push(timed(round, |keys| hand.by_statement(keys)));
+        times_of[1].push(warmed(round, |key| hand.by_statement(key)));
     }
-    let medians = times_of.map(|mut times| {
-        times.sort_unstable();
-        times[times.len() / 2]
-    });
+    let medians = times_of.map(turns::median);
     let names = ["Session::get", "by hand, sqlite3_step"];
     for (name, median) in names.iter().zip(medians) {
-        let per_get = median.as_nanos() as f64 / (BLOCKS_PER_ROUND as f64 * BLOCK as f64);
+        let per_get = turns::per_read(median);
         let ratio = medians[0].as_secs_f64() / median.as_secs_f64();
         println!("{per_get:8.1} ns  Session::get takes {ratio:.3} of it  {name}");
     }
@@ -86,61 +77,19 @@ fn open(directory: &Path) -> Result<Sqlite, Error> {
 fn load(engine: &Sqlite) -> Result<(), Error> {
     let mut session = engine.session()?;
     let value = [b'v'; 100];
-    for first in (0..RECORDS).step_by(BLOCK) {
-        let keys: Vec<Key> = (first..first + BLOCK as u64).map(key).collect();
+    for first in (0..RECORDS).step_by(BATCH as usize) {
+        let keys: Vec<Key> = (first..first + BATCH).map(turns::key).collect();
         let writes: Vec<_> = keys.iter().map(|key| Write::Put { key, value: &value }).collect();
         session.write(&writes)?;
     }
     Ok(())
 }
 
-fn key(number: u64) -> Key {
-    let mut key = [0; 16];
-    key[8..].copy_from_slice(&number.to_be_bytes());
-    key
-}
-
-/// Random keys, the same for each contender of a round, prepared before the clock starts. A first
-/// pass, not counted, warms the caches.
-fn timed(round: usize, mut get_all: impl FnMut(&[Key])) -> Duration {
-    pass(round, &mut get_all);
-    pass(round, &mut get_all)
-}
-
-fn pass(round: usize, get_all: &mut impl FnMut(&[Key])) -> Duration {
-    let mut state = round as u64;
-    let mut took = Duration::ZERO;
-    for _ in 0..BLOCKS_PER_ROUND {
-        let keys: Vec<Key> = (0..BLOCK).map(|_| key(next(&mut state) % RECORDS)).collect();
-        let start = Instant::now();
-        get_all(&keys);
-        took += start.elapsed();
+fn by_trait(session: &mut impl Session, key: &Key) -> u64 {
+    match session.get(key, |value| value.map(touch)) {
+        Ok(Some(touched)) => touched,
+        other => panic!("{other:?}"),
     }
-    took
-}
-
-/// `SplitMix64`.
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-fn touch(value: &[u8]) -> u64 {
-    value.iter().map(|&byte| u64::from(byte)).sum()
-}
-
-#[inline(never)]
-fn by_trait(session: &mut impl Session, keys: &[Key]) {
-    let mut sum = 0;
-    for key in keys {
-        match session.get(key, |value| value.map(touch)) {
-            Ok(Some(touched)) => sum += touched,
-            other => panic!("{other:?}"),
-        }
-    }
-    black_box(sum);
 }
 
 /// The same calls without the trait, the closure, or the types of the adapter.
@@ -170,22 +119,18 @@ impl Hand {
         hand
     }
 
-    #[inline(never)]
-    fn by_statement(&mut self, keys: &[Key]) {
-        let mut sum = 0;
-        for key in keys {
-            // SAFETY: the handles are live; key and value are used before the statement is reset.
-            unsafe {
-                let key = key.as_ptr().cast();
-                assert_eq!(0, ffi::sqlite3_bind_blob(self.get, 1, key, 16, ffi::SQLITE_STATIC()));
-                assert_eq!(ffi::SQLITE_ROW, ffi::sqlite3_step(self.get));
-                let value = ffi::sqlite3_column_blob(self.get, 0).cast();
-                let length = ffi::sqlite3_column_bytes(self.get, 0) as usize;
-                sum += touch(std::slice::from_raw_parts(value, length));
-                ffi::sqlite3_reset(self.get);
-            }
+    fn by_statement(&mut self, key: &Key) -> u64 {
+        // SAFETY: the handles are live; key and value are used before the statement is reset.
+        unsafe {
+            let key = key.as_ptr().cast();
+            assert_eq!(0, ffi::sqlite3_bind_blob(self.get, 1, key, 16, ffi::SQLITE_STATIC()));
+            assert_eq!(ffi::SQLITE_ROW, ffi::sqlite3_step(self.get));
+            let value = ffi::sqlite3_column_blob(self.get, 0).cast();
+            let length = ffi::sqlite3_column_bytes(self.get, 0) as usize;
+            let touched = touch(std::slice::from_raw_parts(value, length));
+            ffi::sqlite3_reset(self.get);
+            touched
         }
-        black_box(sum);
     }
 }
 

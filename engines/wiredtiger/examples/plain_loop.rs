@@ -26,19 +26,11 @@ use engine::WiredTiger;
 use kvdyno_engine::{
     DataShape, Direction, Durability, Engine, Error, Options, Place, Range, Session, Value,
 };
-use rustix::time::{ClockId, clock_gettime};
-use std::hint::black_box;
+use kvdyno_testing::turns::{self, Key, RECORDS, ROUNDS, touch};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-
-const RECORDS: u64 = 1_000_000;
-const BLOCK: usize = 1000;
-const BLOCKS: usize = 200;
-const ROUNDS: u64 = 11;
-
-type Key = [u8; 16];
 
 fn main() -> Result<(), Error> {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
@@ -62,25 +54,24 @@ fn main() -> Result<(), Error> {
         let engine = open(&ours)?;
         let mut session = engine.session()?;
         session.scan(Range::all(Direction::Forward), |_, _| ControlFlow::Continue(()))?;
-        read(&mut session, round);
-        let get = read(&mut session, round).as_nanos() as f64;
+        let get = turns::per_read(turns::warmed(round, |key| get(&mut session, key)));
         drop(session);
         engine.close()?;
         let round = round.to_string();
         let told = output(Command::new(&plain).arg(&theirs).args(["read", &round]))?;
-        let told: Vec<f64> = told.split_whitespace().filter_map(|ns| ns.parse().ok()).collect();
-        let &[reset, kept] = told.as_slice() else { return Err(Error::invalid("no times")) };
+        let told: Vec<u64> = told.split_whitespace().filter_map(|ns| ns.parse().ok()).collect();
+        let each: Vec<f64> =
+            told.into_iter().map(|ns| turns::per_read(Duration::from_nanos(ns))).collect();
+        let &[reset, kept] = each.as_slice() else { return Err(Error::invalid("no times")) };
         let each = [get, reset, kept, reset / get, kept / get];
         all.iter_mut().zip(each).for_each(|(all, one)| all.push(one));
     }
-    let reads = (BLOCK * BLOCKS) as f64;
     let [get, reset, kept, by_reset, by_kept] = all.map(|mut all| {
         all.sort_by(f64::total_cmp);
         all[all.len() / 2]
     });
-    println!("{:8.1} ns  Session::get", get / reads);
+    println!("{get:8.1} ns  Session::get");
     for (name, ns, ratio) in [("with reset", reset, by_reset), ("without", kept, by_kept)] {
-        let ns = ns / reads;
         println!("{ns:8.1} ns  in C, {name}: Session::get reads {ratio:.3} of its rate");
     }
     Ok(())
@@ -121,50 +112,12 @@ fn open(folder: &Path) -> Result<WiredTiger, Error> {
 
 fn load(engine: &WiredTiger) -> Result<(), Error> {
     let mut session = engine.session()?;
-    (0..RECORDS).try_for_each(|number| session.put(&key(number), &[b'v'; 100]))
+    (0..RECORDS).try_for_each(|number| session.put(&turns::key(number), &[b'v'; 100]))
 }
 
-fn key(number: u64) -> Key {
-    let mut key = [0; 16];
-    key[8..].copy_from_slice(&number.to_be_bytes());
-    key
-}
-
-/// Random keys, the same for both in a round, prepared before the clock starts.
-fn read(session: &mut impl Session, round: u64) -> Duration {
-    let (mut state, mut took) = (round, Duration::ZERO);
-    for _ in 0..BLOCKS {
-        let keys: Vec<Key> = (0..BLOCK).map(|_| key(next(&mut state) % RECORDS)).collect();
-        let start = now();
-        get_all(session, &keys);
-        took += now().saturating_sub(start);
+fn get(session: &mut impl Session, key: &Key) -> u64 {
+    match session.get(key, |value| value.map(touch)) {
+        Ok(Some(touched)) => touched,
+        other => panic!("{other:?}"),
     }
-    took
-}
-
-/// Of the thread's processor: others on the machine count less.
-fn now() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-}
-
-#[inline(never)]
-fn get_all(session: &mut impl Session, keys: &[Key]) {
-    let touch = |value: &[u8]| value.iter().map(|&byte| u64::from(byte)).sum::<u64>();
-    let mut sum = 0;
-    for key in keys {
-        match session.get(key, |value| value.map(touch)) {
-            Ok(Some(touched)) => sum += touched,
-            other => panic!("{other:?}"),
-        }
-    }
-    black_box(sum);
-}
-
-/// `SplitMix64`.
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

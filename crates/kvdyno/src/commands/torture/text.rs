@@ -1,12 +1,12 @@
 //! A torture in words: a table of what was found, and a sentence for each class.
 
 use crate::printer::Printer;
-use kvdyno_record::torture::{ClassRecord, TortureRecord, Trial, TrialKind};
+use kvdyno_record::torture::{ClassRecord, TortureRecord, Trial, TrialKind, at_most};
 use kvdyno_record::units;
 use kvdyno_render::table::{Side, Table};
 use kvdyno_render::tone::Tone;
 use kvdyno_render::wrap::wrap;
-use kvdyno_torture::verdict::{Verdict, at_most, judge};
+use kvdyno_torture::verdict::{Verdict, judge};
 use std::path::Path;
 
 pub(super) fn print(record: &TortureRecord, folder: &Path, printer: &Printer) {
@@ -52,7 +52,7 @@ fn table(record: &TortureRecord) -> String {
 /// `lost 0 of 300 (< 1 %)`, `lost 62, corrupt 178 (torn 3, not opened 175)`.
 pub(super) fn found(trial: &Trial) -> String {
     let tally = &trial.tally;
-    let (states, lost) = (tally.states - tally.unmounted, tally.lost);
+    let (states, lost) = (tally.judged(), tally.lost);
     let mut text = if tally.sound_only() {
         let share = at_most(states) * 100.0;
         let share = if share < 1.0 { format!("{share:.1}") } else { format!("{share:.0}") };
