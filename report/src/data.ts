@@ -249,7 +249,7 @@ export interface Ceiling {
   job: string; volume?: string | null; // Absent before there were volumes.
   method: string;
   blocking: boolean;
-  in_flight: number;
+  block_bytes: number; in_flight: number;
   reads_share: number;
   ios_per_s: number;
   ios_per_s_low: number;

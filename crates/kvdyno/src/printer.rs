@@ -15,6 +15,7 @@ use clap::ColorChoice;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use kvdyno_record::text::{self, one_line, plain};
 use kvdyno_render::Tone;
+use kvdyno_render::wrap::wrap;
 use serde::Serialize;
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::{Mutex, PoisonError};
@@ -83,7 +84,7 @@ impl Printer {
     /// Something worth knowing; left out by `--quiet`.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            self.write_err(&format!("{}\n", plain(text)));
+            self.write_err(&format!("{}\n", wrapped(text, 0)));
         }
     }
 
@@ -104,7 +105,8 @@ impl Printer {
         for cause in error.chain().skip(1).map(ToString::to_string) {
             // Many errors end in the words of what they were caused by.
             if !said.contains(&cause) {
-                self.write_err(&format!("  because: {}\n", plain(&cause)));
+                const BECAUSE: &str = "  because: ";
+                self.write_err(&format!("{BECAUSE}{}\n", wrapped(&cause, BECAUSE.len())));
                 said = cause;
             }
         }
@@ -129,8 +131,8 @@ impl Printer {
     }
 
     fn labelled(&self, tone: Tone, label: &str, text: &str) {
-        let label = self.err.toned(tone, label);
-        self.write_err(&format!("{label}: {}\n", plain(text)));
+        let text = wrapped(text, label.len() + 2);
+        self.write_err(&format!("{}: {text}\n", self.err.toned(tone, label)));
     }
 
     fn write_out(&self, text: &str) {
@@ -148,6 +150,16 @@ impl Printer {
             None => write(),
         }
     }
+}
+
+/// Harmless, in lines that can be read; those that it has already stay, and how far in they begin.
+fn wrapped(text: &str, indent: usize) -> String {
+    let line = |line: &str| {
+        let words = line.trim_start_matches(' ');
+        let spaces = line.len() - words.len();
+        format!("{}{}", &line[..spaces], wrap(words, indent + spaces))
+    };
+    plain(text).lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 struct Stream {

@@ -20,8 +20,8 @@ pub type Line = (Tone, &'static str, String);
 
 const AID: &str = "\
 Medians over trials (of percentiles, too, each trial's own); with too few trials, their range. ratio
-with its 95 % interval: the bootstrap's; below 6 trials a side from the least to the most that one
-trial over another comes to. A figure counts as {words} where the interval leaves 1
+with its interval: of 95 %, by the bootstrap; below 6 trials a side from the least to the most that
+one trial over another comes to. A figure counts as {words} where the interval leaves 1
 out, a rank test says p < 0.05, and the difference is larger than the noise. ~: no significant
 difference, which is not the same as equal: the interval says how far apart they may be.";
 
@@ -105,7 +105,7 @@ pub fn table(versus: &Versus) -> Table {
         (&words.base, Column::Right),
         (&words.new, Column::Right),
         ("ratio", Column::Right),
-        ("95 % interval", Column::Right),
+        ("interval", Column::Right),
         ("verdict", Column::Left),
     ];
     let columns = columns.map(|(title, side)| (one_line(title).into_owned(), side));

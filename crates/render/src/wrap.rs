@@ -4,11 +4,17 @@
 pub const WIDTH: usize = 100;
 
 /// `text` in lines of at most [`WIDTH`], its beginning standing after `indent` columns and its
-/// later lines indented by as many. Words that are longer stay whole.
+/// later lines indented by as many. Words that are longer stay whole, and so does what stands in
+/// backticks: a command is copied as it is.
 pub fn wrap(text: &str, indent: usize) -> String {
     let mut lines = vec![String::new()];
     let mut column = indent;
-    for word in text.split(' ') {
+    let mut quoted = false;
+    let apart = |letter: char| {
+        quoted ^= letter == '`';
+        letter == ' ' && !quoted
+    };
+    for word in text.split(apart) {
         let length = word.chars().count();
         let begun = column > indent;
         if begun && column + 1 + length > WIDTH {
@@ -42,5 +48,7 @@ mod tests {
         assert_eq!(wrap("short", 10), "short");
         let long = "x".repeat(300);
         assert_eq!(wrap(&format!("a {long} b"), 2), format!("a\n  {long}\n  b"));
+        let command = format!("`kvdyno {}`", "word ".repeat(20));
+        assert_eq!(wrap(&format!("type {command} now"), 2), format!("type\n  {command}\n  now"));
     }
 }

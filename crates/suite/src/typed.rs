@@ -138,7 +138,7 @@ pub(super) struct Run {
     pub(super) threads: Option<At<OneOrMany<Several>>>,
     /// These phases, in this order, of `[phases]` and `[[phase]]`. Default: all of `[[phase]]`.
     pub(super) phases: Option<At<Vec<At<String>>>>,
-    /// How often every point is repeated. Default: 3.
+    /// How often every point is repeated. Default: 4.
     pub(super) trials: Option<At<Several>>,
     /// The longest a case may take. Default: five times its estimate, at least 10 minutes.
     pub(super) budget: Option<At<Nanoseconds>>,
@@ -166,7 +166,7 @@ pub(super) enum Sharing {
 
 impl Typed {
     pub(super) fn trials(&self) -> u32 {
-        self.run.trials.given_or(Several(3)).0
+        self.run.trials.given_or(Several(4)).0
     }
 
     /// What databases lie on, each in turn; one `None`, the place, where the suite names none.

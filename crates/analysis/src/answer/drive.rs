@@ -1,7 +1,7 @@
 //! How far engines are from the drive, in words.
 
 use crate::catalogue as c;
-use crate::efficiency::{ABOVE_PERCENT, Against, Efficiency};
+use crate::efficiency::{Against, Efficiency};
 use crate::group::RunRow;
 use crate::lists::together;
 use crate::stats::MIN_TRIALS;
@@ -45,7 +45,7 @@ fn reached(name: &str, run: &RunRow, standing: &Efficiency, ceiling: &Against) -
     let low = low * ceiling.ios_per_s / ceiling.ios_per_s_high;
     let high = high * ceiling.ios_per_s / ceiling.ios_per_s_low;
     // Whether it is below the drive at all is not known: that is no statement.
-    if value > ABOVE_PERCENT || (low < 100.0 && high >= 100.0) {
+    if low < 100.0 && high >= 100.0 {
         return None;
     }
     let sure = match trials {

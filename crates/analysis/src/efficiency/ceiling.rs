@@ -4,7 +4,7 @@ use super::super::catalogue as c;
 use super::super::group::{Group, RoleRow, RunRow};
 use super::super::job::DriveJob;
 use super::super::metric::{Definition, Metric, Reading};
-use super::standing::{Against, ONE_IO_BYTES};
+use super::standing::{ABOVE_PERCENT, Against, ONE_IO_BYTES};
 use kvdyno_record::units;
 use std::collections::BTreeSet;
 
@@ -13,6 +13,9 @@ const SAME_MIX: f64 = 0.1;
 
 /// Mean sizes further apart than this are other I/Os: past a few KiB a drive is bound by bytes.
 const SAME_SIZE: f64 = 2.0;
+
+/// Mean sizes of baselines that lie this close are one size.
+const OF_A_SIZE: f64 = 1.1;
 
 /// What a phase did at the device: medians.
 #[derive(Clone, Debug)]
@@ -169,6 +172,7 @@ impl Ceiling {
             volume: self.volume.clone(),
             method: self.job.method.clone(),
             blocking: self.job.blocking,
+            block_bytes: self.job.block_bytes,
             in_flight: self.in_flight,
             reads_share: self.reads_share,
             ios_per_s: per_s,
@@ -269,17 +273,20 @@ fn same_size<'c>(
     reads_alone: bool,
 ) -> Result<Vec<&'c Ceiling>, String> {
     let Some(bytes) = own.bytes(reads_alone) else { return Ok(alike) };
-    let near = |ceiling: &&Ceiling| {
-        let theirs = ceiling.io_bytes(reads_alone);
-        theirs.is_some_and(|theirs| (theirs / bytes).max(bytes / theirs) <= SAME_SIZE)
-    };
-    let theirs = alike.iter().find_map(|ceiling| ceiling.io_bytes(reads_alone));
-    let fit: Vec<&Ceiling> = alike.into_iter().filter(near).collect();
-    if fit.is_empty() {
-        let [own, theirs] = [bytes, theirs.unwrap_or(0.0)].map(|b| units::bytes(b.round() as u64));
-        return Err(format!("its I/Os were of {own} in the mean, the baselines' of {theirs}"));
+    let theirs = |ceiling: &&Ceiling| ceiling.io_bytes(reads_alone);
+    let apart = |theirs: f64| (theirs / bytes).max(bytes / theirs);
+    let nearest = alike.iter().filter_map(theirs).min_by(|a, b| apart(*a).total_cmp(&apart(*b)));
+    let near = nearest.unwrap_or(0.0);
+    if apart(near) > SAME_SIZE {
+        let [own, theirs] = [bytes, near].map(|b| units::bytes(b.round() as u64));
+        return Err(format!(
+            "its I/Os were of {own} in the mean, the nearest baseline's of {theirs}"
+        ));
     }
-    Ok(fit)
+    let of_size = |ceiling: &&Ceiling| {
+        theirs(ceiling).is_some_and(|theirs| apart(theirs) <= apart(near) * OF_A_SIZE)
+    };
+    Ok(alike.into_iter().filter(of_size).collect())
 }
 
 /// How many it may have had in flight, the best first: of all roles, since the device counts the
@@ -309,10 +316,13 @@ impl Matched {
     pub(super) fn shares(&self, run: &RunRow, against: &Against) -> Vec<Reading> {
         let own = rate(run, self.reads_alone);
         let why = own.missing.clone().unwrap_or_default();
-        let share = |per_s: &Option<f64>| match per_s {
-            Some(per_s) => Ok(100.0 * per_s / against.ios_per_s),
-            None => Err(why.clone().into()),
-        };
-        own.per_trial.iter().map(share).collect()
+        let share = |per_s: f64| 100.0 * per_s / against.ios_per_s;
+        if let Some(above) = own.value.map(share).filter(|share| *share > ABOVE_PERCENT) {
+            let why =
+                format!("{above:.0} % of {}: more than the drive itself gave", against.name());
+            return vec![Err(why.into()); own.per_trial.len()];
+        }
+        let of_trial = |per_s: &Option<f64>| per_s.map(share).ok_or_else(|| why.clone().into());
+        own.per_trial.iter().map(of_trial).collect()
     }
 }

@@ -46,6 +46,8 @@ pub struct Against {
     pub method: String,
     /// Each of its threads waited for its I/O.
     pub blocking: bool,
+    /// Bytes of one I/O.
+    pub block_bytes: u64,
     /// I/Os in flight.
     pub in_flight: u32,
     /// Share of reads among its I/Os.
@@ -61,9 +63,13 @@ pub struct Against {
 }
 
 impl Against {
-    /// `psync x 4`.
+    /// `psync 4k x 2`, as fio writes sizes.
     pub fn name(&self) -> String {
         let method = if self.method.is_empty() { &self.job } else { &self.method };
-        format!("{method} x {}", self.in_flight)
+        let block = match self.block_bytes {
+            bytes if bytes % 1024 == 0 => format!("{}k", bytes / 1024),
+            bytes => bytes.to_string(),
+        };
+        format!("{method} {block} x {}", self.in_flight)
     }
 }

@@ -1,6 +1,6 @@
 //! What an engine is held against, when there is nothing to hold it against, and what limits it.
 
-use super::Efficiency;
+use super::{Against, Efficiency};
 use crate::catalogue as c;
 use crate::explain::Cause;
 use crate::findings::Id;
@@ -105,7 +105,7 @@ fn what_the_bare_drive_did_not_do_is_no_ceiling() {
             device.read_bytes += (device.reads - before) * 60_000;
         });
     });
-    assert_eq!(larger, "its I/Os were of 62.6 KiB in the mean, the baselines' of 4.00 KiB");
+    assert_eq!(larger, "its I/Os were of 62.6 KiB in the mean, the nearest baseline's of 4.00 KiB");
     let writes = why(|fixture| recount(fixture, "lmdb", |device, _| device.writes += 4_000_000));
     assert_eq!(writes, "98.1 % of its I/Os were writes: no baseline here is of such a mix");
     let idle = why(|fixture| {
@@ -168,6 +168,26 @@ fn writes_that_no_ceiling_covers_leave_the_reads_alone() {
     assert!((found - 100.0 * reads / ceiling.ios_per_s).abs() < 1e-9, "{found}");
 }
 
+/// Engines read blocks and pages of other sizes than 4 KiB.
+#[test]
+fn of_baselines_of_several_sizes_the_nearest_counts() {
+    let against = |bytes: u64| {
+        let mut fixture = Fixture::with_drive(2);
+        let planned = fixture.plan.cases.iter_mut();
+        for case in planned.chain(fixture.cases.iter_mut().map(|case| &mut case.record.case)) {
+            if case.label == "psync-2" {
+                case.shape.value_bytes_mean = 16_384;
+            }
+        }
+        recount(&mut fixture, "lmdb", |device, before| {
+            device.read_bytes += (device.reads - before) * (bytes - 4_096);
+        });
+        standing(&fixture.summary(), 1).ceiling.as_ref().map(Against::name)
+    };
+    assert_eq!(against(11_000), Some("psync 16k x 2".to_owned()));
+    assert_eq!(against(4_200), None, "two in flight were measured with 16 KiB alone");
+}
+
 #[test]
 fn a_ceiling_that_made_no_io_is_none() {
     let mut fixture = Fixture::with_drive(2);
@@ -176,9 +196,11 @@ fn a_ceiling_that_made_no_io_is_none() {
         device.writes = 500;
     });
     let summary = fixture.summary();
-    let found = share(&summary, 2, &c::CEILING_SHARE);
-    assert!(found.is_some_and(f64::is_finite), "{found:?}");
     assert_eq!(standing(&summary, 2).ceiling.as_ref().unwrap().job, "psync-2", "the next");
+    // Two in flight gave less than the engine's three: that is no share.
+    assert_eq!(share(&summary, 2, &c::CEILING_SHARE), None);
+    let above = standing(&summary, 2).why_no_share.clone().unwrap();
+    assert!(above.ends_with("% of psync 4k x 2: more than the drive itself gave"), "{above}");
     let all = why(|fixture| {
         recount(fixture, "_drive_", |device, before| {
             device.reads = before;

@@ -85,7 +85,8 @@ struct Unit<'r> {
 /// Pairs the cases of both sides, with the figures that are wanted.
 pub(super) fn pair(sides: &Sides<'_>, wanted: &Figures, noise: &Noise) -> Result<Paired, Refusal> {
     sides.check()?;
-    let [base, new] = sides.chosen().map(|chosen| units(&chosen));
+    let labelled = matches!(sides, Sides::Runs { .. });
+    let [base, new] = sides.chosen().map(|chosen| units(&chosen, labelled));
     let mut free: Vec<&Unit<'_>> = new.iter().collect();
     let mut paired = Paired::default();
     let mut alone = Vec::new();
@@ -140,7 +141,8 @@ fn counterpart(unit: &Unit<'_>, free: &[&Unit<'_>], sides: &Sides<'_>) -> Option
     free.iter().position(same_key).or_else(|| free.iter().position(same_work))
 }
 
-fn units<'r>(chosen: &Chosen<'r>) -> Vec<Unit<'r>> {
+/// `labelled`: their names say the engine's; of two engines' cases it is in the title.
+fn units<'r>(chosen: &Chosen<'r>, labelled: bool) -> Vec<Unit<'r>> {
     // A bare drive needs no limit and no data beside engines that have some.
     let engines = chosen.groups.iter().any(|group| group.competes());
     let all = || chosen.groups.iter().filter(|group| !(engines && group.bare_drive));
@@ -150,9 +152,12 @@ fn units<'r>(chosen: &Chosen<'r>) -> Vec<Unit<'r>> {
         let id = &group.trials.first()?.case;
         let case = chosen.record.evidence.plan.cases.iter().find(|case| case.id == *id)?;
         let mut name = match group.threads {
-            Some(threads) => format!("{} t{threads}", group.label),
-            None => format!("{} load", group.label),
+            Some(threads) => format!("t{threads}"),
+            None => "load".to_owned(),
         };
+        if labelled {
+            name = format!("{} {name}", group.label);
+        }
         if several_data {
             name += &format!(" {}", data(group));
         }

@@ -12,6 +12,7 @@ use crate::printer::Printer;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_render::tone::Tone;
+use kvdyno_render::wrap::wrap;
 use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -75,7 +76,7 @@ fn print(checks: &[Check], all: bool, printer: &Printer) {
         let numbers = numbers(ok, failed, of_name.len() - ok - failed);
         printer.marked(tone, &format!("{word:<14}"), &format!("{name} ({numbers})"));
         for line in details(&of_name, all) {
-            printer.data(&format!("    {line}"));
+            printer.data(&format!("    {}", wrap(&line, 8)));
         }
     }
 }

@@ -8,7 +8,11 @@ use kvdyno_host::doctor::{self, Diagnostic, Level};
 use kvdyno_host::{Root, hiccups};
 use kvdyno_record::exit::Exit;
 use kvdyno_render::tone::Tone;
+use kvdyno_render::wrap::wrap;
 use std::path::Path;
+
+/// Where the text of a check stands.
+const INDENT: usize = 29;
 
 pub(crate) fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let place = args.place.as_deref().unwrap_or(Path::new("runs"));
@@ -56,12 +60,13 @@ fn show(check: &Diagnostic, printer: &Printer) {
         Level::Info => (Tone::Strong, "info   "),
         Level::Warning => (Tone::Warning, "warning"),
     };
-    printer.marked(tone, word, &format!(" {:20} {}", check.id, check.value));
+    printer.marked(tone, word, &format!(" {:20} {}", check.id, wrap(&check.value, INDENT)));
+    let line = |text: &str| printer.data(&format!("{:INDENT$}{}", "", wrap(text, INDENT)));
     if check.severity != Level::Ok {
-        printer.data(&format!("{:28} {}", "", check.why));
+        line(check.why);
     }
     if let Some(remedy) = &check.remedy {
-        printer.data(&format!("{:28} to change it: {remedy}", ""));
+        line(&format!("to change it: {remedy}"));
     }
 }
 

@@ -19,6 +19,7 @@ use kvdyno_record::protocol::WorkerDescription;
 use kvdyno_record::units;
 use kvdyno_render::table::{Side, Table};
 use kvdyno_render::tone::Tone;
+use kvdyno_render::wrap::wrap;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -74,24 +75,43 @@ fn ask((name, path): (String, PathBuf)) -> FoundEngine {
 }
 
 fn table(found: &[FoundEngine]) -> String {
-    let columns = ["engine", "version", "durability", "abilities", "program"];
+    let columns = ["engine", "version", "durability", "writers", "remarks"];
     let mut table = Table::new(columns.map(|title| (title, Side::Left)));
     for engine in found {
-        let (version, durability, abilities) = match &engine.description {
+        let (version, durability, writers, remarks) = match &engine.description {
             Some(description) => {
                 let engine = &description.engine;
                 let classes = engine.capabilities.durability.keys();
                 let classes: Vec<&str> = classes.map(Durability::as_str).collect();
                 let debug = if description.debug_build { " (debug build)" } else { "" };
                 let version = format!("{} {}{debug}", engine.title, engine.version);
-                (version, classes.join(" "), abilities(&engine.capabilities))
+                let capabilities = &engine.capabilities;
+                let writers =
+                    capabilities.concurrent_writers.map_or("many".to_owned(), |n| n.to_string());
+                (version, classes.join(" "), writers, remarks(capabilities))
             }
-            None => ("cannot be used".to_owned(), String::new(), String::new()),
+            None => ("cannot be used".to_owned(), String::new(), String::new(), String::new()),
         };
-        let path = engine.path.display().to_string();
-        table.row(&[engine.name.clone(), version, durability, abilities, path]);
+        table.row(&[engine.name.clone(), version, durability, writers, remarks]);
     }
     table.text()
+}
+
+/// What is unlike most.
+fn remarks(capabilities: &Capabilities) -> String {
+    let lacks = [
+        (capabilities.delete, "no delete"),
+        (capabilities.scan_forward, "no scan"),
+        (capabilities.scan_reverse, "no reverse scan"),
+    ];
+    let has = [
+        (capabilities.external_processes, "server"),
+        (capabilities.numbered_keys_only, "numbered keys only"),
+        (capabilities.measures_the_harness, "stores nothing"),
+    ];
+    let lacks = lacks.iter().filter(|(has, _)| !has);
+    let words = has.iter().filter(|(has, _)| *has).chain(lacks).map(|(_, words)| *words);
+    words.collect::<Vec<_>>().join(", ")
 }
 
 fn abilities(capabilities: &Capabilities) -> String {
@@ -127,22 +147,23 @@ fn one(name: &str, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     for (what, value) in &engine.build {
         line("build", &format!("{what}: {value}"));
     }
-    line("abilities", &abilities(&engine.capabilities));
+    line("abilities", &wrap(&abilities(&engine.capabilities), 12));
     for (class, means) in &engine.capabilities.durability {
-        line("durability", &format!("{}: {means}", class.as_str()));
+        line("durability", &wrap(&format!("{}: {means}", class.as_str()), 12));
     }
     printer.data("");
     printer.heading("Options");
     for option in &engine.options {
         let default = written(option, &option.default);
         let word = format!("  {} = {default}", option.name);
-        printer.marked(Tone::Strong, &word, &format!("\n      {}", option.help));
-        printer.data(&format!("      {}", option.kind.expected()));
+        printer.marked(Tone::Strong, &word, &format!("\n      {}", wrap(option.help.as_str(), 6)));
+        printer.data(&format!("      {}", wrap(&option.kind.expected(), 6)));
         for setting in &option.presets {
             let preset = setting.preset.as_str();
             let value = written(option, &setting.value);
             let (reason, source) = (&setting.reason, &setting.source);
-            printer.data(&format!("      {preset}: {value}. {reason} ({source})"));
+            let text = format!("{preset}: {value}. {reason} ({source})");
+            printer.data(&format!("      {}", wrap(&text, 8)));
         }
     }
     Ok(Exit::Ok)

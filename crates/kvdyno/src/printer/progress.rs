@@ -27,6 +27,8 @@ struct State {
     cases: usize,
     estimate: Duration,
     finished: usize,
+    /// Of these, done by the run that this one goes on with.
+    skipped: usize,
     case: String,
     phase: String,
     /// Of the case that runs, by its phase's count; falls back at each new phase.
@@ -48,6 +50,7 @@ impl<'p> Progress<'p> {
             cases,
             estimate,
             finished: 0,
+            skipped: 0,
             case: String::new(),
             phase: String::new(),
             part: 0.0,
@@ -69,7 +72,9 @@ impl<'p> Progress<'p> {
     /// skipped by it.
     pub(crate) fn case_started(&self, number: usize, id: &str) {
         let mut state = self.lock();
-        state.finished = number.saturating_sub(1);
+        let before = number.saturating_sub(1);
+        state.skipped += before.saturating_sub(state.finished);
+        state.finished = before;
         state.case = one_line(id).into_owned();
         state.phase.clear();
         state.part = 0.0;
@@ -130,7 +135,8 @@ impl<'p> Progress<'p> {
         if state.finished >= state.cases {
             return String::new();
         }
-        let left = time_left(self.begun.elapsed(), state.estimate, share_done(state));
+        let Share { of_all, done } = Share::of(state);
+        let left = time_left(self.begun.elapsed(), state.estimate.mul_f64(of_all), done);
         match left.as_secs() {
             0 => ", under 1 s left".to_owned(),
             seconds => format!(", {} left", units::duration(seconds * 1_000_000_000)),
@@ -155,8 +161,19 @@ fn counted(state: &State, number: usize) -> String {
     format!("[{:>width$}/{}]", number.min(state.cases), state.cases)
 }
 
-fn share_done(state: &State) -> f64 {
-    if state.cases == 0 { 1.0 } else { (state.finished as f64 + state.part) / state.cases as f64 }
+/// What this run does of all cases, and how much of that it has done.
+struct Share {
+    of_all: f64,
+    done: f64,
+}
+
+impl Share {
+    fn of(state: &State) -> Self {
+        let own = state.cases.saturating_sub(state.skipped) as f64;
+        let done = state.finished.saturating_sub(state.skipped) as f64 + state.part;
+        let over = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 1.0 };
+        Self { of_all: over(own, state.cases as f64), done: over(done, own) }
+    }
 }
 
 /// The plan's estimate in the beginning, more and more what was seen so far, and from a fifth of
@@ -187,6 +204,19 @@ mod tests {
         assert_eq!(lines.len(), 1, "{said}");
         assert!(lines[0].starts_with("[ 3/12] 0003_lmdb_t2_r1 done: readers 750 k/s, "), "{said}");
         assert!(lines[0].ends_with(" left"), "{said}");
+    }
+
+    /// Six of twelve cases were done before: the others take half of what all were planned to.
+    #[test]
+    fn what_a_resumed_run_need_not_do_is_not_in_its_time_left() {
+        let (printer, _) = Printer::captured();
+        let progress = printer.progress(12, Duration::from_secs(240));
+        progress.case_started(7, "0007_lmdb_t2_r1");
+        let left = progress.left(&progress.lock());
+        assert!([", 1m59s left", ", 2m left"].contains(&left.as_str()), "{left}");
+        progress.case_finished("0007_lmdb_t2_r1", "done", "");
+        let Share { of_all, done } = Share::of(&progress.lock());
+        assert_eq!((of_all, done), (0.5, 1.0 / 6.0));
     }
 
     #[test]

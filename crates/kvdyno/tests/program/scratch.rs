@@ -379,10 +379,12 @@ impl Done {
         self
     }
 
-    /// It said this, on either output.
+    /// It said this, on either output, in whatever lines.
     #[track_caller]
     pub(crate) fn assert_says(&self, words: &str) -> &Self {
-        let said = self.out.contains(words) || self.err.contains(words);
+        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = flat(words);
+        let said = flat(&self.out).contains(&words) || flat(&self.err).contains(&words);
         assert!(said, "it did not say {words:?}: {}", self.story());
         self
     }

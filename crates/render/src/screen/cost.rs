@@ -5,7 +5,6 @@ use super::block::{Block, Row};
 use super::cells::{Figure, Source, row};
 use super::runs::{Detail, Runs};
 use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::efficiency::ABOVE_PERCENT;
 use kvdyno_analysis::explain::Explained;
 use kvdyno_analysis::group::{Group, RunRow};
 use kvdyno_analysis::metric::Definition;
@@ -71,7 +70,7 @@ fn baseline(found: &[Option<(&Group, &RunRow)>]) -> Option<Row> {
         let (_, run) = (*at)?;
         let share = run.metrics.get(&c::CEILING_SHARE)?;
         let (low, high) = share.range()?;
-        let value = share.value.filter(|value| *value <= ABOVE_PERCENT)?;
+        let value = share.value?;
         (share.n > 1 && !(low < 100.0 && high >= 100.0)).then(|| format!("{value:.0}%"))
     };
     cells("% of raw-device IOPS", found.iter().map(cell).collect())
@@ -98,8 +97,8 @@ fn waits(runs: &Runs<'_>, found: &[Option<(&Group, &RunRow)>]) -> Vec<Row> {
     };
     let name = &role.role;
     [
-        cells(&format!("{name}: on disk"), share(&c::TIME_DEVICE)),
-        cells(&format!("{name}: for CPU"), share(&c::TIME_RUNQUEUE)),
+        cells(&format!("{name}: wait disk"), share(&c::TIME_DEVICE)),
+        cells(&format!("{name}: wait CPU"), share(&c::TIME_RUNQUEUE)),
     ]
     .into_iter()
     .flatten()

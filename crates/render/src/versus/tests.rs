@@ -101,7 +101,7 @@ fn engines_of_one_run_are_pairs() {
     let sides = Sides::engines(&run, "lmdb", "RocksDB");
     let versus = Versus::of(&sides, &question(Some(0.05))).unwrap();
     insta::assert_snapshot!("engines", text_of(&versus));
-    let readers = row(&versus, "RocksDB t1", "readers", "ops_per_s");
+    let readers = row(&versus, "t1", "readers", "ops_per_s");
     assert!(readers.paired && readers.verdict == Verdict::Regressed, "{readers:?}");
     assert_eq!(versus.gate.unwrap().result, GateResult::Failed);
     let nobody = Sides::engines(&run, "lmdb", "leveldb");
@@ -125,7 +125,7 @@ fn costs_of_different_mixes_are_not_ranked() {
     let run = record(&fixture);
     let sides = Sides::engines(&run, "lmdb", "RocksDB");
     let versus = Versus::of(&sides, &question(Some(0.05))).unwrap();
-    let cpu = row(&versus, "RocksDB t1", "measure", "cpu_ns_per_op");
+    let cpu = row(&versus, "t1", "measure", "cpu_ns_per_op");
     assert_eq!((cpu.verdict, cpu.ratio, cpu.p), (Verdict::NotComparable, None, None));
     assert!(cpu.why.as_ref().unwrap().contains("different mixes: LMDB 89 % get"), "{cpu:?}");
     let gate = versus.gate.as_ref().unwrap();

@@ -152,7 +152,7 @@ fn the_drive_has_a_sheet_of_its_own() {
         assert!(rows.iter().all(|row| !text(row, "engine").contains("uring")), "{sheet}");
     }
     let cost = read.rows("Cost");
-    assert_eq!([text(&cost[0], "baseline"), text(&cost[0], "limit")], ["psync x 2", "reads"]);
+    assert_eq!([text(&cost[0], "baseline"), text(&cost[0], "limit")], ["psync 4k x 2", "reads"]);
 }
 
 #[test]

@@ -81,6 +81,6 @@ fn the_smallest_suite_of_the_documentation_expands() {
     let (_, from) = page.split_once("```toml\n[suite]").unwrap();
     let (smallest, _) = from.split_once("```").unwrap();
     let plan = plan(&format!("[suite]{smallest}"), &[]);
-    assert_eq!(plan.cases.len(), 6);
+    assert_eq!(plan.cases.len(), 8);
     assert_eq!(plan.cases[1].threads, Some(4));
 }
