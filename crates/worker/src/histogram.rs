@@ -56,11 +56,11 @@ impl Histogram {
     pub(crate) fn record_all(&mut self, times: impl Iterator<Item = u64>) {
         let (mut sum, mut max) = (self.sum, self.max);
         let buckets = self.buckets();
-        for ns in times {
+        times.for_each(|ns| {
             buckets[index(ns)] += 1;
             sum += ns;
             max = max.max(ns);
-        }
+        });
         (self.sum, self.max) = (sum, max);
     }
 

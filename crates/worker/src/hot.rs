@@ -170,13 +170,14 @@ pub(crate) fn file<A, C: Clock>(
 ) {
     #[cfg(test)]
     crate::scripted::filed(range.len());
-    let ticks = &recorder.ticks[range.clone()];
+    let times = nanoseconds(clock, &recorder.ticks[range.clone()]);
     if let [tally] = recorder.tallies.as_mut_slice() {
-        tally.service.record_all(ticks.iter().map(|ticks| clock.ns(*ticks)));
+        tally.service.record_all(times);
     } else {
-        for (step, ticks) in steps[range.clone()].iter().zip(ticks) {
-            recorder.tallies[usize::from(step.slot)].service.record(clock.ns(*ticks));
-        }
+        let steps = &steps[range.clone()];
+        times.enumerate().for_each(|(index, ns)| {
+            recorder.tallies[usize::from(steps[index].slot)].service.record(ns);
+        });
     }
     for index in range.filter(|index| *index < recorder.late_ns.len()) {
         let tally = &mut recorder.tallies[usize::from(steps[index].slot)];
@@ -184,6 +185,14 @@ pub(crate) fn file<A, C: Clock>(
             response.record(clock.ns(recorder.ticks[index]) + recorder.late_ns[index]);
         }
     }
+}
+
+/// Four at a time: what is filed in between a multiplication and the next takes 5 ns an operation,
+/// and so 1 ns (an EPYC's `mulx`).
+fn nanoseconds<C: Clock>(clock: C, ticks: &[u64]) -> impl Iterator<Item = u64> {
+    let (fours, rest) = ticks.as_chunks::<4>();
+    let of_four = move |four: &[u64; 4]| four.map(|ticks| clock.ns(ticks));
+    fours.iter().flat_map(of_four).chain(rest.iter().map(move |ticks| clock.ns(*ticks)))
 }
 
 /// Sleeps while there is time, then spins: a sleep alone comes back tens of microseconds late.

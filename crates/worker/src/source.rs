@@ -306,18 +306,13 @@ fn fill_with_gets(
     let bytes = keys.len();
     block.data.keys.resize(steps * bytes, 0);
     block.data.numbers.resize(steps, 0);
-    let places = block.data.keys.chunks_exact_mut(bytes).zip(&mut block.data.numbers);
+    block.data.numbers.fill_with(&mut next);
+    let places = block.data.keys.chunks_exact_mut(bytes).zip(&block.data.numbers);
     // Looked at once and not for each key.
     if keys.is_ordered() {
-        for (key, place) in places {
-            *place = next();
-            keys.write_scattered(*place, key);
-        }
+        places.for_each(|(key, number)| keys.write_scattered(*number, key));
     } else {
-        for (key, place) in places {
-            *place = next();
-            keys.write(*place, key);
-        }
+        places.for_each(|(key, number)| keys.write(*number, key));
     }
     block.steps.truncate(steps);
     for first in block.steps.len()..steps {
