@@ -13,7 +13,7 @@ use super::explain::Explained;
 use super::group::{Group, RoleRow, RunRow};
 use super::metric::Metric;
 use ceiling::Matched;
-pub use standing::{ABOVE_PERCENT, Against, Efficiency, ONE_IO_BYTES};
+pub use standing::{Against, Efficiency, ONE_IO_BYTES};
 
 /// Less than one I/O in a hundred operations: the page cache, or the engine's own, serves them.
 const IOS_PER_OP_CACHED: f64 = 0.01;
@@ -37,6 +37,7 @@ pub(super) fn judge(groups: &mut [Group]) {
                 in_flight: run.roles.iter().map(RoleRow::in_flight).sum(),
                 ceiling: found.and_then(|found| found.same.clone().ok()),
                 drive: found.map(|found| found.most.clone()),
+                above_percent: found.and_then(|found| found.above(run, found.same.as_ref().ok()?)),
                 why_no_share: shares.iter().find_map(|metric| metric.missing.clone()),
                 reads_alone: found.is_some_and(|found| found.reads_alone),
                 ios_per_op,

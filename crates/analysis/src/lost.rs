@@ -26,11 +26,19 @@ impl Lost {
     /// `lost 0 of 300 (< 1 %)`, `lost 12 of 300 (4 %), corrupt 3`.
     pub fn words(self) -> String {
         let Self { states, lost, corrupt } = self;
-        let none = lost == 0;
-        let share = if none { at_most(states) } else { lost as f64 / states.max(1) as f64 };
-        let (below, tenths) = (if none { "< " } else { "" }, (1000.0 * share).round());
-        let corrupt = if corrupt > 0 { format!(", corrupt {corrupt}") } else { String::new() };
-        format!("lost {lost} of {states} ({below}{} %){corrupt}", tenths / 10.0)
+        let percent = |share: f64| (1000.0 * share).round() / 10.0;
+        let mut words = format!("lost {lost} of {states}");
+        // What is corrupt may have lost something as well, and nobody can see it.
+        let bound = at_most(states).filter(|_| lost + corrupt == 0);
+        if let Some(bound) = bound {
+            words += &format!(" (< {} %)", percent(bound));
+        } else if lost > 0 {
+            words += &format!(" ({} %)", percent(lost as f64 / states.max(1) as f64));
+        }
+        if corrupt > 0 {
+            words += &format!(", corrupt {corrupt}");
+        }
+        words
     }
 }
 
@@ -45,6 +53,7 @@ mod tests {
         assert_eq!(words(0, 30), "lost 0 of 30 (< 10 %)");
         assert_eq!(words(12, 300), "lost 12 of 300 (4 %)");
         let tally = Tally { states: 303, unmounted: 3, corrupt: 5, ..Tally::default() };
-        assert_eq!(Lost::of(&tally).words(), "lost 0 of 300 (< 1 %), corrupt 5");
+        assert_eq!(Lost::of(&tally).words(), "lost 0 of 300, corrupt 5");
+        assert_eq!(words(0, 2), "lost 0 of 2");
     }
 }

@@ -84,7 +84,7 @@ impl Printer {
     /// Something worth knowing; left out by `--quiet`.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            self.write_err(&format!("{}\n", wrapped(text, 0)));
+            self.write_err(&format!("{}\n", plain(text)));
         }
     }
 
@@ -152,14 +152,16 @@ impl Printer {
     }
 }
 
-/// Harmless, in lines that can be read; those that it has already stay, and how far in they begin.
+/// Harmless, in lines that can be read. Lines that it has stay, and how far in they begin; the
+/// first stands after `indent` columns.
 fn wrapped(text: &str, indent: usize) -> String {
-    let line = |line: &str| {
+    let line = |(number, line): (usize, &str)| {
         let words = line.trim_start_matches(' ');
         let spaces = line.len() - words.len();
-        format!("{}{}", &line[..spaces], wrap(words, indent + spaces))
+        let before = if number == 0 { indent } else { 0 };
+        format!("{}{}", &line[..spaces], wrap(words, before + spaces))
     };
-    plain(text).lines().map(line).collect::<Vec<_>>().join("\n")
+    plain(text).lines().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
 struct Stream {
@@ -216,6 +218,16 @@ mod tests {
             "error: failed to show\n  because: no run `x`\nhint: `kvdyno list`\n"
         );
         assert_eq!(captured.out(), "");
+    }
+
+    #[test]
+    fn a_long_message_hangs_below_its_beginning_and_its_own_lines_stay() {
+        let (printer, captured) = Printer::captured();
+        let long = "word ".repeat(20);
+        printer.warning(&format!("{}\n  {long}", long.trim()));
+        let said = captured.err();
+        let starts: Vec<usize> = said.lines().map(|line| line.find('w').unwrap()).collect();
+        assert_eq!(starts, [0, 9, 2, 2], "{said}");
     }
 
     #[test]

@@ -142,14 +142,15 @@ pub struct Tally {
 
 /// The share that may be lost where nothing of `states` was, with 95 % confidence: the rule of
 /// three (Hanley and Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 1983).
-pub fn at_most(states: u64) -> f64 {
-    3.0 / states.max(1) as f64
+/// It is for many: of three states it says nothing.
+pub fn at_most(states: u64) -> Option<f64> {
+    (states > 3).then(|| 3.0 / states as f64)
 }
 
 impl Tally {
     /// States that say something of the engine: the filesystem did mount.
     pub fn judged(&self) -> u64 {
-        self.states - self.unmounted
+        self.states.saturating_sub(self.unmounted)
     }
 
     /// Nothing was found in any state.

@@ -11,9 +11,11 @@ pub(super) const NAME: &str = "drive";
 /// The worker that has fio do the job.
 pub(super) const FIO: &str = "fio";
 
-/// The preset's job of larger I/Os, and their size: between them and those of 4 KiB lie the blocks
-/// and pages that most engines read.
-const LARGER: (&str, u64) = ("drive-psync-16k", 16 << 10);
+/// The preset's jobs of larger I/Os: between them and those of 4 KiB lie the blocks and pages that
+/// most engines read.
+const LARGER: [(&str, Way); 2] =
+    [("drive-psync-16k", Way::Psync), ("drive-io_uring-16k", Way::IoUring)];
+const LARGER_BYTES: u64 = 16 << 10;
 
 /// What the drive itself can do: a file at the place is written in full, then jobs read and write
 /// blocks of it.
@@ -86,7 +88,7 @@ pub(super) struct DriveJob {
 #[schemars(rename_all = "snake_case")]
 pub(super) enum Preset {
     /// What an engine could at best reach with as many threads: random reads by `psync`, `io_uring`
-    /// and `mmap`, and by `psync` of 16 KiB as well where no `block` is given.
+    /// and `mmap`, and of 16 KiB by the first two where no `block` is given.
     Ceiling,
 }
 
@@ -218,13 +220,15 @@ impl Drive {
         if let Some(preset) = &self.preset {
             let jobs = [Way::Psync, Way::IoUring, Way::Mmap];
             let jobs = jobs.map(|io| self.ceiling_job(&preset.of(io), swept));
-            let larger = self.block.is_none().then(|| {
-                let mut job = self.ceiling_job(&preset.of(Way::Psync), swept);
-                job.value.name = Some(preset.of(Name(LARGER.0.to_owned())));
-                job.value.block = Some(preset.of(Bytes(LARGER.1)));
+            let larger = |(name, io): (&str, Way)| {
+                let mut job = self.ceiling_job(&preset.of(io), swept);
+                job.value.name = Some(preset.of(Name(name.to_owned())));
+                job.value.block = Some(preset.of(Bytes(LARGER_BYTES)));
                 job
-            });
-            self.job.splice(0..0, jobs.into_iter().chain(larger));
+            };
+            let larger = LARGER.into_iter().filter(|_| self.block.is_none()).map(larger);
+            let jobs: Vec<_> = jobs.into_iter().chain(larger).collect();
+            self.job.splice(0..0, jobs);
         }
     }
 

@@ -102,7 +102,8 @@ pub(crate) fn run<K: Kind, C: Clock>(
         let usage_before = gate.pass(engine);
         let start = clock.now() + 200_000;
         let started_unix_ns = unix_ns() + 200_000;
-        if matches!(usage_before, Ok(Some(_))) {
+        let begins = matches!(usage_before, Ok(Some(_)));
+        if begins {
             shared.start.store(start, Relaxed);
         }
         shared.ready.wait();
@@ -113,7 +114,8 @@ pub(crate) fn run<K: Kind, C: Clock>(
         }
         for handle in handles {
             match handle.join() {
-                Ok(result) => result.add_to(&mut roles, start),
+                Ok(result) if begins => result.add_to(&mut roles, start),
+                Ok(_) => {}
                 Err(_) => shared.fail(Error::new(ErrorClass::Other, "a worker thread panicked")),
             }
         }
@@ -186,6 +188,7 @@ pub(crate) fn work<K: Kind, C: Clock>(
         opened.unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
     shared.ready.wait();
     shared.ready.wait();
+    let at_work = AtWork { shared, role: spec.role };
     let start = shared.start.load(Relaxed);
     let before = usage::of_this_thread(clock.now());
     let deadline = task.duration_ns.map_or(u64::MAX, |duration| start + duration);
@@ -212,12 +215,25 @@ pub(crate) fn work<K: Kind, C: Clock>(
             recorder
         }
     };
-    shared.leave(role);
+    drop(at_work);
     let usage = usage::of_this_thread(clock.now()).since(&before);
     let Recorder { mut tallies, time, last_end, not_begun, own_ns, .. } = recorder;
     time.end(&mut tallies);
     let backlog = pace.map_or(0, |pace| not_begun + pace.count_until(deadline.min(last_end)));
     ThreadResult { role, tallies, last_end, backlog, own_ns, usage }
+}
+
+/// A thread that may still have something to do; ended by a panic as well, or the others would wait
+/// for its part for ever.
+struct AtWork<'s> {
+    shared: &'s Shared,
+    role: usize,
+}
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        self.shared.leave(self.role);
+    }
 }
 
 impl ThreadSpec {

@@ -162,12 +162,12 @@ function paired(data: VersusData, versus: Versus, choice: Choice): HTMLElement {
   const head = h("tr", {},
     h("th", { scope: "col" }, "figure"), h("th", { scope: "col", class: "number" }, "base"), h("th", { scope: "col", class: "number" }, "new"),
     h("th", { scope: "col", class: "plot" }, h("span", { class: "hidden" }, "plot of the ratio"), axis(scale)),
-    h("th", { scope: "col", class: "number" }, "new / base"), h("th", { scope: "col", class: "number" }, "95 % interval"), h("th", { scope: "col" }, "verdict"));
+    h("th", { scope: "col", class: "number" }, "new / base"), h("th", { scope: "col", class: "number" }, "interval"), h("th", { scope: "col" }, "verdict"));
   const help = (figure: string) => data.definitions.find((one) => one.name === figure)?.help;
   const more = data.between && !data.between.all ? h("a", { href: linked("?all", choice.theme) }, "All figures, and each operation by itself")
     : data.between ? h("a", { href: linked(location.pathname, choice.theme) }, "Only the figures that most questions are about") : null;
   return section("figures", "Figures",
-    h("p", { class: "note" }, "Medians over trials, and their ratio with its 95 % interval on a logarithmic axis; the shaded band is noise, within which no difference is claimed. ↑ more is better, ↓ less is better. ", more),
+    h("p", { class: "note" }, "Medians over trials, and their ratio with its interval on a logarithmic axis; the shaded band is noise, within which no difference is claimed. ↑ more is better, ↓ less is better. ", more),
     pairs.length === 0 ? h("p", {}, "Nothing is left by these filters.") : h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Figures of both sides" },
       h("table", { class: "pairs" }, h("caption", { class: "hidden" }, "Figures of both sides"), h("thead", {}, head),
         ...pairs.map((pair) => h("tbody", {},
@@ -205,7 +205,7 @@ function leftOut(versus: Versus): HTMLElement | null {
   }, "Cases without a counterpart"));
 }
 
-const AID = "Base and new are medians over trials (of percentiles, too, each trial's own); the ratio is new over base, with the 95 % interval of its bootstrap. "
+const AID = "Base and new are medians over trials (of percentiles, too, each trial's own); the ratio is new over base, with its interval: of 95 %, by the bootstrap; below 6 trials a side from the least to the most that one trial over another comes to. "
   + "Improved and regressed: the interval leaves 1 out, a rank test says p < 0.05, and the difference is larger than the noise. "
   + "Within noise: no significant difference, which is not the same as equal; the interval says how far apart they may be.";
 

@@ -7,8 +7,8 @@ use crate::lists::together;
 use crate::stats::MIN_TRIALS;
 use kvdyno_record::units;
 
-/// ` Of the raw-device baseline (4 threads at queue depth 1, psync: 21.3 k I/Os a second), LMDB
-/// reaches 78 % (75 to 81 %), limited by the drive.` Empty where no engine has a share.
+/// ` Of the raw-device baseline (4 threads at queue depth 1, psync: 21.3 k I/Os of 4 KiB a second),
+/// LMDB reaches 78 % (75 to 81 %), limited by the drive.` Empty where no engine has a share.
 pub(super) fn sentence(engines: Vec<(&str, &RunRow)>) -> String {
     let told = engines.into_iter().filter_map(|(name, run)| {
         let standing = run.efficiency.as_ref()?;
@@ -25,7 +25,7 @@ pub(super) fn sentence(engines: Vec<(&str, &RunRow)>) -> String {
 
 /// What the drive gives.
 fn whole(ceiling: &Against, reads_alone: bool) -> String {
-    let Against { in_flight, method, ios_per_s, .. } = ceiling;
+    let Against { in_flight, method, ios_per_s, block_bytes, .. } = ceiling;
     let kind = if reads_alone { "reads" } else { "I/Os" };
     let who = match (ceiling.blocking, in_flight) {
         (true, 1) => "1 thread at queue depth 1".to_owned(),
@@ -33,7 +33,8 @@ fn whole(ceiling: &Against, reads_alone: bool) -> String {
         (false, n) => format!("{n} in flight"),
     };
     let per_s = units::si(*ios_per_s);
-    format!("the raw-device baseline ({who}, {method}: {per_s} {kind} a second)")
+    let block = units::bytes(*block_bytes);
+    format!("the raw-device baseline ({who}, {method}: {per_s} {kind} of {block} a second)")
 }
 
 fn reached(name: &str, run: &RunRow, standing: &Efficiency, ceiling: &Against) -> Option<String> {

@@ -129,9 +129,9 @@ fn how_far_from_the_drive_is_said_as_sure_as_it_is() {
         answers.into_iter().find(|answer| answer.workload == "measure").unwrap().sentence
     };
     let sure = sentence(4);
-    let words = "Of the raw-device baseline (2 threads at queue depth 1, psync: 9.29 k I/Os a \
-                 second), LMDB reaches 87 % (83 to 93 %), limited by the latency of single reads; \
-                 RocksDB reaches 62 % (59 to 66 %), limited by the CPU.";
+    let words = "Of the raw-device baseline (2 threads at queue depth 1, psync: 9.29 k I/Os of \
+                 4.00 KiB a second), LMDB reaches 87 % (83 to 93 %), limited by the latency of \
+                 single reads; RocksDB reaches 62 % (59 to 66 %), limited by the CPU.";
     assert!(sure.ends_with(words), "{sure}");
     let unsure = sentence(2);
     assert!(unsure.contains("(2 trials: too few to be sure), limited by the latency"), "{unsure}");

@@ -276,7 +276,7 @@ fn same_size<'c>(
     let theirs = |ceiling: &&Ceiling| ceiling.io_bytes(reads_alone);
     let apart = |theirs: f64| (theirs / bytes).max(bytes / theirs);
     let nearest = alike.iter().filter_map(theirs).min_by(|a, b| apart(*a).total_cmp(&apart(*b)));
-    let near = nearest.unwrap_or(0.0);
+    let Some(near) = nearest else { return Err("the baselines' sizes are not known".to_owned()) };
     if apart(near) > SAME_SIZE {
         let [own, theirs] = [bytes, near].map(|b| units::bytes(b.round() as u64));
         return Err(format!(
@@ -284,7 +284,7 @@ fn same_size<'c>(
         ));
     }
     let of_size = |ceiling: &&Ceiling| {
-        theirs(ceiling).is_some_and(|theirs| apart(theirs) <= apart(near) * OF_A_SIZE)
+        theirs(ceiling).is_some_and(|theirs| (theirs / near).max(near / theirs) <= OF_A_SIZE)
     };
     Ok(alike.into_iter().filter(of_size).collect())
 }
@@ -312,14 +312,19 @@ fn in_flight(run: &RunRow, own: &Traffic, swept: Option<u32>, reads_alone: bool)
 }
 
 impl Matched {
+    /// Its I/Os a second in percent of a ceiling that they pass.
+    pub(super) fn above(&self, run: &RunRow, against: &Against) -> Option<f64> {
+        let percent = 100.0 * rate(run, self.reads_alone).value? / against.ios_per_s;
+        (percent > ABOVE_PERCENT).then_some(percent)
+    }
+
     /// The shares of a ceiling, trial by trial.
     pub(super) fn shares(&self, run: &RunRow, against: &Against) -> Vec<Reading> {
         let own = rate(run, self.reads_alone);
         let why = own.missing.clone().unwrap_or_default();
         let share = |per_s: f64| 100.0 * per_s / against.ios_per_s;
-        if let Some(above) = own.value.map(share).filter(|share| *share > ABOVE_PERCENT) {
-            let why =
-                format!("{above:.0} % of {}: more than the drive itself gave", against.name());
+        if let Some(above) = self.above(run, against) {
+            let why = format!("{above:.0} % of {}, so that was not its limit", against.name());
             return vec![Err(why.into()); own.per_trial.len()];
         }
         let of_trial = |per_s: &Option<f64>| per_s.map(share).ok_or_else(|| why.clone().into());

@@ -4,9 +4,8 @@ use crate::explain::cause::Cause;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Trials of a drive lie this far apart; past it, more than the drive can do was counted, and the
-/// share says nothing.
-pub const ABOVE_PERCENT: f64 = 110.0;
+/// Trials of a drive lie this far apart; what an engine passes by more was not its limit.
+pub(super) const ABOVE_PERCENT: f64 = 110.0;
 
 /// I/Os of at most this size are one each on any device; larger ones may be cut up.
 pub const ONE_IO_BYTES: u64 = 64 << 10;
@@ -20,6 +19,9 @@ pub struct Efficiency {
     pub ceiling: Option<Against>,
     /// The most that the bare drive did in this run; null: none that could be compared.
     pub drive: Option<Against>,
+    /// Its I/Os a second in percent of the ceiling's, past 110 %: it was no limit, and no share of
+    /// it is told. Null: it did not pass it, or nothing could be compared.
+    pub above_percent: Option<f64>,
     /// Why there is no share; null: there is one, or no ceiling was asked for.
     pub why_no_share: Option<String>,
     /// Shares are of reads alone: the ceilings do not cover its writes.

@@ -185,6 +185,8 @@ fn of_baselines_of_several_sizes_the_nearest_counts() {
         standing(&fixture.summary(), 1).ceiling.as_ref().map(Against::name)
     };
     assert_eq!(against(11_000), Some("psync 16k x 2".to_owned()));
+    assert_eq!(against(9_000), Some("psync 16k x 2".to_owned()));
+    assert_eq!(against(8_000), None, "4 KiB is nearer");
     assert_eq!(against(4_200), None, "two in flight were measured with 16 KiB alone");
 }
 
@@ -200,7 +202,7 @@ fn a_ceiling_that_made_no_io_is_none() {
     // Two in flight gave less than the engine's three: that is no share.
     assert_eq!(share(&summary, 2, &c::CEILING_SHARE), None);
     let above = standing(&summary, 2).why_no_share.clone().unwrap();
-    assert!(above.ends_with("% of psync 4k x 2: more than the drive itself gave"), "{above}");
+    assert!(above.ends_with("% of psync 4k x 2, so that was not its limit"), "{above}");
     let all = why(|fixture| {
         recount(fixture, "_drive_", |device, before| {
             device.reads = before;

@@ -2,7 +2,6 @@
 //! that says it with its evidence. Tables, answers and findings have their words from here. Where
 //! nothing took most, the sentence says what took turns; where most is not known, there is none.
 
-use super::super::efficiency::standing::ABOVE_PERCENT;
 use super::super::lists::list;
 use super::cause::Cause;
 use super::facts::{DeviceSums, Facts, mean};
@@ -16,8 +15,8 @@ const MAIN: f64 = 0.5;
 const WORTH_SAYING: f64 = 0.1;
 
 /// Shares in percent of the most I/Os that the bare drive gave at which it gives no more: its own
-/// trials lie as far apart on a shared machine. Past the end the share says nothing.
-const DRIVE_FULL: std::ops::RangeInclusive<f64> = 80.0..=ABOVE_PERCENT;
+/// trials lie as far apart on a shared machine.
+const DRIVE_FULL: std::ops::RangeFrom<f64> = 80.0..;
 
 /// A flush for every other write: below, writes share them (several writers, or a log that is
 /// synced now and then), and a flush is not the price of a write.

@@ -3,9 +3,8 @@
 use super::finding::Finding;
 use super::kinds::Id;
 use crate::catalogue as c;
-use crate::efficiency::{ABOVE_PERCENT, ONE_IO_BYTES};
-use crate::group::{Group, RunRow};
-use crate::metric::Definition;
+use crate::efficiency::ONE_IO_BYTES;
+use crate::group::Group;
 use kvdyno_record::units::si;
 
 /// Of a bare drive's I/Os it is known how many there are: more than this of others are company.
@@ -20,7 +19,8 @@ fn drive_shared(groups: &[Group]) -> Option<Finding> {
     let runs = groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)));
     let shared = runs.filter_map(|(group, run)| {
         run.job.as_ref().filter(|job| job.block_bytes <= ONE_IO_BYTES)?;
-        let seen = rate(run, &c::DEVICE_READS_PER_S)? + rate(run, &c::DEVICE_WRITES_PER_S)?;
+        let rate = |definition| run.metrics.value(definition);
+        let seen = rate(&c::DEVICE_READS_PER_S)? + rate(&c::DEVICE_WRITES_PER_S)?;
         let own: f64 = run.roles.iter().filter_map(|r| r.metrics.value(&c::OPS_PER_S)).sum();
         let many = own > 0.0 && seen > own * (1.0 + OTHERS);
         let (label, own, seen) = (&group.label, si(own), si(seen));
@@ -30,27 +30,17 @@ fn drive_shared(groups: &[Group]) -> Option<Finding> {
     Finding::of_cases(Id::DriveShared, shared)
 }
 
-fn rate(run: &RunRow, definition: &'static Definition) -> Option<f64> {
-    run.metrics.value(definition)
-}
-
-/// More than the bare drive gave: no share of it is told, and this is why.
 fn above_ceiling(groups: &[Group]) -> Option<Finding> {
     let above = groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)));
     let above = above.filter_map(|(group, run)| {
         let standing = run.efficiency.as_ref().filter(|standing| !standing.cached)?;
         let ceiling = standing.ceiling.as_ref()?;
-        let writes = if standing.reads_alone { 0.0 } else { rate(run, &c::DEVICE_WRITES_PER_S)? };
-        let ios_per_s = rate(run, &c::DEVICE_READS_PER_S)? + writes;
-        let times = ios_per_s / ceiling.ios_per_s;
-        if times * 100.0 <= ABOVE_PERCENT {
-            return None;
-        }
+        let times = standing.above_percent? / 100.0;
         let words = format!(
             "{} made {} I/Os a second at the device, {:.2} times what the raw device gave {} in \
              flight ({}, {})",
             group.label,
-            si(ios_per_s),
+            si(times * ceiling.ios_per_s),
             times,
             ceiling.in_flight,
             ceiling.job,

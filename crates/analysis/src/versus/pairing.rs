@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 /// Two cases that do equal work, with their figures.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Pair {
-    /// The case in a few words: `lmdb t4`.
+    /// The case in a few words: `lmdb t4`; of two engines `t4`.
     pub name: String,
     /// The base's label.
     pub base_label: String,
@@ -205,13 +205,8 @@ fn compared(
             rows.run(run, other);
         }
     }
-    let name = if base.group.label == new.group.label {
-        base.name.clone()
-    } else {
-        base.name.replacen(&base.group.label, &new.group.label, 1)
-    };
     Pair {
-        name,
+        name: base.name.clone(),
         base_label: group.label.clone(),
         new_label: new.group.label.clone(),
         base_key: group.key.clone(),

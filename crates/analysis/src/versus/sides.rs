@@ -242,7 +242,8 @@ fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
     let (base, new) = (of(base), of(new));
     let same = |one: &Against| {
         let like = |other: &&Against| {
-            (&other.job, &other.volume, other.in_flight) == (&one.job, &one.volume, one.in_flight)
+            let of = |it: &Against| (it.block_bytes, it.in_flight);
+            (&other.job, &other.volume, of(other)) == (&one.job, &one.volume, of(one))
                 && (other.reads_share - one.reads_share).abs() < 0.1
         };
         new.iter().find(like)

@@ -99,19 +99,17 @@ fn table(found: &[FoundEngine]) -> String {
 
 /// What is unlike most.
 fn remarks(capabilities: &Capabilities) -> String {
-    let lacks = [
-        (capabilities.delete, "no delete"),
-        (capabilities.scan_forward, "no scan"),
-        (capabilities.scan_reverse, "no reverse scan"),
-    ];
-    let has = [
+    let scans = capabilities.scan_forward;
+    let remarks = [
         (capabilities.external_processes, "server"),
         (capabilities.numbered_keys_only, "numbered keys only"),
         (capabilities.measures_the_harness, "stores nothing"),
+        (!capabilities.delete, "no delete"),
+        (!scans, "no scan"),
+        (scans && !capabilities.scan_reverse, "no reverse scan"),
     ];
-    let lacks = lacks.iter().filter(|(has, _)| !has);
-    let words = has.iter().filter(|(has, _)| *has).chain(lacks).map(|(_, words)| *words);
-    words.collect::<Vec<_>>().join(", ")
+    let told = remarks.iter().filter(|(told, _)| *told).map(|(_, remark)| *remark);
+    told.collect::<Vec<_>>().join(", ")
 }
 
 fn abilities(capabilities: &Capabilities) -> String {

@@ -1,5 +1,6 @@
 //! `kvdyno torture`: what an engine loses when the power goes, or its process is killed.
 
+mod boot;
 mod stand;
 mod text;
 mod trial;
@@ -251,6 +252,7 @@ fn again(
     let state = trial::draw(record.seed, number, &seen);
     let image = replay.join(format!("{recording}.state-{number}.image"));
     let promised = trials.promised(state.moment, &seen);
+    boot::again()?;
     let found = match trials.recovered(&state, 0, Some(&image))? {
         Ok(Recovery::Answered(found)) => promised.damage(&found).words(),
         Ok(Recovery::Crashed(words)) => format!("not opened: {words}"),

@@ -27,8 +27,10 @@ struct State {
     cases: usize,
     estimate: Duration,
     finished: usize,
-    /// Of these, done by the run that this one goes on with.
+    /// Cases that an earlier part of the run has done.
     skipped: usize,
+    /// Cases that this part has done.
+    own: usize,
     case: String,
     phase: String,
     /// Of the case that runs, by its phase's count; falls back at each new phase.
@@ -51,6 +53,7 @@ impl<'p> Progress<'p> {
             estimate,
             finished: 0,
             skipped: 0,
+            own: 0,
             case: String::new(),
             phase: String::new(),
             part: 0.0,
@@ -68,13 +71,16 @@ impl<'p> Progress<'p> {
         }
     }
 
+    /// So many cases are done already.
+    pub(crate) fn skip(&self, cases: usize) {
+        self.lock().skipped = cases;
+    }
+
     /// A case begins. `number` counts from 1; cases that a resumed run need not do again may be
     /// skipped by it.
     pub(crate) fn case_started(&self, number: usize, id: &str) {
         let mut state = self.lock();
-        let before = number.saturating_sub(1);
-        state.skipped += before.saturating_sub(state.finished);
-        state.finished = before;
+        state.finished = number.saturating_sub(1);
         state.case = one_line(id).into_owned();
         state.phase.clear();
         state.part = 0.0;
@@ -108,6 +114,7 @@ impl<'p> Progress<'p> {
     pub(crate) fn case_finished(&self, id: &str, outcome: &str, headline: &str) {
         let mut state = self.lock();
         state.finished += 1;
+        state.own += 1;
         state.part = 0.0;
         let headline =
             if headline.is_empty() { String::new() } else { format!(": {}", one_line(headline)) };
@@ -170,7 +177,7 @@ struct Share {
 impl Share {
     fn of(state: &State) -> Self {
         let own = state.cases.saturating_sub(state.skipped) as f64;
-        let done = state.finished.saturating_sub(state.skipped) as f64 + state.part;
+        let done = state.own as f64 + state.part;
         let over = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 1.0 };
         Self { of_all: over(own, state.cases as f64), done: over(done, own) }
     }
@@ -211,6 +218,7 @@ mod tests {
     fn what_a_resumed_run_need_not_do_is_not_in_its_time_left() {
         let (printer, _) = Printer::captured();
         let progress = printer.progress(12, Duration::from_secs(240));
+        progress.skip(6);
         progress.case_started(7, "0007_lmdb_t2_r1");
         let left = progress.left(&progress.lock());
         assert!([", 1m59s left", ", 2m left"].contains(&left.as_str()), "{left}");

@@ -55,6 +55,7 @@ impl RunEnvironment {
         let mut done = self.outcomes()?;
         // There may be room by now; one that finds none again is left alone from there on.
         done.retain(|_, outcome| !matches!(outcome, Outcome::DiskFull { .. }));
+        progress.skip(plan.cases.iter().filter(|case| case.is_settled(&done)).count());
         let mut pass = Pass { env: self, plan, progress, beside: ConcurrentRuns::look(), done };
         for (number, case) in plan.cases.iter().enumerate() {
             let pending = !case.is_settled(&pass.done);

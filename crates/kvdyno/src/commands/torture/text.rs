@@ -54,13 +54,10 @@ pub(super) fn found(trial: &Trial) -> String {
     let tally = &trial.tally;
     let (states, lost) = (tally.judged(), tally.lost);
     let mut text = if tally.sound_only() {
-        let share = at_most(states) * 100.0;
-        let share = if share < 1.0 { format!("{share:.1}") } else { format!("{share:.0}") };
-        // The rule is for many: of three it says nothing.
-        if states > 3 {
-            format!("lost 0 of {states} (< {share} %)")
-        } else {
-            format!("lost 0 of {states}")
+        match at_most(states).map(|share| share * 100.0) {
+            Some(share) if share < 1.0 => format!("lost 0 of {states} (< {share:.1} %)"),
+            Some(share) => format!("lost 0 of {states} (< {share:.0} %)"),
+            None => format!("lost 0 of {states}"),
         }
     } else {
         format!("lost {lost}")

@@ -221,6 +221,7 @@ impl Trials<'_> {
         mut states: Vec<State>,
         seen: &Seen,
     ) -> anyhow::Result<Trial> {
+        super::boot::again()?;
         // What the drive held at one moment is where that of the next begins.
         states.sort_by_key(|state| state.moment);
         let (next, count) = (AtomicUsize::new(0), Mutex::new(Count::new(kind)));
