@@ -104,7 +104,7 @@ export interface Group {
   engine: string;
   label: string; part?: string | null; // The part, which it ends with; absent before there were such.
   durability: string;
-  measures_the_harness: boolean;
+  stores_nothing: boolean;
   bare_drive: boolean; // Its figures are the drive's: no engine under test.
   ceiling: boolean;
   threads: number | null;
@@ -133,7 +133,7 @@ export interface EngineInfo {
     durability_means: string | null;
     path: string;
     sha256: string;
-    measures_the_harness: boolean;
+    stores_nothing: boolean;
     bare_drive: boolean;
   } | null;
 }

@@ -106,7 +106,7 @@ const engineId = (of: { label: string; part?: string | null; durability: string 
 /** The class is part of the name where the run has several: they never share a name unmarked. */
 function enginesOf(data: PageData): Engine[] {
   const some = (id: string, is: (group: Group) => boolean) => data.summary.groups.some((group) => engineId(group) === id && is(group));
-  const loadGenerator = (id: string) => some(id, (group) => group.measures_the_harness);
+  const loadGenerator = (id: string) => some(id, (group) => group.stores_nothing);
   const drive = (id: string) => some(id, (group) => group.bare_drive);
   // An engine in several parts of a suite is one.
   const once = data.summary.engines.filter((info, at, all) => all.findIndex((other) => engineId(other) === engineId(info)) === at);

@@ -33,7 +33,7 @@ export function head(data: PageData, home: Child = null): HTMLElement {
 
 /** Engines with their versions, the data, and the machine: one line each. */
 function setting(data: PageData): string {
-  const drive = (info: EngineInfo) => info.worker?.bare_drive === true || info.worker?.measures_the_harness === true;
+  const drive = (info: EngineInfo) => info.worker?.bare_drive === true || info.worker?.stores_nothing === true;
   const engines = unique(data.summary.engines.filter((info) => !drive(info)).map((info) => {
     const label = withoutPart(info), title = info.worker?.title ?? label;
     const name = label === info.engine || label === title ? title : `${label} (${title})`;

@@ -48,7 +48,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const { page, wrong } = await open(pages.rich);
     await scroll(page);
     const { groups, explained } = dataOf(pages.rich).summary;
-    const told = explained.filter((one) => one.role === "writer" && one.cause !== null && !groups[one.group]?.measures_the_harness);
+    const told = explained.filter((one) => one.role === "writer" && one.cause !== null && !groups[one.group]?.stores_nothing);
     expect(told.map((one) => one.cause)).toContain("flushes");
     const figures = page.locator(".figure[data-figure='time']");
     // One of the measured phase, role by role; one of the load.

@@ -24,7 +24,7 @@ pub fn user_bytes(evidence: &Evidence) -> Option<u64> {
 
 fn is_about_an_engine(case: &CaseEvidence) -> bool {
     // A case without a record yet is known by its engine's name alone.
-    !is_drive(case) && !case.measures_the_harness() && case.case.engine != "null"
+    !is_drive(case) && !case.stores_nothing() && case.case.engine != "null"
 }
 
 fn is_drive(case: &CaseEvidence) -> bool {

@@ -153,14 +153,12 @@ fn space(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
     let size = |spent: Spent<'_>, case: &CaseEvidence| -> Result<DatabaseSize, Why> {
         match spent.phase.database {
             Some(size) if size.files > 0 => Ok(size),
-            None if !case.measures_the_harness() => {
-                Err("the database's size could not be read".into())
-            }
+            None if !case.stores_nothing() => Err("the database's size could not be read".into()),
             Some(_) | None => Err(NO_FILES.into()),
         }
     };
     let cached = |spent: Spent<'_>, case: &CaseEvidence, residency: Option<&Residency>| {
-        if case.measures_the_harness() {
+        if case.stores_nothing() {
             return Err(NO_FILES.into());
         }
         resident(spent.phase, residency)

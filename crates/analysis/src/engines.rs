@@ -51,7 +51,7 @@ pub struct WorkerInfo {
     /// What it loaded the engine from; null: the engine is part of it.
     pub library: Option<Library>,
     /// Stores nothing: its figures are the load generator's own.
-    pub measures_the_harness: bool,
+    pub stores_nothing: bool,
     /// A bare drive: its figures are the drive's.
     pub bare_drive: bool,
 }
@@ -149,7 +149,7 @@ fn engine(case: &CaseEvidence) -> EngineInfo {
                 path: worker.path.clone(),
                 sha256: worker.sha256.clone(),
                 library: worker.library.clone(),
-                measures_the_harness: engine.capabilities.measures_the_harness,
+                stores_nothing: engine.capabilities.stores_nothing,
                 bare_drive: engine.capabilities.bare_drive,
             }
         }),

@@ -8,7 +8,7 @@ use kvdyno_record::engine::{Capabilities, EngineEvent, EventKind};
 use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
 use kvdyno_record::hlog::Kind;
 use kvdyno_record::plan::{Case, Plan};
-use kvdyno_record::protocol::NO_HARNESS;
+use kvdyno_record::protocol::NO_LOAD_GENERATOR;
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::samples::{PAGE_BYTES, Samples};
 use kvdyno_record::series::Slice;
@@ -113,7 +113,8 @@ impl Evidence {
     pub fn is_imported(&self) -> bool {
         let mut workers =
             self.recorded().filter_map(|(_, record)| record.worker.as_ref()).peekable();
-        workers.peek().is_some() && workers.all(|worker| worker.description.harness == NO_HARNESS)
+        workers.peek().is_some()
+            && workers.all(|worker| worker.description.load_generator == NO_LOAD_GENERATOR)
     }
 
     /// The cases that `kvdyno resume` would do or try again, by the runner's own rule. A sealed run
@@ -196,8 +197,8 @@ impl CaseEvidence {
     }
 
     /// Its engine stores nothing: its figures are the load generator's own.
-    pub fn measures_the_harness(&self) -> bool {
-        self.capabilities().is_some_and(|able| able.measures_the_harness)
+    pub fn stores_nothing(&self) -> bool {
+        self.capabilities().is_some_and(|able| able.stores_nothing)
     }
 
     pub(super) fn capabilities(&self) -> Option<&Capabilities> {

@@ -34,7 +34,7 @@ pub struct Group {
     /// What "done" meant for a write.
     pub durability: Durability,
     /// Stores nothing: its figures are the load generator's own.
-    pub measures_the_harness: bool,
+    pub stores_nothing: bool,
     /// A bare drive: its figures are the drive's, and no engine is compared with it.
     pub bare_drive: bool,
     /// Its figures are the limit that those of engines are held against.
@@ -224,7 +224,7 @@ impl Group {
             label: case.label.clone(),
             part: case.part.clone(),
             durability: case.options.durability,
-            measures_the_harness: trials.cases.iter().any(|(case, _)| case.measures_the_harness()),
+            stores_nothing: trials.cases.iter().any(|(case, _)| case.stores_nothing()),
             bare_drive,
             ceiling: case.ceiling,
             threads: case.threads,
@@ -275,7 +275,7 @@ impl Group {
 
     /// Whether it is an engine under test: neither the load generator alone nor a bare drive.
     pub fn competes(&self) -> bool {
-        !self.measures_the_harness && !self.bare_drive
+        !self.stores_nothing && !self.bare_drive
     }
 
     /// What became of the trials that have no figure, where only `n` have one: "did not fit (0 of 4

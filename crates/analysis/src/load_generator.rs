@@ -27,7 +27,7 @@ impl LoadGenerator {
     pub(super) fn of(evidence: &Evidence, groups: &[Group]) -> Option<Self> {
         let roles = groups
             .iter()
-            .filter(|group| group.measures_the_harness)
+            .filter(|group| group.stores_nothing)
             .flat_map(|group| group.runs.iter().flat_map(|run| &run.roles))
             .filter(|role| !role.open_loop);
         let roles: Vec<_> = roles.collect();

@@ -1,4 +1,4 @@
-//! The engine's own numbers and events: verbatim, and never mixed with the harness's.
+//! The engine's own numbers and events: verbatim, and never mixed with the load generator's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -77,8 +77,8 @@ pub struct Capabilities {
     pub transactions: Transactions,
     /// How many threads can write at the same moment; others wait. Null: any number.
     pub concurrent_writers: Option<u32>,
-    /// Stores nothing: figures of it are the harness's own cost. Its reads find every key.
-    pub measures_the_harness: bool,
+    /// Stores nothing: figures of it are the load generator's own cost. Its reads find every key.
+    pub stores_nothing: bool,
     /// CPU, memory and I/O to account for are in other processes (a server's).
     pub external_processes: bool,
     /// Takes only keys that stand for the numbers below [`crate::DataShape::records_max`],
@@ -125,7 +125,7 @@ impl Capabilities {
             atomic_read_modify_write: false,
             transactions: Transactions::None,
             concurrent_writers: None,
-            measures_the_harness: false,
+            stores_nothing: false,
             external_processes: false,
             numbered_keys_only: false,
             pipelined: false,

@@ -1,4 +1,4 @@
-//! What can go wrong inside an engine, sorted by what the harness does about it.
+//! What can go wrong inside an engine, sorted by what the load generator does about it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

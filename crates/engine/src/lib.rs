@@ -5,7 +5,7 @@
 //! before a figure of it is believed.
 //!
 //! It is not: a client library or an abstraction to build programs on. It knows nothing of clocks,
-//! threads, workloads or files; those are the harness's.
+//! threads, workloads or files; those are the load generator's.
 //!
 //! # Why values are pushed
 //!

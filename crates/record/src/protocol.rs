@@ -7,7 +7,7 @@
 
 use crate::case::{RoleResult, Verified};
 use crate::usage::ProcessUsage;
-pub use crate::worker::{NO_HARNESS, WorkerDescription};
+pub use crate::worker::{NO_LOAD_GENERATOR, WorkerDescription};
 use crate::workload::{Data, Phase};
 use kvdyno_engine::{Counters, DataShape, Error, Options, Place};
 use schemars::JsonSchema;

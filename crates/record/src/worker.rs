@@ -5,16 +5,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of the load generator where none of ours did the work.
-pub const NO_HARNESS: &str = "none";
+pub const NO_LOAD_GENERATOR: &str = "none";
 
 /// `kvdyno-X describe`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerDescription {
     /// [`crate::PROTOCOL`] as the worker was built with.
     pub protocol: u32,
-    /// The version of the load generator inside the worker; [`NO_HARNESS`]: it was measured by
-    /// another program, whose report was imported.
-    pub harness: String,
+    /// The version of the load generator inside the worker; [`NO_LOAD_GENERATOR`]: another program
+    /// measured, whose report was imported.
+    pub load_generator: String,
     /// It was built without optimisation: its figures are void.
     pub debug_build: bool,
     /// The engine.

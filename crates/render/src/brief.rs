@@ -152,7 +152,7 @@ fn engine(engine: &kvdyno_analysis::engines::EngineInfo) -> Option<String> {
     let worker = engine.worker.as_ref()?;
     let durability = engine.durability.as_str();
     let title = if engine.label == engine.engine { &worker.title } else { &engine.label };
-    (!worker.bare_drive && !worker.measures_the_harness)
+    (!worker.bare_drive && !worker.stores_nothing)
         .then(|| format!("{title} {} ({durability})", worker.version))
 }
 

@@ -53,7 +53,7 @@ pub fn load_generator(summary: &Summary) -> String {
         1 => "1 thread".to_owned(),
         n => format!("{n} threads"),
     };
-    let has_rows = summary.groups.iter().any(|group| group.measures_the_harness);
+    let has_rows = summary.groups.iter().any(|group| group.stores_nothing);
     let taken = match (load_generator.alone, has_rows) {
         (true, true) => format!(
             "{threads} alone before the run; its rows below share the CPUs with other roles"

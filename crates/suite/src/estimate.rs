@@ -183,7 +183,7 @@ fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
 
 fn load_s(load: &Load, case: &Case, engine: &Description) -> f64 {
     let records = case.data.records as f64;
-    if engine.capabilities.measures_the_harness {
+    if engine.capabilities.stores_nothing {
         return records / LOAD_GENERATOR_RECORDS_PER_S;
     }
     let bytes_per_s = match load.order {

@@ -139,7 +139,7 @@ fn work(phase: &Phase, context: PhaseContext<'_>, reopened: &mut Iter<'_, Option
                 // An engine that stores nothing has nothing to count.
                 Switch::Auto => {
                     context.abilities.scan_forward
-                        && !context.abilities.measures_the_harness
+                        && !context.abilities.stores_nothing
                         && context.user_bytes <= COUNT_MOST_BYTES
                 }
             },

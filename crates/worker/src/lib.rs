@@ -122,7 +122,7 @@ fn complain(error: &Error, code: ExitCode) -> ExitCode {
 fn describe<E: Engine>() -> Result<ExitCode> {
     let description = WorkerDescription {
         protocol: PROTOCOL,
-        harness: env!("CARGO_PKG_VERSION").to_owned(),
+        load_generator: env!("CARGO_PKG_VERSION").to_owned(),
         debug_build: cfg!(debug_assertions),
         engine: E::describe(),
     };

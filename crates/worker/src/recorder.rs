@@ -18,7 +18,7 @@ pub(crate) struct Recorder {
     pub(crate) late_ns: Vec<u64>,
     /// Open loop: prepared, due before the end, and not begun.
     pub(crate) not_begun: u64,
-    /// Open loop: what the harness itself took while an operation was due.
+    /// Open loop: what the load generator itself took while an operation was due.
     pub(crate) own_ns: u64,
 }
 

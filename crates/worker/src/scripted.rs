@@ -36,7 +36,7 @@ thread_local! {
     static COSTS: Cell<Costs> = const { Cell::new(Costs { reading: 1, preparing: 0, filing: 0 }) };
 }
 
-/// What the harness's own work takes, in nanoseconds. A reading is never free.
+/// What the load generator's own work takes, in nanoseconds. A reading is never free.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
     /// Of the clock.

@@ -2,7 +2,7 @@
 //! and version they are and whether they are whole.
 //!
 //! Values without a header are slices of one pool made before the clock starts, so a write costs
-//! the harness no copying; the pool is walked from end to end, so neighbours differ.
+//! the load generator no copying; the pool is walked from end to end, so neighbours differ.
 
 use crate::rng::Rng;
 use kvdyno_record::workload::{Size, ValueShape};

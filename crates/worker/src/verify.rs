@@ -34,7 +34,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
     stop: &Stop,
 ) -> Result<Verified> {
     let mut session = engine.session()?;
-    let harness_only = E::describe().capabilities.measures_the_harness;
+    let stores_nothing = E::describe().capabilities.stores_nothing;
     let keys = KeyWriter::new(&job.data.key);
     let records = job.data.records;
     let mut verified = Verified { expected: records, ..Verified::default() };
@@ -47,7 +47,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
         key.clear();
         keys.push(number, &mut key);
         let sound = |value: &[u8]| {
-            harness_only
+            stores_nothing
                 || if job.data.verify {
                     is_sound(value, number)
                 } else {
@@ -74,7 +74,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
         }
     }
     // An engine that stores nothing shows as many records as it is asked for, for ever.
-    if check.count && !harness_only {
+    if check.count && !stores_nothing {
         let told = |done| {
             let elapsed_ns = clock.now() - check.start;
             send(&Event::Progress { phase: check.phase, done, total: Some(records), elapsed_ns })

@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 fn describe() -> std::io::Result<ExitCode> {
     let description = WorkerDescription {
         protocol: kvdyno_record::PROTOCOL,
-        harness: env!("CARGO_PKG_VERSION").to_owned(),
+        load_generator: env!("CARGO_PKG_VERSION").to_owned(),
         // Nothing is measured in this process: fio's own build counts.
         debug_build: false,
         engine: describe::description(),

@@ -1,6 +1,6 @@
-//! The engine that does nothing and finds every key, so that its figures are the harness's own
-//! cost; and, by its options, the engine that misbehaves on request, so that the harness can be
-//! tested.
+//! The engine that does nothing and finds every key, so that its figures are the load generator's
+//! own cost; and, by its options, the engine that misbehaves on request, so that what
+//! finds it can be tested.
 
 use crate::flight::{Answer, Flight};
 use crate::script::Script;
@@ -43,7 +43,7 @@ impl Engine for Null {
                 native_multiget: true,
                 batch: BatchKind::Atomic,
                 transactions: Transactions::Serial,
-                measures_the_harness: true,
+                stores_nothing: true,
                 pipelined: true,
                 ..Capabilities::least(durability.map(|class| (class, "nothing is written")))
             },
@@ -105,7 +105,7 @@ fn options() -> Vec<OptionSpec> {
         count(
             "lose_permille",
             1000,
-            "Of the keys, by a hash, that are never found: a harness must notice.",
+            "Of the keys, by a hash, that are never found: that must be noticed.",
         ),
         count(
             "fail_permille",
@@ -115,7 +115,7 @@ fn options() -> Vec<OptionSpec> {
         count(
             "conflict_permille",
             1000,
-            "Of the operations, evenly spread, that meet a conflict: a harness tries them again.",
+            "Of the operations, evenly spread, that meet a conflict: they are tried again.",
         ),
         count(
             "pause_at_op",
@@ -262,7 +262,7 @@ impl Session for NullSession<'_> {
     }
 }
 
-/// No records, but as many as were asked for: that is what costs the harness.
+/// No records, but as many as were asked for: that is what costs the load generator.
 fn as_many_as_asked_for(range: Range<'_>, value: &[u8], seen: &mut Records<'_>) -> u64 {
     let key = range.from.unwrap_or_default();
     let broken_off = (0..range.limit).find(|_| seen(key, value).is_break());

@@ -21,7 +21,8 @@ fn conforms_with_contents() {
     assert!(report.conforms(), "{report}");
 }
 
-/// The kit must find what the harness will meet: an engine that loses a twentieth of its keys.
+/// The kit must find what a load generator will meet: an engine that loses a twentieth of its
+/// keys.
 #[test]
 fn an_engine_that_loses_keys_does_not_conform() {
     let scratch = tempfile::tempdir().unwrap();
@@ -40,7 +41,7 @@ impl<const LOSE_PERMILLE: u64> Engine for Memory<LOSE_PERMILLE> {
 
     fn describe() -> Description {
         let mut description = Null::describe();
-        description.capabilities.measures_the_harness = false;
+        description.capabilities.stores_nothing = false;
         description.options.retain(|option| option.name != "store");
         description
     }

@@ -104,7 +104,7 @@ fn three_engines_are_ranked_and_what_has_no_figure_says_why() {
     for case in &mut fixture.cases {
         if case.record.case.engine == "null" {
             let worker = case.record.worker.as_mut().unwrap();
-            worker.description.engine.capabilities.measures_the_harness = false;
+            worker.description.engine.capabilities.stores_nothing = false;
         }
     }
     for case in &mut fixture.plan.cases {

@@ -124,6 +124,6 @@ impl Measured<'_> {
 
     /// Its engine stores nothing.
     pub(super) fn of_load_generator(&self) -> bool {
-        self.case.measures_the_harness()
+        self.case.stores_nothing()
     }
 }

@@ -197,7 +197,7 @@ fn not_verified(evidence: &Evidence) -> Option<Finding> {
     }
     // What a bare drive was given is looked at by nobody but its own proof that it lies there.
     Finding::of_records(Id::NotVerified, evidence, |case, record| {
-        let engine = !case.measures_the_harness() && !case.is_bare_drive();
+        let engine = !case.stores_nothing() && !case.is_bare_drive();
         let loads = record.phases.iter().any(|phase| phase.kind == "load");
         (engine && loads).then(|| "loaded and not verified".to_owned())
     })

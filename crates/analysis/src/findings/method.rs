@@ -67,7 +67,7 @@ fn few_trials(evidence: &Evidence, groups: &[Group]) -> Option<Finding> {
     // What fills a bare drive's file is no figure of it; a search loads once for all its trials.
     let loads = evidence.plan.search.is_none();
     let figures = |group: &&Group| group.competes() && loads || !group.runs.is_empty();
-    let real = groups.iter().filter(|group| !group.measures_the_harness);
+    let real = groups.iter().filter(|group| !group.stores_nothing);
     let fewest = real.filter(figures).map(|group| group.trials.len()).min()?;
     (fewest < TRIALS_MIN).then(|| {
         Finding::of_run(
@@ -159,7 +159,7 @@ fn tail_below_machine(groups: &[Group], alone_ns: f64, who: &str) -> Option<Find
 
 /// Every role of every engine that stores something.
 fn each_role(groups: &[Group]) -> impl Iterator<Item = (&Group, &crate::group::RoleRow)> {
-    groups.iter().filter(|group| !group.measures_the_harness).flat_map(|group| {
+    groups.iter().filter(|group| !group.stores_nothing).flat_map(|group| {
         group.runs.iter().flat_map(|run| &run.roles).map(move |role| (group, role))
     })
 }

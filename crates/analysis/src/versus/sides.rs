@@ -220,13 +220,13 @@ impl Side {
 /// the load generator only counts where there is no other.
 fn chosen<'r>(record: &'r Record, label: Option<&str>) -> Chosen<'r> {
     let groups = &record.summary.groups;
-    let stores = groups.iter().any(|group| !group.measures_the_harness);
+    let stores = groups.iter().any(|group| !group.stores_nothing);
     let competes = groups.iter().any(Group::competes);
     // Beside engines the drive is a part of the machine, with its jobs that limit nobody apart.
     let surroundings = |group: &Group| group.ceiling || (group.bare_drive && group.runs.is_empty());
     let takes_part = |group: &&Group| match label {
         Some(label) => group.label == label,
-        None if stores && group.measures_the_harness => false,
+        None if stores && group.stores_nothing => false,
         None => !(competes && surroundings(group)),
     };
     Chosen { record, groups: groups.iter().filter(takes_part).collect() }
@@ -411,7 +411,7 @@ fn engines(base: &Record, new: &Record, labels: &(String, String), found: &mut V
     let workers = (worker(base, &labels.0), worker(new, &labels.1));
     if let (Some(one), Some(other)) = workers {
         let (first, second) = (&one.description, &other.description);
-        add("harness", first.harness.clone(), second.harness.clone());
+        add("load generator", first.load_generator.clone(), second.load_generator.clone());
         add("worker's checksum", short(&one.sha256), short(&other.sha256));
         let library = |worker: &WorkerIdentity| match &worker.library {
             Some(library) => format!("{}, {}", library.words(), library.checksum()),

@@ -73,7 +73,7 @@ impl<'a, E: Engine> Field<'a, E> {
 
     /// Skips the check for an engine that stores nothing on purpose.
     pub(super) fn needs_contents(&self) -> Outcome {
-        needs(!self.capabilities().measures_the_harness, "to keep what it is given")
+        needs(!self.capabilities().stores_nothing, "to keep what it is given")
     }
 
     /// Defaults under the weakest class the engine has: the kit is not about speed, but a hundred

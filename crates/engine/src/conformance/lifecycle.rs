@@ -121,7 +121,7 @@ fn fill_and_reopen<E: Engine>(field: &Field<'_, E>, options: &Options, keys: u64
     engine.session()?.put(&field.key(1), &value(1, 2, 64))?;
     engine.close()?;
     let engine = open(&place)?;
-    if !field.capabilities().measures_the_harness {
+    if !field.capabilities().stores_nothing {
         let mut session = engine.session()?;
         if field.capabilities().delete {
             expect_value(&mut session, &field.key(0), None)?;
@@ -140,7 +140,7 @@ fn fill<E: Engine>(field: &Field<'_, E>, engine: &E, keys: u64) -> Outcome {
 }
 
 fn check_fill<E: Engine>(field: &Field<'_, E>, engine: &E, keys: u64) -> Outcome {
-    if field.capabilities().measures_the_harness {
+    if field.capabilities().stores_nothing {
         return Ok(());
     }
     let mut session = engine.session()?;

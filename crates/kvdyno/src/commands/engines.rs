@@ -103,7 +103,7 @@ fn remarks(capabilities: &Capabilities) -> String {
     let remarks = [
         (capabilities.external_processes, "server"),
         (capabilities.numbered_keys_only, "numbered keys only"),
-        (capabilities.measures_the_harness, "stores nothing"),
+        (capabilities.stores_nothing, "stores nothing"),
         (!capabilities.delete, "no delete"),
         (!scans, "no scan"),
         (scans && !capabilities.scan_reverse, "no reverse scan"),
@@ -125,7 +125,7 @@ fn abilities(capabilities: &Capabilities) -> String {
         (capabilities.atomic_read_modify_write, "atomic rmw"),
         (capabilities.external_processes, "server"),
         (capabilities.numbered_keys_only, "numbered keys only"),
-        (capabilities.measures_the_harness, "stores nothing"),
+        (capabilities.stores_nothing, "stores nothing"),
     ];
     let has = named.iter().filter(|(has, _)| *has).map(|(_, name)| (*name).to_owned());
     has.chain(writers).collect::<Vec<_>>().join(", ")

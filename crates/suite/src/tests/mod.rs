@@ -198,7 +198,7 @@ fn option(name: &str, kind: OptionKind, default: Value) -> OptionSpec {
 /// As the real ones describe themselves, in part.
 fn engines() -> Engines {
     let mut null = engine("null");
-    null.capabilities.measures_the_harness = true;
+    null.capabilities.stores_nothing = true;
     null.capabilities.scan_reverse = false;
     null.capabilities.delete = false;
     null.planning = Planning { space_factor: 0.0, write_factor: 0.0, ram_bytes_min: 1 << 20 };
@@ -236,7 +236,7 @@ fn engines() -> Engines {
     let worker = |engine: Description| {
         let described = WorkerDescription {
             protocol: kvdyno_record::PROTOCOL,
-            harness: "0.1.0".to_owned(),
+            load_generator: "0.1.0".to_owned(),
             debug_build: false,
             engine,
         };

@@ -25,7 +25,7 @@ pub(super) fn written(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
 
 fn device_bytes(record: &CaseRecord, phase: &PhaseRecord) -> Result<u64, String> {
     let worker = record.worker.as_ref().map(|worker| &worker.description.engine.capabilities);
-    if worker.is_some_and(|capabilities| capabilities.measures_the_harness) {
+    if worker.is_some_and(|capabilities| capabilities.stores_nothing) {
         return Err("this engine stores nothing".to_owned());
     }
     let compress_to = record.case.data.value.compress_to;

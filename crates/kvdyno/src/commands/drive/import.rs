@@ -16,7 +16,7 @@ use kvdyno_record::files::{CaseFolder, RunFolder, sha256, write_atomic};
 use kvdyno_record::fio::{Job, Report};
 use kvdyno_record::hlog;
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
-use kvdyno_record::protocol::{NO_HARNESS, WorkerDescription};
+use kvdyno_record::protocol::{NO_LOAD_GENERATOR, WorkerDescription};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::units;
 use kvdyno_record::usage::{ProcessUsage, Snapshot};
@@ -119,7 +119,7 @@ fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
     };
     let description = WorkerDescription {
         protocol: kvdyno_record::PROTOCOL,
-        harness: NO_HARNESS.to_owned(),
+        load_generator: NO_LOAD_GENERATOR.to_owned(),
         debug_build: false,
         engine,
     };

@@ -130,7 +130,7 @@ impl Victim {
             options: self.options.clone(),
             units: self.units,
             // An engine that stores nothing shows as many records as it is asked for, for ever.
-            walks: capabilities.scan_forward && !capabilities.measures_the_harness,
+            walks: capabilities.scan_forward && !capabilities.stores_nothing,
         }
     }
 
