@@ -85,7 +85,7 @@ fn the_suite_that_is_printed_is_the_suite_that_is_run() {
     scratch.run(&["run", "s.toml", "--trials", "1"]).assert_ok();
     let run = scratch.only_run();
     let cases = records(&run);
-    assert_eq!(cases.len(), 1 + 3 * 2, "{:?}", cases.keys());
+    assert_eq!(cases.len(), 1 + 5 * 2, "{:?}", cases.keys());
     assert!(cases.values().all(|case| case.case.ceiling));
 }
 
