@@ -3,6 +3,7 @@
 //! after one of the machine.
 
 use anyhow::Context as _;
+use rustix::mount::UnmountFlags;
 use std::fs;
 use std::io::Write as _;
 use tempfile::NamedTempFile;
@@ -16,6 +17,8 @@ pub(super) fn again() -> anyhow::Result<()> {
     let bound = || -> anyhow::Result<()> {
         let mut file = NamedTempFile::new()?;
         file.write_all(fs::read_to_string(NEW_ID)?.as_bytes())?;
+        // The one of the boot before, if any: nothing can be bound over what has lost its name.
+        let _ = rustix::mount::unmount(BOOT_ID, UnmountFlags::DETACH);
         // What is bound lasts without its name.
         rustix::mount::mount_bind(file.path(), BOOT_ID)?;
         Ok(())
