@@ -123,7 +123,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const rows = await page.$$eval(".figure[data-figure='efficiency'] details tbody tr", (rows) =>
       rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
     expect(rows.map((row) => row[7])).toEqual(shares);
-    expect(rows[0]?.slice(0, 3)).toEqual(["LMDB", "reads", "psync × 2"]);
+    expect(rows[0]?.slice(0, 3)).toEqual(["LMDB", "reads", "psync 4k × 2"]);
     // The bare drive's line in the throughput of readers, and nowhere among the engines.
     expect(await page.locator(".figure[data-figure='throughput'] svg", { hasText: "bare drive" }).count()).toBe(1);
     expect(await page.locator(".scoreboard thead th").allTextContents()).not.toContain("psync-2");
