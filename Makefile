@@ -114,7 +114,7 @@ test-page:
 
 # BENCH="lmdb drive" runs parts of it; `blockio` is what watching block I/O costs.
 bench: build
-	@cargo build --release --locked --quiet -p kvdyno-lmdb --example ranges -p kvdyno-rocksdb --example bounds
+	@cargo build --release --locked --quiet --examples $(ENGINES:%=-p kvdyno-%)
 	@[ "$(BENCH)" = blockio ] || KVDYNO_ENGINE_PATH=$(BIN) \
 		cargo bench -p kvdyno --bench peers -- $(BENCH) --json $(CARGO_TARGET_DIR)/bench.json
 	@case " $(BENCH) " in "  "|*" blockio "*) cargo bench -p kvdyno --bench blockio ;; esac

@@ -19,7 +19,7 @@ pub struct Lost {
 
 impl Lost {
     /// What was found when the power went; states whose filesystem did not mount say nothing.
-    pub(super) fn of(power: &Tally) -> Self {
+    pub fn of(power: &Tally) -> Self {
         Self { states: power.judged(), lost: power.lost, corrupt: power.corrupt }
     }
 
@@ -51,6 +51,7 @@ mod tests {
         let words = |lost, states| Lost { states, lost, corrupt: 0 }.words();
         assert_eq!(words(0, 300), "lost 0 of 300 (< 1 %)");
         assert_eq!(words(0, 30), "lost 0 of 30 (< 10 %)");
+        assert_eq!(words(0, 1000), "lost 0 of 1000 (< 0.3 %)");
         assert_eq!(words(12, 300), "lost 12 of 300 (4 %)");
         let tally = Tally { states: 303, unmounted: 3, corrupt: 5, ..Tally::default() };
         assert_eq!(Lost::of(&tally).words(), "lost 0 of 300, corrupt 5");

@@ -1,8 +1,13 @@
-//! Random reads in cache by two ways, in turns: what the second costs more than the first, in time
-//! of the processor that reads, so that it can be told on a machine that is busy.
+//! What an adapter costs: random reads in cache by `Session::get` and by the engine's own calls, in
+//! turns, in time of the processor that reads, so that it can be told on a machine that is busy.
 
+use kvdyno_engine::{
+    DataShape, Durability, Engine, Error, Options, Place, Result, Session, Value, Write,
+};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 /// Records from number 0 on that are there to be read.
@@ -27,51 +32,60 @@ pub fn touch(value: &[u8]) -> u64 {
     value.iter().map(|&byte| u64::from(byte)).sum()
 }
 
-/// Has both read, each key with what `touch` made of its value, and says in lines how long they
-/// took: medians of several rounds.
-pub fn compare(
-    [first_name, second_name]: [&str; 2],
-    mut first: impl FnMut(&Key) -> u64,
-    mut second: impl FnMut(&Key) -> u64,
-) -> String {
-    let mut times_of = [const { Vec::new() }; 2];
-    for round in 0..ROUNDS {
-        // Who begins changes.
-        for turn in [round % 2, 1 - round % 2] {
-            times_of[turn].push(match turn {
-                0 => timed(round, &mut first),
-                _ => timed(round, &mut second),
-            });
-        }
+/// Opens an engine for the records, of 16 + 100 bytes each.
+pub fn open<E: Engine>(
+    folder: &Path,
+    durability: Durability,
+    options: &[(&str, Value)],
+) -> Result<E> {
+    std::fs::create_dir_all(folder)?;
+    let data = DataShape {
+        records: RECORDS,
+        records_max: RECORDS,
+        key_bytes: 16,
+        value_bytes_mean: 100,
+        value_bytes_max: 100,
+        sessions: 1,
+        depth: 1,
+    };
+    let mut all = Options::defaults(&E::describe(), durability);
+    let named = options.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+    all.values.extend(named);
+    E::open(&Place::Directory(folder.to_owned()), &all, &data)
+}
+
+/// Writes the records, a thousand in a batch, and waits until the engine has come to rest.
+pub fn load<E: Engine>(engine: &E) -> Result<()> {
+    const BATCH: u64 = 1000;
+    let mut session = engine.session()?;
+    for first in (0..RECORDS).step_by(BATCH as usize) {
+        let keys: Vec<Key> = (first..first + BATCH).map(key).collect();
+        let writes = keys.iter().map(|key| Write::Put { key, value: &[b'v'; 100] });
+        session.write(&writes.collect::<Vec<_>>())?;
     }
-    let [first, second] = times_of.map(median);
-    format!(
-        "{:8.1} ns  {first_name}\n{:8.1} ns  {second_name}: {:.3} of it (medians of {ROUNDS})",
-        per_read(first),
-        per_read(second),
-        second.as_secs_f64() / first.as_secs_f64()
-    )
+    drop(session);
+    engine.settle(Duration::from_mins(1)).map(|_| ())
 }
 
-/// The one in the middle.
-pub fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times[times.len() / 2]
+/// What a worker does for a read.
+///
+/// # Panics
+///
+/// Where the record is not there.
+pub fn by_trait(session: &mut impl Session, key: &Key) -> u64 {
+    match session.get(key, |value| value.map(touch)) {
+        Ok(Some(touched)) => touched,
+        other => panic!("{other:?}"),
+    }
 }
 
-/// Nanoseconds of one read of a round that took so long.
-pub fn per_read(round: Duration) -> f64 {
-    round.as_nanos() as f64 / (BLOCKS_PER_ROUND * BLOCK) as f64
-}
-
-/// For ways that cannot be open side by side: a round that is not timed, for the caches, and one
-/// that is.
+/// How long a round of random reads takes, after one that is not timed, for the caches.
 pub fn warmed(round: usize, mut read: impl FnMut(&Key) -> u64) -> Duration {
     timed(round, &mut read);
     timed(round, &mut read)
 }
 
-/// Random keys, the same for both in a round, made before the clock starts.
+/// Random keys, the same for all in a round, made before the clock starts.
 #[inline(never)]
 fn timed(round: usize, read: &mut impl FnMut(&Key) -> u64) -> Duration {
     let mut state = round as u64;
@@ -101,4 +115,64 @@ fn next(state: &mut u64) -> u64 {
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// Runs a program to its end: what it says, or what it complains of.
+pub fn output(command: &mut Command) -> Result<String> {
+    let output = command.output()?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(Error::invalid(String::from_utf8_lossy(&output.stderr).into_owned()))
+}
+
+/// A round of a program in the engine's own language: nanoseconds, a number for each of its ways.
+pub fn outside(program: &Path, folder: &Path, round: usize) -> Result<Vec<Duration>> {
+    let mut command = Command::new(program);
+    let told = output(command.arg(folder).args(["read", &round.to_string()]))?;
+    Ok(told.split_whitespace().filter_map(|ns| ns.parse().ok()).map(Duration::from_nanos).collect())
+}
+
+/// What rounds took, by the trait and by each of the engine's own ways.
+pub struct Turns<const N: usize> {
+    own: Vec<Duration>,
+    theirs: [(&'static str, Vec<Duration>); N],
+}
+
+impl<const N: usize> Turns<N> {
+    /// With the names of the engine's own ways.
+    pub fn new(names: [&'static str; N]) -> Self {
+        Self { own: Vec::new(), theirs: names.map(|name| (name, Vec::new())) }
+    }
+
+    /// A round of all of them.
+    pub fn add(&mut self, own: Duration, theirs: [Duration; N]) {
+        self.own.push(own);
+        for ((_, all), took) in self.theirs.iter_mut().zip(theirs) {
+            all.push(took);
+        }
+    }
+}
+
+/// Medians over the rounds, of times and of ratios.
+impl<const N: usize> std::fmt::Display for Turns<N> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let reads = (BLOCKS_PER_ROUND * BLOCK) as f64;
+        let each = |took: &Duration| took.as_nanos() as f64 / reads;
+        let own = median(self.own.iter().map(each));
+        write!(f, "{own:8.1} ns  Session::get")?;
+        for (name, theirs) in &self.theirs {
+            let pairs = theirs.iter().zip(&self.own);
+            let ratio = median(pairs.map(|(theirs, own)| theirs.as_secs_f64() / own.as_secs_f64()));
+            let theirs = median(theirs.iter().map(each));
+            write!(f, "\n{theirs:8.1} ns  {name}: Session::get reads {ratio:.3} of its rate")?;
+        }
+        Ok(())
+    }
+}
+
+fn median(numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut numbers: Vec<f64> = numbers.collect();
+    numbers.sort_unstable_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
 }

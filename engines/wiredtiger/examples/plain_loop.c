@@ -1,5 +1,5 @@
 /*
- * The calls that a get is, as a program of C makes them: what `plain_loop.rs` compares with.
+ * The calls that a get is, as a program of C makes them: what `wiredtiger_reads.rs` compares with.
  *
  * usage: plain_loop FOLDER load        writes the records
  *        plain_loop FOLDER read ROUND  prints the nanoseconds that the reads of a round took, with

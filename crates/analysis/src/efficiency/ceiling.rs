@@ -314,7 +314,7 @@ fn in_flight(run: &RunRow, own: &Traffic, swept: Option<u32>, reads_alone: bool)
 impl Matched {
     /// Its I/Os a second in percent of a ceiling that they pass.
     pub(super) fn above(&self, run: &RunRow, against: &Against) -> Option<f64> {
-        let percent = 100.0 * rate(run, self.reads_alone).value? / against.ios_per_s;
+        let percent = against.percent(rate(run, self.reads_alone).value?);
         (percent > ABOVE_PERCENT).then_some(percent)
     }
 
@@ -322,12 +322,13 @@ impl Matched {
     pub(super) fn shares(&self, run: &RunRow, against: &Against) -> Vec<Reading> {
         let own = rate(run, self.reads_alone);
         let why = own.missing.clone().unwrap_or_default();
-        let share = |per_s: f64| 100.0 * per_s / against.ios_per_s;
         if let Some(above) = self.above(run, against) {
             let why = format!("{above:.0} % of {}, so that was not its limit", against.name());
             return vec![Err(why.into()); own.per_trial.len()];
         }
-        let of_trial = |per_s: &Option<f64>| per_s.map(share).ok_or_else(|| why.clone().into());
-        own.per_trial.iter().map(of_trial).collect()
+        let share = |per_s: &Option<f64>| {
+            per_s.map(|per_s| against.percent(per_s)).ok_or_else(|| why.clone().into())
+        };
+        own.per_trial.iter().map(share).collect()
     }
 }

@@ -74,4 +74,9 @@ impl Against {
         };
         format!("{method} {block} x {}", self.in_flight)
     }
+
+    /// A rate in percent of its own.
+    pub(super) fn percent(&self, ios_per_s: f64) -> f64 {
+        100.0 * ios_per_s / self.ios_per_s
+    }
 }

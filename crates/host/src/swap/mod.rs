@@ -235,15 +235,18 @@ fn off(area: &Path) -> io::Result<()> {
     retry(PATIENCE, PAUSE, no_room, || system::swap_off(area))
 }
 
-/// Takes away swap of these owners: ours by its label, and unused. Swap of other containers that
-/// live is left to them.
+/// Takes away swap of these owners: ours by its label. Swap of other containers that live is left to
+/// them.
 pub(super) fn take_away(root: &Root, of: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
     let areas = mount::swaps(root).into_keys().filter(|path| {
         let owner = File::open(path).ok().and_then(|device| area::owner(&device));
         owner.is_some_and(&of)
     });
-    let unused = areas.filter(|path| becomes_unused(root, path));
-    let swept: Vec<PathBuf> = unused.filter(|path| off(path).is_ok()).collect();
+    let swept = areas.filter(|path| {
+        await_unused(root, path);
+        off(path).is_ok()
+    });
+    let swept: Vec<PathBuf> = swept.collect();
     for path in &swept {
         leave_blank(path, &of);
         let number = path.to_str().and_then(|path| path.strip_prefix("/dev/zram"));
@@ -254,11 +257,12 @@ pub(super) fn take_away(root: &Root, of: impl Fn(Owner) -> bool) -> Vec<PathBuf>
     swept
 }
 
-/// A process that has just died takes a moment to let go of its memory.
-fn becomes_unused(root: &Root, area: &Path) -> bool {
+/// A process that has just died takes a moment to let go of its memory, and until then all of it
+/// would be read back. The whole machine swaps to an area: what is in it after that is others'.
+fn await_unused(root: &Root, area: &Path) {
     let look = || match mount::swaps(root).get(area) {
         Some(1..) => Err(()),
         _ => Ok(()),
     };
-    retry(LETTING_GO, PAUSE, |()| true, look).is_ok()
+    let _ = retry(LETTING_GO, PAUSE, |()| true, look);
 }

@@ -169,6 +169,31 @@ fn what_the_dead_left_is_swept() {
     assert!(!path.exists() && !swaps().contains(path.to_str().unwrap()));
 }
 
+/// The whole machine swaps to it while it is there.
+#[test]
+fn what_others_have_in_swap_of_the_dead_comes_back() {
+    let test = "what_others_have_in_swap_of_the_dead_comes_back";
+    let (root, memory) = (Root::system(), Memory::Zram { bytes: 8 * MIB, swappiness: 60 });
+    let Some(_alone) = turn(test, &root, &memory) else { return };
+    let swap = SwapSpec { memory, folder: PathBuf::new(), owner: 9_999_999 };
+    let swap = Swap::on(&root, &swap).unwrap().unwrap();
+    let path = swap.backing.path();
+    std::mem::forget(swap);
+    let mut ours = memmap2::MmapMut::map_anon(4 * MIB as usize).unwrap();
+    ours.fill(7);
+    let (start, length) = (ours.as_mut_ptr().cast(), ours.len());
+    #[expect(unsafe_code, reason = "rustix has madvise so")]
+    // SAFETY: the mapping is this one, whole; what is paged out comes back as it was.
+    unsafe {
+        rustix::mm::madvise(start, length, rustix::mm::Advice::LinuxPageOut).unwrap()
+    };
+    let used = || crate::mount::swaps(&root).get(&path).copied();
+    assert!(used() > Some(0), "nothing was swapped: {}", swaps());
+    assert!(sweep(&root).contains(&path));
+    assert_eq!(used(), None);
+    assert!(ours.iter().all(|&byte| byte == 7));
+}
+
 /// The undertaker was killed, and its maker goes on.
 #[test]
 fn what_our_undertaker_left_is_taken_away() {

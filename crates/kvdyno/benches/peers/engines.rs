@@ -11,6 +11,7 @@ use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::{Durability, Place, Value};
 use kvdyno_record::protocol::Event;
 use kvdyno_record::workload::{Activity, Load, LoadOrder, Phase};
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -152,9 +153,9 @@ fn peer(program: &str, arguments: &[&str], folder: &Path) -> anyhow::Result<Opti
 }
 
 /// All that a program said, or nothing where it is not there.
-pub(crate) fn output<'a>(
+pub(crate) fn output(
     program: &Path,
-    arguments: impl IntoIterator<Item = &'a str>,
+    arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
 ) -> anyhow::Result<Option<String>> {
     match Command::new(program).args(arguments).output() {
         Ok(output) => {

@@ -2,8 +2,8 @@
 //! a figure; against a peer that is on PATH, the median of the ratios of interleaved repeats. Never
 //! a test: the machine decides, not the code alone.
 //!
-//! `make bench BENCH="lmdb drive"` runs parts of it: `null`, `lmdb`, `rocksdb`, `ranges`, `drive`,
-//! `direct`, `plan`. Each part's file says what its peer is, and how both are set.
+//! `make bench BENCH="lmdb drive"` runs parts of it: `null`, `lmdb`, `rocksdb`, `ranges`, `reads`,
+//! `drive`, `direct`, `plan`. Each part's file says what its peer is, and how both are set.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's business")]
 
@@ -11,9 +11,10 @@ mod drive;
 mod engines;
 mod load_generator;
 mod ranges;
+mod reads;
 mod tools;
 
-const PARTS: [&str; 7] = ["null", "lmdb", "rocksdb", "ranges", "drive", "direct", "plan"];
+const PARTS: [&str; 8] = ["null", "lmdb", "rocksdb", "ranges", "reads", "drive", "direct", "plan"];
 const REPEATS: usize = 5;
 const SECOND: u64 = 1_000_000_000;
 
@@ -32,6 +33,7 @@ fn main() -> anyhow::Result<()> {
                 bench.lmdb_ranges()?;
                 bench.rocksdb_ranges()?;
             }
+            "reads" => bench.reads()?,
             "drive" => bench.drive()?,
             "direct" => bench.direct()?,
             _ => bench.plan()?,

@@ -6,8 +6,8 @@ use std::fs;
 
 /// What each crate may build on: nothing above it. (docs/architecture.md)
 const LAYERS: [(&str, &[&str]); 11] = [
-    ("testing", &[]),
     ("engine", &[]),
+    ("testing", &["engine"]),
     ("record", &["engine"]),
     ("worker", &["engine", "record"]),
     ("suite", &["record"]),

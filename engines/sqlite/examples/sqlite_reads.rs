@@ -1,7 +1,7 @@
 //! What a push-style `get` costs: `Session::get` against the same C calls written by hand, on the
-//! same `SQLite` database, interleaved. Prints medians and their ratio.
+//! same `SQLite` database, in turns.
 //!
-//!     cargo run --release -p kvdyno-sqlite --example lookups -- DIRECTORY
+//!     cargo run --release -p kvdyno-sqlite --example sqlite_reads -- DIRECTORY
 
 #![expect(clippy::print_stdout, reason = "a bench prints")]
 #![expect(unsafe_code, reason = "the loop by hand is C calls")]
@@ -20,76 +20,39 @@ mod session;
 mod statement;
 
 use engine::Sqlite;
-use kvdyno_engine::{DataShape, Durability, Engine, Error, Options, Place, Session, Write};
-use kvdyno_testing::turns::{self, Key, RECORDS, ROUNDS, touch, warmed};
+use kvdyno_engine::{Durability, Engine, Error};
+use kvdyno_testing::turns::{self, Key, ROUNDS, Turns, by_trait, touch, warmed};
 use libsqlite3_sys as ffi;
 use std::ffi::CString;
 use std::path::Path;
 use std::ptr::null_mut;
 
-const BATCH: u64 = 1000;
 /// All of it.
 const CACHE_KIB: u64 = 512 << 10;
 
 fn main() -> Result<(), Error> {
-    let argument = std::env::args().nth(1).unwrap_or_else(|| "/tmp/kvdyno-push-get".to_owned());
-    let directory = Path::new(&argument);
-    std::fs::create_dir_all(directory)?;
-    let mut times_of = [const { Vec::new() }; 2];
-    let engine = open(directory)?;
-    load(&engine)?;
+    let argument = std::env::args().nth(1).unwrap_or_else(|| "/var/tmp".to_owned());
+    let folder = Path::new(&argument).join("kvdyno-sqlite-reads");
+    let engine = open(&folder)?;
+    turns::load(&engine)?;
     engine.close()?;
+    let mut turns = Turns::new(["sqlite3_step by hand"]);
     for round in 0..ROUNDS {
         // Opened in turn, so that neither has the other's shared memory.
-        let engine = open(directory)?;
+        let engine = open(&folder)?;
         let mut session = engine.session()?;
-        times_of[0].push(warmed(round, |key| by_trait(&mut session, key)));
+        let own = warmed(round, |key| by_trait(&mut session, key));
         drop(session);
         engine.close()?;
-        let mut hand = Hand::open(directory);
-        times_of[1].push(warmed(round, |key| hand.by_statement(key)));
+        let mut hand = Hand::open(&folder);
+        turns.add(own, [warmed(round, |key| hand.by_statement(key))]);
     }
-    let medians = times_of.map(turns::median);
-    let names = ["Session::get", "by hand, sqlite3_step"];
-    for (name, median) in names.iter().zip(medians) {
-        let per_get = turns::per_read(median);
-        let ratio = medians[0].as_secs_f64() / median.as_secs_f64();
-        println!("{per_get:8.1} ns  Session::get takes {ratio:.3} of it  {name}");
-    }
-    Ok(())
+    println!("{turns}");
+    Ok(std::fs::remove_dir_all(folder)?)
 }
 
-fn open(directory: &Path) -> Result<Sqlite, Error> {
-    let data = DataShape {
-        records: RECORDS,
-        records_max: RECORDS,
-        key_bytes: 16,
-        value_bytes_mean: 100,
-        value_bytes_max: 100,
-        sessions: 1,
-        depth: 1,
-    };
-    let mut options = Options::defaults(&Sqlite::describe(), Durability::Async);
-    options.values.insert("cache_size".to_owned(), (CACHE_KIB << 10).into());
-    Sqlite::open(&Place::Directory(directory.to_owned()), &options, &data)
-}
-
-fn load(engine: &Sqlite) -> Result<(), Error> {
-    let mut session = engine.session()?;
-    let value = [b'v'; 100];
-    for first in (0..RECORDS).step_by(BATCH as usize) {
-        let keys: Vec<Key> = (first..first + BATCH).map(turns::key).collect();
-        let writes: Vec<_> = keys.iter().map(|key| Write::Put { key, value: &value }).collect();
-        session.write(&writes)?;
-    }
-    Ok(())
-}
-
-fn by_trait(session: &mut impl Session, key: &Key) -> u64 {
-    match session.get(key, |value| value.map(touch)) {
-        Ok(Some(touched)) => touched,
-        other => panic!("{other:?}"),
-    }
+fn open(folder: &Path) -> Result<Sqlite, Error> {
+    turns::open(folder, Durability::Async, &[("cache_size", (CACHE_KIB << 10).into())])
 }
 
 /// The same calls without the trait, the closure, or the types of the adapter.

@@ -1,0 +1,60 @@
+//! What the adapter costs: `Session::get` against the same calls in a program of C++, which is
+//! compiled here and linked with the same system library, on the same database, in turns.
+//!
+//!     cargo run --release -p kvdyno-leveldb --example leveldb_reads -- DIRECTORY
+
+#![expect(clippy::print_stdout, reason = "its figures")]
+
+#[path = "../src/api.rs"]
+mod api;
+#[path = "../src/describe.rs"]
+mod describe;
+#[path = "../src/engine.rs"]
+mod engine;
+#[path = "../src/library.rs"]
+mod library;
+#[path = "../src/session.rs"]
+mod session;
+
+use engine::LevelDb;
+use kvdyno_engine::{Durability, Engine, Error, Result};
+use kvdyno_testing::turns::{self, ROUNDS, Turns, by_trait, warmed};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn main() -> Result<()> {
+    let argument = std::env::args().nth(1).unwrap_or_else(|| "/var/tmp".to_owned());
+    let folder = PathBuf::from(argument).join("kvdyno-leveldb-reads");
+    LevelDb::use_library(None)?;
+    let database = folder.join("database");
+    let engine = open(&database)?;
+    turns::load(&engine)?;
+    engine.close()?;
+    let plain = compiled(&folder)?;
+    let mut turns = Turns::new(["in C++"]);
+    for round in 0..ROUNDS {
+        // Opened in turn: LevelDB lets one in.
+        let engine = open(&database)?;
+        let mut session = engine.session()?;
+        let own = warmed(round, |key| by_trait(&mut session, key));
+        drop(session);
+        engine.close()?;
+        let told = turns::outside(&plain, &database, round)?;
+        let &[theirs] = told.as_slice() else { return Err(Error::invalid("no times")) };
+        turns.add(own, [theirs]);
+    }
+    println!("{turns}");
+    Ok(std::fs::remove_dir_all(folder)?)
+}
+
+fn compiled(folder: &Path) -> Result<PathBuf> {
+    let program = folder.join("plain_loop");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/plain_loop.cc");
+    let mut command = Command::new("c++");
+    command.args(["-O2", "-std=c++17", "-o"]).arg(&program).arg(source).arg("-lleveldb");
+    turns::output(&mut command).map(|_| program)
+}
+
+fn open(folder: &Path) -> Result<LevelDb> {
+    turns::open(folder, Durability::Async, &[("block_cache", (1 << 30).into())])
+}
