@@ -235,8 +235,8 @@ fn off(area: &Path) -> io::Result<()> {
     retry(PATIENCE, PAUSE, no_room, || system::swap_off(area))
 }
 
-/// Takes away swap of these owners: ours by its label. Swap of other containers that live is left to
-/// them.
+/// Takes away swap of these owners: ours by its label. Swap of other containers that live is left
+/// to them.
 pub(super) fn take_away(root: &Root, of: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
     let areas = mount::swaps(root).into_keys().filter(|path| {
         let owner = File::open(path).ok().and_then(|device| area::owner(&device));

@@ -185,7 +185,7 @@ fn what_others_have_in_swap_of_the_dead_comes_back() {
     #[expect(unsafe_code, reason = "rustix has madvise so")]
     // SAFETY: the mapping is this one, whole; what is paged out comes back as it was.
     unsafe {
-        rustix::mm::madvise(start, length, rustix::mm::Advice::LinuxPageOut).unwrap()
+        rustix::mm::madvise(start, length, rustix::mm::Advice::LinuxPageOut).unwrap();
     };
     let used = || crate::mount::swaps(&root).get(&path).copied();
     assert!(used() > Some(0), "nothing was swapped: {}", swaps());
