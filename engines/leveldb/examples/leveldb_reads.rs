@@ -23,28 +23,41 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() -> Result<()> {
-    let argument = std::env::args().nth(1).unwrap_or_else(|| "/var/tmp".to_owned());
-    let folder = PathBuf::from(argument).join("kvdyno-leveldb-reads");
     LevelDb::use_library(None)?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [database, read, round] = arguments.as_slice()
+        && read == "read"
+    {
+        return one_round(Path::new(database), round);
+    }
+    let folder = arguments.first().map_or("/var/tmp", String::as_str);
+    let folder = Path::new(folder).join("kvdyno-leveldb-reads");
     let database = folder.join("database");
     let engine = open(&database)?;
     turns::load(&engine)?;
     engine.close()?;
-    let plain = compiled(&folder)?;
+    let (own, plain) = (std::env::current_exe()?, compiled(&folder)?);
     let mut turns = Turns::new(["in C++"]);
     for round in 0..ROUNDS {
-        // Opened in turn: LevelDB lets one in.
-        let engine = open(&database)?;
-        let mut session = engine.session()?;
-        let own = warmed(round, |key| by_trait(&mut session, key));
-        drop(session);
-        engine.close()?;
-        let told = turns::outside(&plain, &database, round)?;
-        let &[theirs] = told.as_slice() else { return Err(Error::invalid("no times")) };
-        turns.add(own, [theirs]);
+        // Both in a process of their own: where blocks lie in memory is a matter of what was there.
+        let round = |program| turns::outside(program, &database, round);
+        let (own, theirs) = (round(&own)?, round(&plain)?);
+        let ([own], [theirs]) = (own.as_slice(), theirs.as_slice()) else {
+            return Err(Error::invalid("no times"));
+        };
+        turns.add(*own, [*theirs]);
     }
     println!("{turns}");
     Ok(std::fs::remove_dir_all(folder)?)
+}
+
+fn one_round(database: &Path, round: &str) -> Result<()> {
+    let engine = open(database)?;
+    let mut session = engine.session()?;
+    let round = round.parse().map_err(|_| Error::invalid("a round is a number"))?;
+    println!("{}", warmed(round, |key| by_trait(&mut session, key)).as_nanos());
+    drop(session);
+    engine.close()
 }
 
 fn compiled(folder: &Path) -> Result<PathBuf> {
