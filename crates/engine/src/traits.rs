@@ -52,7 +52,8 @@ pub trait Engine: Sized + Send + Sync + 'static {
     /// Closes the engine. Errors of a last flush surface here and nowhere else.
     fn close(self) -> Result<()>;
 
-    /// The engine's own numbers under their own names, kept apart from the load generator's.
+    /// The engine's own numbers under their own names, kept apart from the load generator's. Read
+    /// around every phase: whatever walks the data would change what is cached.
     fn counters(&self) -> Counters {
         Counters::new()
     }

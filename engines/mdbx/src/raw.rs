@@ -119,14 +119,22 @@ impl Env {
         }
     }
 
-    /// Of the table.
+    /// Of the table. That of the environment walks all leaves, in search of further tables.
     pub(crate) fn stat(&self) -> Result<ffi::MDBX_stat> {
+        let mut txn = null_mut();
+        // SAFETY: the environment is open, `txn` an out parameter.
+        let begun = unsafe { begin(self.env, ffi::MDBX_TXN_RDONLY as _, &raw mut txn) };
+        check("mdbx_txn_begin", begun)?;
         // SAFETY: a struct of integers, for which zeros are a value.
         let mut stat: ffi::MDBX_stat = unsafe { std::mem::zeroed() };
         let size = size_of_val(&stat);
-        // SAFETY: the environment is open; `stat` is an out parameter of this size.
-        let rc = unsafe { ffi::mdbx_env_stat_ex(self.env, null(), &raw mut stat, size) };
-        check("mdbx_env_stat", rc).map(|()| stat)
+        // SAFETY: the transaction is live, and ended once; `stat` is an out parameter of this size.
+        let rc = unsafe {
+            let rc = ffi::mdbx_dbi_stat(txn, self.dbi, &raw mut stat, size);
+            ffi::mdbx_txn_abort(txn);
+            rc
+        };
+        check("mdbx_dbi_stat", rc).map(|()| stat)
     }
 
     pub(crate) fn info(&self) -> Result<ffi::MDBX_envinfo> {

@@ -137,3 +137,37 @@ fn a_full_map_is_told_as_full_and_leaves_what_was_there() {
         );
     }
 }
+
+/// They are read around every phase; a walk over the data would be seen in pages that this thread
+/// had not touched.
+#[test]
+fn counters_walk_no_data() {
+    const RECORDS: u64 = 20_000;
+    let scratch = tempfile::tempdir().unwrap();
+    let place = Place::Directory(scratch.path().to_owned());
+    let options = Options::defaults(&Mdbx::describe(), Durability::Async);
+    let shape = DataShape { records: RECORDS, records_max: RECORDS, ..SHAPE };
+    let engine = Mdbx::open(&place, &options, &shape).unwrap();
+    let mut session = engine.session().unwrap();
+    for number in 0..RECORDS {
+        session.put(&number.to_be_bytes(), &[7; 100]).unwrap();
+    }
+    drop(session);
+    engine.close().unwrap();
+    let engine = Mdbx::open(&place, &options, &shape).unwrap();
+    let before = faults();
+    let counters = engine.counters();
+    let taken = faults() - before;
+    assert_eq!(counters["ms_entries"], Value::Integer(RECORDS));
+    let Value::Integer(pages) = counters["ms_leaf_pages"] else { panic!("{counters:?}") };
+    // The kernel maps at most sixteen pages at a fault.
+    assert!(pages > 500 && taken < pages / 16, "{taken} faults for {pages} pages");
+}
+
+/// Page faults of this thread so far, of both kinds.
+fn faults() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+    let (_, stat) = stat.rsplit_once(')').unwrap();
+    let fields: Vec<&str> = stat.split_whitespace().collect();
+    fields[7].parse::<u64>().unwrap() + fields[9].parse::<u64>().unwrap()
+}
