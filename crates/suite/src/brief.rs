@@ -1,5 +1,5 @@
-//! `--quick` and `--hours`: how long the phases of any suite last, as its author would write them in
-//! the file for a first look, or for days.
+//! `--quick` and `--hours`: how long the phases of any suite last, as its author would write them
+//! in the file for a first look, or for days.
 
 use super::adjust::{put, text, word};
 use super::source::Span;
@@ -93,10 +93,9 @@ impl Changes {
                 Ok(ns) if ns > most_ns => Some(text.to_string()),
                 _ => return,
             },
-            // What is no time is a mistake, told by whoever reads it.
-            Some(_) => return,
             None if always => None,
-            None => return,
+            // What is no time is a mistake, told by whoever reads it.
+            Some(_) | None => return,
         };
         let was = was.map_or_else(String::new, |was| format!(" in place of {was}"));
         self.words.push(format!("{of}: {key} {most}{was}"));

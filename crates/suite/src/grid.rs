@@ -243,7 +243,7 @@ fn misplaced_engines(part: &Part, found: &[(&Engine, &wanted::FoundWorker)]) -> 
         for volume in own {
             let on_device = volume.place() == PlaceKind::Device;
             if let Some(what) = misplaced(worker.engine(), on_device) {
-                let why = Absent::for_reason(format!("it stores nothing {what}"));
+                let why = Absent::for_reason(format!("cannot store data {what}"));
                 let on = Absent { volume: Some(volume.name.0.clone()), ..why };
                 notes.push(on.of(name(), label.clone()));
             }

@@ -158,11 +158,11 @@ fn tier_on(tier: &mut tier::Tier, media: &Media, mistakes: &mut Mistakes) -> Res
     Ok(())
 }
 
-/// What a volume or tier says of where it is: a path, or a medium.
-pub(super) fn place_of(
-    fields: &mut Fields<'_, '_>,
-    required: bool,
-) -> Option<(Option<At<String>>, Option<At<Name>>)> {
+/// A path or a medium.
+type PlaceOf = (Option<At<String>>, Option<At<Name>>);
+
+/// What a volume or tier says of where it is.
+pub(super) fn place_of(fields: &mut Fields<'_, '_>, required: bool) -> Option<PlaceOf> {
     let medium: Option<At<Name>> = fields.optional("medium");
     let Some(medium) = medium else {
         let path = if required { fields.required("path") } else { fields.optional("path") };

@@ -107,24 +107,17 @@ impl Suite {
         for argument in others {
             argument.apply(&mut document, &mut mistakes);
         }
-        for (given, key) in
-            [(!overrides.threads.is_empty(), "threads"), (overrides.trials.is_some(), "trials")]
-        {
-            if given {
-                adjust::take_from_parts(&mut document, key);
-            }
+        if !overrides.threads.is_empty() {
+            adjust::take_from_parts(&mut document, "threads");
+        }
+        if overrides.trials.is_some() {
+            adjust::take_from_parts(&mut document, "trials");
         }
         let (wanted, installed) = (&overrides.engines, &overrides.installed);
         let notes = adjust::add_engines(&mut document, wanted, installed, &mut source);
         let mut documents = part::split(document, &mut mistakes);
         part::only(&mut documents, &overrides.parts, &mut mistakes);
-        let shortened = shorten(&mut documents, overrides, &mut source);
-        if let Some(hours) = overrides.hours {
-            set_hours(&mut documents, hours, &mut source, &mut mistakes);
-        }
-        if let Some(duration) = &overrides.duration {
-            set_duration(&mut documents, duration, &mut source, &mut mistakes);
-        }
+        let shortened = set_lengths(&mut documents, overrides, &mut source, &mut mistakes);
         let read = documents.into_iter().map(|document| {
             let tables = Spanned::new(span.clone(), DeValue::Table(document.tables));
             let typed = Typed::from_toml(tables, &mut mistakes)?;
@@ -213,6 +206,23 @@ fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes
         texts.push(("--trials", format!("run.trials={trials}")));
     }
     texts.iter().filter_map(|(flag, text)| Argument::new(flag, text, source, mistakes)).collect()
+}
+
+/// How long the phases of every part last; what `--quick` changed, in a sentence.
+fn set_lengths<'i>(
+    documents: &mut [Document<'i>],
+    overrides: &'i Overrides,
+    source: &mut Source,
+    mistakes: &mut Mistakes,
+) -> Option<String> {
+    let shortened = shorten(documents, overrides, source);
+    if let Some(hours) = overrides.hours {
+        set_hours(documents, hours, source, mistakes);
+    }
+    if let Some(duration) = &overrides.duration {
+        set_duration(documents, duration, source, mistakes);
+    }
+    shortened
 }
 
 /// Every part as short as `--quick` has it; what that changed, in a sentence.

@@ -113,7 +113,9 @@ pub(super) fn select_engines(
             part.typed.drive = None;
         }
         let mut left_out = std::mem::take(&mut part.left_out);
-        left_out.retain(|left| wanted.iter().any(|name| *name == left.engine));
+        left_out.retain(|left| {
+            wanted.contains(&left.engine) || wanted.contains(&part.label(&left.engine))
+        });
         part.left_out = left_out;
     }
     if parts.len() > 1 {
