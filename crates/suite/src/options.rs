@@ -79,11 +79,15 @@ pub(super) fn apply(
     }
 }
 
+/// Nothing is scaled below this: of smaller files and buffers an engine makes so many that it does
+/// little else.
+const SCALED_MIN: u64 = 1 << 20;
+
 /// Bytes in the proportion of the data; the word for what an option does by itself (0) stays.
 fn scaled(value: Value, by: Ratio) -> Value {
     match value {
         Value::Integer(bytes) if bytes > 0 => {
-            Value::Integer(by.of(bytes).unwrap_or(u64::MAX).max(1))
+            Value::Integer(by.of(bytes).unwrap_or(u64::MAX).max(bytes.min(SCALED_MIN)))
         }
         other => other,
     }

@@ -204,7 +204,9 @@ pub(crate) fn tell(prepared: &Prepared, say: impl Fn(&str), warn: impl Fn(&str))
             units::bytes(record)
         ));
     }
-    left_out::sentences(&plan.left_out).iter().for_each(|sentence| warn(sentence));
+    for sentence in left_out::sentences(&plan.left_out) {
+        warn(&sentence);
+    }
     plan.warnings.iter().for_each(|warning| warn(warning));
     if let Some(warning) = limit_not_held(plan, &prepared.host) {
         warn(&warning);

@@ -206,6 +206,8 @@ fn options_that_the_suite_names_are_scaled() {
     let symas = planned("symas-optane-2018", &scaled("1/64"));
     assert_eq!(of(&symas, "write_buffer_size"), 4_000_000);
     assert_eq!(of(&symas, "block_cache"), GIB / 2);
+    let least = planned("selectel-p4800x-2018", &scaled("1/100000"));
+    assert_eq!(of(&least, "target_file_size_base"), 1 << 20);
 }
 
 #[test]
