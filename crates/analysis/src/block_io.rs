@@ -65,7 +65,8 @@ pub struct IoRow {
 /// Everything that was watched, in the order of the groups.
 pub(super) fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<PhaseIo>, RecordError> {
     let mut all: Vec<(PhaseIo, Sums)> = Vec::new();
-    if evidence.run.block_io == Watch::Off {
+    let is_asked = evidence.plan.cases.iter().any(|case| case.io_latency);
+    if evidence.run.block_io == Watch::Off && !is_asked {
         return Ok(Vec::new());
     }
     for (group, case) in evidence.cases.iter().filter_map(|case| {

@@ -148,6 +148,7 @@ impl Fixture {
             title: "a record made by hand, to be read forever".to_owned(),
             sized: vec!["RAM limit 28 MiB: a quarter of the data".to_owned()],
             warnings: Vec::new(),
+            left_out: Vec::new(),
             cases: cases.iter().map(|case| case.record.case.clone()).collect(),
             estimate: Estimate { wall_ns: 900 * SECOND, ..Estimate::default() },
         };
@@ -454,6 +455,7 @@ impl Planned<'_> {
             phases,
             budget_ns: 600 * SECOND,
             slice_ns: SECOND,
+            io_latency: false,
             errors_max: 0,
         }
     }

@@ -14,6 +14,7 @@ use super::ranking::Ranking;
 use super::search::SearchResult;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::host::Host;
+use kvdyno_record::left_out::LeftOut;
 use kvdyno_record::tier::TierRecord;
 use kvdyno_record::volume::VolumeRecord;
 use schemars::JsonSchema;
@@ -98,6 +99,9 @@ pub struct RunInfo {
     pub sized: Vec<String>,
     /// What was expected not to work out, before it began, in words.
     pub warnings: Vec<String>,
+    /// What the suite asks for and was not run, because the machine lacked what it needs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// Everything planned was done.
     pub complete: bool,
     /// Cases in the plan.

@@ -207,7 +207,8 @@ Examples:
   kvdyno run quick --engine lmdb,rocksdb --trials 6
   kvdyno run quick --engine lmdb,lmdb1,direct                engines that a suite lacks are added
   kvdyno run quick --place /mnt/nvme/kvdyno --create-place --duration 30s
-  kvdyno run readwhilewriting --scale 1/1000 --threads 1,2,4 --place /mnt/nvme
+  kvdyno run symas-optane-2018 --scale 1/64 --quick --place /mnt/nvme
+  kvdyno run symas-optane-2018 --medium flash=/dev/nvme1n1 --destroy-data-on=/dev/nvme1n1
   kvdyno run mine.toml --set data.records=80M --set ram.limit=64GiB
   kvdyno run quick --set data.value_bytes=100,1000,4000      each size with data of its own
   kvdyno run mine.toml --set phase.measure.role.readers.rate=50k

@@ -15,6 +15,7 @@ pub mod found;
 pub mod hlog;
 pub mod host;
 pub mod key;
+pub mod left_out;
 pub mod library;
 mod lines;
 pub mod operations;

@@ -1,5 +1,6 @@
 //! The flat plan: every case that a suite expands to, with every default written out.
 
+use crate::left_out::LeftOut;
 use crate::library::Library;
 use crate::outcome::Outcome;
 use crate::search::Search;
@@ -24,6 +25,9 @@ pub struct Plan {
     pub sized: Vec<String>,
     /// What will probably not work out, in words ("rocksdb may not fit its RAM limit: ...").
     pub warnings: Vec<String>,
+    /// What the suite asks for and is not run here, each with its reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// In the order they are run.
     pub cases: Vec<Case>,
     /// The search that its points belong to; null: it is none, all cases are known beforehand.
@@ -77,6 +81,9 @@ pub struct Case {
     pub budget_ns: u64,
     /// Length of a slice of the series.
     pub slice_ns: u64,
+    /// Block I/O is watched in the kernel while it runs, whatever the command line says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub io_latency: bool,
     /// The case fails past this many failed operations.
     pub errors_max: u64,
 }

@@ -24,8 +24,11 @@ pub enum Medium {
         /// Absolute, or from where the program is started.
         path: PathBuf,
     },
-    /// A loop device on an image in the run's place, made for each load.
+    /// A loop device on an image, made for each load.
     Loop {
+        /// Where the image lies; null: in the run's place.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        directory: Option<PathBuf>,
         /// Size of the image.
         bytes: u64,
         /// What is made on it.

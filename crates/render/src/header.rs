@@ -10,6 +10,7 @@ use kvdyno_analysis::group::data;
 use kvdyno_analysis::lists::{together, unique};
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::host::{Drive, Filesystem, Host};
+use kvdyno_record::left_out::sentences;
 use kvdyno_record::text::one_line;
 use kvdyno_record::tier::TierRecord;
 use kvdyno_record::units;
@@ -32,6 +33,8 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     lines.extend(summary.copies.iter().map(|copies| ("copies".to_owned(), copies.words())));
     lines.extend(datasets(summary).into_iter().map(|text| ("data".to_owned(), text)));
     lines.extend(summary.run.sized.iter().map(|text| ("sized".to_owned(), text.clone())));
+    let left_out = sentences(&summary.run.left_out).into_iter();
+    lines.extend(left_out.map(|text| ("not here".to_owned(), text)));
     let warnings = summary.run.warnings.iter().map(|text| ("warned".to_owned(), text.clone()));
     lines.extend(warnings);
     for engine in summary.engines.iter().filter(|engine| !is_bare_drive(engine)) {

@@ -2,6 +2,7 @@
 //! far that is from the drive, and what the bare drive gave.
 
 mod history;
+mod not_here;
 
 use super::columns::{AXES, KINDS, Kind, Line, Shown};
 use super::footnotes::Footnotes;
@@ -12,7 +13,7 @@ use super::wrap::wrap;
 use kvdyno_analysis::summary::Summary;
 
 /// The names of all tables, in their order.
-pub const NAMES: [&str; 11] = [
+pub const NAMES: [&str; 12] = [
     "search",
     "ranking",
     "load",
@@ -24,6 +25,7 @@ pub const NAMES: [&str; 11] = [
     "drive",
     "drive-times",
     "history",
+    "not-here",
 ];
 
 /// Every table that has rows.
@@ -38,6 +40,7 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
         .chain(ranking::tables(summary, wide))
         .chain(KINDS.iter().map(|kind| table(kind, summary, wide)))
         .chain(history::history(summary, wide))
+        .chain([not_here::table(summary)])
         .filter(|titled| !titled.table.is_empty());
     tables.map(|titled| with_hiccups(titled, summary)).collect()
 }

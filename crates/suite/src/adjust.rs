@@ -11,11 +11,11 @@ use toml::de::{DeArray, DeTable, DeValue};
 const DRIVE: &str = super::drive::NAME;
 
 /// A value with the place of what it came by.
-fn text<'i>(text: impl Into<Cow<'i, str>>, span: &Span) -> Toml<'i> {
+pub(super) fn text<'i>(text: impl Into<Cow<'i, str>>, span: &Span) -> Toml<'i> {
     Spanned::new(span.clone(), DeValue::String(text.into()))
 }
 
-fn put<'i>(table: &mut DeTable<'i>, key: &'i str, value: Toml<'i>) {
+pub(super) fn put<'i>(table: &mut DeTable<'i>, key: &'i str, value: Toml<'i>) {
     let span = value.span();
     table.remove(key);
     table.insert(Spanned::new(span, Cow::Borrowed(key)), value);

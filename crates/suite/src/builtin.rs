@@ -8,8 +8,11 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("field", include_str!("../../../suites/field.toml")),
         ("sizing", include_str!("../../../suites/sizing.toml")),
         ("quick", include_str!("../../../suites/quick.toml")),
-        ("readwhilewriting", include_str!("../../../suites/readwhilewriting.toml")),
+        ("raidix-metadata-2017", include_str!("../../../suites/raidix-metadata-2017.toml")),
         ("rocksdb-history", include_str!("../../../suites/rocksdb-history.toml")),
+        ("selectel-p4800x-2018", include_str!("../../../suites/selectel-p4800x-2018.toml")),
+        ("symas-imdt-2018", include_str!("../../../suites/symas-imdt-2018.toml")),
+        ("symas-optane-2018", include_str!("../../../suites/symas-optane-2018.toml")),
         ("versus", include_str!("../../../suites/versus.toml")),
     ]
 }

@@ -292,6 +292,7 @@ impl Cases {
             shape: shape(sized, &phases),
             budget_ns: 0,
             slice_ns: run.slice.given_or(Nanoseconds(SECOND)).0,
+            io_latency: run.io_latency.given_or(false),
             errors_max: run.max_errors.given_or(Count(100)).0,
             phases,
             id: id.clone(),

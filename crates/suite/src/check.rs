@@ -41,6 +41,7 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
 
 /// What the suite says of engines and volumes by name, before any part leaves some out.
 pub(super) fn check_mentions(typed: &Typed, mistakes: &mut Mistakes) {
+    typed.media.check(typed, mistakes);
     let volumes: Vec<&str> = typed.volume.iter().map(|volume| volume.name.0.as_str()).collect();
     for picked in typed.engine.iter().filter_map(|engine| engine.volumes.as_ref()) {
         let is_there = |name: &str| volumes.contains(&name);

@@ -40,6 +40,8 @@ pub(super) struct EngineTable {
     preset: Option<At<OneOrMany<Preset>>>,
     /// So many neighbouring records under one key: fewer keys, longer values. Default: 1.
     pack: Option<At<Several>>,
+    /// Options that `--scale` scales: those that are bytes, and were chosen for the data's size.
+    scaled: Option<At<Vec<At<String>>>>,
     /// Options by the engine's own names; bytes may be a share of the RAM limit: `"50%"`. A list of
     /// values makes as many engines: `rocksdb block_cache=1GiB`.
     #[schemars(default)]
@@ -74,6 +76,8 @@ pub(super) struct Engine {
     pub(super) preset: Option<At<Preset>>,
     /// So many neighbouring records under one key.
     pub(super) pack: Option<At<Several>>,
+    /// Options that `--scale` scales.
+    pub(super) scaled: Vec<At<String>>,
     pub(super) options: Options,
 }
 
@@ -110,6 +114,7 @@ impl Engine {
             optional,
             preset,
             pack,
+            scaled: Vec::new(),
             options,
         }
     }
@@ -159,6 +164,7 @@ impl EngineTable {
         let mut engine = Engine::plain(table.name, label);
         engine.volumes = table.volumes;
         engine.pack = table.pack;
+        engine.scaled = table.scaled.map(|scaled| scaled.value).unwrap_or_default();
         engine.optional = table.optional.given_or(false);
         if let Some(version) = table.version {
             engine.pick = version.of(Pick::Version(version.0.clone()));
@@ -263,7 +269,7 @@ fn with_option(engines: Vec<Engine>, name: &At<String>, axis: Axis<Given>) -> Ve
 
 table!(
     EngineTable, "[[engine]]":
-    name label version versions library volumes durability optional preset pack options
+    name label version versions library volumes durability optional preset pack scaled options
 );
 
 impl FromToml for OptionTable {

@@ -78,8 +78,8 @@ pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estim
         let in_place = match case.volume.as_ref().map(|volume| &volume.medium) {
             None => cost.space_bytes,
             // An image takes all of its space in the place at once, what lies elsewhere none.
-            Some(Medium::Loop { bytes, .. }) => *bytes,
-            Some(Medium::Directory { .. } | Medium::Device { .. }) => 0,
+            Some(Medium::Loop { bytes, directory: None, .. }) => *bytes,
+            Some(_) => 0,
         };
         estimate.wall_ns = estimate.wall_ns.saturating_add(cost.wall_ns);
         estimate.write_bytes = estimate.write_bytes.saturating_add(cost.write_bytes);

@@ -8,9 +8,12 @@ use super::jobs;
 use super::mistake::{Mistakes, SuiteError};
 use super::parse::{Part, Suite};
 use super::sizing::SizingHost;
+use super::slices;
 use super::wanted::Engines;
+use super::workload::threads_of;
 use kvdyno_record::engine::Description;
-use kvdyno_record::plan::Plan;
+use kvdyno_record::left_out::sentences;
+use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use std::collections::BTreeMap;
 
@@ -32,21 +35,48 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
     }
     check_size(suite, &grids, &mut mistakes);
     mistakes.none(&suite.source)?;
+    let mut mistakes = Mistakes::default();
+    check_some(suite, &grids, &mut mistakes);
+    mistakes.none(&suite.source)?;
 
-    let sized = said(grids.iter().map(|grid| (grid.part, grid.notes())));
+    let run = grids.iter().filter(|grid| grid.cases() > 0);
+    let sized = said(run.map(|grid| (grid.part, grid.notes())));
     let warnings = said(grids.iter().map(|grid| (grid.part, grid.warnings(host))));
-    let cases = cases::all(&grids);
+    let mut cases = cases::all(&grids);
     let descriptions: BTreeMap<&str, &Description> =
         grids.iter().flat_map(Grid::descriptions).collect();
+    let says_slice = |case: &Case| {
+        let mut parts = suite.parts.iter().filter(|part| part.name() == case.part.as_deref());
+        parts.any(|part| part.typed.run.slice.is_some())
+    };
+    let slices = slices::lengthen(&mut cases, |case| !says_slice(case), &descriptions);
+    let notes = suite.notes.iter().cloned().chain(sized).chain(slices);
+    let crowd = crowd(&cases, host);
     Ok(Plan {
         search: None,
         format: kvdyno_record::FORMAT.to_owned(),
         suite: suite.name().to_owned(),
         title: title(suite),
-        sized: [suite.notes.clone(), sized].concat(),
-        warnings,
+        sized: notes.collect(),
+        warnings: warnings.into_iter().chain(crowd).collect(),
+        left_out: grids.iter().flat_map(|grid| grid.left_out.iter().cloned()).collect(),
         estimate: estimate::estimate(&cases, &descriptions),
         cases,
+    })
+}
+
+/// More threads for each processor say nothing of an engine any more.
+const THREADS_PER_CPU: u32 = 4;
+
+/// That many threads will take turns on this machine.
+fn crowd(cases: &[Case], host: &SizingHost) -> Option<String> {
+    let most = cases.iter().map(threads_of).max()?;
+    let cpus = host.cpus.max(1);
+    (most > THREADS_PER_CPU.saturating_mul(cpus)).then(|| {
+        format!(
+            "up to {most} threads on {cpus} CPUs: they wait for each other, and latencies are \
+             times in that queue"
+        )
     })
 }
 
@@ -68,6 +98,21 @@ fn said<'p>(parts: impl Iterator<Item = (&'p Part, Vec<String>)>) -> Vec<String>
         }
     }
     all
+}
+
+/// A suite of which nothing can be run on this machine.
+fn check_some(suite: &Suite, grids: &[Grid], mistakes: &mut Mistakes) {
+    let left_out: Vec<_> = grids.iter().flat_map(|grid| grid.left_out.iter().cloned()).collect();
+    if left_out.is_empty() || grids.iter().any(|grid| grid.cases() > 0) {
+        return;
+    }
+    let message = "none of the suite's engines can be run here";
+    let mut engines = suite.parts.iter().flat_map(|part| &part.typed.engine);
+    let mistake = match engines.next() {
+        Some(engine) => mistakes.at(&engine.name.span, message),
+        None => mistakes.anywhere(message),
+    };
+    mistake.help(sentences(&left_out).join("\n"));
 }
 
 /// Images and mount points need a directory.

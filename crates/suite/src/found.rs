@@ -1,10 +1,12 @@
 //! What came of looking for a suite's engines, and what is said of those that are not there.
 
 use super::engine::Engine;
+use super::left_out::Absent;
 use super::mistake::Mistakes;
 use super::parse::Part;
 use super::wanted::{self, Engines, Missing};
 use kvdyno_record::engine::{Description, Durability};
+use kvdyno_record::left_out::LeftOut;
 
 /// The engines of a part with what they say of themselves, and what is left out: optional ones that
 /// are not there, classes of a list that an engine has not. A mistake for each other that is not
@@ -13,38 +15,33 @@ pub(super) fn find<'a>(
     part: &'a Part,
     engines: &'a Engines,
     mistakes: &mut Mistakes,
-) -> (Vec<(&'a Engine, &'a wanted::FoundWorker)>, Vec<String>) {
-    let (mut found, mut left_out, mut no_worker) = (Vec::new(), Vec::new(), Vec::new());
+) -> (Vec<(&'a Engine, &'a wanted::FoundWorker)>, Vec<LeftOut>) {
+    let (mut found, mut left_out) = (Vec::new(), Vec::new());
+    let mut leave_out = |engine: &Engine, why: String| {
+        let part = part.name().map(str::to_owned);
+        left_out.push(Absent::for_reason(why).of(part, engine.label.0.clone()));
+    };
     for engine in &part.typed.engine {
         let name = engine.name.0.as_str();
         match engines.get(name, &engine.pick) {
             Some(Ok(worker)) => match lacking(engine, worker.engine()) {
                 Some(class) => {
-                    let (label, class) = (&engine.label.0, class.as_str());
-                    left_out.push(format!("{label} is not run: {name} has no durability {class}"));
+                    leave_out(engine, format!("{name} has no durability {}", class.as_str()));
                 }
                 None => found.push((engine, worker)),
             },
             Some(Err(missing)) if engine.optional => {
-                left_out.push(format!("{name} is not run: {}", why(name, missing)));
+                leave_out(engine, why(name, missing));
             }
-            None if engine.optional => no_worker.push(name),
+            None if engine.optional => {
+                leave_out(
+                    engine,
+                    "there is no worker; `make engines` builds the engines".to_owned(),
+                );
+            }
             Some(Err(missing)) => refuse(part, engines, engine, missing, mistakes),
             None => refuse_unknown(engines, engine, mistakes),
         }
-    }
-    no_worker.dedup();
-    if !no_worker.is_empty() {
-        let names = no_worker.join(", ");
-        let words = format!("not run, for there is no worker: {names}; `make engines` builds them");
-        left_out.push(words);
-    }
-    // Versions of an engine have one reason.
-    left_out.dedup();
-    let first = part.typed.engine.first().filter(|_| found.is_empty() && !left_out.is_empty());
-    if let Some(engine) = first {
-        let mistake = mistakes.at(&engine.name.span, "none of the suite's engines can be run here");
-        mistake.help(left_out.join("\n"));
     }
     (found, left_out)
 }

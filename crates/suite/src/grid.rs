@@ -6,8 +6,9 @@ use super::engine::Engine;
 use super::fidelity::Fidelity;
 use super::found;
 use super::jobs::{self, Bare};
+use super::left_out::Absent;
 use super::mistake::Mistakes;
-use super::options;
+use super::options::{self, Measures};
 use super::packing;
 use super::parse::Part;
 use super::phase::Phase;
@@ -18,6 +19,7 @@ use super::volume::Volume;
 use super::wanted::{self, Engines};
 use super::workload;
 use kvdyno_record::engine::{Description, Options, PlaceKind};
+use kvdyno_record::left_out::LeftOut;
 use kvdyno_record::plan::Copying;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Mix, Phase as Planned};
@@ -37,8 +39,8 @@ pub(super) struct Grid<'a> {
     /// The place is a block device.
     device: bool,
     found: Vec<(&'a Engine, &'a wanted::FoundWorker)>,
-    /// Why optional engines are left out.
-    absent: Vec<String>,
+    /// What this machine lacks.
+    pub(super) left_out: Vec<LeftOut>,
     workers: BTreeMap<&'static str, &'a Description>,
 }
 
@@ -52,6 +54,8 @@ impl<'a> Grid<'a> {
         mistakes: &mut Mistakes,
     ) -> Self {
         let (found, absent) = found::find(part, engines, mistakes);
+        let misplaced = misplaced_engines(part, &found);
+        let left_out = [part.left_out.clone(), absent, misplaced].concat();
         let described: Vec<_> = found.iter().map(|(_, found)| found.engine()).collect();
         let mut sets = sizing::data_sets(part, &described, host, mistakes);
         let limits: Vec<_> = sets.iter_mut().map(|set| sizing::limits(part, set, host)).collect();
@@ -76,7 +80,7 @@ impl<'a> Grid<'a> {
             jobs::resolve(drive, jobs, &context, &mut sets, mistakes)
         });
         let device = host.device;
-        let grid = Self { at, part, sets, setups, threads, bare, device, found, absent, workers };
+        let grid = Self { at, part, sets, setups, threads, bare, device, found, left_out, workers };
         grid.check_left(mistakes);
         grid
     }
@@ -115,16 +119,15 @@ impl<'a> Grid<'a> {
         let as_run = self.part.fidelity == Fidelity::AsRun;
         let as_run = as_run.then(|| "phases are as they were run (fidelity)".to_owned());
         let of_data = self.sets.iter().flat_map(|set| set.notes.iter().cloned());
-        as_run.into_iter().chain(of_data).collect()
+        as_run.into_iter().chain(self.part.notes.iter().cloned()).chain(of_data).collect()
     }
 
     /// What will probably not work out, or is not done.
     pub(super) fn warnings(&self, host: &SizingHost) -> Vec<String> {
         let (setups, part) = (&self.setups, self.part);
-        let left_out = left_out(part, &self.found);
         let untuned = untuned(&self.found);
         let not_copied = not_copied(part, setups, host);
-        [self.absent.clone(), untuned, fit_warnings(setups, host), left_out, not_copied].concat()
+        [untuned, fit_warnings(setups, host), not_copied].concat()
     }
 
     /// What engines and drive say of themselves, by name.
@@ -137,6 +140,9 @@ impl<'a> Grid<'a> {
     /// Engines and volumes that are picked may have nothing in common.
     fn check_left(&self, mistakes: &mut Mistakes) {
         let engines = &self.part.typed.engine;
+        if !self.part.left_out.is_empty() {
+            return;
+        }
         let Some(volumes) = engines.iter().find_map(|engine| engine.volumes.as_ref()) else {
             return;
         };
@@ -178,9 +184,9 @@ fn set_up<'a>(
         let device = is_on_device(first, false) || host.device;
         abilities::check(&part.typed, engine, description, data, device, mistakes);
         for limit in limits {
-            let memory = limit.memory_bytes(host);
-            let options = options::resolve(engine, description, memory, mistakes);
-            let reopened = reopened(part, engine, description, &options, memory, mistakes);
+            let by = Measures { memory: limit.memory_bytes(host), scale: part.scale };
+            let options = options::resolve(engine, description, by, mistakes);
+            let reopened = reopened(part, engine, (description, by), &options, mistakes);
             let (limit, data, volume) = (limit.clone(), 0, None);
             let setup = EngineSetup {
                 engine,
@@ -202,9 +208,8 @@ fn set_up<'a>(
 fn reopened(
     part: &Part,
     engine: &Engine,
-    description: &Description,
+    (description, by): (&Description, Measures),
     options: &Options,
-    memory: u64,
     mistakes: &mut Mistakes,
 ) -> Vec<Options> {
     let mut options = options.clone();
@@ -213,7 +218,7 @@ fn reopened(
         let Phase::Reopen(reopen) = &phase.value else { continue };
         let own = reopen.options.0.iter().filter(|(name, _)| engine.is_called(name));
         for (_, typed) in own {
-            options::apply(typed, description, memory, &mut options, mistakes);
+            options::apply(engine, typed, (description, by), &mut options, mistakes);
         }
         reopened.push(options.clone());
     }
@@ -221,21 +226,26 @@ fn reopened(
 }
 
 /// What engines are not run on, though the suite names it.
-fn left_out(part: &Part, found: &[(&Engine, &wanted::FoundWorker)]) -> Vec<String> {
+fn misplaced_engines(part: &Part, found: &[(&Engine, &wanted::FoundWorker)]) -> Vec<LeftOut> {
     let mut notes = Vec::new();
+    let name = || part.name().map(str::to_owned);
     for (engine, worker) in found {
+        let label = &engine.label.0;
+        let is_told = part.left_out.iter().any(|told| told.engine == *label);
         if !part.typed.volume.iter().any(|volume| engine.lies_on(&volume.name.0))
             && !part.typed.volume.is_empty()
+            && !is_told
         {
-            let label = &engine.label.0;
-            notes.push(format!("{label} is not run: it lies on none of the volumes picked"));
+            let why = Absent::for_reason("it lies on none of the volumes picked");
+            notes.push(why.of(name(), label.clone()));
         }
         let own = part.typed.volume.iter().filter(|volume| engine.lies_on(&volume.name.0));
         for volume in own {
             let on_device = volume.place() == PlaceKind::Device;
             if let Some(what) = misplaced(worker.engine(), on_device) {
-                let (label, name) = (&engine.label.0, &volume.name.0);
-                notes.push(format!("{label} is not run on `{name}`: it stores nothing {what}"));
+                let why = Absent::for_reason(format!("cannot store data {what}"));
+                let on = Absent { volume: Some(volume.name.0.clone()), ..why };
+                notes.push(on.of(name(), label.clone()));
             }
         }
     }

@@ -157,13 +157,13 @@ pub(super) fn resolve<'a>(
         .zip(context.limits)
         .max_by(|(a, _), (b, _)| a.user_bytes().total_cmp(&b.user_bytes()))?;
     let bytes = file_bytes(part, drive, sized, host);
-    let memory = host.memory_bytes;
+    let by = options::Measures { memory: host.memory_bytes, scale: part.scale };
     let (fill, others) = engines.split_first()?;
     let unlimited = Limit::default();
     let seed = sized.data.seed;
     let mut set_up = |engine: &'a Engine, limit: &Limit, block, mistakes: &mut Mistakes| {
         let description = *context.workers.get(engine.name.0.as_str())?;
-        let options = options::resolve(engine, description, memory, mistakes);
+        let options = options::resolve(engine, description, by, mistakes);
         let (library, data, volume) = (None, sets.len(), None);
         sets.push(blocks(bytes, block, seed));
         let limit = limit.clone();

@@ -10,6 +10,7 @@
 
 mod abilities;
 mod adjust;
+mod brief;
 mod builtin;
 mod cases;
 mod check;
@@ -25,7 +26,9 @@ mod found;
 mod grid;
 mod growth;
 mod jobs;
+mod left_out;
 mod length;
+mod media;
 mod mistake;
 mod names;
 mod options;
@@ -43,6 +46,7 @@ mod set;
 mod setup;
 mod shuffle;
 mod sizing;
+mod slices;
 mod source;
 mod space;
 #[cfg(test)]

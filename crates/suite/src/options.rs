@@ -8,18 +8,27 @@ use super::scale::PAGE;
 use kvdyno_record::engine::{
     Description, Durability, OptionKind, OptionSpec, Options, Preset, Value,
 };
-use kvdyno_record::units;
+use kvdyno_record::units::{self, Ratio};
 
-/// Every option of the engine, resolved. `memory`: bytes that shares are shares of.
+/// What typed options are resolved by.
+#[derive(Clone, Copy)]
+pub(super) struct Measures {
+    /// Bytes that shares are shares of.
+    pub(super) memory: u64,
+    /// Of those that the engine says are scaled.
+    pub(super) scale: Ratio,
+}
+
+/// Every option of the engine, resolved.
 pub(super) fn resolve(
     engine: &Engine,
     description: &Description,
-    memory: u64,
+    by: Measures,
     mistakes: &mut Mistakes,
 ) -> Options {
     let durability = durability(engine, description, mistakes);
     let begin = |preset: &At<Preset>| {
-        Options::of_preset(description, durability, preset.value, memory)
+        Options::of_preset(description, durability, preset.value, by.memory)
             .inspect_err(|error| {
                 let mistake = mistakes.at(&preset.span, error.message.clone());
                 mistake.label("the engine's description is mistaken here: tell its author");
@@ -28,15 +37,26 @@ pub(super) fn resolve(
     };
     let preset = engine.preset.as_ref().and_then(begin);
     let mut options = preset.unwrap_or_else(|| Options::defaults(description, durability));
-    apply(&engine.options, description, memory, &mut options, mistakes);
+    apply(engine, &engine.options, (description, by), &mut options, mistakes);
+    check_scaled(engine, description, mistakes);
     options
+}
+
+/// Only bytes are scaled.
+fn check_scaled(engine: &Engine, description: &Description, mistakes: &mut Mistakes) {
+    let bytes = description.options.iter().filter(|spec| spec.kind == OptionKind::Bytes);
+    let known: Vec<&str> = bytes.map(|spec| spec.name.as_str()).collect();
+    for name in engine.scaled.iter().filter(|name| !known.contains(&name.as_str())) {
+        let message = format!("{} has no option `{}` in bytes", description.name, name.value);
+        mistakes.unknown(&name.span, message, &name.value, &known);
+    }
 }
 
 /// Those that were typed, in the places of others.
 pub(super) fn apply(
+    engine: &Engine,
     typed: &engine::Options,
-    description: &Description,
-    memory: u64,
+    (description, by): (&Description, Measures),
     options: &mut Options,
     mistakes: &mut Mistakes,
 ) {
@@ -51,9 +71,25 @@ pub(super) fn apply(
             mistakes.unknown(&name.span, message, &name.value, &known);
             continue;
         };
-        if let Some(value) = value(spec, given, memory, mistakes) {
-            options.values.insert(spec.name.clone(), value);
+        if let Some(value) = value(spec, given, by.memory, mistakes) {
+            let is_scaled = engine.scaled.iter().any(|scaled| scaled.value == spec.name);
+            let by = if is_scaled { by.scale } else { Ratio::ONE };
+            options.values.insert(spec.name.clone(), scaled(value, by));
         }
+    }
+}
+
+/// Nothing is scaled below this: of smaller files and buffers an engine makes so many that it does
+/// little else.
+const SCALED_MIN: u64 = 1 << 20;
+
+/// Bytes in the proportion of the data; the word for what an option does by itself (0) stays.
+fn scaled(value: Value, by: Ratio) -> Value {
+    match value {
+        Value::Integer(bytes) if bytes > 0 => {
+            Value::Integer(by.of(bytes).unwrap_or(u64::MAX).max(bytes.min(SCALED_MIN)))
+        }
+        other => other,
     }
 }
 

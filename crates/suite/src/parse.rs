@@ -1,9 +1,11 @@
 //! The first gate: from text and arguments to a suite that makes sense on any machine.
 
 use super::adjust;
+use super::brief::{self, Quick};
 use super::check::{check, check_mentions};
 use super::engine::Engine;
 use super::fidelity::{self, Fidelity};
+use super::media;
 use super::mistake::{Mistakes, SuiteError};
 use super::part::{self, Document};
 use super::read::{At, FromToml};
@@ -13,6 +15,7 @@ use super::set::Argument;
 use super::source::Source;
 use super::typed::Typed;
 use super::wanted::{Pick, WantedWorker};
+use kvdyno_record::left_out::LeftOut;
 use kvdyno_record::units::Ratio;
 use serde_spanned::Spanned;
 use std::path::{Path, PathBuf};
@@ -36,8 +39,15 @@ pub struct Overrides {
     /// The engines whose workers are found here: of these, `engines` may name some that the suite
     /// lacks.
     pub installed: Vec<String>,
+    /// `--medium flash=/dev/nvme1n1`: what a medium of the suite is here.
+    pub media: Vec<String>,
     /// `--duration 30s`: instead of every measured phase's `duration` and `operations`.
     pub duration: Option<String>,
+    /// `--hours 24`: every measured phase lasts so long, each hour a window.
+    pub hours: Option<u32>,
+    /// `--quick` on a machine with so many processors: phases of seconds, few numbers of threads,
+    /// one trial.
+    pub quick: Option<u32>,
     /// `--scale 1/1000`: of records, data size, absolute RAM limits and operation counts. Times,
     /// rates and options stay as they are.
     pub scale: Option<Ratio>,
@@ -65,6 +75,10 @@ pub(super) struct Part {
     pub(super) fidelity: Fidelity,
     pub(super) scale: Ratio,
     pub(super) no_ram_limit: bool,
+    /// What its media are here, in words.
+    pub(super) notes: Vec<String>,
+    /// What its media being absent leaves out.
+    pub(super) left_out: Vec<LeftOut>,
 }
 
 impl Suite {
@@ -93,20 +107,17 @@ impl Suite {
         for argument in others {
             argument.apply(&mut document, &mut mistakes);
         }
-        for (given, key) in
-            [(!overrides.threads.is_empty(), "threads"), (overrides.trials.is_some(), "trials")]
-        {
-            if given {
-                adjust::take_from_parts(&mut document, key);
-            }
+        if !overrides.threads.is_empty() {
+            adjust::take_from_parts(&mut document, "threads");
+        }
+        if overrides.trials.is_some() {
+            adjust::take_from_parts(&mut document, "trials");
         }
         let (wanted, installed) = (&overrides.engines, &overrides.installed);
         let notes = adjust::add_engines(&mut document, wanted, installed, &mut source);
         let mut documents = part::split(document, &mut mistakes);
         part::only(&mut documents, &overrides.parts, &mut mistakes);
-        if let Some(duration) = &overrides.duration {
-            set_duration(&mut documents, duration, &mut source, &mut mistakes);
-        }
+        let shortened = set_lengths(&mut documents, overrides, &mut source, &mut mistakes);
         let read = documents.into_iter().map(|document| {
             let tables = Spanned::new(span.clone(), DeValue::Table(document.tables));
             let typed = Typed::from_toml(tables, &mut mistakes)?;
@@ -116,6 +127,8 @@ impl Suite {
                 fidelity: document.fidelity,
                 scale: overrides.scale.unwrap_or(Ratio::ONE),
                 no_ram_limit: overrides.no_ram_limit,
+                notes: Vec::new(),
+                left_out: Vec::new(),
             };
             Some((part, document.picks))
         });
@@ -129,6 +142,7 @@ impl Suite {
         for (mut part, picks) in read {
             check_mentions(&part.typed, &mut mistakes);
             picks.apply(&mut part.typed, &mut mistakes);
+            media::give(&mut part, &mut mistakes);
             parts.push(part);
         }
         select_engines(&mut parts, wanted, installed, &mut mistakes);
@@ -136,6 +150,7 @@ impl Suite {
             check(&part.typed, &mut mistakes);
         }
         mistakes.none(&source)?;
+        let notes = notes.into_iter().chain(shortened).collect();
         Ok(Self { source, parts, notes, place: overrides.place.clone() })
     }
 
@@ -183,6 +198,7 @@ impl Suite {
 fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes) -> Vec<Argument> {
     let mut texts: Vec<(&str, String)> =
         overrides.set.iter().map(|text| ("--set", text.clone())).collect();
+    texts.extend(overrides.media.iter().map(|given| ("--medium", format!("media.{given}"))));
     if !overrides.threads.is_empty() {
         texts.push(("--threads", format!("run.threads={:?}", overrides.threads)));
     }
@@ -190,6 +206,64 @@ fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes
         texts.push(("--trials", format!("run.trials={trials}")));
     }
     texts.iter().filter_map(|(flag, text)| Argument::new(flag, text, source, mistakes)).collect()
+}
+
+/// How long the phases of every part last; what `--quick` changed, in a sentence.
+fn set_lengths<'i>(
+    documents: &mut [Document<'i>],
+    overrides: &'i Overrides,
+    source: &mut Source,
+    mistakes: &mut Mistakes,
+) -> Option<String> {
+    let shortened = shorten(documents, overrides, source);
+    if let Some(hours) = overrides.hours {
+        set_hours(documents, hours, source, mistakes);
+    }
+    if let Some(duration) = &overrides.duration {
+        set_duration(documents, duration, source, mistakes);
+    }
+    shortened
+}
+
+/// Every part as short as `--quick` has it; what that changed, in a sentence.
+fn shorten(
+    documents: &mut [Document<'_>],
+    overrides: &Overrides,
+    source: &mut Source,
+) -> Option<String> {
+    let cpus = overrides.quick?;
+    let start = source.add("--quick", "--quick");
+    let span = &(start..start + "--quick".len());
+    let threads_given = !overrides.threads.is_empty();
+    let trials_given = overrides.trials.is_some();
+    let quick = Quick { cpus, span, threads_given, trials_given };
+    let mut words: Vec<String> = Vec::new();
+    for document in documents {
+        for change in brief::shorten(&mut document.tables, quick) {
+            if !words.contains(&change) {
+                words.push(change);
+            }
+        }
+    }
+    let changed = if words.is_empty() { "nothing to shorten".to_owned() } else { words.join("; ") };
+    Some(format!("--quick: {changed}"))
+}
+
+/// Every measured phase of every part lasts so many hours.
+fn set_hours(
+    documents: &mut [Document<'_>],
+    hours: u32,
+    source: &mut Source,
+    mistakes: &mut Mistakes,
+) {
+    let typed = hours.to_string();
+    let start = source.add("--hours", &typed);
+    let span = start..start + typed.len();
+    let set = |document: &mut Document<'_>| brief::set_hours(&mut document.tables, hours, &span);
+    if documents.iter_mut().map(set).sum::<usize>() == 0 {
+        let mistake = mistakes.at(&span, "the suite has no measure phase that could last so long");
+        mistake.label("expected a suite with one");
+    }
 }
 
 /// Every measured phase of every part lasts so long.

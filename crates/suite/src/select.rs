@@ -112,9 +112,17 @@ pub(super) fn select_engines(
         if !wanted.iter().any(|name| name == drive::NAME) {
             part.typed.drive = None;
         }
+        let mut left_out = std::mem::take(&mut part.left_out);
+        left_out.retain(|left| {
+            wanted.contains(&left.engine) || wanted.contains(&part.label(&left.engine))
+        });
+        part.left_out = left_out;
     }
     if parts.len() > 1 {
-        let left = |part: &Part| !part.typed.engine.is_empty() || part.typed.drive.is_some();
+        let left = |part: &Part| {
+            let typed = &part.typed;
+            !typed.engine.is_empty() || typed.drive.is_some() || !part.left_out.is_empty()
+        };
         parts.retain(left);
     }
 }

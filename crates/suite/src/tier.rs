@@ -1,5 +1,6 @@
 //! `[[ram.tier]]` as typed: what is below the RAM limit.
 
+use super::media;
 use super::mistake::Mistakes;
 use super::read::{At, Fields, FromToml, Or as _, Toml, Word};
 use super::scalar::{Bytes, Count, Name};
@@ -28,6 +29,8 @@ pub(super) struct Tier {
     pub(super) size: Option<At<Bytes>>,
     /// A block device for swap, in full. Default: an image in the run's place.
     pub(super) path: Option<At<String>>,
+    /// The drive of a study that swap lies on, in place of a path; [media] says what it is here.
+    pub(super) medium: Option<At<Name>>,
     /// How much rather memory of processes goes than files, from 0 to 200. Default: 60.
     pub(super) swappiness: Option<At<Count>>,
     /// The NUMA node that all memory is taken from.
@@ -70,10 +73,11 @@ impl FromToml for Tier {
         fields.call(of);
         let size = swaps.then(|| fields.required("size")).flatten();
         let swappiness = swaps.then(|| fields.optional("swappiness")).flatten();
-        let path = (kind.value == Kind::Swap).then(|| fields.optional("path")).flatten();
+        let place = (kind.value == Kind::Swap).then(|| media::place_of(&mut fields, false));
+        let (path, medium) = place.flatten().unwrap_or_default();
         let node = (kind.value == Kind::Node).then(|| fields.required("node")).flatten();
         fields.finish();
-        Some(Self { name: name?, kind, size, path, swappiness, node })
+        Some(Self { name: name?, kind, size, path, medium, swappiness, node })
     }
 }
 

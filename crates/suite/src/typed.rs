@@ -5,6 +5,7 @@ use super::drive::Drive;
 use super::engine::{Engine, EngineTable};
 use super::fidelity::Fidelity;
 use super::length::{Length, Written};
+use super::media::Media;
 use super::mistake::Mistakes;
 use super::part::WrittenPart;
 use super::phase::Phase;
@@ -35,6 +36,9 @@ pub(super) struct Typed {
     /// What they lie on, each engine on each; absent: what the place lies on.
     #[schemars(default)]
     pub(super) volume: Vec<At<Volume>>,
+    /// What the drives are that volumes and memory tiers name as their media.
+    #[schemars(default)]
+    pub(super) media: Media,
     /// How often, how long, with how many threads.
     #[schemars(default)]
     pub(super) run: Run,
@@ -142,8 +146,10 @@ pub(super) struct Run {
     pub(super) trials: Option<At<Several>>,
     /// The longest a case may take. Default: five times its estimate, at least 10 minutes.
     pub(super) budget: Option<At<Nanoseconds>>,
-    /// One interval of the time series. Default: 1s.
+    /// One interval of the time series. Default: 1s, longer where a record would be too large.
     pub(super) slice: Option<At<Nanoseconds>>,
+    /// Watch block I/O in the kernel (needs rights). Default: as the command line has it.
+    pub(super) io_latency: Option<At<bool>>,
     /// Which database each thread count works on. Default: shared.
     pub(super) database: Option<At<Sharing>>,
     /// A case fails past this many failed operations. Default: 100.
@@ -217,6 +223,7 @@ impl FromToml for Typed {
         let ram = Key::take(&mut fields, "ram");
         let place = Key::take(&mut fields, "place");
         let volume = Key::take(&mut fields, "volume");
+        let media = Key::take(&mut fields, "media");
         let run: Option<Run> = Key::take(&mut fields, "run");
         let tables: Option<Vec<At<EngineTable>>> = Key::take(&mut fields, "engine");
         let tables = tables.into_iter().flatten();
@@ -230,8 +237,8 @@ impl FromToml for Typed {
         if let Some(drive) = &mut drive {
             drive.value.complete(run.threads.is_some());
         }
-        let (ram, place, volume, phase) = (ram?, place?, volume?, phase?);
-        Some(Self { suite, data, ram, place, volume, run, drive, engine, phase })
+        let (ram, place, volume, media, phase) = (ram?, place?, volume?, media?, phase?);
+        Some(Self { suite, data, ram, place, volume, media, run, drive, engine, phase })
     }
 }
 
@@ -240,7 +247,7 @@ table!(Data, "[data]":
     records size key_bytes key_format key_order value_bytes compress_to seed verify);
 table!(Ram, "[ram]": limit data_to_ram tier);
 table!(PlaceTable, "[place]": directory);
-table!(Run, "[run]": threads phases trials budget slice database max_errors);
+table!(Run, "[run]": threads phases trials budget slice io_latency database max_errors);
 
 impl Data {
     /// Stands in where no engine needs any: as much as the drive's file is to hold.

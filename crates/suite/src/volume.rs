@@ -1,5 +1,6 @@
 //! `[[volume]]` as typed: what databases lie on, and what is made on it before each load.
 
+use super::media;
 use super::mistake::Mistakes;
 use super::read::{At, Fields, FromToml, Or as _, Toml, Word};
 use super::scalar::{DataSize, Name};
@@ -24,6 +25,8 @@ pub(super) struct Volume {
     pub(super) kind: At<Kind>,
     /// Where it is: of a directory or a device. A device is named in full.
     pub(super) path: Option<At<String>>,
+    /// The drive of a study that it lies on, in place of a path; [media] says what it is here.
+    pub(super) medium: Option<At<Name>>,
     /// Of a loop device's image. Default: auto, by what the engine says it needs.
     pub(super) size: Option<At<DataSize>>,
     /// What is made on it before each load, of a loop device or a device: a filesystem, or `raw`,
@@ -78,14 +81,18 @@ impl FromToml for Volume {
         let name = fields.required("name");
         // Which further keys there may be depends on it.
         let kind: At<Kind> = fields.required("kind")?;
-        let (of, has_path, is_made) = match kind.value {
-            Kind::Directory => ("a directory as volume", true, false),
-            Kind::Loop => ("a loop device as volume", false, true),
-            Kind::Device => ("a device as volume", true, true),
+        let (of, is_made) = match kind.value {
+            Kind::Directory => ("a directory as volume", false),
+            Kind::Loop => ("a loop device as volume", true),
+            Kind::Device => ("a device as volume", true),
         };
         fields.call(of);
-        let path = has_path.then(|| fields.required("path")).flatten();
-        let size = (!has_path).then(|| fields.optional("size")).flatten();
+        let (path, medium) = match kind.value {
+            Kind::Directory => (fields.required("path"), None),
+            Kind::Loop => (None, None),
+            Kind::Device => media::place_of(&mut fields, true).unwrap_or_default(),
+        };
+        let size = (kind.value == Kind::Loop).then(|| fields.optional("size")).flatten();
         let discard = (kind.value == Kind::Device).then(|| fields.optional("discard")).flatten();
         let filesystem: Option<At<Made>> = is_made.then(|| fields.required("filesystem")).flatten();
         let raw = filesystem.as_ref().is_some_and(|made| made.value.is_none());
@@ -93,7 +100,7 @@ impl FromToml for Volume {
         let mkfs = has_options.then(|| fields.optional("mkfs")).flatten();
         let mount = has_options.then(|| fields.optional("mount")).flatten();
         fields.finish();
-        Some(Self { name: name?, kind, path, size, filesystem, mkfs, mount, discard })
+        Some(Self { name: name?, kind, path, medium, size, filesystem, mkfs, mount, discard })
     }
 }
 
@@ -114,9 +121,11 @@ impl Volume {
         let path = || PathBuf::from(self.path.as_ref().map_or("", |path| path.as_str()));
         let medium = match self.kind.value {
             Kind::Directory => Medium::Directory { path: path() },
-            Kind::Loop => {
-                Medium::Loop { bytes: self.image_bytes(scale, space_bytes), format: self.format() }
-            }
+            Kind::Loop => Medium::Loop {
+                directory: self.path.as_ref().map(|_| path()),
+                bytes: self.image_bytes(scale, space_bytes),
+                format: self.format(),
+            },
             Kind::Device => Medium::Device {
                 path: path(),
                 discard: self.discard.given_or(false),

@@ -80,7 +80,7 @@ fn line(version: &str) -> u64 {
 fn lacks(library: &RocksLibrary, line: u64) -> Vec<&'static str> {
     let known = &library.facts().compressions;
     // Of a library that does not tell, all is tried.
-    let compressions = ["snappy", "lz4", "zstd"].into_iter();
+    let compressions = ["snappy", "zlib", "lz4", "zstd"].into_iter();
     let mut lacks: Vec<_> =
         compressions.filter(|name| !known.is_empty() && !known.contains(name)).collect();
     lacks.extend(library.api.cache_create_hyper_clock.is_none().then_some("hyper_clock_cache"));
@@ -145,7 +145,7 @@ const OPTIONS: &[Entry] = &[
     Entry("block_size", Home::Table, Default::Bytes(4096), "Uncompressed size of a data block."),
     Entry("cache_index_and_filter_blocks", Home::Table, Default::Flag(false), "Keep index and filter blocks in the block cache instead of beside it."),
     Entry("pin_l0_filter_and_index_blocks_in_cache", Home::Table, Default::Flag(false), "Pin those of level 0 in the cache."),
-    Entry("compression", Home::Code, Default::Words(&["snappy", "none", "lz4", "zstd"]), "Compression of data blocks."),
+    Entry("compression", Home::Code, Default::Words(&["snappy", "none", "zlib", "lz4", "zstd"]), "Compression of data blocks."),
     Entry("memtable", Home::Code, Default::Words(&["skip_list", "vector"]), "Memtable; vector is for bulk loads by one thread."),
     Entry("compaction_style", Home::Code, Default::Words(&["level", "universal"]), "Leveled or tiered compaction."),
     Entry("universal_size_ratio", Home::Universal, Default::Count(1), "Of tiered compaction: percent by which the next file may be larger and is merged all the same."),
@@ -247,6 +247,7 @@ pub(crate) fn options_string(options: &Options) -> Result<String> {
 
 fn compression(word: &str) -> &'static str {
     match word {
+        "zlib" => "kZlibCompression",
         "lz4" => "kLZ4Compression",
         "zstd" => "kZSTD",
         "snappy" => "kSnappyCompression",

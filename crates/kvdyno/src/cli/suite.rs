@@ -29,6 +29,13 @@ pub(crate) struct SuiteArgs {
     /// How often to repeat each case: four tell differences, six or more tell small ones
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: Option<u32>,
+    /// Shorten it for a first look: phases of seconds, few numbers of threads, one trial
+    #[arg(long, conflicts_with_all = ["duration", "hours"])]
+    pub(crate) quick: bool,
+    /// Each measured phase lasts so many hours, with figures of each hour
+    #[arg(long, value_name = "N", conflicts_with = "duration",
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) hours: Option<u32>,
     #[command(flatten)]
     pub(crate) bend: BendArgs,
 }
@@ -38,7 +45,10 @@ impl SuiteArgs {
         let (threads, engines) = (self.threads.clone(), self.engines.clone());
         let parts = self.parts.clone();
         let (duration, trials) = (self.duration.clone(), self.trials);
-        Ok(Overrides { parts, threads, engines, duration, trials, ..self.bend.overrides()? })
+        let cpus = || std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
+        let (quick, hours) = (self.quick.then(cpus), self.hours);
+        let bent = self.bend.overrides()?;
+        Ok(Overrides { parts, threads, engines, duration, trials, quick, hours, ..bent })
     }
 }
 
@@ -53,6 +63,9 @@ pub(crate) struct BendArgs {
     /// Do not limit RAM, whatever the suite says
     #[arg(long)]
     pub(crate) no_ram_limit: bool,
+    /// What a medium of the suite is here: a block device, a directory, or `place`; may be repeated
+    #[arg(long = "medium", value_name = "NAME=PATH")]
+    pub(crate) media: Vec<String>,
     /// Change one value of the suite, as `data.records=8M`; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
@@ -63,7 +76,8 @@ impl BendArgs {
         let scale = self.scale.as_deref().map(units::parse_ratio).transpose();
         let scale = scale.map_err(|error| Complaint::usage(format!("--scale: {error}")))?;
         let (set, no_ram_limit) = (self.set.clone(), self.no_ram_limit);
-        Ok(Overrides { set, scale, no_ram_limit, ..Overrides::default() })
+        let media = self.media.clone();
+        Ok(Overrides { set, media, scale, no_ram_limit, ..Overrides::default() })
     }
 }
 
@@ -104,7 +118,7 @@ impl TypedValueParser for SuiteName {
 Examples:
   kvdyno plan quick
   kvdyno plan quick --cases
-  kvdyno plan readwhilewriting --place /mnt/nvme
+  kvdyno plan symas-optane-2018 --scale 1/64 --place /mnt/nvme
   kvdyno plan mine.toml --scale 1/100 --json | jq '.cases[].id'")]
 pub(crate) struct PlanArgs {
     #[command(flatten)]

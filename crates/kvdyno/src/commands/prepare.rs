@@ -11,6 +11,7 @@ use anyhow::Context as _;
 use kvdyno_host::raw::{self, Consent};
 use kvdyno_host::{Root, Storage, place};
 use kvdyno_record::host::Host;
+use kvdyno_record::left_out;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::units;
 use kvdyno_render::wrap::wrap;
@@ -202,6 +203,9 @@ pub(crate) fn tell(prepared: &Prepared, say: impl Fn(&str), warn: impl Fn(&str))
             "  the record takes about {}: longer slices ([run] slice) would make it smaller",
             units::bytes(record)
         ));
+    }
+    for sentence in left_out::sentences(&plan.left_out) {
+        warn(&sentence);
     }
     plan.warnings.iter().for_each(|warning| warn(warning));
     if let Some(warning) = limit_not_held(plan, &prepared.host) {

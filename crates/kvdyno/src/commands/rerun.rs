@@ -179,8 +179,10 @@ fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
     let volumes = plan.cases.iter().filter_map(|case| {
         let Volume { name, medium } = case.volume.as_ref()?;
         match medium {
-            Medium::Loop { .. } => None,
-            Medium::Directory { path } => Some(("volume", name, "directory", path)),
+            Medium::Loop { directory: None, .. } => None,
+            Medium::Directory { path } | Medium::Loop { directory: Some(path), .. } => {
+                Some(("volume", name, "directory", path))
+            }
             Medium::Device { path, .. } => Some(("volume", name, "device", path)),
         }
     });
@@ -232,7 +234,7 @@ mod tests {
             refused.contains("memory tier `slow`") && refused.contains("/dev/sdx"),
             "{refused}"
         );
-        with(Medium::Loop { bytes: 1 << 30, format: Format::Raw }).unwrap();
+        with(Medium::Loop { directory: None, bytes: 1 << 30, format: Format::Raw }).unwrap();
         let text = with(Medium::Directory { path: "/home/me".into() }).unwrap_err();
         assert!(text.contains("`disk` of the recorded run is the directory /home/me"), "{text}");
         let path = "/dev/sda".into();

@@ -272,7 +272,8 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
         printer.note(&format!("  {}", wrap(line, 2)));
     }
     printer.note(&format!("  place {}", prepared.lies_on));
-    plan.warnings.iter().for_each(|warning| printer.warning(warning));
+    let left_out = kvdyno_record::left_out::sentences(&plan.left_out);
+    left_out.iter().chain(&plan.warnings).for_each(|warning| printer.warning(warning));
     if let Some(warning) = limit_not_held(plan, &prepared.host) {
         printer.warning(&warning);
     }

@@ -30,7 +30,10 @@ impl BlockIoOfCase {
     /// Begins it; what stands in the way is added to `not_measured`.
     pub(super) fn start(environment: &CaseEnvironment<'_>, not_measured: &mut Vec<String>) -> Self {
         let mut started = Self::default();
-        let asked = environment.run.block_io;
+        let asked = match environment.run.block_io {
+            Watch::Off if environment.case.io_latency => Watch::Latency,
+            asked => asked,
+        };
         if asked == Watch::Off {
             return started;
         }

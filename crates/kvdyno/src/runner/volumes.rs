@@ -71,7 +71,9 @@ impl Volumes {
         for case in &plan.cases {
             let Some(volume) = &case.volume else { continue };
             let claim = match &volume.medium {
-                Medium::Directory { path } if !named.contains_key(path) => {
+                Medium::Directory { path } | Medium::Loop { directory: Some(path), .. }
+                    if !named.contains_key(path) =>
+                {
                     let needed = plan.estimate.databases.get(&case.database.id).copied();
                     let place = DataDirectory::examine(root, path, needed.unwrap_or(0), Some(run))?;
                     Some((path.clone(), Claim::take(&place, run)?))
@@ -184,7 +186,8 @@ impl Volumes {
     fn claim(&mut self, case: &Case) -> &mut Claim {
         let path = case.volume.as_ref().and_then(|volume| match &volume.medium {
             Medium::Directory { path } => Some(path),
-            Medium::Loop { .. } | Medium::Device { .. } => None,
+            Medium::Loop { directory, .. } => directory.as_ref(),
+            Medium::Device { .. } => None,
         });
         match path.and_then(|path| self.named.get_mut(path)) {
             Some(claim) => claim,
@@ -197,8 +200,9 @@ impl Volumes {
         let (root, id, name) = (&self.root, &case.database.id, &volume.name);
         let made = match &volume.medium {
             Medium::Directory { .. } => return Ok(()),
-            Medium::Loop { bytes, format } => {
-                let folder = &self.place.database(id)?;
+            Medium::Loop { directory, bytes, format } => {
+                let place = directory.as_ref().and_then(|path| self.named.get_mut(path));
+                let folder = &place.unwrap_or(&mut self.place).database(id)?;
                 Fresh::on_loop(root, VolumeSpec { name, format, folder }, *bytes)
             }
             Medium::Device { path, discard, format } => {
@@ -212,7 +216,7 @@ impl Volumes {
             }
         };
         let made = made.map_err(of_volume(name)).inspect_err(|_| {
-            let _ = self.place.remove_database(id);
+            let _ = self.claim(case).remove_database(id);
         })?;
         self.made.insert(id.clone(), made);
         Ok(())

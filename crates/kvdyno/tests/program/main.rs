@@ -43,6 +43,7 @@ mod scratch;
 mod searches;
 mod serve;
 mod strangers;
+mod studies;
 mod suites;
 mod tiers;
 mod torture;

@@ -121,7 +121,7 @@ fn a_missing_worker_says_what_builds_it() {
 fn shells_are_told_the_suites() {
     let scratch = Scratch::new();
     let done = scratch.run(&["completions", "bash"]);
-    assert!(done.assert_code(0).out.contains("quick readwhilewriting"), "{}", done.out);
+    assert!(done.assert_code(0).out.contains("quick raidix-metadata-2017"), "{}", done.out);
 }
 
 /// The null engine takes no space, so another is described that does.

@@ -117,7 +117,7 @@ fn engines_on_filesystems_and_on_the_bare_device() {
     let suite = suite.load("batch = 100").phase("evict", "").measure("duration = \"200ms\"");
     scratch.write("s.toml", &suite.role("readers", GET).role("writer", UPDATE).text());
     let done = scratch.run(&["run", "s.toml"]);
-    done.assert_ok().assert_says("lmdb is not run on `raw`: it stores nothing on a block device");
+    done.assert_ok().assert_says("not run on `raw`: cannot store data on a block device");
     done.assert_says("volume");
     let full = scratch.run(&["show", "--full"]);
     full.assert_ok().assert_says("nojournal: loop").assert_says("^has_journal");

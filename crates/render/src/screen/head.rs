@@ -12,6 +12,7 @@ use kvdyno_analysis::group::{data, without_part};
 use kvdyno_analysis::lists::{several, unique};
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::host::Host;
+use kvdyno_record::left_out::sentences;
 use kvdyno_record::units;
 
 /// Invalid findings, and sentences on what is not known, of which the rest is counted.
@@ -27,6 +28,7 @@ pub(super) fn lines(summary: &Summary) -> Vec<Line> {
     lines.extend(invalid(summary));
     lines.extend(confidence(&summary.confidence));
     lines.extend(not_known(summary));
+    lines.extend(not_here(summary));
     lines.push(Line::blank());
     lines
 }
@@ -188,6 +190,16 @@ fn confidence(confidence: &Confidence) -> Vec<Line> {
 }
 
 /// What could not be enforced or measured.
+/// What the suite asks for and the machine could not do.
+fn not_here(summary: &Summary) -> Vec<Line> {
+    let line = |text: &String| {
+        let text = format!(" {text}");
+        Line::marked(Tone::Warning, "NOT HERE:", cut(&text, COLUMNS_MAX - 9))
+    };
+    let all = sentences(&summary.run.left_out);
+    some(all.iter().map(line).collect(), "such: --table not-here")
+}
+
 fn not_known(summary: &Summary) -> Vec<Line> {
     let all = summary.not_measured.iter();
     let line = |text: &String| {

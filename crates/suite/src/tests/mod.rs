@@ -10,6 +10,7 @@ mod parts;
 mod phases;
 mod plans;
 mod refusals;
+mod studies;
 mod tiers;
 mod vocabulary;
 mod volumes;
@@ -19,6 +20,7 @@ use kvdyno_record::engine::{
     BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, PlaceKind, Planning,
     Value,
 };
+use kvdyno_record::left_out::sentences;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::protocol::WorkerDescription;
 use std::collections::BTreeMap;
@@ -76,8 +78,16 @@ mount = ["data=writeback", "lazytime"]
 name = "disk"
 kind = "directory"
 path = "/mnt/disk"
+[media]
+fast = "/dev/nvme2n1"
+[[volume]]
+name = "fast-raw"
+kind = "device"
+medium = "fast"
+filesystem = "ext4"
 [run]
 threads = [1, "2"]
+io_latency = true
 trials = 1
 budget = "1h30m"
 slice = "500ms"
@@ -111,6 +121,7 @@ options = { registered = false }
 name = "rocksdb"
 label = "rocksdb-small"
 durability = "commit"
+scaled = ["write_buffer_size"]
 options = { block_cache = "25%", max_write_buffer_number = "4", compression = "none" }
 [[phase]]
 name = "fill"

@@ -31,22 +31,23 @@ fn the_quick_suite_expands() {
 
 #[test]
 fn the_full_sweep_expands_and_scales() {
-    let text = builtin_text("readwhilewriting");
-    let full = plan(text, &[]);
-    assert_eq!(full.cases.len(), 3 * 3 * 8);
+    let arguments = ["ram.limit=64GiB", "data.records=80M", "run.threads=[1, 2, 4, 8]"];
+    let text = builtin_text("sizing").replace("name = \"lmdb1\"", "name = \"null\"\nlabel = \"x\"");
+    let full = plan(&text, &arguments);
+    assert_eq!(full.cases.len(), 3 * 4 * 5);
     assert_eq!(full.cases[0].data.records, 80_000_000);
     let overrides = Overrides {
         scale: Some("1/1000".parse().unwrap()),
         threads: vec![1, 4],
         trials: Some(1),
         engines: vec!["lmdb".to_owned(), "rocksdb".to_owned()],
-        ..Overrides::default()
+        ..set(&arguments)
     };
-    let small = plan_of(text, &overrides).unwrap();
+    let small = plan_of(&text, &overrides).unwrap();
     insta::assert_snapshot!("scaled_sweep", outline(&small));
     let rocksdb = small.cases.iter().find(|case| case.engine == "rocksdb").unwrap();
     assert_eq!(rocksdb.ram_limit_bytes, Some(68_719_476));
-    assert_eq!(rocksdb.options.integer("write_buffer_size"), Ok(256_000_000));
+    assert_eq!(rocksdb.options.integer("max_write_buffer_number"), Ok(2));
 }
 
 /// Every database has one maker, before its users, and one last use, after which nobody wants it.
@@ -197,7 +198,8 @@ fn sizes_come_from_the_host() {
 
 #[test]
 fn a_plan_that_does_not_fit_the_volume_is_refused() {
-    let plan = plan(builtin_text("readwhilewriting"), &[]);
+    let plan =
+        plan(SMALL, &["data.records=80M", "data.value_bytes=4000", "engine.null.name=rocksdb"]);
     let refusal = check_space(&plan, 100 * GIB).unwrap_err();
     insta::assert_snapshot!(format!("{refusal}\n{}", refusal.hints().join("\n")));
     assert_eq!(check_space(&plan, 700 * GIB), Ok(()));

@@ -66,6 +66,7 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
         title: format!("imported from {}, by {}", file.display(), report.version),
         sized: Vec::new(),
         warnings: Vec::new(),
+        left_out: Vec::new(),
         cases,
         estimate: Estimate::default(),
     };
@@ -187,6 +188,7 @@ fn case(at: usize, job: &Job) -> Case {
         phases: vec![phase(job, threads, depth)],
         budget_ns: 0,
         slice_ns: job.window_ns(),
+        io_latency: false,
         errors_max: 0,
         id,
     }

@@ -1,0 +1,97 @@
+//! A published study on a machine that lacks its second drive: what can be done is done, on loop
+//! devices, and what cannot is on record.
+
+use super::scratch::{Scratch, list, outcomes, records};
+use super::volumes::{can_make, loops};
+use super::workers::needs;
+use kvdyno_record::volume::Medium;
+use std::fs;
+
+/// 5000 records of 20 MB in 137 MB of RAM, a moment for each number of readers.
+const SMALL: [&str; 12] = [
+    "--scale",
+    "1/16000",
+    "--set",
+    "ram.limit=2TiB",
+    "--quick",
+    "--threads",
+    "1,2",
+    "--set",
+    "phase.readwhilewriting.duration=200ms",
+    "--set",
+    "phase.readwhilewriting.warmup=100ms",
+    "--full",
+];
+
+#[test]
+fn a_study_runs_as_far_as_this_machine_goes() {
+    let test = "a_study_runs_as_far_as_this_machine_goes";
+    if !can_make(test, &["mkfs.ext4"]) || !needs("lmdb", test) || !needs("lmdb1", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let study = ["run", "symas-optane-2018", "--engine", "lmdb,lmdb1,null"];
+    let done = scratch.run(&[&study[..], &SMALL].concat());
+    done.assert_ok().assert_says("lmdb is not run on `optane-journal`, `optane-nojournal`");
+    done.assert_says("medium flash: loop on images in the place");
+    done.assert_says("--quick: settle: limit 10s in place of 30m");
+    let run = scratch.only_run();
+    assert!(outcomes(&run).values().all(|outcome| *outcome == "done"), "{:?}", outcomes(&run));
+    let mut on: Vec<String> = Vec::new();
+    for record in records(&run).values().filter(|record| record.case.threads == Some(2)) {
+        let made = record.volume.as_ref().unwrap();
+        assert!(made.image.is_some(), "{made:?}");
+        on.push(format!("{} {}", record.case.engine, made.name));
+    }
+    on.sort();
+    let flash = ["lmdb flash-journal", "lmdb flash-nojournal", "lmdb1 flash-raw"];
+    assert_eq!(on, [&flash[..], &["null flash-nojournal"]].concat());
+    assert_eq!(run.plan().unwrap().left_out.len(), 3);
+    let empty = scratch.run(&["show", "--table", "not-here"]);
+    empty.assert_ok().assert_says("optane-raw").assert_says("--medium optane=/dev/...");
+    scratch.run(&["show"]).assert_ok().assert_says("NOT HERE: lmdb is not run on");
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+    assert_eq!(loops(&scratch), Vec::<String>::new());
+}
+
+/// A second place for images stands for a second drive; nothing stays there.
+#[test]
+fn a_medium_can_be_another_directory() {
+    let test = "a_medium_can_be_another_directory";
+    if !can_make(test, &["mkfs.ext4"]) || !needs("lmdb", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.path("other")).unwrap();
+    let refused = scratch.run(&["plan", "symas-imdt-2018", "--medium", "optane=other"]);
+    refused.assert_code(2).assert_says("memory tier `imdt` lies on a directory");
+    let study = ["run", "symas-optane-2018", "--engine", "lmdb", "--medium", "optane=other"];
+    let done = scratch.run(&[&study[..], &SMALL].concat());
+    done.assert_ok().assert_says("medium optane: loop on images in other");
+    let run = scratch.only_run();
+    let plan = run.plan().unwrap();
+    let elsewhere = |name: &str| {
+        let volumes = plan.cases.iter().filter_map(|case| case.volume.as_ref());
+        let of_name = volumes.filter(|volume| volume.name.starts_with(name));
+        let elsewhere = |medium: &Medium| matches!(medium, Medium::Loop { directory: Some(_), .. });
+        of_name.map(|volume| elsewhere(&volume.medium)).collect::<Vec<_>>()
+    };
+    assert!(elsewhere("optane").iter().all(|is| *is) && !elsewhere("optane").is_empty());
+    assert!(elsewhere("flash").iter().all(|is| !is) && !elsewhere("flash").is_empty());
+    assert!(outcomes(&run).values().all(|outcome| *outcome == "done"), "{:?}", outcomes(&run));
+    assert_eq!(list(&scratch.path("other")), Vec::<String>::new());
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn short_and_long_exclude_each_other() {
+    let scratch = Scratch::new();
+    for other in [["--hours", "2"], ["--duration", "5s"]] {
+        let both = [&["plan", "quick", "--quick"][..], &other].concat();
+        scratch.run(&both).assert_code(2).assert_says("cannot be used with");
+    }
+    let hours = scratch.run(&["plan", "quick", "--engine", "null", "--hours", "3"]);
+    hours.assert_says("measure-w1 to w3");
+}

@@ -1,0 +1,127 @@
+//! What of a suite is not run on a machine that lacks something, and how that is said.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Cells of the suite's tables that stay empty, because this machine lacks what they need.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// The part of the suite; null: the suite has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// The engine, by its label without the part; `drive` is the bare drive.
+    pub engine: String,
+    /// On this volume; null: on none, or on all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<String>,
+    /// With this memory tier; null: with none, or with all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+    /// Why, and what would help.
+    pub why: String,
+}
+
+impl LeftOut {
+    fn on(&self) -> Option<&str> {
+        self.volume.as_ref().or(self.tier.as_ref()).map(String::as_str)
+    }
+}
+
+/// `part a: lmdb, rocksdb are not run on x, y: why`: what has one reason, together.
+pub fn sentences(left_out: &[LeftOut]) -> Vec<String> {
+    let mut all: Vec<Sentence<'_>> = left_out.iter().map(Sentence::of).collect();
+    // The volumes of an engine, then the engines of those, then the parts that have both.
+    all = merged(all, |a, b| (&a.parts, &a.engines) == (&b.parts, &b.engines), |a| &mut a.on);
+    all = merged(all, |a, b| (&a.parts, &a.on) == (&b.parts, &b.on), |a| &mut a.engines);
+    all = merged(all, |a, b| (&a.engines, &a.on) == (&b.engines, &b.on), |a| &mut a.parts);
+    all.iter().map(Sentence::words).collect()
+}
+
+struct Sentence<'l> {
+    parts: Vec<&'l str>,
+    engines: Vec<&'l str>,
+    /// Volumes or tiers.
+    on: Vec<&'l str>,
+    why: &'l str,
+}
+
+/// Sentences that are alike, and have one reason, as one: what they do not share stands in a list.
+fn merged<'l>(
+    all: Vec<Sentence<'l>>,
+    alike: impl Fn(&Sentence<'l>, &Sentence<'l>) -> bool,
+    list: impl for<'s> Fn(&'s mut Sentence<'l>) -> &'s mut Vec<&'l str>,
+) -> Vec<Sentence<'l>> {
+    let mut merged: Vec<Sentence<'l>> = Vec::new();
+    for mut one in all {
+        let same = |known: &&mut Sentence<'l>| known.why == one.why && alike(known, &one);
+        match merged.iter_mut().find(same) {
+            Some(known) => {
+                let more = std::mem::take(list(&mut one));
+                let known = list(known);
+                known.extend(
+                    more.into_iter().filter(|word| !known.contains(word)).collect::<Vec<_>>(),
+                );
+            }
+            None => merged.push(one),
+        }
+    }
+    merged
+}
+
+impl<'l> Sentence<'l> {
+    fn of(left: &'l LeftOut) -> Self {
+        Self {
+            parts: left.part.iter().map(String::as_str).collect(),
+            engines: vec![&left.engine],
+            on: left.on().into_iter().collect(),
+            why: &left.why,
+        }
+    }
+
+    fn words(&self) -> String {
+        let parts = match &self.parts[..] {
+            [] => String::new(),
+            [part] => format!("part {part}: "),
+            parts => format!("parts {}: ", parts.join(", ")),
+        };
+        let are = if self.engines.len() == 1 { "is" } else { "are" };
+        let on: Vec<String> = self.on.iter().map(|name| format!("`{name}`")).collect();
+        let on = if on.is_empty() { String::new() } else { format!(" on {}", on.join(", ")) };
+        format!("{parts}{} {are} not run{on}: {}", self.engines.join(", "), self.why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_one_reason_is_one_sentence() {
+        let left = |part: Option<&str>, engine: &str, volume: Option<&str>, why: &str| LeftOut {
+            part: part.map(str::to_owned),
+            engine: engine.to_owned(),
+            volume: volume.map(str::to_owned),
+            tier: None,
+            why: why.to_owned(),
+        };
+        let all = [
+            left(None, "a", Some("x"), "gone"),
+            left(None, "b", Some("x"), "gone"),
+            left(None, "c", Some("z"), "gone"),
+            left(None, "a", Some("y"), "gone"),
+            left(None, "b", Some("y"), "gone"),
+            left(None, "a", None, "no worker"),
+        ];
+        assert_eq!(
+            sentences(&all),
+            [
+                "a, b are not run on `x`, `y`: gone",
+                "c is not run on `z`: gone",
+                "a is not run: no worker"
+            ]
+        );
+        let parts =
+            [left(Some("p"), "a", Some("x"), "gone"), left(Some("q"), "a", Some("x"), "gone")];
+        assert_eq!(sentences(&parts), ["parts p, q: a is not run on `x`: gone"]);
+    }
+}

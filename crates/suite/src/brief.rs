@@ -1,0 +1,197 @@
+//! `--quick` and `--hours`: how long the phases of any suite last, as its author would write them
+//! in the file for a first look, or for days.
+
+use super::adjust::{put, text, word};
+use super::source::Span;
+use kvdyno_record::units;
+use serde_spanned::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+/// At most, of what the suite says: a phase that measures, the work before it, the wait for an
+/// engine to come to rest, a job of the drive and the work before it.
+const MEASURE: &str = "10s";
+const WARMUP: &str = "2s";
+const SETTLE: &str = "10s";
+const JOB: &str = "5s";
+const JOB_WARMUP: &str = "1s";
+/// At most, keys that are read back after a load.
+const SAMPLES: u64 = 1_000;
+
+/// What `--quick` is held against, and leaves to other options.
+#[derive(Clone, Copy)]
+pub(super) struct Quick<'q> {
+    /// Processors of this machine.
+    pub(super) cpus: u32,
+    /// Where mistakes in what it changes are shown.
+    pub(super) span: &'q Span,
+    /// `--threads` says which.
+    pub(super) threads_given: bool,
+    /// `--trials` says how many.
+    pub(super) trials_given: bool,
+}
+
+/// Makes a suite one of minutes; each change in words.
+pub(super) fn shorten(suite: &mut DeTable<'_>, quick: Quick<'_>) -> Vec<String> {
+    let mut changes = Changes { span: quick.span.clone(), words: Vec::new() };
+    for phase in members(suite, "phase") {
+        let kind = word(phase, "kind").unwrap_or_default().to_owned();
+        let name = word(phase, "name").unwrap_or(&kind).to_owned();
+        match kind.as_str() {
+            "measure" => {
+                phase.remove("windows");
+                changes.time(phase, &name, "duration", MEASURE, true);
+                changes.time(phase, &name, "warmup", WARMUP, false);
+            }
+            "settle" => changes.time(phase, &name, "limit", SETTLE, true),
+            "verify" => changes.samples(phase, &name),
+            _ => {}
+        }
+    }
+    if let Some(DeValue::Table(drive)) = suite.get_mut("drive").map(Spanned::get_mut) {
+        drive.remove("trials");
+        changes.time(drive, "drive", "duration", JOB, true);
+        changes.time(drive, "drive", "warmup", JOB_WARMUP, false);
+        for job in members(drive, "job") {
+            let name = word(job, "name").unwrap_or("job").to_owned();
+            changes.time(job, &name, "duration", JOB, false);
+            changes.time(job, &name, "warmup", JOB_WARMUP, false);
+        }
+    }
+    if let Some(run) = table(suite, "run") {
+        if !quick.threads_given {
+            changes.threads(run, quick.cpus);
+        }
+        let is_one = run.get("trials").is_some_and(|trials| number(trials.get_ref()) == Some(1));
+        if !quick.trials_given && !is_one {
+            changes.words.push("one trial".to_owned());
+            put(run, "trials", changes.number(1));
+        }
+    }
+    changes.words
+}
+
+/// What was changed so far.
+struct Changes {
+    span: Span,
+    words: Vec<String>,
+}
+
+impl Changes {
+    /// The time under a key is not longer than `most`; where it says none, that is set as well if
+    /// its default may be longer.
+    fn time(
+        &mut self,
+        table: &mut DeTable<'_>,
+        of: &str,
+        key: &'static str,
+        most: &'static str,
+        always: bool,
+    ) {
+        let most_ns = units::parse_duration(most).unwrap_or(u64::MAX);
+        let was = match table.get(key).map(Spanned::get_ref) {
+            Some(DeValue::String(text)) => match units::parse_duration(text) {
+                Ok(ns) if ns > most_ns => Some(text.to_string()),
+                _ => return,
+            },
+            None if always => None,
+            // What is no time is a mistake, told by whoever reads it.
+            Some(_) | None => return,
+        };
+        let was = was.map_or_else(String::new, |was| format!(" in place of {was}"));
+        self.words.push(format!("{of}: {key} {most}{was}"));
+        put(table, key, text(most, &self.span));
+    }
+
+    fn samples(&mut self, phase: &mut DeTable<'_>, name: &str) {
+        let typed = phase.get("samples").and_then(|typed| number(typed.get_ref()));
+        if typed.is_none_or(|typed| typed > SAMPLES) {
+            self.words.push(format!("{name}: {SAMPLES} samples"));
+            put(phase, "samples", self.number(SAMPLES));
+        }
+    }
+
+    /// Of a list of numbers of threads those next to one, to one a processor and to four.
+    fn threads(&mut self, run: &mut DeTable<'_>, cpus: u32) {
+        let Some(DeValue::Array(list)) = run.get("threads").map(Spanned::get_ref) else { return };
+        let all: Vec<u64> = list.iter().filter_map(|typed| number(typed.get_ref())).collect();
+        let Some(least) = all.iter().min().copied() else { return };
+        let wanted = [1, u64::from(cpus), 4 * u64::from(cpus)];
+        let next =
+            |wanted: u64| all.iter().copied().filter(|n| *n <= wanted).max().unwrap_or(least);
+        let mut kept = wanted.map(next).to_vec();
+        kept.dedup();
+        if kept.len() >= all.len() {
+            return;
+        }
+        let list = |numbers: &[u64]| {
+            let words: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+            words.join(", ")
+        };
+        self.words.push(format!("threads {} in place of {}", list(&kept), list(&all)));
+        let mut thinned = DeArray::new();
+        for threads in kept {
+            thinned.push(self.number(threads));
+        }
+        put(run, "threads", Spanned::new(self.span.clone(), DeValue::Array(thinned)));
+    }
+
+    /// A count, which may be written as text.
+    fn number<'i>(&self, number: u64) -> Spanned<DeValue<'i>> {
+        text(number.to_string(), &self.span)
+    }
+}
+
+fn number(value: &DeValue<'_>) -> Option<u64> {
+    match value {
+        DeValue::Integer(number) => number.as_str().parse().ok(),
+        DeValue::String(text) => units::parse_count(text).ok(),
+        _ => None,
+    }
+}
+
+/// Every measured phase lasts so many hours, each of them a window. How many phases there are.
+pub(super) fn set_hours(suite: &mut DeTable<'_>, hours: u32, span: &Span) -> usize {
+    let mut measured = 0;
+    for phase in members(suite, "phase") {
+        if word(phase, "kind") == Some("measure") {
+            measured += 1;
+            phase.remove("operations");
+            phase.remove("windows");
+            put(phase, "duration", text(format!("{hours}h"), span));
+            if hours > 1 {
+                put(phase, "windows", text("1h", span));
+            }
+        }
+    }
+    // It was meant for what the suite says of its length.
+    if let Some(run) = table(suite, "run").filter(|_| measured > 0) {
+        run.remove("budget");
+    }
+    measured
+}
+
+/// The tables of a list.
+fn members<'t, 'i>(
+    table: &'t mut DeTable<'i>,
+    key: &str,
+) -> impl Iterator<Item = &'t mut DeTable<'i>> {
+    let list = table.get_mut(key).and_then(|list| match list.get_mut() {
+        DeValue::Array(list) => Some(list),
+        _ => None,
+    });
+    list.into_iter().flat_map(|list| list.iter_mut()).filter_map(|member| match member.get_mut() {
+        DeValue::Table(member) => Some(member),
+        _ => None,
+    })
+}
+
+fn table<'t, 'i>(suite: &'t mut DeTable<'i>, key: &'static str) -> Option<&'t mut DeTable<'i>> {
+    let span = 0..0;
+    if suite.get(key).is_none() {
+        put(suite, key, Spanned::new(span, DeValue::Table(DeTable::new())));
+    }
+    match suite.get_mut(key).map(Spanned::get_mut) {
+        Some(DeValue::Table(table)) => Some(table),
+        _ => None,
+    }
+}

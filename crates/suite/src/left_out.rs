@@ -1,0 +1,24 @@
+//! Where an engine of a suite cannot be run on this machine, and why.
+
+use kvdyno_record::left_out::LeftOut;
+
+/// Where an engine cannot be run, and why.
+pub(super) struct Absent {
+    /// None: on none, or on all.
+    pub(super) volume: Option<String>,
+    pub(super) tier: Option<String>,
+    pub(super) why: String,
+}
+
+impl Absent {
+    /// Anywhere.
+    pub(super) fn for_reason(why: impl Into<String>) -> Self {
+        Self { volume: None, tier: None, why: why.into() }
+    }
+
+    pub(super) fn of(&self, part: Option<String>, engine: String) -> LeftOut {
+        let Self { volume, tier, why } = self;
+        let (volume, tier, why) = (volume.clone(), tier.clone(), why.clone());
+        LeftOut { part, engine, volume, tier, why }
+    }
+}

@@ -1,0 +1,176 @@
+//! `[media]` as typed: what the drives that a study names are on this machine. A volume or memory
+//! tier whose medium nobody gives is left out, with every engine that would have worked there.
+
+use super::drive;
+use super::left_out::Absent;
+use super::mistake::Mistakes;
+use super::parse::Part;
+use super::read::{At, Fields, FromToml, Toml};
+use super::scalar::Name;
+use super::tier;
+use super::typed::Typed;
+use super::volume::{self, Volume};
+use kvdyno_record::left_out::LeftOut;
+use schemars::JsonSchema;
+use std::collections::BTreeMap;
+
+/// Of a medium: images in the run's place.
+const PLACE: &str = "place";
+
+/// What each medium is here: a block device, a directory for images on loop devices, or `"place"`:
+/// the run's own.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(transparent)]
+pub(super) struct Media(
+    #[schemars(with = "BTreeMap<String, String>")] Vec<(At<String>, At<String>)>,
+);
+
+impl FromToml for Media {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "[media]", mistakes)?;
+        let given = fields.rest();
+        let mut read = |(name, toml)| Some((name, At::from_toml(toml, mistakes)?));
+        let all: Vec<_> = given.into_iter().map(&mut read).collect();
+        all.into_iter().collect::<Option<_>>().map(Self)
+    }
+}
+
+/// Where images lie.
+fn images(given: &At<String>) -> Option<At<String>> {
+    (given.value != PLACE).then(|| given.clone())
+}
+
+/// A block device is named below `/dev`, everywhere in kvdyno.
+fn is_device(given: &At<String>) -> bool {
+    given.value.starts_with("/dev/")
+}
+
+impl Media {
+    fn get(&self, medium: &str) -> Option<&At<String>> {
+        self.0.iter().find(|(name, _)| name.value == medium).map(|(_, given)| given)
+    }
+
+    /// Media that nothing of the suite lies on are slips of the keyboard.
+    pub(super) fn check(&self, typed: &Typed, mistakes: &mut Mistakes) {
+        let volumes = typed.volume.iter().filter_map(|volume| volume.medium.as_ref());
+        let tiers = typed.ram.tier.iter().filter_map(|tier| tier.medium.as_ref());
+        let mut known: Vec<&str> = volumes.chain(tiers).map(|name| name.0.as_str()).collect();
+        known.dedup();
+        for (name, given) in &self.0 {
+            if !known.contains(&name.value.as_str()) {
+                let message = format!("the suite has no medium `{}`", name.value);
+                mistakes.unknown(&name.span, message, &name.value, &known);
+            }
+            if given.value.is_empty() {
+                let mistake = mistakes.at(&given.span, "the medium has no path");
+                mistake.label("expected a block device, a directory, or \"place\"");
+            }
+        }
+    }
+}
+
+/// Gives each volume and tier of a part what its medium is, and takes away what has none.
+pub(super) fn give(part: &mut Part, mistakes: &mut Mistakes) {
+    let media = std::mem::take(&mut part.typed.media);
+    let name = part.name().map(str::to_owned);
+    let mut left_out = Vec::new();
+    let mut volumes = std::mem::take(&mut part.typed.volume);
+    let had_volumes = !volumes.is_empty();
+    volumes.retain_mut(|volume| match volume_on(&mut volume.value, &media) {
+        Ok(note) => {
+            part.notes.extend(note.filter(|note| !part.notes.contains(note)));
+            true
+        }
+        Err(why) => {
+            let on = Absent { volume: Some(volume.name.0.clone()), tier: None, why };
+            left_out.extend(of_engines(&part.typed, name.as_ref(), &on));
+            false
+        }
+    });
+    let no_volume = had_volumes && volumes.is_empty();
+    part.typed.volume = volumes;
+    let mut tiers = std::mem::take(&mut part.typed.ram.tier);
+    let had_tiers = !tiers.is_empty();
+    tiers.retain_mut(|tier| match tier_on(&mut tier.value, &media, mistakes) {
+        Ok(()) => true,
+        Err(why) => {
+            let with = Absent { volume: None, tier: Some(tier.name.0.clone()), why };
+            left_out.extend(of_engines(&part.typed, name.as_ref(), &with));
+            false
+        }
+    });
+    let no_tier = had_tiers && tiers.is_empty();
+    part.typed.ram.tier = tiers;
+    if no_volume || no_tier {
+        part.typed.engine.clear();
+        part.typed.drive = None;
+    }
+    part.left_out = left_out;
+}
+
+/// Every engine of the part, and its drive, that would have worked there.
+fn of_engines(typed: &Typed, part: Option<&String>, absent: &Absent) -> Vec<LeftOut> {
+    let lies = |engine: &&super::engine::Engine| {
+        absent.volume.as_ref().is_none_or(|volume| engine.lies_on(volume))
+    };
+    let engines = typed.engine.iter().filter(lies).map(|engine| engine.label.0.clone());
+    let drive = typed.drive.iter().map(|_| drive::NAME.to_owned());
+    engines.chain(drive).map(|engine| absent.of(part.cloned(), engine)).collect()
+}
+
+fn not_given(medium: &str) -> String {
+    format!("medium {medium} is not given (`--medium {medium}=/dev/...`)")
+}
+
+/// Says what a volume lies on; `Err`: it has nothing to lie on.
+fn volume_on(volume: &mut Volume, media: &Media) -> Result<Option<String>, String> {
+    let Some(medium) = volume.medium.as_ref().map(|medium| medium.0.as_str()) else {
+        return Ok(None);
+    };
+    let given = media.get(medium).ok_or_else(|| not_given(medium))?;
+    let what = if is_device(given) {
+        volume.path = Some(given.clone());
+        given.value.clone()
+    } else {
+        volume.kind = volume.kind.of(volume::Kind::Loop);
+        volume.path = images(given);
+        match &volume.path {
+            Some(path) => format!("loop on images in {}", path.value),
+            None => "loop on images in the place".to_owned(),
+        }
+    };
+    Ok(Some(format!("medium {medium}: {what}")))
+}
+
+/// The same of a memory tier.
+fn tier_on(tier: &mut tier::Tier, media: &Media, mistakes: &mut Mistakes) -> Result<(), String> {
+    let Some(medium) = tier.medium.as_ref().map(|medium| medium.0.as_str()) else {
+        return Ok(());
+    };
+    let given = media.get(medium).ok_or_else(|| not_given(medium))?;
+    if is_device(given) {
+        tier.path = Some(given.clone());
+    } else if images(given).is_some() {
+        let message = format!("memory tier `{}` lies on a directory", tier.name.0);
+        let mistake = mistakes.at(&given.span, message);
+        mistake.label("expected a block device, or \"place\" for an image in the run's place");
+    }
+    Ok(())
+}
+
+/// A path or a medium.
+type PlaceOf = (Option<At<String>>, Option<At<Name>>);
+
+/// What a volume or tier says of where it is.
+pub(super) fn place_of(fields: &mut Fields<'_, '_>, required: bool) -> Option<PlaceOf> {
+    let medium: Option<At<Name>> = fields.optional("medium");
+    let Some(medium) = medium else {
+        let path = if required { fields.required("path") } else { fields.optional("path") };
+        return (path.is_some() || !required).then_some((path, None));
+    };
+    if let Some(path) = fields.written("path") {
+        let mistake = fields.mistakes.at(&path.span(), "`path` beside `medium`");
+        mistake.label("expected one of them: what the medium is, `--medium` says");
+    }
+    Some((None, Some(medium)))
+}
