@@ -144,6 +144,7 @@ fn run_info(evidence: &Evidence) -> RunInfo {
         place: run.place.clone(),
         sized: plan.sized.clone(),
         warnings: plan.warnings.clone(),
+        columns: plan.columns.clone(),
         complete: evidence.complete,
         cases_planned: evidence.cases.len(),
         cases_recorded: evidence.recorded().count(),

@@ -12,6 +12,7 @@ use super::history::History;
 use super::load_generator::LoadGenerator;
 use super::ranking::Ranking;
 use super::search::SearchResult;
+use kvdyno_record::column::ColumnName;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::host::Host;
 use kvdyno_record::tier::TierRecord;
@@ -98,6 +99,8 @@ pub struct RunInfo {
     pub sized: Vec<String>,
     /// What was expected not to work out, before it began, in words.
     pub warnings: Vec<String>,
+    /// Columns that tables have because the suite asks for them.
+    pub columns: Vec<ColumnName>,
     /// Everything planned was done.
     pub complete: bool,
     /// Cases in the plan.

@@ -40,6 +40,7 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
         grids.iter().flat_map(Grid::descriptions).collect();
     Ok(Plan {
         search: None,
+        columns: suite.columns(),
         format: kvdyno_record::FORMAT.to_owned(),
         suite: suite.name().to_owned(),
         title: title(suite),

@@ -13,6 +13,7 @@ use super::set::Argument;
 use super::source::Source;
 use super::typed::Typed;
 use super::wanted::{Pick, WantedWorker};
+use kvdyno_record::column::ColumnName;
 use kvdyno_record::units::Ratio;
 use serde_spanned::Spanned;
 use std::path::{Path, PathBuf};
@@ -152,6 +153,12 @@ impl Suite {
     /// One line about it; empty where it has none.
     pub fn title(&self) -> &str {
         self.typed().suite.title.as_ref().map_or("", |title| title.as_str())
+    }
+
+    /// What its tables have besides their own columns.
+    pub(super) fn columns(&self) -> Vec<ColumnName> {
+        let columns = self.typed().show.columns.iter().flat_map(|columns| columns.iter());
+        columns.map(|column| column.value).collect()
     }
 
     /// The directory that databases are to lie in; none: a folder inside the run's own.

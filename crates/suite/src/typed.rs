@@ -12,6 +12,7 @@ use super::read::{At, Fields, FromToml, Key, Or as _, Toml, Word, table};
 use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, OneOrMany, Several, Share};
 use super::tier::Tier;
 use super::volume::Volume;
+use kvdyno_record::column::ColumnName;
 use kvdyno_record::plan::Copying;
 use kvdyno_record::workload::{KeyFormat, KeyOrder, Size};
 use schemars::JsonSchema;
@@ -38,6 +39,9 @@ pub(super) struct Typed {
     /// How often, how long, with how many threads.
     #[schemars(default)]
     pub(super) run: Run,
+    /// What its tables show.
+    #[schemars(default)]
+    pub(super) show: Show,
     /// The bare drive that the databases lie on.
     pub(super) drive: Option<At<Drive>>,
     /// The engines under test, in any order: each trial draws its own.
@@ -164,6 +168,14 @@ pub(super) enum Sharing {
     Fresh,
 }
 
+/// What its tables show.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Show {
+    /// Columns of wide tables that they always have.
+    pub(super) columns: Option<At<Vec<At<ColumnName>>>>,
+}
+
 impl Typed {
     pub(super) fn trials(&self) -> u32 {
         self.run.trials.given_or(Several(4)).0
@@ -177,6 +189,11 @@ impl Typed {
     pub(super) fn sharing(&self) -> Sharing {
         self.run.database.given_or(Sharing::Shared)
     }
+}
+
+impl Word for ColumnName {
+    const WHAT: &'static str = "a column of tables";
+    const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
 impl Word for Sharing {
@@ -218,6 +235,7 @@ impl FromToml for Typed {
         let place = Key::take(&mut fields, "place");
         let volume = Key::take(&mut fields, "volume");
         let run: Option<Run> = Key::take(&mut fields, "run");
+        let show = Key::take(&mut fields, "show");
         let tables: Option<Vec<At<EngineTable>>> = Key::take(&mut fields, "engine");
         let tables = tables.into_iter().flatten();
         let engine = tables.flat_map(|table| EngineTable::engines(table, fields.mistakes));
@@ -230,8 +248,8 @@ impl FromToml for Typed {
         if let Some(drive) = &mut drive {
             drive.value.complete(run.threads.is_some());
         }
-        let (ram, place, volume, phase) = (ram?, place?, volume?, phase?);
-        Some(Self { suite, data, ram, place, volume, run, drive, engine, phase })
+        let (ram, place, volume, phase, show) = (ram?, place?, volume?, phase?, show?);
+        Some(Self { suite, data, ram, place, volume, run, show, drive, engine, phase })
     }
 }
 
@@ -240,6 +258,7 @@ table!(Data, "[data]":
     records size key_bytes key_format key_order value_bytes compress_to seed verify);
 table!(Ram, "[ram]": limit data_to_ram tier);
 table!(PlaceTable, "[place]": directory);
+table!(Show, "[show]": columns);
 table!(Run, "[run]": threads phases trials budget slice database max_errors);
 
 impl Data {
