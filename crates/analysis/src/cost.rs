@@ -69,7 +69,7 @@ pub(super) fn of_load(
     let per_s = |spent: Spent<'_>, count: f64| {
         over(count * 1e9, spent.phase.wall_ns as f64, "it took no time")
     };
-    let rate = trials.of_phase(phase, |spent, case| per_s(spent, spent.records(case)));
+    let rate = trials.of_phase(phase, |spent, case| per_s(spent, spent.records(&case.case.data)));
     metrics.add(&c::RECORDS_PER_S, rate);
     let bytes = trials.of_phase(phase, |spent, _| per_s(spent, spent.written_bytes() as f64));
     metrics.add(&c::USER_BYTES_PER_S, bytes);
@@ -79,10 +79,10 @@ pub(super) fn of_load(
     };
     add(&c::FS_OUTPUTS_PER_RECORD, &|spent, case| {
         let outputs = spent.process(|usage| usage.output_blocks_512)?;
-        over(outputs, spent.records(case), "nothing was loaded")
+        over(outputs, spent.records(&case.case.data), "nothing was loaded")
     });
     add(&c::DEVICE_IOS_PER_RECORD, &|spent, case| {
-        over(spent.device_ios()?, spent.records(case), "nothing was loaded")
+        over(spent.device_ios()?, spent.records(&case.case.data), "nothing was loaded")
     });
     let together = |spent: Spent<'_>, case: &CaseEvidence| {
         let end = match settle {

@@ -1,9 +1,9 @@
 //! What a phase used up: differences between the readings around it, or why there is none.
 
-use super::evidence::CaseEvidence;
 use super::metric::{Reading, Why};
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::usage::{DeviceUsage, ProcessUsage, Residency, Snapshot};
+use kvdyno_record::workload::Data;
 
 /// Of an engine that stores nothing, or nothing below its place.
 pub(super) const NO_FILES: &str = "no files: the engine stores nothing in its place";
@@ -104,8 +104,7 @@ impl<'p> Spent<'p> {
     }
 
     /// Records of a load: of an engine that packs, all those under the keys that it wrote.
-    pub fn records(self, case: &CaseEvidence) -> f64 {
-        let data = &case.case.data;
+    pub fn records(self, data: &Data) -> f64 {
         let packed = data.packed.filter(|_| data.records > 0);
         let each = packed.map_or(1.0, |packed| packed.records as f64 / data.records as f64);
         self.items() as f64 * each

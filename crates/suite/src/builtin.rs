@@ -4,6 +4,8 @@
 pub fn builtin() -> &'static [(&'static str, &'static str)] {
     &[
         ("calibrate", include_str!("../../../suites/calibrate.toml")),
+        ("db_bench", include_str!("../../../suites/db_bench.toml")),
+        ("dbbench", include_str!("../../../suites/dbbench.toml")),
         ("durability", include_str!("../../../suites/durability.toml")),
         ("field", include_str!("../../../suites/field.toml")),
         ("sizing", include_str!("../../../suites/sizing.toml")),
@@ -11,5 +13,6 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("readwhilewriting", include_str!("../../../suites/readwhilewriting.toml")),
         ("rocksdb-history", include_str!("../../../suites/rocksdb-history.toml")),
         ("versus", include_str!("../../../suites/versus.toml")),
+        ("ycsb", include_str!("../../../suites/ycsb.toml")),
     ]
 }

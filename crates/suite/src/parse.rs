@@ -32,6 +32,8 @@ pub struct Overrides {
     pub place: Option<PathBuf>,
     /// `--part a,b`: only these parts. Empty: all.
     pub parts: Vec<String>,
+    /// `--phases a,b`: instead of `run.phases`, in every part. Empty: as the suite has it.
+    pub phases: Vec<String>,
     /// `--engine a,b`: only these, by label or name. Empty: all.
     pub engines: Vec<String>,
     /// The engines whose workers are found here: of these, `engines` may name some that the suite
@@ -94,9 +96,11 @@ impl Suite {
         for argument in others {
             argument.apply(&mut document, &mut mistakes);
         }
-        for (given, key) in
-            [(!overrides.threads.is_empty(), "threads"), (overrides.trials.is_some(), "trials")]
-        {
+        for (given, key) in [
+            (!overrides.threads.is_empty(), "threads"),
+            (overrides.trials.is_some(), "trials"),
+            (!overrides.phases.is_empty(), "phases"),
+        ] {
             if given {
                 adjust::take_from_parts(&mut document, key);
             }
@@ -192,6 +196,9 @@ fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes
         overrides.set.iter().map(|text| ("--set", text.clone())).collect();
     if !overrides.threads.is_empty() {
         texts.push(("--threads", format!("run.threads={:?}", overrides.threads)));
+    }
+    if !overrides.phases.is_empty() {
+        texts.push(("--phases", format!("run.phases={:?}", overrides.phases)));
     }
     if let Some(trials) = overrides.trials {
         texts.push(("--trials", format!("run.trials={trials}")));

@@ -62,7 +62,7 @@ pub(super) struct Typed {
 pub(super) struct Whole {
     #[schemars(flatten)]
     typed: Typed,
-    /// Sets of named phases that the program brings along: `db_bench`.
+    /// Sets of named phases that the program brings along: `db_bench`, `dbbench`, `ycsb`.
     include: Option<Vec<String>>,
     /// Which of two versions of a named phase. Default: as-written.
     fidelity: Option<Fidelity>,

@@ -19,6 +19,10 @@ pub(crate) struct SuiteArgs {
     /// Only these parts of the suite
     #[arg(long = "part", value_name = "NAME", value_delimiter = ',')]
     pub(crate) parts: Vec<String>,
+    /// Only these phases, in this order, of those that the suite has or includes, as
+    /// `fillrandom,readrandom`
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) phases: Vec<String>,
     /// The swept numbers of threads, as `1,2,4`
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..))]
@@ -36,9 +40,10 @@ pub(crate) struct SuiteArgs {
 impl SuiteArgs {
     pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
         let (threads, engines) = (self.threads.clone(), self.engines.clone());
-        let parts = self.parts.clone();
+        let (parts, phases) = (self.parts.clone(), self.phases.clone());
         let (duration, trials) = (self.duration.clone(), self.trials);
-        Ok(Overrides { parts, threads, engines, duration, trials, ..self.bend.overrides()? })
+        let bent = self.bend.overrides()?;
+        Ok(Overrides { parts, phases, threads, engines, duration, trials, ..bent })
     }
 }
 

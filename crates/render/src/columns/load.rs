@@ -49,7 +49,7 @@ const COLUMNS: &[Column] = &[
     sheet("keys+values written, B", Phase(|spent, _| spent.written_bytes() as f64)),
     figure(&c::WRITE_AMPLIFICATION, "write\namp", "write amplification, B/B")
         .formula("{device written (load+settle), B}/{keys+values written, B}"),
-    sheet("records loaded", Phase(|spent, case| spent.records(case))),
+    sheet("records loaded", Phase(|spent, case| spent.records(&case.case.data))),
     figure(&c::RECORDS_PER_S, "records/s", "records/s").formula("{records loaded}/{wall, s}"),
     text("vs.\n{base}", |line| beside(line.row.beside())),
     text("vs.\nvol", |line| beside(line.row.beside_volume())).when(|shown| shown.volume),
