@@ -2,6 +2,7 @@
 
 use super::adjust;
 use super::check::{check, check_mentions};
+use super::db_bench;
 use super::engine::Engine;
 use super::fidelity::{self, Fidelity};
 use super::mistake::{Mistakes, SuiteError};
@@ -24,6 +25,8 @@ use toml::de::{DeTable, DeValue};
 pub struct Overrides {
     /// `--set path=value`, in order; later ones win.
     pub set: Vec<String>,
+    /// `--set-db_bench`: flags of db_bench, before all of `set`.
+    pub db_bench: Vec<String>,
     /// `--threads 1,2`: instead of `run.threads`.
     pub threads: Vec<u32>,
     /// `--trials N`: instead of `run.trials`.
@@ -93,18 +96,11 @@ impl Suite {
         }
         let included = fidelity::included(&document, &mut source, &mut mistakes);
         fidelity::include(&mut document, &included);
-        for argument in others {
+        let flags = of_db_bench(overrides, &mut document, &mut source, &mut mistakes);
+        for argument in flags.iter().chain(others) {
             argument.apply(&mut document, &mut mistakes);
         }
-        for (given, key) in [
-            (!overrides.threads.is_empty(), "threads"),
-            (overrides.trials.is_some(), "trials"),
-            (!overrides.phases.is_empty(), "phases"),
-        ] {
-            if given {
-                adjust::take_from_parts(&mut document, key);
-            }
-        }
+        say_for_all_parts(overrides, &mut document);
         let (wanted, installed) = (&overrides.engines, &overrides.installed);
         let notes = adjust::add_engines(&mut document, wanted, installed, &mut source);
         let mut documents = part::split(document, &mut mistakes);
@@ -204,6 +200,31 @@ fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes
         texts.push(("--trials", format!("run.trials={trials}")));
     }
     texts.iter().filter_map(|(flag, text)| Argument::new(flag, text, source, mistakes)).collect()
+}
+
+/// What flags of `db_bench` come to; `--set` and the like are applied behind them.
+fn of_db_bench(
+    overrides: &Overrides,
+    suite: &mut DeTable<'_>,
+    source: &mut Source,
+    mistakes: &mut Mistakes,
+) -> Vec<Argument> {
+    let texts = db_bench::arguments(&overrides.db_bench, suite, source, mistakes);
+    db_bench::for_all_parts(&texts, suite);
+    let argument = |text: &String| Argument::new(db_bench::OPTION, text, source, mistakes);
+    texts.iter().filter_map(argument).collect()
+}
+
+/// What the command line says of `[run]` counts for each part, whatever that says itself.
+fn say_for_all_parts(overrides: &Overrides, suite: &mut DeTable<'_>) {
+    let given = [
+        (!overrides.threads.is_empty(), "threads"),
+        (overrides.trials.is_some(), "trials"),
+        (!overrides.phases.is_empty(), "phases"),
+    ];
+    for (_, key) in given.into_iter().filter(|(given, _)| *given) {
+        adjust::take_from_parts(suite, key);
+    }
 }
 
 /// Every measured phase of every part lasts so long.

@@ -33,6 +33,9 @@ pub(crate) struct SuiteArgs {
     /// How often to repeat each case: four tell differences, six or more tell small ones
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: Option<u32>,
+    /// Change it by db_bench's own flags, as "--num=1000000 --bloom_bits=10", or @FILE of them
+    #[arg(long = "set-db_bench", value_name = "FLAGS", allow_hyphen_values = true)]
+    pub(crate) db_bench: Vec<String>,
     #[command(flatten)]
     pub(crate) bend: BendArgs,
 }
@@ -42,9 +45,17 @@ impl SuiteArgs {
         let (threads, engines) = (self.threads.clone(), self.engines.clone());
         let (parts, phases) = (self.parts.clone(), self.phases.clone());
         let (duration, trials) = (self.duration.clone(), self.trials);
+        let db_bench = self.db_bench.iter().map(|text| flags(text)).collect::<Result<_, _>>()?;
         let bent = self.bend.overrides()?;
-        Ok(Overrides { parts, phases, threads, engines, duration, trials, ..bent })
+        Ok(Overrides { db_bench, parts, phases, threads, engines, duration, trials, ..bent })
     }
+}
+
+/// Flags as typed, or those of a file.
+fn flags(text: &str) -> Result<String, Complaint> {
+    let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
+    std::fs::read_to_string(file)
+        .map_err(|error| Complaint::usage(format!("--set-db_bench: cannot read {file}: {error}")))
 }
 
 /// How any suite can be bent, whoever chose its engines, threads and trials.

@@ -70,8 +70,8 @@ fn phases_are_picked_by_name_in_two_versions() {
 
 #[test]
 fn all_included_phases_can_be_done() {
-    let names = "[\"fillseq\", \"readrandomwriterandom\", \"overwrite\", \"readrandom\", \"multireadrandom\", \
-                 \"seekrandom\", \"updaterandom\", \"readwhilewriting\"]";
+    let names = "[\"fillseq\", \"readrandomwriterandom\", \"overwrite\", \"readrandom\", \
+                 \"multireadrandom\", \"seekrandom\", \"updaterandom\", \"readwhilewriting\"]";
     let plan = plan(NAMED, &[&format!("run.phases={names}"), "phases.fill=", "phases.reads="]);
     assert_eq!(plan.cases.iter().map(|case| case.phases.len()).sum::<usize>(), 8);
     let random = "run.phases=[\"fillrandom\"]";
