@@ -25,7 +25,7 @@ use toml::de::{DeTable, DeValue};
 pub struct Overrides {
     /// `--set path=value`, in order; later ones win.
     pub set: Vec<String>,
-    /// `--set-db_bench`: flags of db_bench, before all of `set`.
+    /// `--set-db_bench`: flags of `db_bench`, before all of `set`.
     pub db_bench: Vec<String>,
     /// `--threads 1,2`: instead of `run.threads`.
     pub threads: Vec<u32>,

@@ -33,7 +33,7 @@ pub(crate) struct SuiteArgs {
     /// How often to repeat each case: four tell differences, six or more tell small ones
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: Option<u32>,
-    /// Change it by db_bench's own flags, as "--num=1000000 --bloom_bits=10", or @FILE of them
+    /// Change it by flags of `db_bench`, as `--num=1000000 --bloom_bits=10`, or @FILE of them
     #[arg(long = "set-db_bench", value_name = "FLAGS", allow_hyphen_values = true)]
     pub(crate) db_bench: Vec<String>,
     #[command(flatten)]

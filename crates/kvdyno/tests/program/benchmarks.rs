@@ -18,7 +18,7 @@ fn run(suite: &str, engine: &str, phases: &str, more: &[&str]) -> Vec<CaseRecord
     command.extend(more);
     scratch.run(&command).assert_ok();
     let cases = records(&scratch.only_run());
-    let cases: Vec<CaseRecord> = cases.into_iter().map(|(_, case)| case).collect();
+    let cases: Vec<CaseRecord> = cases.into_values().collect();
     assert!(cases.iter().all(|case| case.outcome == Outcome::Done), "{cases:?}");
     scratch.assert_nothing_left();
     cases
@@ -27,8 +27,8 @@ fn run(suite: &str, engine: &str, phases: &str, more: &[&str]) -> Vec<CaseRecord
 /// What an operation of a phase did.
 fn op(cases: &[CaseRecord], phase: &str, op: &str) -> OpResult {
     let phases = cases.iter().flat_map(|case| &case.phases);
-    let roles = phases.filter(|found| found.name == phase).flat_map(|found| &found.roles);
-    roles.filter_map(|role| role.ops.get(op)).next().unwrap().clone()
+    let mut roles = phases.filter(|found| found.name == phase).flat_map(|found| &found.roles);
+    roles.find_map(|role| role.ops.get(op)).unwrap().clone()
 }
 
 /// Six deviations of a share of keys that were drawn by chance, and of lookups among them.

@@ -1,4 +1,4 @@
-//! The flags of `db_bench` (tools/db_bench_tool.cc) and what each is here: the one place.
+//! The flags of `db_bench` (`tools/db_bench_tool.cc`) and what each is here: the one place.
 
 /// What a flag stands for.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub(super) enum Flag {
     Percent(&'static str),
     /// Kind of the database, where it is on.
     Transactions(&'static str),
-    /// An option that the engine has by `options = "name=value"` alone, called so in RocksDB.
+    /// An option that the engine has by `options = "name=value"` alone, called so in `RocksDB`.
     Own(&'static str),
     /// A key of the suite.
     Key(&'static str),
@@ -51,8 +51,8 @@ const OF_MIXGRAPH: &str =
 const OF_VALUES: &str = "a distribution of lengths is `value_bytes` of a suite";
 const SINGLE: &str = "a case has one database with one column family";
 
-/// All that are known. What is called the same in RocksDB and here is no less written down: a flag
-/// is taken because it is known what it does.
+/// All that are known. What is called the same there and here is no less written down: a flag is
+/// taken because it is known what it does.
 pub(super) const FLAGS: &[(&str, Flag)] = &[
     // The engine's options.
     ("cache_size", Least("block_cache")),

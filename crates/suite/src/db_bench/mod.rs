@@ -218,9 +218,9 @@ impl Bend<'_, '_> {
             }
             Work::BatchSize => {
                 let loads = self.phases(|kind| kind == "load");
-                self.set.extend(loads.iter().map(|path| format!("{path}.batch={}", value)));
-                number()?;
-                self.named("multireadrandom", &format!("role.readers.mix.0.count={value}"));
+                let size = number()?;
+                self.set.extend(loads.iter().map(|path| format!("{path}.batch={size}")));
+                self.named("multireadrandom", &format!("role.readers.mix.0.count={size}"));
             }
             Work::SeekNexts => {
                 let length = number()?.saturating_add(1);
