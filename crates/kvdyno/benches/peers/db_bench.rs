@@ -1,6 +1,6 @@
-//! The suite `db_bench` against `db_bench`, both by the same flags: what each phase delivers, and how
-//! many of the keys that were drawn by the load are found. One thread, all in memory, one process
-//! from the load to the last phase.
+//! The suite `db_bench` against `db_bench`, both by the same flags: what each phase delivers, and
+//! how many of the keys that were drawn by the load are found. One thread, all in memory, one
+//! process from the load to the last phase.
 
 use super::engines::{output, rate};
 use super::tools::{identity, median, scratch};
