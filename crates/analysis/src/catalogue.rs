@@ -29,6 +29,8 @@ figures! {
     OPS_PER_S: "ops_per_s", "1/s", Higher, LoadGenerator, Median;
     /// Keys or records dealt with over the role's window.
     ITEMS_PER_S: "items_per_s", "1/s", Higher, LoadGenerator, Median;
+    /// Bytes of keys and values, read and written, over the role's window, or a load's wall time.
+    USER_BYTES_PER_S: "user_bytes_per_s", "B/s", Higher, LoadGenerator, Median;
     /// The open loop's rate.
     OFFERED_OPS_PER_S: "offered_ops_per_s", "1/s", Neither, Plan, Median;
     /// Open loop: operations whose time had come and which were not begun before the end.
@@ -59,6 +61,16 @@ figures! {
     SERVICE_P9999: "service_ns_p99_99", "ns", Lower, LoadGenerator, MergedHistograms;
     /// The longest call, exactly.
     SERVICE_MAX: "service_ns_max", "ns", Lower, LoadGenerator, Maximum;
+    /// Root of the mean square of the times from the start of a call to its end.
+    SERVICE_RMS: "service_ns_rms", "ns", Lower, LoadGenerator, MergedHistograms;
+    /// Their standard deviation: the root of the mean square of their distances from the mean.
+    SERVICE_DEVIATION: "service_ns_deviation", "ns", Lower, LoadGenerator, MergedHistograms;
+    /// Share of the operations that took more than 1 ms from the start of a call to its end.
+    SERVICE_OVER_1MS: "service_over_1ms_percent", "%", Lower, LoadGenerator, MergedHistograms;
+    /// More than 2 ms.
+    SERVICE_OVER_2MS: "service_over_2ms_percent", "%", Lower, LoadGenerator, MergedHistograms;
+    /// More than 4 ms.
+    SERVICE_OVER_4MS: "service_over_4ms_percent", "%", Lower, LoadGenerator, MergedHistograms;
     /// Open loop: median time from an operation's scheduled start to its end.
     RESPONSE_P50: "response_ns_p50", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 90th percentile of it.
@@ -71,6 +83,16 @@ figures! {
     RESPONSE_P9999: "response_ns_p99_99", "ns", Lower, LoadGenerator, MergedHistograms;
     /// The longest of them, to the histogram's precision.
     RESPONSE_MAX: "response_ns_max", "ns", Lower, LoadGenerator, Maximum;
+    /// Root of the mean square of them.
+    RESPONSE_RMS: "response_ns_rms", "ns", Lower, LoadGenerator, MergedHistograms;
+    /// Their standard deviation.
+    RESPONSE_DEVIATION: "response_ns_deviation", "ns", Lower, LoadGenerator, MergedHistograms;
+    /// Open loop: share of the operations that ended more than 1 ms after their scheduled start.
+    RESPONSE_OVER_1MS: "response_over_1ms_percent", "%", Lower, LoadGenerator, MergedHistograms;
+    /// More than 2 ms after it.
+    RESPONSE_OVER_2MS: "response_over_2ms_percent", "%", Lower, LoadGenerator, MergedHistograms;
+    /// More than 4 ms after it.
+    RESPONSE_OVER_4MS: "response_over_4ms_percent", "%", Lower, LoadGenerator, MergedHistograms;
     /// In flight: median time from an operation's start until it was handed over (slat).
     SUBMIT_P50: "submit_ns_p50", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 90th percentile of it.
@@ -96,7 +118,8 @@ figures! {
     /// The longest of them, to the histogram's precision.
     COMPLETION_MAX: "completion_ns_max", "ns", Lower, LoadGenerator, Maximum;
 
-    /// Records over the load's wall time, the final sync inside it.
+    /// Records over the load's wall time, the final sync inside it; all of those packed under a
+    /// key.
     RECORDS_PER_S: "records_per_s", "1/s", Higher, LoadGenerator, Median;
     /// The phase's wall time.
     WALL: "wall_ns", "ns", Lower, LoadGenerator, Median;
@@ -150,6 +173,10 @@ figures! {
     DEVICE_WRITES_PER_OP: "device_writes_per_op", "1/op", Lower, KernelAndLoadGenerator, Median;
     /// Bytes written at the device over the operations of all roles.
     DEVICE_WRITE_BYTES_PER_OP: "device_write_bytes_per_op", "B/op",
+        Lower, KernelAndLoadGenerator, Median;
+    /// Device reads and writes over the keys or records that all roles dealt with, or that were
+    /// loaded: under a key that packs several, all of a load and one of any other operation.
+    DEVICE_IOS_PER_RECORD: "device_ios_per_record", "1/record",
         Lower, KernelAndLoadGenerator, Median;
     /// Reads completed at the device while the phase ran, anyone's, over its wall time.
     DEVICE_READS_PER_S: "device_reads_per_s", "1/s", Neither, Device, Median;
@@ -251,6 +278,28 @@ pub fn times(clock: Kind) -> [&'static Definition; 6] {
             &COMPLETION_P9999,
             &COMPLETION_MAX,
         ],
+    }
+}
+
+/// More than 1 ms, 2 ms and 4 ms, root of the mean square, standard deviation, by the clock; the
+/// parts of a time in flight have none.
+pub fn tail(clock: Kind) -> Option<[&'static Definition; 5]> {
+    match clock {
+        Kind::Service => Some([
+            &SERVICE_OVER_1MS,
+            &SERVICE_OVER_2MS,
+            &SERVICE_OVER_4MS,
+            &SERVICE_RMS,
+            &SERVICE_DEVIATION,
+        ]),
+        Kind::Response => Some([
+            &RESPONSE_OVER_1MS,
+            &RESPONSE_OVER_2MS,
+            &RESPONSE_OVER_4MS,
+            &RESPONSE_RMS,
+            &RESPONSE_DEVIATION,
+        ]),
+        Kind::Submit | Kind::Completion => None,
     }
 }
 

@@ -40,6 +40,9 @@ pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metri
     };
     add(&c::DEVICE_READS_PER_S, &|spent| per_s(spent, spent.device(|device| device.reads)));
     add(&c::DEVICE_WRITES_PER_S, &|spent| per_s(spent, spent.device(|device| device.writes)));
+    add(&c::DEVICE_IOS_PER_RECORD, &|spent| {
+        over(spent.device_ios()?, spent.items() as f64, "no record was dealt with")
+    });
     add(&c::DEVICE_WRITES, &|spent| spent.device_synced(|device| device.writes));
     add(&c::DEVICE_WRITE_BYTES, &|spent| spent.device_synced(|device| device.write_bytes));
     add(&c::WRITE_AMPLIFICATION, &|spent| {
@@ -63,18 +66,23 @@ pub(super) fn of_load(
 ) -> Metrics {
     let mut metrics = Metrics::default();
     // What was written, not what was to be.
-    let records = |spent: Spent<'_>| spent.items() as f64;
-    let per_s = |spent: Spent<'_>, _: &CaseEvidence| {
-        over(records(spent) * 1e9, spent.phase.wall_ns as f64, "it took no time")
+    let per_s = |spent: Spent<'_>, count: f64| {
+        over(count * 1e9, spent.phase.wall_ns as f64, "it took no time")
     };
-    metrics.add(&c::RECORDS_PER_S, trials.of_phase(phase, per_s));
+    let rate = trials.of_phase(phase, |spent, case| per_s(spent, spent.records(&case.case.data)));
+    metrics.add(&c::RECORDS_PER_S, rate);
+    let bytes = trials.of_phase(phase, |spent, _| per_s(spent, spent.written_bytes() as f64));
+    metrics.add(&c::USER_BYTES_PER_S, bytes);
     common(&mut metrics, trials, phase, host);
     let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>, &CaseEvidence) -> Reading| {
         metrics.add(definition, trials.of_phase(phase, read));
     };
-    add(&c::FS_OUTPUTS_PER_RECORD, &|spent, _| {
+    add(&c::FS_OUTPUTS_PER_RECORD, &|spent, case| {
         let outputs = spent.process(|usage| usage.output_blocks_512)?;
-        over(outputs, records(spent), "nothing was loaded")
+        over(outputs, spent.records(&case.case.data), "nothing was loaded")
+    });
+    add(&c::DEVICE_IOS_PER_RECORD, &|spent, case| {
+        over(spent.device_ios()?, spent.records(&case.case.data), "nothing was loaded")
     });
     let together = |spent: Spent<'_>, case: &CaseEvidence| {
         let end = match settle {
@@ -193,4 +201,30 @@ fn space(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
         None => Err("the process's counters could not be read".into()),
     });
     metrics.add(&c::RSS_PEAK, peak);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+    use kvdyno_record::workload::Packed;
+
+    #[test]
+    fn a_packed_load_is_counted_by_its_records() {
+        let figures = |packed: Option<u32>| {
+            let mut fixture = Fixture::with_trials(1);
+            for case in fixture.plan.cases.iter_mut().filter(|case| case.engine == "lmdb") {
+                let records = |each| case.data.records * u64::from(each) - 3;
+                case.data.packed = packed.map(|each| Packed { records: records(each), each });
+            }
+            let summary = fixture.summary();
+            let load = summary.groups.iter().find_map(|group| group.load.as_ref()).unwrap();
+            let of = [&c::RECORDS_PER_S, &c::FS_OUTPUTS_PER_RECORD, &c::DEVICE_IOS_PER_RECORD];
+            of.map(|figure| load.metrics.value(figure).unwrap())
+        };
+        let (single, packed) = (figures(None), figures(Some(64)));
+        for (at, times) in [(0, 64.0), (1, 1.0 / 64.0), (2, 1.0 / 64.0)] {
+            assert!((packed[at] / single[at] / times - 1.0).abs() < 1e-6, "{single:?} {packed:?}");
+        }
+    }
 }

@@ -38,5 +38,6 @@ pub mod stalls;
 pub mod stats;
 mod summarize;
 pub mod summary;
+mod tail;
 pub mod trials;
 pub mod versus;

@@ -3,6 +3,7 @@
 use super::catalogue as c;
 use super::metric::{Definition, Metric, Metrics, Reading, Why};
 use super::spent::over;
+use super::tail;
 use super::trials::{At, Trials};
 use crate::stats;
 use hdrhistogram::Histogram;
@@ -30,6 +31,8 @@ pub(super) fn of(trials: &Trials<'_>, at: &At<'_>, clocks: Clocks) -> Metrics {
     };
     metrics.add(&c::OPS_PER_S, trials.of_role(at, |role, op| per_s(op.count, role)));
     metrics.add(&c::ITEMS_PER_S, trials.of_role(at, |role, op| per_s(op.items, role)));
+    let bytes = |op: &OpResult| op.read_bytes + op.write_bytes;
+    metrics.add(&c::USER_BYTES_PER_S, trials.of_role(at, |role, op| per_s(bytes(op), role)));
     if clocks.open_loop && at.op.is_none() {
         let offered = |role: &RoleResult| role.offered_per_s.ok_or(Why::from("a closed loop"));
         metrics.add(&c::OFFERED_OPS_PER_S, trials.of_role(at, |role, _| offered(role)));
@@ -80,6 +83,7 @@ fn add_times(
         metrics.0.push(percentile(definition, q, &merged, samples, &max));
     }
     metrics.add(longest, max);
+    tail::add(metrics, kind, &merged, samples);
 }
 
 /// The longest of samples: as a bucket's upper end, and no longer than the `whole` they are parts

@@ -3,6 +3,7 @@
 use super::metric::{Reading, Why};
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::usage::{DeviceUsage, ProcessUsage, Residency, Snapshot};
+use kvdyno_record::workload::Data;
 
 /// Of an engine that stores nothing, or nothing below its place.
 pub(super) const NO_FILES: &str = "no files: the engine stores nothing in its place";
@@ -40,6 +41,11 @@ impl<'p> Spent<'p> {
     /// Of the device, up to where everything dirty had reached it.
     pub(super) fn device_synced(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
         device(&self.phase.before, self.synced()?, pick)
+    }
+
+    /// Reads of the device, and its writes up to where everything dirty had reached it.
+    pub(super) fn device_ios(self) -> Reading {
+        Ok(self.device(|device| device.reads)? + self.device_synced(|device| device.writes)?)
     }
 
     /// The readings when everything dirty was on the device. A phase that writes nothing needs no
@@ -95,6 +101,13 @@ impl<'p> Spent<'p> {
     /// Keys or records that all roles dealt with.
     pub fn items(self) -> u64 {
         self.ops().map(|op| op.items).sum()
+    }
+
+    /// Records of a load: of an engine that packs, all those under the keys that it wrote.
+    pub fn records(self, data: &Data) -> f64 {
+        let packed = data.packed.filter(|_| data.records > 0);
+        let each = packed.map_or(1.0, |packed| packed.records as f64 / data.records as f64);
+        self.items() as f64 * each
     }
 
     /// Bytes of keys and values given to the engine.

@@ -145,6 +145,7 @@ fn run_info(evidence: &Evidence) -> RunInfo {
         sized: plan.sized.clone(),
         warnings: plan.warnings.clone(),
         left_out: plan.left_out.clone(),
+        columns: plan.columns.clone(),
         complete: evidence.complete,
         cases_planned: evidence.cases.len(),
         cases_recorded: evidence.recorded().count(),

@@ -12,6 +12,7 @@ use super::history::History;
 use super::load_generator::LoadGenerator;
 use super::ranking::Ranking;
 use super::search::SearchResult;
+use kvdyno_record::column::ColumnName;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::host::Host;
 use kvdyno_record::left_out::LeftOut;
@@ -102,6 +103,8 @@ pub struct RunInfo {
     /// What the suite asks for and was not run, because the machine lacked what it needs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
+    /// Columns that tables have because the suite asks for them.
+    pub columns: Vec<ColumnName>,
     /// Everything planned was done.
     pub complete: bool,
     /// Cases in the plan.

@@ -212,6 +212,8 @@ Examples:
   kvdyno run mine.toml --set data.records=80M --set ram.limit=64GiB
   kvdyno run quick --set data.value_bytes=100,1000,4000      each size with data of its own
   kvdyno run mine.toml --set phase.measure.role.readers.rate=50k
+  kvdyno run db_bench --phases fillrandom,readrandom         phases by their names there
+  kvdyno run db_bench --set-db_bench --bloom_bits=10         by db_bench's own flags
   kvdyno run quick --json > summary.json
   kvdyno run quick --io-latency
   kvdyno run quick --name before --note stock-kernel    then: kvdyno show before

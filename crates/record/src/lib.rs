@@ -8,6 +8,7 @@
 
 pub mod blockio;
 pub mod case;
+pub mod column;
 pub mod exit;
 pub mod files;
 pub mod fio;

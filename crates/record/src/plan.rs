@@ -1,5 +1,6 @@
 //! The flat plan: every case that a suite expands to, with every default written out.
 
+use crate::column::ColumnName;
 use crate::left_out::LeftOut;
 use crate::library::Library;
 use crate::outcome::Outcome;
@@ -30,6 +31,9 @@ pub struct Plan {
     pub left_out: Vec<LeftOut>,
     /// In the order they are run.
     pub cases: Vec<Case>,
+    /// What its tables have besides their own columns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<ColumnName>,
     /// The search that its points belong to; null: it is none, all cases are known beforehand.
     pub search: Option<Search>,
     /// What it will cost.

@@ -50,8 +50,7 @@ fn table(kind: &Kind, summary: &Summary, wide: bool) -> Titled {
     let shown = Shown::of(summary, &rows, wide);
     let axes = if kind.engines { AXES } else { &[] };
     let columns = axes.iter().chain(kind.columns);
-    let columns: Vec<_> =
-        columns.filter(|column| !column.title.is_empty() && (column.when)(&shown)).collect();
+    let columns: Vec<_> = columns.filter(|column| shown.has(column)).collect();
     let titles = columns.iter().map(|column| (shown.title(column.title), column.side));
     let mut table = Table::titled(titles.collect());
     let mut notes = Footnotes::default();

@@ -107,11 +107,13 @@ pub(super) fn set_duration<'i>(suite: &mut DeTable<'i>, duration: &'i str, span:
     measured
 }
 
-/// What is said for all parts counts for each: a part has no such key of `[run]` any more.
+/// What is said for all parts counts for each: a part has no such key of `[run]` any more, nor one
+/// that stands for it.
 pub(super) fn take_from_parts(suite: &mut DeTable<'_>, key: &str) {
     let Some(DeValue::Array(parts)) = suite.get_mut("part").map(Spanned::get_mut) else { return };
     for part in parts.iter_mut() {
         let DeValue::Table(part) = part.get_mut() else { continue };
+        part.remove(key);
         if let Some(DeValue::Table(run)) = part.get_mut("run").map(Spanned::get_mut) {
             run.remove(key);
         }

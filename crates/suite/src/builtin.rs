@@ -4,6 +4,8 @@
 pub fn builtin() -> &'static [(&'static str, &'static str)] {
     &[
         ("calibrate", include_str!("../../../suites/calibrate.toml")),
+        ("db_bench", include_str!("../../../suites/db_bench.toml")),
+        ("dbbench", include_str!("../../../suites/dbbench.toml")),
         ("durability", include_str!("../../../suites/durability.toml")),
         ("field", include_str!("../../../suites/field.toml")),
         ("sizing", include_str!("../../../suites/sizing.toml")),
@@ -14,5 +16,6 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("symas-imdt-2018", include_str!("../../../suites/symas-imdt-2018.toml")),
         ("symas-optane-2018", include_str!("../../../suites/symas-optane-2018.toml")),
         ("versus", include_str!("../../../suites/versus.toml")),
+        ("ycsb", include_str!("../../../suites/ycsb.toml")),
     ]
 }

@@ -54,6 +54,7 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
     let crowd = crowd(&cases, host);
     Ok(Plan {
         search: None,
+        columns: suite.columns(),
         format: kvdyno_record::FORMAT.to_owned(),
         suite: suite.name().to_owned(),
         title: title(suite),

@@ -8,11 +8,15 @@ use super::source::{Source, Span};
 use schemars::JsonSchema;
 use serde_spanned::Spanned;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use toml::de::{DeArray, DeTable, DeValue};
 
 /// The tables that `include` knows by name.
-const INCLUDED: [(&str, &str); 1] =
-    [("db_bench", include_str!("../../../suites/include/db_bench.toml"))];
+const INCLUDED: [(&str, &str); 3] = [
+    ("db_bench", include_str!("../../../suites/include/db_bench.toml")),
+    ("dbbench", include_str!("../../../suites/include/dbbench.toml")),
+    ("ycsb", include_str!("../../../suites/include/ycsb.toml")),
+];
 
 /// The key of what was run in place of what is described.
 const AS_RUN: &str = "as-run";
@@ -44,9 +48,17 @@ pub(super) fn included(
     let Some(names) = suite.get("include") else { return Vec::new() };
     let names: Vec<At<String>> = Vec::from_toml(names.clone(), mistakes).unwrap_or_default();
     let mut texts = Vec::new();
+    let mut phases: BTreeMap<String, &str> = BTreeMap::new();
     for name in names {
         match INCLUDED.iter().find(|(known, _)| *known == name.value) {
             Some((file, text)) => {
+                for phase in names_in(text) {
+                    if let Some(other) = phases.insert(phase.clone(), file) {
+                        let message = format!("`{other}` and `{file}` both have `{phase}`");
+                        mistakes.at(&name.span, message).label("expected one of them");
+                        break;
+                    }
+                }
                 let start = source.add(&format!("include {file}"), text);
                 texts.push(format!("{}{text}", " ".repeat(start)));
             }
@@ -58,6 +70,12 @@ pub(super) fn included(
         }
     }
     texts
+}
+
+/// The phases of a text that is included.
+fn names_in(text: &str) -> Vec<String> {
+    let document = DeTable::parse(text).map(Spanned::into_inner).unwrap_or_default();
+    document.keys().map(|key| key.get_ref().clone().into_owned()).collect()
 }
 
 /// Puts included phases below the suite's own: of one that both have, the suite's keys count.

@@ -17,6 +17,7 @@ mod check;
 mod check_drive;
 mod check_storage;
 mod choice;
+mod db_bench;
 mod drive;
 mod engine;
 mod estimate;
@@ -58,6 +59,7 @@ mod wanted;
 mod workload;
 
 pub use builtin::builtin;
+pub use db_bench::db_bench_options;
 pub use estimate::{estimate, write_bytes_least};
 pub use expand::expand;
 pub use mistake::{LocatedMistake, SuiteError, closest};

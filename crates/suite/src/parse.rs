@@ -3,6 +3,7 @@
 use super::adjust;
 use super::brief::{self, Quick};
 use super::check::{check, check_mentions};
+use super::db_bench;
 use super::engine::Engine;
 use super::fidelity::{self, Fidelity};
 use super::media;
@@ -15,6 +16,7 @@ use super::set::Argument;
 use super::source::Source;
 use super::typed::Typed;
 use super::wanted::{Pick, WantedWorker};
+use kvdyno_record::column::ColumnName;
 use kvdyno_record::left_out::LeftOut;
 use kvdyno_record::units::Ratio;
 use serde_spanned::Spanned;
@@ -26,6 +28,8 @@ use toml::de::{DeTable, DeValue};
 pub struct Overrides {
     /// `--set path=value`, in order; later ones win.
     pub set: Vec<String>,
+    /// `--set-db_bench`: flags of `db_bench`, before all of `set`.
+    pub db_bench: Vec<String>,
     /// `--threads 1,2`: instead of `run.threads`.
     pub threads: Vec<u32>,
     /// `--trials N`: instead of `run.trials`.
@@ -34,6 +38,8 @@ pub struct Overrides {
     pub place: Option<PathBuf>,
     /// `--part a,b`: only these parts. Empty: all.
     pub parts: Vec<String>,
+    /// `--phases a,b`: instead of `run.phases`, in every part. Empty: as the suite has it.
+    pub phases: Vec<String>,
     /// `--engine a,b`: only these, by label or name. Empty: all.
     pub engines: Vec<String>,
     /// The engines whose workers are found here: of these, `engines` may name some that the suite
@@ -104,15 +110,11 @@ impl Suite {
         }
         let included = fidelity::included(&document, &mut source, &mut mistakes);
         fidelity::include(&mut document, &included);
-        for argument in others {
+        let flags = of_db_bench(overrides, &mut document, &mut source, &mut mistakes);
+        for argument in flags.iter().chain(others) {
             argument.apply(&mut document, &mut mistakes);
         }
-        if !overrides.threads.is_empty() {
-            adjust::take_from_parts(&mut document, "threads");
-        }
-        if overrides.trials.is_some() {
-            adjust::take_from_parts(&mut document, "trials");
-        }
+        say_for_all_parts(overrides, &mut document);
         let (wanted, installed) = (&overrides.engines, &overrides.installed);
         let notes = adjust::add_engines(&mut document, wanted, installed, &mut source);
         let mut documents = part::split(document, &mut mistakes);
@@ -169,6 +171,12 @@ impl Suite {
         self.typed().suite.title.as_ref().map_or("", |title| title.as_str())
     }
 
+    /// What its tables have besides their own columns.
+    pub(super) fn columns(&self) -> Vec<ColumnName> {
+        let columns = self.typed().show.columns.iter().flat_map(|columns| columns.iter());
+        columns.map(|column| column.value).collect()
+    }
+
     /// The directory that databases are to lie in; none: a folder inside the run's own.
     pub fn place(&self) -> Option<&Path> {
         let typed = self.typed().place.directory.as_ref();
@@ -201,6 +209,9 @@ fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes
     texts.extend(overrides.media.iter().map(|given| ("--medium", format!("media.{given}"))));
     if !overrides.threads.is_empty() {
         texts.push(("--threads", format!("run.threads={:?}", overrides.threads)));
+    }
+    if !overrides.phases.is_empty() {
+        texts.push(("--phases", format!("run.phases={:?}", overrides.phases)));
     }
     if let Some(trials) = overrides.trials {
         texts.push(("--trials", format!("run.trials={trials}")));
@@ -263,6 +274,31 @@ fn set_hours(
     if documents.iter_mut().map(set).sum::<usize>() == 0 {
         let mistake = mistakes.at(&span, "the suite has no measure phase that could last so long");
         mistake.label("expected a suite with one");
+    }
+}
+
+/// What flags of `db_bench` come to; `--set` and the like are applied behind them.
+fn of_db_bench(
+    overrides: &Overrides,
+    suite: &mut DeTable<'_>,
+    source: &mut Source,
+    mistakes: &mut Mistakes,
+) -> Vec<Argument> {
+    let texts = db_bench::arguments(&overrides.db_bench, suite, source, mistakes);
+    db_bench::for_all_parts(&texts, suite);
+    let argument = |text: &String| Argument::new(db_bench::OPTION, text, source, mistakes);
+    texts.iter().filter_map(argument).collect()
+}
+
+/// What the command line says of `[run]` counts for each part, whatever that says itself.
+fn say_for_all_parts(overrides: &Overrides, suite: &mut DeTable<'_>) {
+    let given = [
+        (!overrides.threads.is_empty(), "threads"),
+        (overrides.trials.is_some(), "trials"),
+        (!overrides.phases.is_empty(), "phases"),
+    ];
+    for (_, key) in given.into_iter().filter(|(given, _)| *given) {
+        adjust::take_from_parts(suite, key);
     }
 }
 

@@ -13,6 +13,7 @@ use super::read::{At, Fields, FromToml, Key, Or as _, Toml, Word, table};
 use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, OneOrMany, Several, Share};
 use super::tier::Tier;
 use super::volume::Volume;
+use kvdyno_record::column::ColumnName;
 use kvdyno_record::plan::Copying;
 use kvdyno_record::workload::{KeyFormat, KeyOrder, Size};
 use schemars::JsonSchema;
@@ -42,6 +43,9 @@ pub(super) struct Typed {
     /// How often, how long, with how many threads.
     #[schemars(default)]
     pub(super) run: Run,
+    /// What its tables show.
+    #[schemars(default)]
+    pub(super) show: Show,
     /// The bare drive that the databases lie on.
     pub(super) drive: Option<At<Drive>>,
     /// The engines under test, in any order: each trial draws its own.
@@ -62,7 +66,7 @@ pub(super) struct Typed {
 pub(super) struct Whole {
     #[schemars(flatten)]
     typed: Typed,
-    /// Sets of named phases that the program brings along: `db_bench`.
+    /// Sets of named phases that the program brings along: `db_bench`, `dbbench`, `ycsb`.
     include: Option<Vec<String>>,
     /// Which of two versions of a named phase. Default: as-written.
     fidelity: Option<Fidelity>,
@@ -170,6 +174,14 @@ pub(super) enum Sharing {
     Fresh,
 }
 
+/// What its tables show.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Show {
+    /// Columns of wide tables that they always have.
+    pub(super) columns: Option<At<Vec<At<ColumnName>>>>,
+}
+
 impl Typed {
     pub(super) fn trials(&self) -> u32 {
         self.run.trials.given_or(Several(4)).0
@@ -183,6 +195,11 @@ impl Typed {
     pub(super) fn sharing(&self) -> Sharing {
         self.run.database.given_or(Sharing::Shared)
     }
+}
+
+impl Word for ColumnName {
+    const WHAT: &'static str = "a column of tables";
+    const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
 impl Word for Sharing {
@@ -225,6 +242,7 @@ impl FromToml for Typed {
         let volume = Key::take(&mut fields, "volume");
         let media = Key::take(&mut fields, "media");
         let run: Option<Run> = Key::take(&mut fields, "run");
+        let show = Key::take(&mut fields, "show");
         let tables: Option<Vec<At<EngineTable>>> = Key::take(&mut fields, "engine");
         let tables = tables.into_iter().flatten();
         let engine = tables.flat_map(|table| EngineTable::engines(table, fields.mistakes));
@@ -237,8 +255,9 @@ impl FromToml for Typed {
         if let Some(drive) = &mut drive {
             drive.value.complete(run.threads.is_some());
         }
-        let (ram, place, volume, media, phase) = (ram?, place?, volume?, media?, phase?);
-        Some(Self { suite, data, ram, place, volume, media, run, drive, engine, phase })
+        let (ram, place, volume, media) = (ram?, place?, volume?, media?);
+        let (phase, show) = (phase?, show?);
+        Some(Self { suite, data, ram, place, volume, media, run, show, drive, engine, phase })
     }
 }
 
@@ -247,6 +266,7 @@ table!(Data, "[data]":
     records size key_bytes key_format key_order value_bytes compress_to seed verify);
 table!(Ram, "[ram]": limit data_to_ram tier);
 table!(PlaceTable, "[place]": directory);
+table!(Show, "[show]": columns);
 table!(Run, "[run]": threads phases trials budget slice io_latency database max_errors);
 
 impl Data {

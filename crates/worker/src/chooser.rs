@@ -8,6 +8,8 @@ use linkbench::Shuffler;
 use ranges::{Ranges, Terms};
 
 mod linkbench;
+#[cfg(test)]
+mod published;
 mod ranges;
 
 /// The keys of a case, which no insert changes: ranks are spread over these in every phase, so that

@@ -2,11 +2,13 @@
 //! a figure; against a peer that is on PATH, the median of the ratios of interleaved repeats. Never
 //! a test: the machine decides, not the code alone.
 //!
-//! `make bench BENCH="lmdb drive"` runs parts of it: `null`, `lmdb`, `rocksdb`, `ranges`, `reads`,
-//! `drive`, `direct`, `plan`. Each part's file says what its peer is, and how both are set.
+//! `make bench BENCH="lmdb drive"` runs parts of it: `null`, `lmdb`, `rocksdb`, `db_bench`,
+//! `ranges`, `reads`, `drive`, `direct`, `plan`. Each part's file says what its peer is, and how
+//! both are set.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's business")]
 
+mod db_bench;
 mod drive;
 mod engines;
 mod load_generator;
@@ -14,7 +16,8 @@ mod ranges;
 mod reads;
 mod tools;
 
-const PARTS: [&str; 8] = ["null", "lmdb", "rocksdb", "ranges", "reads", "drive", "direct", "plan"];
+const PARTS: [&str; 9] =
+    ["null", "lmdb", "rocksdb", "db_bench", "ranges", "reads", "drive", "direct", "plan"];
 const REPEATS: usize = 5;
 const SECOND: u64 = 1_000_000_000;
 
@@ -29,6 +32,7 @@ fn main() -> anyhow::Result<()> {
             "null" => bench.load_generator()?,
             "lmdb" => bench.engine("lmdb", engines::lmdb_peer)?,
             "rocksdb" => bench.engine("rocksdb", engines::rocksdb_peer)?,
+            "db_bench" => bench.db_bench()?,
             "ranges" => {
                 bench.lmdb_ranges()?;
                 bench.rocksdb_ranges()?;

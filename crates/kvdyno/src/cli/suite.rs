@@ -19,6 +19,10 @@ pub(crate) struct SuiteArgs {
     /// Only these parts of the suite
     #[arg(long = "part", value_name = "NAME", value_delimiter = ',')]
     pub(crate) parts: Vec<String>,
+    /// Only these phases, in this order, of those that the suite has or includes, as
+    /// `fillrandom,readrandom`
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) phases: Vec<String>,
     /// The swept numbers of threads, as `1,2,4`
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..))]
@@ -36,6 +40,9 @@ pub(crate) struct SuiteArgs {
     #[arg(long, value_name = "N", conflicts_with = "duration",
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) hours: Option<u32>,
+    /// Change it by flags of `db_bench`, as `--num=1000000 --bloom_bits=10`, or @FILE of them
+    #[arg(long = "set-db_bench", value_name = "FLAGS", allow_hyphen_values = true)]
+    pub(crate) db_bench: Vec<String>,
     #[command(flatten)]
     pub(crate) bend: BendArgs,
 }
@@ -43,13 +50,22 @@ pub(crate) struct SuiteArgs {
 impl SuiteArgs {
     pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
         let (threads, engines) = (self.threads.clone(), self.engines.clone());
-        let parts = self.parts.clone();
+        let (parts, phases) = (self.parts.clone(), self.phases.clone());
         let (duration, trials) = (self.duration.clone(), self.trials);
         let cpus = || std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
         let (quick, hours) = (self.quick.then(cpus), self.hours);
+        let db_bench = self.db_bench.iter().map(|text| flags(text)).collect::<Result<_, _>>()?;
         let bent = self.bend.overrides()?;
-        Ok(Overrides { parts, threads, engines, duration, trials, quick, hours, ..bent })
+        let bent = Overrides { db_bench, phases, quick, hours, ..bent };
+        Ok(Overrides { parts, threads, engines, duration, trials, ..bent })
     }
+}
+
+/// Flags as typed, or those of a file.
+fn flags(text: &str) -> Result<String, Complaint> {
+    let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
+    std::fs::read_to_string(file)
+        .map_err(|error| Complaint::usage(format!("--set-db_bench: cannot read {file}: {error}")))
 }
 
 /// How any suite can be bent, whoever chose its engines, threads and trials.

@@ -8,6 +8,7 @@
 
 mod agreement;
 mod altered;
+mod benchmarks;
 mod block_io;
 mod bundles;
 mod compare;

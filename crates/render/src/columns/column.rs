@@ -5,12 +5,13 @@ use super::row::Row;
 use crate::cell::Cell;
 use crate::format::{self, Show};
 use crate::table::Side;
-use kvdyno_analysis::catalogue::times;
+use kvdyno_analysis::catalogue::{tail, times};
 use kvdyno_analysis::evidence::CaseEvidence;
 use kvdyno_analysis::metric::Definition;
 use kvdyno_analysis::spent::Spent;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::case::{OpResult, RoleResult};
+use kvdyno_record::column::ColumnName;
 
 /// A table: its rows and columns.
 pub(crate) struct Kind {
@@ -45,6 +46,8 @@ pub(crate) enum From {
     Main(&'static Definition),
     /// Of the times of the row's clock, the one at this place.
     Time(usize),
+    /// Of what [`tail`] has of the row's clock, the one at this place.
+    Tail(usize),
     /// Words of the row.
     Words(fn(&Row<'_>) -> Cell),
     /// Words for a terminal alone.
@@ -70,6 +73,8 @@ pub(crate) struct Column {
     pub(crate) side: Side,
     /// Whether it is on a terminal now.
     pub(crate) when: fn(&Shown) -> bool,
+    /// As a suite asks for it, who then has it on a terminal.
+    pub(crate) asked: Option<ColumnName>,
     /// In CSV, for words; figures are there by their names.
     pub(crate) csv: &'static str,
     /// In the workbook; empty: it is not there.
@@ -92,6 +97,7 @@ pub(super) const fn column(
         title,
         side: Side::Right,
         when: |_| true,
+        asked: None,
         csv,
         heading: head,
         width: 13,
@@ -149,6 +155,11 @@ impl Column {
         self.when(|shown| shown.wide)
     }
 
+    /// In wide tables, and where the suite asks for it.
+    pub(super) const fn asked(self, name: ColumnName) -> Self {
+        Self { asked: Some(name), ..self.wide() }
+    }
+
     /// It holds words.
     pub(super) const fn left(self) -> Self {
         Self { side: Side::Left, ..self }
@@ -186,6 +197,10 @@ impl Column {
             From::Figure(definition) => line.figure(definition),
             From::Main(definition) => line.main(definition),
             From::Time(at) => line.figure(times(line.row.clock)[at]),
+            From::Tail(at) => match tail(line.row.clock) {
+                Some(figures) => line.figure(figures[at]),
+                None => "-".to_owned(),
+            },
             From::Words(cell) => match cell(&line.row) {
                 Cell::Text(text) => text,
                 Cell::Number(number) => number.to_string(),
@@ -212,7 +227,7 @@ impl Column {
             }
             From::OverBase(..) => Show::Ratio,
             From::Words(_) | From::Text(_) | From::Verdict => Show::Plain,
-            From::Phase(_) | From::Role(_) | From::Time(_) => Show::Count,
+            From::Phase(_) | From::Role(_) | From::Time(_) | From::Tail(_) => Show::Count,
         };
         self.show.unwrap_or(own)
     }

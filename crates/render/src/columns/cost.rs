@@ -10,6 +10,7 @@ use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::efficiency::Against;
 use kvdyno_analysis::explain::Cause;
 use kvdyno_analysis::metric::Definition;
+use kvdyno_record::column::ColumnName as Asked;
 
 const AID: &str = "\
 Costs are the whole process's and the device's, so of all client groups together: /op is per
@@ -73,6 +74,10 @@ const COLUMNS: &[Column] = &[
     figure(&c::DEVICE_READS, "", "device reads"),
     figure(&c::DEVICE_READS_PER_OP, "reads\n/op", "device reads/op")
         .formula("{device reads}/{operations of all roles}"),
+    sheet("records or keys of all roles", Phase(|spent, _| spent.items() as f64)),
+    figure(&c::DEVICE_IOS_PER_RECORD, "I/Os\n/record", "device I/Os/record")
+        .formula("({device reads}+{device writes})/{records or keys of all roles}")
+        .asked(Asked::IosPerRecord),
     figure(&c::DEVICE_READ_BYTES_PER_OP, "read\nKB/op", "device read, KB/op")
         .formula("{device read, B}/1000/{operations of all roles}"),
     figure(&c::DEVICE_WRITE_BYTES_PER_OP, "written\nKB/op", "device written, KB/op")

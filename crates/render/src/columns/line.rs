@@ -1,5 +1,6 @@
 //! A row on a terminal, and what is known of its table as a whole.
 
+use super::column::Column;
 use super::row::Row;
 use crate::footnotes::Footnotes;
 use crate::format;
@@ -10,6 +11,7 @@ use kvdyno_analysis::lists::several;
 use kvdyno_analysis::metric::Definition;
 use kvdyno_analysis::search::SearchResult;
 use kvdyno_analysis::summary::Summary;
+use kvdyno_record::column::ColumnName;
 use kvdyno_record::search::Axis;
 use kvdyno_record::text::one_line;
 use std::collections::BTreeMap;
@@ -23,6 +25,8 @@ const BASE_MAX: usize = 8;
 #[expect(clippy::struct_excessive_bools, reason = "each is a column that is there or not")]
 pub(crate) struct Shown {
     pub(super) wide: bool,
+    /// What the suite asks for.
+    asked: Vec<ColumnName>,
     pub(super) part: bool,
     pub(super) durability: bool,
     pub(super) data: bool,
@@ -51,6 +55,7 @@ impl Shown {
         let base = bases.next().filter(|base| bases.all(|other| other == *base)).unwrap_or("base");
         Self {
             wide,
+            asked: summary.run.columns.clone(),
             part: rows.iter().any(|row| row.group.part.is_some()),
             durability: several(real().map(|group| group.durability)),
             data: several(engines().map(data)),
@@ -65,6 +70,12 @@ impl Shown {
             offered: summary.search.as_ref().map(offered).unwrap_or_default(),
             base: one_line(base).chars().take(BASE_MAX).collect(),
         }
+    }
+
+    /// Whether a column is there.
+    pub(crate) fn has(&self, column: &Column) -> bool {
+        let asked = column.asked.is_some_and(|name| self.asked.contains(&name));
+        !column.title.is_empty() && (asked || (column.when)(self))
     }
 
     /// A column's title with the base's label in it.

@@ -5,6 +5,7 @@ use super::column::{Column, Kind, figure, main, sheet, text};
 use super::row::loads;
 use crate::format::{Show, beside, trials};
 use kvdyno_analysis::catalogue as c;
+use kvdyno_record::column::ColumnName as Asked;
 
 const AID: &str = "\
 wall includes the final sync. CPU % = (user + sys) / wall: over 100 is work in background threads,
@@ -48,13 +49,18 @@ const COLUMNS: &[Column] = &[
     sheet("keys+values written, B", Phase(|spent, _| spent.written_bytes() as f64)),
     figure(&c::WRITE_AMPLIFICATION, "write\namp", "write amplification, B/B")
         .formula("{device written (load+settle), B}/{keys+values written, B}"),
-    sheet("records loaded", Phase(|spent, _| spent.items() as f64)),
+    sheet("records loaded", Phase(|spent, case| spent.records(&case.case.data))),
     figure(&c::RECORDS_PER_S, "records/s", "records/s").formula("{records loaded}/{wall, s}"),
     text("vs.\n{base}", |line| beside(line.row.beside())),
     text("vs.\nvol", |line| beside(line.row.beside_volume())).when(|shown| shown.volume),
     sheet("x base", OverBase("records/s", 1.0)),
     sheet("% of base", OverBase("records/s", 100.0)).show(Show::Tenth),
     sheet("beside the base", Verdict),
+    figure(&c::USER_BYTES_PER_S, "MB/s", "keys+values, MB/s")
+        .formula("{keys+values written, B}/1000000/{wall, s}")
+        .asked(Asked::MbPerS),
+    figure(&c::DEVICE_IOS_PER_RECORD, "I/Os\n/record", "device I/Os/record")
+        .asked(Asked::IosPerRecord),
     figure(&c::FS_OUTPUTS_PER_RECORD, "FS out\n/record", "FS out/record, 512 B")
         .formula("{FS out, 512 B}/{records loaded}")
         .wide(),

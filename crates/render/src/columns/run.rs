@@ -1,6 +1,6 @@
 //! The run table: what each role got.
 
-use super::column::From::{OverBase, Range, Role, Time, Verdict};
+use super::column::From::{OverBase, Range, Role, Tail, Time, Verdict};
 use super::column::{Column, Kind, column, figure, main, sheet, text, words};
 use super::lead::count;
 use super::row::Row;
@@ -9,6 +9,7 @@ use crate::cell::Cell;
 use crate::format::{Show, beside, spread, trials};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::findings::Id;
+use kvdyno_record::column::ColumnName as Asked;
 use kvdyno_record::hlog::Kind as Clock;
 
 const AID: &str = "\
@@ -62,7 +63,7 @@ const COLUMNS: &[Column] = &[
     .left(),
     words("", "op", "operation", |row| Cell::text(row.op())),
     figure(&c::OPERATIONS, "", "operations"),
-    figure(&c::WINDOW, "", "window, s"),
+    figure(&c::WINDOW, "took\ns", "window, s").asked(Asked::Took),
     sheet("rate window, s", Role(|role, _| role.rate_window_ns() / 1e9)).show(Show::Ratio),
     main(&c::OPS_PER_S, "ops/s", "ops/s").formula("{operations}/{rate window, s}"),
     text("spread\n%", |line| spread(line.row.metric(&c::OPS_PER_S))),
@@ -79,6 +80,11 @@ const COLUMNS: &[Column] = &[
     column(Time(3), "p99.9\nus", "", ""),
     column(Time(4), "p99.99\nus", "", ""),
     column(Time(5), "max\nus", "", ""),
+    column(Tail(0), "> 1 ms\n%", "", "").asked(Asked::Over1Ms),
+    column(Tail(1), "> 2 ms\n%", "", "").asked(Asked::Over2Ms),
+    column(Tail(2), "> 4 ms\n%", "", "").asked(Asked::Over4Ms),
+    column(Tail(3), "rms\nus", "", "").asked(Asked::Rms),
+    column(Tail(4), "dev\nus", "", "").asked(Asked::Deviation),
     figure(&c::SERVICE_MAX, "", "service max, us"),
     sheet("service time, s summed", Role(|_, op| op.service_ns as f64 / 1e9)).show(Show::Ratio),
     figure(&c::SERVICE_MEAN, "mean\nus", "service mean, us")
@@ -88,7 +94,7 @@ const COLUMNS: &[Column] = &[
     sheet("records or keys", Role(|_, op| op.items as f64)),
     figure(&c::ITEMS_PER_S, "items/s", "records or keys/s")
         .formula("{records or keys}/{rate window, s}")
-        .wide(),
+        .asked(Asked::ItemsPerS),
     sheet("keys found", Role(|_, op| op.found as f64)),
     sheet("keys missing", Role(|_, op| op.missing as f64)),
     figure(&c::FOUND, "found\n%", "found, %")
@@ -99,6 +105,9 @@ const COLUMNS: &[Column] = &[
     figure(&c::RETRIES, "retries", "retries").wide(),
     sheet("keys+values read, B", Role(|_, op| op.read_bytes as f64)),
     sheet("keys+values written, B", Role(|_, op| op.write_bytes as f64)),
+    figure(&c::USER_BYTES_PER_S, "MB/s", "keys+values, MB/s")
+        .formula("({keys+values read, B}+{keys+values written, B})/1000000/{rate window, s}")
+        .asked(Asked::MbPerS),
     figure(&c::OFFERED_OPS_PER_S, "", "offered, ops/s"),
     figure(&c::BACKLOG, "backlog", "backlog, ops").wide(),
     text("n", |line| trials(line.row.metric(&c::OPS_PER_S))).wide(),

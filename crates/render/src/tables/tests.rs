@@ -6,6 +6,7 @@ use kvdyno_record::blockio::{
     BlockIo, BlockIoFile, Cell, IoKind, IoOwner, Lost, PhaseBlockIo, Watch, WatchedDevice,
     slot_begin_ns,
 };
+use kvdyno_record::column::ColumnName;
 
 fn slot(ns: u64) -> u32 {
     (0..320).rev().find(|slot| slot_begin_ns(*slot) <= ns).unwrap()
@@ -93,4 +94,28 @@ fn engines_that_took_turns_on_a_database_are_told() {
     fixture.case("lmdb_t2_r1").record.database_used_by = before;
     let tables = all(&fixture.summary(), false);
     assert!(tables.iter().any(|table| table.aid.contains("took turns on one database")));
+}
+
+#[test]
+fn a_column_that_the_suite_asks_for_needs_no_wide() {
+    let mut fixture = Fixture::new();
+    let titles = |fixture: &Fixture, wide| {
+        let tables = all(&fixture.summary(), wide);
+        let columns = tables.iter().flat_map(|titled| titled.table.columns());
+        let titles: Vec<String> = columns.map(|(title, _)| title.replace('\n', " ")).collect();
+        titles
+    };
+    let asked = ["took s", "> 1 ms %", "> 2 ms %", "> 4 ms %", "rms us", "dev us", "MB/s"];
+    let asked = asked.into_iter().chain(["items/s", "I/Os /record"]);
+    let (bare, wide) = (titles(&fixture, false), titles(&fixture, true));
+    for title in asked.clone() {
+        assert!(!bare.iter().any(|other| other == title), "{title}: {bare:?}");
+        assert!(wide.iter().any(|other| other == title), "{title}: {wide:?}");
+    }
+    fixture.plan.columns = ColumnName::ALL.iter().map(|(_, column)| *column).collect();
+    let shown = titles(&fixture, false);
+    for title in asked {
+        assert!(shown.iter().any(|other| other == title), "{title}: {shown:?}");
+    }
+    assert!(!shown.iter().any(|title| title == "p90 us"), "{shown:?}");
 }

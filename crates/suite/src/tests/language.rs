@@ -1,6 +1,7 @@
 //! The language as a whole: reader, schema and plan file agree.
 
 use super::*;
+use kvdyno_record::column::ColumnName;
 
 #[test]
 fn the_schema_is_among_the_schemas_checked_in() {
@@ -83,4 +84,17 @@ fn the_smallest_suite_of_the_documentation_expands() {
     let plan = plan(&format!("[suite]{smallest}"), &[]);
     assert_eq!(plan.cases.len(), 8);
     assert_eq!(plan.cases[1].threads, Some(4));
+}
+
+#[test]
+fn a_suite_asks_for_columns() {
+    let asked = plan(SMALL, &["show.columns=['over_4ms', 'took']"]);
+    assert_eq!(asked.columns, [ColumnName::Over4Ms, ColumnName::Took]);
+    assert!(plan(SMALL, &[]).columns.is_empty());
+    let refused = refusal(SMALL, &set(&["show.columns=['over_1m']"]));
+    for words in ["`over_1m` is not a column of tables", "did you mean `over_1ms`?", "mb_per_s"] {
+        assert!(refused.contains(words), "{refused}");
+    }
+    let refused = refusal(SMALL, &set(&["show.column=['rms']"]));
+    assert!(refused.contains("did you mean `columns`?"), "{refused}");
 }

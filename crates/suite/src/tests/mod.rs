@@ -93,6 +93,8 @@ budget = "1h30m"
 slice = "500ms"
 database = "fresh"
 max_errors = 0
+[show]
+columns = ["over_1ms", "rms"]
 [drive]
 size = "auto"
 preset = "ceiling"

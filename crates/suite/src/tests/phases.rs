@@ -70,10 +70,10 @@ fn phases_are_picked_by_name_in_two_versions() {
 
 #[test]
 fn all_included_phases_can_be_done() {
-    let names = "[\"fillseq\", \"overwrite\", \"readrandom\", \"multireadrandom\", \
-                 \"seekrandom\", \"updaterandom\", \"readwhilewriting\"]";
+    let names = "[\"fillseq\", \"readrandomwriterandom\", \"overwrite\", \"readrandom\", \
+                 \"multireadrandom\", \"seekrandom\", \"updaterandom\", \"readwhilewriting\"]";
     let plan = plan(NAMED, &[&format!("run.phases={names}"), "phases.fill=", "phases.reads="]);
-    assert_eq!(plan.cases.iter().map(|case| case.phases.len()).sum::<usize>(), 7);
+    assert_eq!(plan.cases.iter().map(|case| case.phases.len()).sum::<usize>(), 8);
     let random = "run.phases=[\"fillrandom\"]";
     assert!(matches!(
         super::plan(NAMED, &[random, "run.threads="]).cases[0].phases[0].work,
@@ -92,13 +92,84 @@ fn all_included_phases_can_be_done() {
 }
 
 #[test]
+fn phases_are_picked_on_the_command_line() {
+    let pick = |phases: &[&str], arguments: &[&str]| Overrides {
+        phases: phases.iter().map(ToString::to_string).collect(),
+        ..set(arguments)
+    };
+    let names = |plan: Plan| -> Vec<String> {
+        plan.cases.iter().flat_map(|case| &case.phases).map(|phase| phase.name.clone()).collect()
+    };
+    let picked = plan_of(NAMED, &pick(&["fillseq", "readrandom"], &[])).unwrap();
+    assert_eq!(names(picked), ["fillseq", "readrandom"]);
+    // In every part, whatever phases it picks itself.
+    let parts = "part=[{ name = \"a\", phases = [\"fill\"] }, { name = \"b\" }]";
+    let picked = plan_of(NAMED, &pick(&["fill", "readseq"], &[parts])).unwrap();
+    assert_eq!(names(picked), ["fill", "readseq", "fill", "readseq"]);
+    let refused = refusal(NAMED, &pick(&["fill", "readrando"], &[]));
+    for words in ["no phase is called `readrando`", "did you mean `readrandom`?", "mixgraph"] {
+        assert!(refused.contains(words), "{refused}");
+    }
+    let refused = refusal(NAMED, &set(&["include=[\"db_bench\", \"dbbench\"]"]));
+    assert!(refused.contains("`db_bench` and `dbbench` both have `fillrandom`"), "{refused}");
+}
+
+/// Every phase that can be included, in both versions: as many suites as loads, which are the first
+/// phase of each.
+#[test]
+fn every_included_phase_can_be_planned_in_both_versions() {
+    for (name, data) in [("db_bench", "db_bench"), ("dbbench", "hex"), ("ycsb", "ycsb")] {
+        let text = format!(
+            "include = [\"{name}\"]\n[suite]\nname = \"all\"\n[data]\nrecords = 1000\n\
+             key_format = \"{data}\"\nvalue_bytes = 100\n[run]\nthreads = 2\ntrials = 1\n\
+             database = \"fresh\"\n[[engine]]\nname = \"lmdb\"\n"
+        );
+        let known = refusal(&text, &Overrides { phases: vec!["?".to_owned()], ..set(&[]) });
+        let (_, known) = known.split_once("known here: ").unwrap();
+        let known: Vec<&str> = known.split([',', ' ', '\n']).filter(|n| !n.is_empty()).collect();
+        let load = |name: &str| ["fill", "bulk", "load"].iter().any(|l| name.starts_with(l));
+        let (loads, others): (Vec<&str>, Vec<_>) = known.iter().partition(|name| load(name));
+        assert!(!loads.is_empty() && others.len() > 4, "{known:?}");
+        for load in &loads {
+            for fidelity in ["fidelity=as-written", "fidelity=as-run"] {
+                let phases = [load].into_iter().chain(&others).map(ToString::to_string).collect();
+                let plan = plan_of(&text, &Overrides { phases, ..set(&[fidelity]) });
+                let plan = plan.unwrap_or_else(|error| panic!("{}", error.render(false)));
+                assert_eq!(plan.cases[0].phases.len(), 1 + others.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn ycsbs_workloads_are_its_mixes() {
+    const YCSB: &str = r#"
+include = ["ycsb"]
+[suite]
+name = "ycsb"
+[data]
+records = "1M"
+key_format = "ycsb"
+value_bytes = 1000
+[run]
+threads = 2
+trials = 1
+database = "fresh"
+phases = ["load", "a", "b", "c", "d", "e", "f"]
+[[engine]]
+name = "lmdb"
+"#;
+    insta::assert_snapshot!(format!("{}\n\n{}", all(YCSB, &[]), all(YCSB, &["fidelity=as-run"])));
+}
+
+#[test]
 fn what_no_phase_is_meant_by_is_refused() {
     let refused: Vec<String> = [
         &["run.phases=[\"fill\", \"readz\"]"][..],
         &["run.phases="],
         &["run.phases=[]"],
         &["run.phases=[\"fill\", \"reads\", \"reads\"]"],
-        &["include=[\"dbbench\"]"],
+        &["include=[\"dbench\"]"],
         &["fidelity=as-told"],
         &["phases.fill.name=other"],
         &["phases.fill.as-run.ordr=random", "fidelity=as-run"],

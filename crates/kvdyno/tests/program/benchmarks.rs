@@ -1,0 +1,134 @@
+//! The suites that are other benchmarks' own, against what is known of those.
+
+use super::scratch::{Scratch, records};
+use super::workers::needs;
+use kvdyno_record::case::{CaseRecord, OpResult, Outcome};
+use std::collections::BTreeSet;
+
+const RECORDS: f64 = 20_000.0;
+
+/// What is left by as many draws as there are keys: 63.2 %.
+const DRAWN: f64 = 0.632_12;
+
+/// A suite at a fiftieth or so, one engine, one thread: its cases.
+fn run(suite: &str, engine: &str, phases: &str, more: &[&str]) -> Vec<CaseRecord> {
+    let scratch = Scratch::new();
+    let mut command = vec!["run", suite, "--engine", engine, "--phases", phases];
+    command.extend(["--trials", "1", "--threads", "1", "--set", "data.records=20000"]);
+    command.extend(more);
+    scratch.run(&command).assert_ok();
+    let cases = records(&scratch.only_run());
+    let cases: Vec<CaseRecord> = cases.into_values().collect();
+    assert!(cases.iter().all(|case| case.outcome == Outcome::Done), "{cases:?}");
+    scratch.assert_nothing_left();
+    cases
+}
+
+/// What an operation of a phase did.
+fn op(cases: &[CaseRecord], phase: &str, op: &str) -> OpResult {
+    let phases = cases.iter().flat_map(|case| &case.phases);
+    let mut roles = phases.filter(|found| found.name == phase).flat_map(|found| &found.roles);
+    roles.find_map(|role| role.ops.get(op)).unwrap().clone()
+}
+
+/// Six deviations of a share of keys that were drawn by chance, and of lookups among them.
+fn near(share: f64, expected: f64, lookups: u64) -> bool {
+    let keys = (DRAWN * (1.0 - 2.0 / std::f64::consts::E) / RECORDS).sqrt();
+    let looked_up = (expected * (1.0 - expected) / lookups as f64).sqrt();
+    (share - expected).abs() < 6.0 * keys.hypot(looked_up)
+}
+
+fn found(get: &OpResult) -> f64 {
+    get.found as f64 / (get.found + get.missing) as f64
+}
+
+#[test]
+fn as_run_a_fillrandom_leaves_63_percent_to_be_found() {
+    let test = "as_run_a_fillrandom_leaves_63_percent_to_be_found";
+    for (suite, engine) in [("db_bench", "rocksdb"), ("db_bench", "lmdb"), ("dbbench", "lmdb")] {
+        if !needs(engine, test) {
+            continue;
+        }
+        let reads = "phases.readrandom.operations=20000";
+        let mut more = vec!["--set", reads, "--set", "phases.readrandom.duration="];
+        let as_run = op(&run(suite, engine, "fillrandom,readrandom", &more), "readrandom", "get");
+        assert_eq!(as_run.count, 20_000);
+        assert!(near(found(&as_run), DRAWN, 20_000), "{suite} {engine}: {}", found(&as_run));
+        more.extend(["--set", "fidelity=as-written"]);
+        let written = op(&run(suite, engine, "fillrandom,readrandom", &more), "readrandom", "get");
+        assert_eq!((written.found, written.missing), (20_000, 0), "{suite} {engine}");
+    }
+}
+
+#[test]
+fn as_many_deletes_as_records_leave_37_percent() {
+    let test = "as_many_deletes_as_records_leave_37_percent";
+    if !needs("lmdb", test) {
+        return;
+    }
+    let each = ["deleterandom", "readrandom"].map(|phase| {
+        [format!("phases.{phase}.operations=20000"), format!("phases.{phase}.duration=")]
+    });
+    let more: Vec<&str> = each.iter().flatten().flat_map(|set| ["--set", set]).collect();
+    let cases = run("db_bench", "lmdb", "fillseq,deleterandom,readrandom", &more);
+    assert_eq!(op(&cases, "deleterandom", "delete").count, 20_000);
+    let get = op(&cases, "readrandom", "get");
+    assert!(near(found(&get), 1.0 - DRAWN, 20_000), "{}", found(&get));
+}
+
+#[test]
+fn ycsbs_scans_have_fifty_records_and_its_mixes_their_weights() {
+    let cases = run("ycsb", "null", "load,a,d,e", &["--scale", "1/4"]);
+    let scan = op(&cases, "e", "scan");
+    // 1 to 100, each as often: the deviation of one is sqrt((100^2 - 1) / 12).
+    let mean = scan.items as f64 / scan.count as f64;
+    let deviation = (9_999.0_f64 / 12.0 / scan.count as f64).sqrt();
+    assert!((mean - 50.5).abs() < 6.0 * deviation, "{mean}");
+    let share = |phase: &str, rare: &str, often: &str| {
+        let [rare, often] = [rare, often].map(|name| op(&cases, phase, name).count as f64);
+        (rare / (rare + often), rare + often)
+    };
+    let mixes = [("a", "rmw", 0.5), ("d", "insert", 0.05), ("e", "insert", 0.05)];
+    for ((phase, rare, weight), often) in mixes.into_iter().zip(["get", "get", "scan"]) {
+        let (share, all) = share(phase, rare, often);
+        let deviation = (weight * (1.0 - weight) / all).sqrt();
+        assert!((share - weight).abs() < 6.0 * deviation, "{phase}: {share}");
+    }
+}
+
+/// Every option that a flag of `db_bench` sets is one that the engine has.
+#[test]
+fn flags_of_db_bench_set_options_that_there_are() {
+    let test = "flags_of_db_bench_set_options_that_there_are";
+    if !needs("rocksdb", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let described = scratch.run(&["engines", "rocksdb", "--json"]);
+    described.assert_code(0);
+    let text = described.out.clone();
+    let options: BTreeSet<String> = options(&described.json()).into_iter().collect();
+    let set = kvdyno_suite::db_bench_options();
+    assert!(set.len() > 35, "{set:?}");
+    let unknown: Vec<_> = set.iter().filter(|name| !options.contains(**name)).collect();
+    assert!(unknown.is_empty(), "{unknown:?}: {text}");
+}
+
+/// The names below every `options` of a description.
+fn options(value: &serde_json::Value) -> Vec<String> {
+    use serde_json::Value;
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .flat_map(|(name, field)| match (name.as_str(), field) {
+                ("options", Value::Array(list)) => list
+                    .iter()
+                    .filter_map(|option| Some(option["name"].as_str()?.to_owned()))
+                    .collect(),
+                _ => options(field),
+            })
+            .collect(),
+        Value::Array(items) => items.iter().flat_map(options).collect(),
+        _ => Vec::new(),
+    }
+}
