@@ -4,14 +4,15 @@ use super::sheet::{Heading, Sheet, heading};
 use super::trial_table::Placed;
 use crate::cell::Cell;
 use crate::columns::{ABOUT, Column, Row, phases};
-use crate::format::Show::{Count, Plain, Ratio};
+use crate::format::Show::{Count, Fine, Plain, Ratio};
+use crate::format::of;
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::metric::Metric;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::hlog::Kind as Clock;
 use std::collections::BTreeMap;
 
-const HEADINGS: [Heading; 14] = [
+const HEADINGS: [Heading; 19] = [
     heading("threads", 8, Count),
     heading("role", 12, Plain),
     heading("operation", 16, Plain),
@@ -25,6 +26,11 @@ const HEADINGS: [Heading; 14] = [
     heading("p99.9, us", 12, Ratio),
     heading("p99.99, us", 12, Ratio),
     heading("max, us", 12, Ratio),
+    heading("over 1 ms, %", 12, Fine),
+    heading("over 2 ms, %", 12, Fine),
+    heading("over 4 ms, %", 12, Fine),
+    heading("rms, us", 12, Ratio),
+    heading("deviation, us", 12, Ratio),
     heading("why cells are empty", 60, Plain),
 ];
 
@@ -88,6 +94,14 @@ fn cells(row: &Row<'_>, clock: Clock, from: &str) -> Vec<Cell> {
     let us =
         |metric: Option<&Metric>| Cell::number(metric.and_then(|m| m.value).map(|ns| ns / 1e3));
     cells.extend(times.iter().copied().map(us));
+    // The parts of a time in flight have no tail.
+    cells.extend(match c::tail(clock) {
+        Some(tail) => tail.map(|figure| {
+            let value = row.metric(figure).and_then(|metric| metric.value);
+            Cell::number(value.map(|value| value * of(figure).times))
+        }),
+        None => [const { Cell::Empty }; 5],
+    });
     let why = times.iter().flatten().find_map(|metric| metric.missing.as_deref());
     cells.push(Cell::words(why));
     cells
