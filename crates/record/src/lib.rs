@@ -8,6 +8,7 @@
 
 pub mod blockio;
 pub mod case;
+pub mod claim;
 pub mod exit;
 pub mod files;
 pub mod fio;
@@ -15,6 +16,7 @@ pub mod found;
 pub mod hlog;
 pub mod host;
 pub mod key;
+pub mod known;
 pub mod library;
 mod lines;
 pub mod operations;

@@ -40,6 +40,8 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
         grids.iter().flat_map(Grid::descriptions).collect();
     Ok(Plan {
         search: None,
+        study: suite.study().map(str::to_owned),
+        claims: suite.claims.clone(),
         format: kvdyno_record::FORMAT.to_owned(),
         suite: suite.name().to_owned(),
         title: title(suite),

@@ -16,6 +16,7 @@ mod check;
 mod check_drive;
 mod check_storage;
 mod choice;
+mod claim;
 mod drive;
 mod engine;
 mod estimate;

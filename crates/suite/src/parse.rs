@@ -2,6 +2,7 @@
 
 use super::adjust;
 use super::check::{check, check_mentions};
+use super::claim::{self, Names};
 use super::engine::Engine;
 use super::fidelity::{self, Fidelity};
 use super::mistake::{Mistakes, SuiteError};
@@ -13,6 +14,7 @@ use super::set::Argument;
 use super::source::Source;
 use super::typed::Typed;
 use super::wanted::{Pick, WantedWorker};
+use kvdyno_record::claim::Claim;
 use kvdyno_record::units::Ratio;
 use serde_spanned::Spanned;
 use std::path::{Path, PathBuf};
@@ -53,6 +55,7 @@ pub struct Suite {
     pub(super) parts: Vec<Part>,
     /// What the command line added, in words.
     pub(super) notes: Vec<String>,
+    pub(super) claims: Vec<Claim>,
     place: Option<PathBuf>,
 }
 
@@ -102,7 +105,9 @@ impl Suite {
         }
         let (wanted, installed) = (&overrides.engines, &overrides.installed);
         let notes = adjust::add_engines(&mut document, wanted, installed, &mut source);
+        let claims = claim::take(&mut document, &mut mistakes);
         let mut documents = part::split(document, &mut mistakes);
+        let names = Names::of(&documents);
         part::only(&mut documents, &overrides.parts, &mut mistakes);
         if let Some(duration) = &overrides.duration {
             set_duration(&mut documents, duration, &mut source, &mut mistakes);
@@ -126,6 +131,8 @@ impl Suite {
         // A suite without mistakes was read.
         let Some(read) = read else { return Err(SuiteError::new(&source, mistakes)) };
         let mut parts = Vec::new();
+        let names = names.with(read.iter().map(|(part, _)| &part.typed));
+        let claims = claim::read(&claims, &names, &mut mistakes);
         for (mut part, picks) in read {
             check_mentions(&part.typed, &mut mistakes);
             picks.apply(&mut part.typed, &mut mistakes);
@@ -136,7 +143,7 @@ impl Suite {
             check(&part.typed, &mut mistakes);
         }
         mistakes.none(&source)?;
-        Ok(Self { source, parts, notes, place: overrides.place.clone() })
+        Ok(Self { source, parts, notes, claims, place: overrides.place.clone() })
     }
 
     /// What counts for all parts.
@@ -152,6 +159,11 @@ impl Suite {
     /// One line about it; empty where it has none.
     pub fn title(&self) -> &str {
         self.typed().suite.title.as_ref().map_or("", |title| title.as_str())
+    }
+
+    /// The published study that it repeats.
+    pub(super) fn study(&self) -> Option<&str> {
+        self.typed().suite.study.as_ref().map(|study| study.as_str())
     }
 
     /// The directory that databases are to lie in; none: a folder inside the run's own.
