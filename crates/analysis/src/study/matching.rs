@@ -78,11 +78,18 @@ impl<'s> Candidates<'s> {
             if left.is_empty() { Err(format!("{what} {said} was not measured")) } else { Ok(()) }
         };
         let text = |said: &Option<String>| said.clone();
+        // A run that has none of them does not tell them apart.
+        let told = |said: &Option<String>, own: fn(&Group) -> Option<&String>| {
+            said.clone().filter(|_| self.rows.iter().any(|row| own(row.group).is_some()))
+        };
+        let part = told(&of.part, |group| group.part.as_ref());
+        let volume = told(&of.volume, |group| group.volume.as_ref());
+        let tier = told(&of.tier, |group| group.tier.as_ref());
         let eq = |own: Option<&str>, said: &Option<String>| own == said.as_deref();
-        keep("part", text(&of.part), &|row| eq(row.group.part.as_deref(), &of.part))?;
+        keep("part", part, &|row| eq(row.group.part.as_deref(), &of.part))?;
         keep("engine", text(&of.engine), &|row| is_called(row.group, of.engine.as_deref()))?;
-        keep("volume", text(&of.volume), &|row| eq(row.group.volume.as_deref(), &of.volume))?;
-        keep("tier", text(&of.tier), &|row| eq(row.group.tier.as_deref(), &of.tier))?;
+        keep("volume", volume, &|row| eq(row.group.volume.as_deref(), &of.volume))?;
+        keep("tier", tier, &|row| eq(row.group.tier.as_deref(), &of.tier))?;
         keep("phase", text(&of.phase), &|row| eq(Some(row.phase), &of.phase))?;
         keep("I/O", text(&of.io), &|row| eq(row.job.map(|job| job.io.as_str()), &of.io))?;
         let block = of.block.as_ref().and_then(|block| units::parse_bytes(block).ok());

@@ -199,7 +199,7 @@ pub enum Written {
 }
 
 /// A published figure.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PublishedValue {
     /// Its name: the catalogue's, or the study's own.
     pub figure: String,
