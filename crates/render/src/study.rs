@@ -211,3 +211,6 @@ fn job_of(group: &Group, seat: &Seat) -> Option<String> {
     let block = kvdyno_record::units::exact_bytes(job.block_bytes);
     Some(format!("{} {block} depth {} ({})", job.io, job.depth, job.method))
 }
+
+#[cfg(test)]
+mod tests;
