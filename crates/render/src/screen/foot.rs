@@ -14,16 +14,14 @@ pub struct Ending {
     pub report: String,
 }
 
-/// `Claims: 3 hold, 1 does not, 2 cannot be told here`.
+/// `Claims: holds 3, does not hold 1, cannot tell here 2`.
 fn claims(summary: &Summary) -> Option<String> {
-    let of = |verdict| summary.claims.iter().filter(|claim| claim.verdict == verdict).count();
-    let verdicts = [
-        (of(ClaimVerdict::Holds), "hold"),
-        (of(ClaimVerdict::DoesNotHold), "do not"),
-        (of(ClaimVerdict::CannotTell), "cannot be told here"),
-    ];
-    let told = verdicts.into_iter().filter(|(n, _)| *n > 0);
-    let told: Vec<String> = told.map(|(n, word)| format!("{n} {word}")).collect();
+    let verdicts = [ClaimVerdict::Holds, ClaimVerdict::DoesNotHold, ClaimVerdict::CannotTell];
+    let told = verdicts.into_iter().filter_map(|verdict| {
+        let n = summary.claims.iter().filter(|claim| claim.verdict == verdict).count();
+        (n > 0).then(|| format!("{} {n}", verdict.word()))
+    });
+    let told: Vec<String> = told.collect();
     (!told.is_empty()).then(|| format!("Claims: {}", told.join(", ")))
 }
 
