@@ -59,6 +59,7 @@ pub enum Test {
 /// A number in the figure's unit, or another side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a suite has a handful of them")]
 pub enum Bound {
     /// A number.
     Number(f64),

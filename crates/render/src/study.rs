@@ -55,16 +55,18 @@ pub(crate) fn tables(summary: &Summary) -> Vec<Titled> {
     names.into_iter().map(|name| published(name, beside, summary)).collect()
 }
 
+/// What rows are of: its title, what a published row says, what one of the run's does.
+type Head = (&'static str, fn(&Selectors) -> Option<String>, fn(&Group, &Seat) -> String);
+
 /// Of a study's table: what rows are of, and their figures.
 struct Heads {
-    of: Vec<(&'static str, fn(&Selectors) -> Option<String>, fn(&Group, &Seat) -> String)>,
+    of: Vec<Head>,
     /// Name and unit.
     figures: Vec<(String, String)>,
 }
 
 impl Heads {
     fn of(rows: &[&Published]) -> Self {
-        type Head = (&'static str, fn(&Selectors) -> Option<String>, fn(&Group, &Seat) -> String);
         let all: [Head; 9] = [
             ("engine", |of| of.engine.clone(), |group, _| group.engine_label().to_owned()),
             ("part", |of| of.part.clone(), |group, _| group.part.clone().unwrap_or_default()),

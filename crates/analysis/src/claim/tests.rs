@@ -34,7 +34,7 @@ fn ratio(threads: Option<Threads>) -> Side {
     Side::Ratio(reads("lmdb", threads), reads("rocksdb", threads))
 }
 
-/// LMDB's reads take 75 us here and RocksDB's 98.
+/// LMDB's reads take 75 us here and those of `RocksDB` 98.
 #[test]
 fn a_ratio_holds_or_does_not_by_its_interval() {
     let one = Some(Threads::Exactly(1));
@@ -65,7 +65,7 @@ fn one_trial_tells_what_is_far_off_and_no_more() {
     assert_eq!(less.verdict, ClaimVerdict::CannotTell, "a difference has no factor");
 }
 
-/// Where RocksDB did not fit (two readers), there is no figure; what is left open is each point.
+/// Where `RocksDB` did not fit (two readers) is no figure; what is left open is each point.
 #[test]
 fn what_is_not_said_is_every_point() {
     let all = judged(6, claim(ratio(None), Test::Above(Bound::Number(1.1))));

@@ -144,7 +144,7 @@ fn operations_of_the_linkbench_hour_nearly_add_up() {
     };
     let of_all = count(&hour.row[0]);
     let sum: f64 = hour.row[1..].iter().map(count).sum();
-    assert_eq!(of_all, sum);
+    assert!((of_all - sum).abs() < 0.5, "{of_all} {sum}");
 }
 
 /// The fixture's engines, as if the study were of them.

@@ -38,7 +38,7 @@ pub(crate) fn table(summary: &Summary) -> Option<Titled> {
 fn value(claim: &Claimed) -> String {
     match claim.values() {
         None => "-".to_owned(),
-        Some((least, most)) if least == most => ratio(least),
+        Some((least, _)) if claim.points.len() == 1 => ratio(least),
         Some((least, most)) => format!("{} to {}", ratio(least), ratio(most)),
     }
 }

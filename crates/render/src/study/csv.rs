@@ -7,7 +7,10 @@ use kvdyno_analysis::summary::Summary;
 /// One published figure.
 type Figure<'s> = (&'s str, &'s Published, &'s PublishedValue);
 
-const PUBLISHED: [(&str, fn(&Figure<'_>) -> Cell); 26] = [
+/// A column: its name, and what is in it.
+type Column = (&'static str, fn(&Figure<'_>) -> Cell);
+
+const PUBLISHED: [Column; 26] = [
     ("study", |(study, ..)| Cell::text(*study)),
     ("table", |(_, row, _)| Cell::text(&row.table)),
     ("engine", |(_, row, _)| Cell::words(row.of.engine.as_ref())),
