@@ -1,5 +1,5 @@
-//! `[[claim]]`: a sentence about a run's figures, and what must be so for it to hold. It is read and
-//! checked with the suite; whether it holds is told from the record (`kvdyno-analysis`).
+//! `[[claim]]`: a sentence about a run's figures, and what must be so for it to hold. It is read
+//! and checked with the suite; whether it holds is told from the record (`kvdyno-analysis`).
 
 mod grammar;
 mod names;

@@ -76,11 +76,7 @@ impl Suite {
         let mut source = Source::new(file, text);
         let mut mistakes = Mistakes::default();
         let arguments = arguments(overrides, &mut source, &mut mistakes);
-        let (document, errors) = DeTable::parse_recoverable(text);
-        for error in errors {
-            let span = error.span().unwrap_or(0..0);
-            mistakes.at(&span, "this is not TOML").label(error.message());
-        }
+        let document = document_of(text, &mut mistakes);
         mistakes.none(&source)?;
 
         let mut mistakes = Mistakes::default();
@@ -189,6 +185,16 @@ impl Suite {
         wanted.dedup();
         wanted
     }
+}
+
+/// The text as a table.
+fn document_of<'i>(text: &'i str, mistakes: &mut Mistakes) -> Spanned<DeTable<'i>> {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        let span = error.span().unwrap_or(0..0);
+        mistakes.at(&span, "this is not TOML").label(error.message());
+    }
+    document
 }
 
 /// All arguments as `path=value`.
