@@ -5,7 +5,7 @@ import type { History } from "./versions";
 import type { Hiccups } from "./hiccups";
 import type { Lost, Ranking } from "./ranked";
 import type { TimeLine, Written } from "./overtime";
-import type { Search } from "./search";
+import type { Search } from "./search"; import type { Sheet } from "./sheets";
 
 export type { Cause, EventKind, Mark, MarkTotal, TimeLine, Written } from "./overtime";
 export type Direction = "higher" | "lower" | "neither";
@@ -270,7 +270,7 @@ export interface PageData {
   block_heats: BlockHeat[];
   time_lines: TimeLine[];
   written: Written[];
-  ceilings: Ceiling[];
+  ceilings: Ceiling[]; sheets?: Sheet[]; // Absent before there were studies.
   suite: string;
   /** Null: the page is a file, and nobody can be asked. */
   live: Live | null;

@@ -7,6 +7,8 @@ export interface TableData {
   rows: string[][];
   /** Columns from the left that hold words; all others hold numbers. */
   words?: number;
+  /** Which columns hold words, where those are not the first ones. */
+  left?: boolean[];
 }
 
 /** A table that on a narrow screen becomes a card for each row: nothing lies outside of it. */
@@ -21,7 +23,7 @@ export function stacked(data: TableData, caption: string): HTMLElement {
 
 export function table(data: TableData, caption: string): HTMLElement {
   const words = data.words ?? 1;
-  const side = (at: number) => (at < words ? "" : "number");
+  const side = (at: number) => ((data.left?.[at] ?? at < words) ? "" : "number");
   const head = h("tr", {}, ...data.head.map((text, at) => h("th", { scope: "col", class: side(at) }, text)));
   const rows = data.rows.map((row) =>
     h("tr", {}, ...row.map((text, at) =>

@@ -144,6 +144,8 @@ impl Fixture {
         let plan = Plan {
             search: None,
             columns: Vec::new(),
+            study: None,
+            claims: Vec::new(),
             format: FORMAT.to_owned(),
             suite: "fixture".to_owned(),
             title: "a record made by hand, to be read forever".to_owned(),

@@ -1,6 +1,7 @@
 //! From a record to its summary: what is computed from what, in this order.
 
 use super::block_io;
+use super::claim;
 use super::comparable;
 use super::comparison;
 use super::confidence;
@@ -50,6 +51,8 @@ impl Summary {
         let confidence = confidence::judge(&groups, &findings, &engines);
         let mut summary = Self {
             history: Vec::new(),
+            study: None,
+            claims: Vec::new(),
             method_version: METHOD_VERSION,
             run: run_info(evidence),
             host: host.clone(),
@@ -71,6 +74,8 @@ impl Summary {
             findings,
         };
         summary.history = history::read::of(evidence, &summary);
+        summary.claims = claim::judge(&evidence.plan.claims, &summary);
+        summary.put_beside(evidence.plan.study.as_deref());
         Ok(summary)
     }
 }

@@ -1,6 +1,7 @@
 //! All figures of a run: what tables, pages, spreadsheets and comparisons are made of.
 
 use super::block_io::PhaseIo;
+use super::claim::Claimed;
 use super::confidence::Confidence;
 use super::copies::Copies;
 use super::engines::EngineInfo;
@@ -12,6 +13,7 @@ use super::history::History;
 use super::load_generator::LoadGenerator;
 use super::ranking::Ranking;
 use super::search::SearchResult;
+use super::study::BesideStudy;
 use kvdyno_record::column::ColumnName;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::host::Host;
@@ -62,6 +64,10 @@ pub struct Summary {
     pub confidence: Confidence,
     /// Engines over their versions, where the suite has several of one.
     pub history: Vec<History>,
+    /// What the suite claims, and what came of it.
+    pub claims: Vec<Claimed>,
+    /// What a study published, beside these figures and in none of them; null: none was asked for.
+    pub study: Option<BesideStudy>,
     /// What could not be enforced or measured, each sentence once.
     pub not_measured: Vec<String>,
     /// What to bear in mind, the worst first.
@@ -116,6 +122,11 @@ pub struct RunInfo {
 }
 
 impl Summary {
+    /// Puts a study beside the figures in place of the suite's own; none: none.
+    pub fn put_beside(&mut self, study: Option<&str>) {
+        self.study = study.and_then(|id| BesideStudy::of(id, self));
+    }
+
     /// Trials of each case, at most.
     pub fn trials(&self) -> usize {
         self.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0)

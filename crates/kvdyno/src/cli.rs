@@ -24,7 +24,7 @@ pub(crate) use named::NamedArgs;
 pub(crate) use quick::QuickArgs;
 pub(crate) use schema::SchemaOf;
 pub(crate) use search::{CapacityArgs, SearchArgs};
-pub(crate) use show::{ReportArgs, ServeArgs, ShowArgs, ViewArgs};
+pub(crate) use show::{NO_STUDY, OWN_STUDY, ReportArgs, ServeArgs, ShowArgs, ViewArgs};
 use suite::SuiteName;
 pub(crate) use suite::{BendArgs, PlaceArgs, PlanArgs, SuiteArgs};
 pub(crate) use torture::TortureArgs;

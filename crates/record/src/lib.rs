@@ -8,6 +8,7 @@
 
 pub mod blockio;
 pub mod case;
+pub mod claim;
 pub mod column;
 pub mod exit;
 pub mod files;
@@ -16,6 +17,7 @@ pub mod found;
 pub mod hlog;
 pub mod host;
 pub mod key;
+pub mod known;
 pub mod left_out;
 pub mod library;
 mod lines;

@@ -1,5 +1,6 @@
 //! The flat plan: every case that a suite expands to, with every default written out.
 
+use crate::claim::Claim;
 use crate::column::ColumnName;
 use crate::left_out::LeftOut;
 use crate::library::Library;
@@ -36,6 +37,12 @@ pub struct Plan {
     pub columns: Vec<ColumnName>,
     /// The search that its points belong to; null: it is none, all cases are known beforehand.
     pub search: Option<Search>,
+    /// The published study that it repeats, by id; null: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub study: Option<String>,
+    /// What the suite claims.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
     /// What it will cost.
     pub estimate: Estimate,
 }

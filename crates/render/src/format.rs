@@ -30,26 +30,38 @@ pub(crate) struct Format {
     pub(crate) show: Show,
 }
 
+/// The same on a terminal of a figure that the catalogue may not have.
+pub(crate) fn of_unit(unit: &str, name: &str) -> fn(f64) -> String {
+    match unit {
+        "1" => ratio,
+        "B/s" => |bytes| ratio(bytes / 1e6),
+        _ => by_unit(unit, name).text,
+    }
+}
+
 /// By its unit; a few figures are finer or coarser than others of theirs.
 pub(crate) fn of(definition: &Definition) -> Format {
-    let (text, times, show): (fn(f64) -> String, f64, Show) =
-        match (definition.unit, definition.name) {
-            ("ns", "wall_ns" | "cpu_user_ns" | "cpu_system_ns") => (clock, 1e-9, Show::Fine),
-            ("ns", "window_ns" | "settle_wall_ns" | "sync_wall_ns") => (seconds, 1e-9, Show::Fine),
-            ("ns", "cpu_ns_per_op") => (|ns| ratio(ns / 1e3), 1e-3, Show::Ratio),
-            ("ns", _) => (microseconds, 1e-3, Show::Ratio),
-            ("%", "found_percent") => (|percent| format!("{percent:.2}"), 1.0, Show::Ratio),
-            ("%", "device_busy_percent" | "steal_percent") => (ratio, 1.0, Show::Tenth),
-            ("%", name) if name.contains("_over_") => (ratio, 1.0, Show::Fine),
-            ("%", _) => (whole, 1.0, Show::Tenth),
-            ("1/s", _) => (grouped, 1.0, Show::Count),
-            ("1/op" | "1/record", _) => (ratio, 1.0, Show::Fine),
-            ("B", _) => (mebibytes, 1.0, Show::Count),
-            ("B/s", _) => (|bytes| ratio(bytes / 1e6), 1e-6, Show::Ratio),
-            ("B/op", _) => (|bytes| ratio(bytes / 1e3), 1e-3, Show::Fine),
-            ("B/B" | "requests", _) => (ratio, 1.0, Show::Ratio),
-            _ => (whole, 1.0, Show::Count),
-        };
+    by_unit(definition.unit, definition.name)
+}
+
+fn by_unit(unit: &str, name: &str) -> Format {
+    let (text, times, show): (fn(f64) -> String, f64, Show) = match (unit, name) {
+        ("ns", "wall_ns" | "cpu_user_ns" | "cpu_system_ns") => (clock, 1e-9, Show::Fine),
+        ("ns", "window_ns" | "settle_wall_ns" | "sync_wall_ns") => (seconds, 1e-9, Show::Fine),
+        ("ns", "cpu_ns_per_op") => (|ns| ratio(ns / 1e3), 1e-3, Show::Ratio),
+        ("ns", _) => (microseconds, 1e-3, Show::Ratio),
+        ("%", "found_percent") => (|percent| format!("{percent:.2}"), 1.0, Show::Ratio),
+        ("%", "device_busy_percent" | "steal_percent") => (ratio, 1.0, Show::Tenth),
+        ("%", name) if name.contains("_over_") => (ratio, 1.0, Show::Fine),
+        ("%", _) => (whole, 1.0, Show::Tenth),
+        ("1/s", _) => (grouped, 1.0, Show::Count),
+        ("1/op" | "1/record", _) => (ratio, 1.0, Show::Fine),
+        ("B", _) => (mebibytes, 1.0, Show::Count),
+        ("B/s", _) => (|bytes| ratio(bytes / 1e6), 1e-6, Show::Ratio),
+        ("B/op", _) => (|bytes| ratio(bytes / 1e3), 1e-3, Show::Fine),
+        ("B/B" | "requests", _) => (ratio, 1.0, Show::Ratio),
+        _ => (whole, 1.0, Show::Count),
+    };
     Format { text, times, show }
 }
 

@@ -21,6 +21,7 @@ mod ranking;
 pub mod schemas;
 pub mod screen;
 pub mod search;
+pub mod study;
 pub mod table;
 pub mod tables;
 pub mod time_csv;

@@ -7,13 +7,16 @@ mod not_here;
 use super::columns::{AXES, KINDS, Kind, Line, Shown};
 use super::footnotes::Footnotes;
 use super::ranking;
+use super::study::{self, Beside};
 use super::table::Table;
 pub use super::table::Titled;
 use super::wrap::wrap;
 use kvdyno_analysis::summary::Summary;
 
 /// The names of all tables, in their order.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 15] = [
+    "study",
+    "claims",
     "search",
     "ranking",
     "load",
@@ -26,6 +29,7 @@ pub const NAMES: [&str; 12] = [
     "drive-times",
     "history",
     "not-here",
+    "published",
 ];
 
 /// Every table that has rows.
@@ -36,11 +40,14 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
         table: crate::search::curve(answer),
         aid: crate::search::aid(answer),
     });
-    let tables = search
+    let first = study::machines(summary).into_iter().chain(study::claims(summary));
+    let tables = first
+        .chain(search)
         .chain(ranking::tables(summary, wide))
         .chain(KINDS.iter().map(|kind| table(kind, summary, wide)))
         .chain(history::history(summary, wide))
         .chain([not_here::table(summary)])
+        .chain(study::tables(summary))
         .filter(|titled| !titled.table.is_empty());
     tables.map(|titled| with_hiccups(titled, summary)).collect()
 }
@@ -54,10 +61,18 @@ fn table(kind: &Kind, summary: &Summary, wide: bool) -> Titled {
     let titles = columns.iter().map(|column| (shown.title(column.title), column.side));
     let mut table = Table::titled(titles.collect());
     let mut notes = Footnotes::default();
-    for row in rows.iter().flat_map(|row| (kind.lines)(row, wide)) {
-        let mut line = Line::new(row, kind.main, &shown, &mut notes);
-        table.row(&columns.iter().map(|column| column.text(&mut line)).collect::<Vec<_>>());
+    let published = Beside::of(kind, summary);
+    for row in &rows {
+        let lines = (kind.lines)(row, wide);
+        let is_shown = !lines.is_empty();
+        for row in lines {
+            let mut line = Line::new(row, kind.main, &shown, &mut notes);
+            table.row(&columns.iter().map(|column| column.text(&mut line)).collect::<Vec<_>>());
+        }
+        let below = is_shown.then(|| published.below(row, &columns, &mut notes));
+        below.iter().flatten().for_each(|cells| table.row(cells));
     }
+    published.rest(&columns, &mut notes).iter().for_each(|cells| table.row(cells));
     table.footnotes = notes;
     Titled {
         name: kind.name,

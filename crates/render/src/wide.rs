@@ -16,6 +16,7 @@ pub fn tables(summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>>
     if !summary.rankings.is_empty() {
         tables.push(("ranking", ranking::csv(summary)?));
     }
+    tables.extend(super::study::csv(summary)?);
     Ok(tables)
 }
 

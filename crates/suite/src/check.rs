@@ -11,6 +11,7 @@ use super::scalar::{DataSize, Nanoseconds, Several, Threads};
 use super::select;
 use super::source::Span;
 use super::typed::{Data, Ram, Sharing, Typed};
+use kvdyno_record::known::STUDIES;
 use kvdyno_record::text::steers;
 use kvdyno_record::workload::{KeyFormat, KeyOrder, Op, Size};
 use std::collections::HashSet;
@@ -21,6 +22,7 @@ const VERIFY_BYTES: u64 = 16;
 /// Notes all mistakes.
 pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     typed.suite.title.iter().for_each(|title| check_title(title, mistakes));
+    typed.suite.study.iter().for_each(|study| check_study(study, mistakes));
     check_data(&typed.data, mistakes);
     check_ram(&typed.ram, mistakes);
     check_engines(typed, mistakes);
@@ -82,6 +84,13 @@ fn check_title(title: &At<String>, mistakes: &mut Mistakes) {
     if title.chars().count() > TITLE_MAX {
         let mistake = mistakes.at(&title.span, "the title is too long for a line");
         mistake.label(format!("expected at most {TITLE_MAX} characters"));
+    }
+}
+
+fn check_study(study: &At<String>, mistakes: &mut Mistakes) {
+    if !STUDIES.contains(&study.as_str()) {
+        let message = format!("there is no study `{}`", study.value);
+        mistakes.unknown(&study.span, message, study, &STUDIES);
     }
 }
 

@@ -55,6 +55,8 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
     Ok(Plan {
         search: None,
         columns: suite.columns(),
+        study: suite.study().map(str::to_owned),
+        claims: suite.claims.clone(),
         format: kvdyno_record::FORMAT.to_owned(),
         suite: suite.name().to_owned(),
         title: title(suite),

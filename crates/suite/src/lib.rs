@@ -17,6 +17,7 @@ mod check;
 mod check_drive;
 mod check_storage;
 mod choice;
+mod claim;
 mod db_bench;
 mod drive;
 mod engine;

@@ -3,6 +3,7 @@
 use super::adjust;
 use super::brief::{self, Quick};
 use super::check::{check, check_mentions};
+use super::claim::{self, Names};
 use super::db_bench;
 use super::engine::Engine;
 use super::fidelity::{self, Fidelity};
@@ -16,6 +17,7 @@ use super::set::Argument;
 use super::source::Source;
 use super::typed::Typed;
 use super::wanted::{Pick, WantedWorker};
+use kvdyno_record::claim::Claim;
 use kvdyno_record::column::ColumnName;
 use kvdyno_record::left_out::LeftOut;
 use kvdyno_record::units::Ratio;
@@ -69,6 +71,7 @@ pub struct Suite {
     pub(super) parts: Vec<Part>,
     /// What the command line added, in words.
     pub(super) notes: Vec<String>,
+    pub(super) claims: Vec<Claim>,
     place: Option<PathBuf>,
 }
 
@@ -93,11 +96,7 @@ impl Suite {
         let mut source = Source::new(file, text);
         let mut mistakes = Mistakes::default();
         let arguments = arguments(overrides, &mut source, &mut mistakes);
-        let (document, errors) = DeTable::parse_recoverable(text);
-        for error in errors {
-            let span = error.span().unwrap_or(0..0);
-            mistakes.at(&span, "this is not TOML").label(error.message());
-        }
+        let document = document_of(text, &mut mistakes);
         mistakes.none(&source)?;
 
         let mut mistakes = Mistakes::default();
@@ -117,7 +116,9 @@ impl Suite {
         say_for_all_parts(overrides, &mut document);
         let (wanted, installed) = (&overrides.engines, &overrides.installed);
         let notes = adjust::add_engines(&mut document, wanted, installed, &mut source);
+        let claims = claim::take(&mut document, &mut mistakes);
         let mut documents = part::split(document, &mut mistakes);
+        let names = Names::of(&documents);
         part::only(&mut documents, &overrides.parts, &mut mistakes);
         let shortened = set_lengths(&mut documents, overrides, &mut source, &mut mistakes);
         let read = documents.into_iter().map(|document| {
@@ -141,6 +142,9 @@ impl Suite {
         // A suite without mistakes was read.
         let Some(read) = read else { return Err(SuiteError::new(&source, mistakes)) };
         let mut parts = Vec::new();
+        let names = names.with(read.iter().map(|(part, _)| &part.typed));
+        let claims =
+            claim::read(&claims, &names, overrides.scale.unwrap_or(Ratio::ONE), &mut mistakes);
         for (mut part, picks) in read {
             check_mentions(&part.typed, &mut mistakes);
             picks.apply(&mut part.typed, &mut mistakes);
@@ -153,7 +157,7 @@ impl Suite {
         }
         mistakes.none(&source)?;
         let notes = notes.into_iter().chain(shortened).collect();
-        Ok(Self { source, parts, notes, place: overrides.place.clone() })
+        Ok(Self { source, parts, notes, claims, place: overrides.place.clone() })
     }
 
     /// What counts for all parts.
@@ -175,6 +179,11 @@ impl Suite {
     pub(super) fn columns(&self) -> Vec<ColumnName> {
         let columns = self.typed().show.columns.iter().flat_map(|columns| columns.iter());
         columns.map(|column| column.value).collect()
+    }
+
+    /// The published study that it repeats.
+    pub(super) fn study(&self) -> Option<&str> {
+        self.typed().suite.study.as_ref().map(|study| study.as_str())
     }
 
     /// The directory that databases are to lie in; none: a folder inside the run's own.
@@ -200,6 +209,16 @@ impl Suite {
         wanted.dedup();
         wanted
     }
+}
+
+/// The text as a table.
+fn document_of<'i>(text: &'i str, mistakes: &mut Mistakes) -> Spanned<DeTable<'i>> {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        let span = error.span().unwrap_or(0..0);
+        mistakes.at(&span, "this is not TOML").label(error.message());
+    }
+    document
 }
 
 /// All arguments as `path=value`.

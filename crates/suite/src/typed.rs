@@ -1,6 +1,7 @@
 //! A suite as typed: each value where it was written, nothing filled in. The JSON Schema is made
 //! from these types; what their values mean together is for `check` and `expand`.
 
+use super::claim::WrittenClaim;
 use super::drive::Drive;
 use super::engine::{Engine, EngineTable};
 use super::fidelity::Fidelity;
@@ -76,6 +77,8 @@ pub(super) struct Whole {
     /// Named parts, each with all that the suite has, but for what it says itself.
     #[schemars(length(min = 1))]
     part: Option<Vec<WrittenPart>>,
+    /// What the suite claims of its figures: told beside them, holds or not, never a failure.
+    claim: Option<Vec<WrittenClaim>>,
 }
 
 /// What the suite is.
@@ -86,6 +89,8 @@ pub(super) struct Header {
     pub(super) name: At<Name>,
     /// One line about it.
     pub(super) title: Option<At<String>>,
+    /// The published study that it repeats, by id: its figures stand beside the run's.
+    pub(super) study: Option<At<String>>,
 }
 
 /// The data set.
@@ -248,7 +253,7 @@ impl FromToml for Typed {
         let engine = tables.flat_map(|table| EngineTable::engines(table, fields.mistakes));
         let engine = engine.collect();
         let phase = Key::take(&mut fields, "phase");
-        fields.elsewhere(&["part", "phases", "include", "fidelity"]);
+        fields.elsewhere(&["part", "phases", "include", "fidelity", "claim"]);
         fields.finish();
         let (suite, run) = (suite?.value, run?);
         let data = data.or(alone.map(|drive| Data::of_drive(&drive)))?;
@@ -261,7 +266,7 @@ impl FromToml for Typed {
     }
 }
 
-table!(Header, "[suite]": name title);
+table!(Header, "[suite]": name title study);
 table!(Data, "[data]":
     records size key_bytes key_format key_order value_bytes compress_to seed verify);
 table!(Ram, "[ram]": limit data_to_ram tier);

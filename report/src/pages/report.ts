@@ -14,6 +14,7 @@ import { loadTable } from "../loads";
 import { model, type Model } from "../model";
 import { download } from "../save";
 import * as sections from "../sections";
+import { sheets } from "../sheets";
 import { chosenWorks, parse, viewOf, write, type Choice, type View } from "../view";
 
 /** On the first screen, of the first workload. */
@@ -131,7 +132,7 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
     const begun = data.summary.run.cases_recorded > 0;
     warnings = sections.findings(data);
     root.replaceChildren(...[
-      sections.head(data, data.live ? home(choice.theme) : null), panel, sections.answers(data, whole),
+      sections.head(data, data.live ? home(choice.theme) : null), panel, sheets(data.sheets ?? []), sections.answers(data, whole),
       begun ? top : null, begun ? bar : null, figures,
       sections.method(data), sections.host(data), sections.again(data), sections.section("raw", "Raw data", raw()),
     ].filter((part) => part !== null));

@@ -2,6 +2,7 @@
 //! units or engines.
 
 mod bootstrap;
+mod expression;
 mod median;
 mod normal;
 mod quantile;
@@ -10,6 +11,7 @@ mod rank;
 mod steady;
 
 pub use bootstrap::{CONFIDENCE, RESAMPLES, RatioInterval, chance_ratio, ratio_of_medians};
+pub use expression::{Estimate, estimate};
 pub use median::{Interval, median, median_interval};
 pub use quantile::{SAMPLES_BEYOND, quantile, quantile_of_counts, samples_needed};
 pub use rank::{MIN_TRIALS, RankTest, mann_whitney, signed_rank};

@@ -3,8 +3,15 @@
 use super::{RunName, RunsArgs};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use kvdyno_record::known::STUDIES;
 use kvdyno_render::tables;
 use std::path::PathBuf;
+
+/// `--beside` without a name: the study that the suite repeats.
+pub(crate) const OWN_STUDY: &str = "own";
+
+/// No study is shown, not even the suite's.
+pub(crate) const NO_STUDY: &str = "none";
 
 /// What of a run is shown in place of its screen.
 #[derive(Clone, Debug, Default, Args)]
@@ -17,10 +24,23 @@ pub(crate) struct ViewArgs {
     /// Everything: the machine, all tables with how to read them, the findings
     #[arg(long, conflicts_with = "json")]
     pub(crate) full: bool,
-    /// Single tables: search, load, run, cost, time, io, baseline, drive, drive-times, history
+    /// Single tables: study, claims, search, ranking, load, run, cost, time, io, baseline, drive,
+    /// drive-times, history, published
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "json",
           value_parser = PossibleValuesParser::new(tables::NAMES), hide_possible_values = true)]
     pub(crate) table: Vec<String>,
+    /// What a published study found, beside the figures in load, run and drive tables: STUDY, or
+    /// the one that the suite repeats (shown without this, too); `none`: nothing [values:
+    /// callaghan-linkbench-2015, raidix-metadata-2017, selectel-p4800x-2018, symas-imdt-2018,
+    /// symas-optane-2018]
+    #[arg(long, value_name = "STUDY", num_args = 0..=1, default_missing_value = OWN_STUDY,
+          value_parser = PossibleValuesParser::new([&STUDIES[..], &[NO_STUDY, OWN_STUDY]].concat()),
+          hide_possible_values = true)]
+    pub(crate) beside: Option<String>,
+    /// The run as its study reads: the question, the two machines, the study's tables with these
+    /// figures under each row, the claims
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) study: bool,
     /// More columns in the tables; alone: in all of them
     #[arg(long, conflicts_with = "json")]
     pub(crate) wide: bool,
@@ -43,6 +63,8 @@ Examples:
   kvdyno show --table cost --wide   one table, with more columns
   kvdyno show 2026-11-20T10 --findings
   kvdyno show quick                 the latest run of that suite
+  kvdyno show --table load --beside symas-optane-2018
+  kvdyno show --study               a study's question, tables and claims, with these figures
   kvdyno show runs/2026-11-20T10-15-02Z_quick_7f3a --json | jq .findings")]
 pub(crate) struct ShowArgs {
     #[command(flatten)]

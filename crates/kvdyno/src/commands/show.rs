@@ -1,7 +1,7 @@
 //! `kvdyno show`: a run on one screen, or what is asked for in place of that.
 
 use super::{report, runs};
-use crate::cli::{RunName, ShowArgs, ViewArgs};
+use crate::cli::{NO_STUDY, OWN_STUDY, RunName, ShowArgs, ViewArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use anyhow::Context as _;
@@ -10,9 +10,11 @@ use kvdyno_analysis::findings::Severity;
 use kvdyno_analysis::summary::{Summary, verdict};
 use kvdyno_host::place::left_by;
 use kvdyno_record::exit::Exit;
+use kvdyno_record::known::STUDIES;
 use kvdyno_record::text::one_line;
 use kvdyno_render::header;
 use kvdyno_render::screen::{self, Ending, Line};
+use kvdyno_render::study;
 use kvdyno_render::tables::{self, Titled};
 use kvdyno_render::tone::Tone;
 use kvdyno_render::wrap::wrap;
@@ -31,7 +33,8 @@ pub(super) fn show(
     view: &ViewArgs,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let summary = Summary::read(folder).with_context(runs::unread(folder))?;
+    let mut summary = Summary::read(folder).with_context(runs::unread(folder))?;
+    put_beside(&mut summary, view)?;
     if view.json {
         printer.json(&summary)?;
     } else {
@@ -39,6 +42,22 @@ pub(super) fn show(
         tell_left_behind(&summary, printer);
     }
     Ok(verdict(&summary))
+}
+
+/// The study that is asked for takes the place of the suite's own.
+fn put_beside(summary: &mut Summary, view: &ViewArgs) -> Result<(), Complaint> {
+    match view.beside.as_deref() {
+        Some(NO_STUDY) => summary.put_beside(None),
+        Some(OWN_STUDY) | None => {}
+        Some(id) => summary.put_beside(Some(id)),
+    }
+    let wanted = view.study || view.beside.as_deref() == Some(OWN_STUDY);
+    if wanted && summary.study.is_none() {
+        let what = format!("the suite `{}` repeats no published study", summary.run.suite);
+        let hint = format!("say which: --beside {}", STUDIES.join(", --beside "));
+        return Err(Complaint::usage(what).hint(hint));
+    }
+    Ok(())
 }
 
 /// How the run is called in commands, and where its report lies or would.
@@ -76,7 +95,7 @@ fn print(
     ending: &Ending,
     printer: &Printer,
 ) -> anyhow::Result<()> {
-    let asked = !view.table.is_empty() || view.drive || view.findings || view.config;
+    let asked = !view.table.is_empty() || view.drive || view.findings || view.config || view.study;
     if view.full || (view.wide && !asked) {
         full(summary, view.wide, printer);
         return Ok(());
@@ -96,7 +115,9 @@ fn print(
     let all = tables::all(summary, view.wide);
     check_rows(summary, view, &all)?;
     let wanted = |name: &str| {
-        view.table.iter().any(|wanted| wanted == name) || (view.drive && OF_DRIVE.contains(&name))
+        view.table.iter().any(|wanted| wanted == name)
+            || (view.drive && OF_DRIVE.contains(&name))
+            || (view.study && study::NAMES.contains(&name))
     };
     for titled in all.iter().filter(|titled| wanted(titled.name)) {
         table(titled, printer);

@@ -11,6 +11,7 @@ mod html;
 mod list;
 mod live;
 mod mark;
+mod sheet;
 mod thin;
 mod time_line;
 mod versus;
@@ -24,6 +25,7 @@ pub use html::{Kind, TEMPLATE, html};
 pub use list::{FindingCounts, RunEntry, RunSize, RunsData};
 pub use live::{InFlight, Live, State};
 pub use mark::{Mark, MarkTotal};
+pub use sheet::Sheet;
 pub use time_line::{MachineLine, RoleLine, TimeLine};
 pub use versus::{Between, Refused, VersusData};
 pub use workload::Workload;
@@ -68,6 +70,8 @@ pub struct PageData {
     pub time_lines: Vec<TimeLine>,
     /// What engines say they wrote for what, each trial.
     pub written: Vec<Written>,
+    /// A study beside the run, and the suite's claims, as tables that stand before the others.
+    pub sheets: Vec<Sheet>,
     /// What the drive itself can do.
     pub ceilings: Vec<Against>,
     /// The suite's text.
@@ -119,6 +123,7 @@ impl PageData {
             block_heats,
             time_lines,
             written,
+            sheets: Sheet::of(&summary),
             ceilings: efficiency::ceilings(&summary.groups),
             suite: String::from_utf8_lossy(&suite).into_owned(),
             live: None,

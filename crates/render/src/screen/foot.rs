@@ -1,6 +1,7 @@
 //! The end of the screen: what else there is to see, and how.
 
 use super::line::{COLUMNS_MAX, Line, cut};
+use kvdyno_analysis::claim::ClaimVerdict;
 use kvdyno_analysis::findings::Severity;
 use kvdyno_analysis::summary::Summary;
 
@@ -11,6 +12,17 @@ pub struct Ending {
     pub show: String,
     /// The report's file, or the command that writes it.
     pub report: String,
+}
+
+/// `Claims: holds 3, does not hold 1, cannot tell here 2`.
+fn claims(summary: &Summary) -> Option<String> {
+    let verdicts = [ClaimVerdict::Holds, ClaimVerdict::DoesNotHold, ClaimVerdict::CannotTell];
+    let told = verdicts.into_iter().filter_map(|verdict| {
+        let n = summary.claims.iter().filter(|claim| claim.verdict == verdict).count();
+        (n > 0).then(|| format!("{} {n}", verdict.word()))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("Claims: {}", told.join(", ")))
 }
 
 pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
@@ -29,6 +41,10 @@ pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
     let mut texts = Vec::new();
     if !counts.is_empty() {
         texts.push(format!("{}: {show} --findings", counts.join(", ")));
+    }
+    texts.extend(claims(summary).map(|told| format!("{told}: {show} --table claims")));
+    if let Some(study) = &summary.study {
+        texts.push(format!("Beside what {} published: {show} --study", study.study.id));
     }
     let drive = summary.groups.iter().any(|group| group.bare_drive);
     let drive = if drive { " | raw device --drive" } else { "" };

@@ -1,6 +1,7 @@
 //! Suites through both gates: what the tests share.
 
 mod adjusted;
+mod claims;
 mod data_sets;
 mod drive;
 mod engines;

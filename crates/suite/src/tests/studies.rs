@@ -277,3 +277,27 @@ fn hours_are_windows_and_their_slices_are_longer_where_the_record_asks_for_it() 
     let refused = refusal(loads, &Overrides { hours: Some(2), ..Overrides::default() });
     assert!(refused.contains("no measure phase that could last so long"), "{refused}");
 }
+
+/// What a claim names by numbers is there at every scale, as the suite has it.
+#[test]
+fn claims_follow_the_scale() {
+    for scale in ["1", "1/64", "1/1000"] {
+        let overrides =
+            Overrides { media: vec!["optane=/dev/nvme8n1".to_owned()], ..scaled(scale) };
+        let plan = planned("symas-imdt-2018", &overrides);
+        let limits: Vec<_> = plan.cases.iter().map(|case| case.ram_limit_bytes).collect();
+        let records: Vec<_> = plan.cases.iter().map(|case| case.data.records).collect();
+        let mut named = 0;
+        for cell in plan.claims.iter().flat_map(|claim| claim.relation.cells()) {
+            named += usize::from(cell.ram_bytes.is_some()) + usize::from(cell.records.is_some());
+            assert!(cell.ram_bytes.is_none() || limits.contains(&cell.ram_bytes), "{cell:?}");
+            assert!(cell.records.is_none_or(|number| records.contains(&number)), "{cell:?}");
+        }
+        assert!(named > 4, "{named}");
+    }
+    for name in STUDIES {
+        let plan = planned(name, &Overrides::default());
+        assert_eq!(plan.study.as_deref(), Some(name));
+        assert!(plan.claims.len() > 5, "{name}");
+    }
+}

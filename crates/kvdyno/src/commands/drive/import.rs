@@ -62,6 +62,8 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
     let plan = Plan {
         search: None,
         columns: Vec::new(),
+        study: None,
+        claims: Vec::new(),
         format: kvdyno_record::FORMAT.to_owned(),
         suite: "fio-import".to_owned(),
         title: format!("imported from {}, by {}", file.display(), report.version),

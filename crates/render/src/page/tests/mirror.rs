@@ -11,7 +11,8 @@ use std::path::Path;
 fn interfaces() -> BTreeMap<String, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../report/src");
     let mut found = BTreeMap::new();
-    let files = ["data.ts", "overtime.ts", "search.ts", "versions.ts", "hiccups.ts", "ranked.ts"];
+    let own = ["overtime.ts", "search.ts", "versions.ts", "hiccups.ts", "ranked.ts", "sheets.ts"];
+    let files = own.into_iter().chain(["data.ts"]);
     for file in files {
         let text = std::fs::read_to_string(folder.join(file)).unwrap();
         let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());

@@ -1,0 +1,176 @@
+//! The figures that a claim's cells mean, point by point of what they leave open.
+
+use crate::group::{Group, RoleRow, RunRow};
+use crate::metric::{Metric, Metrics};
+use kvdyno_record::claim::{Cell, Threads};
+use kvdyno_record::units;
+use std::collections::BTreeMap;
+
+/// More points than this are told of by their first.
+const POINTS_MAX: usize = 1000;
+
+/// A cell's figure at a point.
+#[derive(Clone, Debug)]
+pub(super) struct Found<'g> {
+    group: &'g Group,
+    /// What the cell leaves open, in this order: part, volume, tier, threads, RAM, records; none:
+    /// the cell says it.
+    open: [Option<String>; 6],
+    /// By the number of the trial.
+    pub(super) values: BTreeMap<u32, f64>,
+    missing: Option<String>,
+}
+
+/// Every point: its name, and the figure of each cell. What two cells leave open is the same in
+/// both. Or why there is none.
+pub(super) fn points<'g>(
+    cells: &[&Cell],
+    groups: &'g [Group],
+) -> Result<Vec<(String, Vec<Found<'g>>)>, String> {
+    let mut points: Vec<Vec<Found<'g>>> = vec![Vec::new()];
+    for cell in cells {
+        let found = find(cell, groups)?;
+        let mut next = Vec::new();
+        for point in &points {
+            for found in &found {
+                if next.len() < POINTS_MAX && point.iter().all(|other| agree(other, found)) {
+                    next.push(point.iter().chain([found]).cloned().collect());
+                }
+            }
+        }
+        points = next;
+    }
+    if points.is_empty() {
+        return Err("its cells have no point in common: they were measured elsewhere".to_owned());
+    }
+    let names: Vec<[Option<String>; 6]> = points.iter().map(|point| together(point)).collect();
+    let varies: Vec<usize> =
+        (0..6).filter(|axis| names.iter().any(|name| name[*axis] != names[0][*axis])).collect();
+    let name = |open: &[Option<String>; 6]| {
+        let words = varies.iter().filter_map(|axis| open[*axis].clone());
+        words.collect::<Vec<_>>().join(" ")
+    };
+    Ok(names.iter().map(name).zip(points).collect())
+}
+
+impl Found<'_> {
+    /// Why there is no figure here.
+    pub(super) fn missing(&self) -> Option<String> {
+        self.values.is_empty().then(|| {
+            let trouble = self.group.trouble();
+            let why = trouble.or_else(|| self.missing.clone());
+            let why = why.unwrap_or_else(|| "it has no such figure".to_owned());
+            format!("{}: {why}", self.group.label)
+        })
+    }
+}
+
+/// What is open in both is the same.
+fn agree(one: &Found<'_>, other: &Found<'_>) -> bool {
+    one.open.iter().zip(&other.open).all(|(one, other)| match (one, other) {
+        (Some(one), Some(other)) => one == other,
+        _ => true,
+    })
+}
+
+fn together(point: &[Found<'_>]) -> [Option<String>; 6] {
+    std::array::from_fn(|axis| {
+        let mut said = point.iter().filter_map(|found| found.open[axis].clone());
+        said.find(|said| !said.is_empty())
+    })
+}
+
+/// The figures of a cell, or what of it was not measured.
+fn find<'g>(cell: &Cell, groups: &'g [Group]) -> Result<Vec<Found<'g>>, String> {
+    let mut left: Vec<&Group> = groups.iter().collect();
+    let mut keep = |what: &str, name: Option<String>, is: &dyn Fn(&Group) -> bool| {
+        let Some(name) = name else { return Ok(()) };
+        left.retain(|group| is(group));
+        if left.is_empty() { Err(format!("{what} {name} was not measured")) } else { Ok(()) }
+    };
+    keep("part", cell.part.clone(), &|group| group.part == cell.part)?;
+    keep("engine", Some(cell.engine.clone()), &|group| is_called(group, &cell.engine))?;
+    keep("volume", cell.volume.clone(), &|group| group.volume == cell.volume)?;
+    keep("tier", cell.tier.clone(), &|group| group.tier == cell.tier)?;
+    let ram = cell.ram_bytes.map(units::bytes);
+    keep("RAM of", ram, &|group| group.ram_limit_bytes == cell.ram_bytes)?;
+    let records = cell.records.map(units::count);
+    keep("data of", records, &|group| Some(group.records) == cell.records)?;
+    keep("phase", Some(cell.phase.clone()), &|group| has_phase(group, &cell.phase))?;
+    let most = left.iter().filter_map(|group| group.threads).max();
+    let threads = cell.threads.map(|threads| match threads {
+        Threads::Exactly(n) => (n, n),
+        Threads::Between(low, high) => (low, high),
+        Threads::Most => (most.unwrap_or(0), most.unwrap_or(0)),
+    });
+    if let Some((low, high)) = threads {
+        left.retain(|group| group.threads.is_none_or(|n| (low..=high).contains(&n)));
+        if left.is_empty() {
+            let range = if low == high { low.to_string() } else { format!("{low} to {high}") };
+            return Err(format!("no point with {range} threads was measured"));
+        }
+    }
+    left.into_iter().map(|group| found(cell, group)).collect()
+}
+
+fn found<'g>(cell: &Cell, group: &'g Group) -> Result<Found<'g>, String> {
+    let metric = metric(cell, group)?;
+    let per_trial = metric.map_or(&[][..], |metric| &metric.per_trial);
+    let numbered = group.trials.iter().zip(per_trial);
+    let values = numbered.filter_map(|(trial, value)| Some((trial.trial, (*value)?))).collect();
+    let open = |said: bool, word: Option<String>| (!said).then(|| word.unwrap_or_default());
+    let one = matches!(cell.threads, Some(Threads::Exactly(_) | Threads::Most));
+    let open = [
+        open(cell.part.is_some(), group.part.as_ref().map(|part| format!("{part}:"))),
+        open(cell.volume.is_some(), group.volume.as_ref().map(|volume| format!("@{volume}"))),
+        open(cell.tier.is_some(), group.tier.as_ref().map(|tier| format!("%{tier}"))),
+        open(one, group.threads.map(|threads| format!("#{threads}"))),
+        open(cell.ram_bytes.is_some(), group.ram_limit_bytes.map(units::bytes)),
+        open(cell.records.is_some(), Some(units::count(group.records))),
+    ];
+    Ok(Found { group, open, values, missing: metric.and_then(|metric| metric.missing.clone()) })
+}
+
+pub(super) fn is_called(group: &Group, name: &str) -> bool {
+    [group.engine_label(), &group.engine].contains(&name)
+}
+
+fn has_phase(group: &Group, phase: &str) -> bool {
+    let load = group.load.as_ref().is_some_and(|load| load.phase == phase);
+    load || group.runs.iter().any(|run| run.phase == phase)
+}
+
+/// The figure; of a measured phase that of the client group, or of the phase as a whole.
+fn metric<'g>(cell: &Cell, group: &'g Group) -> Result<Option<&'g Metric>, String> {
+    let of = |metrics: &'g Metrics| metrics.0.iter().find(|metric| metric.name == cell.figure);
+    if let Some(load) = group.load.as_ref().filter(|load| load.phase == cell.phase) {
+        return Ok(of(&load.metrics));
+    }
+    let Some(run) = group.runs.iter().find(|run| run.phase == cell.phase) else { return Ok(None) };
+    let own = of(&run.metrics);
+    match role(cell, run)? {
+        None => match (own, run.roles.as_slice()) {
+            (Some(own), _) => Ok(Some(own)),
+            (None, [role]) => Ok(of(&role.metrics)),
+            (None, roles) => {
+                let names: Vec<&str> = roles.iter().map(|role| role.role.as_str()).collect();
+                let (phase, figure) = (&cell.phase, &cell.figure);
+                let names = names.join(", ");
+                Err(format!("{phase} has {figure} of each client group: say which of {names}"))
+            }
+        },
+        Some(role) => {
+            let op = cell.op.as_deref();
+            let metrics = role.by_operation().find(|(name, _)| Some(*name) == op);
+            let metrics = metrics.map(|(_, metrics)| metrics);
+            let metrics = if op.is_none() { Some(&role.metrics) } else { metrics };
+            Ok(metrics.and_then(of).or(own))
+        }
+    }
+}
+
+fn role<'g>(cell: &Cell, run: &'g RunRow) -> Result<Option<&'g RoleRow>, String> {
+    let Some(name) = &cell.role else { return Ok(None) };
+    let role = run.roles.iter().find(|role| role.role == *name);
+    role.map(Some).ok_or_else(|| format!("{} has no client group {name}", cell.phase))
+}

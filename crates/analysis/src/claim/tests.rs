@@ -1,0 +1,114 @@
+//! Claims of the fixture's engines, whose every figure follows from formulas.
+
+use super::{ClaimVerdict, Claimed};
+use crate::fixture::Fixture;
+use kvdyno_record::claim::{Bound, Cell, Claim, Need, Relation, Side, Test, Threads};
+
+fn cell(engine: &str, role: Option<&str>, threads: Option<Threads>, figure: &str) -> Cell {
+    Cell {
+        phase: if role.is_some() { "measure" } else { "load" }.to_owned(),
+        role: role.map(str::to_owned),
+        engine: engine.to_owned(),
+        threads,
+        figure: figure.to_owned(),
+        ..Cell::default()
+    }
+}
+
+fn claim(left: Side, test: Test) -> Claim {
+    let relation = Relation { left, test };
+    Claim { text: "so".to_owned(), holds: "so".to_owned(), relation, needs: Vec::new() }
+}
+
+fn judged(trials: u32, claim: Claim) -> Claimed {
+    let mut fixture = Fixture::with_trials(trials);
+    fixture.plan.claims = vec![claim];
+    fixture.summary().claims.remove(0)
+}
+
+fn reads(engine: &str, threads: Option<Threads>) -> Cell {
+    cell(engine, Some("readers"), threads, "ops_per_s")
+}
+
+fn ratio(threads: Option<Threads>) -> Side {
+    Side::Ratio(reads("lmdb", threads), reads("rocksdb", threads))
+}
+
+/// LMDB's reads take 75 us here and those of `RocksDB` 98.
+#[test]
+fn a_ratio_holds_or_does_not_by_its_interval() {
+    let one = Some(Threads::Exactly(1));
+    let holds = judged(6, claim(ratio(one), Test::Above(Bound::Number(1.1))));
+    assert_eq!(holds.verdict, ClaimVerdict::Holds, "{holds:?}");
+    let point = &holds.points[0];
+    assert!(point.low.unwrap() <= point.value.unwrap() && point.value <= point.high, "{point:?}");
+    let not = judged(6, claim(ratio(one), Test::Within { low: 2.0, high: 3.0 }));
+    assert_eq!(not.verdict, ClaimVerdict::DoesNotHold, "{not:?}");
+    let value = holds.points[0].value.unwrap();
+    let across = judged(6, claim(ratio(one), Test::Above(Bound::Number(value))));
+    assert_eq!(across.verdict, ClaimVerdict::CannotTell, "{across:?}");
+}
+
+#[test]
+fn one_trial_tells_what_is_far_off_and_no_more() {
+    let one = Some(Threads::Exactly(1));
+    let near = judged(1, claim(ratio(one), Test::Above(Bound::Number(1.1))));
+    assert_eq!(near.verdict, ClaimVerdict::CannotTell);
+    assert!(near.why.as_ref().unwrap().starts_with("one trial: no interval"), "{near:?}");
+    assert!(near.points[0].value.is_some() && near.points[0].low.is_none());
+    let far = judged(1, claim(ratio(one), Test::Above(Bound::Number(0.1))));
+    assert_eq!(far.verdict, ClaimVerdict::Holds);
+    let far = judged(1, claim(ratio(one), Test::Above(Bound::Number(10.0))));
+    assert_eq!(far.verdict, ClaimVerdict::DoesNotHold);
+    let less = Side::Difference(reads("lmdb", one), reads("rocksdb", one));
+    let less = judged(1, claim(less, Test::Above(Bound::Number(-1e9))));
+    assert_eq!(less.verdict, ClaimVerdict::CannotTell, "a difference has no factor");
+}
+
+/// Where `RocksDB` did not fit (two readers) is no figure; what is left open is each point.
+#[test]
+fn what_is_not_said_is_every_point() {
+    let all = judged(6, claim(ratio(None), Test::Above(Bound::Number(1.1))));
+    let at: Vec<&str> = all.points.iter().map(|point| point.at.as_str()).collect();
+    assert_eq!(at, ["#1", "#2"]);
+    assert_eq!(all.verdict, ClaimVerdict::CannotTell);
+    assert_eq!(all.why.as_deref(), Some("#2: RocksDB: does not fit"));
+    let scaled =
+        Side::Ratio(reads("lmdb", Some(Threads::Most)), reads("lmdb", Some(Threads::Exactly(1))));
+    let scaled = judged(6, claim(scaled, Test::Above(Bound::Number(1.2))));
+    assert_eq!(scaled.points.len(), 1, "{scaled:?}");
+    assert_eq!(scaled.verdict, ClaimVerdict::Holds, "{scaled:?}");
+}
+
+#[test]
+fn sides_are_held_against_each_other() {
+    let load = |engine, figure| Side::Figure(cell(engine, None, None, figure));
+    let less = Test::Below(Bound::Side(load("rocksdb", "records_per_s")));
+    let told = judged(6, claim(load("lmdb", "records_per_s"), less.clone()));
+    let more = Test::Above(Bound::Side(load("rocksdb", "records_per_s")));
+    let other = judged(6, claim(load("lmdb", "records_per_s"), more));
+    let verdicts = [told.verdict, other.verdict];
+    assert!(verdicts.contains(&ClaimVerdict::Holds), "{told:?} {other:?}");
+    assert!(verdicts.contains(&ClaimVerdict::DoesNotHold));
+}
+
+#[test]
+fn what_was_not_measured_is_said() {
+    let test = Test::Above(Bound::Number(1.0));
+    let mut volume = cell("lmdb", None, None, "wall_ns");
+    volume.volume = Some("flash-raw".to_owned());
+    let why = |claim| judged(2, claim).why.unwrap();
+    let raw = claim(Side::Figure(volume), test.clone());
+    assert_eq!(why(raw), "volume flash-raw was not measured");
+    let other = claim(Side::Figure(cell("lmdb1", None, None, "wall_ns")), test.clone());
+    assert_eq!(why(other), "engine lmdb1 was not measured");
+    let which = Side::Figure(Cell { role: None, ..reads("lmdb", None) });
+    let which = claim(which, test.clone());
+    assert!(why(which).contains("say which of readers, writer"));
+    let load = || Side::Figure(cell("lmdb", None, None, "wall_ns"));
+    let needs = |need| Claim { needs: vec![need], ..claim(load(), test.clone()) };
+    assert!(why(needs(Need::Cpus(4096))).starts_with("it needs 4096 processors"));
+    assert!(why(needs(Need::DataToRam(100))).starts_with("it needs data of 100 times"));
+    assert!(why(needs(Need::Threads(64))).contains("64 threads"));
+    assert_eq!(why(needs(Need::Volume("optane".to_owned()))), "volume optane was not measured");
+}

@@ -1,0 +1,140 @@
+//! A study's rows, each with the cells of a run that it stands beside or why there is none.
+
+use super::differs::{self, Difference};
+use super::matching::Candidates;
+use super::published::{Place, PublishedValue, Selectors, Study, StudyHead, StudyRow, StudyTable};
+use crate::catalogue;
+use crate::metric::Metrics;
+use crate::summary::Summary;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A study beside a run.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct BesideStudy {
+    /// Who published what, where and on which machine.
+    pub study: StudyHead,
+    /// Its machine and data against this run's, and why that matters.
+    pub differences: Vec<Difference>,
+    /// What was published, in its order: never mixed with figures of the run.
+    pub published: Vec<Published>,
+}
+
+/// A published row.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Published {
+    /// The study's table.
+    pub table: String,
+    /// What that is.
+    pub title: String,
+    /// Among which figures of a run it has its like; null: nowhere.
+    pub beside: Option<Place>,
+    /// What it is of.
+    pub of: Selectors,
+    /// Its figures.
+    pub values: Vec<PublishedValue>,
+    /// Why it is to be doubted; null: it is not.
+    pub doubt: Option<String>,
+    /// The authors gave up on it.
+    pub gave_up: bool,
+    /// The rows of this run that it stands beside.
+    pub own: Vec<Seat>,
+    /// Why there is none; null: there is one, or it could have none.
+    pub why_none: Option<String>,
+}
+
+/// A row of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Seat {
+    /// The number of its group.
+    pub group: usize,
+    /// The number of its measured phase; null: its load.
+    pub run: Option<usize>,
+    /// The number of the role in it; null: the phase as a whole.
+    pub role: Option<usize>,
+}
+
+impl BesideStudy {
+    /// A study beside a run; none where there is no study of that name.
+    pub fn of(id: &str, summary: &Summary) -> Option<Self> {
+        let study = super::named(id)?;
+        let mut published = Vec::new();
+        for table in &study.table {
+            let candidates = table.beside.map(|place| Candidates::of(place, table, summary));
+            for row in &table.row {
+                published.push(beside(&study, table, row, candidates.as_ref()));
+            }
+        }
+        let differences = differs::of(&study.study, summary);
+        Some(Self { study: study.study, differences, published })
+    }
+
+    /// `Symas Corp., 2018-08`.
+    pub fn source(&self) -> String {
+        format!("{}, {}", self.study.authors, self.study.published)
+    }
+
+    /// The machine that its figures are of, in a line.
+    pub fn host(&self) -> String {
+        let host = &self.study.host;
+        let drives = host.drives.join("; ");
+        let parts =
+            [host.cpu.as_deref(), host.ram.as_deref(), Some(&drives), host.kernel.as_deref()];
+        let parts: Vec<&str> = parts.into_iter().flatten().collect();
+        parts.join(", ")
+    }
+}
+
+impl Published {
+    /// A figure by its name.
+    pub fn value(&self, figure: &str) -> Option<&PublishedValue> {
+        self.values.iter().find(|value| value.figure == figure)
+    }
+}
+
+impl Seat {
+    /// The figures of the row, and those of the phase that it is part of.
+    pub fn metrics<'s>(&self, summary: &'s Summary) -> Vec<&'s Metrics> {
+        let Some(group) = summary.groups.get(self.group) else { return Vec::new() };
+        let Some(run) = self.run else {
+            return group.load.iter().map(|load| &load.metrics).collect();
+        };
+        let Some(run) = group.runs.get(run) else { return Vec::new() };
+        let role = self.role.and_then(|role| run.roles.get(role));
+        let role = role.or_else(|| run.roles.first().filter(|_| run.roles.len() == 1));
+        role.map(|role| &role.metrics).into_iter().chain([&run.metrics]).collect()
+    }
+}
+
+fn beside(
+    study: &Study,
+    table: &StudyTable,
+    row: &StudyRow,
+    candidates: Option<&Candidates<'_>>,
+) -> Published {
+    let of = row.of.or(&table.of);
+    let (own, why_none) = match candidates.map(|candidates| candidates.like(&of)) {
+        Some(Ok(own)) => (own, None),
+        Some(Err(why)) => (Vec::new(), Some(why)),
+        None => (Vec::new(), None),
+    };
+    let unit = |name: &str| {
+        let known = catalogue::ALL.iter().find(|known| known.name == name);
+        let own = || study.figure.iter().find(|own| own.name == name).map(|own| own.unit.as_str());
+        known.map(|known| known.unit).or_else(own).unwrap_or_default()
+    };
+    let value = |(name, written): (&String, &_)| {
+        PublishedValue::of(name, unit(name), *written, row.derived.contains(name))
+    };
+    Published {
+        table: table.name.clone(),
+        title: table.title.clone(),
+        beside: table.beside,
+        of,
+        values: row.values.iter().map(value).collect(),
+        doubt: row.doubt.clone(),
+        gave_up: row.gave_up,
+        own,
+        why_none,
+    }
+}

@@ -1,0 +1,167 @@
+//! What a suite claims of figures, as the plan keeps it: read and checked before the run, judged
+//! from the record afterwards.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A sentence, and what must be so for it to hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Claim {
+    /// The sentence.
+    pub text: String,
+    /// What must be so, as written.
+    pub holds: String,
+    /// The same, read.
+    pub relation: Relation,
+    /// What it cannot be told without, besides what its cells are of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<Need>,
+}
+
+/// One side, and what it is held against.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Relation {
+    /// What is looked at.
+    pub left: Side,
+    /// What it is to be.
+    pub test: Test,
+}
+
+/// A figure, or what two come to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// One figure.
+    Figure(Cell),
+    /// The first over the second.
+    Ratio(Cell, Cell),
+    /// The first less the second.
+    Difference(Cell, Cell),
+}
+
+/// What a side is to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Test {
+    /// From .. to.
+    Within {
+        /// At least.
+        low: f64,
+        /// At most.
+        high: f64,
+    },
+    /// More than.
+    Above(Bound),
+    /// Less than.
+    Below(Bound),
+}
+
+/// A number in the figure's unit, or another side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a suite has a handful of them")]
+pub enum Bound {
+    /// A number.
+    Number(f64),
+    /// What other figures come to.
+    Side(Side),
+}
+
+/// Where a figure stands in a run. What is not said is each value that there is, and the same in
+/// all cells of a claim that do not say it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cell {
+    /// The suite's part.
+    pub part: Option<String>,
+    /// The phase.
+    pub phase: String,
+    /// Of a measured phase: the client group.
+    pub role: Option<String>,
+    /// One of its operations.
+    pub op: Option<String>,
+    /// The engine's label.
+    pub engine: String,
+    /// The volume.
+    pub volume: Option<String>,
+    /// The memory tier.
+    pub tier: Option<String>,
+    /// The swept number of threads.
+    pub threads: Option<Threads>,
+    /// The RAM limit.
+    pub ram_bytes: Option<u64>,
+    /// The number of records.
+    pub records: Option<u64>,
+    /// The figure, as the catalogue calls it.
+    pub figure: String,
+}
+
+/// Which numbers of threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Threads {
+    /// This one.
+    Exactly(u32),
+    /// Each from .. to.
+    Between(u32, u32),
+    /// The largest that was measured.
+    Most,
+}
+
+/// What a claim cannot be told without.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Need {
+    /// An engine with figures.
+    Engine(String),
+    /// A volume with figures.
+    Volume(String),
+    /// A part with figures.
+    Part(String),
+    /// A memory tier with figures.
+    Tier(String),
+    /// A point with so many threads or more.
+    Threads(u32),
+    /// A machine with so many processors or more.
+    Cpus(u32),
+    /// A machine with so much memory or more.
+    Memory(u64),
+    /// Data so many times the RAM limit or more, in whole numbers.
+    DataToRam(u32),
+}
+
+impl Relation {
+    /// Its cells, in the order of writing.
+    pub fn cells(&self) -> Vec<&Cell> {
+        let right = match &self.test {
+            Test::Above(Bound::Side(side)) | Test::Below(Bound::Side(side)) => Some(side),
+            Test::Above(_) | Test::Below(_) | Test::Within { .. } => None,
+        };
+        std::iter::once(&self.left).chain(right).flat_map(Side::cells).collect()
+    }
+}
+
+impl Side {
+    /// Its cells.
+    pub fn cells(&self) -> Vec<&Cell> {
+        match self {
+            Self::Figure(cell) => vec![cell],
+            Self::Ratio(one, other) | Self::Difference(one, other) => vec![one, other],
+        }
+    }
+
+    /// What it comes to, of its cells' figures taken from `figures` in their order.
+    pub fn value(&self, figures: &mut impl Iterator<Item = f64>) -> f64 {
+        let mut next = || figures.next().unwrap_or(f64::NAN);
+        match self {
+            Self::Figure(_) => next(),
+            Self::Ratio(..) => {
+                let one = next();
+                one / next()
+            }
+            Self::Difference(..) => {
+                let one = next();
+                one - next()
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Tables that the page shows as they stand: a study's, and the claims.
+
+use crate::study;
+use crate::table::{Side, Titled};
+use kvdyno_analysis::summary::Summary;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A table of words, as a terminal has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Sheet {
+    /// `study`, `claims`, `published`.
+    pub name: String,
+    /// What it is.
+    pub title: String,
+    /// Its columns.
+    pub head: Vec<String>,
+    /// Which of them hold words.
+    pub left: Vec<bool>,
+    /// Its rows.
+    pub rows: Vec<Vec<String>>,
+    /// Its footnotes, with their numbers.
+    pub notes: Vec<String>,
+    /// How it is read, or what belongs to it: a paragraph each.
+    pub aid: Vec<String>,
+}
+
+impl Sheet {
+    /// What the page begins with, in its order.
+    pub(super) fn of(summary: &Summary) -> Vec<Self> {
+        let first = study::machines(summary).into_iter();
+        let all = first.chain(study::tables(summary)).chain(study::claims(summary));
+        all.map(Self::new).collect()
+    }
+
+    fn new(titled: Titled) -> Self {
+        let table = &titled.table;
+        // A paragraph's later lines are indented.
+        let aid = titled.aid.replace("\n  ", " ");
+        let aid: Vec<String> = match titled.name {
+            "study" => aid.lines().map(str::to_owned).collect(),
+            _ => vec![aid.replace('\n', " ")],
+        };
+        Self {
+            name: titled.name.to_owned(),
+            title: titled.title.into_owned(),
+            head: table.columns().iter().map(|(title, _)| title.replace('\n', " ")).collect(),
+            left: table.columns().iter().map(|(_, side)| *side == Side::Left).collect(),
+            rows: table.rows().to_vec(),
+            notes: table.footnotes.lines(),
+            aid,
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! A published study beside a run: its question, its machine against this one, its tables with this
+//! run's figures under each row; and what the suite claims.
+//!
+//! What was published is marked in every row: it was measured elsewhere, and stands in no figure of
+//! the run.
+
+mod beside;
+mod claims;
+mod csv;
+
+pub(crate) use beside::Beside;
+pub(crate) use claims::table as claims;
+pub use csv::tables as csv;
+
+use super::columns::{Column, From, KINDS};
+use super::footnotes::Footnotes;
+use super::format;
+use super::table::{Side, Table, Titled};
+use super::wrap::wrap;
+use kvdyno_analysis::catalogue;
+use kvdyno_analysis::group::{Group, data};
+use kvdyno_analysis::metric::{Definition, Metric};
+use kvdyno_analysis::study::{BesideStudy, Published, PublishedValue, Seat, Selectors};
+use kvdyno_analysis::summary::Summary;
+use kvdyno_record::hlog::Kind as Clock;
+
+/// The tables that `show --study` and the page's first section are made of.
+pub const NAMES: [&str; 3] = ["study", "claims", "published"];
+
+/// The study's machine and data against this run's.
+pub(crate) fn machines(summary: &Summary) -> Option<Titled> {
+    let beside = summary.study.as_ref()?;
+    let study = &beside.study;
+    let columns = [("", Side::Left), ("there", Side::Left), ("here", Side::Left)];
+    let mut table = Table::new(columns);
+    for one in &beside.differences {
+        let mark = one.matters.as_ref().map(|why| format!(" {}", table.footnotes.mark(why)));
+        let here = format!("{}{}", one.here, mark.unwrap_or_default());
+        table.row(&[one.what.clone(), one.there.clone(), here]);
+    }
+    let mut aid = vec![
+        wrap(&format!("It asked: {}", study.question), 2),
+        wrap(&format!("\"{}\", {}: {}", study.title, beside.source(), study.url), 2),
+    ];
+    aid.extend(study.doubts.iter().map(|doubt| wrap(&format!("Doubt: {doubt}"), 2)));
+    let title = format!("The study {} and this run", study.id);
+    Some(Titled { name: "study", title: title.into(), table, aid: aid.join("\n") })
+}
+
+/// Each of the study's tables, with this run's rows under those that they are like.
+pub(crate) fn tables(summary: &Summary) -> Vec<Titled> {
+    let Some(beside) = &summary.study else { return Vec::new() };
+    let mut names: Vec<&str> = beside.published.iter().map(|row| row.table.as_str()).collect();
+    names.dedup();
+    names.into_iter().map(|name| published(name, beside, summary)).collect()
+}
+
+/// What rows are of: its title, what a published row says, what one of the run's does.
+type Head = (&'static str, fn(&Selectors) -> Option<String>, fn(&Group, &Seat) -> String);
+
+/// Of a study's table: what rows are of, and their figures.
+struct Heads {
+    of: Vec<Head>,
+    /// Name and unit.
+    figures: Vec<(String, String)>,
+}
+
+impl Heads {
+    fn of(rows: &[&Published]) -> Self {
+        let all: [Head; 9] = [
+            ("engine", |of| of.engine.clone(), |group, _| group.engine_label().to_owned()),
+            ("part", |of| of.part.clone(), |group, _| group.part.clone().unwrap_or_default()),
+            ("volume", |of| of.volume.clone(), |group, _| group.volume.clone().unwrap_or_default()),
+            ("RAM", |of| of.ram.clone(), |group, _| group.ram()),
+            ("records", |of| of.records.clone(), |group, _| data(group)),
+            (
+                "threads",
+                |of| of.threads.map(|n| n.to_string()),
+                |group, _| group.threads.map(|n| n.to_string()).unwrap_or_default(),
+            ),
+            ("phase", |of| of.phase.clone(), phase),
+            ("op", |of| of.op.clone(), |_, _| String::new()),
+            ("I/O", job, |group, seat| job_of(group, seat).unwrap_or_default()),
+        ];
+        let of = all.into_iter().filter(|(_, of, _)| rows.iter().any(|row| of(&row.of).is_some()));
+        let named = rows
+            .iter()
+            .flat_map(|row| &row.values)
+            .map(|value| (value.figure.clone(), value.unit.clone()));
+        let mut figures: Vec<(String, String)> = named.collect();
+        let order = |name: &String| catalogue::ALL.iter().position(|known| known.name == name);
+        figures.sort_by_key(|(name, _)| (order(name).is_none(), order(name), name.clone()));
+        figures.dedup();
+        Self { of: of.collect(), figures }
+    }
+}
+
+fn published(name: &str, beside: &BesideStudy, summary: &Summary) -> Titled {
+    let rows: Vec<&Published> = beside.published.iter().filter(|row| row.table == name).collect();
+    let heads = Heads::of(&rows);
+    let left = |title: &str| (title.to_owned(), Side::Left);
+    let figures = heads.figures.iter().map(|(name, unit)| (title_of(name, unit), Side::Right));
+    let first = std::iter::once(left("")).chain(heads.of.iter().map(|(title, ..)| left(title)));
+    let has_words = rows.iter().any(|row| !row.of.words().is_empty());
+    let words = has_words.then(|| left("of"));
+    let mut table = Table::titled(first.chain(words.clone()).chain(figures).collect());
+    let mut notes = Footnotes::default();
+    for row in &rows {
+        let mark = doubts(row, &mut notes);
+        let mut cells = vec![format!("published{mark}")];
+        cells.extend(heads.of.iter().map(|(_, of, _)| of(&row.of).unwrap_or_default()));
+        cells.extend(words.iter().map(|_| row.of.words().join(", ")));
+        cells.extend(heads.figures.iter().enumerate().map(|(at, (figure, _))| {
+            let given_up = row.gave_up && at == 0;
+            let value = row.value(figure).map(text_of).unwrap_or_default();
+            if given_up { "given up".to_owned() } else { value }
+        }));
+        table.row(&cells);
+        for seat in &row.own {
+            let cells = own(seat, &heads, words.is_some(), summary, &mut notes);
+            table.row(&cells);
+        }
+        if let Some(why) = &row.why_none {
+            let mut cells = vec![String::new(); table.columns().len()];
+            cells[0] = format!("here - {}", notes.mark(why));
+            table.row(&cells);
+        }
+    }
+    table.footnotes = notes;
+    let title = format!("Published: {}", rows.first().map_or(name, |row| &row.title));
+    let aid = wrap(&format!("published: {}, on {}.", beside.source(), beside.host()), 2);
+    Titled { name: "published", title: title.into(), table, aid }
+}
+
+/// A row of this run under the published one that it is like.
+fn own(
+    seat: &Seat,
+    heads: &Heads,
+    has_words: bool,
+    summary: &Summary,
+    notes: &mut Footnotes,
+) -> Vec<String> {
+    let metrics = seat.metrics(summary);
+    let group = summary.groups.get(seat.group);
+    let mut cells = vec!["here".to_owned()];
+    let name =
+        |of: &fn(&Group, &Seat) -> String| group.map_or_else(String::new, |group| of(group, seat));
+    cells.extend(heads.of.iter().map(|(.., of)| name(of)));
+    cells.extend(has_words.then(String::new));
+    for (figure, _) in &heads.figures {
+        let metric = metrics.iter().flat_map(|metrics| &metrics.0).find(|m| m.name == *figure);
+        cells.push(metric.map_or_else(String::new, |metric| value_or_why(metric, notes)));
+    }
+    cells
+}
+
+fn value_or_why(metric: &Metric, notes: &mut Footnotes) -> String {
+    match (metric.value, &metric.missing) {
+        (Some(value), _) => (format::of_unit(metric.unit, metric.name))(value),
+        (None, Some(why)) => format!("- {}", notes.mark(why)),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+/// ` [1]`: why a row is to be doubted.
+fn doubts(row: &Published, notes: &mut Footnotes) -> String {
+    let doubt = row.doubt.as_ref();
+    doubt.map_or_else(String::new, |doubt| format!(" {}", notes.mark(&format!("doubt: {doubt}"))))
+}
+
+/// A published figure, as tables show such figures.
+pub(crate) fn text_of(value: &PublishedValue) -> String {
+    value.text(format::of_unit(&value.unit, &value.figure))
+}
+
+/// A figure's title in the tables of runs, else its name and the unit that it is shown in.
+fn title_of(name: &str, unit: &str) -> String {
+    let Some(figure) = catalogue::ALL.iter().find(|known| known.name == name) else {
+        let shown = match unit {
+            "ns" => "us",
+            "B" => "MiB",
+            "B/s" => "MB/s",
+            "1" => "x",
+            other => other,
+        };
+        let name = name.trim_end_matches("_percent").replace('_', " ");
+        return format!("{}\n{shown}", name.replace("user bytes per s", "rate"));
+    };
+    let is_it = |column: &&Column| {
+        let time = |at: usize| std::ptr::eq(catalogue::times(Clock::Service)[at], *figure);
+        let is = column.definition().is_some_and(|of: &Definition| std::ptr::eq(of, *figure));
+        !column.title.is_empty() && (is || matches!(column.from, From::Time(at) if time(at)))
+    };
+    let found = KINDS.iter().flat_map(|kind| kind.columns).find(is_it);
+    found.map_or_else(|| figure.name.replace('_', " "), |column| column.title.to_owned())
+}
+
+fn phase(group: &Group, seat: &Seat) -> String {
+    let load = || group.load.as_ref().map(|load| load.phase.clone());
+    let run = seat.run.map(|run| group.runs.get(run).map(|run| run.phase.clone()));
+    run.unwrap_or_else(load).unwrap_or_default()
+}
+
+/// `rand read 4KiB depth 16`.
+fn job(of: &Selectors) -> Option<String> {
+    let depth = of.depth.map(|depth| format!("depth {depth}"));
+    let words = [of.io.clone(), of.block.clone(), depth];
+    Some(words.into_iter().flatten().collect::<Vec<_>>().join(" ")).filter(|job| !job.is_empty())
+}
+
+fn job_of(group: &Group, seat: &Seat) -> Option<String> {
+    let job = group.runs.get(seat.run?)?.job.as_ref()?;
+    let block = kvdyno_record::units::exact_bytes(job.block_bytes);
+    Some(format!("{} {block} depth {} ({})", job.io, job.depth, job.method))
+}
+
+#[cfg(test)]
+mod tests;

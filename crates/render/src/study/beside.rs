@@ -1,0 +1,144 @@
+//! Published rows among those of a run's own tables: each below the row that it is like, those that
+//! are like none at the end with an empty row of the run's and the reason.
+
+use super::text_of;
+use crate::columns::{Column, From, Kind, Row};
+use crate::footnotes::Footnotes;
+use crate::format;
+use kvdyno_analysis::catalogue::times;
+use kvdyno_analysis::study::{BesideStudy, Place, Published, PublishedValue};
+use kvdyno_analysis::summary::Summary;
+use kvdyno_record::hlog::Kind as Clock;
+use kvdyno_record::units;
+
+/// The published rows of a table.
+pub(crate) struct Beside<'s> {
+    study: Option<&'s BesideStudy>,
+    rows: Vec<&'s Published>,
+}
+
+impl<'s> Beside<'s> {
+    pub(crate) fn of(kind: &Kind, summary: &'s Summary) -> Self {
+        let place = match kind.name {
+            "load" => Some(Place::Load),
+            "run" => Some(Place::Run),
+            "drive" => Some(Place::Drive),
+            _ => None,
+        };
+        let study = summary.study.as_ref().filter(|_| place.is_some());
+        let all = study.iter().flat_map(|study| &study.published);
+        Self { study, rows: all.filter(|row| row.beside == place).collect() }
+    }
+
+    /// The lines below a row of the run's.
+    pub(crate) fn below(
+        &self,
+        row: &Row<'_>,
+        columns: &[&Column],
+        notes: &mut Footnotes,
+    ) -> Vec<Vec<String>> {
+        let (run, role) = (row.run.map(|(at, _)| at), row.role.map(|(at, _)| at));
+        let like = |published: &&&Published| {
+            row.op.is_none()
+                && published.own.iter().any(|seat| {
+                    let same_role = seat.role.is_none() || seat.role == role;
+                    (seat.group, seat.run) == (row.at, run) && same_role
+                })
+        };
+        let like = self.rows.iter().filter(like);
+        like.map(|published| self.line(published, columns, notes)).collect()
+    }
+
+    /// The lines that no row of the run's is like, each below an empty one with the reason.
+    pub(crate) fn rest(&self, columns: &[&Column], notes: &mut Footnotes) -> Vec<Vec<String>> {
+        let rest = self.rows.iter().filter(|row| row.own.is_empty());
+        let lines =
+            rest.flat_map(|row| [empty(row, columns, notes), self.line(row, columns, notes)]);
+        lines.collect()
+    }
+
+    fn line(&self, row: &Published, columns: &[&Column], notes: &mut Footnotes) -> Vec<String> {
+        let source = self.study.map_or_else(String::new, |study| {
+            let (source, host) = (study.source(), study.host());
+            format!("published: {source}, on {host}; in no figure of this run")
+        });
+        let mut mark = notes.mark(&source);
+        if let Some(doubt) = &row.doubt {
+            mark += &notes.mark(&format!("doubt: {doubt}"));
+        }
+        let cells = columns.iter().enumerate().map(|(at, column)| match column.title {
+            _ if at == 0 => format!("published {} {mark}", name(row, columns)),
+            _ if row.gave_up && matches!(column.from, From::Main(_)) => "given up".to_owned(),
+            "MB/s" => megabytes(row),
+            title => figure(row, column).unwrap_or_else(|| said(row, title)),
+        });
+        cells.collect()
+    }
+}
+
+/// What this run has not.
+fn empty(row: &Published, columns: &[&Column], notes: &mut Footnotes) -> Vec<String> {
+    let mark = row.why_none.as_ref().map(|why| format!("- {}", notes.mark(why)));
+    let cells = columns.iter().enumerate().map(|(at, column)| match column.from {
+        _ if at == 0 => name(row, columns),
+        From::Main(_) => mark.clone().unwrap_or_default(),
+        _ => said(row, column.title),
+    });
+    cells.collect()
+}
+
+/// What stands first: the engine, of a drive which, and what the table has no column for.
+fn name(row: &Published, columns: &[&Column]) -> String {
+    let of = &row.of;
+    let first = of.engine.clone().or_else(|| of.drive.clone());
+    let mut words = vec![first.unwrap_or_else(|| of.words().join(", "))];
+    let has = |title: &str| columns.iter().any(|column| column.title == title);
+    let volume = of.volume.as_ref().filter(|_| !has("volume") && of.drive.is_none());
+    words.extend(volume.cloned());
+    let others = [("part", &of.part), ("RAM", &of.ram), ("data", &of.records)];
+    let others = others.into_iter().filter(|(title, _)| !has(title));
+    words.extend(others.filter_map(|(_, said)| said.clone()));
+    words.retain(|word| !word.is_empty());
+    words.join(" ")
+}
+
+fn figure(row: &Published, column: &Column) -> Option<String> {
+    let definition = match column.from {
+        From::Figure(definition) | From::Main(definition) => definition,
+        From::Time(at) => times(Clock::Service)[at],
+        _ => return None,
+    };
+    Some(row.value(definition.name).map(text_of).unwrap_or_default())
+}
+
+/// What a published row says under a title of words.
+fn said(row: &Published, title: &str) -> String {
+    let of = &row.of;
+    let said = match title {
+        "part" => of.part.clone(),
+        "volume" => of.volume.clone(),
+        "threads" => of.threads.map(|threads| threads.to_string()),
+        "phase" => of.phase.clone(),
+        "clients" => of.role.clone(),
+        "op" => of.op.clone(),
+        "RAM" => of.ram.clone(),
+        "data" => of.records.clone(),
+        "I/O" => of.io.clone(),
+        "block" => of.block.clone(),
+        "depth" => of.depth.map(|depth| depth.to_string()),
+        _ => None,
+    };
+    said.unwrap_or_default()
+}
+
+/// As printed, else of its I/Os a second.
+fn megabytes(row: &Published) -> String {
+    let of = |bytes: f64| format::ratio(bytes / 1e6);
+    if let Some(printed) = row.value("user_bytes_per_s") {
+        return printed.text(of);
+    }
+    let block = row.of.block.as_ref().and_then(|block| units::parse_bytes(block).ok());
+    let value = row.value("ops_per_s").zip(block);
+    let text = |(value, block): (&PublishedValue, u64)| value.text(|ops| of(ops * block as f64));
+    value.map(text).unwrap_or_default()
+}

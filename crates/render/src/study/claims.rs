@@ -1,0 +1,57 @@
+//! The table of a suite's claims: what came of each, and why it cannot be told.
+
+use crate::format::ratio;
+use crate::table::{Side, Table, Titled};
+use kvdyno_analysis::claim::Claimed;
+use kvdyno_analysis::summary::Summary;
+
+const AID: &str = "\
+A claim is judged by each trial's own figures, at every point that it leaves open. value: what it
+looks at; of several points the least and the most. interval: 95 %, from four trials on; within the
+bounds the claim holds, outside it does not, across a bound it cannot be told. With fewer trials
+only what is off a bound by a factor of two is told. A claim never changes how a run ends.";
+
+pub(crate) fn table(summary: &Summary) -> Option<Titled> {
+    if summary.claims.is_empty() {
+        return None;
+    }
+    let columns = [
+        ("verdict", Side::Left),
+        ("value", Side::Right),
+        ("interval", Side::Right),
+        ("n", Side::Right),
+        ("claim", Side::Left),
+    ];
+    let mut table = Table::new(columns);
+    for claim in &summary.claims {
+        let mark = claim.why.as_ref().map(|why| format!(" {}", table.footnotes.mark(why)));
+        let verdict = format!("{}{}", claim.verdict.word(), mark.unwrap_or_default());
+        let trials = claim.points.iter().map(|point| point.trials).min();
+        let trials = trials.map_or_else(|| "-".to_owned(), |n| n.to_string());
+        let claimed = format!("{} ({})", claim.text, claim.holds);
+        table.row(&[verdict, value(claim), interval(claim), trials, claimed]);
+    }
+    let title = "What the suite claims".into();
+    Some(Titled { name: "claims", title, table, aid: AID.to_owned() })
+}
+
+fn value(claim: &Claimed) -> String {
+    match claim.values() {
+        None => "-".to_owned(),
+        Some((least, _)) if claim.points.len() == 1 => ratio(least),
+        Some((least, most)) => format!("{} to {}", ratio(least), ratio(most)),
+    }
+}
+
+fn interval(claim: &Claimed) -> String {
+    match &claim.points[..] {
+        [one] => match one.low.zip(one.high) {
+            Some((low, high)) => format!("{} to {}", ratio(low), ratio(high)),
+            None => "-".to_owned(),
+        },
+        points => match points.iter().filter(|point| point.value.is_some()).count() {
+            0 => "-".to_owned(),
+            n => format!("{n} points"),
+        },
+    }
+}

@@ -1,0 +1,82 @@
+//! The fixture's engines beside a study, and claims of them.
+
+use crate::tables::{self, Titled};
+use crate::{markdown, wide};
+use kvdyno_analysis::fixture::Fixture;
+use kvdyno_analysis::summary::Summary;
+use kvdyno_record::claim::{Bound, Cell, Claim, Relation, Side, Test};
+
+fn claim(text: &str, volume: Option<&str>, bound: f64) -> Claim {
+    let cell = |engine: &str| Cell {
+        phase: "load".to_owned(),
+        engine: engine.to_owned(),
+        volume: volume.map(str::to_owned),
+        figure: "wall_ns".to_owned(),
+        ..Cell::default()
+    };
+    Claim {
+        text: text.to_owned(),
+        holds: "as written".to_owned(),
+        relation: Relation {
+            left: Side::Ratio(cell("lmdb"), cell("rocksdb")),
+            test: Test::Above(Bound::Number(bound)),
+        },
+        needs: Vec::new(),
+    }
+}
+
+fn summary() -> Summary {
+    let mut fixture = Fixture::with_trials(4);
+    fixture.plan.study = Some("symas-optane-2018".to_owned());
+    fixture.plan.claims = vec![
+        claim("LMDB takes some time", None, 0.01),
+        claim("LMDB takes for ever", None, 100.0),
+        claim("LMDB takes longer on the raw device", Some("flash-raw"), 1.0),
+    ];
+    fixture.summary()
+}
+
+fn text(titled: &Titled) -> String {
+    format!("{} ({})\n{}\n{}\n", titled.title, titled.name, titled.table.text(), titled.aid)
+}
+
+#[test]
+fn a_study_stands_beside_a_run() {
+    let all = tables::all(&summary(), false);
+    let wanted = ["study", "claims", "load", "published"];
+    let shown = all.iter().filter(|titled| wanted.contains(&titled.name));
+    insta::assert_snapshot!(shown.map(text).collect::<Vec<_>>().join("\n"));
+}
+
+/// Published figures are in files of their own, and in no other.
+#[test]
+fn published_figures_are_in_no_other_file() {
+    let with = summary();
+    let mut without = with.clone();
+    without.put_beside(None);
+    without.claims = Vec::new();
+    let [with_files, files] = [&with, &without].map(|summary| wide::tables(summary).unwrap());
+    let names: Vec<&str> = with_files.iter().map(|(name, _)| *name).collect();
+    assert!(names.ends_with(&["published", "claims"]), "{names:?}");
+    assert_eq!(files, with_files[..files.len()]);
+    let csv = |name: &str| {
+        let (_, bytes) = with_files.iter().find(|(known, _)| *known == name).unwrap();
+        String::from_utf8(bytes.clone()).unwrap()
+    };
+    let published = csv("published");
+    assert!(published.contains(",fs_outputs_512,blocks,840839736,"), "{published}");
+    assert_eq!(published.lines().count(), 1 + 100, "a line for each figure");
+    let claims = csv("claims");
+    assert!(claims.contains("volume flash-raw was not measured"), "{claims}");
+    assert_eq!(claims.lines().count(), 1 + 3, "{claims}");
+    assert_eq!(crate::long::csv(&with).unwrap(), crate::long::csv(&without).unwrap());
+}
+
+#[test]
+fn the_markdown_has_both() {
+    let page = markdown::page(&summary());
+    for wanted in ["### The study symas-optane-2018", "### What the suite claims", "### Published"]
+    {
+        assert!(page.contains(wanted), "{wanted}");
+    }
+}

@@ -1,0 +1,182 @@
+//! `[[claim]]`: a sentence about a run's figures, and what must be so for it to hold. It is read
+//! and checked with the suite; whether it holds is told from the record (`kvdyno-analysis`).
+
+mod grammar;
+mod names;
+
+pub(super) use names::Names;
+
+use super::mistake::Mistakes;
+use super::read::{At, FromToml as _, Toml, table, wrong_kind};
+use super::scale::PAGE;
+use super::source::Span;
+use grammar::Unread;
+use kvdyno_record::claim::{Cell, Claim, Need};
+use kvdyno_record::known::FIGURES;
+use kvdyno_record::text::steers;
+use kvdyno_record::units::{self, Ratio};
+use schemars::JsonSchema;
+use toml::de::{DeTable, DeValue};
+
+/// Characters of a claim's text.
+const TEXT_MAX: usize = 300;
+
+/// What can be needed.
+const NEEDS: [&str; 8] =
+    ["engine", "volume", "part", "tier", "threads", "cpus", "memory", "data_to_ram"];
+
+/// A sentence about the run's figures.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Claim")]
+pub(super) struct WrittenClaim {
+    /// The sentence.
+    text: At<String>,
+    /// What must be so: `load.lmdb.wall_ns / load.rocksdb.wall_ns in 0.5..0.9`.
+    holds: At<String>,
+    /// What it cannot be told without: `"volume flash-raw"`, `"cpus 16"`.
+    needs: Option<At<Vec<At<String>>>>,
+}
+
+table!(WrittenClaim, "[[claim]]": text holds needs);
+
+/// Takes the claims out of a suite: its parts have none of their own.
+pub(super) fn take(suite: &mut DeTable<'_>, mistakes: &mut Mistakes) -> Vec<WrittenClaim> {
+    let Some(claims) = suite.remove("claim") else { return Vec::new() };
+    let span = claims.span();
+    let claims: Vec<Toml<'_>> = match claims.into_inner() {
+        DeValue::Array(claims) => claims.into_iter().collect(),
+        other => {
+            let _: Option<()> = wrong_kind(&span, &other, "a list: [[claim]]", mistakes);
+            return Vec::new();
+        }
+    };
+    claims.into_iter().filter_map(|claim| WrittenClaim::from_toml(claim, mistakes)).collect()
+}
+
+/// The claims, each with its mistakes under its line. Records and RAM that they name are scaled as
+/// the suite's are.
+pub(super) fn read(
+    claims: &[WrittenClaim],
+    names: &Names,
+    scale: Ratio,
+    mistakes: &mut Mistakes,
+) -> Vec<Claim> {
+    let mut claims: Vec<Claim> =
+        claims.iter().filter_map(|claim| claim.checked(names, mistakes)).collect();
+    for cell in claims.iter_mut().flat_map(|claim| grammar::cells_mut(&mut claim.relation)) {
+        let of = |number: u64| scale.of(number).unwrap_or(u64::MAX).max(1);
+        cell.records = cell.records.map(of);
+        cell.ram_bytes = cell.ram_bytes.map(|bytes| of(bytes).max(PAGE));
+    }
+    claims
+}
+
+impl WrittenClaim {
+    fn checked(&self, names: &Names, mistakes: &mut Mistakes) -> Option<Claim> {
+        let text = &self.text;
+        if text.trim().is_empty() || text.chars().any(steers) || text.chars().count() > TEXT_MAX {
+            let mistake = mistakes.at(&text.span, "a claim's text is one line that says something");
+            mistake.label(format!("expected 1 to {TEXT_MAX} characters, no line ends"));
+        }
+        let span = &self.holds.span;
+        let written = match grammar::read(&self.holds) {
+            Ok(written) => written,
+            Err(Unread { word, expected }) => {
+                let found = match word.as_str() {
+                    "" => "the claim ends too early".to_owned(),
+                    word => format!("`{word}` is not understood"),
+                };
+                mistakes.at(span, found).label(format!("expected {expected}")).help(grammar::HELP);
+                return None;
+            }
+        };
+        let mut relation = written;
+        let mut known = true;
+        for cell in grammar::cells_mut(&mut relation) {
+            known &= check(cell, span, names, mistakes);
+        }
+        let needs = self.needs.iter().flat_map(|needs| &needs.value);
+        let needs: Vec<Option<Need>> = needs.map(|need| needed(need, names, mistakes)).collect();
+        let needs = needs.into_iter().collect::<Option<Vec<_>>>()?;
+        known.then(|| Claim {
+            text: text.value.clone(),
+            holds: self.holds.split_whitespace().collect::<Vec<_>>().join(" "),
+            relation,
+            needs,
+        })
+    }
+}
+
+/// Notes names of a cell that the suite does not have. The path before the engine is told apart
+/// here: labels may have points in them (`rocksdb-9.10.0`).
+fn check(cell: &mut Cell, span: &Span, names: &Names, mistakes: &mut Mistakes) -> bool {
+    let mut is_known = true;
+    let mut known = |what: &str, name: Option<&str>, all: &[String]| {
+        let Some(name) = name.filter(|name| !all.iter().any(|known| known == name)) else { return };
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        mistakes.unknown(span, format!("the suite has no {what} `{name}`"), name, &all);
+        is_known = false;
+    };
+    let path = cell.engine.clone();
+    let split = names.engines.iter().filter(|engine| {
+        path.strip_suffix(engine.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    });
+    if let Some(engine) = split.max_by_key(|engine| engine.len()) {
+        let before = path[..path.len() - engine.len()].trim_end_matches('.');
+        let mut before = before.split('.').filter(|name| !name.is_empty()).map(str::to_owned);
+        (cell.role, cell.op) = (before.next(), before.next());
+        cell.engine.clone_from(engine);
+    } else {
+        let last = path.rsplit('.').next().unwrap_or(&path).to_owned();
+        known("engine", Some(&last), &names.engines);
+        cell.engine = last;
+    }
+    known("part", cell.part.as_deref(), &names.parts);
+    known("phase with figures", Some(&cell.phase), &names.phases);
+    known("client group", cell.role.as_deref(), &names.roles);
+    known("volume", cell.volume.as_deref(), &names.volumes);
+    known("memory tier", cell.tier.as_deref(), &names.tiers);
+    let figure = cell.figure.as_str();
+    if !FIGURES.contains(&figure) {
+        let meant = super::mistake::closest(figure, &FIGURES);
+        let meant = meant.map(|meant| format!("did you mean `{meant}`?"));
+        let mistake = mistakes.at(span, format!("there is no figure `{figure}`"));
+        mistake.label(meant.unwrap_or_else(|| "expected a figure of the exports".to_owned()));
+        mistake.help("the figures: docs/exports.md, or `metric` in `kvdyno export --csv -`");
+        is_known = false;
+    }
+    is_known
+}
+
+/// `volume flash-raw`, `cpus 16`.
+fn needed(written: &At<String>, names: &Names, mistakes: &mut Mistakes) -> Option<Need> {
+    let (what, of) = written.split_once(' ').unwrap_or((written.as_str(), ""));
+    let of = of.trim();
+    let among = |all: &[String]| all.iter().any(|known| known == of).then(|| of.to_owned());
+    let number = |text: &str| text.parse::<u32>().ok();
+    let (need, all) = match what {
+        "engine" => (among(&names.engines).map(Need::Engine), &names.engines),
+        "volume" => (among(&names.volumes).map(Need::Volume), &names.volumes),
+        "part" => (among(&names.parts).map(Need::Part), &names.parts),
+        "tier" => (among(&names.tiers).map(Need::Tier), &names.tiers),
+        "threads" => (number(of).map(Need::Threads), &names.none),
+        "cpus" => (number(of).map(Need::Cpus), &names.none),
+        "memory" => (units::parse_bytes(of).ok().map(Need::Memory), &names.none),
+        "data_to_ram" => (number(of).map(Need::DataToRam), &names.none),
+        other => {
+            let message = format!("`{other}` is nothing that a claim can need");
+            mistakes.unknown(&written.span, message, other, &NEEDS);
+            return None;
+        }
+    };
+    if need.is_none() {
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        let message = format!("the suite has no {what} `{of}`");
+        match all[..] {
+            [] => mistakes.at(&written.span, format!("`{of}` is not a number of {what}")),
+            _ => mistakes.unknown(&written.span, message, of, &all),
+        };
+    }
+    need
+}

@@ -1,0 +1,166 @@
+//! What a claim says: `CELL / CELL in 1.15..1.35`.
+//!
+//! Words are apart by spaces, so `/` and `#` inside of a cell are not operators. A cell is
+//! `[PART:]PHASE[.ROLE[.OP]].ENGINE[@VOLUME][%TIER][#THREADS][/RAM][*RECORDS].FIGURE`.
+
+use kvdyno_record::claim::{Bound, Cell, Relation, Side, Test, Threads};
+use kvdyno_record::units;
+use std::iter::Peekable;
+use std::str::SplitWhitespace;
+
+/// What a claim looks like.
+pub(super) const HELP: &str = "\
+CELL, CELL / CELL or CELL - CELL; then `in LOW..HIGH`, `> BOUND` or `< BOUND`, where a bound is a \
+number or cells again; CELL is \
+[PART:]PHASE[.ROLE[.OP]].ENGINE[@VOLUME][%TIER][#THREADS][/RAM][*RECORDS].FIGURE";
+
+/// Marks inside of a cell, behind the engine.
+const MARKS: [char; 5] = ['@', '%', '#', '/', '*'];
+
+const A_CELL: &str = "a cell such as load.lmdb.wall_ns or measure.readers.lmdb@ext4#8.ops_per_s";
+
+/// The word that is not understood (empty: the end), and what would be.
+pub(super) struct Unread {
+    pub(super) word: String,
+    pub(super) expected: &'static str,
+}
+
+impl Unread {
+    fn new(word: Option<&str>, expected: &'static str) -> Self {
+        Self { word: word.unwrap_or_default().to_owned(), expected }
+    }
+}
+
+type Words<'t> = Peekable<SplitWhitespace<'t>>;
+
+/// The relation. Of each cell, what stands before the engine is still with it.
+pub(super) fn read(text: &str) -> Result<Relation, Unread> {
+    let mut words = text.split_whitespace().peekable();
+    let left = side(&mut words)?;
+    let test = match words.next() {
+        Some("in") => within(words.next())?,
+        Some(">") => Test::Above(bound(&mut words)?),
+        Some("<") => Test::Below(bound(&mut words)?),
+        other => return Err(Unread::new(other, "`in LOW..HIGH`, `>` or `<`")),
+    };
+    match words.next() {
+        None => Ok(Relation { left, test }),
+        more => Err(Unread::new(more, "nothing more")),
+    }
+}
+
+/// The cells of a relation, to be changed.
+pub(super) fn cells_mut(relation: &mut Relation) -> Vec<&mut Cell> {
+    fn of(side: &mut Side) -> Vec<&mut Cell> {
+        match side {
+            Side::Figure(cell) => vec![cell],
+            Side::Ratio(one, other) | Side::Difference(one, other) => vec![one, other],
+        }
+    }
+    let right = match &mut relation.test {
+        Test::Above(Bound::Side(side)) | Test::Below(Bound::Side(side)) => of(side),
+        _ => Vec::new(),
+    };
+    of(&mut relation.left).into_iter().chain(right).collect()
+}
+
+fn side(words: &mut Words<'_>) -> Result<Side, Unread> {
+    let first = cell(words.next())?;
+    match words.peek() {
+        Some(&"/") => {
+            words.next();
+            Ok(Side::Ratio(first, cell(words.next())?))
+        }
+        Some(&"-") => {
+            words.next();
+            Ok(Side::Difference(first, cell(words.next())?))
+        }
+        _ => Ok(Side::Figure(first)),
+    }
+}
+
+fn bound(words: &mut Words<'_>) -> Result<Bound, Unread> {
+    match words.peek().and_then(|word| number(word)) {
+        Some(number) => {
+            words.next();
+            Ok(Bound::Number(number))
+        }
+        // What has no letters was to be a number.
+        None if words.peek().is_none_or(|word| !word.contains(char::is_alphabetic)) => {
+            Err(Unread::new(words.next(), "a number such as 1.5, 400k, 10us or 2h, or cells"))
+        }
+        None => side(words).map(Bound::Side),
+    }
+}
+
+fn within(word: Option<&str>) -> Result<Test, Unread> {
+    let ends = word.and_then(|word| word.split_once(".."));
+    let ends = ends.and_then(|(low, high)| Some((number(low)?, number(high)?)));
+    match ends.filter(|(low, high)| low < high) {
+        Some((low, high)) => Ok(Test::Within { low, high }),
+        None => Err(Unread::new(word, "LOW..HIGH, such as 1.15..1.35")),
+    }
+}
+
+/// In the figure's own unit; a count or a time may have a unit of its own.
+fn number(text: &str) -> Option<f64> {
+    let plain = text.parse::<f64>().ok().filter(|number| number.is_finite());
+    let count = || units::parse_count(text).ok().map(|count| count as f64);
+    let time = || units::parse_duration(text).ok().map(|ns| ns as f64);
+    let bytes = || units::parse_bytes(text).ok().map(|bytes| bytes as f64);
+    let starts = text.starts_with(|c: char| c.is_ascii_digit());
+    plain.or_else(|| starts.then(|| count().or_else(time).or_else(bytes)).flatten())
+}
+
+fn cell(word: Option<&str>) -> Result<Cell, Unread> {
+    let text = word.ok_or_else(|| Unread::new(None, A_CELL))?;
+    let unread = || Unread::new(word, A_CELL);
+    let (part, rest) = match text.split_once(':') {
+        Some((part, rest)) => (Some(part.to_owned()), rest),
+        None => (None, text),
+    };
+    let (rest, figure) = rest.rsplit_once('.').ok_or_else(unread)?;
+    let (phase, rest) = rest.split_once('.').ok_or_else(unread)?;
+    let end = rest.find(MARKS).unwrap_or(rest.len());
+    let (path, mut marks) = rest.split_at(end);
+    if [phase, path, figure].iter().any(|name| name.is_empty()) || part.as_deref() == Some("") {
+        return Err(unread());
+    }
+    let mut cell = Cell {
+        part,
+        phase: phase.to_owned(),
+        engine: path.to_owned(),
+        figure: figure.to_owned(),
+        ..Cell::default()
+    };
+    while let Some(mark) = marks.chars().next() {
+        let rest = &marks[mark.len_utf8()..];
+        let end = rest.find(MARKS).unwrap_or(rest.len());
+        let (name, behind) = rest.split_at(end);
+        marks = behind;
+        match mark {
+            '@' => cell.volume = Some(named(name).ok_or_else(unread)?),
+            '%' => cell.tier = Some(named(name).ok_or_else(unread)?),
+            '#' => cell.threads = Some(threads(name).ok_or_else(unread)?),
+            '/' => cell.ram_bytes = Some(units::parse_bytes(name).map_err(|_| unread())?),
+            _ => cell.records = Some(units::parse_count(name).map_err(|_| unread())?),
+        }
+    }
+    Ok(cell)
+}
+
+fn named(name: &str) -> Option<String> {
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// `8`, `1..8`, `max`.
+fn threads(text: &str) -> Option<Threads> {
+    match text.split_once("..") {
+        None if text == "max" => Some(Threads::Most),
+        None => text.parse().ok().map(Threads::Exactly),
+        Some((low, high)) => {
+            let (low, high) = (low.parse().ok()?, high.parse().ok()?);
+            (low < high).then_some(Threads::Between(low, high))
+        }
+    }
+}
