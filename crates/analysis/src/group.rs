@@ -218,6 +218,7 @@ impl Group {
         let work = Work::new(case, &[]);
         let equal = |beside| work.equal(beside).to_string();
         let bare_drive = case.ceiling || trials.cases.iter().any(|(case, _)| case.is_bare_drive());
+        let packed = case.data.packed;
         Self {
             key: case.key.clone(),
             engine: case.engine.clone(),
@@ -228,9 +229,11 @@ impl Group {
             bare_drive,
             ceiling: case.ceiling,
             threads: case.threads,
-            records: case.data.records,
+            // Packed or not, they are the same records.
+            records: packed.map_or(case.data.records, |packed| packed.records),
             key_bytes: case.data.key.bytes,
-            value_bytes_mean: case.shape.value_bytes_mean,
+            value_bytes_mean: case.shape.value_bytes_mean
+                / packed.map_or(1, |packed| u64::from(packed.each)),
             user_bytes: case.shape.user_bytes(),
             volume: case.volume.as_ref().map(|volume| volume.name.clone()),
             ram_limit_bytes: case.ram_limit_bytes,

@@ -119,14 +119,16 @@ fn found<'g>(cell: &Cell, group: &'g Group) -> Result<Found<'g>, String> {
     let numbered = group.trials.iter().zip(per_trial);
     let values = numbered.filter_map(|(trial, value)| Some((trial.trial, (*value)?))).collect();
     let open = |said: bool, word: Option<String>| (!said).then(|| word.unwrap_or_default());
+    // A bare drive has neither records nor a limit that its direct I/O would feel.
+    let keyless = group.bare_drive;
     let one = matches!(cell.threads, Some(Threads::Exactly(_) | Threads::Most));
     let open = [
         open(cell.part.is_some(), group.part.as_ref().map(|part| format!("{part}:"))),
         open(cell.volume.is_some(), group.volume.as_ref().map(|volume| format!("@{volume}"))),
         open(cell.tier.is_some(), group.tier.as_ref().map(|tier| format!("%{tier}"))),
         open(one, group.threads.map(|threads| format!("#{threads}"))),
-        open(cell.ram_bytes.is_some(), group.ram_limit_bytes.map(units::bytes)),
-        open(cell.records.is_some(), Some(units::count(group.records))),
+        open(cell.ram_bytes.is_some() || keyless, group.ram_limit_bytes.map(units::bytes)),
+        open(cell.records.is_some() || keyless, Some(units::count(group.records))),
     ];
     Ok(Found { group, open, values, missing: metric.and_then(|metric| metric.missing.clone()) })
 }

@@ -112,3 +112,16 @@ fn what_was_not_measured_is_said() {
     assert!(why(needs(Need::Threads(64))).contains("64 threads"));
     assert_eq!(why(needs(Need::Volume("optane".to_owned()))), "volume optane was not measured");
 }
+
+/// It has no records and feels no RAM limit: those are no points that an engine shares with it.
+#[test]
+fn a_bare_drive_is_held_against_an_engine() {
+    let mut fixture = Fixture::with_drive(6);
+    let drive = fixture.plan.cases.iter().find(|case| case.ceiling).unwrap().label.clone();
+    let drive = Cell { phase: "measure".to_owned(), ..cell(&drive, None, None, "ops_per_s") };
+    let less = Test::Below(Bound::Side(Side::Figure(drive)));
+    fixture.plan.claims = vec![claim(Side::Figure(reads("lmdb", Some(Threads::Exactly(1)))), less)];
+    let claimed = fixture.summary().claims.remove(0);
+    assert!(!claimed.points.is_empty(), "{claimed:?}");
+    assert!(claimed.points[0].value.is_some(), "{claimed:?}");
+}
