@@ -2,8 +2,8 @@
 
 use super::field::{Field, Outcome, Stop, expect, expect_value, mix, value};
 use crate::{
-    Direction, Engine, Error, ErrorClass, OptionKind, OptionSpec, Options, Place, Preset, Range,
-    Session, Value,
+    DataShape, Direction, Engine, Error, ErrorClass, OptionKind, OptionSpec, Options, Place,
+    Preset, Range, Session, Value,
 };
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -191,7 +191,9 @@ pub(super) fn counters_and_events<E: Engine>(field: &Field<'_, E>) -> Outcome {
 pub(super) fn random_load<E: Engine>(field: &Field<'_, E>) -> Outcome {
     const KEYS: u64 = 20_000;
     field.needs_contents()?;
-    let engine = field.open(KEYS)?;
+    // With room for long values an engine of fixed slots would take 20 GiB.
+    let shape = DataShape { value_bytes_max: 100, ..field.shape(KEYS) };
+    let engine = E::open(&field.place()?, &field.options(), &shape)?;
     let mut session = engine.session()?;
     let mut order: Vec<u64> = (0..KEYS).collect();
     order.sort_unstable_by_key(|&number| mix(number));
