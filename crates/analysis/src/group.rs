@@ -257,6 +257,11 @@ impl Group {
         without_part(&self.label, self.part.as_deref())
     }
 
+    /// Whether its engine goes by this name: its own, or what the suite calls it.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        [self.engine_label(), &self.engine].contains(&name)
+    }
+
     /// What it has of memory: `64.0 MiB`, `64.0 MiB with zram`, `all`.
     pub fn ram(&self) -> String {
         let limit = self.ram_limit_bytes.map_or_else(|| "all".to_owned(), units::bytes);

@@ -155,15 +155,15 @@ fn needed(written: &At<String>, names: &Names, mistakes: &mut Mistakes) -> Optio
     let of = of.trim();
     let among = |all: &[String]| all.iter().any(|known| known == of).then(|| of.to_owned());
     let number = |text: &str| text.parse::<u32>().ok();
-    let (need, all) = match what {
+    let (need, all): (_, &[String]) = match what {
         "engine" => (among(&names.engines).map(Need::Engine), &names.engines),
         "volume" => (among(&names.volumes).map(Need::Volume), &names.volumes),
         "part" => (among(&names.parts).map(Need::Part), &names.parts),
         "tier" => (among(&names.tiers).map(Need::Tier), &names.tiers),
-        "threads" => (number(of).map(Need::Threads), &names.none),
-        "cpus" => (number(of).map(Need::Cpus), &names.none),
-        "memory" => (units::parse_bytes(of).ok().map(Need::Memory), &names.none),
-        "data_to_ram" => (number(of).map(Need::DataToRam), &names.none),
+        "threads" => (number(of).map(Need::Threads), &[]),
+        "cpus" => (number(of).map(Need::Cpus), &[]),
+        "memory" => (units::parse_bytes(of).ok().map(Need::Memory), &[]),
+        "data_to_ram" => (number(of).map(Need::DataToRam), &[]),
         other => {
             let message = format!("`{other}` is nothing that a claim can need");
             mistakes.unknown(&written.span, message, other, &NEEDS);

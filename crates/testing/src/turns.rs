@@ -79,6 +79,15 @@ pub fn by_trait(session: &mut impl Session, key: &Key) -> u64 {
     }
 }
 
+/// A round by the adapter, of an engine that is opened for it and closed behind it.
+pub fn by_adapter<E: Engine>(engine: E, round: usize) -> Result<Duration> {
+    let mut session = engine.session()?;
+    let took = warmed(round, |key| by_trait(&mut session, key));
+    drop(session);
+    engine.close()?;
+    Ok(took)
+}
+
 /// How long a round of random reads takes, after one that is not timed, for the caches.
 pub fn warmed(round: usize, mut read: impl FnMut(&Key) -> u64) -> Duration {
     timed(round, &mut read);

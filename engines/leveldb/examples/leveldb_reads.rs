@@ -18,7 +18,7 @@ mod session;
 
 use engine::LevelDb;
 use kvdyno_engine::{Durability, Engine, Error, Result};
-use kvdyno_testing::turns::{self, ROUNDS, Turns, by_trait, warmed};
+use kvdyno_testing::turns::{self, ROUNDS, Turns, by_adapter};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -52,12 +52,9 @@ fn main() -> Result<()> {
 }
 
 fn one_round(database: &Path, round: &str) -> Result<()> {
-    let engine = open(database)?;
-    let mut session = engine.session()?;
     let round = round.parse().map_err(|_| Error::invalid("a round is a number"))?;
-    println!("{}", warmed(round, |key| by_trait(&mut session, key)).as_nanos());
-    drop(session);
-    engine.close()
+    println!("{}", by_adapter(open(database)?, round)?.as_nanos());
+    Ok(())
 }
 
 fn compiled(folder: &Path) -> Result<PathBuf> {

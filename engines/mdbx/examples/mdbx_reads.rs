@@ -25,7 +25,7 @@ mod value;
 
 use engine::Mdbx;
 use kvdyno_engine::{Durability, Engine, Error};
-use kvdyno_testing::turns::{self, Key, ROUNDS, Turns, by_trait, touch, warmed};
+use kvdyno_testing::turns::{self, Key, ROUNDS, Turns, by_adapter, touch, warmed};
 use library::ffi;
 use std::ffi::CString;
 use std::path::Path;
@@ -40,11 +40,7 @@ fn main() -> Result<(), Error> {
     let mut turns = Turns::new(["mdbx_get by hand", "cursor MDBX_SET by hand"]);
     for round in 0..ROUNDS {
         // Opened in turn: libmdbx must not be open twice in one process.
-        let engine = open(&folder)?;
-        let mut session = engine.session()?;
-        let own = warmed(round, |key| by_trait(&mut session, key));
-        drop(session);
-        engine.close()?;
+        let own = by_adapter(open(&folder)?, round)?;
         let mut hand = Hand::open(&folder);
         let by_get = warmed(round, |key| hand.by_mdbx_get(key));
         turns.add(own, [by_get, warmed(round, |key| hand.by_cursor(key))]);

@@ -21,7 +21,7 @@ mod statement;
 
 use engine::Sqlite;
 use kvdyno_engine::{Durability, Engine, Error};
-use kvdyno_testing::turns::{self, Key, ROUNDS, Turns, by_trait, touch, warmed};
+use kvdyno_testing::turns::{self, Key, ROUNDS, Turns, by_adapter, touch, warmed};
 use libsqlite3_sys as ffi;
 use std::ffi::CString;
 use std::path::Path;
@@ -39,11 +39,7 @@ fn main() -> Result<(), Error> {
     let mut turns = Turns::new(["sqlite3_step by hand"]);
     for round in 0..ROUNDS {
         // Opened in turn, so that neither has the other's shared memory.
-        let engine = open(&folder)?;
-        let mut session = engine.session()?;
-        let own = warmed(round, |key| by_trait(&mut session, key));
-        drop(session);
-        engine.close()?;
+        let own = by_adapter(open(&folder)?, round)?;
         let mut hand = Hand::open(&folder);
         turns.add(own, [warmed(round, |key| hand.by_statement(key))]);
     }

@@ -89,7 +89,7 @@ fn find<'g>(cell: &Cell, groups: &'g [Group]) -> Result<Vec<Found<'g>>, String> 
         if left.is_empty() { Err(format!("{what} {name} was not measured")) } else { Ok(()) }
     };
     keep("part", cell.part.clone(), &|group| group.part == cell.part)?;
-    keep("engine", Some(cell.engine.clone()), &|group| is_called(group, &cell.engine))?;
+    keep("engine", Some(cell.engine.clone()), &|group| group.is_called(&cell.engine))?;
     keep("volume", cell.volume.clone(), &|group| group.volume == cell.volume)?;
     keep("tier", cell.tier.clone(), &|group| group.tier == cell.tier)?;
     let ram = cell.ram_bytes.map(units::bytes);
@@ -131,10 +131,6 @@ fn found<'g>(cell: &Cell, group: &'g Group) -> Result<Found<'g>, String> {
         open(cell.records.is_some() || keyless, Some(units::count(group.records))),
     ];
     Ok(Found { group, open, values, missing: metric.and_then(|metric| metric.missing.clone()) })
-}
-
-pub(super) fn is_called(group: &Group, name: &str) -> bool {
-    [group.engine_label(), &group.engine].contains(&name)
 }
 
 fn has_phase(group: &Group, phase: &str) -> bool {

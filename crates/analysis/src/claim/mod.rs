@@ -258,7 +258,7 @@ fn lacking(need: &Need, summary: &Summary) -> Option<String> {
     };
     let not = |what: &str, name: &str| Some(format!("{what} {name} was not measured"));
     match need {
-        Need::Engine(name) if !has(&|group| cells::is_called(group, name)) => not("engine", name),
+        Need::Engine(name) if !has(&|group| group.is_called(name)) => not("engine", name),
         Need::Volume(name) if !has(&|group| group.volume.as_ref() == Some(name)) => {
             not("volume", name)
         }

@@ -87,7 +87,9 @@ impl<'s> Candidates<'s> {
         let tier = told(&of.tier, |group| group.tier.as_ref());
         let eq = |own: Option<&str>, said: &Option<String>| own == said.as_deref();
         keep("part", part, &|row| eq(row.group.part.as_deref(), &of.part))?;
-        keep("engine", text(&of.engine), &|row| is_called(row.group, of.engine.as_deref()))?;
+        keep("engine", text(&of.engine), &|row| {
+            of.engine.as_deref().is_some_and(|name| row.group.is_called(name))
+        })?;
         keep("volume", volume, &|row| eq(row.group.volume.as_deref(), &of.volume))?;
         keep("tier", tier, &|row| eq(row.group.tier.as_deref(), &of.tier))?;
         keep("phase", text(&of.phase), &|row| eq(Some(row.phase), &of.phase))?;
@@ -125,10 +127,6 @@ fn records(of: &Selectors) -> Option<u64> {
 
 fn ram(of: &Selectors) -> Option<u64> {
     units::parse_bytes(of.ram.as_ref()?).ok()
-}
-
-fn is_called(group: &Group, name: Option<&str>) -> bool {
-    name.is_some_and(|name| [group.engine_label(), &group.engine].contains(&name))
 }
 
 /// The rows of a group at a place. The load generator alone has no like in any study.

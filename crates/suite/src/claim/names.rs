@@ -18,8 +18,6 @@ pub(crate) struct Names {
     pub(super) parts: Vec<String>,
     pub(super) phases: Vec<String>,
     pub(super) roles: Vec<String>,
-    /// Where numbers are meant.
-    pub(super) none: Vec<String>,
 }
 
 impl Names {
