@@ -142,10 +142,12 @@ const OPTIONS: &[Entry] = &[
     Entry("cache_type", Home::Code, Default::Words(&["lru_cache", "hyper_clock_cache", "auto_hyper_clock_cache"]), "Kind of the block cache; hyper clock caches scale to many threads, and one is told how large an entry is about, the other finds out."),
     Entry("bloom_bits", Home::Code, Default::Count(0), "Bits per key of a full Bloom filter; 0: no filter."),
     Entry("transactions", Home::Code, Default::Words(&["off", "optimistic", "pessimistic"]), "Kind of the database: plain, OptimisticTransactionDB, or TransactionDB, by which every single write then goes as well."),
+    Entry("optimize_filters_for_memory", Home::Table, Default::Flag(true), "Filters of sizes that the allocator keeps without waste."),
     Entry("block_size", Home::Table, Default::Bytes(4096), "Uncompressed size of a data block."),
     Entry("cache_index_and_filter_blocks", Home::Table, Default::Flag(false), "Keep index and filter blocks in the block cache instead of beside it."),
     Entry("pin_l0_filter_and_index_blocks_in_cache", Home::Table, Default::Flag(false), "Pin those of level 0 in the cache."),
     Entry("compression", Home::Code, Default::Words(&["snappy", "none", "zlib", "lz4", "zstd"]), "Compression of data blocks."),
+    Entry("bottommost_compression", Home::Code, Default::Words(&["same", "none", "snappy", "zlib", "lz4", "zstd"]), "Compression of the last level, where most of the data is; same: as the others."),
     Entry("memtable", Home::Code, Default::Words(&["skip_list", "vector"]), "Memtable; vector is for bulk loads by one thread."),
     Entry("compaction_style", Home::Code, Default::Words(&["level", "universal"]), "Leveled or tiered compaction."),
     Entry("universal_size_ratio", Home::Universal, Default::Count(1), "Of tiered compaction: percent by which the next file may be larger and is merged all the same."),
@@ -225,7 +227,7 @@ pub(crate) fn options_string(options: &Options) -> Result<String> {
     if options.integer("block_cache")? == 0 {
         table.push("no_block_cache=true".to_owned());
     }
-    for name in ["compression", "blob_compression_type"] {
+    for name in ["compression", "bottommost_compression", "blob_compression_type"] {
         parts.push(format!("{name}={}", compression(options.text(name)?)));
     }
     let age = options.integer("blob_garbage_collection_age_cutoff_percent")?;
@@ -251,6 +253,7 @@ fn compression(word: &str) -> &'static str {
         "lz4" => "kLZ4Compression",
         "zstd" => "kZSTD",
         "snappy" => "kSnappyCompression",
+        "same" => "kDisableCompressionOption",
         _ => "kNoCompression",
     }
 }

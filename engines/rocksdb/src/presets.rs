@@ -5,7 +5,6 @@ use kvdyno_engine::{OptionSpec, Preset};
 
 /// Where the authors say what to set.
 const BASICS: &str = "RocksDB wiki, Setup-Options-and-Basic-Tuning";
-const GUIDE: &str = "RocksDB wiki, RocksDB-Tuning-Guide";
 
 /// What a release takes for itself stands in the OPTIONS file and the LOG that it writes: read from
 /// those of 6.29.5, 7.10.2, 8.11.4, 9.10.0, 10.10.1 and 11.8.1.
@@ -32,6 +31,7 @@ fn as_it_comes(option: OptionSpec, line: u64) -> OptionSpec {
         ("block_cache", ..8) => option.as_it_comes(8_u64 << 20, COMES),
         ("level_compaction_dynamic_level_bytes", ..8) => option.as_it_comes(false, COMES),
         ("cache_type", 10..) => option.as_it_comes("auto_hyper_clock_cache", COMES),
+        ("optimize_filters_for_memory", ..9) => option.as_it_comes(false, COMES),
         ("compression", 11..) => option.as_it_comes("lz4", COMES),
         _ => option,
     }
@@ -44,8 +44,8 @@ fn tuned(option: OptionSpec) -> OptionSpec {
         }
         "write_buffer_size" => option.tuned(
             "5%",
-            "Memtables stand beside the cache: two of them, and what is being flushed.",
-            "RocksDB wiki, Memory-usage-in-RocksDB",
+            "A share in place of 64 MiB: two of them stand beside the cache.",
+            BASICS,
         ),
         "bloom_bits" => option.tuned(
             10_u64,
@@ -67,8 +67,13 @@ fn tuned(option: OptionSpec) -> OptionSpec {
         }
         "compression" => option.tuned(
             "lz4",
-            "In almost all cases faster than Snappy, at about its ratio.",
-            GUIDE,
+            "Of all levels but the last: fast, at about Snappy's ratio.",
+            BASICS,
+        ),
+        "bottommost_compression" => option.tuned(
+            "zstd",
+            "Most of the data is in the last level, and is seldom written again.",
+            BASICS,
         ),
         "max_background_jobs" => {
             option.tuned(6_u64, "Flushes and compactions keep up with writers.", BASICS)
