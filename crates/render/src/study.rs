@@ -11,6 +11,7 @@ mod csv;
 pub(crate) use beside::Beside;
 pub(crate) use claims::table as claims;
 pub use csv::tables as csv;
+pub(crate) use csv::{CLAIMS, Figure, PUBLISHED, figures, points};
 
 use super::columns::{Column, From, KINDS};
 use super::footnotes::Footnotes;
@@ -217,4 +218,4 @@ fn job_of(group: &Group, seat: &Seat) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -8,7 +8,7 @@ use kvdyno_analysis::fixture::Fixture;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::claim::{Bound, Cell, Claim, Relation, Side, Test};
 
-fn claim(text: &str, volume: Option<&str>, bound: f64) -> Claim {
+pub(crate) fn claim(text: &str, volume: Option<&str>, bound: f64) -> Claim {
     let cell = |engine: &str| Cell {
         phase: "load".to_owned(),
         engine: engine.to_owned(),
