@@ -6,6 +6,7 @@ import type { Hiccups } from "./hiccups";
 import type { Lost, Ranking } from "./ranked";
 import type { TimeLine, Written } from "./overtime";
 import type { Search } from "./search"; import type { Sheet } from "./sheets";
+import type { BesideStudy } from "./study";
 
 export type { Cause, EventKind, Mark, MarkTotal, TimeLine, Written } from "./overtime";
 export type Direction = "higher" | "lower" | "neither";
@@ -175,12 +176,11 @@ export interface Summary {
   groups: Group[];
   rankings?: Ranking[]; // Absent before there was such.
   explained: Explained[];
-  /** How far to trust the figures; absent before there was such. */
-  confidence?: Confidence;
+  confidence?: Confidence; // How far to trust the figures; absent before there was such.
   not_measured: string[];
   findings: Finding[];
-  /** Engines over their versions; absent before there was such. */
-  history?: History[];
+  history?: History[]; // Engines over their versions; absent before there was such.
+  study?: BesideStudy | null; // What a study published; absent before there was such.
 }
 
 export type Level = "low" | "medium" | "high";

@@ -121,10 +121,21 @@ export function findings(data: PageData): HTMLElement {
     fold("warnings", warnings, "warning"), notes.length > 0 ? fold("notes", notes, "note") : null);
 }
 
+/** What the suite asks for and this machine could not do: cells that stay empty. */
+export function notHere(data: PageData): HTMLElement | null {
+  const told = data.header.filter(([word]) => word === NOT_HERE).map(([, text]) => text);
+  return told.length === 0 ? null : section("not-here", "Not run here",
+    h("p", { class: "note" }, "The suite asks for it, and this machine lacks what it needs: these cells stay empty."),
+    h("ul", {}, ...told.map((text) => h("li", {}, text))));
+}
+
+/** Its word among the lines that say what was measured where. */
+const NOT_HERE = "not here";
+
 /** As the terminal says it; engines have a table of their own. */
 export function host(data: PageData): HTMLElement {
   // Of a run at work it says that it did not end; how it gets on stands above.
-  const elsewhere = ["engine", "not known", "suite", data.live?.state === "running" ? "run" : ""];
+  const elsewhere = ["engine", "not known", "suite", NOT_HERE, data.live?.state === "running" ? "run" : ""];
   const lines = data.header.filter(([word]) => !elsewhere.includes(word));
   let before = "";
   const rows = lines.flatMap(([word, text]) => {

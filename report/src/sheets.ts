@@ -37,10 +37,12 @@ function shown(sheet: Sheet): HTMLElement {
     ...(sheet.name === "study" ? [] : words));
 }
 
-/** What the page begins with where the suite repeats a study or claims anything. */
-export function sheets(all: Sheet[]): HTMLElement | null {
+/** What the page begins with where the suite repeats a study or claims anything; the study's figures
+ * are drawn between the two machines and its tables. */
+export function sheets(all: Sheet[], drawn: HTMLElement): HTMLElement | null {
   if (all.length === 0) return null;
   const study = all.some((sheet) => sheet.name === "study");
   const heading = study ? "The study, and this run beside it" : "Claims";
-  return h("section", { id: "study", "aria-label": heading }, h("h2", {}, heading), ...all.map(shown));
+  return h("section", { id: "study", "aria-label": heading }, h("h2", {}, heading),
+    ...all.flatMap((sheet) => (sheet.name === "study" ? [shown(sheet), drawn] : [shown(sheet)])));
 }

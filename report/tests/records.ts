@@ -67,6 +67,16 @@ export const page = (name: string, bend: Bend = {}): string => pageOf(name, reco
 /** The page of a field of engines. */
 export const field = (): string => pageOf("field", FIELD);
 
+/** The page of a run that the program makes here and now, in seconds: a study's suite in small. */
+export function studied(): string {
+  const runs = join(place(), "studied");
+  const suite = join(import.meta.dirname, "study.toml");
+  const done = spawnSync(PROGRAM, ["run", suite, "--runs", runs, "--place", join(place(), "databases"), "--create-place", "--quiet"], { encoding: "utf8" });
+  const [run] = done.status === 0 || done.status === 4 ? readdirSync(runs) : [];
+  if (!run) throw new Error(`${PROGRAM} run: ${done.error ?? done.stderr}`);
+  return pageOf("studied", join(runs, run));
+}
+
 function pageOf(name: string, run: string): string {
   const out = join(place(), `${name}.html`);
   const done = spawnSync(PROGRAM, ["report", run, "-o", out], { encoding: "utf8" });

@@ -8,6 +8,7 @@ pub mod brief;
 mod cell;
 mod columns;
 pub mod command;
+mod fit;
 pub mod footnotes;
 mod format;
 pub mod header;

@@ -11,6 +11,7 @@ mod csv;
 pub(crate) use beside::Beside;
 pub(crate) use claims::table as claims;
 pub use csv::tables as csv;
+pub(crate) use csv::{CLAIMS, Figure, PUBLISHED, figures, points};
 
 use super::columns::{Column, From, KINDS};
 use super::footnotes::Footnotes;
@@ -33,6 +34,7 @@ pub(crate) fn machines(summary: &Summary) -> Option<Titled> {
     let study = &beside.study;
     let columns = [("", Side::Left), ("there", Side::Left), ("here", Side::Left)];
     let mut table = Table::new(columns);
+    table.lead = Some(1);
     for one in &beside.differences {
         let mark = one.matters.as_ref().map(|why| format!(" {}", table.footnotes.mark(why)));
         let here = format!("{}{}", one.here, mark.unwrap_or_default());
@@ -127,6 +129,7 @@ fn published(name: &str, beside: &BesideStudy, summary: &Summary) -> Titled {
         }
     }
     table.footnotes = notes;
+    table.lead = Some(1 + heads.of.len() + usize::from(has_words));
     let title = format!("Published: {}", rows.first().map_or(name, |row| &row.title));
     let aid = wrap(&format!("published: {}, on {}.", beside.source(), beside.host()), 2);
     Titled { name: "published", title: title.into(), table, aid }
@@ -215,4 +218,4 @@ fn job_of(group: &Group, seat: &Seat) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,8 @@
 //! A table of text: columns with a title and a side, cells that are harmless on a terminal.
 
+use super::fit::{self, Block, Column};
 use super::footnotes::Footnotes;
+use super::wrap::wrap;
 use comfy_table::{Cell, CellAlignment, LineStyle, TableStyle};
 use kvdyno_analysis::metric::{Definition, Metrics};
 use kvdyno_record::text::one_line;
@@ -26,6 +28,9 @@ pub struct Table {
     rows: Vec<Vec<String>>,
     /// Why cells are empty.
     pub footnotes: Footnotes,
+    /// As text it is no wider than a terminal: so many first columns say what a row is of, and
+    /// stand again before figures without room beside others; none: it is as wide as it is.
+    pub lead: Option<usize>,
 }
 
 /// A table with its title and how to read it.
@@ -39,6 +44,14 @@ pub struct Titled {
     pub table: Table,
     /// How to read it, in lines.
     pub aid: String,
+}
+
+impl Titled {
+    /// As wide as it is.
+    pub(crate) fn whole(mut self) -> Self {
+        self.table.lead = None;
+        self
+    }
 }
 
 impl Table {
@@ -93,6 +106,33 @@ impl Table {
 
     /// As text: titles, a rule, rows, and the footnotes below. No line ends in a space.
     pub fn text(&self) -> String {
+        let columns: Vec<Column> = self.measured().collect();
+        let blocks = match self.lead {
+            Some(lead) => fit::blocks(&columns, lead),
+            None => vec![columns.iter().map(|column| column.width).enumerate().collect()],
+        };
+        let blocks: Vec<String> = blocks.iter().map(|block| self.block(block)).collect();
+        let mut lines = vec![blocks.join("\n\n")];
+        lines.extend(self.footnotes.lines().iter().map(|line| match self.lead {
+            Some(_) => wrap(&one_line(line), 4),
+            None => one_line(line).into_owned(),
+        }));
+        lines.join("\n")
+    }
+
+    /// How wide each column is, and how narrow it may get.
+    fn measured(&self) -> impl Iterator<Item = Column> + '_ {
+        self.titles.iter().enumerate().map(|(at, (title, side))| {
+            let cells = self.rows.iter().map(|row| row[at].as_str());
+            let lines: Vec<&str> = title.lines().chain(cells).collect();
+            let longest = |of: fn(&str) -> usize| lines.iter().copied().map(of).max().unwrap_or(0);
+            let width = longest(|line| line.chars().count());
+            Column { side: *side, width, least: longest(fit::longest_piece) }
+        })
+    }
+
+    /// Some of its columns.
+    fn block(&self, block: &Block) -> String {
         let mut table = comfy_table::Table::new();
         table.load_style(STYLE);
         let aligned = |text: &str, side| {
@@ -101,16 +141,23 @@ impl Table {
                 Side::Right => CellAlignment::Right,
             })
         };
-        table.set_header(self.titles.iter().map(|(title, side)| aligned(title, *side)));
+        let titles = block.iter().map(|(at, _)| &self.titles[*at]);
+        table.set_header(titles.map(|(title, side)| aligned(title, *side)));
         for row in &self.rows {
-            let cells = row.iter().zip(&self.titles);
-            table.add_row(cells.map(|(cell, (_, side))| aligned(cell, *side)));
+            let cell = |(at, width): &(usize, usize)| {
+                let side = self.titles[*at].1;
+                let words = side == Side::Left;
+                aligned(
+                    &if words { fit::broken(&row[*at], *width) } else { row[*at].clone() },
+                    side,
+                )
+            };
+            table.add_row(block.iter().map(cell));
         }
         for column in table.column_iter_mut() {
             column.set_padding((0, 1));
         }
-        let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-        lines.extend(self.footnotes.lines().iter().map(|line| one_line(line).into_owned()));
+        let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
         lines.join("\n")
     }
 }

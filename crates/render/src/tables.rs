@@ -4,7 +4,7 @@
 mod history;
 mod not_here;
 
-use super::columns::{AXES, KINDS, Kind, Line, Shown};
+use super::columns::{AXES, Column, From, KINDS, Kind, Line, Shown};
 use super::footnotes::Footnotes;
 use super::ranking;
 use super::study::{self, Beside};
@@ -49,7 +49,8 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
         .chain([not_here::table(summary)])
         .chain(study::tables(summary))
         .filter(|titled| !titled.table.is_empty());
-    tables.map(|titled| with_hiccups(titled, summary)).collect()
+    let tables = tables.map(|titled| with_hiccups(titled, summary));
+    tables.map(|titled| if wide { titled.whole() } else { titled }).collect()
 }
 
 fn table(kind: &Kind, summary: &Summary, wide: bool) -> Titled {
@@ -74,6 +75,9 @@ fn table(kind: &Kind, summary: &Summary, wide: bool) -> Titled {
     }
     published.rest(&columns, &mut notes).iter().for_each(|cells| table.row(cells));
     table.footnotes = notes;
+    let is_figure = |column: &&Column| matches!(column.from, From::Main(_) | From::Figure(_));
+    let lead = columns.iter().position(is_figure).unwrap_or(columns.len());
+    table.lead = Some(lead).filter(|_| published.is_some());
     Titled {
         name: kind.name,
         title: kind.title.into(),

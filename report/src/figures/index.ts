@@ -11,6 +11,7 @@ import { latency } from "./latency";
 import { memory } from "./memory";
 import { overview } from "./overview";
 import { percentiles } from "./percentiles";
+import { published } from "./published";
 import { ranking } from "./ranking";
 import { rate } from "./rate";
 import { scoreboard } from "./scoreboard";
@@ -22,7 +23,7 @@ import { tradeoff } from "./tradeoff";
 import { volumes } from "./volumes";
 import { written } from "./written";
 
-export { overview, ranking, scoreboard };
+export { overview, published, ranking, scoreboard };
 
 export const FIGURES: Figure[] = [
   history, rate, memory, volumes, throughput, latency, percentiles, tails, heat, time, timeline, written, amplification, cost, efficiency,

@@ -2,6 +2,7 @@
 
 import { colourOf, dashOf, markerOf, type Theme } from "../colour";
 import type { Option } from "../echarts";
+import { NONE } from "../format";
 import { axis, axisLabel, cut, FONT, multiples, nameWidth, panels, roundUp, SMALL, tip, title, tooltip } from "../layout";
 import type { Metric } from "../data";
 import { rangeOf, unique, type Engine } from "../model";
@@ -23,6 +24,8 @@ export interface Line {
   /** Beside the engine's name where an engine has several lines. */
   suffix?: string;
   dash?: "dashed" | "dotted";
+  /** Points that a study published: hollow, and no line. */
+  published?: boolean;
 }
 
 export interface LinePanel {
@@ -141,11 +144,11 @@ function seriesOf(line: Line, at: number, axes: Axes, categories: number[], them
     xAxisIndex: at,
     yAxisIndex: at,
     data,
-    symbol: line.engine.loadGenerator ? "none" : markerOf(line.engine),
-    symbolSize: 8,
+    symbol: line.published ? "diamond" : line.engine.loadGenerator ? "none" : markerOf(line.engine),
+    symbolSize: line.published ? 12 : 8,
     showAllSymbol: true,
-    itemStyle: { color: colour },
-    lineStyle: { color: colour, width: 2, type: line.dash ?? dashOf(line.engine, theme) },
+    itemStyle: line.published ? { color: theme.ground, borderColor: colour, borderWidth: 1.8 } : { color: colour },
+    lineStyle: { color: colour, width: line.published ? 0 : 2, type: line.dash ?? dashOf(line.engine, theme) },
     emphasis: { disabled: true },
     endLabel: {
       show: named,
@@ -163,7 +166,7 @@ function seriesOf(line: Line, at: number, axes: Axes, categories: number[], them
     tooltip: {
       formatter: (item: { data: { point: Point } }) => {
         const { point } = item.data;
-        const range = point.range ? `${axes.y.format(point.range[0])} to ${axes.y.format(point.range[1])}` : "one trial";
+        const range = line.published ? NONE : point.range ? `${axes.y.format(point.range[0])} to ${axes.y.format(point.range[1])}` : "one trial";
         return tip(`${nameOf(line)}, ${axes.x.name} ${axes.x.format(point.x)}`, [
           [axes.y.name, axes.y.format(point.y), colour], ["range", range], ["", point.detail],
         ]);

@@ -3,6 +3,7 @@
 import { better, control, RANGES, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE, ownThreads, si } from "../format";
 import { rangeOf, rateOf, type Engine } from "../model";
+import { endsOf, sourceOf, textOf } from "../study";
 import { threadsOf, type View } from "../view";
 import { besideBase } from "./board";
 import { lineChart, pointOf, type Line, type LinePanel } from "./lines";
@@ -19,11 +20,13 @@ function draw(view: View): Drawing | null {
   const scale = control(view, "throughput.scale", "scale", [{ value: "value", label: "linear" }, { value: "log", label: "logarithmic" }], far ? "log" : "value");
   const drive = list.some((panel) => panel.lines.some((line) => line.engine.drive))
     ? " Dotted grey: raw-device baseline, reads a second of the bare drive with as many requests in flight as the run has threads in all; an operation that needs one read of the device cannot go above it." : "";
+  const { study } = view.model.data.summary;
+  const source = study && list.some((panel) => panel.lines.some((line) => line.published)) ? ` Hollow: published, ${sourceOf(study)}, on another machine; in no figure of this run.` : "";
   const loadGenerator = view.model.data.summary.load_generator;
   const floor = loadGenerator ? ` Overhead of the load generator: ${loadGenerator.ns_per_op.toFixed(1)} ns an operation.` : "";
   return {
     title: "Throughput against threads",
-    note: `Operations a second, ${better("higher")}; median of ${trialsNote(view)}, ${RANGES}.${drive}${floor}`,
+    note: `Operations a second, ${better("higher")}; median of ${trialsNote(view)}, ${RANGES}.${source}${drive}${floor}`,
     controls: [scale],
     chart: (width, theme) => lineChart(list, {
       x: { name: "threads", type: "category", format: String, values: threads },
@@ -42,15 +45,15 @@ function draw(view: View): Drawing | null {
           String(metric?.n ?? 0),
           besideBase(row.beside),
         ];
-      })), ...driveRows(list)],
+      })), ...otherRows(list)],
     }),
   };
 }
 
-/** The bare drive's line in numbers: I/Os a second, not operations. */
-const driveRows = (list: LinePanel[]): string[][] => list.flatMap((panel) =>
-  panel.lines.filter((line) => line.engine.drive).flatMap((line) => line.points.map((point) => [
-    line.engine.name, panel.title, String(point.x), `${si(point.y)} I/Os/s`,
+/** In numbers what is no case of an engine: the bare drive's I/Os a second, and what was published. */
+const otherRows = (list: LinePanel[]): string[][] => list.flatMap((panel) =>
+  panel.lines.filter((line) => line.engine.drive || line.published).flatMap((line) => line.points.map((point) => [
+    line.engine.name + (line.suffix ?? ""), panel.title, String(point.x), `${si(point.y)}${line.published ? "/s" : " I/Os/s"}`,
     point.range ? `${si(point.range[0])} to ${si(point.range[1])}` : NONE, point.detail, NONE,
   ])));
 
@@ -68,7 +71,23 @@ function panel(view: View, role: string): LinePanel {
   }));
   const shown = lines.filter((line) => line.points.length > 0);
   const drive = shown.length > 0 && readsOnly(view, role) ? driveLine(view) : null;
-  return { title: role, lines: drive ? [...shown, drive] : shown };
+  return { title: role, lines: [...shown, ...publishedLines(view, role), ...(drive ? [drive] : [])] };
+}
+
+/** What the study found at the same numbers of threads. */
+function publishedLines(view: View, role: string): Line[] {
+  const { study } = view.model.data.summary;
+  if (!study) return [];
+  return view.engines.flatMap((engine) => {
+    const cases = view.cases.filter((one) => one.engine.id === engine.id && one.threads != null);
+    const points = study.published.filter((row) => row.of.threads != null).flatMap((row) => {
+      const value = row.values.find((value) => value.figure === "ops_per_s");
+      const one = cases.find((one) => row.own.some((seat) => seat.group === one.index && seat.run != null && one.group.runs[seat.run] === one.run
+        && (seat.role == null || one.run?.roles[seat.role]?.role === role)));
+      return value && one ? endsOf(value).map((y) => ({ x: one.threads ?? 0, y, range: null, detail: `published: ${sourceOf(study)}, ${textOf(value)}` })) : [];
+    });
+    return points.length > 0 ? [{ engine, points, suffix: ", published", published: true }] : [];
+  });
 }
 
 /** Its operations are reads of single keys: of those a drive has its own figure. */

@@ -8,7 +8,7 @@ import { drawAll, Frame, refreshFrames, removeFrames, updateFrames } from "../fr
 import { filters } from "../filters";
 import { home, watch } from "../live";
 import type { Figure } from "../drawing";
-import { FIGURES, overview, ranking, scoreboard } from "../figures";
+import { FIGURES, overview, published, ranking, scoreboard } from "../figures";
 import { driveTables } from "../drives";
 import { loadTable } from "../loads";
 import { model, type Model } from "../model";
@@ -20,7 +20,8 @@ import { chosenWorks, parse, viewOf, write, type Choice, type View } from "../vi
 /** On the first screen, of the first workload. */
 const TOP = [ranking, overview, scoreboard];
 
-const keyOf = (view: View, figure: Figure): string => `${figure.name} ${view.work.id}`;
+/** A study's figures are of all workloads. */
+const keyOf = (view: View, figure: Figure): string => (figure === published ? figure.name : `${figure.name} ${view.work.id}`);
 
 /** What the first screen is about: what was measured, else the load; nothing is compared with a bare drive. */
 const firstOf = (views: View[]): View | null => views.find((view) => !view.work.drive) ?? null;
@@ -36,6 +37,7 @@ function numbering(whole: Model): Map<string, number> {
   const views = whole.works.map((work) => viewOf(whole, work, parse("")));
   const first = firstOf(views);
   const order = [
+    ...views.slice(0, 1).map((view) => [view, published] as const),
     ...(first ? TOP.map((figure) => [first, figure] as const) : []),
     ...views.flatMap((view) => figuresOf(view, view === first).map((figure) => [view, figure] as const)),
   ];
@@ -67,6 +69,7 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
   const bar = h("div", { class: "filterbar" });
   const figures = h("div", { id: "figures" });
   let warnings = sections.findings(data);
+  const beside = h("div", { id: "beside" });
   const top = h("section", { id: "overview", "aria-label": "At a glance" });
   const stage = {
     theme,
@@ -109,7 +112,8 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
     removeFrames();
     drawBar();
     const views = chosenWorks(whole, choice).map((work) => viewOf(whole, work, choice));
-    const first = firstOf(views);
+    const first = firstOf(views), [any] = views;
+    beside.replaceChildren((any && frame(any, published)) ?? "");
     // Few engines: charts and scoreboard side by side, both on the first screen.
     top.className = (first?.engines.length ?? 0) <= 3 ? "beside" : "";
     const [order, charts, scores] = first ? TOP.map((figure) => frame(first, figure)) : [];
@@ -132,9 +136,9 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
     const begun = data.summary.run.cases_recorded > 0;
     warnings = sections.findings(data);
     root.replaceChildren(...[
-      sections.head(data, data.live ? home(choice.theme) : null), panel, sheets(data.sheets ?? []), sections.answers(data, whole),
+      sections.head(data, data.live ? home(choice.theme) : null), panel, sheets(data.sheets ?? [], beside), sections.answers(data, whole),
       begun ? top : null, begun ? bar : null, figures,
-      sections.method(data), sections.host(data), sections.again(data), sections.section("raw", "Raw data", raw()),
+      sections.notHere(data), sections.method(data), sections.host(data), sections.again(data), sections.section("raw", "Raw data", raw()),
     ].filter((part) => part !== null));
     show();
   };

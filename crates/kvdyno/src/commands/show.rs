@@ -172,7 +172,7 @@ fn head(summary: &Summary, printer: &Printer) {
 
 fn table(titled: &Titled, printer: &Printer) {
     printer.data("");
-    printer.heading(&one_line(&titled.title));
+    printer.heading(&wrap(&one_line(&titled.title), 0));
     printer.data(&titled.table.text());
     printer.data(&titled.aid);
 }

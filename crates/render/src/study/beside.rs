@@ -30,6 +30,11 @@ impl<'s> Beside<'s> {
         Self { study, rows: all.filter(|row| row.beside == place).collect() }
     }
 
+    /// There are such.
+    pub(crate) fn is_some(&self) -> bool {
+        !self.rows.is_empty()
+    }
+
     /// The lines below a row of the run's.
     pub(crate) fn below(
         &self,

@@ -23,6 +23,7 @@ pub(crate) fn table(summary: &Summary) -> Option<Titled> {
         ("claim", Side::Left),
     ];
     let mut table = Table::new(columns);
+    table.lead = Some(1);
     for claim in &summary.claims {
         let mark = claim.why.as_ref().map(|why| format!(" {}", table.footnotes.mark(why)));
         let verdict = format!("{}{}", claim.verdict.word(), mark.unwrap_or_default());

@@ -1,16 +1,23 @@
 //! Published rows and claims as CSV files of their own: never among a run's figures.
 
 use crate::cell::Cell;
-use kvdyno_analysis::study::{Published, PublishedValue};
+use kvdyno_analysis::claim::{ClaimPoint, Claimed};
+use kvdyno_analysis::study::{BesideStudy, Published, PublishedValue};
 use kvdyno_analysis::summary::Summary;
 
-/// One published figure.
-type Figure<'s> = (&'s str, &'s Published, &'s PublishedValue);
+/// One published figure; none: the authors gave up.
+pub(crate) type Figure<'s> = (&'s str, &'s Published, Option<&'s PublishedValue>);
+
+/// One point of a claim; none: it was not judged at any.
+pub(crate) type Point<'s> = (&'s Claimed, Option<&'s ClaimPoint>);
 
 /// A column: its name, and what is in it.
 type Column = (&'static str, fn(&Figure<'_>) -> Cell);
 
-const PUBLISHED: [Column; 26] = [
+/// The same of claims.
+type ClaimColumn = (&'static str, fn(&Point<'_>) -> Cell);
+
+pub(crate) const PUBLISHED: [Column; 26] = [
     ("study", |(study, ..)| Cell::text(*study)),
     ("table", |(_, row, _)| Cell::text(&row.table)),
     ("engine", |(_, row, _)| Cell::words(row.of.engine.as_ref())),
@@ -27,12 +34,12 @@ const PUBLISHED: [Column; 26] = [
     ("block", |(_, row, _)| Cell::words(row.of.block.as_ref())),
     ("depth", |(_, row, _)| Cell::count(row.of.depth.map(u64::from))),
     ("of", |(_, row, _)| Cell::text(row.of.words().join(", "))),
-    ("metric", |(.., value)| Cell::text(&value.figure)),
-    ("unit", |(.., value)| Cell::text(&value.unit)),
-    ("value", |(.., value)| Cell::number(value.value)),
-    ("least", |(.., value)| Cell::number(value.least)),
-    ("most", |(.., value)| Cell::number(value.most)),
-    ("derived", |(.., value)| Cell::text(value.derived.to_string())),
+    ("metric", |(.., value)| Cell::words(value.map(|value| &value.figure))),
+    ("unit", |(.., value)| Cell::words(value.map(|value| &value.unit))),
+    ("value", |(.., value)| Cell::number(value.and_then(|value| value.value))),
+    ("least", |(.., value)| Cell::number(value.and_then(|value| value.least))),
+    ("most", |(.., value)| Cell::number(value.and_then(|value| value.most))),
+    ("derived", |(.., value)| Cell::text(value.is_some_and(|value| value.derived).to_string())),
     ("gave_up", |(_, row, _)| Cell::text(row.gave_up.to_string())),
     ("doubt", |(_, row, _)| Cell::words(row.doubt.as_ref())),
     ("own_groups", |(_, row, _)| {
@@ -42,72 +49,60 @@ const PUBLISHED: [Column; 26] = [
     ("why_none", |(_, row, _)| Cell::words(row.why_none.as_ref())),
 ];
 
+pub(crate) const CLAIMS: [ClaimColumn; 11] = [
+    ("claim", |(claim, _)| Cell::text(&claim.text)),
+    ("holds", |(claim, _)| Cell::text(&claim.holds)),
+    ("verdict", |(claim, _)| Cell::text(claim.verdict.word())),
+    ("why", |(claim, _)| Cell::words(claim.why.as_ref())),
+    ("point", |(_, point)| Cell::words(point.map(|point| &point.at))),
+    ("point_verdict", |(_, point)| Cell::words(point.map(|point| point.verdict.word()))),
+    ("value", |(_, point)| Cell::number(point.and_then(|point| point.value))),
+    ("low", |(_, point)| Cell::number(point.and_then(|point| point.low))),
+    ("high", |(_, point)| Cell::number(point.and_then(|point| point.high))),
+    ("trials", |(_, point)| Cell::count(point.map(|point| point.trials as u64))),
+    ("point_why", |(_, point)| Cell::words(point.and_then(|point| point.why.as_ref()))),
+];
+
 /// `published` and `claims`, those that have rows.
 pub fn tables(summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
     let mut tables = Vec::new();
     if let Some(study) = &summary.study {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(PUBLISHED.map(|(name, _)| name))?;
-        for row in &study.published {
-            // A row that was given up has no figure, and is there.
-            let none = PublishedValue::default();
-            let values =
-                if row.values.is_empty() { std::slice::from_ref(&none) } else { &row.values };
-            for value in values {
-                let figure = (study.study.id.as_str(), row, value);
-                writer.write_record(PUBLISHED.map(|(_, cell)| cell(&figure).csv()))?;
-            }
-        }
-        tables.push(("published", writer.into_inner()?));
+        let rows = figures(study).map(|figure| PUBLISHED.map(|(_, cell)| cell(&figure)));
+        tables.push(("published", file(PUBLISHED.map(|(name, _)| name), rows)?));
     }
     if !summary.claims.is_empty() {
-        tables.push(("claims", claims(summary)?));
+        let rows = points(summary).map(|point| CLAIMS.map(|(_, cell)| cell(&point)));
+        tables.push(("claims", file(CLAIMS.map(|(name, _)| name), rows)?));
     }
     Ok(tables)
 }
 
-/// A line for each point of each claim; one where there is none.
-fn claims(summary: &Summary) -> anyhow::Result<Vec<u8>> {
+/// Every published figure; a row that was given up has none, and is there.
+pub(crate) fn figures(study: &BesideStudy) -> impl Iterator<Item = Figure<'_>> {
+    study.published.iter().flat_map(move |row| {
+        let values: Vec<_> = row.values.iter().map(Some).collect();
+        let values = if values.is_empty() { vec![None] } else { values };
+        values.into_iter().map(move |value| (study.study.id.as_str(), row, value))
+    })
+}
+
+/// Every point of each claim; a claim without one is there.
+pub(crate) fn points(summary: &Summary) -> impl Iterator<Item = Point<'_>> {
+    summary.claims.iter().flat_map(|claim| {
+        let points: Vec<_> = claim.points.iter().map(Some).collect();
+        let points = if points.is_empty() { vec![None] } else { points };
+        points.into_iter().map(move |point| (claim, point))
+    })
+}
+
+fn file<const N: usize>(
+    names: [&str; N],
+    rows: impl Iterator<Item = [Cell; N]>,
+) -> anyhow::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record([
-        "claim",
-        "holds",
-        "verdict",
-        "why",
-        "point",
-        "point_verdict",
-        "value",
-        "low",
-        "high",
-        "trials",
-        "point_why",
-    ])?;
-    for claim in &summary.claims {
-        let text = |text: &str| Cell::text(text).csv();
-        let words = |text: Option<&String>| Cell::words(text).csv();
-        let own = [
-            text(&claim.text),
-            text(&claim.holds),
-            text(claim.verdict.word()),
-            words(claim.why.as_ref()),
-        ];
-        if claim.points.is_empty() {
-            writer.write_record(own.iter().cloned().chain(vec![String::new(); 7]))?;
-        }
-        for point in &claim.points {
-            let numbers = [point.value, point.low, point.high].map(|n| Cell::number(n).csv());
-            let [value, low, high] = numbers;
-            let rest = [
-                text(&point.at),
-                text(point.verdict.word()),
-                value,
-                low,
-                high,
-                point.trials.to_string(),
-                words(point.why.as_ref()),
-            ];
-            writer.write_record(own.iter().cloned().chain(rest))?;
-        }
+    writer.write_record(names)?;
+    for row in rows {
+        writer.write_record(row.map(|cell| cell.csv()))?;
     }
     Ok(writer.into_inner()?)
 }

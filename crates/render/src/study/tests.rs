@@ -1,12 +1,14 @@
 //! The fixture's engines beside a study, and claims of them.
 
+use crate::table::Side::Right;
 use crate::tables::{self, Titled};
+use crate::wrap::WIDTH;
 use crate::{markdown, wide};
 use kvdyno_analysis::fixture::Fixture;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::claim::{Bound, Cell, Claim, Relation, Side, Test};
 
-fn claim(text: &str, volume: Option<&str>, bound: f64) -> Claim {
+pub(crate) fn claim(text: &str, volume: Option<&str>, bound: f64) -> Claim {
     let cell = |engine: &str| Cell {
         phase: "load".to_owned(),
         engine: engine.to_owned(),
@@ -46,6 +48,31 @@ fn a_study_stands_beside_a_run() {
     let wanted = ["study", "claims", "load", "published"];
     let shown = all.iter().filter(|titled| wanted.contains(&titled.name));
     insta::assert_snapshot!(shown.map(text).collect::<Vec<_>>().join("\n"));
+}
+
+/// Words break into lines and figures stand below each other; none is lost.
+#[test]
+fn every_study_fits_a_terminal_of_100_columns() {
+    for fixture in [Fixture::with_trials(2), Fixture::with_drive(2)] {
+        let mut summary = fixture.summary();
+        for id in kvdyno_record::known::STUDIES {
+            summary.put_beside(Some(id));
+            let all = tables::all(&summary, false);
+            let fitted: Vec<_> = all.iter().filter(|one| one.table.lead.is_some()).collect();
+            assert!(fitted.iter().any(|titled| titled.name == "published"), "{id}");
+            for titled in fitted {
+                let text = format!("{}\n{}", titled.table.text(), titled.aid);
+                let long = text.lines().find(|line| line.chars().count() > WIDTH);
+                assert!(long.is_none(), "{id}, {}: {long:?}\n{text}", titled.name);
+                let figures = titled.table.columns().iter().map(|(_, side)| *side == Right);
+                let figures: Vec<bool> = figures.collect();
+                let rows = titled.table.rows().iter();
+                for cell in rows.flat_map(|row| row.iter().zip(&figures)) {
+                    assert!(!cell.1 || text.contains(cell.0.as_str()), "{id}: {}", cell.0);
+                }
+            }
+        }
+    }
 }
 
 /// Published figures are in files of their own, and in no other.

@@ -6,6 +6,7 @@ use kvdyno_analysis::summary::Summary;
 pub(super) fn table(summary: &Summary) -> Titled {
     let columns = ["part", "engine", "volume", "tier", "why it was not run"];
     let mut table = Table::new(columns.map(|column| (column, Side::Left)));
+    table.lead = Some(columns.len() - 1);
     for left in &summary.run.left_out {
         let named = |name: &Option<String>| name.clone().unwrap_or_else(|| "-".to_owned());
         let (part, volume, tier) = (named(&left.part), named(&left.volume), named(&left.tier));

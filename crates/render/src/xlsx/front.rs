@@ -24,12 +24,20 @@ const DRIVE: &str = "Drive";
 /// There where several engines do equal work.
 const RANKING: &str = "Ranking";
 
-const SHEETS: [(&str, &str); 10] = [
+/// There where a study stands beside the run.
+const PUBLISHED: &str = "Published";
+
+/// There where the suite claims anything.
+const CLAIMS: &str = "Claims";
+
+const SHEETS: [(&str, &str); 12] = [
     (
         "Charts",
         "throughput, p99 and cost over threads; their numbers are taken from the other sheets",
     ),
     (RANKING, "engines in order, question by question: place, and how many times behind the best"),
+    (PUBLISHED, "what a study published on another machine, and beside it what came of it here"),
+    (CLAIMS, "what the suite claims, point by point: holds, does not hold, or cannot tell here"),
     ("Load", "what each load took, with the columns of the published studies"),
     (
         "Run",
@@ -69,7 +77,13 @@ pub(super) fn sheet(summary: &Summary, series: &Series) -> anyhow::Result<Sheet>
     sheet.strong_row(&[Cell::text("Sheets")])?;
     let drive = summary.groups.iter().any(|group| group.runs.iter().any(|run| run.job.is_some()));
     let ranked = !summary.rankings.is_empty();
-    let is_there = |name: &str| (drive || name != DRIVE) && (ranked || name != RANKING);
+    let is_there = |name: &str| match name {
+        DRIVE => drive,
+        RANKING => ranked,
+        PUBLISHED => summary.study.is_some(),
+        CLAIMS => !summary.claims.is_empty(),
+        _ => true,
+    };
     for (name, what) in SHEETS.into_iter().filter(|(name, _)| is_there(name)) {
         sheet.row(&[Cell::text(name), Cell::text(what)])?;
     }

@@ -10,6 +10,7 @@ mod host;
 mod latency;
 mod series;
 mod sheet;
+mod study;
 #[cfg(test)]
 mod tests;
 mod trial_table;
@@ -45,6 +46,9 @@ pub fn workbook(evidence: &Evidence, summary: &Summary) -> anyhow::Result<Vec<u8
     workbook.push_worksheet(charts.finish());
     if let Some(ranking) = ranking(summary)? {
         workbook.push_worksheet(ranking.finish());
+    }
+    for sheet in [study::published(summary)?, study::claims(summary)?].into_iter().flatten() {
+        workbook.push_worksheet(sheet.finish());
     }
     for placed in tables {
         workbook.push_worksheet(placed.sheet.finish());

@@ -121,6 +121,31 @@ fn engines_in_order_have_a_sheet_where_there_are_several() {
     assert!(!read(bytes).values.contains_key("Ranking"));
 }
 
+/// The study's figures as published, the run's as measured; nothing follows from them.
+#[test]
+fn a_study_and_claims_have_sheets_of_their_own() {
+    let mut fixture = Fixture::with_trials(4);
+    fixture.plan.study = Some("symas-optane-2018".to_owned());
+    fixture.plan.claims = vec![crate::study::tests::claim("LMDB takes some time", None, 0.01)];
+    let (summary, bytes) = written(&fixture);
+    let read = read(bytes);
+    let rows = read.rows("Published");
+    let outputs = rows.iter().filter(|row| text(row, "metric") == "fs_outputs_512_per_record");
+    let outputs: Vec<_> = outputs.collect();
+    assert_eq!(outputs.len(), 10);
+    assert_eq!(text(outputs[0], "value"), "10.5104967");
+    let load = summary.groups[0].load.as_ref().unwrap();
+    let own = load.metrics.value(&c::FS_OUTPUTS_PER_RECORD).unwrap().to_string();
+    let here = ["here", "here_value"].map(|column| text(outputs[0], column));
+    assert_eq!(here, ["LMDB".to_owned(), own]);
+    let none = outputs.iter().find(|row| text(row, "engine") == "lmdb1").unwrap();
+    let empty = (text(none, "here_value"), text(none, "why_none"));
+    assert_eq!(empty, (String::new(), "engine lmdb1 was not measured".to_owned()));
+    let claims = read.rows("Claims");
+    assert_eq!((claims.len(), text(&claims[0], "verdict").as_str()), (1, "holds"));
+    assert!(["Published", "Claims"].iter().all(|sheet| read.formulas[*sheet].is_empty()));
+}
+
 #[test]
 fn what_an_idle_thread_saw_stands_below_the_latencies() {
     let mut fixture = Fixture::new();

@@ -1,6 +1,7 @@
 //! The frozen record: every figure, table and file made from it stays as it is, byte for byte.
 
 mod field;
+mod width;
 
 use crate::cli::ViewArgs;
 use crate::printer::Printer;

@@ -11,7 +11,15 @@ use std::path::Path;
 fn interfaces() -> BTreeMap<String, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../report/src");
     let mut found = BTreeMap::new();
-    let own = ["overtime.ts", "search.ts", "versions.ts", "hiccups.ts", "ranked.ts", "sheets.ts"];
+    let own = [
+        "overtime.ts",
+        "search.ts",
+        "versions.ts",
+        "hiccups.ts",
+        "ranked.ts",
+        "sheets.ts",
+        "study.ts",
+    ];
     let files = own.into_iter().chain(["data.ts"]);
     for file in files {
         let text = std::fs::read_to_string(folder.join(file)).unwrap();
@@ -113,9 +121,10 @@ fn the_page_reads_what_the_program_writes() {
     }
     // What the page makes for itself is not told here.
     assert!(seen.len() > 30, "{seen:?}");
-    for name in
-        ["Live", "Group", "Standing", "RoleRow", "Metric", "TimeLine", "Search", "History", "Side"]
-    {
+    for name in [
+        "Live", "Group", "Standing", "RoleRow", "Metric", "TimeLine", "Search", "History", "Side",
+        "Seat",
+    ] {
         assert!(seen.contains(name), "{name}: {seen:?}");
     }
 }

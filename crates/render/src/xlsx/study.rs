@@ -1,0 +1,80 @@
+//! A study's figures beside this run's, and the suite's claims: sheets of their own, with numbers
+//! and no formula, for nothing is computed with what was published.
+
+use super::sheet::{Heading, Sheet, heading};
+use crate::cell::Cell;
+use crate::format::Show::{self, Plain, Words};
+use crate::study::{CLAIMS, Figure, PUBLISHED, figures, points};
+use kvdyno_analysis::metric::Metric;
+use kvdyno_analysis::summary::Summary;
+
+/// In the workbook the row of the run itself stands in the place of its number.
+const NUMBERS: &str = "own_groups";
+
+/// What stands behind a published figure: the run's own.
+type Own<'s> = Option<(&'s str, &'s Metric)>;
+
+/// A column of that: its name, its width, and what is in it.
+type Column = (&'static str, u16, fn(&Own<'_>) -> Cell);
+
+const HERE: [Column; 6] = [
+    ("here", 28, |own| Cell::words(own.map(|(label, _)| label))),
+    ("here_value", 16, |own| Cell::number(own.and_then(|(_, metric)| metric.value))),
+    ("here_min", 16, |own| Cell::number(own.and_then(|(_, metric)| metric.min))),
+    ("here_max", 16, |own| Cell::number(own.and_then(|(_, metric)| metric.max))),
+    ("here_n", 7, |own| Cell::count(own.map(|(_, metric)| metric.n as u64))),
+    ("here_missing", 40, |own| Cell::words(own.and_then(|(_, metric)| metric.missing.as_ref()))),
+];
+
+/// Every published figure, and each of the run's that is like it; none: no study.
+pub(super) fn published(summary: &Summary) -> anyhow::Result<Option<Sheet>> {
+    let Some(study) = &summary.study else { return Ok(None) };
+    let columns = PUBLISHED.iter().filter(|(name, _)| *name != NUMBERS);
+    let own = HERE.iter().map(|(name, width, _)| heading(name, *width, Plain));
+    let headings: Vec<Heading> = columns.clone().map(|(name, _)| named(name)).chain(own).collect();
+    let mut sheet = Sheet::table("Published", &headings, 3)?;
+    for figure in figures(study) {
+        for own in beside(&figure, summary) {
+            let cells = columns.clone().map(|(_, cell)| cell(&figure));
+            let cells = cells.chain(HERE.iter().map(|(.., cell)| cell(&own)));
+            sheet.row(&cells.collect::<Vec<_>>())?;
+        }
+    }
+    sheet.filter()?;
+    Ok(Some(sheet))
+}
+
+/// The run's figures that a published one stands beside; where there is none, an empty place.
+fn beside<'s>((_, row, value): &Figure<'s>, summary: &'s Summary) -> Vec<Own<'s>> {
+    let own = row.own.iter().filter_map(|seat| {
+        let mut metrics = seat.metrics(summary).into_iter().flat_map(|metrics| &metrics.0);
+        let metric = metrics.find(|metric| value.is_some_and(|value| metric.name == value.figure));
+        Some(Some((summary.groups.get(seat.group)?.label.as_str(), metric?)))
+    });
+    let own: Vec<Own<'s>> = own.collect();
+    if own.is_empty() { vec![None] } else { own }
+}
+
+/// What the suite claims, a row for each point; none: it claims nothing.
+pub(super) fn claims(summary: &Summary) -> anyhow::Result<Option<Sheet>> {
+    if summary.claims.is_empty() {
+        return Ok(None);
+    }
+    let mut sheet = Sheet::table("Claims", &CLAIMS.map(|(name, _)| named(name)), 1)?;
+    for point in points(summary) {
+        sheet.row(&CLAIMS.map(|(_, cell)| cell(&point)))?;
+    }
+    sheet.filter()?;
+    Ok(Some(sheet))
+}
+
+/// Sentences have room, and break.
+fn named(name: &'static str) -> Heading {
+    let (width, show): (u16, Show) = match name {
+        "claim" | "holds" | "doubt" | "why" | "why_none" | "point_why" => (50, Words),
+        "study" | "metric" | "of" => (26, Plain),
+        "value" | "least" | "most" => (16, Plain),
+        _ => (12, Plain),
+    };
+    heading(name, width, show)
+}

@@ -1,0 +1,93 @@
+// A published study beside a run that the program itself made, in a real browser.
+
+import { chromium, type Browser, type Locator } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { executablePath, names, opener, scroll } from "./browser";
+import { dataOf, remove, studied } from "./records";
+import { figureAt, textOf } from "../src/study";
+import { inUnit } from "../src/format";
+
+let browser: Browser;
+const open = opener(() => browser);
+let path: string;
+
+const cells = (rows: Locator): Promise<string[][]> =>
+  rows.evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
+
+describe.skipIf(executablePath === "")("a study beside a run", { timeout: 90_000 }, () => {
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+    path = studied();
+  }, 240_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    remove();
+  });
+
+  test("has a section with both machines, both figures, and the claims", async () => {
+    const { page, wrong } = await open(path);
+    await scroll(page);
+    const section = page.locator("#study");
+    expect(await section.locator("h2").first().textContent()).toBe("The study, and this run beside it");
+    expect(await section.locator("[data-sheet='study']").textContent()).toContain("E5-2620");
+    const rows = await cells(section.locator("[data-sheet='published'] tbody tr"));
+    const at = rows.findIndex((row) => row[0]?.startsWith("published") && row[1] === "rocksdb" && row.includes("444,000"));
+    expect(at).toBeGreaterThan(-1);
+    expect(rows[at + 1]?.slice(0, 2)).toEqual(["here", "rocksdb"]);
+    // What has no like here says so.
+    expect(rows.some((row) => /^here - \[\d+\]$/.test(row[0] ?? ""))).toBe(true);
+    const claims = await cells(section.locator("[data-sheet='claims'] tbody tr"));
+    expect(claims.map((row) => row[0]?.replace(/ \[\d+\]$/, ""))).toEqual(["holds", "cannot tell here"]);
+    expect(await section.locator("[data-sheet='claims'] tr.holds").count()).toBe(1);
+    expect(wrong).toEqual([]);
+  });
+
+  test("draws what was published hollow, beside what was measured", async () => {
+    const { page, wrong } = await open(path);
+    await scroll(page);
+    expect((await names(page))[0]).toBe("published");
+    const { summary } = dataOf(path);
+    const row = summary.study?.published.find((row) => row.of.engine === "rocksdb" && row.of.phase === "mix-100-0");
+    const value = row?.values.find((value) => value.figure === "ops_per_s");
+    const seat = row?.own[0];
+    if (!value || !seat) throw new Error("nothing of the run is like what was published");
+    const own = figureAt(summary, seat, "ops_per_s")?.value;
+    const figure = page.locator(".figure[data-figure='published']");
+    expect(await figure.count()).toBe(1);
+    expect(await figure.locator("svg text", { hasText: "published: Raidix, 2017" }).count()).toBe(1);
+    for (const text of [textOf(value), inUnit(own, "1/s")]) {
+      expect(await figure.locator("svg text", { hasText: text }).count()).toBeGreaterThan(0);
+    }
+    const table = await cells(figure.locator("details tbody tr"));
+    expect(table.find((row) => row[0] === "mix-100-0")?.slice(1, 3)).toEqual([textOf(value), inUnit(own, "1/s")]);
+    // In the figure of throughput, too: in the ground's colour, at the study's number of threads.
+    const throughput = page.locator(".figure[data-figure='throughput']").first();
+    expect(await throughput.locator("svg text", { hasText: "published" }).count()).toBe(1);
+    expect(await throughput.locator(".note").textContent()).toContain("Hollow: published, Raidix, 2017");
+    const rates = await cells(throughput.locator("details tbody tr"));
+    expect(rates.find((row) => row[0]?.endsWith(", published"))?.slice(1, 4)).toEqual(["clients", "256", "444 k/s"]);
+    // Ranking and scoreboard know nothing of it.
+    expect(await page.locator("#overview").textContent()).not.toMatch(/published/i);
+    expect(wrong).toEqual([]);
+  });
+
+  test("says what this machine could not do", async () => {
+    const { page } = await open(path);
+    const list = await page.locator("#not-here li").allTextContents();
+    expect(list).toEqual([expect.stringMatching(/^aerospike is not run: .*/)]);
+    expect(await page.locator("#host").textContent()).not.toContain("aerospike is not run");
+  });
+
+  test("fits a narrow window", async () => {
+    const { page, wrong } = await open(path, { width: 400 });
+    await scroll(page);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(400);
+    const cut = await page.$$eval("#beside svg text", (texts) => texts.filter((text) => {
+      const picture = text.closest("svg")?.getBoundingClientRect(), { left, right } = text.getBoundingClientRect();
+      return picture !== undefined && (left < picture.left - 1 || right > picture.right + 1);
+    }).map((text) => text.textContent));
+    expect(cut).toEqual([]);
+    expect(wrong).toEqual([]);
+  });
+});
