@@ -54,9 +54,11 @@ impl SuiteArgs {
         let (duration, trials) = (self.duration.clone(), self.trials);
         let cpus = || std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
         let (quick, hours) = (self.quick.then(cpus), self.hours);
-        let db_bench = self.db_bench.iter().map(|text| flags(text)).collect::<Result<_, _>>()?;
+        let db_bench: Vec<String> =
+            self.db_bench.iter().map(|text| flags(text)).collect::<Result<_, _>>()?;
+        let options_files = options_files(&db_bench)?;
         let bent = self.bend.overrides()?;
-        let bent = Overrides { db_bench, phases, quick, hours, ..bent };
+        let bent = Overrides { db_bench, options_files, phases, quick, hours, ..bent };
         Ok(Overrides { parts, threads, engines, duration, trials, ..bent })
     }
 }
@@ -64,6 +66,16 @@ impl SuiteArgs {
 /// Flags as typed, or those of a file.
 fn flags(text: &str) -> Result<String, Complaint> {
     let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
+    text_of(file)
+}
+
+/// The files that flags name with `--options_file`.
+fn options_files(flags: &[String]) -> Result<Vec<(String, String)>, Complaint> {
+    let named = flags.iter().flat_map(|flags| kvdyno_suite::db_bench_options_files(flags));
+    named.map(|file| text_of(&file).map(|text| (file, text))).collect()
+}
+
+fn text_of(file: &str) -> Result<String, Complaint> {
     std::fs::read_to_string(file)
         .map_err(|error| Complaint::usage(format!("--set-db_bench: cannot read {file}: {error}")))
 }
