@@ -37,8 +37,7 @@ pub(crate) struct SuiteArgs {
     #[arg(long, conflicts_with_all = ["duration", "hours"])]
     pub(crate) quick: bool,
     /// Each measured phase lasts so many hours, with figures of each hour
-    #[arg(long, value_name = "N", conflicts_with = "duration",
-          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = whole_hours)]
     pub(crate) hours: Option<u32>,
     /// Change it by flags of `db_bench`, as `--num=1000000 --bloom_bits=10`, or @FILE of them
     #[arg(long = "set-db_bench", value_name = "FLAGS", allow_hyphen_values = true)]
@@ -61,6 +60,11 @@ impl SuiteArgs {
         let bent = Overrides { db_bench, options_files, phases, quick, hours, ..bent };
         Ok(Overrides { parts, threads, engines, duration, trials, ..bent })
     }
+}
+
+fn whole_hours(text: &str) -> Result<u32, &'static str> {
+    let hours = text.parse().ok().filter(|hours| (1..=1000).contains(hours));
+    hours.ok_or("expected 1 to 1000, whole: for less, `--duration 30m`")
 }
 
 /// Flags as typed, or those of a file.

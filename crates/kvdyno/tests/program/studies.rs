@@ -94,4 +94,6 @@ fn short_and_long_exclude_each_other() {
     }
     let hours = scratch.run(&["plan", "quick", "--engine", "null", "--hours", "3"]);
     hours.assert_says("measure-w1 to w3");
+    let part = scratch.run(&["plan", "quick", "--engine", "null", "--hours", "0.5"]);
+    part.assert_code(2).assert_says("expected 1 to 1000, whole: for less, `--duration 30m`");
 }
