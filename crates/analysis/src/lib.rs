@@ -31,6 +31,7 @@ pub mod lists;
 pub mod load_generator;
 pub mod lost;
 pub mod metric;
+mod narrow;
 pub mod ranking;
 mod rates;
 pub mod search;

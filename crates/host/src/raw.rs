@@ -108,7 +108,7 @@ pub fn is_device(path: &Path) -> bool {
 }
 
 /// The size of a block device; zero where it cannot be told.
-pub(super) fn bytes(root: &Root, path: &Path) -> u64 {
+pub fn bytes(root: &Root, path: &Path) -> u64 {
     let Some(number) = number(path) else { return 0 };
     let sectors = root.number::<u64>(format!("{}/size", directory(number)));
     sectors.unwrap_or_default().saturating_mul(512)

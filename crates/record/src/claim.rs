@@ -75,6 +75,9 @@ pub struct Cell {
     pub part: Option<String>,
     /// The phase.
     pub phase: String,
+    /// Of a phase of several windows: one of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
     /// Of a measured phase: the client group.
     pub role: Option<String>,
     /// One of its operations.
@@ -105,6 +108,16 @@ pub enum Threads {
     Between(u32, u32),
     /// The largest that was measured.
     Most,
+}
+
+/// Which window of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Window {
+    /// This one, from 1.
+    Number(u32),
+    /// The last that was measured.
+    Last,
 }
 
 /// What a claim cannot be told without.

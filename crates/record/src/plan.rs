@@ -153,8 +153,11 @@ impl Case {
 /// What a plan will cost, roughly. Sums over all cases; factors are the engines' own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
-    /// Time.
+    /// Time, at most.
     pub wall_ns: u64,
+    /// Time, were all that is not timed done in memory; null: not estimated.
+    #[serde(default)]
+    pub wall_least_ns: Option<u64>,
     /// Bytes written to the volume.
     pub write_bytes: u64,
     /// Most bytes on the volume at one time.

@@ -80,6 +80,13 @@ pub struct Phase {
     pub work: Activity,
 }
 
+/// The phase that one is a window of, and which, from 1: `hours-w07` is the seventh of `hours`.
+pub fn window_of(name: &str) -> Option<(&str, u32)> {
+    let (phase, number) = name.rsplit_once("-w")?;
+    let number = number.parse().ok().filter(|_| number.bytes().all(|byte| byte.is_ascii_digit()));
+    Some((phase, number?))
+}
+
 /// What happens in a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]

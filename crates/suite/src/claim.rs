@@ -11,10 +11,11 @@ use super::read::{At, FromToml as _, Toml, table, wrong_kind};
 use super::scale::PAGE;
 use super::source::Span;
 use grammar::Unread;
-use kvdyno_record::claim::{Cell, Claim, Need};
+use kvdyno_record::claim::{Cell, Claim, Need, Window};
 use kvdyno_record::known::FIGURES;
 use kvdyno_record::text::steers;
 use kvdyno_record::units::{self, Ratio};
+use kvdyno_record::workload::window_of;
 use schemars::JsonSchema;
 use toml::de::{DeTable, DeValue};
 
@@ -107,9 +108,25 @@ impl WrittenClaim {
     }
 }
 
+/// Tells the window of a phase apart from it, where the suite has one of that name: `hours-w7`,
+/// `hours-wmax`.
+fn take_window(cell: &mut Cell, names: &Names) {
+    let is_phase = |name: &str| names.phases.iter().any(|known| known == name);
+    let window = match cell.phase.strip_suffix("-wmax") {
+        Some(phase) => Some((phase, Window::Last)),
+        None => window_of(&cell.phase).map(|(phase, number)| (phase, Window::Number(number))),
+    };
+    let Some((phase, window)) = window.filter(|(phase, _)| is_phase(phase)) else { return };
+    if !is_phase(&cell.phase) && window != Window::Number(0) {
+        cell.window = Some(window);
+        cell.phase = phase.to_owned();
+    }
+}
+
 /// Notes names of a cell that the suite does not have. The path before the engine is told apart
 /// here: labels may have points in them (`rocksdb-9.10.0`).
 fn check(cell: &mut Cell, span: &Span, names: &Names, mistakes: &mut Mistakes) -> bool {
+    take_window(cell, names);
     let mut is_known = true;
     let mut known = |what: &str, name: Option<&str>, all: &[String]| {
         let Some(name) = name.filter(|name| !all.iter().any(|known| known == name)) else { return };

@@ -60,7 +60,7 @@ mod wanted;
 mod workload;
 
 pub use builtin::builtin;
-pub use db_bench::db_bench_options;
+pub use db_bench::{db_bench_options, db_bench_options_files};
 pub use estimate::{estimate, write_bytes_least};
 pub use expand::expand;
 pub use mistake::{LocatedMistake, SuiteError, closest};

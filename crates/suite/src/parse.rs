@@ -32,6 +32,8 @@ pub struct Overrides {
     pub set: Vec<String>,
     /// `--set-db_bench`: flags of `db_bench`, before all of `set`.
     pub db_bench: Vec<String>,
+    /// The files that those flags name with `--options_file`, by path, and their texts.
+    pub options_files: Vec<(String, String)>,
     /// `--threads 1,2`: instead of `run.threads`.
     pub threads: Vec<u32>,
     /// `--trials N`: instead of `run.trials`.
@@ -109,13 +111,14 @@ impl Suite {
         }
         let included = fidelity::included(&document, &mut source, &mut mistakes);
         fidelity::include(&mut document, &included);
-        let flags = of_db_bench(overrides, &mut document, &mut source, &mut mistakes);
+        let (flags, files) = of_db_bench(overrides, &mut document, &mut source, &mut mistakes);
         for argument in flags.iter().chain(others) {
             argument.apply(&mut document, &mut mistakes);
         }
         say_for_all_parts(overrides, &mut document);
         let (wanted, installed) = (&overrides.engines, &overrides.installed);
-        let notes = adjust::add_engines(&mut document, wanted, installed, &mut source);
+        let mut notes = adjust::add_engines(&mut document, wanted, installed, &mut source);
+        notes.extend(files);
         let claims = claim::take(&mut document, &mut mistakes);
         let mut documents = part::split(document, &mut mistakes);
         let names = Names::of(&documents);
@@ -296,17 +299,18 @@ fn set_hours(
     }
 }
 
-/// What flags of `db_bench` come to; `--set` and the like are applied behind them.
+/// What flags of `db_bench` come to, and what is to be said of the files that they name; `--set`
+/// and the like are applied behind them.
 fn of_db_bench(
     overrides: &Overrides,
     suite: &mut DeTable<'_>,
     source: &mut Source,
     mistakes: &mut Mistakes,
-) -> Vec<Argument> {
-    let texts = db_bench::arguments(&overrides.db_bench, suite, source, mistakes);
+) -> (Vec<Argument>, Vec<String>) {
+    let (texts, notes) = db_bench::arguments(overrides, suite, source, mistakes);
     db_bench::for_all_parts(&texts, suite);
     let argument = |text: &String| Argument::new(db_bench::OPTION, text, source, mistakes);
-    texts.iter().filter_map(argument).collect()
+    (texts.iter().filter_map(argument).collect(), notes)
 }
 
 /// What the command line says of `[run]` counts for each part, whatever that says itself.

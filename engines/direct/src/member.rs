@@ -48,7 +48,8 @@ impl Member {
         options.read(true).write(true).create(!fixed);
         options.custom_flags((OFlags::DIRECT | exclusive).bits() as i32);
         let file = open_when_free(&options, &path).map_err(|error| not_opened(&path, error))?;
-        if file.try_lock().is_err() {
+        // A device's lock is the run's that gave it: udev respects it.
+        if !device && file.try_lock().is_err() {
             let what = format!("{} is in use by another process", path.display());
             return Err(Error::new(ErrorClass::Unavailable, what));
         }

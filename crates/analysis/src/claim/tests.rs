@@ -2,7 +2,7 @@
 
 use super::{ClaimVerdict, Claimed};
 use crate::fixture::Fixture;
-use kvdyno_record::claim::{Bound, Cell, Claim, Need, Relation, Side, Test, Threads};
+use kvdyno_record::claim::{Bound, Cell, Claim, Need, Relation, Side, Test, Threads, Window};
 
 fn cell(engine: &str, role: Option<&str>, threads: Option<Threads>, figure: &str) -> Cell {
     Cell {
@@ -124,4 +124,53 @@ fn a_bare_drive_is_held_against_an_engine() {
     let claimed = fixture.summary().claims.remove(0);
     assert!(!claimed.points.is_empty(), "{claimed:?}");
     assert!(claimed.points[0].value.is_some(), "{claimed:?}");
+}
+
+/// A run whose measured phase has two windows; the second is half as fast.
+fn windowed(claims: &[Claim]) -> Vec<Claimed> {
+    let mut summary = Fixture::with_trials(6).summary();
+    for group in &mut summary.groups {
+        let Some(at) = group.runs.iter().position(|run| run.phase == "measure") else { continue };
+        let mut second = group.runs[at].clone();
+        group.runs[at].phase = "measure-w01".to_owned();
+        second.phase = "measure-w02".to_owned();
+        for role in &mut second.roles {
+            let rates = role.metrics.0.iter_mut().filter(|metric| metric.name == "ops_per_s");
+            let values = rates.flat_map(|metric| metric.per_trial.iter_mut().flatten());
+            values.for_each(|value| *value /= 2.0);
+        }
+        group.runs.insert(at + 1, second);
+    }
+    super::judge(claims, &summary)
+}
+
+#[test]
+fn windows_are_told_apart_and_all_of_them_where_none_is_said() {
+    let one = Some(Threads::Exactly(1));
+    let of = |window| Cell { window, ..reads("lmdb", one) };
+    let [first, last] = [Window::Number(1), Window::Last].map(|window| of(Some(window)));
+    let slower = |one, other| claim(Side::Ratio(one, other), Test::Within { low: 1.9, high: 2.1 });
+    let every = |bound| claim(ratio(one), Test::Above(Bound::Number(bound)));
+    let held = Test::Above(Bound::Side(Side::Figure(first.clone())));
+    let claims = [
+        slower(first.clone(), last),
+        // At each window, the same of both engines.
+        every(1.1),
+        // What says its window belongs to every window of what does not.
+        claim(Side::Figure(of(None)), held),
+        slower(first, of(Some(Window::Number(3)))),
+    ];
+    let claimed = windowed(&claims);
+    let at =
+        |claimed: &Claimed| claimed.points.iter().map(|point| point.at.clone()).collect::<Vec<_>>();
+    assert_eq!((claimed[0].verdict, at(&claimed[0])), (ClaimVerdict::Holds, vec![String::new()]));
+    let both = ["w1", "w2"].map(str::to_owned).to_vec();
+    assert_eq!((claimed[1].verdict, at(&claimed[1])), (ClaimVerdict::Holds, both.clone()));
+    assert_eq!((claimed[2].verdict, at(&claimed[2])), (ClaimVerdict::DoesNotHold, both));
+    assert_eq!(claimed[2].why.as_deref(), Some("not at w2"), "it is half of the first");
+    let none = "window w3 of measure was not measured";
+    assert_eq!(claimed[3].why.as_deref(), Some(none));
+    // Of a phase that is no more than one there is no window.
+    let whole = judged(6, claims[0].clone());
+    assert_eq!(whole.why.as_deref(), Some("window w1 of measure was not measured"));
 }

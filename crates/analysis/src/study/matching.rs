@@ -4,6 +4,7 @@ use super::beside::Seat;
 use super::published::{Place, Selectors, StudyTable};
 use crate::group::{Group, RoleRow};
 use crate::job::DriveJob;
+use crate::narrow::Narrowed;
 use crate::summary::Summary;
 use kvdyno_record::units;
 
@@ -71,13 +72,7 @@ impl<'s> Candidates<'s> {
 
     /// The rows that are of all that `of` says, or the first of it that none is of.
     pub(super) fn like(&self, of: &Selectors) -> Result<Vec<Seat>, String> {
-        let mut left: Vec<&Candidate<'_>> = self.rows.iter().collect();
-        let mut keep = |what: &str, said: Option<String>, is: &dyn Fn(&Candidate<'_>) -> bool| {
-            let Some(said) = said else { return Ok(()) };
-            left.retain(|row| is(row));
-            if left.is_empty() { Err(format!("{what} {said} was not measured")) } else { Ok(()) }
-        };
-        let text = |said: &Option<String>| said.clone();
+        let mut rows: Narrowed<&Candidate<'_>> = Narrowed::of(self.rows.iter().collect());
         // A run that has none of them does not tell them apart.
         let told = |said: &Option<String>, own: fn(&Group) -> Option<&String>| {
             said.clone().filter(|_| self.rows.iter().any(|row| own(row.group).is_some()))
@@ -86,38 +81,36 @@ impl<'s> Candidates<'s> {
         let volume = told(&of.volume, |group| group.volume.as_ref());
         let tier = told(&of.tier, |group| group.tier.as_ref());
         let eq = |own: Option<&str>, said: &Option<String>| own == said.as_deref();
-        keep("part", part, &|row| eq(row.group.part.as_deref(), &of.part))?;
-        keep("engine", text(&of.engine), &|row| {
+        rows.keep("part", part, |row| row.group.part == of.part)?;
+        rows.keep("engine", of.engine.as_ref(), |row| {
             of.engine.as_deref().is_some_and(|name| row.group.is_called(name))
         })?;
-        keep("volume", volume, &|row| eq(row.group.volume.as_deref(), &of.volume))?;
-        keep("tier", tier, &|row| eq(row.group.tier.as_deref(), &of.tier))?;
-        keep("phase", text(&of.phase), &|row| eq(Some(row.phase), &of.phase))?;
-        keep("I/O", text(&of.io), &|row| eq(row.job.map(|job| job.io.as_str()), &of.io))?;
+        rows.keep("volume", volume, |row| row.group.volume == of.volume)?;
+        rows.keep("tier", tier, |row| row.group.tier == of.tier)?;
+        rows.keep("phase", of.phase.as_ref(), |row| eq(Some(row.phase), &of.phase))?;
+        rows.keep("I/O", of.io.as_ref(), |row| eq(row.job.map(|job| job.io.as_str()), &of.io))?;
         let block = of.block.as_ref().and_then(|block| units::parse_bytes(block).ok());
-        let block_of = |row: &Candidate<'_>| row.job.map(|job| job.block_bytes);
-        keep("block", text(&of.block), &|row| block_of(row) == block)?;
-        let depth = of.depth.map(|depth| depth.to_string());
-        keep("depth", depth, &|row| row.job.map(|job| job.depth) == of.depth)?;
-        keep("client group", text(&of.role), &|row| {
+        rows.keep("block", of.block.as_ref(), |row| row.job.map(|job| job.block_bytes) == block)?;
+        rows.keep("depth", of.depth, |row| row.job.map(|job| job.depth) == of.depth)?;
+        rows.keep("client group", of.role.as_ref(), |row| {
             eq(row.role.map(|role| role.role.as_str()), &of.role)
         })?;
-        let threads = of.threads.map(|threads| threads.to_string());
-        let has = |row: &Candidate<'_>| row.role.map(|role| role.threads) == of.threads;
-        keep("threads", threads, &|row| row.group.threads == of.threads || has(row))?;
+        rows.keep("threads", of.threads, |row| {
+            row.group.threads == of.threads || row.role.map(|role| role.threads) == of.threads
+        })?;
         let published = records(of);
-        keep("a number of records like", text(&of.records), &|row| {
+        rows.keep("a number of records like", of.records.as_ref(), |row| {
             published.is_some_and(|published| self.records.is_like(published, row.group.records))
         })?;
         let published = ram(of);
-        keep("RAM like", text(&of.ram), &|row| {
+        rows.keep("RAM like", of.ram.as_ref(), |row| {
             let limit = published.zip(row.group.ram_limit_bytes);
             limit.is_some_and(|(published, own)| self.ram.is_like(published, own))
         })?;
-        if left.is_empty() {
+        if rows.left().is_empty() {
             return Err("nothing of the kind was measured".to_owned());
         }
-        Ok(left.into_iter().map(|row| row.seat.clone()).collect())
+        Ok(rows.into_left().into_iter().map(|row| row.seat.clone()).collect())
     }
 }
 

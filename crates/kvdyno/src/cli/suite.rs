@@ -37,8 +37,7 @@ pub(crate) struct SuiteArgs {
     #[arg(long, conflicts_with_all = ["duration", "hours"])]
     pub(crate) quick: bool,
     /// Each measured phase lasts so many hours, with figures of each hour
-    #[arg(long, value_name = "N", conflicts_with = "duration",
-          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = whole_hours)]
     pub(crate) hours: Option<u32>,
     /// Change it by flags of `db_bench`, as `--num=1000000 --bloom_bits=10`, or @FILE of them
     #[arg(long = "set-db_bench", value_name = "FLAGS", allow_hyphen_values = true)]
@@ -54,16 +53,33 @@ impl SuiteArgs {
         let (duration, trials) = (self.duration.clone(), self.trials);
         let cpus = || std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
         let (quick, hours) = (self.quick.then(cpus), self.hours);
-        let db_bench = self.db_bench.iter().map(|text| flags(text)).collect::<Result<_, _>>()?;
+        let db_bench: Vec<String> =
+            self.db_bench.iter().map(|text| flags(text)).collect::<Result<_, _>>()?;
+        let options_files = options_files(&db_bench)?;
         let bent = self.bend.overrides()?;
-        let bent = Overrides { db_bench, phases, quick, hours, ..bent };
+        let bent = Overrides { db_bench, options_files, phases, quick, hours, ..bent };
         Ok(Overrides { parts, threads, engines, duration, trials, ..bent })
     }
+}
+
+fn whole_hours(text: &str) -> Result<u32, &'static str> {
+    let hours = text.parse().ok().filter(|hours| (1..=1000).contains(hours));
+    hours.ok_or("expected 1 to 1000, whole: for less, `--duration 30m`")
 }
 
 /// Flags as typed, or those of a file.
 fn flags(text: &str) -> Result<String, Complaint> {
     let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
+    text_of(file)
+}
+
+/// The files that flags name with `--options_file`.
+fn options_files(flags: &[String]) -> Result<Vec<(String, String)>, Complaint> {
+    let named = flags.iter().flat_map(|flags| kvdyno_suite::db_bench_options_files(flags));
+    named.map(|file| text_of(&file).map(|text| (file, text))).collect()
+}
+
+fn text_of(file: &str) -> Result<String, Complaint> {
     std::fs::read_to_string(file)
         .map_err(|error| Complaint::usage(format!("--set-db_bench: cannot read {file}: {error}")))
 }

@@ -234,14 +234,19 @@ pub(crate) fn limit_not_held(plan: &Plan, host: &Host) -> Option<String> {
 /// What a plan does and needs, in a few lines.
 fn outline(plan: &Plan) -> String {
     let estimate = &plan.estimate;
+    let [least, most] =
+        [estimate.wall_least_ns.unwrap_or(estimate.wall_ns), estimate.wall_ns].map(units::duration);
+    let takes = if least == most { most } else { format!("{least} to {most}") };
+    let space = match estimate.space_bytes {
+        0 => "nothing in the place".to_owned(),
+        bytes => format!("up to {} on the volume", units::bytes(bytes)),
+    };
     let mut lines = vec![format!(
-        "{}: {} cases, about {}; writes {} to {}, needs up to {} on the volume",
+        "{}: {} cases, about {takes}; writes {} to {}, needs {space}",
         plan.suite,
         plan.cases.len(),
-        units::duration(estimate.wall_ns),
         units::bytes(kvdyno_suite::write_bytes_least(plan)),
         units::bytes(estimate.write_bytes),
-        units::bytes(estimate.space_bytes),
     )];
     lines.extend(plan.sized.iter().map(|note| format!("  {}", wrap(note, 2))));
     lines.join("\n")

@@ -19,6 +19,7 @@ use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::redact::is_struck_out;
 use kvdyno_record::units;
+use kvdyno_record::workload::window_of;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -83,6 +84,7 @@ fn to_do(evidence: &Evidence, left_behind: &[PathBuf]) -> Vec<String> {
         units::cases(left.len()),
         units::duration(expected_ns(evidence, &left))
     )];
+    lines.extend(left.iter().filter_map(|case| windows_kept(case)));
     if !left_behind.is_empty() {
         let place = &evidence.run.place;
         let n = left_behind.len();
@@ -90,6 +92,21 @@ fn to_do(evidence: &Evidence, left_behind: &[PathBuf]) -> Vec<String> {
         lines.push(format!("removed from {place}: {databases} that the killed run had left"));
     }
     lines
+}
+
+/// Windows that a killed attempt had measured are not gone, but a case is one process's: it begins
+/// anew.
+fn windows_kept(case: &CaseEvidence) -> Option<String> {
+    let record = case.record.as_ref()?;
+    let names = record.phases.iter().map(|phase| phase.name.as_str());
+    let windows: Vec<&str> = names.filter(|name| window_of(name).is_some()).collect();
+    let (first, last) = (windows.first()?, windows.last()?);
+    let windows = if first == last { (*first).to_owned() } else { format!("{first} to {last}") };
+    Some(format!(
+        "{} begins anew, its engine's caches empty: what attempt {} measured ({windows}) stays in \
+         the record beside it, and tables show the new one",
+        record.case.id, record.attempt
+    ))
 }
 
 /// Each as those of its engine and thread count took that are done; where there are none, its share

@@ -54,6 +54,7 @@ impl<'r> CaseMemory<'r> {
             &environment.run.root,
             &tier.memory,
             environment.run.images(),
+            &environment.run.volumes,
         )?;
         let allowed = group.allow_swap(bytes, swappiness).map_err(|error| error.to_string())?;
         record.swap = self.swap.as_ref().map(|swap| swap.record.clone());

@@ -2,12 +2,14 @@
 //! process that takes away what would outlive us. Swap is made for one case at a time.
 
 use super::consent::consent;
+use super::volumes::Volumes;
 use crate::exit::Complaint;
 use kvdyno_host::device::Device;
 use kvdyno_host::swap::{self, SwapSpec};
 use kvdyno_host::{Claim, Root, Unavailable, Undertaker, leftovers, node};
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::tier::{Memory, SwapRecord};
+use kvdyno_record::volume::Medium;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -50,7 +52,7 @@ impl Tiers {
         leftovers::sweep(root);
         let mut devices = BTreeMap::new();
         for path in plan.cases.iter().filter_map(device) {
-            if !devices.contains_key(path) {
+            if !devices.contains_key(path) && !has_volumes(plan, path) {
                 let consent = consent(destroy_allowed, path);
                 devices.insert(path.clone(), Claim::device(root, path, &consent, None)?);
             }
@@ -66,11 +68,13 @@ impl Tiers {
     }
 
     /// Switches on the swap of a case, an image of it in `folder`; `None` where its tier has none.
+    /// On a device that is among the `volumes`, too, nothing lies at the time.
     pub(super) fn swap(
         &self,
         root: &Root,
         memory: &Memory,
         folder: &Path,
+        volumes: &Volumes,
     ) -> Result<Option<Swapped<'_>>, String> {
         if memory.swap().is_none() {
             return Ok(None);
@@ -79,7 +83,7 @@ impl Tiers {
             self.undertaker.as_ref().ok_or("no process to switch swap off after a kill")?;
         let mut memory = memory.clone();
         if let Memory::Swap { path: Some(path), .. } = &mut memory {
-            let claim = self.devices.get(path);
+            let claim = self.devices.get(path).or_else(|| volumes.device(path));
             let claim = claim.ok_or_else(|| format!("{} was not taken", path.display()))?;
             claim.check(root).map_err(|error| error.to_string())?;
             // As it was taken: by the kernel's name of it.
@@ -96,6 +100,13 @@ impl Tiers {
 
 fn device(case: &Case) -> Option<&PathBuf> {
     case.tier.as_ref()?.memory.device()
+}
+
+/// Whether volumes lie on a device at other times of the run: then it is taken once, with those.
+fn has_volumes(plan: &Plan, device: &Path) -> bool {
+    let volumes = plan.cases.iter().filter_map(|case| case.volume.as_ref());
+    let mut media = volumes.map(|volume| &volume.medium);
+    media.any(|medium| matches!(medium, Medium::Device { path, .. } if path == device))
 }
 
 /// Swap that is on for a case. Dropped, it is off.

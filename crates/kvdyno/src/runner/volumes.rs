@@ -6,11 +6,12 @@ use crate::exit::Complaint;
 use kvdyno_host::copy;
 use kvdyno_host::device::Device;
 use kvdyno_host::fresh::{self, namespace};
-use kvdyno_host::raw::label;
+use kvdyno_host::raw::{self, label};
 use kvdyno_host::{Claim, DataDirectory, Fresh, FreshError, Root, Storage, VolumeSpec};
 use kvdyno_record::case::CopyRecord;
 use kvdyno_record::engine;
 use kvdyno_record::plan::{Case, Copying, Plan};
+use kvdyno_record::units;
 use kvdyno_record::volume::{Format, Medium, VolumeRecord};
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,7 +51,31 @@ pub(crate) fn check(plan: &Plan) -> Result<(), Complaint> {
     for volume in plan.cases.iter().filter_map(|case| case.volume.as_ref()) {
         fresh::check(&volume.medium).map_err(of_volume(&volume.name))?;
     }
-    Ok(())
+    plan.cases.iter().try_for_each(|case| check_room(case, plan))
+}
+
+/// Refuses a device that is smaller than the data that is to lie on it: what engines need beside it
+/// nobody knows as well.
+fn check_room(case: &Case, plan: &Plan) -> Result<(), Complaint> {
+    let Some(volume) = &case.volume else { return Ok(()) };
+    let Medium::Device { path, .. } = &volume.medium else { return Ok(()) };
+    let stores = plan.estimate.databases.get(&case.database.id).is_some_and(|space| *space > 0);
+    let least = (case.shape.user_bytes() as f64 * case.data.value.compress_to) as u64;
+    let bytes = raw::bytes(&Root::system(), path);
+    // Of what is no device, or none of this machine's, whoever takes it tells.
+    if !stores || bytes == 0 || least <= bytes {
+        return Ok(());
+    }
+    let what = format!(
+        "volume {}: {} has {}, and {} loads at least {}",
+        volume.name,
+        path.display(),
+        units::bytes(bytes),
+        case.id,
+        units::bytes(least)
+    );
+    let remedy = "smaller data (`--scale`, `data.records`), or a larger device";
+    Err(Complaint::usage(what).hint(remedy))
 }
 
 impl Volumes {
@@ -103,6 +128,11 @@ impl Volumes {
 
     pub(crate) fn place(&self) -> &Path {
         self.place.path()
+    }
+
+    /// A device that volumes lie on, by its path in the suite.
+    pub(super) fn device(&self, path: &Path) -> Option<&Claim> {
+        self.named.get(path)
     }
 
     /// What about the place and the volumes will distort figures, each as a sentence.

@@ -114,6 +114,68 @@ fn flags_of_db_bench_set_options_that_there_are() {
     assert!(unknown.is_empty(), "{unknown:?}: {text}");
 }
 
+/// A database opened by the OPTIONS file of another writes the same one.
+#[test]
+fn an_options_file_of_rocksdbs_is_what_the_next_database_runs_with() {
+    let test = "an_options_file_of_rocksdbs_is_what_the_next_database_runs_with";
+    if !needs("rocksdb", test) {
+        return;
+    }
+    let own = "engine.rocksdb.options.options=\"compression_opts={level=3;max_dict_bytes=4096};\
+               optimize_filters_for_hits=true;db_host_id=a:b#c;max_background_flushes=2;\
+               block_based_table_factory={metadata_block_size=8192;index_type=\
+               kTwoLevelIndexSearch;partition_filters=true}\"";
+    let options = [
+        "bloom_bits=10",
+        "write_buffer_size=1048576",
+        "compaction_style=universal",
+        "universal_size_ratio=5",
+        "memtable=vector",
+        "max_open_files=500",
+        "blob_garbage_collection_age_cutoff_percent=50",
+        "max_bytes_for_level_multiplier=8",
+    ];
+    let options = options.map(|option| format!("engine.rocksdb.options.{option}"));
+    let set = options.iter().map(String::as_str).chain([own]).flat_map(|set| ["--set", set]);
+    let first = options_of_a_load(&set.collect::<Vec<_>>());
+    assert!(first.contains("max_dict_bytes=4096") && first.contains("size_ratio=5"), "{first}");
+    let scratch = Scratch::new();
+    let file = scratch.write("OPTIONS-000007", &first);
+    let flag = format!("--options_file={}", file.display());
+    let second = options_of_a_load(&["--set-db_bench", &flag]);
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<BTreeSet<String>>();
+    let (first, second) = (lines(&first), lines(&second));
+    let apart: Vec<_> = first.symmetric_difference(&second).collect();
+    assert!(apart.is_empty() && first.len() > 150, "{apart:#?}");
+}
+
+/// What `RocksDB` writes that it runs with, of a small load.
+fn options_of_a_load(more: &[&str]) -> String {
+    let scratch = Scratch::new();
+    let mut command = vec!["run", "db_bench", "--engine", "rocksdb", "--phases", "fillrandom"];
+    command.extend(["--trials", "1", "--set", "run.threads=", "--set", "data.records=1000"]);
+    command.extend(more);
+    scratch.run(&command).assert_ok();
+    let cases = std::fs::read_dir(scratch.only_run().path.join("cases")).unwrap();
+    let files = cases.map(|case| case.unwrap().path().join("counters.json"));
+    let texts: Vec<String> = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    let counters = texts.iter().map(|text| serde_json::from_str(text).unwrap());
+    counters.into_iter().find_map(|counters| text_at(&counters, "OPTIONS")).unwrap()
+}
+
+/// The first text that is called so.
+fn text_at(value: &serde_json::Value, name: &str) -> Option<String> {
+    use serde_json::Value;
+    match value {
+        Value::Object(fields) => {
+            let own = fields.get(name).and_then(Value::as_str).map(str::to_owned);
+            own.or_else(|| fields.values().find_map(|field| text_at(field, name)))
+        }
+        Value::Array(items) => items.iter().find_map(|item| text_at(item, name)),
+        _ => None,
+    }
+}
+
 /// The names below every `options` of a description.
 fn options(value: &serde_json::Value) -> Vec<String> {
     use serde_json::Value;

@@ -19,14 +19,15 @@ pub(super) struct Loop {
 
 impl Loop {
     pub(super) fn new(scratch: &Scratch, test: &str) -> Option<Self> {
-        Self::of(scratch, test, BYTES)
+        Self::of(scratch, test, "image", BYTES)
     }
 
-    pub(super) fn of(scratch: &Scratch, test: &str, bytes: u64) -> Option<Self> {
+    /// One whose image is called `name`.
+    pub(super) fn of(scratch: &Scratch, test: &str, name: &str, bytes: u64) -> Option<Self> {
         if !needs_root(test) || !needs("drive", test) {
             return None;
         }
-        let image = scratch.path("image");
+        let image = scratch.path(name);
         File::create(&image).unwrap().set_len(bytes).unwrap();
         match output("losetup", &["-P", "-f", "--show", image.to_str().unwrap()]) {
             Some(path) => Some(Self { path: path.trim().to_owned(), image }),

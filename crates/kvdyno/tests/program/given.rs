@@ -4,7 +4,7 @@ use super::devices::{Loop, mount, output};
 use super::scratch::{Scratch, records};
 use super::suites::{GET, reads, suite};
 use super::tiers::can_swap;
-use super::workers::{needs, skipped};
+use super::workers::{find, needs, skipped};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 
@@ -87,6 +87,42 @@ fn a_device_as_swap_is_refused_as_a_place_would_be_and_given_back_blank() {
     }
 }
 
+/// As in a study whose second drive is a place for files in one part and memory in another.
+#[test]
+fn one_device_is_a_volume_of_one_part_and_swap_of_another() {
+    let scratch = Scratch::new();
+    let test = "one_device_is_a_volume_of_one_part_and_swap_of_another";
+    let Some(_alone) = can_swap(test) else { return };
+    let Some(device) = large(&scratch, test) else { return };
+    fs::create_dir(scratch.path("other")).unwrap();
+    let path = &device.path;
+    let swap = format!("kind = \"swap\"\nsize = \"64MiB\"\npath = \"{path}\"");
+    let files = format!("kind = \"device\"\npath = \"{path}\"\nfilesystem = \"ext4\"");
+    let suite = reads().trials(2).ram("32MiB").tier("alone", "kind = \"dram\"");
+    let suite = suite.tier("below", &swap).volume("files", &files);
+    let suite = suite.volume("elsewhere", "kind = \"directory\"\npath = \"other\"");
+    let parts = "[[part]]\nname = \"drive\"\nvolumes = [\"files\"]\ntiers = [\"alone\"]\n\
+                 [[part]]\nname = \"memory\"\nvolumes = [\"elsewhere\"]\ntiers = [\"below\"]\n\
+                 options.greedy = { memory_bytes = \"40MiB\" }\n";
+    scratch.write("s.toml", &(suite.engine_as("greedy", "null", "").text() + parts));
+    let unconfirmed = ["run", "s.toml"];
+    device.assert_untouched(&scratch, &unconfirmed, &["would be lost", &device.confirm()]);
+    scratch.run(&["run", "s.toml", &device.confirm()]).assert_ok();
+    let cases = records(&scratch.only_run());
+    let name = device.path.strip_prefix("/dev/");
+    for case in cases.values() {
+        assert_eq!(case.outcome.word(), "done", "{case:?}");
+        let made = case.volume.as_ref().unwrap();
+        let swap = case.ram_limit.tier.as_ref().and_then(|tier| tier.swap.as_ref());
+        let on = (made.device.as_deref() == name, swap.map(|swap| swap.device.as_str()) == name);
+        assert_eq!(on, (made.name == "files", made.name == "elsewhere"), "{case:?}");
+    }
+    assert_eq!(cases.len(), 8, "{:?}", cases.keys());
+    assert!(device.content()[..4096].iter().all(|byte| *byte == 0), "a signature is left");
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}
+
 /// A filesystem of ours before each load, and no signature of it afterwards: the next run finds a
 /// device with nothing on it.
 #[test]
@@ -154,11 +190,13 @@ fn a_device_in_use_and_a_signed_one_are_refused_and_a_clean_one_is_taken() {
 /// What is made on a given device, by turns.
 const KINDS: [&str; 4] = ["ext4", "xfs", "btrfs", "raw"];
 
-/// A device that can be all of them; lmdb1 works on files and on bare devices.
+/// A device that can be all of them; lmdb1 and direct work on files and on bare devices.
 fn large(scratch: &Scratch, test: &str) -> Option<Loop> {
     let tools = ["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"];
-    let can = super::volumes::can_make(test, &tools) && needs("lmdb1", test);
-    can.then(|| Loop::of(scratch, test, LARGE_BYTES)).flatten()
+    let engines = needs("lmdb1", test) && needs("direct", test);
+    let can = super::volumes::can_make(test, &tools) && engines;
+    scratch.link("direct", &find("direct").filter(|_| can)?);
+    Loop::of(scratch, test, "image", LARGE_BYTES)
 }
 
 /// One device as every volume of a suite, one after the other.
@@ -167,7 +205,8 @@ fn one_device_is_all_volumes_of_a_suite_by_turns() {
     let scratch = Scratch::new();
     let test = "one_device_is_all_volumes_of_a_suite_by_turns";
     let Some(device) = large(&scratch, test) else { return };
-    let mut all = suite().run("threads = [1, 2]").engine("lmdb1").load("batch = 500");
+    let mut all = suite().run("threads = [1, 2]").engine("lmdb1").engine("direct");
+    all = all.load("batch = 500");
     for kind in KINDS {
         let lines =
             format!("kind = \"device\"\npath = \"{}\"\nfilesystem = \"{kind}\"", device.path);
@@ -178,7 +217,7 @@ fn one_device_is_all_volumes_of_a_suite_by_turns() {
     scratch.write("s.toml", &all.text());
     scratch.run(&["run", "s.toml", &device.confirm()]).assert_ok();
     let cases = records(&scratch.only_run());
-    assert_eq!(cases.len(), KINDS.len() * 3);
+    assert_eq!(cases.len(), 2 * KINDS.len() * 3);
     for case in cases.values() {
         assert_eq!(case.outcome.word(), "done", "{case:?}");
         let made = case.volume.as_ref().unwrap();

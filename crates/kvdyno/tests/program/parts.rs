@@ -100,9 +100,15 @@ fn windows_that_have_ended_are_there_after_a_kill() {
     assert_eq!(names, ["hours-w1", "hours-w2"]);
     assert_eq!(killed.outcome.word(), "interrupted");
     assert!(killed.phases[1].roles[0].ops["get"].count > 0);
-    scratch.run(&["resume"]).assert_ok();
+    let resumed = scratch.run(&["resume"]);
+    resumed.assert_ok().assert_says(&format!("{case} begins anew"));
+    resumed.assert_says("attempt 1 measured (hours-w1 to hours-w2) stays in the record");
     let run = scratch.only_run();
     assert!(outcomes(&run).values().all(|outcome| *outcome == "done"), "{:?}", outcomes(&run));
-    assert_eq!(record(&run, "long_null_n1k_t1").phases.len(), 3);
+    let anew = record(&run, "long_null_n1k_t1");
+    assert_eq!((anew.attempt, anew.phases.len()), (2, 3));
+    let kept = run.case(&killed.case, killed.attempt).record().unwrap();
+    assert_eq!(kept, killed, "what was measured before the kill is as it was");
     scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
 }

@@ -88,7 +88,8 @@ impl Scratch {
         scratch
     }
 
-    fn link(&self, engine: &str, worker: &Path) {
+    /// One more engine.
+    pub(crate) fn link(&self, engine: &str, worker: &Path) {
         let link = self.path(&format!("engines/kvdyno-{engine}"));
         std::os::unix::fs::symlink(worker, link).unwrap();
     }

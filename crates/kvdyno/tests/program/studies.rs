@@ -1,6 +1,7 @@
 //! A published study on a machine that lacks its second drive: what can be done is done, on loop
 //! devices, and what cannot is on record.
 
+use super::devices::Loop;
 use super::scratch::{Scratch, list, outcomes, records};
 use super::volumes::{can_make, loops};
 use super::workers::needs;
@@ -85,6 +86,58 @@ fn a_medium_can_be_another_directory() {
     scratch.assert_nothing_left();
 }
 
+/// Two block devices as two drives: each volume lies on its own, with the filesystem that it is to
+/// have or none, and both are blank again.
+#[test]
+fn media_can_be_block_devices() {
+    const BYTES: u64 = 512 << 20;
+    let test = "media_can_be_block_devices";
+    let tools = ["mkfs.ext4", "mkfs.xfs"];
+    if !can_make(test, &tools) || !needs("lmdb", test) || !needs("lmdb1", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Some(flash) = Loop::of(&scratch, test, "flash", BYTES) else { return };
+    let Some(optane) = Loop::of(&scratch, test, "optane", BYTES) else { return };
+    let media = [("flash", &flash), ("optane", &optane)];
+    let given = media.map(|(name, device)| format!("{name}={}", device.path));
+    let study = ["run", "symas-optane-2018", "--engine", "lmdb,lmdb1", "--medium", &given[0]];
+    let xfs = ["--medium", &given[1], "--set", "volume.optane-journal.filesystem=xfs"];
+    let study = [&study[..], &xfs, &SMALL].concat();
+    // Naming a medium is no consent.
+    optane.assert_untouched(
+        &scratch,
+        &[&study[..], &[&flash.confirm()]].concat(),
+        &[&optane.path, "--destroy-data-on"],
+    );
+    let both = [flash.confirm(), optane.confirm()];
+    let both = both.each_ref().map(String::as_str);
+    let large = [&study[..], &both, &["--set", "data.records=40G"]].concat();
+    flash.assert_untouched(&scratch, &large, &["has 512 MiB", "loads at least", "a larger device"]);
+    let done = scratch.run(&[&study[..], &both].concat());
+    done.assert_ok().assert_says(&format!("medium optane: {}", optane.path));
+    let run = scratch.only_run();
+    assert!(outcomes(&run).values().all(|outcome| *outcome == "done"), "{:?}", outcomes(&run));
+    assert_eq!(run.plan().unwrap().left_out, []);
+    let cases = records(&run);
+    let mut on: Vec<String> = Vec::new();
+    for record in cases.values().filter(|record| record.case.threads == Some(2)) {
+        let made = record.volume.as_ref().unwrap();
+        let (_, device) = media.iter().find(|(name, _)| made.name.starts_with(name)).unwrap();
+        assert_eq!(made.device.as_deref(), device.path.strip_prefix("/dev/"), "{made:?}");
+        let kind = made.filesystem.as_ref().map_or("raw", |mounted| &mounted.kind);
+        on.push(format!("{} {} {kind}", record.case.engine, made.name));
+    }
+    on.sort();
+    let files = ["flash-journal ext4", "flash-nojournal ext4", "optane-journal xfs"];
+    let files = files.iter().chain(&["optane-nojournal ext4"]).map(|on| format!("lmdb {on}"));
+    let raw = ["flash-raw raw", "optane-raw raw"].map(|on| format!("lmdb1 {on}"));
+    assert_eq!(on, files.chain(raw).collect::<Vec<_>>());
+    assert!(flash.is_blank() && optane.is_blank());
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}
+
 #[test]
 fn short_and_long_exclude_each_other() {
     let scratch = Scratch::new();
@@ -94,4 +147,6 @@ fn short_and_long_exclude_each_other() {
     }
     let hours = scratch.run(&["plan", "quick", "--engine", "null", "--hours", "3"]);
     hours.assert_says("measure-w1 to w3");
+    let part = scratch.run(&["plan", "quick", "--engine", "null", "--hours", "0.5"]);
+    part.assert_code(2).assert_says("expected 1 to 1000, whole: for less, `--duration 30m`");
 }

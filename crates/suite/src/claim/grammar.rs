@@ -1,7 +1,7 @@
 //! What a claim says: `CELL / CELL in 1.15..1.35`.
 //!
 //! Words are apart by spaces, so `/` and `#` inside of a cell are not operators. A cell is
-//! `[PART:]PHASE[.ROLE[.OP]].ENGINE[@VOLUME][%TIER][#THREADS][/RAM][*RECORDS].FIGURE`.
+//! `[PART:]PHASE[-wN][.ROLE[.OP]].ENGINE[@VOLUME][%TIER][#THREADS][/RAM][*RECORDS].FIGURE`.
 
 use kvdyno_record::claim::{Bound, Cell, Relation, Side, Test, Threads};
 use kvdyno_record::units;
@@ -12,7 +12,7 @@ use std::str::SplitWhitespace;
 pub(super) const HELP: &str = "\
 CELL, CELL / CELL or CELL - CELL; then `in LOW..HIGH`, `> BOUND` or `< BOUND`, where a bound is a \
 number or cells again; CELL is \
-[PART:]PHASE[.ROLE[.OP]].ENGINE[@VOLUME][%TIER][#THREADS][/RAM][*RECORDS].FIGURE";
+[PART:]PHASE[-wN][.ROLE[.OP]].ENGINE[@VOLUME][%TIER][#THREADS][/RAM][*RECORDS].FIGURE";
 
 /// Marks inside of a cell, behind the engine.
 const MARKS: [char; 5] = ['@', '%', '#', '/', '*'];

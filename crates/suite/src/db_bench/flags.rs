@@ -178,6 +178,6 @@ pub(super) const FLAGS: &[(&str, Flag)] = &[
     ("sine_mix_rate_interval_milliseconds", Nothing(OF_MIXGRAPH)),
     ("writes", Nothing("how much is done is said by --duration or --reads, for all phases")),
     ("deletes", Nothing("how much is done is said by --duration or --reads, for all phases")),
-    ("options_file", Nothing("options are given one by one, by their flags or in the suite")),
+    ("options_file", Nothing("expected a file: --options_file=PATH")),
     ("flagfile", Nothing("a file of flags is given as --set-db_bench @FILE")),
 ];

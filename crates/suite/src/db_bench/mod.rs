@@ -2,17 +2,23 @@
 //! each turned into the `path=value` that `--set` takes.
 
 mod flags;
+mod options_file;
 #[cfg(test)]
 mod tests;
 
 use super::adjust::{self, word};
 use super::mistake::Mistakes;
+use super::parse::Overrides;
 use super::source::{Source, Span};
 use flags::{FLAGS, Flag, Work};
+use options_file::OptionsFile;
 use toml::de::{DeTable, DeValue};
 
 /// What the flags come by.
 pub(super) const OPTION: &str = "--set-db_bench";
+
+/// The flag that names a file of options.
+const OPTIONS_FILE: &str = "options_file";
 
 /// The engine whose options they are.
 const ENGINE: &str = "rocksdb";
@@ -68,30 +74,54 @@ fn typed<'t>(text: &'t str, start: usize, mistakes: &mut Mistakes) -> Vec<Typed<
     flags
 }
 
-/// The arguments that `texts` come to, for a suite with these tables.
+/// The files that flags name, whose texts have to be given with them.
+pub fn db_bench_options_files(text: &str) -> Vec<String> {
+    let flags = typed(text, 0, &mut Mistakes::default());
+    flags.iter().filter_map(options_file_of).map(str::to_owned).collect()
+}
+
+fn options_file_of<'t>(flag: &Typed<'t>) -> Option<&'t str> {
+    flag.value.filter(|_| flag.name == OPTIONS_FILE)
+}
+
+/// The arguments that flags come to, for a suite with these tables, and what is to be said of them.
 pub(super) fn arguments(
-    texts: &[String],
+    overrides: &Overrides,
     suite: &DeTable<'_>,
     source: &mut Source,
     mistakes: &mut Mistakes,
-) -> Vec<String> {
+) -> (Vec<String>, Vec<String>) {
     let mut bend = Bend { suite, set: Vec::new(), own: Vec::new(), logged: None, synced: None };
-    let mut threads = None;
-    for text in texts {
-        let start = source.add(OPTION, text);
-        for flag in typed(text, start, mistakes) {
-            bend.take(&flag, &mut threads, mistakes);
-        }
+    let texts = overrides.db_bench.iter();
+    let texts = texts.flat_map(|text| typed(text, source.add(OPTION, text), mistakes));
+    // Flags count over files, wherever they stand.
+    let (files, flags): (Vec<Typed<'_>>, Vec<_>) =
+        texts.collect::<Vec<_>>().into_iter().partition(|flag| options_file_of(flag).is_some());
+    let mut notes = Vec::new();
+    for flag in &files {
+        let path = options_file_of(flag).unwrap_or_default();
+        let text = overrides.options_files.iter().find(|(name, _)| name == path);
+        let Some((_, text)) = text else {
+            mistakes.at(&flag.span, format!("{path} was not read")).label("expected a file");
+            continue;
+        };
+        let start = source.add(path, text);
+        let file = options_file::read(text, start, &db_bench_options(), mistakes);
+        notes.push(bend.take_file(path, file, &flag.span, mistakes));
     }
-    bend.finish()
+    let mut threads = None;
+    for flag in &flags {
+        bend.take(flag, &mut threads, mistakes);
+    }
+    (bend.finish(), notes)
 }
 
 /// A suite while flags bend it.
 struct Bend<'s, 'i> {
     suite: &'s DeTable<'i>,
     set: Vec<String>,
-    /// Options that the engine has by its `options` alone.
-    own: Vec<String>,
+    /// Options that the engine has by its `options` alone, by path: `compression_opts.level`.
+    own: Vec<(String, String)>,
     logged: Option<bool>,
     synced: Option<bool>,
 }
@@ -158,7 +188,7 @@ impl Bend<'_, '_> {
                 if value.contains([';', '{', '}']) {
                     return Err("expected one value".to_owned());
                 }
-                self.own.push(format!("{name}={value}"));
+                self.own(name, value);
                 Ok(())
             }
             Flag::Key(path) => {
@@ -168,6 +198,40 @@ impl Bend<'_, '_> {
             Flag::Work(work) => self.work(work, value, threads),
             Flag::Nothing(why) => Err(why.to_owned()),
         }
+    }
+
+    /// Takes what a file says; gives what is to be said of it.
+    fn take_file(
+        &mut self,
+        path: &str,
+        file: OptionsFile,
+        span: &Span,
+        mistakes: &mut Mistakes,
+    ) -> String {
+        let OptionsFile { version, options, own, left } = file;
+        let cached = options.iter().any(|(name, _)| *name == "block_cache");
+        let said = format!(
+            "OPTIONS file {path} of RocksDB {}: {} options by their names here, {} handed on \
+             as they stand, {left} at RocksDB's defaults or the run's own{}",
+            version.as_deref().unwrap_or("(it does not say which)"),
+            options.len(),
+            own.len(),
+            if cached { "" } else { "; it does not say how large the block cache is" },
+        );
+        let wrong = options.iter().find_map(|(name, value)| self.option(name, value).err());
+        if let Some(wanted) = wrong {
+            mistakes.at(span, format!("`--{OPTIONS_FILE}` has no place here")).label(wanted);
+        }
+        for (name, value) in &own {
+            self.own(name, value);
+        }
+        said
+    }
+
+    /// An option that goes into the engine's `options`, in place of one of this name.
+    fn own(&mut self, name: &str, value: &str) {
+        self.own.retain(|(known, _)| known != name);
+        self.own.push((name.to_owned(), value.to_owned()));
     }
 
     /// An option of every engine `rocksdb` of the suite.
@@ -291,8 +355,9 @@ impl Bend<'_, '_> {
             let _ = self.of_engines("durability", class);
         }
         if !self.own.is_empty() {
-            let own = format!("\"{}\"", self.own.join(";"));
-            let _ = self.option("options", &own);
+            let own = self.own.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            let own = options_file::nested(&own.collect::<Vec<_>>());
+            let _ = self.option("options", &format!("{own:?}"));
         }
         self.set
     }

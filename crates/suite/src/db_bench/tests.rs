@@ -24,6 +24,33 @@ name = "rocksdb"
 label = "two"
 "#;
 
+/// As `RocksDB` wrote them, of databases whose options are not the defaults.
+const FILES: [(&str, &str); 3] = [
+    ("OPTIONS-9.10.0", include_str!("../../../../fixtures/options/OPTIONS-9.10.0")),
+    ("OPTIONS-6.29.5", include_str!("../../../../fixtures/options/OPTIONS-6.29.5")),
+    ("wrong.ini", WRONG),
+];
+
+const WRONG: &str = r#"# By hand.
+[Version]
+  rocksdb_version=9.10.0
+[DBOptions]
+  wal_dir=/mnt/wal
+  max_background_job=4
+  create_if_missing=false  # not the file's business
+[CFOptions "default"]
+  compaction_style=kCompactionStyleFIFO
+  comparator=rocksdb.ReverseBytewiseComparator
+  compression=kBZip2Compression
+[TableOptions/PlainTable "default"]
+  user_key_len=8
+[CFOptions "meta"]
+  write_buffer_size=1
+[TableOptions/BlockBasedTable "meta"]
+  block_size=1
+write_buffer_size
+"#;
+
 /// The arguments that flags come to, or the mistakes.
 fn set(flags: &str) -> Result<Vec<String>, String> {
     let mut source = Source::new("suite.toml", SUITE);
@@ -31,7 +58,13 @@ fn set(flags: &str) -> Result<Vec<String>, String> {
     let mut suite = DeTable::parse(SUITE).unwrap().into_inner();
     let included = super::super::fidelity::included(&suite, &mut source, &mut mistakes);
     super::super::fidelity::include(&mut suite, &included);
-    let set = arguments(&[flags.to_owned()], &suite, &mut source, &mut mistakes);
+    let files = FILES.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    let overrides = Overrides {
+        db_bench: vec![flags.to_owned()],
+        options_files: files.to_vec(),
+        ..Overrides::default()
+    };
+    let (set, _) = arguments(&overrides, &suite, &mut source, &mut mistakes);
     mistakes.none(&source).map(|()| set).map_err(|error| error.render(false))
 }
 
@@ -156,4 +189,96 @@ fn each_flag_stands_in_the_table_once() {
     assert_eq!(names.len(), FLAGS.len());
     // A flag that begins with "no" would be read as another one turned off.
     assert!(names.iter().all(|name| !name.starts_with("no")), "{names:?}");
+}
+
+#[test]
+fn an_options_file_is_options_by_their_names_and_the_rest_as_it_stands() {
+    let set = set("--options_file=OPTIONS-9.10.0").unwrap();
+    let first = "engine.1.options.";
+    let of_one: Vec<&str> = set.iter().filter_map(|set| set.strip_prefix(first)).collect();
+    for option in [
+        "bloom_bits=10",
+        "write_buffer_size=33554432",
+        "compression=lz4",
+        "compaction_style=universal",
+        "universal_size_ratio=5",
+        "universal_max_merge_width=12",
+        "memtable=vector",
+        "max_open_files=500",
+        "blob_garbage_collection_age_cutoff_percent=50",
+        "max_bytes_for_level_multiplier=8",
+        "use_direct_reads=true",
+        "disable_auto_compactions=false",
+    ] {
+        assert!(of_one.contains(&option), "{option}: {of_one:#?}");
+    }
+    let own: Vec<_> = of_one.iter().filter_map(|set| set.strip_prefix("options=")).collect();
+    let [own] = own[..] else { panic!("{own:?}") };
+    for option in [
+        "compression_opts={max_dict_bytes=4096;level=3}",
+        "optimize_filters_for_hits=true",
+        "compaction_readahead_size=4194304",
+        "allow_concurrent_memtable_write=false",
+        "db_host_id=a:b#c",
+        "partition_filters=true",
+        "metadata_block_size=8192",
+    ] {
+        assert!(own.contains(option), "{option}: {own}");
+    }
+    assert!(own.contains("block_based_table_factory={"), "{own}");
+    // What is as it comes is not said once more, nor what the run itself decides.
+    for left in ["paranoid_checks", "nullptr", "create_if_missing", "comparator", "bloomfilter"] {
+        assert!(!own.contains(left), "{left}: {own}");
+    }
+    assert_eq!(of_one.len(), set.len() / 2, "both engines have the same");
+}
+
+#[test]
+fn flags_count_over_an_options_file() {
+    let flags = "--write_buffer_size=1 --use_fsync=1 --options_file=OPTIONS-9.10.0 \
+                 --max_compaction_bytes=7";
+    let set = set(flags).unwrap();
+    let last = |of: &str| set.iter().rfind(|set| set.starts_with(of)).unwrap();
+    assert_eq!(last("engine.1.options.write_buffer_size"), "engine.1.options.write_buffer_size=1");
+    let own = last("engine.1.options.options");
+    assert!(own.contains("use_fsync=1") && own.contains("optimize_filters_for_hits=true"), "{own}");
+    assert!(own.contains("max_compaction_bytes=7"), "{own}");
+    assert_eq!(own.matches("max_compaction_bytes").count(), 1, "{own}");
+}
+
+#[test]
+fn what_an_options_file_cannot_have_here_is_told_at_its_line() {
+    let wrong = "--options_file=wrong.ini";
+    let places = [
+        ("5", "`wal_dir` cannot be `/mnt/wal`", "a run writes to its own folder alone"),
+        ("6", "`max_background_job` is no option", "did you mean `max_background_jobs`?"),
+        ("9", "`compaction_style` cannot be", "kCompactionStyleLevel or kCompactionStyleUniversal"),
+        ("10", "`comparator` cannot be", "keys are in the order of their bytes"),
+        ("11", "`compression` cannot be", "kLZ4Compression or kZSTD"),
+        ("12", "section `TableOptions/PlainTable` cannot be taken", "BlockBasedTable"),
+        ("14", "there is no column family `meta` here", "expected `default` alone"),
+        ("18", "this is no line of an OPTIONS file", "expected name=value"),
+    ];
+    for (line, message, label) in places {
+        refused(wrong, &[&format!("[wrong.ini:{line}:"), message, label]);
+    }
+    let all = set(wrong).unwrap_err();
+    assert_eq!(all.matches("[wrong.ini:").count(), places.len(), "{all}");
+    // RocksDB 6 says that there is a filter, but not how many bits it has.
+    refused("--options_file=OPTIONS-6.29.5", &["rocksdb.BuiltinBloomFilter", "expected its bits"]);
+    refused("--options_file=gone", &["gone was not read"]);
+    refused("--options_file", &["expected a file: --options_file=PATH"]);
+}
+
+#[test]
+fn a_file_is_said_with_what_became_of_it() {
+    let overrides = Overrides {
+        db_bench: vec!["--options_file=OPTIONS-9.10.0".to_owned()],
+        options_files: vec![(FILES[0].0.to_owned(), FILES[0].1.to_owned())],
+        ..Overrides::default()
+    };
+    let suite = Suite::parse("s.toml", SUITE, &overrides).unwrap();
+    let [note] = &suite.notes[..] else { panic!("{:?}", suite.notes) };
+    assert!(note.starts_with("OPTIONS file OPTIONS-9.10.0 of RocksDB 9.10.0: "), "{note}");
+    assert!(note.ends_with("does not say how large the block cache is"), "{note}");
 }

@@ -1,7 +1,7 @@
 //! Claims: what is read of them, what is on record, and mistakes under their lines.
 
 use super::*;
-use kvdyno_record::claim::{Bound, Need, Side, Test, Threads};
+use kvdyno_record::claim::{Bound, Need, Side, Test, Threads, Window};
 
 const TWO: &str = r#"
 [suite]
@@ -108,4 +108,22 @@ fn mistakes_of_claims_are_shown_under_their_lines() {
     let study = TWO.replace("symas-optane-2018", "symas-optane");
     text += &refusal(&study, &Overrides::default());
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_cell_may_name_a_window_of_its_phase() {
+    let holds = "measure-w2.readers.lmdb.ops_per_s / measure-wmax.readers.lmdb.ops_per_s > 1";
+    let plan = plan(&with(holds), &[]);
+    let Side::Ratio(second, last) = &plan.claims[0].relation.left else { panic!("{plan:?}") };
+    assert_eq!((second.phase.as_str(), second.window), ("measure", Some(Window::Number(2))));
+    assert_eq!((last.phase.as_str(), last.window), ("measure", Some(Window::Last)));
+    // As tables write it.
+    let padded = self::plan(&with("measure-w02.readers.lmdb.ops_per_s > 1"), &[]);
+    let Side::Figure(padded) = &padded.claims[0].relation.left else { panic!("{padded:?}") };
+    assert_eq!(padded, second);
+    for wrong in ["measure-w0", "measure-wlast", "laod-w1"] {
+        let refused =
+            refusal(&with(&format!("{wrong}.readers.lmdb.ops_per_s > 1")), &Overrides::default());
+        assert!(refused.contains(&format!("no phase with figures `{wrong}`")), "{refused}");
+    }
 }

@@ -3,7 +3,7 @@
 
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
-use kvdyno_record::workload::{Mix, Op, Size};
+use kvdyno_record::workload::{Mix, Op, Size, window_of};
 use kvdyno_render::table::{Side, Table};
 use kvdyno_render::wrap::wrap;
 
@@ -183,17 +183,14 @@ fn drawn(plan: &Plan) -> String {
 
 /// Windows of one phase as one: `hours-w01 to w24`.
 fn shortened(names: &[&str]) -> Vec<String> {
-    fn window(name: &str) -> Option<(&str, &str)> {
-        let (phase, number) = name.rsplit_once("-w")?;
-        number.bytes().all(|byte| byte.is_ascii_digit()).then_some((phase, number))
-    }
     let mut short: Vec<String> = Vec::new();
     let mut rest = names;
     while let [first, others @ ..] = rest {
-        let phase = window(first).map(|(phase, _)| phase);
-        let same = |name: &&&str| phase.is_some() && window(name).map(|(phase, _)| phase) == phase;
+        let phase = window_of(first).map(|(phase, _)| phase);
+        let same =
+            |name: &&&str| phase.is_some() && window_of(name).map(|(phase, _)| phase) == phase;
         let more = others.iter().take_while(same).count();
-        let last = others[..more].last().and_then(|name| window(name));
+        let last = others[..more].last().and_then(|name| window_of(name));
         short.push(last.map_or_else(|| (*first).to_owned(), |(_, n)| format!("{first} to w{n}")));
         rest = &others[more..];
     }

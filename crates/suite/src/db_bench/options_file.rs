@@ -1,0 +1,362 @@
+//! `--options_file=PATH`: a file of options as `RocksDB` writes it beside each database, turned
+//! into options of engine `rocksdb`: by their names here, or else as they stand.
+
+use super::super::mistake::{Mistakes, closest};
+use super::super::source::Span;
+use std::collections::BTreeMap;
+
+/// Of options without a name here, what `RocksDB` has by default.
+const DEFAULTS: &str = include_str!("defaults.ini");
+
+/// What options of the table of blocks are nested in, in `RocksDB`'s own string form.
+const TABLE: &str = "block_based_table_factory";
+
+const ELSEWHERE: &str = "expected none: a run writes to its own folder alone";
+
+/// A file, as far as it has anything to say here.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct OptionsFile {
+    /// Which `RocksDB` wrote it.
+    pub(super) version: Option<String>,
+    /// Options of the engine, by their names here.
+    pub(super) options: Vec<(&'static str, String)>,
+    /// Those that are handed on as they stand, by their path: `compression_opts.level`.
+    pub(super) own: Vec<(String, String)>,
+    /// How many are as `RocksDB` has them anyway, or are none of a file's business.
+    pub(super) left: usize,
+}
+
+/// One line, or one member of a line that has several.
+struct Setting<'t> {
+    name: String,
+    value: &'t str,
+    table: bool,
+}
+
+/// What a setting comes to.
+enum Taken {
+    Option(&'static str, String),
+    Own,
+    Left,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Version,
+    Database,
+    Family,
+    Table,
+    /// Said to be none of ours.
+    Other,
+}
+
+/// Reads a file that stands at `start` of the source; `named` are the engine's options.
+pub(super) fn read(
+    text: &str,
+    start: usize,
+    named: &[&'static str],
+    mistakes: &mut Mistakes,
+) -> OptionsFile {
+    let defaults = defaults();
+    let mut file = OptionsFile::default();
+    let mut section = Section::Other;
+    let mut at = start;
+    for line in text.split_inclusive('\n') {
+        let begin = at + (line.len() - line.trim_start().len());
+        at += line.len();
+        let line = without_comment(line).trim();
+        let span = begin..begin + line.len();
+        if line.starts_with('[') {
+            section = opened(line, &span, mistakes);
+        } else if let Some((name, value)) = line.split_once('=') {
+            let (name, value) = (name.trim(), value.trim());
+            match section {
+                Section::Version if name == "rocksdb_version" => {
+                    file.version = Some(value.to_owned());
+                }
+                Section::Version | Section::Other => {}
+                Section::Database | Section::Family | Section::Table => {
+                    let table = section == Section::Table;
+                    for setting in members(name, value, table, &defaults) {
+                        file.take(&setting, &span, (named, &defaults), mistakes);
+                    }
+                }
+            }
+        } else if !line.is_empty() {
+            mistakes.at(&span, "this is no line of an OPTIONS file").label("expected name=value");
+        }
+    }
+    file
+}
+
+/// The section that a line begins.
+fn opened(line: &str, span: &Span, mistakes: &mut Mistakes) -> Section {
+    let title = line.trim_matches(['[', ']']);
+    let (kind, family) = title.split_once('"').unwrap_or((title, ""));
+    let family = family.trim_end_matches('"');
+    match (kind.trim(), family) {
+        ("Version", "") => Section::Version,
+        ("DBOptions", "") => Section::Database,
+        ("CFOptions", "default") => Section::Family,
+        ("TableOptions/BlockBasedTable", "default") => Section::Table,
+        // What belongs to a family that is refused is not refused once more.
+        (kind, family) if kind.starts_with("TableOptions/") && family != "default" => {
+            Section::Other
+        }
+        ("CFOptions", family) => {
+            let mistake = mistakes.at(span, format!("there is no column family `{family}` here"));
+            mistake.label("expected `default` alone: a case has one database with one family");
+            mistake.help("take its sections out of a copy of the file");
+            Section::Other
+        }
+        (kind, _) => {
+            let mistake = mistakes.at(span, format!("section `{kind}` cannot be taken"));
+            mistake.label(
+                "expected Version, DBOptions, CFOptions \"default\" or \
+                 TableOptions/BlockBasedTable \"default\"",
+            );
+            Section::Other
+        }
+    }
+}
+
+/// A line up to a `#` that is not escaped.
+fn without_comment(line: &str) -> &str {
+    let mut escaped = false;
+    let end = line.char_indices().find(|(_, c)| {
+        let ends = *c == '#' && !escaped;
+        escaped = *c == '\\' && !escaped;
+        ends
+    });
+    end.map_or(line, |(at, _)| &line[..at])
+}
+
+/// The setting, or its members: `compression_opts={level=3;strategy=0;}`. Of what is not known to
+/// have members the value stays whole.
+fn members<'t>(name: &str, value: &'t str, table: bool, defaults: &Defaults) -> Vec<Setting<'t>> {
+    let inside = value.strip_prefix('{').and_then(|value| value.strip_suffix('}'));
+    let prefix = format!("{name}.");
+    let has_members = defaults.keys().any(|known| known.starts_with(&prefix));
+    match inside.filter(|_| has_members) {
+        None => vec![Setting { name: name.to_owned(), value, table }],
+        Some(inside) => inside
+            .split(';')
+            .filter_map(|member| member.split_once('='))
+            .map(|(member, value)| Setting {
+                name: format!("{prefix}{}", member.trim()),
+                value: value.trim(),
+                table,
+            })
+            .collect(),
+    }
+}
+
+type Defaults = BTreeMap<&'static str, Option<&'static str>>;
+
+fn defaults() -> Defaults {
+    let lines = DEFAULTS.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .map(|line| line.split_once('=').map_or((line, None), |(name, value)| (name, Some(value))))
+        .collect()
+}
+
+impl OptionsFile {
+    fn take(
+        &mut self,
+        setting: &Setting<'_>,
+        span: &Span,
+        known: (&[&'static str], &Defaults),
+        mistakes: &mut Mistakes,
+    ) {
+        let Setting { name, value, table } = setting;
+        match taken(name, value, known) {
+            Ok(Taken::Option(option, value)) => self.options.push((option, value)),
+            Ok(Taken::Left) => self.left += 1,
+            Ok(Taken::Own) => {
+                let path = if *table { format!("{TABLE}.{name}") } else { name.clone() };
+                self.own.push((path, unescaped(value)));
+            }
+            Err(Refused::Value(wanted)) => {
+                mistakes.at(span, format!("`{name}` cannot be `{value}`")).label(wanted);
+            }
+            Err(Refused::Unknown(near)) => {
+                let message = format!("`{name}` is no option of RocksDB that is known");
+                let mistake = mistakes.at(span, message);
+                mistake.label(match near {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "not in any OPTIONS file of 6.29 to 11.8".to_owned(),
+                });
+                mistake.help(
+                    "take it out of a copy of the file; what a version of yours has alone goes by \
+                     --set engine.rocksdb.options.options=\"name=value\"",
+                );
+            }
+        }
+    }
+}
+
+enum Refused {
+    /// What is wanted in its place.
+    Value(String),
+    /// What it may be meant for.
+    Unknown(Option<String>),
+}
+
+fn taken(
+    name: &str,
+    value: &str,
+    (named, defaults): (&[&'static str], &Defaults),
+) -> Result<Taken, Refused> {
+    if let Some(renamed) = renamed(name, value) {
+        return renamed.map_err(Refused::Value);
+    }
+    if let Some(option) = named.iter().copied().find(|option| *option == name) {
+        return Ok(Taken::Option(option, value.to_owned()));
+    }
+    match defaults.get(name) {
+        Some(Some(default)) if same(value, default) => Ok(Taken::Left),
+        Some(_) => Ok(Taken::Own),
+        None => {
+            let known: Vec<&str> = defaults.keys().copied().chain(named.iter().copied()).collect();
+            Err(Refused::Unknown(closest(name, &known).map(str::to_owned)))
+        }
+    }
+}
+
+/// What has another name here, or another form, or no business in a run.
+fn renamed(name: &str, value: &str) -> Option<Result<Taken, String>> {
+    let option = |name, value: &str| Ok(Taken::Option(name, value.to_owned()));
+    let whole = |name, number: f64| match number {
+        whole if whole.fract() == 0.0 => option(name, &format!("{whole:.0}")),
+        _ => Ok(Taken::Own),
+    };
+    let number = value.parse::<f64>().map_err(|_| "expected a number".to_owned());
+    let only = |is: bool, wanted: &str| if is { Ok(Taken::Left) } else { Err(wanted.to_owned()) };
+    Some(match name {
+        // The run makes databases and opens them again, whoever wrote the file.
+        "create_if_missing" | "create_missing_column_families" | "error_if_exists" => {
+            Ok(Taken::Left)
+        }
+        "wal_dir" | "db_log_dir" => only(value.is_empty(), ELSEWHERE),
+        "db_paths" | "cf_paths" | "env" => Err(ELSEWHERE.to_owned()),
+        "comparator" => {
+            let wanted =
+                "expected leveldb.BytewiseComparator: keys are in the order of their bytes";
+            only(value == "leveldb.BytewiseComparator", wanted)
+        }
+        "table_factory" => only(value == "BlockBasedTable", "expected BlockBasedTable"),
+        "memtable_factory" => match value {
+            "SkipListFactory" | "{id=SkipListFactory;lookahead=0;}" => {
+                option("memtable", "skip_list")
+            }
+            "VectorRepFactory" | "{id=VectorRepFactory;count=0;}" => option("memtable", "vector"),
+            _ => Err("expected SkipListFactory or VectorRepFactory".to_owned()),
+        },
+        "compression" => word(name, value).map(|word| Taken::Option("compression", word)),
+        "blob_compression_type" => {
+            word(name, value).map(|word| Taken::Option("blob_compression_type", word))
+        }
+        "compaction_style" => match value {
+            "kCompactionStyleLevel" => option("compaction_style", "level"),
+            "kCompactionStyleUniversal" => option("compaction_style", "universal"),
+            _ => Err("expected kCompactionStyleLevel or kCompactionStyleUniversal".to_owned()),
+        },
+        "compaction_options_universal.size_ratio" => option("universal_size_ratio", value),
+        "compaction_options_universal.min_merge_width" => {
+            option("universal_min_merge_width", value)
+        }
+        "compaction_options_universal.max_merge_width" => {
+            option("universal_max_merge_width", if value == "4294967295" { "0" } else { value })
+        }
+        "compaction_options_universal.max_size_amplification_percent" => {
+            option("universal_max_size_amplification_percent", value)
+        }
+        "filter_policy" => filter(value),
+        "no_block_cache" if value == "true" => option("block_cache", "0"),
+        "no_block_cache" => Ok(Taken::Left),
+        "max_open_files" if value == "-1" => option("max_open_files", "0"),
+        "max_bytes_for_level_multiplier" => {
+            number.and_then(|times| whole("max_bytes_for_level_multiplier", times))
+        }
+        "blob_garbage_collection_age_cutoff" => number
+            .and_then(|share| whole("blob_garbage_collection_age_cutoff_percent", share * 100.0)),
+        _ => return None,
+    })
+}
+
+/// A kind of compression as it is called here.
+fn word(name: &str, value: &str) -> Result<String, String> {
+    let words = [
+        ("kNoCompression", "none"),
+        ("kSnappyCompression", "snappy"),
+        ("kZlibCompression", "zlib"),
+        ("kLZ4Compression", "lz4"),
+        ("kZSTD", "zstd"),
+    ];
+    let words = words.iter().filter(|(_, word)| name == "compression" || *word != "zlib");
+    let found = words.clone().find(|(theirs, _)| *theirs == value);
+    found.map(|(_, ours)| (*ours).to_owned()).ok_or_else(|| {
+        let all: Vec<&str> = words.map(|(theirs, _)| *theirs).collect();
+        format!("expected {}", all.join(" or "))
+    })
+}
+
+/// Versions before 7 write what filter there is, but not how many bits.
+fn filter(value: &str) -> Result<Taken, String> {
+    let bits = value.strip_prefix("bloomfilter:").and_then(|rest| rest.split(':').next());
+    match (value, bits.and_then(|bits| bits.parse::<u64>().ok())) {
+        ("nullptr" | "", _) => Ok(Taken::Option("bloom_bits", "0".to_owned())),
+        (_, Some(bits)) if !value.ends_with(":true") => {
+            Ok(Taken::Option("bloom_bits", bits.to_string()))
+        }
+        ("rocksdb.BuiltinBloomFilter", _) => {
+            Err("expected its bits, as bloomfilter:10:false: this is all that it says".to_owned())
+        }
+        _ => Ok(Taken::Own),
+    }
+}
+
+/// `0.0` is `0`.
+fn same(value: &str, other: &str) -> bool {
+    let number = |text: &str| text.parse::<f64>().ok();
+    value == other || number(value).is_some_and(|value| Some(value) == number(other))
+}
+
+/// A value without the backslashes that a file needs before `:` and `#`.
+fn unescaped(value: &str) -> String {
+    let mut text = String::new();
+    let mut letters = value.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => match letters.next() {
+                Some('n') => text.push('\n'),
+                Some('r') => text.push('\r'),
+                other => text.extend(other),
+            },
+            _ => text.push(letter),
+        }
+    }
+    text
+}
+
+/// Options in `RocksDB`'s own string form, members of one nested in it once.
+pub(super) fn nested(options: &[(&str, &str)]) -> String {
+    let mut text: Vec<String> = Vec::new();
+    let mut done: Vec<&str> = Vec::new();
+    for (path, value) in options {
+        let Some((of, _)) = path.split_once('.') else {
+            text.push(format!("{path}={value}"));
+            continue;
+        };
+        if done.contains(&of) {
+            continue;
+        }
+        done.push(of);
+        let inside = options.iter().filter_map(|(path, value)| {
+            let (outer, inner) = path.split_once('.')?;
+            (outer == of).then_some((inner, *value))
+        });
+        text.push(format!("{of}={{{}}}", nested(&inside.collect::<Vec<_>>())));
+    }
+    text.join(";")
+}
