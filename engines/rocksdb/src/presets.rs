@@ -29,9 +29,10 @@ fn is_known(option: &OptionSpec, preset: Preset) -> bool {
 fn as_it_comes(option: OptionSpec, line: u64) -> OptionSpec {
     match (option.name.as_str(), line) {
         ("block_cache", ..8) => option.as_it_comes(8_u64 << 20, COMES),
-        ("level_compaction_dynamic_level_bytes", ..8) => option.as_it_comes(false, COMES),
+        ("level_compaction_dynamic_level_bytes", ..8) | ("optimize_filters_for_memory", ..9) => {
+            option.as_it_comes(false, COMES)
+        }
         ("cache_type", 10..) => option.as_it_comes("auto_hyper_clock_cache", COMES),
-        ("optimize_filters_for_memory", ..9) => option.as_it_comes(false, COMES),
         ("compression", 11..) => option.as_it_comes("lz4", COMES),
         _ => option,
     }
