@@ -42,8 +42,8 @@ pub(crate) fn description(library: Result<&LevelDbLibrary>) -> Description {
             ])
         },
         options: options(),
-        // Random load of 1 M x 16/100 bytes: as much as the data at rest, 5.4 times written (4.7 with
-        // 4000-byte values), before its deeper levels are full; while compacting as RocksDB.
+        // Random load of 1 M x 16/100 bytes: as much as the data at rest, 5.4 times written (4.7
+        // with 4000-byte values), before its deeper levels are full; while compacting as RocksDB.
         planning: Planning { space_factor: 2.5, write_factor: 15.0, ram_bytes_min: 64 << 20 },
     }
 }
