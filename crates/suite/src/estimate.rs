@@ -61,6 +61,7 @@ const DRIVE_BYTES_PER_S: f64 = 500e6;
 const SEQUENTIAL_WRITE_FACTOR_MAX: f64 = 2.0;
 /// Records that an engine which stores nothing is given in a second, and operations of each thread.
 const LOAD_GENERATOR_PER_S: f64 = 1e6;
+
 /// What one case costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cost {

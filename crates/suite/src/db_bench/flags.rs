@@ -59,6 +59,7 @@ pub(super) const FLAGS: &[(&str, Flag)] = &[
     ("cache_type", Option("cache_type")),
     ("bloom_bits", Least("bloom_bits")),
     ("block_size", Option("block_size")),
+    ("optimize_filters_for_memory", Switch("optimize_filters_for_memory")),
     ("cache_index_and_filter_blocks", Switch("cache_index_and_filter_blocks")),
     ("pin_l0_filter_and_index_blocks_in_cache", Switch("pin_l0_filter_and_index_blocks_in_cache")),
     ("compression_type", Option("compression")),

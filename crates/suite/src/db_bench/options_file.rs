@@ -253,6 +253,12 @@ fn renamed(name: &str, value: &str) -> Option<Result<Taken, String>> {
             _ => Err("expected SkipListFactory or VectorRepFactory".to_owned()),
         },
         "compression" => word(name, value).map(|word| Taken::Option("compression", word)),
+        "bottommost_compression" if value == "kDisableCompressionOption" => {
+            option("bottommost_compression", "same")
+        }
+        "bottommost_compression" => {
+            word(name, value).map(|word| Taken::Option("bottommost_compression", word))
+        }
         "blob_compression_type" => {
             word(name, value).map(|word| Taken::Option("blob_compression_type", word))
         }
@@ -293,7 +299,7 @@ fn word(name: &str, value: &str) -> Result<String, String> {
         ("kLZ4Compression", "lz4"),
         ("kZSTD", "zstd"),
     ];
-    let words = words.iter().filter(|(_, word)| name == "compression" || *word != "zlib");
+    let words = words.iter().filter(|(_, word)| name != "blob_compression_type" || *word != "zlib");
     let found = words.clone().find(|(theirs, _)| *theirs == value);
     found.map(|(_, ours)| (*ours).to_owned()).ok_or_else(|| {
         let all: Vec<&str> = words.map(|(theirs, _)| *theirs).collect();
