@@ -132,6 +132,9 @@ figures! {
     /// (user + system) over the operations of all roles, background work and load generator
     /// included.
     CPU_PER_OP: "cpu_ns_per_op", "ns", Lower, KernelAndLoadGenerator, Median;
+    /// The client's user and system time over the operations of all roles, where a server keeps the
+    /// data: all other counts of processes are then the server's.
+    CLIENT_CPU_PER_OP: "client_cpu_ns_per_op", "ns", Lower, KernelAndLoadGenerator, Median;
     /// Times a thread waited for something.
     SWITCHES_VOLUNTARY: "context_switches_voluntary", "switches", Lower, Kernel, Median;
     /// Times a thread was pushed off its CPU.

@@ -18,6 +18,9 @@ pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metri
         metrics.add(definition, trials.of_phase(phase, |spent, _| spent.per_op(read(spent))));
     };
     per_op(&c::CPU_PER_OP, &|spent| spent.cpu_ns());
+    if trials.cases.iter().any(|(case, _)| case.is_server()) {
+        per_op(&c::CLIENT_CPU_PER_OP, &|spent| spent.client_cpu_ns());
+    }
     per_op(&c::SWITCHES_PER_OP, &|spent| {
         spent.process(|usage| usage.voluntary_switches + usage.involuntary_switches)
     });
@@ -196,9 +199,13 @@ fn space(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
         let ram = limit.unwrap_or(host.machine.memory_bytes) as f64;
         over(size(spent, case)?.allocated_bytes as f64, ram, "the machine's memory is not known")
     });
-    let peak = trials.of_case(phase, |record| match &record.process {
-        Some(process) => Ok(process.rss_peak_bytes as f64),
-        None => Err("the process's counters could not be read".into()),
+    let peak = trials.of_case(phase, |record| {
+        let server = record.phases.iter().filter_map(|phase| phase.after.server.as_ref());
+        let server = server.map(|usage| usage.rss_peak_bytes).max();
+        let own = record.process.as_ref().filter(|_| record.server.is_none());
+        let peak = server.or_else(|| own.map(|process| process.rss_peak_bytes));
+        peak.map(|bytes| bytes as f64)
+            .ok_or_else(|| "the process's counters could not be read".into())
     });
     metrics.add(&c::RSS_PEAK, peak);
 }

@@ -201,6 +201,11 @@ impl CaseEvidence {
         self.capabilities().is_some_and(|able| able.stores_nothing)
     }
 
+    /// A server keeps its data.
+    pub(super) fn is_server(&self) -> bool {
+        self.capabilities().is_some_and(|able| able.external_processes)
+    }
+
     pub(super) fn capabilities(&self) -> Option<&Capabilities> {
         let worker = self.record.as_ref()?.worker.as_ref()?;
         Some(&worker.description.engine.capabilities)

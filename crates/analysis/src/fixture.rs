@@ -472,14 +472,13 @@ impl Planned<'_> {
             attempt: 1,
             outcome: Outcome::Done,
             worker: Some(worker(engine)),
+            server: None,
             volume: None,
             beside: Vec::new(),
             ram_limit: RamLimit {
                 requested_bytes: Some(RAM),
                 enforced_by: Some("cgroup v1".to_owned()),
-                reason: None,
-                group: None,
-                tier: None,
+                ..RamLimit::default()
             },
             started_unix_ns: BEGAN,
             wall_ns: 20 * SECOND,

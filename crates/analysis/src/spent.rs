@@ -28,6 +28,18 @@ impl<'p> Spent<'p> {
         grown(pick(before), pick(after), "process")
     }
 
+    /// User and system time of a server's client.
+    pub(super) fn client_cpu_ns(self) -> Reading {
+        let (before, after) = (&self.phase.before, &self.phase.after);
+        if before.server.is_none() {
+            return Err("the engine is in the process of its client".into());
+        }
+        let both = before.process.as_ref().zip(after.process.as_ref());
+        let (before, after) = both.ok_or("the client's counters could not be read")?;
+        let of = |usage: &ProcessUsage| usage.user_ns + usage.system_ns;
+        grown(of(before), of(after), "client's")
+    }
+
     /// User and system time together.
     pub(super) fn cpu_ns(self) -> Reading {
         self.process(|usage| usage.user_ns + usage.system_ns)

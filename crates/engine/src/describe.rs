@@ -79,7 +79,7 @@ pub struct Capabilities {
     pub concurrent_writers: Option<u32>,
     /// Stores nothing: figures of it are the load generator's own cost. Its reads find every key.
     pub stores_nothing: bool,
-    /// CPU, memory and I/O to account for are in other processes (a server's).
+    /// A server keeps its data ([`crate::server::Served`]): CPU, memory and I/O are its processes'.
     pub external_processes: bool,
     /// Takes only keys that stand for the numbers below [`crate::DataShape::records_max`],
     /// big-endian with zeros in front, and refuses others: a bare drive, an array.

@@ -28,6 +28,7 @@ pub mod library;
 mod option;
 mod options;
 mod range;
+pub mod server;
 mod shape;
 mod traits;
 mod transaction;

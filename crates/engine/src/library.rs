@@ -5,12 +5,14 @@
 //! it is told, `kvdyno engines get` fetches one.
 //!
 //! A folder of libraries holds `<engine>/<version>/<file>.so` and beside it [`ABOUT`], which says
-//! where the file comes from. The name of the version's folder is what a suite writes. It may have
+//! where the file comes from. Of an engine that is a server the folder holds its packages, unpacked,
+//! and [`ABOUT`] names its program, which stands for the library everywhere. The name of the version's folder is what a suite writes. It may have
 //! a word behind the number, `11.8.1-native`, so that two builds of a version stand side by side.
 
 use crate::{Error, ErrorClass, Result};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Folders of libraries, separated as in `PATH`; looked through first.
@@ -62,6 +64,9 @@ pub struct About {
     /// What it was fetched or built from: `org.rocksdb:rocksdbjni:11.8.1`.
     #[serde(default)]
     pub source: String,
+    /// A server's program, below this folder; empty: the library is the one that lies in it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub file: String,
 }
 
 /// A library that is there.
@@ -111,14 +116,22 @@ pub fn chosen(engine: &str, title: &str, path: Option<&Path>, remedy: &str) -> R
             })?
         }
     };
-    path.canonicalize()
+    whole(&path)
         .map_err(|error| Error::invalid(format!("library {}: {error}; {remedy}", path.display())))
+}
+
+/// The whole path of a file. A link stays one: some programs are what they are called by.
+pub fn whole(path: &Path) -> io::Result<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize()?;
+    let whole = folder.join(path.file_name().unwrap_or_default());
+    whole.metadata().map(|_| whole)
 }
 
 /// Refuses another library than the one that is `loaded`: two in one process would have their
 /// symbols mixed up.
 pub fn check_only(title: &str, loaded: &Path, wanted: Option<&Path>) -> Result<()> {
-    match wanted.map(Path::canonicalize) {
+    match wanted.map(whole) {
         Some(Ok(other)) if other != loaded => Err(Error::invalid(format!(
             "library {} is loaded already: one process runs one {title}, so {} needs another",
             loaded.display(),
@@ -186,8 +199,11 @@ fn installed_at(folder: &Path, version: String) -> Option<Installed> {
     let mut files: Vec<PathBuf> =
         folder.read_dir().ok()?.flatten().map(|entry| entry.path()).collect();
     files.sort();
-    let path = files.into_iter().find(|path| is_library(path))?;
-    let About { build, sha256, source, .. } = read_about(folder);
+    let About { build, sha256, source, file, .. } = read_about(folder);
+    let path = match file.as_str() {
+        "" => files.into_iter().find(|path| is_library(path))?,
+        program => Some(folder.join(program)).filter(|path| path.is_file())?,
+    };
     Some(Installed { version, path, build, sha256, source })
 }
 
@@ -201,7 +217,29 @@ fn about_in(folders: &[PathBuf], path: &Path) -> About {
     let Ok(path) = path.canonicalize() else { return About::default() };
     let kept = folders.iter().filter_map(|folder| folder.canonicalize().ok());
     let ours = kept.into_iter().any(|folder| path.starts_with(folder));
-    path.parent().filter(|_| ours).map(read_about).unwrap_or_default()
+    path.parent().and_then(tree).filter(|_| ours).map(read_about).unwrap_or_default()
+}
+
+/// The folder that says what is in it, of this one and those above it.
+fn tree(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|folder| folder.join(ABOUT).is_file())
+}
+
+/// What stands for the system's root with a server's program: the folder its packages are in.
+pub fn root(program: &Path) -> &Path {
+    program.parent().and_then(tree).unwrap_or(Path::new("/"))
+}
+
+/// The folders with shared libraries that were unpacked with a server's program; none: it uses the
+/// system's.
+pub fn beside(program: &Path) -> Vec<String> {
+    let Some(tree) = program.parent().and_then(tree) else { return Vec::new() };
+    let of = ["usr/lib", "lib"].map(|folder| tree.join(folder));
+    let by_processor = of.iter().flat_map(|folder| folder.read_dir()).flatten().flatten();
+    let by_processor = by_processor.map(|entry| entry.path());
+    let named = by_processor.filter(|path| path.to_string_lossy().ends_with("-linux-gnu"));
+    let all: Vec<PathBuf> = named.chain(of.clone()).filter(|path| path.is_dir()).collect();
+    all.iter().map(|path| path.display().to_string()).collect()
 }
 
 /// A folder that says nothing, or nothing that can be read, holds a library of the user's.
@@ -245,6 +283,7 @@ mod tests {
             build: Build::Official,
             sha256: "5694d08a".to_owned(),
             source: format!("org.rocksdb:rocksdbjni:{version}"),
+            file: String::new(),
         }
     }
 
@@ -265,6 +304,30 @@ mod tests {
         assert_eq!(found[0].source, "org.rocksdb:rocksdbjni:11.8.1");
         assert_eq!((&found[3].path, found[3].build), (&nearest, Build::Yours));
         assert_eq!(installed_in(&folders, "leveldb"), []);
+    }
+
+    #[test]
+    fn a_server_is_the_program_in_its_packages() {
+        let store = tempfile::tempdir().unwrap();
+        let folder = store.path().join("redis/7.0.15");
+        let lib = folder.join("usr/lib/x86_64-linux-gnu");
+        std::fs::create_dir_all(folder.join("usr/bin")).unwrap();
+        std::fs::create_dir_all(&lib).unwrap();
+        std::fs::write(folder.join("usr/bin/redis-server"), "code").unwrap();
+        let about = About {
+            engine: "redis".to_owned(),
+            file: "usr/bin/redis-server".to_owned(),
+            ..official("7.0.15")
+        };
+        std::fs::write(folder.join(ABOUT), serde_json::to_vec(&about).unwrap()).unwrap();
+        let folders = [store.path().to_owned()];
+        let path = &installed_in(&folders, "redis")[0].path;
+        assert_eq!(path, &folder.join("usr/bin/redis-server"));
+        assert_eq!((about_in(&folders, path), root(path)), (about, &*folder));
+        let lib = lib.display().to_string();
+        assert_eq!(beside(path)[0], lib);
+        assert_eq!(root(Path::new("/usr/bin/redis-server")), Path::new("/"));
+        assert!(beside(Path::new("/usr/bin/redis-server")).is_empty());
     }
 
     #[test]

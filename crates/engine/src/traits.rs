@@ -62,12 +62,6 @@ pub trait Engine: Sized + Send + Sync + 'static {
     fn events(&self) -> Vec<EngineEvent> {
         Vec::new()
     }
-
-    /// The processes whose CPU, memory and I/O are the engine's, where that is not this process:
-    /// a server's. Empty: the worker itself.
-    fn processes(&self) -> Vec<u32> {
-        Vec::new()
-    }
 }
 
 /// One thread's handle on an engine.

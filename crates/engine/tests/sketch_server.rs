@@ -1,5 +1,5 @@
-//! A key-value server behind the two traits: a session is a connection, the processes to account
-//! for are the server's, and operations can be in flight. See
+//! A key-value server behind the two traits: a session is a connection, and
+//! operations can be in flight. See
 //! docs/decisions/0003-traits-carry-servers-and-drives.md.
 
 #![expect(clippy::unwrap_used, reason = "a sketch for tests: it fails by panicking")]
@@ -24,7 +24,6 @@ const PUT: u8 = b'p';
 const DELETE: u8 = b'd';
 const SCAN_FORWARD: u8 = b'f';
 const SCAN_REVERSE: u8 = b'r';
-const PROCESS_ID: u8 = b'i';
 
 fn send_bytes(out: &mut impl std::io::Write, bytes: &[u8]) -> std::io::Result<()> {
     out.write_all(&(bytes.len() as u32).to_le_bytes())?;
@@ -80,7 +79,6 @@ fn converse(connection: TcpStream, records: &Records) -> std::io::Result<()> {
             GET => records.get(&key).cloned(),
             PUT => records.insert(key.clone(), value.clone()),
             DELETE => records.remove(&key),
-            PROCESS_ID => Some(std::process::id().to_le_bytes().to_vec()),
             SCAN_FORWARD => Some(list(&records, Direction::Forward, &key, &value)),
             SCAN_REVERSE => Some(list(&records, Direction::Reverse, &key, &value)),
             _ => return Ok(()),
@@ -157,7 +155,6 @@ impl Drop for Server {
 
 struct Remote {
     address: String,
-    server_process: u32,
 }
 
 impl Engine for Remote {
@@ -190,13 +187,7 @@ impl Engine for Remote {
         let Place::Server(address) = place else {
             return Err(Error::new(ErrorClass::Invalid, "this engine is reached over the network"));
         };
-        let mut connection = Connection::open(address)?;
-        connection.request(PROCESS_ID, b"", b"")?;
-        connection.receive()?;
-        let process_id = connection.answer.as_slice().try_into().map(u32::from_le_bytes);
-        let server_process = process_id
-            .map_err(|_| Error::new(ErrorClass::Unavailable, "the server gave no process id"))?;
-        Ok(Self { address: address.clone(), server_process })
+        Ok(Self { address: address.clone() })
     }
 
     fn session(&self) -> Result<Connection> {
@@ -213,10 +204,6 @@ impl Engine for Remote {
 
     fn close(self) -> Result<()> {
         Ok(())
-    }
-
-    fn processes(&self) -> Vec<u32> {
-        vec![self.server_process]
     }
 }
 
@@ -353,23 +340,6 @@ fn a_server_conforms() {
         Ok(place)
     });
     assert!(report.conforms(), "{report}");
-}
-
-#[test]
-fn the_processes_to_account_for_are_the_servers() {
-    let server = Server::start();
-    let options = Options { durability: Durability::None, values: BTreeMap::new() };
-    let shape = DataShape {
-        records: 0,
-        records_max: 0,
-        key_bytes: 8,
-        value_bytes_mean: 8,
-        value_bytes_max: 8,
-        sessions: 1,
-        depth: 1,
-    };
-    let engine = Remote::open(&Place::Server(server.address.clone()), &options, &shape).unwrap();
-    assert_eq!(engine.processes(), [server.process.id()]);
 }
 
 // ---- what a continuous queue depth would add

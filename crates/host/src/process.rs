@@ -45,8 +45,26 @@ pub(super) fn summed(all: &[Reading]) -> ProcessUsage {
     }
 }
 
+/// More than a keeper and its server, which share nothing.
+pub(super) fn forks(pids: &[u32]) -> bool {
+    pids.len() > 2
+}
+
+/// Memory of these processes now: resident, and of a server that forks what is shared once (`Pss`,
+/// for which the kernel walks all their pages).
+pub fn memory_bytes(root: &Root, pids: &[u32]) -> Option<u64> {
+    if !forks(pids) {
+        return rss_bytes(root, pids);
+    }
+    let share = |pid: &u32| {
+        let text = root.text(format!("/proc/{pid}/smaps_rollup"))?;
+        Some(keyed(&text, "Pss")? * 1024)
+    };
+    pids.iter().filter_map(share).reduce(|a, b| a + b)
+}
+
 /// Memory resident now, summed over these processes, pages that they share counted again.
-pub fn rss_bytes(root: &Root, pids: &[u32]) -> Option<u64> {
+fn rss_bytes(root: &Root, pids: &[u32]) -> Option<u64> {
     let page = rustix::param::page_size() as u64;
     let all = pids.iter().filter_map(|pid| root.parsed::<StatM>(format!("/proc/{pid}/statm")));
     all.map(|memory| memory.resident * page).reduce(|a, b| a + b)
@@ -192,6 +210,17 @@ mod tests {
     fn resident_memory_is_in_pages() {
         let page = rustix::param::page_size() as u64;
         assert_eq!(rss_bytes(&server().root, &[70, 72]), Some(382 * page));
+    }
+
+    #[test]
+    fn of_several_processes_what_they_share_counts_once() {
+        let page = rustix::param::page_size() as u64;
+        let fake = server()
+            .file("/proc/70/smaps_rollup", "7f00-7fff ---p [rollup]\nRss: 90 kB\nPss: 30 kB\n")
+            .file("/proc/71/smaps_rollup", "7f00-7fff ---p [rollup]\nRss: 90 kB\nPss: 12 kB\n");
+        assert_eq!(memory_bytes(&fake.root, &[69, 70, 71]), Some(42 << 10));
+        assert_eq!(memory_bytes(&fake.root, &[69, 70]), Some(382 * page));
+        assert_eq!(memory_bytes(&fake.root, &[72, 73, 74]), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! nobody waits, and for context switches, which are handed to nobody, the last reading is kept.
 
 use super::Root;
-use super::process::{Reading, summed, ticks_ns, with_descendants};
+use super::process::{Reading, forks, memory_bytes, summed, ticks_ns, with_descendants};
 use kvdyno_record::usage::ProcessUsage;
 use std::collections::BTreeMap;
 
@@ -64,6 +64,10 @@ impl Server {
             major_faults: own.major_faults + sum(|one| one.stat.cmajflt),
             ..own
         };
+        // The peaks of processes that share memory hold it once for each.
+        let pids: Vec<u32> = all.iter().map(|one| one.stat.pid.unsigned_abs()).collect();
+        let shared = forks(&pids).then(|| memory_bytes(root, &pids)).flatten();
+        let now = ProcessUsage { rss_peak_bytes: shared.unwrap_or(now.rss_peak_bytes), ..now };
         self.reached = now.at_least(&self.reached);
         Some(self.reached.clone())
     }

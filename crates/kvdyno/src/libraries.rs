@@ -54,14 +54,14 @@ pub fn choose(
 pub fn of_installed(path: PathBuf, installed: &Installed) -> Result<WorkerIdentity, Missing> {
     let file = std::path::absolute(&installed.path).unwrap_or_else(|_| installed.path.clone());
     let Installed { version, build, sha256, source, .. } = installed.clone();
-    let about = About { engine: String::new(), version, build, sha256, source };
+    let about = About { version, build, sha256, source, ..About::default() };
     with_library(path, file, about)
 }
 
 /// The worker with a library that the user names.
 pub fn of_file(path: PathBuf, file: &Path) -> Result<WorkerIdentity, Missing> {
     // The whole path: workers are started elsewhere.
-    let whole = file.canonicalize().with_context(|| format!("{}", file.display()));
+    let whole = library::whole(file).with_context(|| format!("{}", file.display()));
     let whole = whole.map_err(|error| Missing::Unusable(format!("{error:#}")))?;
     if !whole.is_file() {
         return Err(Missing::Unusable(format!("{} is not a file", whole.display())));

@@ -26,6 +26,9 @@ pub struct CaseRecord {
     pub outcome: Outcome,
     /// Who did it; null where no worker was found.
     pub worker: Option<WorkerIdentity>,
+    /// The server that kept the data; null: the engine is in its worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerRecord>,
     /// How the RAM limit was held.
     pub ram_limit: RamLimit,
     /// What its database lay on, where that was made for it or named by the suite.
@@ -80,6 +83,21 @@ pub struct WorkerIdentity {
     pub description: WorkerDescription,
     /// What it loaded its engine from; null: the engine is part of it.
     pub library: Option<Library>,
+}
+
+/// The server of a case, as its keeper ran it: inside the RAM limit, the client outside.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerRecord {
+    /// Where it was reached: `unix:PATH` or `tcp:ADDRESS:PORT`.
+    pub address: String,
+    /// How it was started, the last time.
+    pub command: Vec<String>,
+    /// Each start, until it answered.
+    pub starts_ns: Vec<u64>,
+    /// Each stop in order.
+    pub stops_ns: Vec<u64>,
+    /// Keeper and server to their end, from wait4(2).
+    pub usage: Option<ProcessUsage>,
 }
 
 /// How the RAM limit was held.

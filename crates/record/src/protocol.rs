@@ -4,6 +4,8 @@
 //! The worker announces each phase and waits; the program takes its readings and says go. When the
 //! phase is over it waits again, so that nothing moves while the program reads what it did. So all
 //! accounting stays with the program, the same for a library and for a server.
+//!
+//! A server has a keeper, the same worker with another command: it reads [`KeeperOrder`] lines.
 
 use crate::case::{RoleResult, Verified};
 use crate::usage::ProcessUsage;
@@ -52,6 +54,29 @@ pub enum Control {
     Stop,
 }
 
+/// What a keeper is told, a line each; when they end, it ends with its server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "order")]
+pub enum KeeperOrder {
+    /// Start the server, which is not there.
+    Serve(ServerJob),
+    /// Stop it in order, so that all it holds is in its files.
+    Halt,
+}
+
+/// The server of one case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerJob {
+    /// Where its data lies.
+    pub folder: PathBuf,
+    /// Where it is to listen: where it did before; null: the keeper chooses.
+    pub address: Option<String>,
+    /// The engine's options.
+    pub options: Options,
+    /// What is to come.
+    pub shape: DataShape,
+}
+
 /// The lines a worker writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "event")]
@@ -72,8 +97,6 @@ pub enum Event {
     Opened {
         /// How long that took.
         took_ns: u64,
-        /// Whom to account for; empty: the worker.
-        processes: Vec<u32>,
     },
     /// A phase is about to begin: the program says go.
     Ready {
@@ -123,6 +146,20 @@ pub enum Event {
         /// How long that took.
         took_ns: u64,
     },
+    /// Of a keeper: the server answers.
+    Serving {
+        /// Where.
+        address: String,
+        /// How it was started.
+        command: Vec<String>,
+        /// How long that took, until it answered.
+        took_ns: u64,
+    },
+    /// Of a keeper: the server has ended in order.
+    Halted {
+        /// How long that took.
+        took_ns: u64,
+    },
     /// The last line of a worker that did all it was told.
     Done {
         /// How far its clock has drifted from the system's raw clock since it was calibrated.
@@ -157,6 +194,13 @@ impl Job {
 
 impl Control {
     /// The word of a line.
+    pub fn from_json(line: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(line)
+    }
+}
+
+impl KeeperOrder {
+    /// The order of a line.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
         serde_json::from_str(line)
     }

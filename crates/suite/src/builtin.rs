@@ -13,6 +13,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("raidix-metadata-2017", include_str!("../../../suites/raidix-metadata-2017.toml")),
         ("rocksdb-history", include_str!("../../../suites/rocksdb-history.toml")),
         ("selectel-p4800x-2018", include_str!("../../../suites/selectel-p4800x-2018.toml")),
+        ("servers", include_str!("../../../suites/servers.toml")),
         ("symas-imdt-2018", include_str!("../../../suites/symas-imdt-2018.toml")),
         ("symas-optane-2018", include_str!("../../../suites/symas-optane-2018.toml")),
         ("versus", include_str!("../../../suites/versus.toml")),

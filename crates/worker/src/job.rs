@@ -94,9 +94,8 @@ impl<'j, E: Engine, C: Clock> Case<'j, E, C> {
         let job = self.job;
         let engine = E::open(&job.place, self.options, &job.shape)
             .map_err(|error| error.context("opening"))?;
-        let processes = engine.processes();
         self.engine = Some(engine);
-        send(&Event::Opened { took_ns: self.clock.now() - started, processes })
+        send(&Event::Opened { took_ns: self.clock.now() - started })
     }
 
     fn close(&mut self) -> Result<()> {

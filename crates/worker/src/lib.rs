@@ -1,7 +1,8 @@
 //! What every engine of kvdyno links: the protocol with the program, the clock, keys, values,
 //! operation mixes, the hot loop and its recorders.
 //!
-//! An engine's worker is one line: `kvdyno_worker::main::<MyEngine>()`. The driver is generic over
+//! An engine's worker is one line: `kvdyno_worker::main::<MyEngine>()`, that of a server
+//! `kvdyno_worker::main_served::<MyClient>()`. The driver is generic over
 //! the engine, so that an operation is a direct, inlinable call.
 //!
 //! It is not: a place where anything is judged or formatted. A worker writes raw counts and times;
@@ -18,6 +19,7 @@ mod flight;
 mod histogram;
 mod hot;
 mod job;
+mod keeper;
 mod keyed;
 mod keys;
 mod keyvalue;
@@ -41,6 +43,8 @@ mod zipf;
 
 use clock::{Best, Clock};
 use control::Listener;
+use keeper::Kept;
+use kvdyno_engine::server::Served;
 use kvdyno_engine::{Engine, Error, ErrorClass, Result, conformance};
 use kvdyno_record::PROTOCOL;
 use kvdyno_record::protocol::{Event, Job, WorkerDescription};
@@ -55,6 +59,7 @@ A worker of kvdyno. It is started by `kvdyno run`; by hand:
   describe         print what the engine is and can do, as JSON
   conformance DIR  check the engine in a scratch folder DIR and print what passed
   run              read a job on standard input and do it (the program's business)
+  serve            keep the server that the engine is, where it is one
   pledge, recover  write what must not be lost, and look for it (those of `kvdyno torture`)
 
 Before any of them, an engine that is a shared library loads the newest that is installed, or
@@ -66,27 +71,52 @@ const REFUSED: u8 = 2;
 
 /// A worker's whole life.
 pub fn main<E: Engine>() -> ExitCode {
-    let Some((command, library)) = understood(std::env::args_os().skip(1)) else {
+    begin::<E>(|command| match command {
+        Command::Serve => None,
+        Command::Pledge => Some(pledge::pledge::<E>()),
+        Command::Recover => Some(pledge::recover::<E>()),
+        Command::Conformance(folder) => Some(check::<E>(&folder)),
+        Command::Describe => Some(describe::<E>()),
+        Command::Run => Some(run::<E>()),
+    })
+}
+
+/// That of an engine whose data a server keeps. Where nothing is measured, server and client are one
+/// process's affair.
+pub fn main_served<E: Served>() -> ExitCode {
+    begin::<E>(|command| match command {
+        Command::Serve => Some(keeper::serve::<E>()),
+        Command::Pledge => Some(pledge::pledge::<Kept<E>>()),
+        Command::Recover => Some(pledge::recover::<Kept<E>>()),
+        Command::Conformance(folder) => Some(check::<Kept<E>>(&folder)),
+        Command::Describe => Some(describe::<E>()),
+        Command::Run => Some(run::<E>()),
+    })
+}
+
+/// `None`: it has no such command.
+fn begin<E: Engine>(carry_out: impl Fn(Command) -> Option<Result<ExitCode>>) -> ExitCode {
+    let usage = || {
         let _ = std::io::stderr().write_all(USAGE.as_bytes());
-        return ExitCode::from(REFUSED);
+        ExitCode::from(REFUSED)
+    };
+    let Some((command, library)) = understood(std::env::args_os().skip(1)) else {
+        return usage();
     };
     if let Err(error) = E::use_library(library.as_deref()) {
         return complain(&error, ExitCode::from(REFUSED));
     }
-    let outcome = match command {
-        Command::Describe => describe::<E>(),
-        Command::Run => run::<E>(),
-        Command::Pledge => pledge::pledge::<E>(),
-        Command::Recover => pledge::recover::<E>(),
-        Command::Conformance(folder) => check::<E>(&folder),
-    };
-    outcome.unwrap_or_else(|error| complain(&error, ExitCode::FAILURE))
+    match carry_out(command) {
+        Some(outcome) => outcome.unwrap_or_else(|error| complain(&error, ExitCode::FAILURE)),
+        None => usage(),
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Command {
     Describe,
     Run,
+    Serve,
     Pledge,
     Recover,
     Conformance(PathBuf),
@@ -106,6 +136,7 @@ fn understood(arguments: impl Iterator<Item = OsString>) -> Option<(Command, Opt
     let command = match words.as_slice() {
         [word] if word == "describe" => Command::Describe,
         [word] if word == "run" => Command::Run,
+        [word] if word == "serve" => Command::Serve,
         [word] if word == "pledge" => Command::Pledge,
         [word] if word == "recover" => Command::Recover,
         [word, folder] if word == "conformance" => Command::Conformance(folder.into()),

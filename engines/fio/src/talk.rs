@@ -69,7 +69,7 @@ fn all(job: &Job, current: &mut Option<u32>) -> Result<()> {
 
 /// There is nothing to open before fio does.
 fn opened() -> Result<()> {
-    Ok(send(&Event::Opened { took_ns: 0, processes: Vec::new() })?)
+    Ok(send(&Event::Opened { took_ns: 0 })?)
 }
 
 fn send(event: &Event) -> io::Result<()> {

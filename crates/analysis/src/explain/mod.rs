@@ -95,18 +95,14 @@ pub(super) fn read(
         if records.is_empty() {
             continue;
         }
-        let server = evidence.cases.iter().filter(same).any(is_server);
+        // The process whose CPU time is counted is not the one that has the roles' threads.
+        let server = evidence.cases.iter().filter(same).any(CaseEvidence::is_server);
         let stalls_counted = trials.iter().flatten().all(|trial| trial.counted);
         let facts = Facts::of(&records, block_io.iter().find(here));
         let facts = Facts { server, stalls_counted, ..facts };
         all.extend(of_phase(&phase, &trials, &records, &facts));
     }
     Ok(all)
-}
-
-/// The process whose CPU time is counted is not the one that has the roles' threads.
-fn is_server(case: &CaseEvidence) -> bool {
-    case.capabilities().is_some_and(|able| able.external_processes)
 }
 
 /// Loads and measured phases of engines and of the load generator.

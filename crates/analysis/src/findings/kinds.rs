@@ -216,6 +216,10 @@ kinds! {
     /// Too few trials for an interval.
     FewTrials = Info,
         "`--trials 6` for an interval, 10 or more to tell small differences";
+    /// A server's client was the limit, and not the server.
+    ClientBound = Warning,
+        "these are figures of the client: a faster server would show none of it; fewer client \
+         threads on more CPUs, or deeper pipelines, ask more of the server";
     /// A slower clock had to be used.
     SlowClock = Info,
         "each operation costs some 15 ns more than with the processor's own clock; the load \

@@ -7,6 +7,7 @@ use crate::catalogue as c;
 use crate::evidence::Evidence;
 use crate::group::Group;
 use crate::load_generator::LoadGenerator;
+use crate::spent::Spent;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::units::{duration, percent};
 use std::collections::BTreeMap;
@@ -23,6 +24,9 @@ const TRIALS_MIN: usize = 6;
 /// Above this share of an operation's time, the load generator is a part of the figure.
 const LOAD_GENERATOR_SHARE_MAX: f64 = 0.1;
 
+/// Above this share of its CPUs, a server's client is what limits.
+const CLIENT_SHARE_MAX: f64 = 0.7;
+
 pub(super) fn findings(
     evidence: &Evidence,
     groups: &[Group],
@@ -34,6 +38,7 @@ pub(super) fn findings(
         few_trials(evidence, groups),
         not_settled(evidence),
         load_generator_share(evidence, groups, load_generator),
+        client_bound(evidence),
         alone(evidence, load_generator).and_then(|(ns, who)| tail_below_machine(groups, ns, who)),
     ];
     Ok(all.into_iter().flatten().collect())
@@ -125,6 +130,18 @@ fn load_generator_share(
         roles.collect::<Vec<_>>()
     });
     Finding::of_cases(Id::LoadGeneratorShare, large.chain(while_due))
+}
+
+/// A client that computes most of the time on each CPU that its threads can have.
+fn client_bound(evidence: &Evidence) -> Option<Finding> {
+    let cpus = evidence.run.host_before.machine.cpus.max(1);
+    Finding::of_phases(Id::ClientBound, evidence, |at| {
+        let busy = Spent::of(at.phase).client_cpu_ns().ok()? / at.phase.wall_ns.max(1) as f64;
+        let threads: u32 = at.phase.roles.iter().map(|role| role.threads).sum();
+        let most = f64::from(threads.clamp(1, cpus));
+        (busy > CLIENT_SHARE_MAX * most)
+            .then(|| format!("the client had {busy:.1} CPUs of the {most:.0} it could have"))
+    })
 }
 
 /// The longest that the machine alone took, and from whom: the null engine's cases, which last as

@@ -114,12 +114,6 @@ impl Group {
         self.procs.as_fd()
     }
 
-    /// Takes a process in that was started elsewhere: a server, whose client stays outside. What it
-    /// holds already stays charged where it was.
-    pub fn take_in(&self, pid: u32) -> io::Result<()> {
-        control::write(&self.directory, "cgroup.procs", pid)
-    }
-
     /// Its counters.
     pub fn usage(&self) -> io::Result<GroupUsage> {
         self.version.usage(&self.directory)

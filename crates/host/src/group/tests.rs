@@ -255,20 +255,6 @@ fn a_child_that_needs_more_than_the_limit_is_killed_and_that_is_counted() {
     group.remove().unwrap();
 }
 
-/// A server that was started outside is held to the limit from when it is taken in.
-#[test]
-fn a_process_that_is_taken_in_is_held_to_the_limit() {
-    let Some(group) = real_group("taken-in", 32 * MIB) else { return };
-    let mut outside = Command::new("sh");
-    outside.args(["-c", "read line; exec dd if=/dev/zero of=/dev/null bs=128M count=1"]);
-    let mut child = Child::spawn(outside, None).unwrap();
-    group.take_in(child.pid()).unwrap();
-    drop(child.stdin.take());
-    assert_eq!(child.wait().unwrap().signal, Some(libc::SIGKILL));
-    assert!(group.usage().unwrap().oom_kills > 0);
-    group.remove().unwrap();
-}
-
 #[test]
 fn removal_kills_what_is_left_in_the_group_and_nothing_else() {
     let Some(group) = real_group("leftover", 32 * MIB) else { return };

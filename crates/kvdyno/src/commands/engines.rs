@@ -1,6 +1,7 @@
 //! `kvdyno engines`: the engines that are found, and what each says of itself.
 
 mod build;
+mod debian;
 mod get;
 mod list;
 mod maven;

@@ -2,6 +2,7 @@
 //! phase to go, accounted for around each, and judged at the end.
 
 use super::environment::CaseEnvironment;
+use super::keeper::Keeper;
 use super::memory::CaseMemory;
 use super::outcome;
 use super::talk::Talk;
@@ -29,7 +30,7 @@ pub(super) fn run(
     let started = Instant::now();
     record.started_unix_ns = meter::unix_ns();
     let log = File::create_new(environment.folder.path.join("log.txt"))?;
-    let (memory, mut worker) = match begin(environment, record.worker.as_ref(), log) {
+    let (memory, keeper, mut worker) = match begin(environment, record.worker.as_ref(), log) {
         Ok(begun) => begun,
         Err(message) => {
             return file(
@@ -39,10 +40,11 @@ pub(super) fn run(
         }
     };
     // A worker that dies before it has read its job is seen at its end.
-    let _ = worker.say(&job(environment));
-    let mut talk = Talk::new(environment, &memory, record, started)?;
+    let _ = worker.say(&job(environment, keeper.as_ref()));
+    let mut talk = Talk::new(environment, (&memory, keeper), record, started)?;
     talk.run(&mut worker);
     let exit = worker.wait()?;
+    talk.end_server();
     let wall_ns = started.elapsed().as_nanos() as u64;
     let Talk { mut record, counters, ending, .. } = talk;
     record.ram_limit = memory.end(&mut record.not_measured);
@@ -61,28 +63,38 @@ pub(super) fn run(
     file(environment.folder, &record)
 }
 
-/// Its memory, and its worker in it; or why there is none.
+/// Its memory, and its worker in it, or in its place the server; or why there is none.
 fn begin<'r>(
     environment: &CaseEnvironment<'r>,
     worker: Option<&WorkerIdentity>,
     log: File,
-) -> Result<(CaseMemory<'r>, Worker), String> {
+) -> Result<(CaseMemory<'r>, Option<Keeper>, Worker), String> {
     let worker = worker.ok_or("it has no worker")?;
     if let Some(library) = &worker.library {
         libraries::check_unchanged(library).map_err(|changed| changed.message)?;
     }
     let memory = CaseMemory::of(environment)?;
     let failed = |error| format!("failed to start {}: {error}", worker.path.display());
-    let worker = memory.start(worker, log).map_err(failed)?;
-    Ok((memory, worker))
+    let keeper = Keeper::start(environment, &memory, worker)?;
+    let worker = match keeper {
+        // The client of a server must not eat the server's RAM.
+        Some(_) => Worker::start(worker, "run", None, log),
+        None => memory.start(worker, "run", log),
+    };
+    Ok((memory, keeper, worker.map_err(failed)?))
 }
 
-fn job(environment: &CaseEnvironment<'_>) -> Job {
+fn job(environment: &CaseEnvironment<'_>, keeper: Option<&Keeper>) -> Job {
     let (case, path) = (environment.case, environment.site.path.clone());
+    let place = match keeper {
+        Some(keeper) => Place::Server(keeper.address()),
+        None if raw::is_device(&path) => Place::Device(path),
+        None => Place::Directory(path),
+    };
     Job {
         protocol: kvdyno_record::PROTOCOL,
         case: case.id.clone(),
-        place: if raw::is_device(&path) { Place::Device(path) } else { Place::Directory(path) },
+        place,
         options: case.options.clone(),
         shape: case.shape.clone(),
         data: case.data.clone(),
@@ -102,6 +114,7 @@ pub(crate) fn blank(case: &Case, attempt: u32, worker: Option<WorkerIdentity>) -
         attempt,
         outcome: Outcome::NotRun { message: String::new() },
         worker,
+        server: None,
         ram_limit: RamLimit { requested_bytes: case.ram_limit_bytes, ..RamLimit::default() },
         volume: None,
         beside: Vec::new(),

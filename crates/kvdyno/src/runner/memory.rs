@@ -64,11 +64,14 @@ impl<'r> CaseMemory<'r> {
         Ok(record)
     }
 
-    /// Starts a worker in it.
-    pub(super) fn start(&self, worker: &WorkerIdentity, log: File) -> io::Result<Worker> {
-        // The client of a server must not eat the server's RAM: that is taken in when it is there.
-        let server = worker.description.engine.capabilities.external_processes;
-        let start = || Worker::start(worker, self.group().filter(|_| !server), log);
+    /// Starts a worker in it, with a command.
+    pub(super) fn start(
+        &self,
+        worker: &WorkerIdentity,
+        word: &str,
+        log: File,
+    ) -> io::Result<Worker> {
+        let start = || Worker::start(worker, word, self.group(), log);
         match self.node {
             Some(node) => node::bound(node, start)?,
             None => start(),

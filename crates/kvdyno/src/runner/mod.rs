@@ -8,6 +8,7 @@ pub(crate) mod case;
 mod consent;
 mod environment;
 mod interrupt;
+mod keeper;
 pub mod load_generator;
 mod memory;
 mod outcome;

@@ -14,6 +14,8 @@ pub(super) struct Ending {
     /// Why it was not left alone to its end.
     pub(super) cut: Option<Cut>,
     pub(super) killed_by_us: bool,
+    /// The server has ended before its client.
+    pub(super) server_gone: bool,
     /// Its last line was that it is done.
     pub(super) said_done: bool,
     pub(super) phase: String,
@@ -36,7 +38,8 @@ pub(super) fn judge(
 ) -> Outcome {
     let phase = &ending.phase;
     let oom_kills = ram.group.map_or(0, |group| group.oom_kills);
-    if oom_kills > 0 && exit.signal.is_some() && !ending.killed_by_us {
+    let died = exit.signal.is_some() && !ending.killed_by_us || ending.server_gone;
+    if oom_kills > 0 && died {
         let message = format!("killed by the kernel for its RAM limit while in `{phase}`");
         return Outcome::DoesNotFit { message };
     }

@@ -44,7 +44,7 @@ impl Solo<'_> {
     /// Runs it to its end: an outcome for each phase.
     pub fn run(self) -> anyhow::Result<Vec<Outcome>> {
         let log = File::create(self.folder.join("log.txt"))?;
-        let mut worker = Worker::start(self.worker, None, log)?;
+        let mut worker = Worker::start(self.worker, "run", None, log)?;
         worker.say(&self.job())?;
         let (mut outcomes, mut before) = (Vec::new(), ProcessUsage::default());
         loop {

@@ -4,6 +4,7 @@
 use super::blockio::BlockIoOfCase;
 use super::case;
 use super::environment::CaseEnvironment;
+use super::keeper::{Complaint, Keeper};
 use super::memory::CaseMemory;
 use super::outcome::{self, Cut, Ending};
 use super::readings::append;
@@ -35,6 +36,7 @@ pub(super) struct Talk<'r> {
     environment: &'r CaseEnvironment<'r>,
     memory: &'r CaseMemory<'r>,
     meter: Meter<'r>,
+    keeper: Option<Keeper>,
     server: Server,
     started: Instant,
     machine: File,
@@ -65,7 +67,7 @@ struct Begun {
 impl<'r> Talk<'r> {
     pub(super) fn new(
         environment: &'r CaseEnvironment<'r>,
-        memory: &'r CaseMemory<'r>,
+        (memory, keeper): (&'r CaseMemory<'r>, Option<Keeper>),
         mut record: CaseRecord,
         started: Instant,
     ) -> anyhow::Result<Self> {
@@ -77,11 +79,14 @@ impl<'r> Talk<'r> {
         };
         record.not_measured.clone_from(&environment.site.not_measured);
         let block_io = BlockIoOfCase::start(environment, &mut record.not_measured);
+        let mut server = Server::default();
+        server.named(keeper.iter().map(Keeper::pid).collect());
         Ok(Self {
             environment,
             memory,
             meter,
-            server: Server::default(),
+            keeper,
+            server,
             started,
             machine: File::create_new(environment.folder.path.join("machine.ndjson"))?,
             block_io,
@@ -169,6 +174,12 @@ impl<'r> Talk<'r> {
             self.watch_processes(worker.pid());
             self.read_machine(worker.pid(), now);
         }
+        let complaint = self.keeper.as_mut().filter(|_| !self.ending.server_gone);
+        if let Some((class, message)) = complaint.and_then(Keeper::complaint) {
+            self.ending.server_gone = true;
+            self.fail(class, message);
+            self.kill(worker);
+        }
         let budget = Duration::from_nanos(self.environment.case.budget_ns);
         if self.ending.cut.is_none() && self.started.elapsed() > budget {
             self.ending.cut = Some(Cut::Overrun);
@@ -210,10 +221,8 @@ impl<'r> Talk<'r> {
                 self.record.clock =
                     Some(Clock { kind: clock, hz: clock_hz, note: clock_note, drift_ppm: None });
             }
-            Event::Opened { took_ns, processes } => {
+            Event::Opened { took_ns } => {
                 self.record.opens_ns.push(took_ns);
-                self.server.named(processes);
-                self.limit_server();
                 self.watch_processes(worker.pid());
             }
             Event::Ready { phase, usage, counters } => {
@@ -237,16 +246,8 @@ impl<'r> Talk<'r> {
                 }
             }
             Event::Failed { class, message, .. } => self.fail(class, message),
-        }
-    }
-
-    /// A server is held to the RAM limit, and its client is not.
-    fn limit_server(&mut self) {
-        let Some(group) = self.meter.group else { return };
-        for pid in self.server.processes(self.meter.root) {
-            if let Err(error) = group.take_in(pid) {
-                let what = format!("RAM limit of the server's process {pid}: {error}");
-                self.record.not_measured.push(what);
+            Event::Serving { .. } | Event::Halted { .. } => {
+                self.refuse("the worker spoke as a keeper".to_owned(), worker);
             }
         }
     }
@@ -282,13 +283,43 @@ impl<'r> Talk<'r> {
     fn closed(&mut self, worker: &mut Worker) {
         let Some(index) = self.current.as_ref().map(|begun| begun.index) else { return };
         let phase = self.environment.case.phases.get(index);
-        if phase.is_some_and(|phase| phase.work == Activity::Evict) {
-            let words = self.evict();
-            if let Some(begun) = &mut self.current {
-                begun.evicted = Some(words);
-            }
+        if let Err((class, message)) = self.start_anew(phase) {
+            self.fail(class, message);
+            self.kill(worker);
         }
         worker.control(Control::Go);
+    }
+
+    /// What happens while a client is away: its server stops, files are evicted, the server starts.
+    fn start_anew(&mut self, phase: Option<&Phase>) -> Result<(), Complaint> {
+        let environment = self.environment;
+        if let Some(keeper) = &mut self.keeper {
+            keeper.halt(environment)?;
+        }
+        let mut options = &environment.case.options;
+        match phase.map(|phase| &phase.work) {
+            Some(Activity::Evict) => {
+                let words = self.evict();
+                if let Some(begun) = &mut self.current {
+                    begun.evicted = Some(words);
+                }
+            }
+            Some(Activity::Reopen { options: others }) => options = others,
+            _ => {}
+        }
+        let Some(keeper) = &mut self.keeper else { return Ok(()) };
+        keeper.serve(environment, options)
+    }
+
+    /// The client has gone; its server goes in order, where it can.
+    pub(super) fn end_server(&mut self) {
+        let Some(mut keeper) = self.keeper.take() else { return };
+        if !self.ending.killed_by_us && !self.ending.server_gone {
+            if let Err((class, message)) = keeper.halt(self.environment) {
+                self.fail(class, message);
+            }
+        }
+        self.record.server = Some(keeper.end());
     }
 
     fn evict(&mut self) -> String {
@@ -451,7 +482,7 @@ impl<'r> Talk<'r> {
                 wait_samples: self.wait_samples.counts(),
                 ..self.meter.snapshot()
             },
-            rss_bytes: process::rss_bytes(root, &engine),
+            rss_bytes: process::memory_bytes(root, &engine),
             database: database.flatten(),
         };
         append(&self.machine, &reading);

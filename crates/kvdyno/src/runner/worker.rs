@@ -46,15 +46,16 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Starts `program run`, inside `group` from its first instruction; its standard error goes to
-    /// `log`.
+    /// Starts the program with a command, inside `group` from its first instruction; its standard
+    /// error goes to `log`.
     pub(super) fn start(
         identity: &WorkerIdentity,
+        word: &str,
         group: Option<&Group>,
         log: File,
     ) -> io::Result<Self> {
         let mut command = Command::new(&identity.path);
-        command.arg("run");
+        command.arg(word);
         if let Some(library) = &identity.library {
             command.arg("--library").arg(&library.path);
         }

@@ -20,6 +20,9 @@ cached: share of the database in the page cache before > after. data:RAM: alloca
 limit in force (without one: the machine's memory). --wide: context switches, read amp, faults,
 flushes, latency and queue of the device.";
 
+const CLIENT_AID: &str = "
+client us/op: CPU of a server's client; all other costs are then the server's, or the device's.";
+
 const SWAP_AID: &str = "
 swap in, swap out: read from and written to the swap that was made for the case.";
 
@@ -34,7 +37,10 @@ pub(super) static KIND: Kind = Kind {
     columns: COLUMNS,
     rows: engine_phases,
     lines: |row, _| vec![*row],
-    aid: |_, _, shown| format!("{AID}{}", if shown.swaps { SWAP_AID } else { "" }),
+    aid: |_, _, shown| {
+        let client = if shown.clients { CLIENT_AID } else { "" };
+        format!("{AID}{client}{}", if shown.swaps { SWAP_AID } else { "" })
+    },
 };
 
 const COLUMNS: &[Column] = &[
@@ -65,6 +71,8 @@ const COLUMNS: &[Column] = &[
     }),
     figure(&c::CPU_PER_OP, "", "CPU, us/op")
         .formula("({user, s}+{sys, s})*1000000/{operations of all roles}"),
+    text("client\nus/op", |line| where_it_is(line, &c::CLIENT_CPU_PER_OP)).when(|s| s.clients),
+    figure(&c::CLIENT_CPU_PER_OP, "", "client CPU, us/op"),
     figure(&c::CPU_PERCENT, "CPU\n%", "CPU, %").formula("100*({user, s}+{sys, s})/{wall, s}"),
     figure(&c::SWITCHES_VOLUNTARY, "", "ctx switches voluntary"),
     figure(&c::SWITCHES_INVOLUNTARY, "", "ctx switches involuntary"),
@@ -126,11 +134,11 @@ const COLUMNS: &[Column] = &[
     figure(&c::SYNC_WALL, "", "sync, s"),
     figure(&c::STEAL, "stolen\n%", "stolen, %").wide(),
     text("n", |line| trials(line.row.metric(&c::WALL))).wide(),
-    text("swap in\nKB/op", |line| swapped(line, &c::SWAP_IN_BYTES_PER_OP)).when(|s| s.swaps),
-    text("swap out\nKB/op", |line| swapped(line, &c::SWAP_OUT_BYTES_PER_OP)).when(|s| s.swaps),
+    text("swap in\nKB/op", |line| where_it_is(line, &c::SWAP_IN_BYTES_PER_OP)).when(|s| s.swaps),
+    text("swap out\nKB/op", |line| where_it_is(line, &c::SWAP_OUT_BYTES_PER_OP)).when(|s| s.swaps),
 ];
 
-/// Nothing where a case has no swap of its own: nothing is missing there.
-fn swapped(line: &mut Line<'_, '_>, definition: &Definition) -> String {
+/// Nothing where a case has no swap of its own, or no client: nothing is missing there.
+fn where_it_is(line: &mut Line<'_, '_>, definition: &Definition) -> String {
     if line.row.metric(definition).is_some() { line.figure(definition) } else { String::new() }
 }

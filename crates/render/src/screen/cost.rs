@@ -32,6 +32,7 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
     if !apart {
         figures.extend([
             ("CPU us/op", Figure::plain(&c::CPU_PER_OP)),
+            ("client us/op", Figure::plain(&c::CLIENT_CPU_PER_OP)),
             ("KB read/op", Figure::plain(&c::DEVICE_READ_BYTES_PER_OP)),
         ]);
     }

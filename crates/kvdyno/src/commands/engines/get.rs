@@ -1,9 +1,9 @@
 //! `kvdyno engines get`: libraries of an engine into the folder where they are kept: official ones
-//! fetched, others built here or linked with the system's. A library is there whole or not at all,
-//! and it is, or is made of, what was published.
+//! fetched, others built here or linked with the system's, servers unpacked from its packages. A
+//! library is there whole or not at all, and it is, or is made of, what was published.
 
 use super::releases::{self, Binaries, Published, Sources, System};
-use super::{maven, shim};
+use super::{debian, maven, shim};
 use crate::cli::GetArgs;
 use crate::exit::Complaint;
 use crate::printer::{Printer, Progress};
@@ -44,11 +44,13 @@ pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
                 build(&args.name, version, sources, folder, (&progress, printer))
             }
             Published::System(system) => link(&args.name, system, folder),
+            Published::Debian(packages) => debian::unpack(&args.name, packages, folder),
         })?;
-        let how = match there.build {
-            Build::Native => "built",
-            Build::System => "linked",
-            Build::Official | Build::Yours => "fetched",
+        let how = match (&published, there.build) {
+            (Published::Debian(_), _) => "unpacked",
+            (_, Build::Native) => "built",
+            (_, Build::System) => "linked",
+            (_, Build::Official | Build::Yours) => "fetched",
         };
         progress.case_finished(name, how, &words(&there));
         if let Some(problem) = unusable(&args.name, &there.path) {
@@ -61,7 +63,7 @@ pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
 /// The versions that are asked for; of the system's package the one that there is, unnamed.
 fn wanted(args: &GetArgs, published: &Published) -> Result<Vec<String>, Complaint> {
     let name = &args.name;
-    if matches!(published, Published::System(_)) {
+    if published.is_of_the_system() {
         return match args.versions.first() {
             None => Ok(vec![String::new()]),
             Some(version) => {
@@ -98,7 +100,8 @@ fn unusable(engine: &str, library: &Path) -> Option<String> {
     Some(format!("kvdyno-{engine} cannot use it: {error:#}"))
 }
 
-/// Has `make` leave a library in a folder and say what it is, and puts that among the libraries.
+/// Has `make` leave a library, or a folder with one, in a folder and say what it is, and puts that
+/// among the libraries.
 fn keep(
     engine: &str,
     make: impl FnOnce(&Path) -> anyhow::Result<(PathBuf, About)>,
@@ -113,8 +116,12 @@ fn keep(
     let (work, folder) = (work?, folder?);
     let (file, about) = make(work.path())?;
     let text = serde_json::to_vec_pretty(&about)?;
-    let name = file.file_name().unwrap_or_default();
-    let ended = std::fs::rename(&file, folder.path().join(name))
+    // A server's packages are a folder, which takes the place of the empty one.
+    let place = match file.is_dir() {
+        true => folder.path().to_owned(),
+        false => folder.path().join(file.file_name().unwrap_or_default()),
+    };
+    let ended = std::fs::rename(&file, place)
         .and_then(|()| std::fs::write(folder.path().join(ABOUT), text))
         .and_then(|()| settle(folder.path(), &store.join(engine).join(&about.version)));
     ended.map_err(|error| cannot_write(&store, &error))?;
@@ -183,7 +190,8 @@ fn link(engine: &str, system: &System, folder: &Path) -> anyhow::Result<(PathBuf
 }
 
 fn about(engine: &str, version: &str, build: Build, sha256: String, source: String) -> About {
-    About { engine: engine.to_owned(), version: version.to_owned(), build, sha256, source }
+    let (engine, version) = (engine.to_owned(), version.to_owned());
+    About { engine, version, build, sha256, source, file: String::new() }
 }
 
 /// Takes the library out of the archive.

@@ -20,6 +20,8 @@ pub(super) enum Published {
     Sources(Sources),
     /// From the distribution's package, with a shim that is compiled here.
     System(System),
+    /// A server, of the distribution's packages, which are unpacked and not installed.
+    Debian(Packages),
 }
 
 /// Libraries in archives of Java's.
@@ -74,6 +76,16 @@ pub(super) struct System {
     pub(super) package: String,
 }
 
+/// Packages of Debian's that hold a server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Packages {
+    /// The first of them has the version.
+    pub(super) packages: Vec<String>,
+    /// The server's program in them; a `*` stands for one folder.
+    pub(super) program: String,
+}
+
 /// All engines whose libraries are published, by name.
 pub(super) fn all() -> anyhow::Result<BTreeMap<String, Published>> {
     toml::from_str(KNOWN).context("the list of releases cannot be read")
@@ -99,8 +111,13 @@ impl Published {
         match self {
             Self::Maven(of) => of.release.iter().map(|release| &*release.version).collect(),
             Self::Sources(of) => of.release.iter().map(|release| &*release.version).collect(),
-            Self::System(_) => Vec::new(),
+            Self::System(_) | Self::Debian(_) => Vec::new(),
         }
+    }
+
+    /// There is the distribution's version and no other.
+    pub(super) fn is_of_the_system(&self) -> bool {
+        matches!(self, Self::System(_) | Self::Debian(_))
     }
 }
 
@@ -183,7 +200,7 @@ mod tests {
                 Published::Sources(of) => {
                     of.release.iter().map(|release| &release.sha256).collect()
                 }
-                Published::System(_) => Vec::new(),
+                Published::System(_) | Published::Debian(_) => Vec::new(),
             };
             assert!(sums.iter().all(|sum| sum.len() == 64), "{sums:?}");
         }

@@ -1,0 +1,172 @@
+//! Servers out of the distribution's packages, with those that they need and this machine does not
+//! have: fetched by `apt-get` and unpacked into a folder. Nothing is installed, so that no service
+//! starts, no user is made, and what is installed already stays as it is.
+
+use super::releases::Packages;
+use super::tool;
+use anyhow::Context as _;
+use kvdyno_record::engine::library::{About, Build};
+use kvdyno_record::files::sha256;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const REMEDY: &str = "this takes Debian or Ubuntu with `apt-get update` done; a server that is \
+                      installed is named by `library = PATH` in a suite";
+
+/// Leaves the unpacked packages in `folder`: where they lie, and what they are.
+pub(super) fn unpack(
+    engine: &str,
+    published: &Packages,
+    folder: &Path,
+) -> anyhow::Result<(PathBuf, About)> {
+    refresh();
+    let (debs, tree) = (folder.join("packages"), folder.join("tree"));
+    for made in [&debs, &tree] {
+        std::fs::create_dir(made)?;
+    }
+    let mut fetch = Command::new("apt-get");
+    fetch.arg("download").args(needed(&published.packages)?).current_dir(&debs);
+    tool::run(fetch, REMEDY, |_| {})?;
+    let mut version = None;
+    for deb in debs.read_dir()? {
+        let deb = deb?.path();
+        let mut unpack = Command::new("dpkg-deb");
+        unpack.arg("--extract").arg(&deb).arg(&tree);
+        tool::run(unpack, REMEDY, |_| {})?;
+        let name = deb.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(found) = version_of(&name, &published.packages[0]) {
+            version = Some((found, name.trim_end_matches(".deb").replace("%3a", ":")));
+        }
+    }
+    let (version, source) = version.context("apt-get fetched other packages than it was asked")?;
+    let program = program(&tree, &published.program).with_context(|| {
+        format!(
+            "{source} holds no {}: its packages are not those that are known",
+            published.program
+        )
+    })?;
+    let file = program.strip_prefix(&tree)?.to_string_lossy().into_owned();
+    let about = About {
+        engine: engine.to_owned(),
+        version,
+        build: Build::System,
+        sha256: sha256(&program)?,
+        source,
+        file,
+    };
+    Ok((tree, about))
+}
+
+/// The lists of packages may never have been fetched here; where this may not, and they have not,
+/// the next step says so.
+fn refresh() {
+    let mut update = Command::new("apt-get");
+    update.args(["update", "-qq"]);
+    let _ = tool::run(update, REMEDY, |_| {});
+}
+
+/// These, what they are made of under names that go on from theirs (`postgresql`:
+/// `postgresql-15`), and what both need that is not installed.
+fn needed(named: &[String]) -> anyhow::Result<Vec<String>> {
+    let mut names = named.to_vec();
+    for name in named {
+        let mut depends = Command::new("apt-cache");
+        depends.args(["depends", "--important", name]);
+        tool::run(depends, REMEDY, |line| names.extend(part_of(line, name)))?;
+    }
+    let mut simulate = Command::new("apt-get");
+    simulate.args(["install", "--simulate", "--no-install-recommends"]).args(&names);
+    let mut missing = Vec::new();
+    tool::run(simulate, REMEDY, |line| missing.extend(to_be_installed(line)))?;
+    names.extend(missing);
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+/// `  Depends: postgresql-15`.
+fn part_of(line: &str, name: &str) -> Option<String> {
+    let part = line.trim().strip_prefix("Depends: ")?;
+    let more = part.strip_prefix(name)?.strip_prefix('-')?;
+    more.starts_with(|c: char| c.is_ascii_digit()).then(|| part.to_owned())
+}
+
+/// `Inst libjemalloc2 (5.3.0-1 Debian:12.12/oldstable [amd64])`.
+fn to_be_installed(line: &str) -> Option<String> {
+    line.strip_prefix("Inst ")?.split(' ').next().map(str::to_owned)
+}
+
+/// `redis-server_5%3a7.0.15-1~deb12u10_amd64.deb`: without epoch and revision.
+fn version_of(file: &str, package: &str) -> Option<String> {
+    let rest = file.strip_prefix(package)?.strip_prefix(['_', '-'])?;
+    let version = match rest.split_once('_') {
+        // `postgresql-15_15.20-0+deb12u1_amd64.deb`, of package `postgresql`.
+        Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            rest.split('_').next()?
+        }
+        Some((version, _)) => version,
+        None => return None,
+    };
+    let version = version.split_once("%3a").map_or(version, |(_, version)| version);
+    let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
+    let version = version[..end].trim_end_matches('.');
+    version.contains('.').then(|| version.to_owned())
+}
+
+/// The program below `tree`; of several, the one of the highest version.
+fn program(tree: &Path, pattern: &str) -> Option<PathBuf> {
+    let mut found = vec![tree.to_owned()];
+    for part in pattern.split('/') {
+        found = match part {
+            "*" => {
+                let inside = found.iter().flat_map(|folder| folder.read_dir());
+                let mut all: Vec<PathBuf> =
+                    inside.flatten().flatten().map(|entry| entry.path()).collect();
+                all.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
+                all
+            }
+            name => found.into_iter().map(|folder| folder.join(name)).collect(),
+        };
+    }
+    found.into_iter().rfind(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_read_from_the_name_of_a_package() {
+        let of = |file: &str, package: &str| version_of(file, package);
+        let redis = "redis-server_5%3a7.0.15-1~deb12u10_amd64.deb";
+        assert_eq!(of(redis, "redis-server").as_deref(), Some("7.0.15"));
+        assert_eq!(of(redis, "redis"), None);
+        let postgres = "postgresql-15_15.20-0+deb12u1_amd64.deb";
+        assert_eq!(of(postgres, "postgresql").as_deref(), Some("15.20"));
+        assert_eq!(of("postgresql_15+248_all.deb", "postgresql"), None);
+        assert_eq!(of("postgresql-client-15_15.20-0_amd64.deb", "postgresql"), None);
+    }
+
+    #[test]
+    fn what_is_needed_is_read_from_what_apt_says() {
+        let line = "  Depends: postgresql-15";
+        assert_eq!(part_of(line, "postgresql").as_deref(), Some("postgresql-15"));
+        assert_eq!(part_of("  Depends: postgresql-common", "postgresql"), None);
+        let line = "Inst libjemalloc2 (5.3.0-1 Debian:12.12/oldstable [amd64])";
+        assert_eq!(to_be_installed(line).as_deref(), Some("libjemalloc2"));
+        assert_eq!(to_be_installed("Conf libjemalloc2 (5.3.0-1)"), None);
+    }
+
+    #[test]
+    fn the_program_of_the_highest_version_is_found() {
+        let tree = tempfile::tempdir().unwrap();
+        for version in ["9", "15", "13"] {
+            let folder = tree.path().join("usr/lib/postgresql").join(version).join("bin");
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("postgres"), "").unwrap();
+        }
+        let found = program(tree.path(), "usr/lib/postgresql/*/bin/postgres").unwrap();
+        assert!(found.ends_with("15/bin/postgres"), "{}", found.display());
+        assert_eq!(program(tree.path(), "usr/bin/redis-server"), None);
+    }
+}

@@ -1,0 +1,140 @@
+//! The keeper of a case whose engine is a server: told to start it and to stop it, and heard until
+//! it has.
+
+use super::environment::CaseEnvironment;
+use super::memory::CaseMemory;
+use super::worker::{Heard, Worker};
+use kvdyno_record::case::{ServerRecord, WorkerIdentity};
+use kvdyno_record::engine::{ErrorClass, Options};
+use kvdyno_record::protocol::{Event, KeeperOrder, ServerJob};
+use std::fs::File;
+use std::time::Duration;
+
+/// Between two looks at whether the user wants an end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Why a server is not there, or not in the state it was told to be in.
+pub(super) type Complaint = (ErrorClass, String);
+
+/// A keeper and its server.
+pub(super) struct Keeper {
+    worker: Worker,
+    record: ServerRecord,
+}
+
+impl Keeper {
+    /// Starts one inside the case's RAM limit, and has it start the server; none: the engine is no
+    /// server. What the server says goes to `server.txt`.
+    pub(super) fn start(
+        environment: &CaseEnvironment<'_>,
+        memory: &CaseMemory<'_>,
+        identity: &WorkerIdentity,
+    ) -> Result<Option<Self>, String> {
+        if !identity.description.engine.capabilities.external_processes {
+            return Ok(None);
+        }
+        let started = File::create_new(environment.folder.path.join("server.txt"))
+            .and_then(|log| memory.start(identity, "serve", log));
+        let worker = started
+            .map_err(|error| format!("failed to start {}: {error}", identity.path.display()))?;
+        let mut keeper = Self { worker, record: ServerRecord::default() };
+        keeper.serve(environment, &environment.case.options).map_err(|(_, why)| why)?;
+        Ok(Some(keeper))
+    }
+
+    /// Where the server is reached.
+    pub(super) fn address(&self) -> String {
+        self.record.address.clone()
+    }
+
+    /// Whose CPU time and I/O are the server's, with those of its children.
+    pub(super) fn pid(&self) -> u32 {
+        self.worker.pid()
+    }
+
+    /// Has it start the server, where it was before.
+    pub(super) fn serve(
+        &mut self,
+        environment: &CaseEnvironment<'_>,
+        options: &Options,
+    ) -> Result<(), Complaint> {
+        let address = Some(self.record.address.clone()).filter(|before| !before.is_empty());
+        let order = KeeperOrder::Serve(ServerJob {
+            folder: environment.site.path.clone(),
+            address,
+            options: options.clone(),
+            shape: environment.case.shape.clone(),
+        });
+        match self.obeyed(environment, &order)? {
+            Event::Serving { address, command, took_ns } => {
+                self.record.starts_ns.push(took_ns);
+                self.record = ServerRecord { address, command, ..self.record.clone() };
+                Ok(())
+            }
+            other => Err(nonsense(&other)),
+        }
+    }
+
+    /// Has it stop the server in order.
+    pub(super) fn halt(&mut self, environment: &CaseEnvironment<'_>) -> Result<(), Complaint> {
+        match self.obeyed(environment, &KeeperOrder::Halt)? {
+            Event::Halted { took_ns } => {
+                self.record.stops_ns.push(took_ns);
+                Ok(())
+            }
+            other => Err(nonsense(&other)),
+        }
+    }
+
+    /// Why the server is not there any more; none: it is.
+    pub(super) fn complaint(&mut self) -> Option<Complaint> {
+        match self.worker.hear(Duration::ZERO) {
+            Heard::Silence => None,
+            heard => Some(unasked(heard)),
+        }
+    }
+
+    /// Ends it, and the server with it where that still runs; what the two have used.
+    pub(super) fn end(mut self) -> ServerRecord {
+        self.worker.close_input();
+        let exit = self.worker.wait();
+        ServerRecord { usage: exit.ok().map(|exit| exit.usage), ..self.record }
+    }
+
+    fn obeyed(
+        &mut self,
+        environment: &CaseEnvironment<'_>,
+        order: &KeeperOrder,
+    ) -> Result<Event, Complaint> {
+        let gone = |error| (ErrorClass::Unavailable, format!("the keeper has gone: {error}"));
+        self.worker.say(order).map_err(gone)?;
+        loop {
+            match self.worker.hear(LOOK_EVERY) {
+                Heard::Silence if environment.run.interrupt.insisted() => self.worker.kill(),
+                Heard::Silence => {}
+                Heard::Event(event) if !matches!(*event, Event::Failed { .. }) => {
+                    return Ok(*event);
+                }
+                heard => return Err(unasked(heard)),
+            }
+        }
+    }
+}
+
+/// What a keeper says that nobody asked for is why there is no server.
+fn unasked(heard: Heard) -> Complaint {
+    match heard {
+        Heard::Event(event) => match *event {
+            Event::Failed { class, message, .. } => (class, message),
+            other => nonsense(&other),
+        },
+        Heard::Nonsense(line) => (ErrorClass::Other, format!("the keeper said {line:?}")),
+        Heard::End | Heard::Silence => {
+            (ErrorClass::Unavailable, "the server's keeper has ended".to_owned())
+        }
+    }
+}
+
+fn nonsense(event: &Event) -> Complaint {
+    (ErrorClass::Other, format!("the keeper said {event:?}"))
+}

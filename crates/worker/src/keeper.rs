@@ -1,0 +1,348 @@
+//! What starts a server and stops it, and is its parent to the end. `serve` does so for a run, from
+//! inside the case's RAM limit; [`Kept`] for the conformance kit and for `torture`, in which server
+//! and client are one engine on a folder.
+
+#![expect(unsafe_code, reason = "what runs between fork and exec")]
+
+use crate::output::send;
+use kvdyno_engine::server::{Address, LISTEN, Launch, SECRET, Served, Site, StopSignal};
+use kvdyno_engine::{
+    Counters, DataShape, Description, Engine, EngineEvent, Error, ErrorClass, Options, Place,
+    Result, Settled,
+};
+use kvdyno_record::protocol::{Event, KeeperOrder, ServerJob};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::{
+    Pid, Signal, getegid, geteuid, getpid, kill_process, set_child_subreaper,
+    set_parent_process_death_signal,
+};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// A server that does not answer by then, or does not end by then, is given up: recovery of a large
+/// log takes minutes.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Between two looks at a server that is to answer, or to end.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// Between two looks at one that serves.
+const WATCH_EVERY: Duration = Duration::from_millis(50);
+
+/// What a server says that is kept with its client, in its folder.
+const LOG: &str = "kvdyno-server.log";
+
+/// In the user namespace of a server that refuses root, root's files are nobody's, and it is nobody.
+const NOBODY: &[u8] = b"65534 0 1";
+
+/// A server that runs. Dropped, it is killed.
+struct Running {
+    child: Child,
+    stop: StopSignal,
+    command: Vec<String>,
+    address: Address,
+    took: Duration,
+}
+
+impl Running {
+    /// Starts it, and waits until it answers.
+    fn start<E: Served>(
+        site: &Site,
+        options: &Options,
+        data: &DataShape,
+        log: Option<File>,
+    ) -> Result<Self> {
+        let begun = Instant::now();
+        // One that was killed leaves it behind, and some servers would not listen there again.
+        if let Address::Unix(socket) = &site.address {
+            let _ = std::fs::remove_file(socket);
+        }
+        let Launch { before, mut command, stop } = E::launch(site, options, data)?;
+        for command in before {
+            run_to_end::<E>(command)?;
+        }
+        let words = words(&command);
+        prepare::<E>(&mut command);
+        // A server's output is no protocol: without a log of its own it goes where errors go.
+        match log {
+            Some(log) => command.stdout(log.try_clone()?).stderr(log),
+            None => command.stdout(io::stderr()),
+        };
+        let child = command.spawn().map_err(|error| not_started(&words, &error))?;
+        let address = site.address.clone();
+        let mut running = Self { child, stop, command: words, address, took: Duration::ZERO };
+        while let Err(error) = E::answers(&running.address) {
+            if let Some(why) = running.ended() {
+                return Err(Error::new(ErrorClass::Unavailable, why).context("starting"));
+            }
+            if begun.elapsed() > PATIENCE {
+                return Err(error.context("the server does not answer"));
+            }
+            sleep(LOOK_EVERY);
+        }
+        running.took = begun.elapsed();
+        Ok(running)
+    }
+
+    /// Why it is not there any more.
+    fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok()??;
+        let how = match (status.code(), status.signal()) {
+            (_, Some(signal)) => format!("died of signal {signal}"),
+            (code, None) => format!("ended with code {}", code.unwrap_or_default()),
+        };
+        let program = self.command.first().map_or("", String::as_str);
+        Some(format!("the server {program} {how}; its last words are in the log"))
+    }
+
+    /// Ends it in order.
+    fn stop(mut self) -> Result<Duration> {
+        let begun = Instant::now();
+        if let Some(why) = self.ended() {
+            return Err(Error::new(ErrorClass::Unavailable, why));
+        }
+        let signal = match self.stop {
+            StopSignal::Terminate => Signal::TERM,
+            StopSignal::Interrupt => Signal::INT,
+        };
+        kill_process(Pid::from_child(&self.child), signal).map_err(io::Error::from)?;
+        while self.child.try_wait()?.is_none() {
+            if begun.elapsed() > PATIENCE {
+                let what = "the server was asked to end and does not";
+                return Err(Error::new(ErrorClass::Unavailable, what));
+            }
+            sleep(LOOK_EVERY);
+        }
+        Ok(begun.elapsed())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Has a child die with this thread, and not be root where it would not run.
+fn prepare<E: Served>(command: &mut Command) {
+    let hidden = E::REFUSES_ROOT && geteuid().is_root();
+    let group: Vec<u8> = format!("65534 {} 1", getegid().as_raw()).into_bytes();
+    let prepare = move || {
+        if hidden {
+            become_nobody(&group)?;
+        }
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        Ok(())
+    };
+    // SAFETY: `prepare` runs in the child between fork and exec. It makes system calls only: it
+    // allocates nothing, takes no lock, and touches no memory but its own captures.
+    unsafe { command.pre_exec(prepare) };
+}
+
+/// Enters a user namespace in which root is nobody: the kernel still sees root, and the server
+/// sees neither that nor files of others.
+fn become_nobody(group: &[u8]) -> io::Result<()> {
+    // Its shared memory is its own as well, so that none outlives it.
+    let own = UnshareFlags::NEWUSER | UnshareFlags::NEWIPC;
+    // SAFETY: the process has this one thread, and shares nothing of what is unshared.
+    unsafe { unshare_unsafe(own) }?;
+    let say = |file: &std::ffi::CStr, words: &[u8]| -> io::Result<()> {
+        let file = open(file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+        rustix::io::write(&file, words)?;
+        Ok(())
+    };
+    say(c"/proc/self/uid_map", NOBODY)?;
+    say(c"/proc/self/setgroups", b"deny")?;
+    say(c"/proc/self/gid_map", group)
+}
+
+fn run_to_end<E: Served>(mut command: Command) -> Result<()> {
+    let words = words(&command);
+    prepare::<E>(&mut command);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = command.output().map_err(|error| not_started(&words, &error))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).trim().to_owned();
+    let what = format!("`{}` ended with {}: {said}", words.join(" "), output.status);
+    Err(Error::new(ErrorClass::Other, what))
+}
+
+fn not_started(words: &[String], error: &io::Error) -> Error {
+    let program = words.first().map_or("", String::as_str);
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "; a server that refuses root needs user namespaces: run as another user"
+        }
+        _ => "",
+    };
+    Error::new(ErrorClass::Unavailable, format!("failed to start {program}: {error}{hint}"))
+}
+
+fn words(command: &Command) -> Vec<String> {
+    let all = std::iter::once(command.get_program()).chain(command.get_args());
+    all.map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// Where a server of these options is to listen.
+fn address<E: Served>(folder: &Path, options: &Options) -> Result<Address> {
+    match options.text(LISTEN)? {
+        "tcp" => {
+            // Free now; that it is still free when the server comes to it is seen there.
+            let at = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?;
+            Ok(Address::Tcp { at, secret: secret(folder)? })
+        }
+        _ => Ok(Address::Unix(folder.join(E::SOCKET))),
+    }
+}
+
+/// The password of a database: drawn once, and kept with it for its later servers.
+fn secret(folder: &Path) -> Result<String> {
+    let path = folder.join(SECRET);
+    if let Ok(kept) = std::fs::read_to_string(&path) {
+        return Ok(kept);
+    }
+    let mut random = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    let secret = format!("{:032x}", u128::from_ne_bytes(random));
+    let mut file = File::options().create_new(true).write(true).mode(0o600).open(&path)?;
+    file.write_all(secret.as_bytes())?;
+    Ok(secret)
+}
+
+/// Starts and stops a server as it is told, and ends with it when nothing more is to come.
+pub(crate) fn serve<E: Served>() -> Result<ExitCode> {
+    // What a server leaves behind is this process's to wait for, and so in its accounts.
+    set_child_subreaper(Some(getpid())).map_err(io::Error::from)?;
+    let orders = orders();
+    let mut running = None;
+    match obey::<E>(&orders, &mut running) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => {
+            send(&Event::failed(None, &error))?;
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn obey<E: Served>(orders: &Receiver<KeeperOrder>, running: &mut Option<Running>) -> Result<()> {
+    loop {
+        match orders.recv_timeout(WATCH_EVERY) {
+            Ok(KeeperOrder::Serve(job)) => {
+                // There is one at most.
+                *running = None;
+                let started = started::<E>(&job)?;
+                send(&Event::Serving {
+                    address: started.address.to_string(),
+                    command: started.command.clone(),
+                    took_ns: started.took.as_nanos() as u64,
+                })?;
+                *running = Some(started);
+            }
+            Ok(KeeperOrder::Halt) => {
+                let took = running.take().map(Running::stop).transpose()?.unwrap_or_default();
+                send(&Event::Halted { took_ns: took.as_nanos() as u64 })?;
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(why) = running.as_mut().and_then(Running::ended) {
+                    return Err(Error::new(ErrorClass::Unavailable, why));
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+    }
+}
+
+fn started<E: Served>(job: &ServerJob) -> Result<Running> {
+    let address = match &job.address {
+        Some(before) => before.parse()?,
+        None => address::<E>(&job.folder, &job.options)?,
+    };
+    let site = Site { folder: job.folder.clone(), address };
+    Running::start::<E>(&site, &job.options, &job.shape, None)
+}
+
+/// Reads orders by a thread of its own, until there are no more, or something that is none.
+fn orders() -> Receiver<KeeperOrder> {
+    let (sender, orders) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(io::stdin()).lines() {
+            let order = line.ok().and_then(|line| KeeperOrder::from_json(&line).ok());
+            if order.is_none_or(|order| sender.send(order).is_err()) {
+                return;
+            }
+        }
+    });
+    orders
+}
+
+/// A server and its client as one engine on a folder.
+pub(crate) struct Kept<E> {
+    client: E,
+    server: Running,
+}
+
+impl<E: Served> Engine for Kept<E> {
+    type Session<'e>
+        = E::Session<'e>
+    where
+        Self: 'e;
+
+    fn use_library(path: Option<&Path>) -> Result<()> {
+        E::use_library(path)
+    }
+
+    fn describe() -> Description {
+        let mut description = E::describe();
+        // Whoever uses it so accounts for nothing.
+        description.capabilities.external_processes = false;
+        description
+    }
+
+    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+        let folder = place.directory()?;
+        let site = Site { folder: folder.to_owned(), address: address::<E>(folder, options)? };
+        let log = File::options().create(true).append(true).open(folder.join(LOG))?;
+        let server = Running::start::<E>(&site, options, data, Some(log))
+            .map_err(|error| error.context(&format!("{} in {}", LOG, folder.display())))?;
+        let client = E::open(&Place::Server(server.address.to_string()), options, data)?;
+        Ok(Self { client, server })
+    }
+
+    fn session(&self) -> Result<Self::Session<'_>> {
+        self.client.session()
+    }
+
+    fn settle(&self, limit: Duration) -> Result<Settled> {
+        self.client.settle(limit)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.client.sync()
+    }
+
+    fn close(self) -> Result<()> {
+        self.client.close()?;
+        self.server.stop().map(drop)
+    }
+
+    fn counters(&self) -> Counters {
+        self.client.counters()
+    }
+
+    fn events(&self) -> Vec<EngineEvent> {
+        self.client.events()
+    }
+}

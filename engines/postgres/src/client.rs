@@ -1,0 +1,377 @@
+//! The client: a session is a connection of its own, with its statements prepared.
+
+use crate::connection::{Connection, nonsense, refused};
+use crate::describe::{KEY_BYTES_MAX, description};
+use crate::server::program;
+use crate::statements::{ALWAYS, Scans, TABLE, array};
+use crate::within;
+use kvdyno_engine::server::Address;
+use kvdyno_engine::{
+    Counters, DataShape, Description, Durability, Engine, Error, Options, Place, Range, Result,
+    Session, Settled, Transaction, Value, Write,
+};
+use std::collections::{HashMap, VecDeque};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Rows of a scan that are asked for at once.
+const ROWS: u32 = 500;
+
+/// Between two looks at what the server does in the background.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What its statistics are asked for.
+const STATISTICS: [(&str, &str); 4] = [
+    ("database", "SELECT * FROM pg_stat_database WHERE datname = current_database()"),
+    ("bgwriter", "SELECT * FROM pg_stat_bgwriter"),
+    ("wal", "SELECT * FROM pg_stat_wal"),
+    ("table", "SELECT * FROM pg_stat_user_tables WHERE relname = 'kv'"),
+];
+
+/// A `PostgreSQL` server, as its client has it.
+pub(crate) struct Postgres {
+    address: Address,
+    durability: Durability,
+    vacuums: bool,
+    /// Beside those of the sessions.
+    own: Mutex<Connection>,
+}
+
+impl Postgres {
+    fn own(&self) -> MutexGuard<'_, Connection> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many workers clean up after updates now.
+    fn workers(&self) -> Result<usize> {
+        const ASKED: &str =
+            "SELECT pid FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'";
+        let mut found = 0;
+        self.own().query(ASKED, |_, _| found += 1)?;
+        Ok(found)
+    }
+}
+
+impl Engine for Postgres {
+    type Session<'e> = Client;
+
+    fn use_library(path: Option<&Path>) -> Result<()> {
+        program(path).map(drop)
+    }
+
+    fn describe() -> Description {
+        description(program(None))
+    }
+
+    fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
+        let address = Address::of(place)?;
+        let mut own = Connection::open(&address)?;
+        own.query(&format!("SET client_min_messages = error; {TABLE}"), |_, _| ())?;
+        let vacuums = options.text("settle")? == "vacuum";
+        Ok(Self { address, durability: options.durability, vacuums, own: Mutex::new(own) })
+    }
+
+    fn session(&self) -> Result<Client> {
+        let mut connection = Connection::open(&self.address)?;
+        for (name, statement) in ALWAYS {
+            connection.prepare(name, statement);
+        }
+        connection.sync();
+        connection.send()?;
+        connection.answer()?;
+        connection.forget();
+        let (scans, taken, in_flight) = Default::default();
+        Ok(Client { connection, scans, taken, in_flight })
+    }
+
+    /// Everything into the table's files, and cleaned up where that is wanted.
+    fn settle(&self, limit: Duration) -> Result<Settled> {
+        let begun = Instant::now();
+        let work = if self.vacuums { "VACUUM ANALYZE kv; CHECKPOINT" } else { "CHECKPOINT" };
+        let limit_ms = limit.as_millis().clamp(1, i32::MAX as u128);
+        {
+            let mut own = self.own();
+            own.query(&format!("SET statement_timeout = {limit_ms}"), |_, _| ())?;
+            let done = work.split("; ").try_for_each(|one| own.query(one, |_, _| ()).map(drop));
+            own.query("SET statement_timeout = 0", |_, _| ())?;
+            if let Err(error) = done {
+                let note = format!("{work}: {error}");
+                return Ok(Settled { idle: false, note });
+            }
+        }
+        loop {
+            let idle = self.workers()? == 0;
+            if idle || begun.elapsed() >= limit {
+                return Ok(Settled { idle, note: format!("{work}; waited for autovacuum") });
+            }
+            sleep(LOOK_EVERY);
+        }
+    }
+
+    /// What is in the log is in the files after a checkpoint; where the server syncs nothing, the
+    /// filesystem is synced.
+    fn sync(&self) -> Result<()> {
+        let mut own = self.own();
+        match self.durability {
+            Durability::Commit => Ok(()),
+            Durability::None => own.query("CHECKPOINT", |_, _| ()).map(drop),
+            Durability::Async => {
+                own.query("CHECKPOINT", |_, _| ())?;
+                own.query("COPY (SELECT 1) TO PROGRAM 'sync -f .'", |_, _| ()).map(drop)
+            }
+        }
+    }
+
+    fn close(self) -> Result<()> {
+        Ok(())
+    }
+
+    /// What its statistics have, under their names. They are up to a second old.
+    fn counters(&self) -> Counters {
+        let mut counters = Counters::new();
+        for (group, asked) in STATISTICS {
+            // A view that this version does not have is left out.
+            let _ = self.own().query(asked, |names, row| {
+                for (name, value) in names.iter().zip(row) {
+                    let number = value.and_then(|value| value.parse().ok());
+                    if let Some(number) = number {
+                        counters.insert(format!("{group}.{name}"), Value::Integer(number));
+                    }
+                }
+            });
+        }
+        counters
+    }
+}
+
+/// The server compresses keys before it finds them too long: which it takes depends on what is in
+/// them.
+#[inline]
+fn check(key: &[u8]) -> Result<()> {
+    if key.len() as u64 <= KEY_BYTES_MAX {
+        return Ok(());
+    }
+    let bytes = key.len();
+    Err(Error::invalid(format!("a key of {bytes} bytes is longer than {KEY_BYTES_MAX}")))
+}
+
+/// One thread's connection.
+pub(crate) struct Client {
+    pub(crate) connection: Connection,
+    scans: Scans,
+    /// Tickets of what is written down and not sent.
+    taken: Vec<u32>,
+    /// Tickets of what was sent, in the order of the answers.
+    in_flight: VecDeque<u32>,
+}
+
+impl Client {
+    /// Executes a prepared statement, and shows what it found.
+    #[inline]
+    pub(crate) fn lookup<R>(
+        &mut self,
+        statement: &str,
+        key: &[u8],
+        seen: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> Result<R> {
+        self.connection.forget();
+        self.connection.execute(statement, &[key], 0);
+        self.connection.sync();
+        self.connection.send()?;
+        let value = self.connection.answer()?.value;
+        Ok(seen(value.map(|range| self.connection.bytes(range))))
+    }
+
+    /// Executes a prepared statement that shows nothing.
+    #[inline]
+    pub(crate) fn done(&mut self, statement: &str, parameters: &[&[u8]]) -> Result<()> {
+        self.connection.forget();
+        self.connection.execute(statement, parameters, 0);
+        self.connection.sync();
+        self.connection.send()?;
+        self.connection.answer().map(drop)
+    }
+
+    /// Shows the records of a range, some hundred rows at a time.
+    pub(crate) fn show(
+        &mut self,
+        range: &Range<'_>,
+        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        let name = self.scans.prepared(&mut self.connection, range);
+        let ends: Vec<&[u8]> = [range.from, range.until].into_iter().flatten().collect();
+        self.connection.execute(&name, &ends, ROWS);
+        self.connection.flush();
+        self.connection.send()?;
+        let shown = self.rows(&mut seen);
+        self.connection.sync();
+        self.connection.send()?;
+        let ended = self.connection.answer();
+        let shown = shown.and_then(|shown| ended.map(|_| shown));
+        if shown.is_err() {
+            self.scans.failed(&name);
+        }
+        shown
+    }
+
+    fn rows(&mut self, seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<u64> {
+        let mut shown = 0;
+        let mut more = true;
+        loop {
+            self.connection.forget();
+            match self.connection.next()? {
+                (b'D', row) => {
+                    let columns = self.connection.columns(row);
+                    let [Some(key), Some(value)] = columns.as_slice() else {
+                        return Err(nonsense("a row of other columns"));
+                    };
+                    let bytes =
+                        |range: &std::ops::Range<usize>| self.connection.bytes(range.clone());
+                    if more {
+                        shown += 1;
+                        more = seen(bytes(key), bytes(value)).is_continue();
+                    }
+                }
+                // There are more; who has seen enough leaves them.
+                (b's', _) if more => {
+                    self.connection.go_on(ROWS);
+                    self.connection.flush();
+                    self.connection.send()?;
+                }
+                (b's' | b'C', _) => return Ok(shown),
+                (b'E', words) => return Err(refused(self.connection.bytes(words))),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Session for Client {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        self.lookup("get", key, seen)
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        check(key)?;
+        self.done("put", &[key, value])
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.done("delete", &[key])
+    }
+
+    fn scan(
+        &mut self,
+        range: Range<'_>,
+        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        match range.limit {
+            0 => Ok(0),
+            _ => self.show(&range, seen),
+        }
+    }
+
+    /// One statement; a key that is asked for twice is found twice.
+    fn multiget(
+        &mut self,
+        keys: &[&[u8]],
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        self.connection.forget();
+        self.connection.execute("multiget", &[&array(keys)], 0);
+        self.connection.sync();
+        self.connection.send()?;
+        let mut found = HashMap::with_capacity(keys.len());
+        let mut failed = Ok(());
+        loop {
+            match self.connection.next()? {
+                (b'D', row) => {
+                    if let [Some(key), Some(value)] = self.connection.columns(row).as_slice() {
+                        found.insert(self.connection.bytes(key.clone()).to_vec(), value.clone());
+                    }
+                }
+                (b'E', words) => {
+                    failed = Err(refused(self.connection.bytes(words)));
+                }
+                (b'Z', _) => break,
+                _ => {}
+            }
+        }
+        failed?;
+        for (index, key) in keys.iter().enumerate() {
+            let value = found.get(*key).cloned();
+            seen(index, value.map(|range| self.connection.bytes(range)));
+        }
+        Ok(())
+    }
+
+    /// Statements up to one end are one transaction.
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        self.connection.forget();
+        writes.iter().try_for_each(|write| check(write.key()))?;
+        for write in writes {
+            match *write {
+                Write::Put { key, value } => self.connection.execute("put", &[key, value], 0),
+                Write::Delete { key } => self.connection.execute("delete", &[key], 0),
+            }
+        }
+        self.connection.sync();
+        self.connection.send()?;
+        self.connection.answer().map(drop)
+    }
+
+    fn transaction<R>(
+        &mut self,
+        body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
+    ) -> Result<R> {
+        within::run(self, body)
+    }
+
+    fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
+        self.connection.execute("get", &[key], 0);
+        self.connection.sync();
+        self.taken.push(ticket);
+        Ok(())
+    }
+
+    fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
+        check(key)?;
+        self.connection.execute("put", &[key, value], 0);
+        self.connection.sync();
+        self.taken.push(ticket);
+        Ok(())
+    }
+
+    fn send(&mut self) -> Result<()> {
+        self.in_flight.extend(self.taken.drain(..));
+        self.connection.send()
+    }
+
+    fn complete(&mut self, mut done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
+        self.connection.forget();
+        let mut count = 0;
+        while let Some(ticket) = self.in_flight.front().copied() {
+            let answer = match count {
+                0 => self.connection.answer().map(Some),
+                _ => self.connection.answer_at_hand(),
+            };
+            match answer {
+                Ok(None) => break,
+                Ok(Some(answer)) => {
+                    let value = answer.value.map(|range| self.connection.bytes(range));
+                    done(ticket, Ok(value));
+                }
+                Err(error) if self.connection.is_gone() => return Err(error),
+                Err(error) => done(ticket, Err(error)),
+            }
+            self.in_flight.pop_front();
+            count += 1;
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,399 @@
+//! One connection, and the protocol (version 3): prepared statements with binary parameters and
+//! results. What is written down is sent together, and what comes back is shown where it was
+//! received.
+
+use kvdyno_engine::server::{Address, Stream};
+use kvdyno_engine::{Error, ErrorClass, Result};
+use std::io::{Read as _, Write as _};
+use std::ops::Range;
+
+/// So much is asked of the kernel at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// The user, whom the database was made for.
+pub(crate) const USER: &str = "kvdyno";
+
+const PROTOCOL: u32 = 3 << 16;
+
+/// The format of parameters and results: as they are, not as text.
+const BINARY: u16 = 1;
+
+/// A message of the server: its kind, and where its contents lie.
+pub(crate) type Message = (u8, Range<usize>);
+
+/// What one statement came to.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    /// The first column of its last row.
+    pub(crate) value: Option<Range<usize>>,
+}
+
+/// A connection to a server.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: Stream,
+    out: Vec<u8>,
+    /// What was received; what is before `at` has been looked at.
+    received: Vec<u8>,
+    at: usize,
+    /// Bytes of `received` that the server has sent.
+    filled: usize,
+    /// It is of no use any more.
+    gone: bool,
+}
+
+impl Connection {
+    pub(crate) fn open(address: &Address) -> Result<Self> {
+        let stream = address.connect()?;
+        let (received, out) = (vec![0; READ_BYTES], Vec::with_capacity(READ_BYTES));
+        let mut connection = Self { stream, out, received, at: 0, filled: 0, gone: false };
+        connection.begin(address)?;
+        Ok(connection)
+    }
+
+    fn begin(&mut self, address: &Address) -> Result<()> {
+        let words = format!("user\0{USER}\0database\0postgres\0\0");
+        self.out.extend_from_slice(&(words.len() as u32 + 8).to_be_bytes());
+        self.out.extend_from_slice(&PROTOCOL.to_be_bytes());
+        self.out.extend_from_slice(words.as_bytes());
+        self.send()?;
+        loop {
+            match self.next()? {
+                (b'R', how) => match (self.bytes(how), address) {
+                    ([0, 0, 0, 0, ..], _) => {}
+                    // As it is: it does not leave this machine.
+                    ([0, 0, 0, 3, ..], Address::Tcp { secret, .. }) => {
+                        self.message(b'p', |out| text(out, secret));
+                        self.send()?;
+                    }
+                    _ => return Err(nonsense("it wants another kind of password")),
+                },
+                (b'E', words) => return Err(refused(self.bytes(words))),
+                (b'Z', _) => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Nothing more can be heard here.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone
+    }
+
+    pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
+        &self.received[range]
+    }
+
+    /// Writes a message down.
+    #[inline]
+    fn message(&mut self, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
+        self.out.push(kind);
+        let at = self.out.len();
+        self.out.extend_from_slice(&[0; 4]);
+        body(&mut self.out);
+        let length = (self.out.len() - at) as u32;
+        self.out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+    }
+
+    /// Has a statement prepared under a name, with the next that is sent.
+    pub(crate) fn prepare(&mut self, name: &str, statement: &str) {
+        self.message(b'P', |out| {
+            text(out, name);
+            text(out, statement);
+            out.extend_from_slice(&0_u16.to_be_bytes());
+        });
+    }
+
+    /// Has a prepared statement forgotten, if there is one of the name.
+    pub(crate) fn unprepare(&mut self, name: &str) {
+        self.message(b'C', |out| {
+            out.push(b'S');
+            text(out, name);
+        });
+    }
+
+    /// Writes the execution of a prepared statement down, of so many rows; 0: of all.
+    #[inline]
+    pub(crate) fn execute(&mut self, name: &str, parameters: &[&[u8]], rows: u32) {
+        self.message(b'B', |out| {
+            out.push(0);
+            text(out, name);
+            out.extend_from_slice(&1_u16.to_be_bytes());
+            out.extend_from_slice(&BINARY.to_be_bytes());
+            out.extend_from_slice(&(parameters.len() as u16).to_be_bytes());
+            for parameter in parameters {
+                out.extend_from_slice(&(parameter.len() as u32).to_be_bytes());
+                out.extend_from_slice(parameter);
+            }
+            out.extend_from_slice(&1_u16.to_be_bytes());
+            out.extend_from_slice(&BINARY.to_be_bytes());
+        });
+        self.go_on(rows);
+    }
+
+    /// Has the statement executed last go on for so many rows.
+    #[inline]
+    pub(crate) fn go_on(&mut self, rows: u32) {
+        self.message(b'E', |out| {
+            out.push(0);
+            out.extend_from_slice(&rows.to_be_bytes());
+        });
+    }
+
+    /// Ends what was written down since the last end: outside of a transaction it is one.
+    #[inline]
+    pub(crate) fn sync(&mut self) {
+        self.message(b'S', |_| ());
+    }
+
+    /// Asks for what there is, without an end.
+    pub(crate) fn flush(&mut self) {
+        self.message(b'H', |_| ());
+    }
+
+    /// Sends what was written down.
+    #[inline]
+    pub(crate) fn send(&mut self) -> Result<()> {
+        self.stream.write_all(&self.out)?;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Statements as text, one after the other; shows each row with the names of its columns. What
+    /// the server says that the last of them did: `COMMIT`.
+    pub(crate) fn query(
+        &mut self,
+        statements: &str,
+        mut row: impl FnMut(&[String], &[Option<&str>]),
+    ) -> Result<String> {
+        self.forget();
+        self.message(b'Q', |out| text(out, statements));
+        self.send()?;
+        let (mut names, mut done) = (Vec::new(), Ok(String::new()));
+        loop {
+            match self.next()? {
+                (b'T', columns) => names = column_names(self.bytes(columns)),
+                (b'D', columns) => {
+                    let all = columns_of(&self.received, columns);
+                    let words = |column: &Option<Range<usize>>| {
+                        std::str::from_utf8(self.bytes(column.clone()?)).ok()
+                    };
+                    row(&names, &all.iter().map(words).collect::<Vec<_>>());
+                }
+                (b'C', words) if done.is_ok() => {
+                    let words = self.bytes(words).strip_suffix(&[0]).unwrap_or_default();
+                    done = Ok(String::from_utf8_lossy(words).into_owned());
+                }
+                (b'E', words) => done = Err(refused(self.bytes(words))),
+                (b'Z', _) => return done,
+                _ => {}
+            }
+        }
+    }
+
+    /// Waits for what the statements up to an end came to. It stays where it is until
+    /// [`Connection::forget`].
+    #[inline]
+    pub(crate) fn answer(&mut self) -> Result<Answer> {
+        loop {
+            match self.answer_at_hand() {
+                Ok(None) => self.receive()?,
+                Ok(Some(answer)) => return Ok(answer),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The same, if all of it is there.
+    #[inline]
+    pub(crate) fn answer_at_hand(&mut self) -> Result<Option<Answer>> {
+        let (begun, mut answer, mut failed) = (self.at, Answer::default(), None);
+        while let Some((kind, contents)) = self.parse()? {
+            match kind {
+                b'D' => answer.value = first_column(&self.received, contents),
+                b'E' => failed = Some(refused(self.bytes(contents))),
+                b'Z' => return failed.map_or(Ok(Some(answer)), Err),
+                _ => {}
+            }
+        }
+        self.at = begun;
+        Ok(None)
+    }
+
+    /// Waits for the next message.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Message> {
+        loop {
+            match self.parse()? {
+                Some(message) => return Ok(message),
+                None => self.receive()?,
+            }
+        }
+    }
+
+    /// What was looked at gives way, once all of it was or when room is needed.
+    #[inline]
+    pub(crate) fn forget(&mut self) {
+        if self.at == self.filled {
+            (self.at, self.filled) = (0, 0);
+        } else if self.at > READ_BYTES {
+            self.received.copy_within(self.at..self.filled, 0);
+            (self.at, self.filled) = (0, self.filled - self.at);
+        }
+    }
+
+    #[inline]
+    fn parse(&mut self) -> Result<Option<Message>> {
+        let there = &self.received[self.at..self.filled];
+        let Some((&kind, rest)) = there.split_first() else { return Ok(None) };
+        let Some(length) = rest.first_chunk() else { return Ok(None) };
+        let length = u32::from_be_bytes(*length) as usize;
+        if length < 4 {
+            return Err(nonsense("a message without a length"));
+        }
+        let contents = self.at + 5..self.at + 1 + length;
+        if self.filled < contents.end {
+            return Ok(None);
+        }
+        self.at = contents.end;
+        Ok(Some((kind, contents)))
+    }
+
+    fn receive(&mut self) -> Result<()> {
+        if self.received.len() < self.filled + READ_BYTES / 2 {
+            self.received.resize(self.received.len() * 2, 0);
+        }
+        self.gone = true;
+        let read = self.stream.read(&mut self.received[self.filled..])?;
+        if read == 0 {
+            return Err(Error::new(ErrorClass::Unavailable, "the server has hung up"));
+        }
+        (self.gone, self.filled) = (false, self.filled + read);
+        Ok(())
+    }
+
+    /// The columns of a row.
+    pub(crate) fn columns(&self, row: Range<usize>) -> Vec<Option<Range<usize>>> {
+        columns_of(&self.received, row)
+    }
+}
+
+fn text(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+    out.push(0);
+}
+
+/// A column of a row that begins at `at`, and where it ends; `None` in it: NULL.
+#[inline]
+fn column(received: &[u8], at: usize) -> (Option<Range<usize>>, usize) {
+    let length = received[at..].first_chunk().map_or(-1, |bytes| i32::from_be_bytes(*bytes));
+    match usize::try_from(length) {
+        Ok(length) => (Some(at + 4..at + 4 + length), at + 4 + length),
+        Err(_) => (None, at + 4),
+    }
+}
+
+#[inline]
+fn first_column(received: &[u8], row: Range<usize>) -> Option<Range<usize>> {
+    column(received, row.start + 2).0
+}
+
+fn columns_of(received: &[u8], row: Range<usize>) -> Vec<Option<Range<usize>>> {
+    let mut at = row.start + 2;
+    let mut all = Vec::new();
+    while at < row.end {
+        let (one, next) = column(received, at);
+        all.push(one);
+        at = next;
+    }
+    all
+}
+
+/// Of each column: its name, a zero, and 18 bytes.
+fn column_names(contents: &[u8]) -> Vec<String> {
+    let (mut names, mut rest) = (Vec::new(), contents.get(2..).unwrap_or_default());
+    while let Some(end) = rest.iter().position(|byte| *byte == 0) {
+        names.push(String::from_utf8_lossy(&rest[..end]).into_owned());
+        rest = rest.get(end + 19..).unwrap_or_default();
+    }
+    names
+}
+
+/// The server's own words, and what they mean to us: a field is a letter and its text.
+pub(crate) fn refused(contents: &[u8]) -> Error {
+    let field = |letter: u8| {
+        let mut fields = contents.split(|byte| *byte == 0);
+        let found = fields.find(|field| field.first() == Some(&letter)).unwrap_or_default();
+        String::from_utf8_lossy(found.get(1..).unwrap_or_default()).into_owned()
+    };
+    let (state, words) = (field(b'C'), field(b'M'));
+    let class = match state.as_str() {
+        "40001" | "40P01" | "55P03" => ErrorClass::Conflict,
+        "53100" => ErrorClass::Full,
+        "53200" => ErrorClass::Memory,
+        "58030" => ErrorClass::Io,
+        "XX001" | "XX002" => ErrorClass::Corrupt,
+        _ if state.starts_with("57") || state.starts_with("08") => ErrorClass::Unavailable,
+        _ => ErrorClass::Other,
+    };
+    Error::new(class, format!("{words} ({state})"))
+}
+
+pub(crate) fn nonsense(what: &str) -> Error {
+    Error::new(ErrorClass::Other, format!("the server's answer makes no sense: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    fn told(said: &[u8]) -> (Connection, UnixStream) {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(said).unwrap();
+        let (stream, received) = (Stream::Unix(ours), vec![0; READ_BYTES]);
+        (Connection { stream, out: Vec::new(), received, at: 0, filled: 0, gone: false }, theirs)
+    }
+
+    fn message(kind: u8, contents: &[u8]) -> Vec<u8> {
+        let length = (contents.len() as u32 + 4).to_be_bytes();
+        [&[kind], &length[..], contents].concat()
+    }
+
+    #[test]
+    fn an_answer_ends_with_its_end() {
+        let row = message(b'D', b"\x00\x01\x00\x00\x00\x03abc");
+        let said = [&message(b'2', b""), &row, &message(b'C', b"SELECT 1\0"), &message(b'Z', b"I")];
+        let said: Vec<u8> = said.into_iter().flatten().copied().collect();
+        let (mut connection, mut theirs) = told(&said[..said.len() - 2]);
+        connection.receive().unwrap();
+        assert!(connection.answer_at_hand().unwrap().is_none(), "its end is not there yet");
+        theirs.write_all(&said[said.len() - 2..]).unwrap();
+        let value = connection.answer().unwrap().value.unwrap();
+        assert_eq!(connection.bytes(value), b"abc");
+        let failed = message(b'E', b"SERROR\0C40001\0Mcould not serialize access\0\0");
+        theirs.write_all(&[failed, message(b'Z', b"E")].concat()).unwrap();
+        let error = connection.answer().unwrap_err();
+        assert_eq!(error.class, ErrorClass::Conflict);
+        assert_eq!(error.message, "could not serialize access (40001)");
+        drop(theirs);
+        assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Unavailable);
+        assert!(connection.is_gone());
+    }
+
+    #[test]
+    fn rows_of_text_have_names() {
+        let names = b"\x00\x02name\0................../setting\0..................";
+        let names = String::from_utf8_lossy(names).replace('/', "").into_bytes();
+        let row = b"\x00\x02\x00\x00\x00\x01a\xff\xff\xff\xff";
+        let said = [message(b'T', &names), message(b'D', row), message(b'Z', b"I")].concat();
+        let (mut connection, _theirs) = told(&said);
+        let mut seen = Vec::new();
+        let show = |names: &[String], row: &[Option<&str>]| {
+            seen.push((names.to_vec(), row.iter().map(|one| one.map(str::to_owned)).collect()));
+        };
+        connection.query("SELECT", show).unwrap();
+        let names = ["name".to_owned(), "setting".to_owned()].to_vec();
+        assert_eq!(seen, [(names, vec![Some("a".to_owned()), None])]);
+    }
+}

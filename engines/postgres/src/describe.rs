@@ -1,0 +1,112 @@
+//! What `PostgreSQL` is and can do, and its options under its own names.
+
+use kvdyno_engine::server::{LISTEN, LISTENS, Program};
+use kvdyno_engine::{
+    BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, Result, Transactions,
+};
+use std::collections::BTreeMap;
+
+/// A row of an index takes a third of its block of 8 KiB at most.
+pub(crate) const KEY_BYTES_MAX: u64 = 2000;
+
+/// Of the program that is run; `Err`: of none, why.
+pub(crate) fn description(program: Result<&Program>) -> Description {
+    let (version, build) = match program {
+        Ok(program) => (program.version.clone(), program.build.clone()),
+        Err(error) => {
+            ("unknown".to_owned(), BTreeMap::from([("program".to_owned(), error.message)]))
+        }
+    };
+    Description {
+        name: "postgres".to_owned(),
+        title: "PostgreSQL".to_owned(),
+        version,
+        build,
+        capabilities: Capabilities {
+            delete: true,
+            scan_forward: true,
+            scan_reverse: true,
+            native_multiget: true,
+            batch: BatchKind::Atomic,
+            transactions: Transactions::Locking,
+            external_processes: true,
+            library: true,
+            pipelined: true,
+            key_bytes_max: Some(KEY_BYTES_MAX),
+            value_bytes_max: Some(256 << 20),
+            ..Capabilities::least([
+                (
+                    Durability::None,
+                    "fsync = on, synchronous_commit = off: the log is in the server's memory up to \
+                     0.6 s",
+                ),
+                (
+                    Durability::Async,
+                    "fsync = off, synchronous_commit = on: the log is handed to the operating \
+                     system before the answer, never synced",
+                ),
+                (
+                    Durability::Commit,
+                    "fsync = on, synchronous_commit = on: the log is synced before the answer, for \
+                     all sessions that wait together",
+                ),
+            ])
+        },
+        options: options(),
+        planning: Planning { space_factor: 4.0, write_factor: 8.0, ram_bytes_min: 96 << 20 },
+    }
+}
+
+const RESOURCES: &str = "PostgreSQL's documentation, 20.4. Resource Consumption";
+const POPULATE: &str = "PostgreSQL's documentation, 14.4. Populating a Database";
+const WAL: &str = "PostgreSQL's documentation, 30.5. WAL Configuration";
+
+fn options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::words(
+            LISTEN,
+            &LISTENS,
+            "By what it is reached: a Unix socket, or a port of 127.0.0.1.",
+        ),
+        OptionSpec::bytes("shared_buffers", 128 << 20, "The server's own cache of blocks.").tuned(
+            "25%",
+            "A reasonable starting value with 1 GB of RAM or more; the kernel's cache serves the \
+             rest.",
+            RESOURCES,
+        ),
+        OptionSpec::bytes(
+            "max_wal_size",
+            1 << 30,
+            "Log at which a checkpoint begins; at least 32 MiB.",
+        )
+        .tuned(
+            4_u64 << 30,
+            "Larger values make checkpoints rarer, above all while data is loaded.",
+            POPULATE,
+        ),
+        OptionSpec::count(
+            "checkpoint_timeout",
+            86_400,
+            300,
+            "Seconds between checkpoints; at least 30.",
+        )
+        .tuned(
+            1800_u64,
+            "Each page goes whole into the log after a checkpoint: rarer ones write less.",
+            WAL,
+        ),
+        OptionSpec::words(
+            "wal_compression",
+            &["off", "pglz", "lz4", "zstd"],
+            "Compression of whole pages in the log.",
+        ),
+        OptionSpec::flag("full_page_writes", true, "Whole pages into the log after a checkpoint."),
+        OptionSpec::flag("autovacuum", true, "Cleans up after updates and deletes by itself."),
+        OptionSpec::words(
+            "settle",
+            &["checkpoint", "vacuum"],
+            "What settling does before it waits for autovacuum: write all blocks, or clean up and \
+             count the table first.",
+        ),
+    ]
+}

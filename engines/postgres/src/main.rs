@@ -1,0 +1,14 @@
+//! `kvdyno-postgres`: the worker of engine `postgres`, and the keeper of its server.
+
+mod client;
+mod connection;
+mod describe;
+mod server;
+mod statements;
+mod within;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kvdyno_worker::main_served::<client::Postgres>()
+}

@@ -1,0 +1,115 @@
+//! The server: its programs, and how it is made and started.
+
+use crate::client::Postgres;
+use crate::connection::{Connection, USER};
+use kvdyno_engine::server::{Address, Launch, Program, SECRET, Served, Site, StopSignal};
+use kvdyno_engine::{DataShape, Durability, Options, Result};
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+
+const REMEDY: &str = "`kvdyno engines get postgres` fetches the system's package without \
+                      installing it; `library = PATH` in a suite names a program `postgres`";
+
+/// The folder of the database, below that of the server: it is to be empty when it is made.
+const DATA: &str = "data";
+
+/// Connections beside those of the sessions: the engine's own, and what is kept for its owner.
+const MORE_CLIENTS: u32 = 16;
+
+static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
+
+/// The program at `path`, or the newest installed.
+pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
+    let find = || Program::find("postgres", "PostgreSQL", path, REMEDY, version);
+    let found = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
+    found.check_only("PostgreSQL", path).map(|()| found)
+}
+
+/// `postgres (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)`.
+fn version(said: &str) -> Option<&str> {
+    said.split_once("(PostgreSQL) ")?.1.split_whitespace().next()
+}
+
+impl Served for Postgres {
+    const SOCKET: &'static str = "data/.s.PGSQL.5432";
+    const REFUSES_ROOT: bool = true;
+
+    fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
+        let program = &program(None)?.path;
+        let made = site.folder.join(DATA).join("PG_VERSION").exists();
+        let before = if made { Vec::new() } else { vec![initdb(site, program)] };
+        let mut command = site.command(program);
+        command.args(["-D", DATA]);
+        let mut set = |name: &str, value: &str| {
+            command.arg("-c").arg(format!("{name}={value}"));
+        };
+        match &site.address {
+            Address::Unix(_) => {
+                set("listen_addresses", "");
+                // It is started in the folder of its data.
+                set("unix_socket_directories", ".");
+                set("unix_socket_permissions", "0700");
+            }
+            Address::Tcp { .. } => {
+                set("listen_addresses", "127.0.0.1");
+                set("port", &site.port().to_string());
+                set("unix_socket_directories", "");
+            }
+        }
+        set("max_connections", &(data.sessions + MORE_CLIENTS).to_string());
+        // Those of System V are in a namespace of the server's where it has one: none is left.
+        set("dynamic_shared_memory_type", "sysv");
+        let (fsync, commit) = match options.durability {
+            Durability::None => ("on", "off"),
+            Durability::Async => ("off", "on"),
+            Durability::Commit => ("on", "on"),
+        };
+        set("fsync", fsync);
+        set("synchronous_commit", commit);
+        set("shared_buffers", &blocks(options.integer("shared_buffers")?, 8).to_string());
+        set(
+            "max_wal_size",
+            &format!("{}MB", blocks(options.integer("max_wal_size")?, 1024).max(32)),
+        );
+        set("checkpoint_timeout", &options.integer("checkpoint_timeout")?.to_string());
+        set("wal_compression", options.text("wal_compression")?);
+        for name in ["full_page_writes", "autovacuum"] {
+            set(name, if options.boolean(name)? { "on" } else { "off" });
+        }
+        Ok(Launch { before, command, stop: StopSignal::Interrupt })
+    }
+
+    fn answers(address: &Address) -> Result<()> {
+        Connection::open(address).map(drop)
+    }
+}
+
+/// So many units of so many KiB, for settings that are counted in them.
+fn blocks(bytes: u64, kib: u64) -> u64 {
+    bytes / (kib << 10)
+}
+
+/// Makes the database. Whoever reaches its socket may come in; at its port a password is asked for.
+fn initdb(site: &Site, program: &Path) -> Command {
+    let mut command = site.command(&program.with_file_name("initdb"));
+    command.args(["-D", DATA, "-U", USER, "--encoding=UTF8", "--locale=C", "--no-sync"]);
+    command.args(["--auth-local=trust"]);
+    match &site.address {
+        Address::Tcp { .. } => command.args(["--auth-host=password", "--pwfile", SECRET]),
+        Address::Unix(_) => command.args(["--auth-host=reject"]),
+    };
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version;
+
+    #[test]
+    fn its_version_is_read_from_what_it_says() {
+        let said = "postgres (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)";
+        assert_eq!(version(said), Some("15.8"));
+        assert_eq!(version("Redis server v=7.0.15 sha=0"), None);
+    }
+}

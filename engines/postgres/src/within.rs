@@ -1,0 +1,54 @@
+//! A transaction: repeatable reads, rows that will be written locked.
+
+use crate::client::Client;
+use kvdyno_engine::{Error, ErrorClass, Found, Range, Records, Result, Transaction};
+
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
+
+/// Runs `body` between a begin and its end.
+pub(crate) fn run<R>(
+    client: &mut Client,
+    body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
+) -> Result<R> {
+    client.connection.query(BEGIN, |_, _| ())?;
+    match body(&mut Within(client)) {
+        Ok(given) => commit(client).map(|()| given),
+        Err(error) => {
+            // One that cannot be rolled back has ended with its connection.
+            let _ = client.connection.query("ROLLBACK", |_, _| ());
+            Err(error)
+        }
+    }
+}
+
+/// A transaction in which something failed does not commit, and says so only by its answer.
+fn commit(client: &mut Client) -> Result<()> {
+    match client.connection.query("COMMIT", |_, _| ())?.as_str() {
+        "COMMIT" => Ok(()),
+        other => Err(Error::new(ErrorClass::Conflict, format!("COMMIT was answered by {other}"))),
+    }
+}
+
+struct Within<'c>(&'c mut Client);
+
+impl Transaction for Within<'_> {
+    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        self.0.lookup("get", key, seen)
+    }
+
+    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        self.0.lookup("lock", key, seen)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.0.done("put", &[key, value])
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.0.done("delete", &[key])
+    }
+
+    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+        self.0.show(&range, seen)
+    }
+}

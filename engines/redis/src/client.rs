@@ -1,0 +1,250 @@
+//! The client: a session is a connection of its own.
+
+use crate::connection::{Answer, Connection, nonsense};
+use crate::describe::description;
+use crate::server::program;
+use kvdyno_engine::server::Address;
+use kvdyno_engine::{
+    Counters, DataShape, Description, Durability, Engine, Options, Place, Result, Session, Settled,
+    Value, Write,
+};
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Between two looks at what the server does in the background.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What of `INFO` says nothing of the work, or is other at each look.
+const NOT_COUNTED: [&str; 6] =
+    ["server_time_usec", "lru_clock", "executable", "config_file", "run_id", "monotonic_clock"];
+
+/// A Redis server, as its client has it.
+pub(crate) struct Redis {
+    address: Address,
+    durability: Durability,
+    /// Beside those of the sessions.
+    own: Mutex<Connection>,
+}
+
+impl Redis {
+    fn own(&self) -> MutexGuard<'_, Connection> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the server says of itself.
+    fn info(&self) -> Result<String> {
+        let mut own = self.own();
+        match own.ask(&[b"INFO", b"everything"])? {
+            Answer::Bytes(range) => Ok(String::from_utf8_lossy(own.bytes(range)).into_owned()),
+            other => Err(nonsense(&format!("{other:?}"))),
+        }
+    }
+}
+
+impl Engine for Redis {
+    type Session<'e> = Client;
+
+    fn use_library(path: Option<&Path>) -> Result<()> {
+        program(path).map(drop)
+    }
+
+    fn describe() -> Description {
+        description(program(None))
+    }
+
+    fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
+        let address = Address::of(place)?;
+        let own = Mutex::new(Connection::open(&address)?);
+        Ok(Self { address, durability: options.durability, own })
+    }
+
+    fn session(&self) -> Result<Client> {
+        let connection = Connection::open(&self.address)?;
+        Ok(Client { connection, taken: Vec::new(), in_flight: VecDeque::new() })
+    }
+
+    /// Snapshots and logs that are being written anew.
+    fn settle(&self, limit: Duration) -> Result<Settled> {
+        let begun = Instant::now();
+        let works =
+            ["rdb_bgsave_in_progress:1", "aof_rewrite_in_progress:1", "rewrite_scheduled:1"];
+        loop {
+            let info = self.info()?;
+            let at_work = works.iter().find(|work| info.contains(**work));
+            let note = match at_work {
+                None => "no snapshot or log rewrite is under way".to_owned(),
+                Some(work) => format!("waited for {}", work.trim_end_matches(":1")),
+            };
+            if at_work.is_none() || begun.elapsed() >= limit {
+                return Ok(Settled { idle: at_work.is_none(), note });
+            }
+            sleep(LOOK_EVERY);
+        }
+    }
+
+    /// A write that is synced takes all before it along; without a log a snapshot is taken.
+    fn sync(&self) -> Result<()> {
+        let mut own = self.own();
+        match self.durability {
+            Durability::None => own.ask(&[b"SAVE"]).map(drop),
+            Durability::Commit => Ok(()),
+            Durability::Async => {
+                let asked = own.ask(&[b"CONFIG", b"GET", b"appendfsync"])?;
+                let Answer::Several(2) = asked else { return Err(nonsense("CONFIG GET")) };
+                own.answer()?;
+                let Answer::Bytes(policy) = own.answer()? else {
+                    return Err(nonsense("CONFIG GET"));
+                };
+                let policy = own.bytes(policy).to_owned();
+                let commands: [&[&[u8]]; 5] = [
+                    &[b"CONFIG", b"SET", b"appendfsync", b"always"],
+                    // Not among the records.
+                    &[b"SELECT", b"1"],
+                    &[b"SET", b"sync", b"1"],
+                    &[b"SELECT", b"0"],
+                    &[b"CONFIG", b"SET", b"appendfsync", &policy],
+                ];
+                commands.iter().try_for_each(|command| own.ask(command).map(drop))
+            }
+        }
+    }
+
+    fn close(self) -> Result<()> {
+        Ok(())
+    }
+
+    /// All numbers of `INFO`, and its words.
+    fn counters(&self) -> Counters {
+        let info = self.info().unwrap_or_default();
+        let lines = info.lines().filter_map(|line| line.split_once(':'));
+        let counted = lines.filter(|(name, _)| !NOT_COUNTED.contains(name));
+        counted.map(|(name, value)| (name.to_owned(), counter(value))).collect()
+    }
+}
+
+fn counter(text: &str) -> Value {
+    match text.parse() {
+        Ok(number) => Value::Integer(number),
+        Err(_) => Value::Text(text.to_owned()),
+    }
+}
+
+/// One thread's connection.
+pub(crate) struct Client {
+    connection: Connection,
+    /// Tickets of what is written down and not sent.
+    taken: Vec<u32>,
+    /// Tickets of what was sent, in the order of the answers.
+    in_flight: VecDeque<u32>,
+}
+
+impl Session for Client {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        match self.connection.ask(&[b"GET", key])? {
+            Answer::Bytes(range) => Ok(seen(Some(self.connection.bytes(range)))),
+            Answer::Nothing => Ok(seen(None)),
+            other => Err(nonsense(&format!("{other:?}"))),
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.connection.ask(&[b"SET", key, value]).map(drop)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.connection.ask(&[b"DEL", key]).map(drop)
+    }
+
+    fn multiget(
+        &mut self,
+        keys: &[&[u8]],
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let words: Vec<&[u8]> = std::iter::once(&b"MGET"[..]).chain(keys.iter().copied()).collect();
+        let Answer::Several(count) = self.connection.ask(&words)? else {
+            return Err(nonsense("MGET"));
+        };
+        for index in 0..count {
+            match self.connection.answer()? {
+                Answer::Bytes(range) => seen(index, Some(self.connection.bytes(range))),
+                _ => seen(index, None),
+            }
+        }
+        Ok(())
+    }
+
+    /// A transaction of one round trip.
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        self.connection.command(&[b"MULTI"]);
+        for write in writes {
+            match *write {
+                Write::Put { key, value } => self.connection.command(&[b"SET", key, value]),
+                Write::Delete { key } => self.connection.command(&[b"DEL", key]),
+            }
+        }
+        self.connection.command(&[b"EXEC"]);
+        self.connection.send()?;
+        // Each answer is taken in, whatever the first that failed says: others may follow.
+        let mut failed = Ok(());
+        for _ in 0..=writes.len() {
+            failed = failed.and(self.connection.answer().map(drop));
+        }
+        match self.connection.answer() {
+            Ok(Answer::Several(count)) => {
+                for _ in 0..count {
+                    failed = failed.and(self.connection.answer().map(drop));
+                }
+                failed
+            }
+            Ok(other) => failed.and(Err(nonsense(&format!("{other:?}")))),
+            Err(error) => failed.and(Err(error)),
+        }
+    }
+
+    fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
+        self.connection.command(&[b"GET", key]);
+        self.taken.push(ticket);
+        Ok(())
+    }
+
+    fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
+        self.connection.command(&[b"SET", key, value]);
+        self.taken.push(ticket);
+        Ok(())
+    }
+
+    fn send(&mut self) -> Result<()> {
+        self.in_flight.extend(self.taken.drain(..));
+        self.connection.send()
+    }
+
+    fn complete(&mut self, mut done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
+        let mut count = 0;
+        while let Some(ticket) = self.in_flight.front().copied() {
+            let answer = match count {
+                0 => self.connection.answer().map(Some),
+                _ => self.connection.answer_at_hand(),
+            };
+            match answer {
+                Ok(None) => break,
+                Ok(Some(Answer::Bytes(range))) => {
+                    done(ticket, Ok(Some(self.connection.bytes(range))));
+                }
+                Ok(Some(_)) => done(ticket, Ok(None)),
+                Err(error) if self.connection.is_gone() => return Err(error),
+                Err(error) => done(ticket, Err(error)),
+            }
+            self.in_flight.pop_front();
+            count += 1;
+        }
+        Ok(count)
+    }
+}

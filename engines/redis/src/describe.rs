@@ -1,0 +1,93 @@
+//! What Redis is and can do, and its options under its own names.
+
+use kvdyno_engine::server::{LISTEN, LISTENS, Program};
+use kvdyno_engine::{
+    BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, Result,
+};
+use std::collections::BTreeMap;
+
+/// Of the program that is run; `Err`: of none, why.
+pub(crate) fn description(program: Result<&Program>) -> Description {
+    let (version, build) = match program {
+        Ok(program) => (program.version.clone(), program.build.clone()),
+        Err(error) => {
+            ("unknown".to_owned(), BTreeMap::from([("program".to_owned(), error.message)]))
+        }
+    };
+    Description {
+        name: "redis".to_owned(),
+        title: "Redis".to_owned(),
+        version,
+        build,
+        capabilities: Capabilities {
+            delete: true,
+            native_multiget: true,
+            batch: BatchKind::Atomic,
+            external_processes: true,
+            library: true,
+            pipelined: true,
+            // One thread performs all commands.
+            concurrent_writers: Some(1),
+            value_bytes_max: Some(512 << 20),
+            ..Capabilities::least([
+                (
+                    Durability::None,
+                    "appendonly no, save \"\": in memory alone until it is shut down, which saves",
+                ),
+                (
+                    Durability::Async,
+                    "appendonly yes, appendfsync everysec (option: no): in the log's file before \
+                     the answer, synced once a second",
+                ),
+                (
+                    Durability::Commit,
+                    "appendonly yes, appendfsync always: the log is synced before the answer, for \
+                     all clients that wait together",
+                ),
+            ])
+        },
+        options: options(),
+        // Random load of 500,000 x 16/400 bytes: the log takes 1.1 times the data.
+        planning: Planning { space_factor: 3.0, write_factor: 3.0, ram_bytes_min: 32 << 20 },
+    }
+}
+
+const CONF: &str = "redis.conf";
+
+fn options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::words(
+            LISTEN,
+            &LISTENS,
+            "By what it is reached: a Unix socket, or a port of 127.0.0.1.",
+        ),
+        OptionSpec::words(
+            "appendfsync",
+            &["everysec", "no"],
+            "Class async: when the log is synced; no: when the kernel writes it.",
+        ),
+        OptionSpec::bytes(
+            "maxmemory",
+            0,
+            "Most memory for data: writes beyond it are refused (noeviction). 0: no limit but the \
+             case's.",
+        ),
+        OptionSpec::count("io_threads", 128, 1, "Threads that read and write for clients.").tuned(
+            2_u64,
+            "Redis is mostly single threaded; with many clients, threads that write their answers \
+             pay on machines with at least four processors.",
+            CONF,
+        ),
+        OptionSpec::flag(
+            "save",
+            false,
+            "Snapshots by its own schedule (save 3600 1 300 100 60 10000).",
+        )
+        .as_it_comes(true, CONF),
+        OptionSpec::flag(
+            "auto_aof_rewrite",
+            true,
+            "Write the log anew when it has doubled (auto-aof-rewrite-percentage 100).",
+        ),
+    ]
+}

@@ -1,0 +1,13 @@
+//! `kvdyno-redis`: the worker of engine `redis`, and the keeper of its server. Whatever speaks its
+//! protocol and takes its options will do: Valkey.
+
+mod client;
+mod connection;
+mod describe;
+mod server;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kvdyno_worker::main_served::<client::Redis>()
+}

@@ -1,0 +1,85 @@
+//! The server: its program, and how it is started.
+
+use crate::client::Redis;
+use crate::connection::Connection;
+use kvdyno_engine::server::{Address, Launch, Program, Served, Site, StopSignal};
+use kvdyno_engine::{DataShape, Durability, Options, Result};
+use std::path::Path;
+use std::sync::OnceLock;
+
+const REMEDY: &str = "`kvdyno engines get redis` fetches the system's package without installing \
+                      it; `library = PATH` in a suite names a redis-server or valkey-server";
+
+/// The file with what the command does not say.
+const CONFIG: &str = "kvdyno.conf";
+
+/// Connections beside those of the sessions: the engine's own, and somebody who looks.
+const MORE_CLIENTS: u32 = 32;
+
+static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
+
+/// The program at `path`, or the newest installed.
+pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
+    let found = PROGRAM.get_or_init(|| Program::find("redis", "Redis", path, REMEDY, version));
+    let found = found.as_ref().map_err(Clone::clone)?;
+    found.check_only("Redis", path).map(|()| found)
+}
+
+/// `Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=...`.
+fn version(said: &str) -> Option<&str> {
+    said.split_whitespace().find_map(|word| word.strip_prefix("v="))
+}
+
+impl Served for Redis {
+    fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
+        let mut command = site.command(&program(None)?.path);
+        if let Address::Tcp { secret, .. } = &site.address {
+            site.keep_secret(CONFIG, &format!("requirepass {secret}\n"))?;
+            command.arg(CONFIG);
+        }
+        let mut set = |name: &str, value: &str| {
+            command.arg(format!("--{name}")).arg(value);
+        };
+        set("daemonize", "no");
+        set("port", &site.port().to_string());
+        set("bind", "127.0.0.1");
+        if matches!(site.address, Address::Unix(_)) {
+            set("unixsocket", Redis::SOCKET);
+            set("unixsocketperm", "700");
+        }
+        set("maxclients", &(data.sessions + MORE_CLIENTS).to_string());
+        set("maxmemory", &options.integer("maxmemory")?.to_string());
+        set("maxmemory-policy", "noeviction");
+        set("io-threads", &options.integer("io_threads")?.max(1).to_string());
+        let schedule = if options.boolean("save")? { "3600 1 300 100 60 10000" } else { "" };
+        set("save", schedule);
+        let append = match options.durability {
+            Durability::None => None,
+            Durability::Async => Some(options.text("appendfsync")?),
+            Durability::Commit => Some("always"),
+        };
+        set("appendonly", if append.is_some() { "yes" } else { "no" });
+        set("appendfsync", append.unwrap_or("no"));
+        let rewrite = if options.boolean("auto_aof_rewrite")? { "100" } else { "0" };
+        set("auto-aof-rewrite-percentage", rewrite);
+        // Without a log what is in memory is kept when it ends in order, and only then.
+        set("shutdown-on-sigterm", if append.is_some() { "default" } else { "save" });
+        Ok(Launch { before: Vec::new(), command, stop: StopSignal::Terminate })
+    }
+
+    fn answers(address: &Address) -> Result<()> {
+        Connection::open(address)?.ask(&[b"PING"]).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version;
+
+    #[test]
+    fn its_version_is_read_from_what_it_says() {
+        let said = "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=0";
+        assert_eq!(version(said), Some("7.0.15"));
+        assert_eq!(version("postgres (PostgreSQL) 15.8"), None);
+    }
+}
