@@ -4,7 +4,7 @@
 # changed; CARGO_TARGET_DIR names another one (docs/dependencies.md).
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
 BIN := $(CARGO_TARGET_DIR)/release
-ENGINES := null drive fio direct fjall leveldb lmdb lmdb1 mdbx redb rocksdb sqlite surrealkv wiredtiger
+ENGINES := null drive fio direct fjall leveldb lmdb lmdb1 mdbx postgres redb redis rocksdb sqlite surrealkv wiredtiger
 DEMO := null drive fio direct lmdb lmdb1 rocksdb
 # What the suite `quick` runs, and the tests.
 ROCKSDB := 11.8.1
@@ -17,7 +17,7 @@ else ifeq ($(shell grep -qw avx2 /proc/cpuinfo && grep -qw bmi2 /proc/cpuinfo &&
 export RUSTFLAGS :=
 endif
 
-.PHONY: help check setup fetch demo run-demo build build-demo engines program library older-library shims page test test-tools check-style build-tests \
+.PHONY: help check setup fetch demo run-demo build build-demo engines program library older-library get-engines page test test-tools check-style build-tests \
 	test-rust test-engines test-page bench dist try-dist clean
 
 help:
@@ -39,7 +39,7 @@ demo:
 	@scripts/parts.sh setup fetch build-demo library run-demo
 
 test:
-	@scripts/parts.sh setup test-tools fetch check-style build library older-library shims build-tests test-rust test-engines test-page
+	@scripts/parts.sh setup test-tools fetch check-style build library older-library get-engines build-tests test-rust test-engines test-page
 
 setup:
 	@scripts/setup.sh
@@ -67,9 +67,9 @@ library:
 older-library:
 	@scripts/library.sh $(BIN)/kvdyno $(ROCKSDB_OLDER) || true
 
-# Of the engines that come with a shim; the tests alone need them.
-shims:
-	@scripts/shims.sh $(BIN)/kvdyno wiredtiger leveldb || true
+# Libraries with a shim, and servers; the tests alone need them.
+get-engines:
+	@scripts/get-engines.sh $(BIN)/kvdyno wiredtiger leveldb redis postgres || true
 
 run-demo:
 	@scripts/demo.sh $(BIN)/kvdyno $(ROCKSDB)

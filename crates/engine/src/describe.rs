@@ -79,8 +79,14 @@ pub struct Capabilities {
     pub concurrent_writers: Option<u32>,
     /// Stores nothing: figures of it are the load generator's own cost. Its reads find every key.
     pub stores_nothing: bool,
-    /// A server keeps its data ([`crate::server::Served`]): CPU, memory and I/O are its processes'.
+    /// A server keeps its data ([`crate::server::Served`]): CPU, memory and I/O are of its
+    /// processes.
     pub external_processes: bool,
+    /// By operation, the name of that one of its [`counters`](crate::Engine::counters) which goes
+    /// up by one with each, and with each write of a batch: `kvdyno check` holds it against the
+    /// load generator's count.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counted: BTreeMap<String, String>,
     /// Takes only keys that stand for the numbers below [`crate::DataShape::records_max`],
     /// big-endian with zeros in front, and refuses others: a bare drive, an array.
     #[serde(default)]
@@ -127,6 +133,7 @@ impl Capabilities {
             concurrent_writers: None,
             stores_nothing: false,
             external_processes: false,
+            counted: BTreeMap::new(),
             numbered_keys_only: false,
             pipelined: false,
             bare_drive: false,

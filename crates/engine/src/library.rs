@@ -5,9 +5,10 @@
 //! it is told, `kvdyno engines get` fetches one.
 //!
 //! A folder of libraries holds `<engine>/<version>/<file>.so` and beside it [`ABOUT`], which says
-//! where the file comes from. Of an engine that is a server the folder holds its packages, unpacked,
-//! and [`ABOUT`] names its program, which stands for the library everywhere. The name of the version's folder is what a suite writes. It may have
-//! a word behind the number, `11.8.1-native`, so that two builds of a version stand side by side.
+//! where the file comes from. Of an engine that is a server the folder holds its packages,
+//! unpacked, and [`ABOUT`] names its program, which stands for the library everywhere. The name of
+//! the version's folder is what a suite writes. It may have a word behind the number,
+//! `11.8.1-native`, so that two builds of a version stand side by side.
 
 use crate::{Error, ErrorClass, Result};
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,7 @@ pub mod turns;
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 27] = [
+pub const NEEDS: [(&str, &str); 29] = [
     ("root", "the right of the system's administrator"),
     ("user", "to become another user"),
     ("mount", "to mount"),
@@ -35,6 +35,8 @@ pub const NEEDS: [(&str, &str); 27] = [
     ("rocksdb-older", "a second version of it: `kvdyno engines get rocksdb 9.10.0`"),
     ("wiredtiger", "a library of WiredTiger: `kvdyno engines get wiredtiger`"),
     ("leveldb", "a library of LevelDB: `kvdyno engines get leveldb`"),
+    ("redis", "a Redis server: `kvdyno engines get redis`"),
+    ("postgres", "a PostgreSQL server: `kvdyno engines get postgres`"),
     ("chromium", "Node.js and Chromium, for the page"),
     ("java", "Java and mvn, for what workloads are pinned against"),
 ];

@@ -41,7 +41,7 @@ const WATCH_EVERY: Duration = Duration::from_millis(50);
 /// What a server says that is kept with its client, in its folder.
 const LOG: &str = "kvdyno-server.log";
 
-/// In the user namespace of a server that refuses root, root's files are nobody's, and it is nobody.
+/// In the user namespace of a server that refuses root, root is nobody, and so are its files.
 const NOBODY: &[u8] = b"65534 0 1";
 
 /// A server that runs. Dropped, it is killed.

@@ -81,8 +81,8 @@ pub fn main<E: Engine>() -> ExitCode {
     })
 }
 
-/// That of an engine whose data a server keeps. Where nothing is measured, server and client are one
-/// process's affair.
+/// That of an engine whose data a server keeps. Where nothing is measured, server and client are
+/// one process's affair.
 pub fn main_served<E: Served>() -> ExitCode {
     begin::<E>(|command| match command {
         Command::Serve => Some(keeper::serve::<E>()),

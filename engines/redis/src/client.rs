@@ -103,7 +103,7 @@ impl Engine for Redis {
                     &[b"CONFIG", b"SET", b"appendfsync", b"always"],
                     // Not among the records.
                     &[b"SELECT", b"1"],
-                    &[b"SET", b"sync", b"1"],
+                    &[b"HSET", b"sync", b"1", b"1"],
                     &[b"SELECT", b"0"],
                     &[b"CONFIG", b"SET", b"appendfsync", &policy],
                 ];
@@ -121,8 +121,18 @@ impl Engine for Redis {
         let info = self.info().unwrap_or_default();
         let lines = info.lines().filter_map(|line| line.split_once(':'));
         let counted = lines.filter(|(name, _)| !NOT_COUNTED.contains(name));
-        counted.map(|(name, value)| (name.to_owned(), counter(value))).collect()
+        counted.flat_map(|(name, value)| counters(name, value)).collect()
     }
+}
+
+/// `cmdstat_get:calls=3,usec=7` are two.
+fn counters(name: &str, value: &str) -> Vec<(String, Value)> {
+    let part = |part: &str| {
+        let (of, value) = part.split_once('=')?;
+        Some((format!("{name}.{of}"), counter(value)))
+    };
+    let parts: Option<Vec<_>> = value.split(',').map(part).collect();
+    parts.unwrap_or_else(|| vec![(name.to_owned(), counter(value))])
 }
 
 fn counter(text: &str) -> Value {

@@ -26,6 +26,16 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             external_processes: true,
             library: true,
             pipelined: true,
+            counted: [
+                ("get", "cmdstat_get.calls"),
+                ("insert", "cmdstat_set.calls"),
+                ("update", "cmdstat_set.calls"),
+                ("batch", "cmdstat_set.calls"),
+                ("delete", "cmdstat_del.calls"),
+                ("multiget", "cmdstat_mget.calls"),
+            ]
+            .map(|(operation, counter)| (operation.to_owned(), counter.to_owned()))
+            .into(),
             // One thread performs all commands.
             concurrent_writers: Some(1),
             value_bytes_max: Some(512 << 20),

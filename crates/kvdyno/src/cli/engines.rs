@@ -50,11 +50,14 @@ Examples:
   kvdyno engines get rocksdb 6.29.5 9.10.0 11.8.1   to compare them: versions = [...] in a suite
   kvdyno engines get wiredtiger                     built here, in one to three minutes
   kvdyno engines get leveldb                        the system's package, with a shim
+  kvdyno engines get redis                          the system's package, not installed
 
 RocksDB's binaries are its authors' own, fetched by `mvn` (17 to 92 MB each) and checked. WiredTiger
-is built from its authors' sources, fetched by `pip` and checked, for this machine's processor. All
-are kept in ~/.cache/kvdyno/libraries; libraries in the folders of KVDYNO_LIBRARY_PATH, and in
-`libraries` next to kvdyno, are found as well.")]
+is built from its authors' sources, fetched by `pip` and checked, for this machine's processor.
+Servers (redis, postgres) are the distribution's packages, fetched by `apt-get` with what they need,
+and unpacked: nothing is installed, no service starts. All are kept in ~/.cache/kvdyno/libraries;
+libraries in the folders of KVDYNO_LIBRARY_PATH, and in `libraries` next to kvdyno, are found as
+well.")]
 pub(crate) struct GetArgs {
     /// The engine
     pub(crate) name: String,

@@ -4,6 +4,7 @@
 mod bytes;
 mod case;
 mod counts;
+mod server;
 mod whole;
 
 use super::runs;

@@ -16,7 +16,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Engines that come with kvdyno: found next to it, before any other of their names.
-const SHIPPED: [&str; 14] = [
+const SHIPPED: [&str; 16] = [
     "direct",
     "drive",
     "fio",
@@ -26,7 +26,9 @@ const SHIPPED: [&str; 14] = [
     "lmdb1",
     "mdbx",
     "null",
+    "postgres",
     "redb",
+    "redis",
     "rocksdb",
     "sqlite",
     "surrealkv",

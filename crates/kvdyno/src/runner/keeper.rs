@@ -86,9 +86,9 @@ impl Keeper {
         }
     }
 
-    /// Why the server is not there any more; none: it is.
-    pub(super) fn complaint(&mut self) -> Option<Complaint> {
-        match self.worker.hear(Duration::ZERO) {
+    /// Why the server is not there any more, waited for so long; none: it is.
+    pub(super) fn complaint(&mut self, wait: Duration) -> Option<Complaint> {
+        match self.worker.hear(wait) {
             Heard::Silence => None,
             heard => Some(unasked(heard)),
         }

@@ -1,10 +1,12 @@
 //! The conversation with a worker: phase by phase it is told to go, accounted for, and watched by
 //! the clock. What comes of it is judged elsewhere (`outcome.rs`).
 
+mod served;
+
 use super::blockio::BlockIoOfCase;
 use super::case;
 use super::environment::CaseEnvironment;
-use super::keeper::{Complaint, Keeper};
+use super::keeper::Keeper;
 use super::memory::CaseMemory;
 use super::outcome::{self, Cut, Ending};
 use super::readings::append;
@@ -174,12 +176,7 @@ impl<'r> Talk<'r> {
             self.watch_processes(worker.pid());
             self.read_machine(worker.pid(), now);
         }
-        let complaint = self.keeper.as_mut().filter(|_| !self.ending.server_gone);
-        if let Some((class, message)) = complaint.and_then(Keeper::complaint) {
-            self.ending.server_gone = true;
-            self.fail(class, message);
-            self.kill(worker);
-        }
+        self.look_at_server(worker);
         let budget = Duration::from_nanos(self.environment.case.budget_ns);
         if self.ending.cut.is_none() && self.started.elapsed() > budget {
             self.ending.cut = Some(Cut::Overrun);
@@ -288,38 +285,6 @@ impl<'r> Talk<'r> {
             self.kill(worker);
         }
         worker.control(Control::Go);
-    }
-
-    /// What happens while a client is away: its server stops, files are evicted, the server starts.
-    fn start_anew(&mut self, phase: Option<&Phase>) -> Result<(), Complaint> {
-        let environment = self.environment;
-        if let Some(keeper) = &mut self.keeper {
-            keeper.halt(environment)?;
-        }
-        let mut options = &environment.case.options;
-        match phase.map(|phase| &phase.work) {
-            Some(Activity::Evict) => {
-                let words = self.evict();
-                if let Some(begun) = &mut self.current {
-                    begun.evicted = Some(words);
-                }
-            }
-            Some(Activity::Reopen { options: others }) => options = others,
-            _ => {}
-        }
-        let Some(keeper) = &mut self.keeper else { return Ok(()) };
-        keeper.serve(environment, options)
-    }
-
-    /// The client has gone; its server goes in order, where it can.
-    pub(super) fn end_server(&mut self) {
-        let Some(mut keeper) = self.keeper.take() else { return };
-        if !self.ending.killed_by_us && !self.ending.server_gone {
-            if let Err((class, message)) = keeper.halt(self.environment) {
-                self.fail(class, message);
-            }
-        }
-        self.record.server = Some(keeper.end());
     }
 
     fn evict(&mut self) -> String {

@@ -43,6 +43,7 @@ mod report;
 mod scratch;
 mod searches;
 mod serve;
+mod servers;
 mod strangers;
 mod studies;
 mod suites;

@@ -64,7 +64,7 @@ impl Scratch {
             program: workers::program().to_owned(),
         };
         scratch.link("null", workers::null());
-        for engine in ["lmdb", "lmdb1", "rocksdb", "drive", "fio"] {
+        for engine in ["lmdb", "lmdb1", "rocksdb", "drive", "fio", "redis", "postgres"] {
             if let Some(path) = workers::find(engine) {
                 scratch.link(engine, &path);
             }
@@ -201,12 +201,15 @@ impl Scratch {
         }
     }
 
-    /// Processes with our mark that are not dead.
+    /// Processes with our mark that are not dead, and those at work in a run's folder: a server may
+    /// write its title over its environment.
     pub(crate) fn processes(&self) -> Vec<String> {
         let mark = format!("{MARK}={}\0", self.mark);
+        let runs = self.path("runs");
         let marked = |pid: &String| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             environment.windows(mark.len()).any(|window| window == mark.as_bytes())
+                || fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|at| at.starts_with(&runs))
         };
         let pids = list(Path::new("/proc")).into_iter().filter(|name| name.parse::<u32>().is_ok());
         pids.filter(marked).collect()

@@ -83,14 +83,18 @@ pub(crate) fn null_is_a_debug_build() -> bool {
     null_description()["debug_build"] == true
 }
 
+/// Engines that are nothing without what `kvdyno engines get` brings.
+const LIBRARIES: [&str; 3] = ["rocksdb", "redis", "postgres"];
+
 /// An engine that a test needs; says so where it is not there.
 pub(crate) fn needs(engine: &str, test: &str) -> bool {
     let found = find(engine).is_some();
     if !found {
         skipped("engines", test, &format!("no worker kvdyno-{engine} (`make engines` builds it)"));
     }
-    if found && engine == "rocksdb" && library::installed(engine).is_empty() {
-        skipped("rocksdb", test, "no library of RocksDB is installed");
+    // Each is a need of its own, by the engine's name.
+    if found && LIBRARIES.contains(&engine) && library::installed(engine).is_empty() {
+        skipped(engine, test, &format!("`kvdyno engines get {engine}` was not done"));
         return false;
     }
     found

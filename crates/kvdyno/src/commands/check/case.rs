@@ -1,7 +1,7 @@
 //! Checks of one case: what its files say of the same thing must be the same.
 
 use super::whole::name_of;
-use super::{Answer, Check, bytes, counts};
+use super::{Answer, Check, bytes, counts, server};
 use kvdyno_record::case::{CaseRecord, OpResult, Outcome, PhaseRecord};
 use kvdyno_record::files::CaseFolder;
 use kvdyno_record::found;
@@ -27,6 +27,7 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
     let Ok(record) = folder.record() else { return Vec::new() };
     let name = name_of(folder);
     let mut checks = counts::checks(folder, &record, &name);
+    checks.extend(server::checks(folder, &record, &name));
     if record.case.database.copy.is_some() && !record.phases.is_empty() {
         checks.push(Check::new(COPIED, &name, copied(&record)));
     }

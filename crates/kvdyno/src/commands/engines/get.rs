@@ -117,9 +117,10 @@ fn keep(
     let (file, about) = make(work.path())?;
     let text = serde_json::to_vec_pretty(&about)?;
     // A server's packages are a folder, which takes the place of the empty one.
-    let place = match file.is_dir() {
-        true => folder.path().to_owned(),
-        false => folder.path().join(file.file_name().unwrap_or_default()),
+    let place = if file.is_dir() {
+        folder.path().to_owned()
+    } else {
+        folder.path().join(file.file_name().unwrap_or_default())
     };
     let ended = std::fs::rename(&file, place)
         .and_then(|()| std::fs::write(folder.path().join(ABOUT), text))

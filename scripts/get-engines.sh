@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Gets the libraries of engines that kvdyno links a shim with, where they are not there yet:
-# WiredTiger, built from its published sources, and LevelDB, the system's package. What building
-# takes is installed first, on Debian. Ends with 1, and says why, where one cannot be had.
+# Gets what engines are nothing without, where it is not there yet: libraries that kvdyno links a
+# shim with (WiredTiger, built from its published sources; LevelDB, the system's package) and servers
+# (the system's packages, unpacked and not installed). What building takes is installed first, on
+# Debian. Ends with 1, and says why, where one cannot be had.
 #
-# usage: shims.sh KVDYNO ENGINE...
+# usage: get-engines.sh KVDYNO ENGINE...
 set -uo pipefail
 kvdyno=$1
 shift
@@ -18,6 +19,7 @@ is_there() {
 
 # What is not there of what an engine's library is made with.
 missing() {
+    case $1 in wiredtiger | leveldb) ;; *) return ;; esac
     command -v cc >/dev/null || echo gcc
     command -v c++ >/dev/null || echo g++
     case $1 in
@@ -59,7 +61,7 @@ for engine in "$@"; do
         [ -z "$why" ] || echo "warning: ${packages[*]}: $why" >&2
     fi
     if ! "$kvdyno" engines get "$engine" >&2; then
-        echo "warning: $engine's library cannot be had here: its tests are skipped" >&2
+        echo "warning: $engine cannot be had here: its tests are skipped" >&2
         failed=1
     fi
 done

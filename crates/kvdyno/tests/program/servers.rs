@@ -1,0 +1,236 @@
+//! Servers under test, real ones: who is accounted for what, what is inside the RAM limit, and that
+//! nothing is left of them, however a run ends.
+
+use super::limits::can_limit;
+use super::scratch::{Done, Scratch, record, wait_until};
+use super::suites::{GET, Suite, UPDATE, suite};
+use super::workers::needs;
+use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord};
+use kvdyno_record::engine::{ErrorClass, Value};
+use kvdyno_record::usage::ProcessUsage;
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+
+const MIB: u64 = 1 << 20;
+
+/// Every server that is tested with.
+const SERVERS: [&str; 2] = ["redis", "postgres"];
+
+fn data() -> Suite {
+    suite().data("records = 20000\nvalue_bytes = 400\nverify = true").run("database = \"fresh\"")
+}
+
+/// Loaded, evicted, looked through, and worked on by two readers and a writer.
+fn whole(engine: &str, options: &str) -> Suite {
+    data()
+        .engine_as(engine, engine, options)
+        .load("batch = 100")
+        .phase("settle", "limit = \"20s\"")
+        .phase("evict", "")
+        .phase("verify", "samples = 500")
+        .measure("duration = \"400ms\"")
+        .role("readers", &format!("threads = 2\n{GET}"))
+        .role("writer", &format!("{UPDATE}\nrate = {{ per_second = 500 }}"))
+}
+
+fn phase<'r>(record: &'r CaseRecord, kind: &str) -> &'r PhaseRecord {
+    record.phases.iter().find(|phase| phase.kind == kind).unwrap()
+}
+
+fn cpu_ns(usage: &ProcessUsage) -> u64 {
+    usage.user_ns + usage.system_ns
+}
+
+/// What is said of a case whatever the server.
+#[track_caller]
+fn assert_apart(record: &CaseRecord) {
+    assert_eq!(record.outcome, Outcome::Done, "{:?}", record.not_measured);
+    let server = record.server.as_ref().unwrap();
+    assert_eq!((server.starts_ns.len(), server.stops_ns.len()), (2, 2), "an evict phase restarts");
+    assert!(cpu_ns(server.usage.as_ref().unwrap()) > 0);
+    let evict = phase(record, "evict");
+    assert!(evict.evicted.is_some());
+    let verified = phase(record, "verify").verified.clone().unwrap();
+    assert_eq!((verified.found, verified.wrong), (500, 0));
+    let measured = phase(record, "measure");
+    let of = |usage: &Option<ProcessUsage>| cpu_ns(usage.as_ref().unwrap());
+    let (before, after) = (&measured.before, &measured.after);
+    assert!(of(&after.server) > of(&before.server), "the server worked");
+    assert!(of(&after.process) > of(&before.process), "and so did its client");
+    // What it did before it was restarted stays in the sum.
+    let loaded = phase(record, "load");
+    assert!(of(&before.server) >= of(&loaded.after.server));
+}
+
+#[test]
+fn a_server_and_its_client_are_accounted_for_apart() {
+    let test = "a_server_and_its_client_are_accounted_for_apart";
+    for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
+        for options in ["", "listen = \"tcp\""] {
+            let scratch = Scratch::new();
+            scratch.write("s.toml", &whole(engine, options).text());
+            scratch.run(&["run", "s.toml", "--no-ram-limit"]).assert_ok();
+            let run = scratch.only_run();
+            let record = record(&run, engine);
+            assert_apart(&record);
+            let address = record.server.unwrap().address;
+            let expected = if options.is_empty() { "unix:/" } else { "tcp://***@127.0.0.1:" };
+            assert!(address.starts_with(expected), "{address}");
+            scratch.run(&["show", "--table", "cost"]).assert_says("client us/op");
+            scratch.run(&["check"]).assert_code(0);
+            scratch.assert_nothing_left();
+        }
+    }
+}
+
+/// The server counts what its clients ask of it, and so does the load generator.
+#[test]
+fn a_servers_own_counts_are_held_against_ours() {
+    let test = "a_servers_own_counts_are_held_against_ours";
+    if !needs("redis", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &whole("redis", "").text());
+    scratch.run(&["run", "s.toml", "--no-ram-limit"]).assert_ok();
+    let of_server = "the server counted as many operations as the load generator";
+    scratch.run(&["check", "--all"]).assert_code(0).assert_says(of_server);
+    let case = scratch.only_run().cases().unwrap().remove(0);
+    let path = case.path.join("counters.json");
+    let mut counters: serde_json::Value =
+        serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let count = &mut counters["phases"]["measure"]["after"]["cmdstat_get.calls"];
+    *count = (count.as_u64().unwrap() + 1).into();
+    fs::write(&path, counters.to_string()).unwrap();
+    scratch.run(&["check"]).assert_code(4).assert_says("cmdstat_get.calls grew by");
+}
+
+/// The server's memory is charged to the case, its client's is not.
+#[test]
+fn a_server_is_inside_the_ram_limit_and_its_client_outside() {
+    let test = "a_server_is_inside_the_ram_limit_and_its_client_outside";
+    let scratch = Scratch::new();
+    if !can_limit(&scratch, test) || !needs("redis", test) {
+        return;
+    }
+    scratch.write("s.toml", &whole("redis", "").ram("256MiB").text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let case = scratch.only_run().cases().unwrap().remove(0);
+    let (record, counters) = (case.record().unwrap(), case.counters().unwrap());
+    assert_apart(&record);
+    assert!(record.ram_limit.enforced_by.is_some(), "{:?}", record.ram_limit.reason);
+    let own = match &counters.phases["measure"].after["used_memory_rss"] {
+        Value::Integer(bytes) => *bytes,
+        other => panic!("{other}"),
+    };
+    let charged = phase(&record, "measure").after.group.unwrap().memory_bytes;
+    assert!(own > 8 * MIB, "20,000 records of 400 bytes are in it: {own}");
+    assert!(charged + MIB > own, "{charged} charged, and the server has {own}");
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn a_server_that_does_not_fit_its_ram_is_told() {
+    let test = "a_server_that_does_not_fit_its_ram_is_told";
+    let scratch = Scratch::new();
+    if !can_limit(&scratch, test) || !needs("redis", test) {
+        return;
+    }
+    let suite = data()
+        .data("records = 100000\nvalue_bytes = 1000")
+        .engine("redis")
+        .load("batch = 100")
+        .measure("operations = 100")
+        .role("readers", GET);
+    scratch.write("s.toml", &suite.ram("48MiB").text());
+    scratch.run(&["run", "s.toml"]).assert_ok().assert_says("does not fit");
+    let record = record(&scratch.only_run(), "redis");
+    assert!(matches!(record.outcome, Outcome::DoesNotFit { .. }), "{:?}", record.outcome);
+    scratch.assert_nothing_left();
+}
+
+/// Reads of some seconds.
+fn long(engine: &str) -> Suite {
+    let reads = GET.to_owned() + "\nrate = { per_second = 200 }";
+    data().engine(engine).load("batch = 100").measure("duration = \"4s\"").role("readers", &reads)
+}
+
+/// The process whose program's name begins so.
+fn named(scratch: &Scratch, name: &str) -> Option<Pid> {
+    let is = |pid: &String| {
+        let command = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        command.starts_with(name)
+    };
+    let pid = scratch.processes().into_iter().find(is)?;
+    Pid::from_raw(pid.parse().ok()?)
+}
+
+fn killed(engine: &str, name: &str) -> (Scratch, Done) {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &long(engine).text());
+    let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
+    scratch.wait_for_phase(engine, "measure");
+    kill_process(named(&scratch, name).unwrap(), Signal::KILL).unwrap();
+    let done = running.wait();
+    (scratch, done)
+}
+
+#[test]
+fn a_server_that_dies_costs_its_case_and_says_so() {
+    let test = "a_server_that_dies_costs_its_case_and_says_so";
+    for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
+        let process = if engine == "redis" { "redis-server" } else { "postgres" };
+        let (scratch, done) = killed(engine, process);
+        done.assert_says("died of signal 9");
+        let outcome = record(&scratch.only_run(), engine).outcome;
+        let unavailable = |class| class == ErrorClass::Unavailable;
+        assert!(
+            matches!(outcome, Outcome::Failed { class, .. } if unavailable(class)),
+            "{outcome:?}"
+        );
+        scratch.assert_nothing_left();
+    }
+}
+
+/// Its keeper may be killed, and the program: a server does not outlive them.
+#[test]
+fn a_server_does_not_outlive_its_run() {
+    let test = "a_server_does_not_outlive_its_run";
+    for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
+        let keeper = &format!("kvdyno-{engine}")[..];
+        killed(engine, keeper).0.assert_nothing_left();
+        for wait in ["load", "measure"] {
+            let scratch = Scratch::new();
+            scratch.write("s.toml", &long(engine).text());
+            let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
+            scratch.wait_for_phase(engine, wait);
+            running.signal(Signal::KILL);
+            running.wait();
+            wait_until("all processes are gone", || scratch.processes().is_empty());
+            assert_eq!(scratch.groups().len(), 0);
+            scratch.run(&["resume"]).assert_ok();
+            scratch.run(&["check"]).assert_code(0);
+            scratch.assert_nothing_left();
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_not_here_is_named_with_the_remedy() {
+    let test = "a_server_that_is_not_here_is_named_with_the_remedy";
+    if !needs("redis", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &whole("redis", "").text());
+    let mut command = scratch.kvdyno(&["run", "s.toml"]);
+    command.env("XDG_CACHE_HOME", scratch.path("tmp")).env_remove("KVDYNO_LIBRARY_PATH");
+    let done = scratch.start(command).wait();
+    done.assert_code(2).assert_says("kvdyno engines get redis");
+    let none = scratch.write("none", "");
+    let text = whole("redis", "").text();
+    let library = format!("name = \"redis\"\nlibrary = \"{}\"", none.display());
+    scratch.write("s.toml", &text.replace("name = \"redis\"", &library));
+    scratch.run(&["run", "s.toml"]).assert_code(2).assert_says("kvdyno engines get redis");
+    assert_eq!(scratch.runs(), Vec::<std::path::PathBuf>::new());
+}
