@@ -3,7 +3,7 @@
 //! a test: the machine decides, not the code alone.
 //!
 //! `make bench BENCH="lmdb drive"` runs parts of it: `null`, `lmdb`, `rocksdb`, `db_bench`,
-//! `ranges`, `reads`, `drive`, `direct`, `plan`. Each part's file says what its peer is, and how
+//! `ranges`, `reads`, `servers`, `drive`, `direct`, `plan`. Each part's file says what its peer is, and how
 //! both are set.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's business")]
@@ -14,10 +14,12 @@ mod engines;
 mod load_generator;
 mod ranges;
 mod reads;
+mod servers;
 mod tools;
 
-const PARTS: [&str; 9] =
-    ["null", "lmdb", "rocksdb", "db_bench", "ranges", "reads", "drive", "direct", "plan"];
+const PARTS: [&str; 10] = [
+    "null", "lmdb", "rocksdb", "db_bench", "ranges", "reads", "servers", "drive", "direct", "plan",
+];
 const REPEATS: usize = 5;
 const SECOND: u64 = 1_000_000_000;
 
@@ -38,6 +40,7 @@ fn main() -> anyhow::Result<()> {
                 bench.rocksdb_ranges()?;
             }
             "reads" => bench.reads()?,
+            "servers" => bench.servers()?,
             "drive" => bench.drive()?,
             "direct" => bench.direct()?,
             _ => bench.plan()?,
