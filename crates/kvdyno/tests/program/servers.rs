@@ -10,6 +10,8 @@ use kvdyno_record::engine::{ErrorClass, Value};
 use kvdyno_record::usage::ProcessUsage;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 
@@ -212,6 +214,41 @@ fn a_server_does_not_outlive_its_run() {
             scratch.run(&["check"]).assert_code(0);
             scratch.assert_nothing_left();
         }
+    }
+}
+
+/// Whoever is killed, and whenever: program, keeper, client or server, in starting, loading,
+/// evicting, measuring or ending.
+#[test]
+fn twenty_kills_leave_nothing() {
+    let test = "twenty_kills_leave_nothing";
+    let servers: Vec<&str> = SERVERS.into_iter().filter(|engine| needs(engine, test)).collect();
+    if servers.is_empty() {
+        return;
+    }
+    let mut random = 1_u64;
+    for kill in 0..20 {
+        let engine = servers[kill % servers.len()];
+        // Steele, Lea, Flood 2014, as far as it is needed here.
+        random = random.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
+        let delay = Duration::from_millis(random % 2500);
+        let scratch = Scratch::new();
+        scratch.write("s.toml", &whole(engine, "").ram("512MiB").text());
+        let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
+        sleep(delay);
+        let victims = scratch.processes();
+        // The program, or any of those that it has started.
+        match victims.get(random as usize / 4096 % victims.len().max(1)) {
+            Some(victim) if kill % 4 != 0 => {
+                let pid = Pid::from_raw(victim.parse().unwrap()).unwrap();
+                // It may have ended since.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            _ => running.signal(Signal::KILL),
+        }
+        running.wait();
+        let place = format!("kill {kill}: {engine} after {delay:?}");
+        wait_until(&place, || scratch.processes().is_empty() && scratch.groups().is_empty());
     }
 }
 
