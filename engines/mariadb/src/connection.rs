@@ -1,6 +1,6 @@
-//! One connection, and the protocol of MySQL as `MariaDB` speaks it: prepared statements with binary
-//! parameters and rows, text for the rest. What is written down is sent together, and what comes
-//! back is shown where it was received.
+//! One connection, and the protocol of `MySQL` as `MariaDB` speaks it: prepared statements with
+//! binary parameters and rows, text for the rest. What is written down is sent together, and what
+//! comes back is shown where it was received.
 
 use crate::handshake;
 use kvdyno_engine::server::{Address, Stream};

@@ -79,6 +79,9 @@ pub(crate) fn log_value(class: Durability) -> &'static str {
     }
 }
 
+/// The number is another each time: a row that stays as it is would write nothing.
+const COMMITTED: &str = "INSERT INTO synced VALUES (1, 1) ON DUPLICATE KEY UPDATE n = n + 1";
+
 /// A commit that is synced takes all before it along: there is one log, and it is written in order.
 /// `FLUSH ENGINE LOGS` does nothing in either: strace saw no write and no sync of it.
 pub(crate) fn sync(own: &mut Connection, storage: Storage, class: Durability) -> Result<()> {
@@ -87,8 +90,6 @@ pub(crate) fn sync(own: &mut Connection, storage: Storage, class: Durability) ->
         own.query(&format!("SET GLOBAL {setting} = {value}"), |_| ())
     };
     set(log_value(Durability::Commit), own)?;
-    // The number is another each time: a row that stays as it is would write nothing.
-    const COMMITTED: &str = "INSERT INTO synced VALUES (1, 1) ON DUPLICATE KEY UPDATE n = n + 1";
     let synced = own.query(COMMITTED, |_| ());
     set(log_value(class), own).and(synced)
 }
@@ -136,7 +137,7 @@ fn wait(
 fn global(own: &mut Connection, name: &str) -> Result<String> {
     let mut found = String::new();
     own.query(&format!("SELECT @@GLOBAL.{name}"), |row| {
-        found = row.first().copied().flatten().unwrap_or_default().to_owned();
+        row.first().copied().flatten().unwrap_or_default().clone_into(&mut found);
     })?;
     Ok(found)
 }
