@@ -152,6 +152,13 @@ fn rocksdb() -> Vec<OptionSpec> {
             "Bloom filters reduce read amplification; there are none by default.",
             BLOOM,
         ),
+        OptionSpec::count(
+            "rocksdb_wal_recovery_mode",
+            3,
+            1,
+            "What MyRocks does with a log that was cut off in a record: 0 leaves the record out, 1 \
+             does not open, 2 opens as of the record before, 3 skips what is damaged.",
+        ),
         OptionSpec::flag(
             "rocksdb_use_direct_reads",
             false,

@@ -33,10 +33,11 @@ const BYTES: [(Storage, &str); 4] = [
     (Storage::RocksDb, "rocksdb_block_cache_size"),
     (Storage::RocksDb, "rocksdb_block_size"),
 ];
-const NUMBERS: [(Storage, &str); 3] = [
+const NUMBERS: [(Storage, &str); 4] = [
     (Storage::InnoDb, "innodb_io_capacity"),
     (Storage::InnoDb, "innodb_flush_neighbors"),
     (Storage::RocksDb, "rocksdb_max_background_jobs"),
+    (Storage::RocksDb, "rocksdb_wal_recovery_mode"),
 ];
 const WORDS: [(Storage, &str); 3] = [
     (Storage::InnoDb, "innodb_flush_method"),
@@ -140,6 +141,8 @@ fn command(site: &Site, options: &Options, data: &str) -> Result<Command> {
     if storage == Storage::RocksDb && data == DATA {
         set("plugin-dir", &path(&plugins(program)?));
         set("plugin-load-add", "ha_rocksdb");
+        // What cannot open its files ends the server: else it would go on without.
+        set("rocksdb", "FORCE");
     }
     // What makes a database knows nothing of the plugin yet.
     let wanted = |of: Storage| of == storage && (of == Storage::InnoDb || data == DATA);
