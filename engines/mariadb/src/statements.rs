@@ -13,9 +13,9 @@ const SEVERAL_MAX: usize = 100;
 /// Statements of several rows, each prepared for every number of rows that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Several {
-    /// Stores records. Both this and `REPLACE` look for the key first. This one is defined to change
-    /// the row that is there; `REPLACE` to remove it and insert another, and only in a table with a
-    /// single key, as ours, the server changes it as well.
+    /// Stores records. Both this and `REPLACE` look for the key first. This one is defined to
+    /// change the row that is there; `REPLACE` to remove it and insert another, and only in a table
+    /// with a single key, as ours, the server changes it as well.
     Put,
     /// Removes keys.
     Delete,
