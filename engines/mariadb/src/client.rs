@@ -1,0 +1,399 @@
+//! The client: a session is a connection of its own, with its statements prepared.
+
+use crate::connection::{Connection, Part, Progress, Statement, nonsense};
+use crate::describe::{KEY_BYTES_MAX, VALUE_BYTES_MAX, description};
+use crate::server::program;
+use crate::statements::{From, Scan, Several, Statements};
+use crate::upkeep::{self, Storage};
+use crate::within;
+use kvdyno_engine::server::Address;
+use kvdyno_engine::{
+    Counters, DataShape, Description, Direction, Durability, Engine, Error, Options, Place, Range,
+    Result, Session, Settled, Transaction, Write,
+};
+use std::collections::{HashMap, VecDeque};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Rows of a scan that are asked for at once: what was asked for is sent, whoever breaks off.
+const ROWS: u64 = 10_000;
+
+/// Keys, or records, and bytes of one statement.
+const SEVERAL: usize = 500;
+const SEVERAL_BYTES: usize = 8 << 20;
+
+/// A `MariaDB` server, as its client has it.
+pub(crate) struct Mariadb {
+    address: Address,
+    durability: Durability,
+    storage: Storage,
+    /// Beside those of the sessions.
+    own: Mutex<Connection>,
+}
+
+impl Mariadb {
+    fn own(&self) -> MutexGuard<'_, Connection> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Engine for Mariadb {
+    type Session<'e> = Client;
+
+    fn use_library(path: Option<&Path>) -> Result<()> {
+        program(path).map(drop)
+    }
+
+    fn describe() -> Description {
+        description(program(None))
+    }
+
+    fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
+        let address = Address::of(place)?;
+        let storage = Storage::of(options)?;
+        let mut own = Connection::open(&address)?;
+        for table in storage.tables(options)? {
+            own.query(&table, |_| ())?;
+        }
+        Ok(Self { address, durability: options.durability, storage, own: Mutex::new(own) })
+    }
+
+    fn session(&self) -> Result<Client> {
+        let mut connection = Connection::open(&self.address)?;
+        let statements = Statements::prepare(&mut connection)?;
+        let (last, taken, in_flight) = Default::default();
+        Ok(Client { connection, statements, last, taken, in_flight })
+    }
+
+    fn settle(&self, limit: Duration) -> Result<Settled> {
+        upkeep::settle(&mut self.own(), self.storage, limit)
+    }
+
+    fn sync(&self) -> Result<()> {
+        match self.durability {
+            Durability::Commit => Ok(()),
+            class => upkeep::sync(&mut self.own(), self.storage, class),
+        }
+    }
+
+    fn close(self) -> Result<()> {
+        Ok(())
+    }
+
+    fn counters(&self) -> Counters {
+        upkeep::counters(&mut self.own())
+    }
+}
+
+/// What is longer would not fit into the table's columns, or not into one packet.
+#[inline]
+fn check(key: &[u8], value: &[u8]) -> Result<()> {
+    let fits = |bytes: &[u8], most: u64| bytes.len() as u64 <= most;
+    if fits(key, KEY_BYTES_MAX) && fits(value, VALUE_BYTES_MAX) {
+        return Ok(());
+    }
+    let (key, value) = (key.len(), value.len());
+    Err(Error::invalid(format!(
+        "a key of {key} bytes or a value of {value} is longer than {KEY_BYTES_MAX} or \
+         {VALUE_BYTES_MAX}"
+    )))
+}
+
+/// One thread's connection.
+pub(crate) struct Client {
+    pub(crate) connection: Connection,
+    pub(crate) statements: Statements,
+    /// The key that a scan goes on behind.
+    last: Vec<u8>,
+    /// Tickets of what is written down and not sent.
+    taken: Vec<u32>,
+    /// Tickets of what was sent, in the order of the answers.
+    in_flight: VecDeque<u32>,
+}
+
+impl Client {
+    /// Executes a prepared statement, and shows what it found.
+    #[inline]
+    pub(crate) fn lookup<R>(
+        &mut self,
+        statement: Statement,
+        key: &[u8],
+        seen: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> Result<R> {
+        self.connection.forget();
+        self.connection.execute(statement, [key].into_iter(), None);
+        self.connection.send()?;
+        let value = self.connection.answer()?.value;
+        Ok(seen(value.map(|range| self.connection.bytes(range))))
+    }
+
+    /// Executes a prepared statement that shows nothing.
+    #[inline]
+    pub(crate) fn done(&mut self, statement: Statement, parameters: &[&[u8]]) -> Result<()> {
+        self.connection.forget();
+        self.connection.execute(statement, parameters.iter().copied(), None);
+        self.connection.send()?;
+        self.connection.answer().map(drop)
+    }
+
+    #[inline]
+    pub(crate) fn store(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        check(key, value)?;
+        self.done(self.statements.put, &[key, value])
+    }
+
+    /// Shows the records of a range; one of very many by several statements, because what was asked
+    /// for is sent to its end.
+    pub(crate) fn show(
+        &mut self,
+        range: &Range<'_>,
+        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        let (mut from, mut shown) = (range.from.map_or(From::Edge, |_| From::At), 0);
+        loop {
+            let rows = ROWS.min(range.limit - shown);
+            let (count, more) = self.show_some(range, from, rows, &mut seen)?;
+            shown += count;
+            if !more || count < rows || shown == range.limit {
+                return Ok(shown);
+            }
+            from = From::Behind;
+        }
+    }
+
+    /// How many there were, and whether more are wanted.
+    fn show_some(
+        &mut self,
+        range: &Range<'_>,
+        from: From,
+        rows: u64,
+        seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<(u64, bool)> {
+        let forward = range.direction == Direction::Forward;
+        let kind = Scan { forward, from, until: range.until.is_some() };
+        let statement = self.statements.scan(&mut self.connection, kind)?;
+        let begin = match from {
+            From::Behind => Some(self.last.as_slice()),
+            From::At | From::Edge => range.from,
+        };
+        let ends = begin.into_iter().chain(range.until);
+        self.connection.forget();
+        self.connection.execute(statement, ends, Some(rows));
+        self.connection.send()?;
+        let (mut count, mut more, mut progress) = (0, true, Progress::default());
+        while let Part::Row(row) = self.connection.part(&mut progress)? {
+            if more {
+                let (key, value) = self.record(row)?;
+                count += 1;
+                more = seen(self.connection.bytes(key.clone()), self.connection.bytes(value))
+                    .is_continue();
+                if count == rows {
+                    self.last.clear();
+                    self.last.extend_from_slice(self.connection.bytes(key));
+                }
+            }
+            self.connection.forget();
+        }
+        Ok((count, more))
+    }
+
+    fn record(&self, row: std::ops::Range<usize>) -> Result<Record> {
+        let columns = self.connection.columns::<2>(row);
+        columns.map(|[key, value]| (key, value)).ok_or_else(|| nonsense("a row of other columns"))
+    }
+
+    /// Looks some keys up by one statement; a key that is asked for twice is found twice.
+    fn find(&mut self, keys: &[&[u8]], seen: &mut impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
+        let statement = self.statements.several(&mut self.connection, Several::Get, keys.len())?;
+        self.connection.forget();
+        self.connection.execute(statement, keys.iter().copied(), None);
+        self.connection.send()?;
+        let (mut rows, mut progress) = (Vec::with_capacity(keys.len()), Progress::default());
+        while let Part::Row(row) = self.connection.part(&mut progress)? {
+            rows.push(self.record(row)?);
+        }
+        let bytes = |range: &std::ops::Range<usize>| self.connection.bytes(range.clone());
+        let found: HashMap<&[u8], &[u8]> =
+            rows.iter().map(|(key, value)| (bytes(key), bytes(value))).collect();
+        for (index, key) in keys.iter().enumerate() {
+            seen(index, found.get(key).copied());
+        }
+        Ok(())
+    }
+
+    /// Performs a part of a batch by one statement.
+    fn perform(&mut self, piece: &[&Write<'_>]) -> Result<()> {
+        let kind = kind(piece[0]);
+        let statement = self.statements.several(&mut self.connection, kind, piece.len())?;
+        let bytes =
+            piece.iter().flat_map(|write| std::iter::once(write.key()).chain(write.value()));
+        self.connection.forget();
+        self.connection.execute(statement, bytes, None);
+        self.connection.send()?;
+        self.connection.answer().map(drop)
+    }
+}
+
+/// Where key and value of a row lie.
+type Record = (std::ops::Range<usize>, std::ops::Range<usize>);
+
+fn kind(write: &Write<'_>) -> Several {
+    match write {
+        Write::Put { .. } => Several::Put,
+        Write::Delete { .. } => Several::Delete,
+    }
+}
+
+/// What a batch comes to, in the order of kinds and keys: the last write of each key. In one order
+/// of keys two batches do not wait for each other in a circle.
+fn last_of_each<'w, 'b>(writes: &'w [Write<'b>]) -> Vec<&'w Write<'b>> {
+    let mut all: Vec<_> = writes.iter().enumerate().collect();
+    all.sort_unstable_by(|(place, one), (other_place, other)| {
+        one.key().cmp(other.key()).then(other_place.cmp(place))
+    });
+    all.dedup_by_key(|(_, write)| write.key());
+    let mut last: Vec<_> = all.into_iter().map(|(_, write)| write).collect();
+    last.sort_by_key(|write| kind(write) == Several::Delete);
+    last
+}
+
+/// Where the first statement of several writes ends.
+fn first_piece(writes: &[&Write<'_>]) -> usize {
+    let mut bytes = 0;
+    let fits = |write: &&&Write<'_>| {
+        bytes += write.key().len() + write.value().map_or(0, <[u8]>::len);
+        bytes <= SEVERAL_BYTES && kind(write) == kind(writes[0])
+    };
+    writes.iter().take(SEVERAL).take_while(fits).count().max(1)
+}
+
+impl Session for Client {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        self.lookup(self.statements.get, key, seen)
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.store(key, value)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.done(self.statements.delete, &[key])
+    }
+
+    fn scan(
+        &mut self,
+        range: Range<'_>,
+        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        match range.limit {
+            0 => Ok(0),
+            _ => self.show(&range, seen),
+        }
+    }
+
+    fn multiget(
+        &mut self,
+        keys: &[&[u8]],
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        for (piece, some) in keys.chunks(SEVERAL).enumerate() {
+            self.find(some, &mut |index, value| seen(piece * SEVERAL + index, value))?;
+        }
+        Ok(())
+    }
+
+    /// One statement, which is all or nothing by itself; several are one transaction.
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        for write in writes {
+            check(write.key(), write.value().unwrap_or_default())?;
+        }
+        let last = last_of_each(writes);
+        let mut rest = last.as_slice();
+        if rest.is_empty() {
+            return Ok(());
+        }
+        if first_piece(rest) == rest.len() {
+            return self.perform(rest);
+        }
+        self.connection.query("START TRANSACTION", |_| ())?;
+        while !rest.is_empty() {
+            let (piece, more) = rest.split_at(first_piece(rest));
+            if let Err(error) = self.perform(piece) {
+                let _ = self.connection.query("ROLLBACK", |_| ());
+                return Err(error);
+            }
+            rest = more;
+        }
+        self.connection.query("COMMIT", |_| ())
+    }
+
+    fn transaction<R>(
+        &mut self,
+        body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
+    ) -> Result<R> {
+        within::run(self, body)
+    }
+
+    fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
+        self.connection.execute(self.statements.get, [key].into_iter(), None);
+        self.taken.push(ticket);
+        Ok(())
+    }
+
+    fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
+        check(key, value)?;
+        self.connection.execute(self.statements.put, [key, value].into_iter(), None);
+        self.taken.push(ticket);
+        Ok(())
+    }
+
+    fn send(&mut self) -> Result<()> {
+        self.in_flight.extend(self.taken.drain(..));
+        self.connection.send()
+    }
+
+    fn complete(&mut self, mut done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
+        self.connection.forget();
+        let mut count = 0;
+        while let Some(ticket) = self.in_flight.front().copied() {
+            let answer = match count {
+                0 => self.connection.answer().map(Some),
+                _ => self.connection.answer_at_hand(),
+            };
+            match answer {
+                Ok(None) => break,
+                Ok(Some(answer)) => {
+                    let value = answer.value.map(|range| self.connection.bytes(range));
+                    done(ticket, Ok(value));
+                }
+                Err(error) if self.connection.is_gone() => return Err(error),
+                Err(error) => done(ticket, Err(error)),
+            }
+            self.in_flight.pop_front();
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_comes_to_the_last_write_of_each_key() {
+        let put = |key, value| Write::Put { key, value };
+        let writes =
+            [put(b"b", b"1"), Write::Delete { key: b"a" }, put(b"c", b"2"), put(b"b", b"3")];
+        let last = last_of_each(&writes);
+        assert_eq!(last, [&put(b"b", b"3"), &put(b"c", b"2"), &Write::Delete { key: b"a" }]);
+        assert_eq!(first_piece(&last), 2, "those that store are one statement");
+        let long = vec![0; SEVERAL_BYTES];
+        let writes = [put(b"a", &long), put(b"b", &long)];
+        assert_eq!(first_piece(&last_of_each(&writes)), 1);
+    }
+}

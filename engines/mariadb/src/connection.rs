@@ -1,0 +1,495 @@
+//! One connection, and the protocol of `MySQL` as `MariaDB` speaks it: prepared statements with
+//! binary parameters and rows, text for the rest. What is written down is sent together, and what
+//! comes back is shown where it was received.
+
+use crate::handshake;
+use kvdyno_engine::server::{Address, Stream};
+use kvdyno_engine::{Error, ErrorClass, Result};
+use std::io::{Read as _, Write as _};
+use std::ops::Range;
+
+/// So much is asked of the kernel at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// A packet of this length goes on in the next: none of ours does.
+pub(crate) const PACKET_BYTES_MAX: usize = 0xff_ffff;
+
+/// The first byte of a packet: all went well, a row of a prepared statement, NULL in a row of text,
+/// the end of the rows, an error.
+const OK: u8 = 0x00;
+const NULL: u8 = 0xfb;
+const END: u8 = 0xfe;
+const ERROR: u8 = 0xff;
+
+/// The first byte of a command.
+const QUIT: u8 = 0x01;
+const QUERY: u8 = 0x03;
+const PREPARE: u8 = 0x16;
+const EXECUTE: u8 = 0x17;
+const CLOSE: u8 = 0x19;
+
+/// Types of parameters, with a byte for their sign.
+const BLOB: [u8; 2] = [0xfc, 0];
+const UNSIGNED: [u8; 2] = [0x08, 0x80];
+
+/// A statement that is prepared, of so many parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Statement {
+    id: u32,
+    parameters: u16,
+}
+
+/// How far the answer to one statement was read.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    begun: bool,
+    /// Of columns, that come before the rows.
+    descriptions: u64,
+}
+
+/// A part of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// A row, and where it lies.
+    Row(Range<usize>),
+    /// There is no more.
+    End,
+}
+
+/// What one statement came to.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    /// The first column of its last row.
+    pub(crate) value: Option<Range<usize>>,
+}
+
+/// A connection to a server.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: Stream,
+    out: Vec<u8>,
+    /// What was received; what is before `at` has been looked at.
+    received: Vec<u8>,
+    at: usize,
+    /// Bytes of `received` that the server has sent.
+    filled: usize,
+    /// It is of no use any more.
+    gone: bool,
+}
+
+impl Connection {
+    pub(crate) fn open(address: &Address) -> Result<Self> {
+        let stream = address.connect()?;
+        let (received, out) = (vec![0; READ_BYTES], Vec::with_capacity(READ_BYTES));
+        let mut connection = Self { stream, out, received, at: 0, filled: 0, gone: false };
+        let greeting = connection.next()?;
+        let greeting = connection.bytes(greeting);
+        if greeting.first() == Some(&ERROR) {
+            return Err(refused(greeting));
+        }
+        let secret = match address {
+            Address::Tcp { secret, .. } => Some(secret.as_str()),
+            Address::Unix(_) => None,
+        };
+        let answer = handshake::answer(greeting, secret)?;
+        connection.packet(1, |out| out.extend_from_slice(&answer));
+        connection.send()?;
+        let heard = connection.next()?;
+        match connection.bytes(heard.clone()).first() {
+            Some(&OK) => Ok(connection),
+            Some(&ERROR) => Err(refused(connection.bytes(heard))),
+            _ => Err(nonsense("it wants another kind of password")),
+        }
+    }
+
+    /// Nothing more can be heard here.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone
+    }
+
+    pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
+        &self.received[range]
+    }
+
+    /// Writes a packet down; its number is 0 in all but the first words of a connection.
+    #[inline]
+    fn packet(&mut self, number: u8, body: impl FnOnce(&mut Vec<u8>)) {
+        let at = self.out.len();
+        self.out.extend_from_slice(&[0, 0, 0, number]);
+        body(&mut self.out);
+        let length = (self.out.len() - at - 4) as u32;
+        debug_assert!((length as usize) < PACKET_BYTES_MAX, "checked by who gives the parameters");
+        self.out[at..at + 3].copy_from_slice(&length.to_le_bytes()[..3]);
+    }
+
+    /// Prepares a statement.
+    pub(crate) fn prepare(&mut self, text: &str) -> Result<Statement> {
+        self.forget();
+        self.packet(0, |out| {
+            out.push(PREPARE);
+            out.extend_from_slice(text.as_bytes());
+        });
+        self.send()?;
+        let heard = self.next()?;
+        let heard = self.bytes(heard);
+        match *heard {
+            [OK, a, b, c, d, columns, more_columns, parameters, more_parameters, ..] => {
+                let columns = u16::from_le_bytes([columns, more_columns]);
+                let parameters = u16::from_le_bytes([parameters, more_parameters]);
+                for _ in 0..u32::from(columns) + u32::from(parameters) {
+                    self.next()?;
+                }
+                Ok(Statement { id: u32::from_le_bytes([a, b, c, d]), parameters })
+            }
+            [ERROR, ..] => Err(refused(heard)),
+            _ => Err(nonsense("a prepared statement")),
+        }
+    }
+
+    /// Has a prepared statement forgotten, with the next that is sent. There is no answer.
+    pub(crate) fn unprepare(&mut self, statement: Statement) {
+        self.packet(0, |out| {
+            out.push(CLOSE);
+            out.extend_from_slice(&statement.id.to_le_bytes());
+        });
+    }
+
+    /// Writes the execution of a prepared statement down: its parameters are bytes, and a number at
+    /// the end where one is given.
+    #[inline]
+    pub(crate) fn execute<'b>(
+        &mut self,
+        statement: Statement,
+        bytes: impl Iterator<Item = &'b [u8]> + Clone,
+        number: Option<u64>,
+    ) {
+        self.packet(0, |out| {
+            out.push(EXECUTE);
+            out.extend_from_slice(&statement.id.to_le_bytes());
+            // No cursor, and once.
+            out.extend_from_slice(&[0, 1, 0, 0, 0]);
+            if statement.parameters == 0 {
+                return;
+            }
+            // None is NULL, and their types follow.
+            out.resize(out.len() + usize::from(statement.parameters).div_ceil(8), 0);
+            out.push(1);
+            for _ in bytes.clone() {
+                out.extend_from_slice(&BLOB);
+            }
+            if number.is_some() {
+                out.extend_from_slice(&UNSIGNED);
+            }
+            for one in bytes {
+                push_length(out, one.len());
+                out.extend_from_slice(one);
+            }
+            if let Some(number) = number {
+                out.extend_from_slice(&number.to_le_bytes());
+            }
+        });
+    }
+
+    /// Sends what was written down.
+    #[inline]
+    pub(crate) fn send(&mut self) -> Result<()> {
+        self.stream.write_all(&self.out)?;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// A statement as text; shows each row.
+    pub(crate) fn query(
+        &mut self,
+        statement: &str,
+        mut row: impl FnMut(&[Option<&str>]),
+    ) -> Result<()> {
+        self.forget();
+        self.packet(0, |out| {
+            out.push(QUERY);
+            out.extend_from_slice(statement.as_bytes());
+        });
+        self.send()?;
+        let mut progress = Progress::default();
+        while let Part::Row(range) = self.part(&mut progress)? {
+            row(&words(self.bytes(range)));
+        }
+        Ok(())
+    }
+
+    /// Waits for what one statement came to. It stays where it is until [`Connection::forget`].
+    #[inline]
+    pub(crate) fn answer(&mut self) -> Result<Answer> {
+        loop {
+            match self.answer_at_hand()? {
+                None => self.receive()?,
+                Some(answer) => return Ok(answer),
+            }
+        }
+    }
+
+    /// The same, if all of it is there.
+    #[inline]
+    pub(crate) fn answer_at_hand(&mut self) -> Result<Option<Answer>> {
+        let (begun, mut answer, mut progress) = (self.at, Answer::default(), Progress::default());
+        while let Some(part) = self.part_at_hand(&mut progress)? {
+            match part {
+                Part::Row(row) => answer.value = self.columns::<1>(row).map(|[value]| value),
+                Part::End => return Ok(Some(answer)),
+            }
+        }
+        self.at = begun;
+        Ok(None)
+    }
+
+    /// Waits for the next part of an answer.
+    #[inline]
+    pub(crate) fn part(&mut self, progress: &mut Progress) -> Result<Part> {
+        loop {
+            match self.part_at_hand(progress)? {
+                Some(part) => return Ok(part),
+                None => self.receive()?,
+            }
+        }
+    }
+
+    /// The same, if it is there. An error is the end of an answer.
+    #[inline]
+    fn part_at_hand(&mut self, progress: &mut Progress) -> Result<Option<Part>> {
+        while let Some(packet) = self.parse()? {
+            let bytes = self.bytes(packet.clone());
+            match *bytes.first().ok_or_else(|| nonsense("an empty packet"))? {
+                ERROR => return Err(refused(bytes)),
+                OK if !progress.begun => return Ok(Some(Part::End)),
+                _ if !progress.begun => {
+                    let (count, at) = length(bytes, 0).ok_or_else(|| nonsense("no columns"))?;
+                    let same_as_before = bytes.get(at) == Some(&0);
+                    progress.begun = true;
+                    progress.descriptions = if same_as_before { 0 } else { count as u64 };
+                }
+                _ if progress.descriptions > 0 => progress.descriptions -= 1,
+                END => return Ok(Some(Part::End)),
+                _ => return Ok(Some(Part::Row(packet))),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first columns of a row of a prepared statement, none of which is NULL.
+    #[inline]
+    pub(crate) fn columns<const N: usize>(&self, row: Range<usize>) -> Option<[Range<usize>; N]> {
+        let bytes = self.bytes(row.clone());
+        // Behind a zero and a bit for each column that is NULL: they are less than seven.
+        let mut at = 2;
+        let mut columns = [const { 0..0 }; N];
+        for column in &mut columns {
+            let (length, begin) = length(bytes, at)?;
+            at = begin + length;
+            *column = row.start + begin..row.start + at;
+        }
+        (at <= bytes.len()).then_some(columns)
+    }
+
+    /// Waits for the next packet.
+    fn next(&mut self) -> Result<Range<usize>> {
+        loop {
+            match self.parse()? {
+                Some(packet) => return Ok(packet),
+                None => self.receive()?,
+            }
+        }
+    }
+
+    /// What was looked at gives way, once all of it was or when room is needed.
+    #[inline]
+    pub(crate) fn forget(&mut self) {
+        if self.at == self.filled {
+            (self.at, self.filled) = (0, 0);
+        } else if self.at > READ_BYTES {
+            self.received.copy_within(self.at..self.filled, 0);
+            (self.at, self.filled) = (0, self.filled - self.at);
+        }
+    }
+
+    #[inline]
+    fn parse(&mut self) -> Result<Option<Range<usize>>> {
+        let Some(head) = self.received[self.at..self.filled].first_chunk::<4>() else {
+            return Ok(None);
+        };
+        let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
+        if length == PACKET_BYTES_MAX {
+            return Err(nonsense("a row longer than any that was stored"));
+        }
+        let contents = self.at + 4..self.at + 4 + length;
+        if self.filled < contents.end {
+            return Ok(None);
+        }
+        self.at = contents.end;
+        Ok(Some(contents))
+    }
+
+    fn receive(&mut self) -> Result<()> {
+        if self.received.len() < self.filled + READ_BYTES / 2 {
+            self.received.resize(self.received.len() * 2, 0);
+        }
+        self.gone = true;
+        let read = self.stream.read(&mut self.received[self.filled..])?;
+        if read == 0 {
+            return Err(Error::new(ErrorClass::Unavailable, "the server has hung up"));
+        }
+        (self.gone, self.filled) = (false, self.filled + read);
+        Ok(())
+    }
+}
+
+/// Without a farewell the server would count, and write down, a client that has failed.
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.out.clear();
+        self.packet(0, |out| out.push(QUIT));
+        let _ = self.send();
+    }
+}
+
+#[inline]
+fn push_length(out: &mut Vec<u8>, length: usize) {
+    let bytes = (length as u64).to_le_bytes();
+    match length {
+        0..=250 => out.push(bytes[0]),
+        251..=0xffff => out.extend_from_slice(&[0xfc, bytes[0], bytes[1]]),
+        0x1_0000..=0xff_ffff => out.extend_from_slice(&[0xfd, bytes[0], bytes[1], bytes[2]]),
+        _ => {
+            out.push(0xfe);
+            out.extend_from_slice(&bytes);
+        }
+    }
+}
+
+/// A length that is written at `at`, and where it ends.
+#[inline]
+fn length(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+    let of = |count: usize| {
+        let mut number = [0; 8];
+        number[..count].copy_from_slice(bytes.get(at + 1..at + 1 + count)?);
+        Some((u64::from_le_bytes(number) as usize, at + 1 + count))
+    };
+    match *bytes.get(at)? {
+        short @ 0..=250 => Some((usize::from(short), at + 1)),
+        0xfc => of(2),
+        0xfd => of(3),
+        0xfe => of(8),
+        NULL | ERROR => None,
+    }
+}
+
+/// The columns of a row of text.
+fn words(row: &[u8]) -> Vec<Option<&str>> {
+    let (mut words, mut at) = (Vec::new(), 0);
+    while at < row.len() {
+        let word = length(row, at).and_then(|(length, begin)| {
+            at = begin + length;
+            row.get(begin..at)
+        });
+        if word.is_none() {
+            at += 1;
+        }
+        words.push(word.and_then(|word| std::str::from_utf8(word).ok()));
+    }
+    words
+}
+
+/// The server's own words, and what they mean to us: a number, `#` and five letters, a text.
+fn refused(packet: &[u8]) -> Error {
+    let number = packet.get(1..3).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
+    let words = String::from_utf8_lossy(packet.get(3..).unwrap_or_default()).into_owned();
+    let words = match words.strip_prefix('#') {
+        Some(words) => words.get(5..).unwrap_or_default().to_owned(),
+        None => words,
+    };
+    let says = |what: &str| words.contains(what);
+    let class = match number {
+        // Somebody else's lock, waited for too long or in a circle; a row that has changed.
+        1020 | 1205 | 1213 => ErrorClass::Conflict,
+        1021 | 1114 => ErrorClass::Full,
+        _ if says("No space left") || says("error 28") || says("errno: 28") => ErrorClass::Full,
+        1037 | 1038 | 1041 => ErrorClass::Memory,
+        1153 | 1406 => ErrorClass::Invalid,
+        1040 | 1053 | 1152 | 1203 | 1317 | 1927 => ErrorClass::Unavailable,
+        1034 | 1194 | 1712 => ErrorClass::Corrupt,
+        _ if says("orruption") || says("corrupted") => ErrorClass::Corrupt,
+        1026 => ErrorClass::Io,
+        _ if says("IO error") || says("Input/output error") => ErrorClass::Io,
+        _ => ErrorClass::Other,
+    };
+    Error::new(class, format!("{words} ({number})"))
+}
+
+pub(crate) fn nonsense(what: &str) -> Error {
+    Error::new(ErrorClass::Other, format!("the server's answer makes no sense: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    fn told(said: &[u8]) -> (Connection, UnixStream) {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(said).unwrap();
+        let (stream, received) = (Stream::Unix(ours), vec![0; READ_BYTES]);
+        (Connection { stream, out: Vec::new(), received, at: 0, filled: 0, gone: false }, theirs)
+    }
+
+    fn packet(contents: &[u8]) -> Vec<u8> {
+        [&(contents.len() as u32).to_le_bytes()[..3], &[0], contents].concat()
+    }
+
+    const CONFLICT: &[u8] = b"\xff\xbd\x04#40001Deadlock found";
+
+    #[test]
+    fn an_answer_ends_with_its_end() {
+        let (row, end) = (packet(b"\0\0\x03abc"), packet(b"\xfe\0\0\x02\0\0\0"));
+        let described =
+            [packet(b"\x01\x01"), packet(b"\x03def"), row.clone(), end.clone()].concat();
+        let (mut connection, mut theirs) = told(&described[..described.len() - 2]);
+        connection.receive().unwrap();
+        assert!(connection.answer_at_hand().unwrap().is_none(), "its end is not there yet");
+        theirs.write_all(&described[described.len() - 2..]).unwrap();
+        let value = connection.answer().unwrap().value.unwrap();
+        assert_eq!(connection.bytes(value), b"abc");
+        // Columns that are known, nothing found, done, an error, and the next answer behind it.
+        let known = packet(b"\x01\x00");
+        let done = packet(b"\0\x01\0\x02\0\0\0");
+        let said = [&known, &row, &end, &known, &end, &done, &packet(CONFLICT), &done];
+        theirs.write_all(&said.map(Vec::as_slice).concat()).unwrap();
+        assert!(connection.answer().unwrap().value.is_some());
+        assert!(connection.answer().unwrap().value.is_none());
+        assert!(connection.answer().unwrap().value.is_none());
+        let error = connection.answer().unwrap_err();
+        assert_eq!(error.class, ErrorClass::Conflict);
+        assert_eq!(error.message, "Deadlock found (1213)");
+        assert!(connection.answer().is_ok());
+        drop(theirs);
+        assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Unavailable);
+        assert!(connection.is_gone());
+    }
+
+    #[test]
+    fn lengths_of_every_size_are_read_as_they_are_written() {
+        for size in [0, 250, 251, 0xffff, 0x1_0000, 0xff_ffff, 0x100_0000] {
+            let mut out = Vec::new();
+            push_length(&mut out, size);
+            assert_eq!(length(&out, 0), Some((size, out.len())));
+        }
+        assert_eq!(words(b"\x01a\xfb\0\x02bc"), [Some("a"), None, Some(""), Some("bc")]);
+    }
+
+    #[test]
+    fn a_statement_is_executed_with_bytes_and_a_number() {
+        let (mut connection, _theirs) = told(b"");
+        let statement = Statement { id: 5, parameters: 2 };
+        connection.execute(statement, [&b"key"[..]].into_iter(), Some(7));
+        let head = b"\x1c\0\0\0\x17\x05\0\0\0\0\x01\0\0\0\0\x01\xfc\0\x08\x80";
+        assert_eq!(connection.out, [&head[..], b"\x03key\x07\0\0\0\0\0\0\0"].concat());
+    }
+}

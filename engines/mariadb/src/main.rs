@@ -1,0 +1,16 @@
+//! `kvdyno-mariadb`: the worker of engine `mariadb`, and the keeper of its server.
+
+mod client;
+mod connection;
+mod describe;
+mod handshake;
+mod server;
+mod statements;
+mod upkeep;
+mod within;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kvdyno_worker::main_served::<client::Mariadb>()
+}

@@ -1,0 +1,232 @@
+//! The server: its program, and how it is made and started.
+
+use crate::client::Mariadb;
+use crate::connection::Connection;
+use crate::handshake::NAME;
+use crate::upkeep::{Storage, log_value};
+use kvdyno_engine::server::{Address, Launch, Program, Served, Site, StopSignal};
+use kvdyno_engine::{DataShape, Durability, Error, Options, Result};
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+const REMEDY: &str = "`kvdyno engines get mariadb` fetches the system's packages without \
+                      installing them; `library = PATH` in a suite names a program `mariadbd`";
+
+/// The folder of the database, below that of the server, and what it is called until it is whole.
+/// Its owner alone may enter: the socket in it is open to whoever reaches it.
+const DATA: &str = "data";
+const UNFINISHED: &str = "data.unfinished";
+
+/// Statements that a new database is made by; gone before the server starts.
+const FIRST: &str = "kvdyno-first.sql";
+
+/// Connections beside those of the sessions: the engine's own, and somebody who looks.
+const MORE_CLIENTS: u32 = 32;
+
+/// Options that are handed on as they are, by what keeps the records.
+const BYTES: [(Storage, &str); 4] = [
+    (Storage::InnoDb, "innodb_buffer_pool_size"),
+    (Storage::InnoDb, "innodb_log_file_size"),
+    (Storage::RocksDb, "rocksdb_block_cache_size"),
+    (Storage::RocksDb, "rocksdb_block_size"),
+];
+const NUMBERS: [(Storage, &str); 4] = [
+    (Storage::InnoDb, "innodb_io_capacity"),
+    (Storage::InnoDb, "innodb_flush_neighbors"),
+    (Storage::RocksDb, "rocksdb_max_background_jobs"),
+    (Storage::RocksDb, "rocksdb_wal_recovery_mode"),
+];
+const WORDS: [(Storage, &str); 3] = [
+    (Storage::InnoDb, "innodb_flush_method"),
+    (Storage::InnoDb, "innodb_page_size"),
+    (Storage::RocksDb, "rocksdb_default_cf_options"),
+];
+const FLAGS: [(Storage, &str); 4] = [
+    (Storage::InnoDb, "innodb_doublewrite"),
+    (Storage::InnoDb, "innodb_adaptive_hash_index"),
+    (Storage::RocksDb, "rocksdb_use_direct_reads"),
+    (Storage::RocksDb, "rocksdb_use_direct_io_for_flush_and_compaction"),
+];
+
+static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
+
+/// The program at `path`, or the newest installed.
+pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
+    let find = || Program::find("mariadb", "MariaDB", path, REMEDY, version);
+    let found = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
+    found.check_only("MariaDB", path).map(|()| found)
+}
+
+/// `/place/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)`.
+fn version(said: &str) -> Option<&str> {
+    said.split_once("Ver ")?.1.split_once("-MariaDB").map(|(version, _)| version)
+}
+
+impl Served for Mariadb {
+    // It runs as root where it is told to, so that no user namespace is needed: the root that it is
+    // has no more than the one that starts it, and nobody else reaches it.
+    const SOCKET: &'static str = "data/server.sock";
+
+    fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
+        let before =
+            if site.folder.join(DATA).exists() { Vec::new() } else { first(site, options)? };
+        let mut command = command(site, options, DATA)?;
+        let mut set = |name: &str, value: &str| {
+            command.arg(format!("--{name}={value}"));
+        };
+        match &site.address {
+            Address::Unix(_) => {
+                // It is started in the folder of its data.
+                set("socket", "server.sock");
+                set("skip-networking", "1");
+            }
+            Address::Tcp { .. } => {
+                set("socket", "");
+                set("bind-address", "127.0.0.1");
+                set("port", &site.port().to_string());
+            }
+        }
+        set("skip-name-resolve", "1");
+        set("pid-file", "server.pid");
+        set("max-connections", &(data.sessions + MORE_CLIENTS).to_string());
+        // Each session has some of its own.
+        set("max-prepared-stmt-count", "1048576");
+        set("max-allowed-packet", "64M");
+        let storage = Storage::of(options)?;
+        set(storage.log_setting(), log_value(options.durability));
+        if storage == Storage::RocksDb && options.durability == Durability::Async {
+            // Else the log stays in the server's memory until it is synced, once a second.
+            set("rocksdb_manual_wal_flush", "0");
+        }
+        set("thread_handling", options.text("thread_handling")?);
+        Ok(Launch { before, command, stop: StopSignal::Terminate })
+    }
+
+    fn answers(address: &Address) -> Result<()> {
+        Connection::open(address).map(drop)
+    }
+}
+
+/// The server's program with what it must be told whenever it comes to the data.
+fn command(site: &Site, options: &Options, data: &str) -> Result<Command> {
+    let program = &program(None)?.path;
+    let storage = Storage::of(options)?;
+    let mut command = site.command(program);
+    // Nothing of a server that is installed; as root where root starts it, and anybody else is who
+    // they are.
+    command.args(["--no-defaults", "--user=root"]);
+    let mut set = |name: &str, value: &str| {
+        command.arg(format!("--{name}={value}"));
+    };
+    let path = |path: &Path| path.display().to_string();
+    set("basedir", &path(base(program)));
+    set("lc-messages-dir", &path(&share(program)?));
+    set("datadir", &path(&site.folder.join(data)));
+    // Files of a statement's own lie with the data, not in the system's folder.
+    set("tmpdir", &path(&site.folder.join(data)));
+    match storage {
+        Storage::InnoDb if options.text("innodb_compression")? != "off" => {
+            set("innodb_compression_algorithm", options.text("innodb_compression")?);
+        }
+        Storage::InnoDb => {}
+        // Neither its memory nor its files.
+        Storage::RocksDb => {
+            set("innodb", "OFF");
+            set("default-storage-engine", "Aria");
+        }
+    }
+    if storage == Storage::RocksDb && data == DATA {
+        set("plugin-dir", &path(&plugins(program)?));
+        set("plugin-load-add", "ha_rocksdb");
+        // What cannot open its files ends the server: else it would go on without.
+        set("rocksdb", "FORCE");
+    }
+    // What makes a database knows nothing of the plugin yet.
+    let wanted = |of: Storage| of == storage && (of == Storage::InnoDb || data == DATA);
+    for (_, name) in BYTES.into_iter().filter(|(of, _)| wanted(*of)) {
+        set(name, &options.integer(name)?.to_string());
+    }
+    for (_, name) in NUMBERS.into_iter().filter(|(of, _)| wanted(*of)) {
+        set(name, &options.integer(name)?.to_string());
+    }
+    for (_, name) in WORDS.into_iter().filter(|(of, _)| wanted(*of)) {
+        set(name, options.text(name)?);
+    }
+    for (_, name) in FLAGS.into_iter().filter(|(of, _)| wanted(*of)) {
+        set(name, if options.boolean(name)? { "1" } else { "0" });
+    }
+    Ok(command)
+}
+
+/// Makes the database: the server reads the statements of its own package, and ours, and ends. One
+/// that was not finished is begun anew.
+fn first(site: &Site, options: &Options) -> Result<Vec<Command>> {
+    let unfinished = site.folder.join(UNFINISHED);
+    if unfinished.exists() {
+        fs::remove_dir_all(&unfinished)?;
+    }
+    DirBuilder::new().mode(0o700).create(&unfinished)?;
+    let share = share(&program(None)?.path)?;
+    let tables = NAMES.iter().find_map(|name| fs::read_to_string(share.join(name)).ok());
+    let tables = tables.ok_or_else(|| absent(NAMES[0]))?;
+    // Whoever reaches the socket may come in; at the port a password is asked for.
+    let by = match &site.address {
+        Address::Tcp { secret, .. } => format!(" IDENTIFIED BY '{secret}'"),
+        Address::Unix(_) => String::new(),
+    };
+    let statements = format!(
+        "CREATE DATABASE mysql;\nUSE mysql;\n{tables}\nCREATE DATABASE {NAME};\n\
+         FLUSH PRIVILEGES;\nCREATE USER {NAME}{by};\nGRANT ALL ON *.* TO {NAME};\n"
+    );
+    // It may have the password in it: it has no name any more when the server reads it.
+    site.keep_secret(FIRST, &statements)?;
+    let statements = File::open(site.folder.join(FIRST))?;
+    fs::remove_file(site.folder.join(FIRST))?;
+    let mut make = command(site, options, UNFINISHED)?;
+    make.arg("--bootstrap").stdin(statements);
+    let mut rename = Command::new("mv");
+    rename.args(["-T", UNFINISHED, DATA]).current_dir(&site.folder);
+    Ok(vec![make, rename])
+}
+
+/// What its tables are made by, in older and newer packages.
+const NAMES: [&str; 2] = ["mysql_system_tables.sql", "mariadb_system_tables.sql"];
+
+/// The folder that it was unpacked to, or installed in: `usr` of `usr/sbin/mariadbd`.
+fn base(program: &Path) -> &Path {
+    program.parent().and_then(Path::parent).unwrap_or(Path::new("/usr"))
+}
+
+/// The folder with its messages and statements.
+fn share(program: &Path) -> Result<PathBuf> {
+    let of = ["share/mysql", "share/mariadb", "share"].map(|name| base(program).join(name));
+    let holds = |folder: &PathBuf| NAMES.iter().any(|name| folder.join(name).is_file());
+    of.into_iter().find(holds).ok_or_else(|| absent(NAMES[0]))
+}
+
+/// The folder with its plugins.
+fn plugins(program: &Path) -> Result<PathBuf> {
+    let of = ["lib/mysql/plugin", "lib/plugin", "lib64/mysql/plugin"];
+    let of = of.map(|name| base(program).join(name));
+    let holds = |folder: &PathBuf| folder.join("ha_rocksdb.so").is_file();
+    of.into_iter().find(holds).ok_or_else(|| absent("ha_rocksdb.so"))
+}
+
+fn absent(name: &str) -> Error {
+    Error::invalid(format!("{name} is not where the program has it; {REMEDY}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version;
+
+    #[test]
+    fn its_version_is_read_from_what_it_says() {
+        let said = "/a/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64";
+        assert_eq!(version(said), Some("10.11.19"));
+        assert_eq!(version("/usr/sbin/mysqld  Ver 8.0.39 for Linux on x86_64"), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! What is done beside the work, by a connection of its own: the tables, coming to rest, making all
+//! durable, counting.
+
+use crate::connection::Connection;
+use crate::describe::KEY_BYTES_MAX;
+use kvdyno_engine::{Counters, Durability, Options, Result, Settled, Value};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Between two looks at what the server does in the background.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What of the server's numbers is told.
+const COUNTED: [&str; 8] =
+    ["Com_", "Innodb_", "Rocksdb_", "Handler_", "Bytes_", "Threads_", "Questions", "Table_"];
+
+/// Pages of `InnoDB` are left unwritten while there is room in its log. These have them written,
+/// and as fast as the drive takes them.
+const EAGER: [(&str, &str); 3] = [
+    ("innodb_io_capacity_max", "100000"),
+    ("innodb_io_capacity", "100000"),
+    ("innodb_max_dirty_pages_pct", "0"),
+];
+
+/// What keeps the records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Storage {
+    InnoDb,
+    RocksDb,
+}
+
+impl Storage {
+    pub(crate) fn of(options: &Options) -> Result<Self> {
+        Ok(match options.text("storage_engine")? {
+            "rocksdb" => Self::RocksDb,
+            _ => Self::InnoDb,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::InnoDb => "InnoDB",
+            Self::RocksDb => "ROCKSDB",
+        }
+    }
+
+    /// The setting that says when its log is written and synced.
+    pub(crate) fn log_setting(self) -> &'static str {
+        match self {
+            Self::InnoDb => "innodb_flush_log_at_trx_commit",
+            Self::RocksDb => "rocksdb_flush_log_at_trx_commit",
+        }
+    }
+
+    /// The statements that make the tables, where they are not there.
+    pub(crate) fn tables(self, options: &Options) -> Result<[String; 2]> {
+        let compressed = self == Self::InnoDb && options.text("innodb_compression")? != "off";
+        let more = if compressed { " PAGE_COMPRESSED=1" } else { "" };
+        let engine = self.name();
+        Ok([
+            format!(
+                "CREATE TABLE IF NOT EXISTS kv (k VARBINARY({KEY_BYTES_MAX}) PRIMARY KEY, \
+                 v MEDIUMBLOB NOT NULL) ENGINE={engine}{more}"
+            ),
+            format!(
+                "CREATE TABLE IF NOT EXISTS synced (k INT PRIMARY KEY, n BIGINT NOT NULL) \
+                 ENGINE={engine}"
+            ),
+        ])
+    }
+}
+
+/// What the setting of the log is in a class.
+pub(crate) fn log_value(class: Durability) -> &'static str {
+    match class {
+        Durability::None => "0",
+        Durability::Async => "2",
+        Durability::Commit => "1",
+    }
+}
+
+/// The number is another each time: a row that stays as it is would write nothing.
+const COMMITTED: &str = "INSERT INTO synced VALUES (1, 1) ON DUPLICATE KEY UPDATE n = n + 1";
+
+/// A commit that is synced takes all before it along: there is one log, and it is written in order.
+/// `FLUSH ENGINE LOGS` does nothing in either: strace saw no write and no sync of it.
+pub(crate) fn sync(own: &mut Connection, storage: Storage, class: Durability) -> Result<()> {
+    let setting = storage.log_setting();
+    let set = |value: &str, own: &mut Connection| {
+        own.query(&format!("SET GLOBAL {setting} = {value}"), |_| ())
+    };
+    set(log_value(Durability::Commit), own)?;
+    let synced = own.query(COMMITTED, |_| ());
+    set(log_value(class), own).and(synced)
+}
+
+/// Waits until nothing is left to be written, cleaned up or merged.
+pub(crate) fn settle(own: &mut Connection, storage: Storage, limit: Duration) -> Result<Settled> {
+    let begun = Instant::now();
+    match storage {
+        Storage::RocksDb => {
+            own.query("SET GLOBAL rocksdb_force_flush_memtable_now = 1", |_| ())?;
+            wait(own, begun, limit, "flush and compaction", rocksdb_at_work)
+        }
+        Storage::InnoDb => {
+            let before = EAGER.map(|(name, _)| global(own, name));
+            for (name, value) in EAGER {
+                own.query(&format!("SET GLOBAL {name} = {value}"), |_| ())?;
+            }
+            let settled =
+                wait(own, begun, limit, "purge and writing of dirty pages", innodb_at_work);
+            // In the other order: what is usual is not above the most.
+            for ((name, _), value) in EAGER.into_iter().zip(before).rev() {
+                own.query(&format!("SET GLOBAL {name} = {}", value?), |_| ())?;
+            }
+            settled
+        }
+    }
+}
+
+fn wait(
+    own: &mut Connection,
+    begun: Instant,
+    limit: Duration,
+    what: &str,
+    at_work: fn(&mut Connection) -> Result<bool>,
+) -> Result<Settled> {
+    loop {
+        let idle = !at_work(own)?;
+        if idle || begun.elapsed() >= limit {
+            return Ok(Settled { idle, note: format!("waited for {what}") });
+        }
+        sleep(LOOK_EVERY);
+    }
+}
+
+fn global(own: &mut Connection, name: &str) -> Result<String> {
+    let mut found = String::new();
+    own.query(&format!("SELECT @@GLOBAL.{name}"), |row| {
+        row.first().copied().flatten().unwrap_or_default().clone_into(&mut found);
+    })?;
+    Ok(found)
+}
+
+/// Old versions of rows are removed after a moment; where nobody writes, all of them are.
+fn innodb_at_work(own: &mut Connection) -> Result<bool> {
+    const ASKED: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN \
+                         ('Innodb_history_list_length', 'Innodb_buffer_pool_pages_dirty')";
+    let mut left = false;
+    own.query(ASKED, |row| left |= row.last() != Some(&Some("0")))?;
+    Ok(left)
+}
+
+fn rocksdb_at_work(own: &mut Connection) -> Result<bool> {
+    const PENDING: &str = "SELECT SUM(VALUE) FROM information_schema.ROCKSDB_CFSTATS WHERE \
+                           STAT_TYPE IN ('NUM_IMMUTABLE_MEM_TABLE', 'MEM_TABLE_FLUSH_PENDING', \
+                           'COMPACTION_PENDING')";
+    let mut at_work = false;
+    own.query(PENDING, |row| at_work |= row.first() != Some(&Some("0")))?;
+    // What its threads do; those that do nothing have no type of operation.
+    own.query("SHOW ENGINE ROCKSDB STATUS", |row| {
+        if let [Some("BG_THREADS"), _, Some(status)] = row {
+            let mut kinds = status.lines().filter_map(|line| line.strip_prefix("operation_type:"));
+            at_work |= kinds.any(|kind| !kind.trim().is_empty());
+        }
+    })?;
+    Ok(at_work)
+}
+
+/// The server's own numbers, under their names.
+pub(crate) fn counters(own: &mut Connection) -> Counters {
+    let mut counters = Counters::new();
+    let _ = own.query("SHOW GLOBAL STATUS", |row| {
+        if let [Some(name), Some(value)] = row {
+            let told = COUNTED.iter().any(|group| name.starts_with(group));
+            if let (true, Ok(number)) = (told, value.parse()) {
+                counters.insert((*name).to_owned(), Value::Integer(number));
+            }
+        }
+    });
+    counters
+}

@@ -1,0 +1,60 @@
+//! A transaction: repeatable reads, rows that will be written locked.
+
+use crate::client::Client;
+use kvdyno_engine::{Error, Found, Range, Records, Result, Transaction};
+
+/// Runs `body` between a begin and its end.
+pub(crate) fn run<R>(
+    client: &mut Client,
+    body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
+) -> Result<R> {
+    client.connection.query("START TRANSACTION", |_| ())?;
+    let mut within = Within { client, failed: None };
+    let given = body(&mut within);
+    match (given, within.failed) {
+        (Ok(given), None) => client.connection.query("COMMIT", |_| ()).map(|()| given),
+        (Err(error), _) | (Ok(_), Some(error)) => {
+            // One that cannot be rolled back has ended with its connection.
+            let _ = client.connection.query("ROLLBACK", |_| ());
+            Err(error)
+        }
+    }
+}
+
+/// The server ends a transaction itself when it finds that it must not go on, and would take what
+/// follows for statements on their own: after an error there is nothing but the end.
+struct Within<'c> {
+    client: &'c mut Client,
+    failed: Option<Error>,
+}
+
+impl Within<'_> {
+    fn perform<R>(&mut self, work: impl FnOnce(&mut Client) -> Result<R>) -> Result<R> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        work(self.client).inspect_err(|error| self.failed = Some(error.clone()))
+    }
+}
+
+impl Transaction for Within<'_> {
+    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        self.perform(|client| client.lookup(client.statements.get, key, seen))
+    }
+
+    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        self.perform(|client| client.lookup(client.statements.lock, key, seen))
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.perform(|client| client.store(key, value))
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.perform(|client| client.done(client.statements.delete, &[key]))
+    }
+
+    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+        self.perform(|client| client.show(&range, seen))
+    }
+}
