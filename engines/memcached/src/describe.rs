@@ -39,8 +39,8 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             )])
         },
         options: options(),
-        // Its file is as long as its memory: 1.4 times 16/400 bytes, and 66 MiB.
-        planning: Planning { space_factor: 2.0, write_factor: 2.0, ram_bytes_min: 96 << 20 },
+        // Its file is as long as its memory: 1.6 times 16/400 bytes, and 66 MiB.
+        planning: Planning { space_factor: 3.5, write_factor: 5.0, ram_bytes_min: 96 << 20 },
     }
 }
 
