@@ -3,6 +3,7 @@
 use crate::connection::MESSAGE_HEAD;
 use bson::{RawBsonRef, RawDocument};
 use kvdyno_engine::{Error, ErrorClass, Result};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// One page of what a find found.
@@ -24,7 +25,7 @@ pub(crate) struct Records<'a> {
 }
 
 impl<'a> Iterator for Records<'a> {
-    type Item = Result<(&'a [u8], &'a [u8])>;
+    type Item = Result<(Cow<'a, [u8]>, &'a [u8])>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -45,16 +46,25 @@ impl<'a> Iterator for Records<'a> {
 }
 
 #[inline]
-fn record(bytes: &[u8]) -> Result<(&[u8], &[u8])> {
+fn record(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, &[u8])> {
     let (mut key, mut value) = (None, None);
     for element in document(bytes)? {
         match element.map_err(unread)? {
-            (name, RawBsonRef::Binary(binary)) if name == "_id" => key = Some(binary.bytes),
+            (name, RawBsonRef::Binary(binary)) if name == "_id" => {
+                key = Some(Cow::Borrowed(binary.bytes));
+            }
+            (name, RawBsonRef::String(hex)) if name == "_id" => key = of_hex(hex).map(Cow::Owned),
             (name, RawBsonRef::Binary(binary)) if name == "v" => value = Some(binary.bytes),
             _ => {}
         }
     }
     key.zip(value).ok_or_else(|| nonsense("a document that is no record"))
+}
+
+/// Bytes that are written as text.
+fn of_hex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
 /// The page in an answer to a command.
@@ -169,7 +179,8 @@ mod tests {
         let received = [&[0; MESSAGE_HEAD][..], said.as_bytes()].concat();
         let listed = Records { rest: &received[found.documents], listed: true };
         let plain = [one.as_bytes(), two.as_bytes()].concat();
-        let expected = [(&b"a"[..], &b"1"[..]), (b"", b"")];
+        let expected = [(Cow::from(&b"a"[..]), &b"1"[..]), (Cow::from(&b""[..]), b"")];
+        assert_eq!(of_hex("00fe"), Some(vec![0, 0xfe]));
         assert_eq!(listed.map(Result::unwrap).collect::<Vec<_>>(), expected);
         let plain = Records { rest: &plain, listed: false };
         assert_eq!(plain.map(Result::unwrap).collect::<Vec<_>>(), expected);

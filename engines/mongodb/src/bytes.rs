@@ -2,6 +2,16 @@
 //! around key and value, and a document that is built first and copied then costs more than that.
 //! What comes back is read with the crate `bson`.
 
+/// How keys are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keys {
+    /// As they are.
+    Binary,
+    /// As text, two digits a byte, in the same order: `FerretDB` finds text by its index, and
+    /// binary by reading all there is.
+    Hex,
+}
+
 /// Writes one document; its length is filled in when it is done.
 #[derive(Debug)]
 pub(crate) struct Document<'a> {
@@ -40,6 +50,21 @@ impl<'a> Document<'a> {
         // Of the generic kind.
         self.out.push(0);
         self.out.extend_from_slice(bytes);
+        self
+    }
+
+    #[inline]
+    pub(crate) fn key(mut self, name: &str, key: &[u8], keys: Keys) -> Self {
+        if keys == Keys::Binary {
+            return self.binary(name, key);
+        }
+        self.name(0x02, name);
+        self.out.extend_from_slice(&(2 * key.len() as u32 + 1).to_le_bytes());
+        for byte in key {
+            self.out
+                .extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[digit as usize]));
+        }
+        self.out.push(0);
         self
     }
 
@@ -84,11 +109,6 @@ impl<'a> Document<'a> {
         fill: impl for<'d> Fn(Document<'d>, T) -> Document<'d>,
     ) -> Self {
         self.list(name, items, |list, at, item| list.inner(at, |one| fill(one, item)))
-    }
-
-    /// An array of keys.
-    pub(crate) fn keys(self, name: &str, keys: &[&[u8]]) -> Self {
-        self.list(name, keys.iter(), |list, at, key| list.binary(at, key))
     }
 
     /// An array, of which `fill` writes each of `items` under the name it is given.
@@ -146,6 +166,7 @@ mod tests {
             "update": "kv",
             "updates": [{ "q": { "_id": binary(b"k") }, "upsert": true }],
             "in": [binary(b""), binary(b"\0b")],
+            "hex": "00fe",
             "n": -1_i32,
             "id": 1_i64 << 40,
         };
@@ -155,7 +176,8 @@ mod tests {
             .array("updates", [b"k"].iter(), |one, key| {
                 one.inner("q", |q| q.binary("_id", *key)).flag("upsert", true)
             })
-            .keys("in", &[b"", b"\0b"])
+            .list("in", [&b""[..], b"\0b"].iter(), |list, at, key| list.key(at, key, Keys::Binary))
+            .key("hex", b"\0\xfe", Keys::Hex)
             .int("n", -1)
             .long("id", 1 << 40)
             .end();

@@ -4,7 +4,7 @@
 //! document back, and unlike `insert` it does not mind what is there.
 
 use crate::answer::Page;
-use crate::bytes::Document;
+use crate::bytes::{Document, Keys};
 use crate::connection::{ADMIN, COLLECTION, Connection, DATABASE};
 use crate::describe::{KEY_BYTES_MAX, VALUE_BYTES_MAX, description};
 use crate::server::{DATA, program};
@@ -185,13 +185,13 @@ impl Client {
 
     #[inline]
     fn apply_once(&mut self, writes: &[Write<'_>]) -> Result<()> {
-        let journaled = self.journaled;
+        let (journaled, keys) = (self.journaled, self.connection.keys);
         let puts = writes.first().is_some_and(|write| write.value().is_some());
         let (command, list) = if puts { ("update", "updates") } else { ("delete", "deletes") };
         self.connection
             .command(DATABASE, |doc| {
                 let doc = doc.text(command, COLLECTION);
-                let doc = doc.array(list, writes.iter(), fill_write);
+                let doc = doc.array(list, writes.iter(), |one, write| fill_write(one, write, keys));
                 let doc = doc.flag("ordered", true);
                 doc.inner("writeConcern", |concern| concern.int("w", 1).flag("j", journaled))
             })
@@ -211,7 +211,7 @@ impl Client {
             for record in self.connection.records(&page) {
                 let (key, value) = record?;
                 shown += 1;
-                more = seen(key, value).is_continue() && shown < limit;
+                more = seen(&key, value).is_continue() && shown < limit;
                 if !more {
                     break;
                 }
@@ -230,8 +230,8 @@ impl Client {
 
 /// One element of the command's list.
 #[inline]
-fn fill_write<'d>(one: Document<'d>, write: &Write<'_>) -> Document<'d> {
-    let one = one.inner("q", |q| q.binary("_id", write.key()));
+fn fill_write<'d>(one: Document<'d>, write: &Write<'_>, keys: Keys) -> Document<'d> {
+    let one = one.inner("q", |q| q.key("_id", write.key(), keys));
     match write.value() {
         Some(value) => one.inner("u", |u| u.binary("v", value)).flag("upsert", true),
         None => one.int("limit", 1),
@@ -239,7 +239,7 @@ fn fill_write<'d>(one: Document<'d>, write: &Write<'_>) -> Document<'d> {
 }
 
 /// Both ends of a range, where it has them.
-fn within<'d>(filter: Document<'d>, range: &Range<'_>) -> Document<'d> {
+fn within<'d>(filter: Document<'d>, range: &Range<'_>, keys: Keys) -> Document<'d> {
     let (from, until) = match range.direction {
         Direction::Forward => ("$gte", "$lt"),
         Direction::Reverse => ("$lte", "$gte"),
@@ -249,11 +249,11 @@ fn within<'d>(filter: Document<'d>, range: &Range<'_>) -> Document<'d> {
     }
     filter.inner("_id", |id| {
         let id = match range.from {
-            Some(key) => id.binary(from, key),
+            Some(key) => id.key(from, key, keys),
             None => id,
         };
         match range.until {
-            Some(key) => id.binary(until, key),
+            Some(key) => id.key(until, key, keys),
             None => id,
         }
     })
@@ -262,7 +262,8 @@ fn within<'d>(filter: Document<'d>, range: &Range<'_>) -> Document<'d> {
 impl Session for Client {
     #[inline]
     fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        let page = self.connection.find(|filter| filter.binary("_id", key), None, 1, true)?;
+        let keys = self.connection.keys;
+        let page = self.connection.find(|filter| filter.key("_id", key, keys), None, 1, true)?;
         let found = self.connection.records(&page).next().transpose()?;
         Ok(seen(found.map(|(_, value)| value)))
     }
@@ -289,8 +290,13 @@ impl Session for Client {
         let first = range.limit.min(PAGE) as i32;
         let order = if range.direction == Direction::Forward { 1 } else { -1 };
         let alone = range.limit <= PAGE;
-        let page =
-            self.connection.find(|filter| within(filter, &range), Some(order), first, alone)?;
+        let keys = self.connection.keys;
+        let page = self.connection.find(
+            |filter| within(filter, &range, keys),
+            Some(order),
+            first,
+            alone,
+        )?;
         self.show(page, range.limit, seen)
     }
 
@@ -303,12 +309,17 @@ impl Session for Client {
         if keys.is_empty() {
             return Ok(());
         }
+        let written = self.connection.keys;
         let mut wanted: HashMap<&[u8], Vec<usize>> = HashMap::with_capacity(keys.len());
         for (index, key) in keys.iter().enumerate() {
             wanted.entry(key).or_default().push(index);
         }
         let page = self.connection.find(
-            |filter| filter.inner("_id", |id| id.keys("$in", keys)),
+            |filter| {
+                filter.inner("_id", |id| {
+                    id.list("$in", keys.iter(), |list, at, key| list.key(at, key, written))
+                })
+            },
             None,
             // One more than there can be: the first page then knows that it is the last.
             keys.len() as i32 + 1,

@@ -4,7 +4,8 @@
 //! the one `OP_QUERY` that all of them take.
 
 use crate::answer::{Page, Records, document, done, nonsense, page, refused, word};
-use crate::bytes::Document;
+use crate::bytes::{Document, Keys};
+use crate::server::{Kind, program};
 use bson::RawDocument;
 use kvdyno_engine::server::{Address, Stream};
 use kvdyno_engine::{Error, ErrorClass, Result};
@@ -54,6 +55,8 @@ pub(crate) struct Connection {
     number: u32,
     /// It speaks `OP_MSG`.
     pub(crate) messages: bool,
+    /// How it takes keys.
+    pub(crate) keys: Keys,
     /// Writes that one command may have.
     pub(crate) writes_max: usize,
 }
@@ -66,6 +69,10 @@ impl Connection {
             received: Vec::with_capacity(READ_BYTES),
             number: 0,
             messages: false,
+            keys: match program(None).map(Kind::of) {
+                Ok(Kind::FerretDb) => Keys::Hex,
+                _ => Keys::Binary,
+            },
             writes_max: 1000,
         };
         let (wire, writes) = {

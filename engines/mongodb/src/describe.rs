@@ -17,7 +17,7 @@ pub(crate) const VALUE_BYTES_MAX: usize = (16 << 20) - (16 << 10);
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let kind = program.as_ref().map_or(Kind::Mongod, |program| Kind::of(program));
     let (version, build) = match program {
-        Ok(program) => (program.version.clone(), program.build.clone()),
+        Ok(program) => (program.version.clone(), build(program, kind)),
         Err(error) => {
             ("unknown".to_owned(), BTreeMap::from([("program".to_owned(), error.message)]))
         }
@@ -67,6 +67,15 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
         options: options(kind),
         planning: Planning { space_factor: 4.0, write_factor: 8.0, ram_bytes_min: 256 << 20 },
     }
+}
+
+fn build(program: &Program, kind: Kind) -> BTreeMap<String, String> {
+    let mut build = program.build.clone();
+    if kind == Kind::FerretDb {
+        let what = "SQLite; keys as text of hexadecimal digits, which are all it has an index for";
+        build.insert("backend".to_owned(), what.to_owned());
+    }
+    build
 }
 
 const WIREDTIGER: &str = "MongoDB's manual, WiredTiger Storage Engine: Memory Use";

@@ -116,7 +116,8 @@ fn mongod(command: &mut Command, options: &Options, version: &str) -> Result<()>
         bytes if wiredtiger => {
             set("wiredTigerEngineConfigString", &format!("cache_size={}M", (bytes >> 20).max(1)));
         }
-        _ => return Err(Error::invalid("cache_size: mmapv1 has none but the kernel's")),
+        // mmapv1 has none but the kernel's.
+        _ => {}
     }
     for (option, flag) in [
         ("block_compressor", "wiredTigerCollectionBlockCompressor"),
@@ -135,8 +136,9 @@ fn mongod(command: &mut Command, options: &Options, version: &str) -> Result<()>
     }
     if !options.boolean("journal")? {
         if since((6, 1)) || options.durability == Durability::Commit {
-            let what = "journal = false: class commit is the journal's, and none is without since";
-            return Err(Error::invalid(format!("{what} 6.1")));
+            let what = "journal = false: class commit is the journal's, and since 6.1 there is none \
+                        without";
+            return Err(Error::invalid(what));
         }
         command.arg("--nojournal");
     }
