@@ -7,8 +7,8 @@
 pub(crate) enum Keys {
     /// As they are.
     Binary,
-    /// As text, two digits a byte, in the same order: `FerretDB` finds text by its index, and
-    /// binary by reading all there is.
+    /// As text, two digits a byte, in the same order: `FerretDB` has `SQLite` look for text, and
+    /// for binary decodes all there is itself.
     Hex,
 }
 

@@ -171,7 +171,7 @@ impl Connection {
         if self.messages {
             let killed = self.command(DATABASE, |doc| {
                 let doc = doc.text("killCursors", COLLECTION);
-                doc.list("cursors", [cursor].into_iter(), |list, at, one| list.long(at, one))
+                doc.list("cursors", std::iter::once(()), |list, at, ()| list.long(at, cursor))
             });
             return killed.map(drop);
         }

@@ -72,7 +72,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
 fn build(program: &Program, kind: Kind) -> BTreeMap<String, String> {
     let mut build = program.build.clone();
     if kind == Kind::FerretDb {
-        let what = "SQLite; keys as text of hexadecimal digits, which are all it has an index for";
+        let what = "SQLite; keys as text of hexadecimal digits; each lookup reads the whole table";
         build.insert("backend".to_owned(), what.to_owned());
     }
     build

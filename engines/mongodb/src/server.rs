@@ -83,7 +83,7 @@ impl Served for MongoDb {
     }
 }
 
-/// Its data in SQLite's files; it calls nobody.
+/// Its data in files of `SQLite`; it calls nobody.
 fn ferretdb(command: &mut Command, options: &Options) {
     let synchronous = if options.durability == Durability::Commit { "FULL" } else { "OFF" };
     command.args(["--handler=sqlite", "--state-dir=.", "--telemetry=disable"]);
