@@ -136,9 +136,9 @@ fn mongod(command: &mut Command, options: &Options, version: &str) -> Result<()>
     }
     if !options.boolean("journal")? {
         if since((6, 1)) || options.durability == Durability::Commit {
-            let what = "journal = false: class commit is the journal's, and since 6.1 there is none \
-                        without";
-            return Err(Error::invalid(what));
+            return Err(Error::invalid(
+                "journal = false: class commit is the journal's, and since 6.1 none is without",
+            ));
         }
         command.arg("--nojournal");
     }
