@@ -70,6 +70,8 @@ pub enum StopSignal {
     Terminate,
     /// SIGINT.
     Interrupt,
+    /// SIGUSR1.
+    User1,
 }
 
 impl Site {

@@ -113,6 +113,7 @@ impl Running {
         let signal = match self.stop {
             StopSignal::Terminate => Signal::TERM,
             StopSignal::Interrupt => Signal::INT,
+            StopSignal::User1 => Signal::USR1,
         };
         kill_process(Pid::from_child(&self.child), signal).map_err(io::Error::from)?;
         while self.child.try_wait()?.is_none() {

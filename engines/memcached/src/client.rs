@@ -1,0 +1,225 @@
+//! The client: a session is a connection of its own.
+
+use crate::connection::{Answer, Connection, nonsense};
+use crate::describe::description;
+use crate::server::program;
+use kvdyno_engine::server::Address;
+use kvdyno_engine::{
+    Counters, DataShape, Description, Engine, Options, Place, Result, Session, Settled, Value,
+    Write,
+};
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Between two looks at what the server does in the background.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What of `stats` says nothing of the work, or is other at each look.
+const NOT_COUNTED: [&str; 4] = ["pid", "time", "pointer_size", "libevent"];
+
+/// A memcached server, as its client has it.
+pub(crate) struct Memcached {
+    address: Address,
+    /// Beside those of the sessions.
+    own: Mutex<Connection>,
+}
+
+impl Memcached {
+    /// What the server counts.
+    fn statistics(&self) -> Result<Counters> {
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        own.line("stats");
+        own.send()?;
+        let mut counters = Counters::new();
+        loop {
+            match own.answer()? {
+                Answer::Statistic(name, value) => {
+                    let text = |range| String::from_utf8_lossy(own.bytes(range)).into_owned();
+                    counters.insert(text(name), counter(text(value)));
+                }
+                Answer::End => return Ok(counters),
+                other => return Err(nonsense(&format!("{other:?}"))),
+            }
+        }
+    }
+}
+
+fn counter(text: String) -> Value {
+    text.parse().map_or(Value::Text(text), Value::Integer)
+}
+
+impl Engine for Memcached {
+    type Session<'e> = Client;
+
+    fn use_library(path: Option<&Path>) -> Result<()> {
+        program(path).map(drop)
+    }
+
+    fn describe() -> Description {
+        description(program(None))
+    }
+
+    fn open(place: &Place, _options: &Options, _data: &DataShape) -> Result<Self> {
+        let address = Address::of(place)?;
+        let own = Mutex::new(Connection::open(&address)?);
+        Ok(Self { address, own })
+    }
+
+    fn session(&self) -> Result<Client> {
+        let connection = Connection::open(&self.address)?;
+        Ok(Client { connection, taken: Vec::new(), in_flight: VecDeque::new() })
+    }
+
+    /// A hash table that grows, and memory that goes over to records of another size.
+    fn settle(&self, limit: Duration) -> Result<Settled> {
+        let begun = Instant::now();
+        let works = ["hash_is_expanding", "slab_reassign_running"];
+        loop {
+            let counters = self.statistics()?;
+            let at_work =
+                works.iter().find(|work| counters.get(**work) == Some(&Value::Integer(1)));
+            let note = match at_work {
+                None => "neither the hash table nor slabs are being moved".to_owned(),
+                Some(work) => format!("waited for {work}"),
+            };
+            if at_work.is_none() || begun.elapsed() >= limit {
+                return Ok(Settled { idle: at_work.is_none(), note });
+            }
+            sleep(LOOK_EVERY);
+        }
+    }
+
+    /// There is nothing to be made durable: what it has it takes up again after an end in order,
+    /// and after no other, whatever lies on the disk.
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn close(self) -> Result<()> {
+        Ok(())
+    }
+
+    fn counters(&self) -> Counters {
+        let mut counters = self.statistics().unwrap_or_default();
+        counters.retain(|name, _| !NOT_COUNTED.contains(&name.as_str()));
+        counters
+    }
+}
+
+/// One thread's connection.
+pub(crate) struct Client {
+    connection: Connection,
+    /// Tickets of what is written down and not sent.
+    taken: Vec<u32>,
+    /// Tickets of what was sent, in the order of the answers.
+    in_flight: VecDeque<u32>,
+}
+
+impl Session for Client {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        self.connection.get(key)?;
+        match self.connection.ask()? {
+            Answer::Value(range) => Ok(seen(Some(self.connection.bytes(range)))),
+            Answer::Nothing => Ok(seen(None)),
+            other => Err(nonsense(&format!("{other:?}"))),
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.connection.set(key, value, false)?;
+        self.connection.ask().map(drop)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.connection.delete(key, false)?;
+        self.connection.ask().map(drop)
+    }
+
+    /// Lookups that are sent together, which is how the meta commands have it.
+    fn multiget(
+        &mut self,
+        keys: &[&[u8]],
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        let all = keys.iter().try_for_each(|key| self.connection.get(key));
+        if all.is_err() {
+            self.connection.take_back();
+            return all;
+        }
+        self.connection.send()?;
+        for index in 0..keys.len() {
+            match self.connection.answer()? {
+                Answer::Value(range) => seen(index, Some(self.connection.bytes(range))),
+                _ => seen(index, None),
+            }
+        }
+        Ok(())
+    }
+
+    /// One round trip: each is answered only where it failed, and then comes the end.
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        let all = writes.iter().try_for_each(|write| match *write {
+            Write::Put { key, value } => self.connection.set(key, value, true),
+            Write::Delete { key } => self.connection.delete(key, true),
+        });
+        if all.is_err() {
+            self.connection.take_back();
+            return all;
+        }
+        self.connection.line("mn");
+        self.connection.send()?;
+        let mut failed = Ok(());
+        loop {
+            match self.connection.answer() {
+                Ok(Answer::End) => return failed,
+                Ok(_) => {}
+                Err(error) if self.connection.is_gone() => return Err(error),
+                Err(error) => failed = failed.and(Err(error)),
+            }
+        }
+    }
+
+    fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
+        self.connection.get(key)?;
+        self.taken.push(ticket);
+        Ok(())
+    }
+
+    fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
+        self.connection.set(key, value, false)?;
+        self.taken.push(ticket);
+        Ok(())
+    }
+
+    fn send(&mut self) -> Result<()> {
+        self.in_flight.extend(self.taken.drain(..));
+        self.connection.send()
+    }
+
+    fn complete(&mut self, mut done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
+        let mut count = 0;
+        while let Some(ticket) = self.in_flight.front().copied() {
+            let answer = match count {
+                0 => self.connection.answer().map(Some),
+                _ => self.connection.answer_at_hand(),
+            };
+            match answer {
+                Ok(None) => break,
+                Ok(Some(Answer::Value(range))) => {
+                    done(ticket, Ok(Some(self.connection.bytes(range))));
+                }
+                Ok(Some(_)) => done(ticket, Ok(None)),
+                Err(error) if self.connection.is_gone() => return Err(error),
+                Err(error) => done(ticket, Err(error)),
+            }
+            self.in_flight.pop_front();
+            count += 1;
+        }
+        Ok(count)
+    }
+}

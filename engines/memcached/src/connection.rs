@@ -1,0 +1,320 @@
+//! One connection, and the protocol: memcached's meta commands, written into a buffer and sent
+//! together; answers are shown where they were received.
+//!
+//! Not its binary protocol, which takes keys as they are but is deprecated since 1.6 and would take
+//! SASL for a password. A key of a meta command is text: it goes in base64 (flag `b`), 24 bytes for
+//! 16, and the server decodes it and stores it as it is.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kvdyno_engine::server::{Address, Stream};
+use kvdyno_engine::{Error, ErrorClass, Result};
+use std::io::{Read as _, Write as _};
+use std::ops::Range;
+
+/// So much is asked of the kernel at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// The longest key of which the base64 fits into the 250 bytes of a key in a command.
+pub(crate) const KEY_BYTES_MAX: usize = 186;
+
+const BASE64_BYTES_MAX: usize = 248;
+
+/// The user that a port's password belongs to.
+pub(crate) const USER: &str = "kvdyno";
+
+/// A connection to a server.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: Stream,
+    out: Vec<u8>,
+    /// What was received; what is before `at` has been looked at.
+    received: Vec<u8>,
+    at: usize,
+    /// Bytes of `received` that the server has sent.
+    filled: usize,
+    /// It is of no use any more.
+    gone: bool,
+}
+
+/// One answer, as it lies in what was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// A value.
+    Value(Range<usize>),
+    /// There is no such record.
+    Nothing,
+    /// Done.
+    Done,
+    /// The end of what was asked for quietly, of a list.
+    End,
+    /// A number the server keeps of itself: its name, and the number.
+    Statistic(Range<usize>, Range<usize>),
+}
+
+impl Connection {
+    pub(crate) fn open(address: &Address) -> Result<Self> {
+        let stream = address.connect()?;
+        let (received, out) = (vec![0; READ_BYTES], Vec::with_capacity(READ_BYTES));
+        let mut connection = Self { stream, out, received, at: 0, filled: 0, gone: false };
+        if let Address::Tcp { secret, .. } = address {
+            let words = format!("{USER} {secret}");
+            connection.line(&format!("set auth 0 0 {}\r\n{words}", words.len()));
+            connection.ask()?;
+        }
+        Ok(connection)
+    }
+
+    /// Nothing more can be heard here.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone
+    }
+
+    /// Writes a line down, to be sent with the next.
+    pub(crate) fn line(&mut self, line: &str) {
+        self.out.extend_from_slice(line.as_bytes());
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    /// Writes down that a key is looked up.
+    #[inline]
+    pub(crate) fn get(&mut self, key: &[u8]) -> Result<()> {
+        self.head(b"mg ", key)?;
+        self.out.extend_from_slice(b" b v\r\n");
+        Ok(())
+    }
+
+    /// Writes down that a value is stored; quietly: without an answer where it was.
+    #[inline]
+    pub(crate) fn set(&mut self, key: &[u8], value: &[u8], quietly: bool) -> Result<()> {
+        self.head(b"ms ", key)?;
+        self.out.push(b' ');
+        self.number(value.len());
+        self.out.extend_from_slice(if quietly { b" b q\r\n" } else { b" b\r\n" });
+        self.out.extend_from_slice(value);
+        self.out.extend_from_slice(b"\r\n");
+        Ok(())
+    }
+
+    /// Writes down that a record is removed.
+    pub(crate) fn delete(&mut self, key: &[u8], quietly: bool) -> Result<()> {
+        self.head(b"md ", key)?;
+        self.out.extend_from_slice(if quietly { b" b q\r\n" } else { b" b\r\n" });
+        Ok(())
+    }
+
+    /// A key that the server would refuse it answers with more than one line, and takes the value
+    /// behind it for a command: it is refused here.
+    #[inline]
+    fn head(&mut self, command: &[u8], key: &[u8]) -> Result<()> {
+        let mut text = [0; BASE64_BYTES_MAX];
+        let encoded = STANDARD.encode_slice(key, &mut text).unwrap_or(0);
+        if encoded == 0 {
+            let bytes = key.len();
+            return Err(Error::invalid(format!(
+                "a key has 1 to {KEY_BYTES_MAX} bytes, this one has {bytes}"
+            )));
+        }
+        self.out.extend_from_slice(command);
+        self.out.extend_from_slice(&text[..encoded]);
+        Ok(())
+    }
+
+    #[inline]
+    fn number(&mut self, number: usize) {
+        let mut digits = [0; 20];
+        let mut at = digits.len();
+        let mut left = number;
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (left % 10) as u8;
+            left /= 10;
+            if left == 0 {
+                break;
+            }
+        }
+        self.out.extend_from_slice(&digits[at..]);
+    }
+
+    /// Forgets what was written down and not sent.
+    pub(crate) fn take_back(&mut self) {
+        self.out.clear();
+    }
+
+    /// Sends what was written down.
+    #[inline]
+    pub(crate) fn send(&mut self) -> Result<()> {
+        self.stream.write_all(&self.out)?;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Sends what was written down and waits for the first answer.
+    #[inline]
+    pub(crate) fn ask(&mut self) -> Result<Answer> {
+        self.send()?;
+        self.answer()
+    }
+
+    /// Waits for the next answer. It stays where it is until the next call.
+    #[inline]
+    pub(crate) fn answer(&mut self) -> Result<Answer> {
+        self.forget();
+        loop {
+            match self.parse()? {
+                Some(answer) => return Ok(answer),
+                None => self.receive()?,
+            }
+        }
+    }
+
+    /// The next answer, if all of it is there.
+    #[inline]
+    pub(crate) fn answer_at_hand(&mut self) -> Result<Option<Answer>> {
+        self.parse()
+    }
+
+    pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
+        &self.received[range]
+    }
+
+    /// What was looked at gives way, once all of it was or when room is needed.
+    #[inline]
+    fn forget(&mut self) {
+        if self.at == self.filled {
+            (self.at, self.filled) = (0, 0);
+        } else if self.at > READ_BYTES {
+            self.received.copy_within(self.at..self.filled, 0);
+            (self.at, self.filled) = (0, self.filled - self.at);
+        }
+    }
+
+    fn receive(&mut self) -> Result<()> {
+        if self.received.len() < self.filled + READ_BYTES / 2 {
+            self.received.resize(self.received.len() * 2, 0);
+        }
+        self.gone = true;
+        let read = self.stream.read(&mut self.received[self.filled..])?;
+        if read == 0 {
+            return Err(Error::new(ErrorClass::Unavailable, "the server has hung up"));
+        }
+        (self.gone, self.filled) = (false, self.filled + read);
+        Ok(())
+    }
+
+    /// `None`: it is not all there yet.
+    #[inline]
+    fn parse(&mut self) -> Result<Option<Answer>> {
+        let there = &self.received[self.at..self.filled];
+        let Some(end) = there.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
+        let (start, after) = (self.at, self.at + end + 1);
+        let line = there[..end].strip_suffix(b"\r").unwrap_or(&there[..end]);
+        let answer = match line {
+            [b'V', b'A', b' ', length @ ..] => {
+                let length = number(length)?;
+                if self.filled < after + length + 2 {
+                    return Ok(None);
+                }
+                self.at = after + length + 2;
+                return Ok(Some(Answer::Value(after..after + length)));
+            }
+            b"HD" | b"STORED" => Answer::Done,
+            b"EN" | b"NF" => Answer::Nothing,
+            b"MN" | b"END" => Answer::End,
+            [b'S', b'T', b'A', b'T', b' ', statistic @ ..] => {
+                let name = statistic.iter().position(|byte| *byte == b' ');
+                let name = start + 5..start + 5 + name.unwrap_or(statistic.len());
+                let value = (name.end + 1).min(start + line.len())..start + line.len();
+                Answer::Statistic(name, value)
+            }
+            words => {
+                let error = refused(words);
+                self.at = after;
+                return Err(error);
+            }
+        };
+        self.at = after;
+        Ok(Some(answer))
+    }
+}
+
+/// The number a line begins with; flags may follow.
+#[inline]
+fn number(digits: &[u8]) -> Result<usize> {
+    let mut number = 0_usize;
+    for digit in digits.iter().take_while(|byte| **byte != b' ') {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 || number > usize::MAX / 16 {
+            return Err(nonsense("a number that is none"));
+        }
+        number = number * 10 + usize::from(digit);
+    }
+    Ok(number)
+}
+
+/// The server's own words, and what they mean to us.
+fn refused(words: &[u8]) -> Error {
+    let words = String::from_utf8_lossy(words).into_owned();
+    let class = match words.as_str() {
+        "SERVER_ERROR object too large for cache" => ErrorClass::Invalid,
+        _ if words.starts_with("SERVER_ERROR out of memory") => ErrorClass::Memory,
+        _ if words.starts_with("SERVER_ERROR Out of memory") => ErrorClass::Memory,
+        _ => ErrorClass::Other,
+    };
+    Error::new(class, words)
+}
+
+pub(crate) fn nonsense(what: &str) -> Error {
+    Error::new(ErrorClass::Other, format!("the server's answer makes no sense: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    fn told(said: &[u8]) -> (Connection, UnixStream) {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(said).unwrap();
+        let (stream, received) = (Stream::Unix(ours), vec![0; READ_BYTES]);
+        (Connection { stream, out: Vec::new(), received, at: 0, filled: 0, gone: false }, theirs)
+    }
+
+    #[test]
+    fn answers_of_every_kind_are_read_one_after_the_other() {
+        let said = b"HD\r\nVA 3\r\na\r\n\r\nEN\r\nVA 0 b\r\n\r\nSTAT pid 42\r\nEND\r\n\
+            SERVER_ERROR out of memory storing object\r\nVA 5\r\nab";
+        let (mut connection, mut theirs) = told(said);
+        assert_eq!(connection.answer().unwrap(), Answer::Done);
+        let Answer::Value(range) = connection.answer().unwrap() else { panic!("no value") };
+        assert_eq!(connection.bytes(range), b"a\r\n");
+        assert_eq!(connection.answer().unwrap(), Answer::Nothing);
+        assert!(matches!(connection.answer().unwrap(), Answer::Value(range) if range.is_empty()));
+        let Answer::Statistic(name, value) = connection.answer().unwrap() else { panic!("none") };
+        assert_eq!((connection.bytes(name), connection.bytes(value)), (&b"pid"[..], &b"42"[..]));
+        assert_eq!(connection.answer().unwrap(), Answer::End);
+        assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Memory);
+        assert_eq!(connection.answer_at_hand().unwrap(), None, "half of a value");
+        theirs.write_all(b"cde\r\n").unwrap();
+        let Answer::Value(range) = connection.answer().unwrap() else { panic!("no value") };
+        assert_eq!(connection.bytes(range), b"abcde");
+        drop(theirs);
+        assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Unavailable);
+        assert!(connection.is_gone());
+    }
+
+    #[test]
+    fn commands_are_written_with_their_keys_as_text() {
+        let (mut connection, _theirs) = told(b"");
+        connection.get(b"\0\xff ").unwrap();
+        connection.set(b"a", b"\r\n", true).unwrap();
+        connection.delete(b"a", false).unwrap();
+        assert_eq!(connection.out, b"mg AP8g b v\r\nms YQ== 2 b q\r\n\r\n\r\nmd YQ== b\r\n");
+        let written = connection.out.len();
+        for wrong in [&[][..], &[7; KEY_BYTES_MAX + 1]] {
+            assert_eq!(connection.get(wrong).unwrap_err().class, ErrorClass::Invalid);
+        }
+        assert_eq!(connection.out.len(), written, "nothing of what is refused");
+        connection.get(&[7; KEY_BYTES_MAX]).unwrap();
+    }
+}

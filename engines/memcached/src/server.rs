@@ -1,0 +1,167 @@
+//! The server: its program, and how it is started.
+
+use crate::client::Memcached;
+use crate::connection::{Connection, USER};
+use kvdyno_engine::server::{Address, Launch, Program, Served, Site, StopSignal};
+use kvdyno_engine::{DataShape, Error, Options, Result};
+use std::path::Path;
+use std::sync::OnceLock;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const REMEDY: &str = "`kvdyno engines get memcached` fetches the system's package without \
+                      installing it; `library = PATH` in a suite names a program memcached";
+
+/// The file that its memory is mapped from.
+const MEMORY: &str = "memory";
+
+/// What it leaves beside that when it ends in order, and takes away when it starts.
+const MEMORY_META: &str = "memory.meta";
+
+/// The file with who may come in at its port.
+const AUTH: &str = "kvdyno.auth";
+
+/// Connections beside those of the sessions: the engine's own, and somebody who looks.
+const MORE_CLIENTS: u32 = 32;
+
+/// Bytes of a record beside key and value: a header, a version, ends of text.
+const HEADER_BYTES: u64 = 64;
+
+/// Memory is handed out by pages, to each of some 60 sizes of chunks its own.
+const PAGES: u64 = 64;
+
+const MIB: u64 = 1 << 20;
+
+static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
+
+/// The program at `path`, or the newest installed.
+pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
+    let find = || Program::find("memcached", "memcached", path, REMEDY, version);
+    let found = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
+    found.check_only("memcached", path).map(|()| found)
+}
+
+/// `memcached 1.6.18`.
+fn version(said: &str) -> Option<&str> {
+    said.strip_prefix("memcached ")?.split_whitespace().next()
+}
+
+impl Served for Memcached {
+    fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
+        wait_for_another_second(&site.folder.join(MEMORY_META));
+        let mut command = site.command(&program(None)?.path);
+        // Of root alone it asks whom to become.
+        command.args(["-u", "root", "-U", "0", "-M", "-e", MEMORY]);
+        let mut set = |flag: &str, value: &str| {
+            command.arg(flag).arg(value);
+        };
+        match &site.address {
+            Address::Unix(_) => {
+                set("-s", Memcached::SOCKET);
+                set("-a", "700");
+            }
+            Address::Tcp { secret, .. } => {
+                site.keep_secret(AUTH, &format!("{USER}:{secret}\n"))?;
+                set("-l", "127.0.0.1");
+                set("-p", &site.port().to_string());
+                set("-Y", AUTH);
+            }
+        }
+        let item = item_bytes_max(options, data)?;
+        set("-m", &memory_mib(options, data, item)?.to_string());
+        set("-I", &item.to_string());
+        set("-c", &(data.sessions + MORE_CLIENTS).to_string());
+        set("-f", options.text("slab_growth_factor")?);
+        set("-n", &options.integer("slab_min_size")?.max(1).to_string());
+        set("-t", &options.integer("threads")?.max(1).to_string());
+        set("-R", &options.integer("max_reqs_per_event")?.max(1).to_string());
+        set("-o", &format!("hash_algorithm={}", options.text("hash_algorithm")?));
+        match options.integer("hashpower")? {
+            0 => {}
+            bits => set("-o", &format!("hashpower={}", bits.max(12))),
+        }
+        if !options.boolean("lru_maintainer")? {
+            set("-o", "no_lru_maintainer");
+        }
+        if options.boolean("disable_cas")? {
+            command.arg("-C");
+        }
+        Ok(Launch { before: Vec::new(), command, stop: StopSignal::User1 })
+    }
+
+    fn answers(address: &Address) -> Result<()> {
+        let mut connection = Connection::open(address)?;
+        connection.line("mn");
+        connection.ask().map(drop)
+    }
+}
+
+/// The longest item it is to take: a value, with what is stored beside it. Above 1 MiB it takes
+/// halves of that alone, and says no more than that.
+fn item_bytes_max(options: &Options, data: &DataShape) -> Result<u64> {
+    const BESIDE: u64 = 4 << 10;
+    let item = options.integer("max_item_size")?.max(data.value_bytes_max + BESIDE);
+    Ok(if item > MIB { item.next_multiple_of(MIB / 2) } else { item })
+}
+
+/// Its memory in MiB. It takes items of half of that at most.
+fn memory_mib(options: &Options, data: &DataShape, item: u64) -> Result<u64> {
+    let least = PAGES + 2 * item.div_ceil(MIB);
+    let given = options.integer("memory_limit")?.div_ceil(MIB);
+    if given > 0 && given >= least {
+        return Ok(given);
+    }
+    if given > 0 {
+        return Err(Error::invalid(format!(
+            "memory_limit is {given} MiB: these records need at least {least}"
+        )));
+    }
+    let growth: f64 = options.text("slab_growth_factor")?.parse().unwrap_or(2.0);
+    let record = u64::from(data.key_bytes) + data.value_bytes_mean + HEADER_BYTES;
+    // A record takes the next larger chunk, and what is left of a page is nobody's.
+    let records = data.records_max.saturating_mul(record) as f64 * growth * 1.1;
+    Ok(least + (records / MIB as f64).ceil() as u64)
+}
+
+/// What was kept in this second by the clock it does not take up again: its own rule.
+fn wait_for_another_second(kept: &Path) {
+    let Ok(kept) = kept.metadata().and_then(|meta| meta.modified()) else { return };
+    let second = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |at| at.as_secs());
+    while second(SystemTime::now()) == second(kept) {
+        sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_engine::Durability;
+
+    #[test]
+    fn its_version_is_read_from_what_it_says() {
+        assert_eq!(version("memcached 1.6.18"), Some("1.6.18"));
+        assert_eq!(version("Redis server v=7.0.15 sha=0"), None);
+    }
+
+    #[test]
+    fn its_memory_is_enough_for_the_records() {
+        let description = crate::describe::description(Err(Error::invalid("none")));
+        let mut options = Options::defaults(&description, Durability::None);
+        let data = DataShape {
+            records: 1 << 20,
+            records_max: 1 << 20,
+            key_bytes: 16,
+            value_bytes_mean: 432,
+            value_bytes_max: 432,
+            sessions: 1,
+            depth: 1,
+        };
+        let item = item_bytes_max(&options, &data).unwrap();
+        assert_eq!(item, MIB);
+        assert_eq!(memory_mib(&options, &data, item).unwrap(), 66 + 704);
+        options.values.insert("memory_limit".to_owned(), (100 * MIB).into());
+        assert_eq!(memory_mib(&options, &data, item).unwrap(), 100);
+        options.values.insert("memory_limit".to_owned(), (10 * MIB).into());
+        assert!(memory_mib(&options, &data, item).is_err());
+    }
+}

@@ -1,0 +1,202 @@
+//! What a server says: whether it was done, and documents, where they were received.
+
+use crate::connection::MESSAGE_HEAD;
+use bson::{RawBsonRef, RawDocument};
+use kvdyno_engine::{Error, ErrorClass, Result};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// One page of what a find found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Page {
+    /// Names what else there is; zero: that was all.
+    pub(crate) cursor: i64,
+    /// Where its documents lie in what was received.
+    pub(crate) documents: Range<usize>,
+    /// As elements of an array, each behind its kind and its name; else one behind the other.
+    pub(crate) listed: bool,
+}
+
+/// Keys and values of a page, in its order.
+#[derive(Debug)]
+pub(crate) struct Records<'a> {
+    pub(crate) rest: &'a [u8],
+    pub(crate) listed: bool,
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<(Cow<'a, [u8]>, &'a [u8])>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.listed {
+            let named = self.rest.iter().position(|byte| *byte == 0)?;
+            self.rest = &self.rest[named + 1..];
+        }
+        if self.rest.is_empty() {
+            return None;
+        }
+        let Some((one, rest)) = self.rest.split_at_checked(word(self.rest, 0) as usize) else {
+            self.rest = &[];
+            return Some(Err(nonsense("a document is cut off")));
+        };
+        self.rest = rest;
+        Some(record(one))
+    }
+}
+
+#[inline]
+fn record(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, &[u8])> {
+    let (mut key, mut value) = (None, None);
+    for element in document(bytes)? {
+        match element.map_err(unread)? {
+            (name, RawBsonRef::Binary(binary)) if name == "_id" => {
+                key = Some(Cow::Borrowed(binary.bytes));
+            }
+            (name, RawBsonRef::String(hex)) if name == "_id" => key = of_hex(hex).map(Cow::Owned),
+            (name, RawBsonRef::Binary(binary)) if name == "v" => value = Some(binary.bytes),
+            _ => {}
+        }
+    }
+    key.zip(value).ok_or_else(|| nonsense("a document that is no record"))
+}
+
+/// Bytes that are written as text.
+fn of_hex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}
+
+/// The page in an answer to a command.
+#[inline]
+pub(crate) fn page(said: &RawDocument, batch: &str) -> Result<Page> {
+    let cursor = said.get_document("cursor").map_err(unread)?;
+    let (mut id, mut documents) = (0, None);
+    for element in cursor {
+        match element.map_err(unread)? {
+            (name, RawBsonRef::Int64(number)) if name == "id" => id = number,
+            (name, RawBsonRef::Array(array)) if name == batch => documents = Some(array),
+            _ => {}
+        }
+    }
+    let array = documents.ok_or_else(|| nonsense("an answer without a page"))?.as_bytes();
+    // Without its length, and the zero at its end.
+    let begin = MESSAGE_HEAD + array.as_ptr().addr() - said.as_bytes().as_ptr().addr();
+    let documents = begin + 4..begin + array.len() - 1;
+    Ok(Page { cursor: id, documents, listed: true })
+}
+
+/// Whether it was done, and all of it.
+#[inline]
+pub(crate) fn done(said: &RawDocument) -> Result<()> {
+    let mut ok = false;
+    for element in said {
+        match element.map_err(unread)? {
+            (name, number) if name == "ok" => ok = is_one(number),
+            (name, RawBsonRef::Array(errors)) if name == "writeErrors" => {
+                if let Ok(Some(RawBsonRef::Document(first))) = errors.get(0) {
+                    return Err(refused(first));
+                }
+            }
+            (name, RawBsonRef::Document(error)) if name == "writeConcernError" => {
+                return Err(refused(error));
+            }
+            _ => {}
+        }
+    }
+    if ok { Ok(()) } else { Err(refused(said)) }
+}
+
+fn is_one(number: RawBsonRef<'_>) -> bool {
+    match number {
+        RawBsonRef::Double(number) => number > 0.0,
+        RawBsonRef::Int32(number) => number > 0,
+        RawBsonRef::Int64(number) => number > 0,
+        RawBsonRef::Boolean(flag) => flag,
+        _ => false,
+    }
+}
+
+/// The server's own words, and what they mean to us.
+pub(crate) fn refused(said: &RawDocument) -> Error {
+    let words = said.get_str("errmsg").or_else(|_| said.get_str("$err"));
+    let words = words.unwrap_or("it does not say why").to_owned();
+    let code = said.get_i32("code").unwrap_or_default();
+    let class = match code {
+        // A key that two have put at once; a write that met another.
+        11000 | 112 => ErrorClass::Conflict,
+        14031 => ErrorClass::Full,
+        10334 | 17280 | 17419 | 17420 => ErrorClass::Invalid,
+        59 | 115 | 238 => ErrorClass::Unsupported,
+        91 | 11600 => ErrorClass::Unavailable,
+        _ if words.contains("no such c") => ErrorClass::Unsupported,
+        _ => ErrorClass::Other,
+    };
+    Error::new(class, format!("{words} ({code})"))
+}
+
+#[inline]
+pub(crate) fn document(bytes: &[u8]) -> Result<&RawDocument> {
+    RawDocument::from_bytes(bytes).map_err(unread)
+}
+
+pub(crate) fn unread(error: impl std::fmt::Display) -> Error {
+    nonsense(&error.to_string())
+}
+
+pub(crate) fn nonsense(what: &str) -> Error {
+    Error::new(ErrorClass::Other, format!("the server's answer makes no sense: {what}"))
+}
+
+/// Four bytes at a place, zero where there are none.
+#[inline]
+pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
+    let word = bytes.get(at..).and_then(<[u8]>::first_chunk);
+    word.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bson::{Binary, RawDocumentBuf, rawdoc, spec::BinarySubtype};
+
+    fn stored(key: &[u8], value: &[u8]) -> RawDocumentBuf {
+        let binary =
+            |bytes: &[u8]| Binary { subtype: BinarySubtype::Generic, bytes: bytes.to_vec() };
+        rawdoc! { "_id": binary(key), "v": binary(value) }
+    }
+
+    #[test]
+    fn records_are_read_where_they_lie() {
+        let [one, two] = [stored(b"a", b"1"), stored(b"", b"")];
+        let said = rawdoc! {
+            "cursor": { "id": 7_i64, "firstBatch": [one.clone(), two.clone()], "ns": "kvdyno.kv" },
+            "ok": 1.0,
+        };
+        done(&said).unwrap();
+        let found = page(&said, "firstBatch").unwrap();
+        assert_eq!(found.cursor, 7);
+        let received = [&[0; MESSAGE_HEAD][..], said.as_bytes()].concat();
+        let listed = Records { rest: &received[found.documents], listed: true };
+        let plain = [one.as_bytes(), two.as_bytes()].concat();
+        let expected = [(Cow::from(&b"a"[..]), &b"1"[..]), (Cow::from(&b""[..]), b"")];
+        assert_eq!(of_hex("00fe"), Some(vec![0, 0xfe]));
+        assert_eq!(listed.map(Result::unwrap).collect::<Vec<_>>(), expected);
+        let plain = Records { rest: &plain, listed: false };
+        assert_eq!(plain.map(Result::unwrap).collect::<Vec<_>>(), expected);
+        let mut cut = Records { rest: &one.as_bytes()[..9], listed: false };
+        assert!(cut.next().unwrap().is_err());
+        assert!(cut.next().is_none());
+    }
+
+    #[test]
+    fn what_was_not_done_is_an_error_with_its_class() {
+        let class = |said: RawDocumentBuf| done(&said).unwrap_err().class;
+        let missing = rawdoc! { "ok": 0.0, "errmsg": "no such command: 'fsync'", "code": 59 };
+        assert_eq!(class(missing), ErrorClass::Unsupported);
+        let twice = rawdoc! { "ok": 1, "writeErrors": [{ "code": 11000, "errmsg": "E11000" }] };
+        assert_eq!(class(twice), ErrorClass::Conflict);
+        let concern = rawdoc! { "ok": 1, "writeConcernError": { "code": 2, "errmsg": "no" } };
+        assert_eq!(class(concern), ErrorClass::Other);
+    }
+}

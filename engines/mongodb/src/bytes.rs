@@ -1,0 +1,187 @@
+//! BSON, written where it will be sent from: what is written for each operation is a few bytes
+//! around key and value, and a document that is built first and copied then costs more than that.
+//! What comes back is read with the crate `bson`.
+
+/// How keys are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keys {
+    /// As they are.
+    Binary,
+    /// As text, two digits a byte, in the same order: `FerretDB` has `SQLite` look for text, and
+    /// for binary decodes all there is itself.
+    Hex,
+}
+
+/// Writes one document; its length is filled in when it is done.
+#[derive(Debug)]
+pub(crate) struct Document<'a> {
+    out: &'a mut Vec<u8>,
+    at: usize,
+}
+
+impl<'a> Document<'a> {
+    #[inline]
+    pub(crate) fn begin(out: &'a mut Vec<u8>) -> Self {
+        let at = out.len();
+        out.extend_from_slice(&[0; 4]);
+        Self { out, at }
+    }
+
+    #[inline]
+    fn name(&mut self, kind: u8, name: &str) {
+        self.out.push(kind);
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.push(0);
+    }
+
+    #[inline]
+    pub(crate) fn text(mut self, name: &str, text: &str) -> Self {
+        self.name(0x02, name);
+        self.out.extend_from_slice(&(text.len() as u32 + 1).to_le_bytes());
+        self.out.extend_from_slice(text.as_bytes());
+        self.out.push(0);
+        self
+    }
+
+    #[inline]
+    pub(crate) fn binary(mut self, name: &str, bytes: &[u8]) -> Self {
+        self.name(0x05, name);
+        self.out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        // Of the generic kind.
+        self.out.push(0);
+        self.out.extend_from_slice(bytes);
+        self
+    }
+
+    #[inline]
+    pub(crate) fn key(mut self, name: &str, key: &[u8], keys: Keys) -> Self {
+        if keys == Keys::Binary {
+            return self.binary(name, key);
+        }
+        self.name(0x02, name);
+        self.out.extend_from_slice(&(2 * key.len() as u32 + 1).to_le_bytes());
+        for byte in key {
+            self.out
+                .extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[digit as usize]));
+        }
+        self.out.push(0);
+        self
+    }
+
+    #[inline]
+    pub(crate) fn flag(mut self, name: &str, flag: bool) -> Self {
+        self.name(0x08, name);
+        self.out.push(u8::from(flag));
+        self
+    }
+
+    #[inline]
+    pub(crate) fn int(mut self, name: &str, number: i32) -> Self {
+        self.name(0x10, name);
+        self.out.extend_from_slice(&number.to_le_bytes());
+        self
+    }
+
+    pub(crate) fn long(mut self, name: &str, number: i64) -> Self {
+        self.name(0x12, name);
+        self.out.extend_from_slice(&number.to_le_bytes());
+        self
+    }
+
+    /// A document inside.
+    #[inline]
+    pub(crate) fn inner(
+        mut self,
+        name: &str,
+        fill: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
+    ) -> Self {
+        self.name(0x03, name);
+        fill(Document::begin(self.out)).end();
+        self
+    }
+
+    /// An array of documents, one of each of `items`.
+    #[inline]
+    pub(crate) fn array<T>(
+        self,
+        name: &str,
+        items: impl Iterator<Item = T>,
+        fill: impl for<'d> Fn(Document<'d>, T) -> Document<'d>,
+    ) -> Self {
+        self.list(name, items, |list, at, item| list.inner(at, |one| fill(one, item)))
+    }
+
+    /// An array, of which `fill` writes each of `items` under the name it is given.
+    #[inline]
+    pub(crate) fn list<T>(
+        mut self,
+        name: &str,
+        items: impl Iterator<Item = T>,
+        fill: impl for<'d> Fn(Document<'d>, &str, T) -> Document<'d>,
+    ) -> Self {
+        self.name(0x04, name);
+        let mut list = Document::begin(self.out);
+        let mut digits = [0; 20];
+        for (index, item) in items.enumerate() {
+            list = fill(list, decimal(index, &mut digits), item);
+        }
+        list.end();
+        self
+    }
+
+    #[inline]
+    pub(crate) fn end(self) {
+        self.out.push(0);
+        let length = (self.out.len() - self.at) as u32;
+        self.out[self.at..self.at + 4].copy_from_slice(&length.to_le_bytes());
+    }
+}
+
+/// A place in an array is named by its number.
+#[inline]
+fn decimal(number: usize, digits: &mut [u8; 20]) -> &str {
+    let (mut at, mut left) = (digits.len(), number);
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (left % 10) as u8;
+        left /= 10;
+        if left == 0 {
+            break;
+        }
+    }
+    std::str::from_utf8(&digits[at..]).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bson::rawdoc;
+    use bson::{Binary, spec::BinarySubtype};
+
+    #[test]
+    fn what_is_written_is_what_the_crate_writes() {
+        let binary =
+            |bytes: &[u8]| Binary { subtype: BinarySubtype::Generic, bytes: bytes.to_vec() };
+        let theirs = rawdoc! {
+            "update": "kv",
+            "updates": [{ "q": { "_id": binary(b"k") }, "upsert": true }],
+            "in": [binary(b""), binary(b"\0b")],
+            "hex": "00fe",
+            "n": -1_i32,
+            "id": 1_i64 << 40,
+        };
+        let mut ours = Vec::new();
+        Document::begin(&mut ours)
+            .text("update", "kv")
+            .array("updates", [b"k"].iter(), |one, key| {
+                one.inner("q", |q| q.binary("_id", *key)).flag("upsert", true)
+            })
+            .list("in", [&b""[..], b"\0b"].iter(), |list, at, key| list.key(at, key, Keys::Binary))
+            .key("hex", b"\0\xfe", Keys::Hex)
+            .int("n", -1)
+            .long("id", 1 << 40)
+            .end();
+        assert_eq!(ours, theirs.as_bytes());
+        assert_eq!(decimal(1234, &mut [0; 20]), "1234");
+    }
+}

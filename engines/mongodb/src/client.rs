@@ -1,0 +1,356 @@
+//! The client: a session is a connection of its own.
+//!
+//! A put is an `update` that replaces, or inserts (`upsert`): unlike `findAndModify` it sends no
+//! document back, and unlike `insert` it does not mind what is there.
+
+use crate::answer::Page;
+use crate::bytes::{Document, Keys};
+use crate::connection::{ADMIN, COLLECTION, Connection, DATABASE};
+use crate::describe::{KEY_BYTES_MAX, VALUE_BYTES_MAX, description};
+use crate::server::{DATA, program};
+use bson::{RawBsonRef, RawDocument};
+use kvdyno_engine::server::Address;
+use kvdyno_engine::{
+    Counters, DataShape, Description, Direction, Durability, Engine, Error, ErrorClass, Options,
+    Place, Range, Result, Session, Settled, Value, Write,
+};
+use std::collections::HashMap;
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Documents of a page of a scan, at most.
+const PAGE: u64 = 500;
+
+/// Bytes of the writes of one command; the server takes 16 MiB.
+const COMMAND_BYTES: usize = 12 << 20;
+
+/// Two that put a key at once may both find none: one of them is told to try again.
+const TRIES: u32 = 10;
+
+/// What of its status says nothing of the work, or is other at each look.
+const NOT_COUNTED: [&str; 4] = ["pid", "uptime", "uptimeMillis", "uptimeEstimate"];
+
+/// A server of the protocol of `MongoDB`, as its client has it.
+pub(crate) struct MongoDb {
+    address: Address,
+    durability: Durability,
+    /// Beside those of the sessions.
+    own: Mutex<Connection>,
+}
+
+impl MongoDb {
+    fn own(&self) -> MutexGuard<'_, Connection> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The files of a server that has no `fsync` are synced by their names.
+    fn sync_files(&self) -> Result<()> {
+        let Address::Unix(socket) = &self.address else { return Ok(()) };
+        for file in socket.with_file_name(DATA).read_dir()? {
+            File::open(file?.path())?.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+impl Engine for MongoDb {
+    type Session<'e> = Client;
+
+    fn use_library(path: Option<&Path>) -> Result<()> {
+        program(path).map(drop)
+    }
+
+    fn describe() -> Description {
+        description(program(None))
+    }
+
+    fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
+        let address = Address::of(place)?;
+        let own = Mutex::new(Connection::open(&address)?);
+        Ok(Self { address, durability: options.durability, own })
+    }
+
+    fn session(&self) -> Result<Client> {
+        let connection = Connection::open(&self.address)?;
+        Ok(Client { connection, journaled: self.durability == Durability::Commit })
+    }
+
+    /// All of it into its files. By a connection of its own, which is let go when it takes longer.
+    fn settle(&self, limit: Duration) -> Result<Settled> {
+        let begun = Instant::now();
+        let mut connection = Connection::open(&self.address)?;
+        connection.patience(limit)?;
+        let done = connection.command(ADMIN, |doc| doc.int("fsync", 1)).map(drop);
+        let idle = begun.elapsed() <= limit;
+        match done {
+            Ok(()) => Ok(Settled { idle, note: "waited for fsync".to_owned() }),
+            Err(error) if error.class == ErrorClass::Unsupported => {
+                Ok(Settled { idle: true, note: "it has no fsync".to_owned() })
+            }
+            Err(_) if !idle => Ok(Settled { idle, note: "fsync is under way".to_owned() }),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn sync(&self) -> Result<()> {
+        if self.durability == Durability::Commit {
+            return Ok(());
+        }
+        let done = self.own().command(ADMIN, |doc| doc.int("fsync", 1)).map(drop);
+        match done {
+            Err(error) if error.class == ErrorClass::Unsupported => self.sync_files(),
+            done => done,
+        }
+    }
+
+    fn close(self) -> Result<()> {
+        Ok(())
+    }
+
+    /// All numbers of `serverStatus`, by their names one below the other.
+    fn counters(&self) -> Counters {
+        let mut counters = Counters::new();
+        let mut own = self.own();
+        if let Ok(status) = own.command(ADMIN, |doc| doc.int("serverStatus", 1)) {
+            flatten("", status, &mut counters);
+        }
+        counters.retain(|name, _| !NOT_COUNTED.contains(&name.as_str()));
+        counters
+    }
+}
+
+fn flatten(above: &str, document: &RawDocument, counters: &mut Counters) {
+    for (name, value) in document.iter_elements().flatten().filter_map(|element| {
+        let value = element.value().ok()?;
+        Some((format!("{above}{}", element.key().as_str()), value))
+    }) {
+        let integer = |number: i64| {
+            u64::try_from(number).map_or(Value::Number(number as f64), Value::Integer)
+        };
+        let value = match value {
+            RawBsonRef::Document(below) => {
+                flatten(&format!("{name}."), below, counters);
+                continue;
+            }
+            RawBsonRef::Int32(number) => integer(number.into()),
+            RawBsonRef::Int64(number) => integer(number),
+            RawBsonRef::Double(number) if number.is_finite() => Value::Number(number),
+            RawBsonRef::Boolean(flag) => Value::Boolean(flag),
+            _ => continue,
+        };
+        counters.insert(name, value);
+    }
+}
+
+#[inline]
+fn check(write: &Write<'_>) -> Result<()> {
+    let (key, value) = (write.key().len(), write.value().map_or(0, <[u8]>::len));
+    if key > KEY_BYTES_MAX {
+        return Err(Error::invalid(format!("a key of {key} bytes is longer than {KEY_BYTES_MAX}")));
+    }
+    if value > VALUE_BYTES_MAX {
+        return Err(Error::invalid(format!(
+            "a value of {value} bytes is longer than {VALUE_BYTES_MAX}"
+        )));
+    }
+    Ok(())
+}
+
+/// One thread's connection.
+pub(crate) struct Client {
+    connection: Connection,
+    /// A write is answered when it is in the journal on the disk.
+    journaled: bool,
+}
+
+impl Client {
+    /// One command of writes that are all of one kind.
+    #[inline]
+    fn apply(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        let mut tries = 0;
+        loop {
+            let applied = self.apply_once(writes);
+            tries += 1;
+            match applied {
+                // What went before it is there already, and is put there again: nobody is told of
+                // any before all are.
+                Err(error) if error.class == ErrorClass::Conflict && tries < TRIES => {}
+                applied => return applied,
+            }
+        }
+    }
+
+    #[inline]
+    fn apply_once(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        let (journaled, keys) = (self.journaled, self.connection.keys);
+        let puts = writes.first().is_some_and(|write| write.value().is_some());
+        let (command, list) = if puts { ("update", "updates") } else { ("delete", "deletes") };
+        self.connection
+            .command(DATABASE, |doc| {
+                let doc = doc.text(command, COLLECTION);
+                let doc = doc.array(list, writes.iter(), |one, write| fill_write(one, write, keys));
+                let doc = doc.flag("ordered", true);
+                doc.inner("writeConcern", |concern| concern.int("w", 1).flag("j", journaled))
+            })
+            .map(drop)
+    }
+
+    /// Shows pages from the first on, until `seen` breaks off or so many were shown.
+    fn show(
+        &mut self,
+        mut page: Page,
+        limit: u64,
+        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        let mut shown = 0;
+        loop {
+            let mut more = true;
+            for record in self.connection.records(&page) {
+                let (key, value) = record?;
+                shown += 1;
+                more = seen(&key, value).is_continue() && shown < limit;
+                if !more {
+                    break;
+                }
+            }
+            match (page.cursor, more) {
+                (0, _) => return Ok(shown),
+                (cursor, false) => return self.connection.leave(cursor).map(|()| shown),
+                (cursor, true) => {
+                    let left = (limit - shown).min(PAGE) as i32;
+                    page = self.connection.more(cursor, left)?;
+                }
+            }
+        }
+    }
+}
+
+/// One element of the command's list.
+#[inline]
+fn fill_write<'d>(one: Document<'d>, write: &Write<'_>, keys: Keys) -> Document<'d> {
+    let one = one.inner("q", |q| q.key("_id", write.key(), keys));
+    match write.value() {
+        Some(value) => one.inner("u", |u| u.binary("v", value)).flag("upsert", true),
+        None => one.int("limit", 1),
+    }
+}
+
+/// Both ends of a range, where it has them.
+fn within<'d>(filter: Document<'d>, range: &Range<'_>, keys: Keys) -> Document<'d> {
+    let (from, until) = match range.direction {
+        Direction::Forward => ("$gte", "$lt"),
+        Direction::Reverse => ("$lte", "$gte"),
+    };
+    if range.from.or(range.until).is_none() {
+        return filter;
+    }
+    filter.inner("_id", |id| {
+        let id = match range.from {
+            Some(key) => id.key(from, key, keys),
+            None => id,
+        };
+        match range.until {
+            Some(key) => id.key(until, key, keys),
+            None => id,
+        }
+    })
+}
+
+impl Session for Client {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        let keys = self.connection.keys;
+        let page = self.connection.find(|filter| filter.key("_id", key, keys), None, 1, true)?;
+        let found = self.connection.records(&page).next().transpose()?;
+        Ok(seen(found.map(|(_, value)| value)))
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let write = Write::Put { key, value };
+        check(&write)?;
+        self.apply(&[write])
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.apply(&[Write::Delete { key }])
+    }
+
+    fn scan(
+        &mut self,
+        range: Range<'_>,
+        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        if range.limit == 0 {
+            return Ok(0);
+        }
+        let first = range.limit.min(PAGE) as i32;
+        let order = if range.direction == Direction::Forward { 1 } else { -1 };
+        let alone = range.limit <= PAGE;
+        let keys = self.connection.keys;
+        let page = self.connection.find(
+            |filter| within(filter, &range, keys),
+            Some(order),
+            first,
+            alone,
+        )?;
+        self.show(page, range.limit, seen)
+    }
+
+    /// One find; a key that is asked for twice is found twice.
+    fn multiget(
+        &mut self,
+        keys: &[&[u8]],
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let written = self.connection.keys;
+        let mut wanted: HashMap<&[u8], Vec<usize>> = HashMap::with_capacity(keys.len());
+        for (index, key) in keys.iter().enumerate() {
+            wanted.entry(key).or_default().push(index);
+        }
+        let page = self.connection.find(
+            |filter| {
+                filter.inner("_id", |id| {
+                    id.list("$in", keys.iter(), |list, at, key| list.key(at, key, written))
+                })
+            },
+            None,
+            // One more than there can be: the first page then knows that it is the last.
+            keys.len() as i32 + 1,
+            false,
+        )?;
+        self.show(page, u64::MAX, |key, value| {
+            for index in wanted.remove(key).unwrap_or_default() {
+                seen(index, Some(value));
+            }
+            ControlFlow::Continue(())
+        })?;
+        wanted.into_values().flatten().for_each(|index| seen(index, None));
+        Ok(())
+    }
+
+    /// A command for each run of puts, and of deletes.
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        writes.iter().try_for_each(check)?;
+        for alike in writes.chunk_by(|one, next| one.value().is_some() == next.value().is_some()) {
+            let mut rest = alike;
+            while !rest.is_empty() {
+                let mut bytes = 0;
+                let fits = rest.iter().take(self.connection.writes_max).take_while(|write| {
+                    bytes += write.key().len() + write.value().map_or(0, <[u8]>::len) + 100;
+                    bytes <= COMMAND_BYTES
+                });
+                let (now, later) = rest.split_at(fits.count().max(1));
+                self.apply(now)?;
+                rest = later;
+            }
+        }
+        Ok(())
+    }
+}

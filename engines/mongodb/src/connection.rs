@@ -1,0 +1,281 @@
+//! One connection, and the protocol. Servers since 3.6 are spoken to in `OP_MSG`; older ones, which
+//! do not know that, in `OP_QUERY` (commands and finds), `OP_GET_MORE` and `OP_KILL_CURSORS`, which
+//! are gone since 5.1. Which of the two is what the server says of itself first decides, asked in
+//! the one `OP_QUERY` that all of them take.
+
+use crate::answer::{Page, Records, document, done, nonsense, page, refused, word};
+use crate::bytes::{Document, Keys};
+use crate::server::{Kind, program};
+use bson::RawDocument;
+use kvdyno_engine::server::{Address, Stream};
+use kvdyno_engine::{Error, ErrorClass, Result};
+use std::io::{Read as _, Write as _};
+use std::ops::Range;
+use std::time::Duration;
+
+/// So much is asked of the kernel at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// The database that records are in.
+pub(crate) const DATABASE: &str = "kvdyno";
+
+/// Whose commands are about the whole server.
+pub(crate) const ADMIN: &str = "admin";
+
+/// The collection.
+pub(crate) const COLLECTION: &str = "kv";
+
+/// The name of both together.
+const NAMESPACE: &str = "kvdyno.kv";
+
+/// The first version of the protocol between client and server that has `OP_MSG`: 3.6's.
+const WIRE_OF_MESSAGES: i32 = 6;
+
+const OP_REPLY: u32 = 1;
+const OP_QUERY: u32 = 2004;
+const OP_GET_MORE: u32 = 2005;
+const OP_KILL_CURSORS: u32 = 2007;
+const OP_MSG: u32 = 2013;
+
+/// Length, number, number of what is answered, kind.
+const HEADER_BYTES: usize = 16;
+
+/// Before the document of an `OP_MSG`: flags, and the kind of its section.
+pub(crate) const MESSAGE_HEAD: usize = HEADER_BYTES + 5;
+
+/// In an `OP_REPLY`: there is no such cursor, and the query failed.
+const FAILURES: u32 = 0b11;
+
+/// A connection to a server.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: Stream,
+    out: Vec<u8>,
+    received: Vec<u8>,
+    number: u32,
+    /// It speaks `OP_MSG`.
+    pub(crate) messages: bool,
+    /// How it takes keys.
+    pub(crate) keys: Keys,
+    /// Writes that one command may have.
+    pub(crate) writes_max: usize,
+}
+
+impl Connection {
+    pub(crate) fn open(address: &Address) -> Result<Self> {
+        let mut connection = Self {
+            stream: address.connect()?,
+            out: Vec::with_capacity(READ_BYTES),
+            received: Vec::with_capacity(READ_BYTES),
+            number: 0,
+            messages: false,
+            keys: match program(None).map(Kind::of) {
+                Ok(Kind::FerretDb) => Keys::Hex,
+                _ => Keys::Binary,
+            },
+            writes_max: 1000,
+        };
+        let (wire, writes) = {
+            let said = connection.command(ADMIN, |doc| doc.int("isMaster", 1))?;
+            (said.get_i32("maxWireVersion"), said.get_i32("maxWriteBatchSize"))
+        };
+        connection.messages = wire.is_ok_and(|version| version >= WIRE_OF_MESSAGES);
+        if let Ok(writes) = writes {
+            connection.writes_max = usize::try_from(writes).unwrap_or(1).max(1);
+        }
+        Ok(connection)
+    }
+
+    /// Sends a command and waits for its answer, which says that it was done.
+    #[inline]
+    pub(crate) fn command(
+        &mut self,
+        database: &str,
+        fill: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
+    ) -> Result<&RawDocument> {
+        if self.messages {
+            self.begin(OP_MSG);
+            // No flags; one section, which is a document.
+            self.out.extend_from_slice(&[0; 5]);
+            fill(Document::begin(&mut self.out)).text("$db", database).end();
+        } else {
+            self.begin(OP_QUERY);
+            self.query(&format!("{database}.$cmd"), -1);
+            fill(Document::begin(&mut self.out)).end();
+        }
+        self.send()?;
+        let body = self.answer()?;
+        let said = document(&self.received[body])?;
+        done(said)?;
+        Ok(said)
+    }
+
+    /// The first page of a find: of so many documents at most, which are all where it is `alone`.
+    #[inline]
+    pub(crate) fn find(
+        &mut self,
+        filter: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
+        order: Option<i32>,
+        documents: i32,
+        alone: bool,
+    ) -> Result<Page> {
+        if self.messages {
+            let found = self.command(DATABASE, |doc| {
+                let doc = doc.text("find", COLLECTION).inner("filter", filter);
+                let doc = match order {
+                    None => doc,
+                    Some(order) => doc.inner("sort", |sort| sort.int("_id", order)),
+                };
+                if alone {
+                    doc.int("limit", documents).flag("singleBatch", true)
+                } else {
+                    doc.int("batchSize", documents)
+                }
+            });
+            return page(found?, "firstBatch");
+        }
+        self.begin(OP_QUERY);
+        // Below zero: that is all, and there is to be no cursor.
+        self.query(NAMESPACE, if alone { -documents } else { documents });
+        match order {
+            None => filter(Document::begin(&mut self.out)).end(),
+            Some(order) => Document::begin(&mut self.out)
+                .inner("$query", filter)
+                .inner("$orderby", |sort| sort.int("_id", order))
+                .end(),
+        }
+        self.send()?;
+        self.reply()
+    }
+
+    /// The next page of a cursor.
+    pub(crate) fn more(&mut self, cursor: i64, documents: i32) -> Result<Page> {
+        if self.messages {
+            let found = self.command(DATABASE, |doc| {
+                let doc = doc.long("getMore", cursor).text("collection", COLLECTION);
+                doc.int("batchSize", documents)
+            });
+            return page(found?, "nextBatch");
+        }
+        self.begin(OP_GET_MORE);
+        self.out.extend_from_slice(&[0; 4]);
+        self.name(NAMESPACE);
+        self.out.extend_from_slice(&documents.to_le_bytes());
+        self.out.extend_from_slice(&cursor.to_le_bytes());
+        self.send()?;
+        self.reply()
+    }
+
+    /// Leaves a cursor that was not read to its end.
+    pub(crate) fn leave(&mut self, cursor: i64) -> Result<()> {
+        if self.messages {
+            let killed = self.command(DATABASE, |doc| {
+                let doc = doc.text("killCursors", COLLECTION);
+                doc.list("cursors", std::iter::once(()), |list, at, ()| list.long(at, cursor))
+            });
+            return killed.map(drop);
+        }
+        self.begin(OP_KILL_CURSORS);
+        self.out.extend_from_slice(&[0; 4]);
+        self.out.extend_from_slice(&1_u32.to_le_bytes());
+        self.out.extend_from_slice(&cursor.to_le_bytes());
+        // It is not answered.
+        self.send()
+    }
+
+    /// Waits no longer than that for any answer from now on.
+    pub(crate) fn patience(&self, limit: Duration) -> Result<()> {
+        let limit = Some(limit.max(Duration::from_millis(1)));
+        match &self.stream {
+            Stream::Unix(stream) => stream.set_read_timeout(limit)?,
+            Stream::Tcp(stream) => stream.set_read_timeout(limit)?,
+        }
+        Ok(())
+    }
+
+    /// The records of a page.
+    #[inline]
+    pub(crate) fn records(&self, page: &Page) -> Records<'_> {
+        Records { rest: &self.received[page.documents.clone()], listed: page.listed }
+    }
+
+    /// A message of this kind; what it says is to follow.
+    #[inline]
+    fn begin(&mut self, kind: u32) {
+        self.number = self.number.wrapping_add(1);
+        self.out.clear();
+        self.out.extend_from_slice(&[0; 4]);
+        self.out.extend_from_slice(&self.number.to_le_bytes());
+        self.out.extend_from_slice(&[0; 4]);
+        self.out.extend_from_slice(&kind.to_le_bytes());
+    }
+
+    /// The head of an `OP_QUERY`: no flags, nothing left out, so many documents.
+    fn query(&mut self, namespace: &str, documents: i32) {
+        self.out.extend_from_slice(&[0; 4]);
+        self.name(namespace);
+        self.out.extend_from_slice(&[0; 4]);
+        self.out.extend_from_slice(&documents.to_le_bytes());
+    }
+
+    fn name(&mut self, name: &str) {
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.push(0);
+    }
+
+    #[inline]
+    fn send(&mut self) -> Result<()> {
+        let length = (self.out.len() as u32).to_le_bytes();
+        self.out[..4].copy_from_slice(&length);
+        self.stream.write_all(&self.out)?;
+        Ok(())
+    }
+
+    /// Waits for an answer: where its documents lie in what was received.
+    #[inline]
+    fn answer(&mut self) -> Result<Range<usize>> {
+        self.receive()?;
+        let word = |at| word(&self.received, at);
+        // Flags and a section; flags, a cursor, a place in it and a count.
+        let head = match word(12) {
+            OP_MSG if self.received.get(HEADER_BYTES + 4) == Some(&0) => MESSAGE_HEAD,
+            OP_REPLY => HEADER_BYTES + 20,
+            kind => return Err(nonsense(&format!("kind {kind}"))),
+        };
+        if word(8) != self.number || self.received.len() < head {
+            return Err(nonsense("it answers something else"));
+        }
+        Ok(head..self.received.len())
+    }
+
+    /// An answer to a find of its own message.
+    fn reply(&mut self) -> Result<Page> {
+        let documents = self.answer()?;
+        if word(&self.received, HEADER_BYTES) & FAILURES != 0 {
+            let words = document(&self.received[documents]);
+            return Err(words.map_or_else(|error| error, refused));
+        }
+        let cursor = self.received[HEADER_BYTES + 4..].first_chunk().copied().unwrap_or_default();
+        Ok(Page { cursor: i64::from_le_bytes(cursor), documents, listed: false })
+    }
+
+    /// Receives one message as a whole.
+    #[inline]
+    fn receive(&mut self) -> Result<()> {
+        self.received.resize(READ_BYTES, 0);
+        let (mut filled, mut length) = (0, HEADER_BYTES);
+        while filled < length {
+            let read = self.stream.read(&mut self.received[filled..])?;
+            if read == 0 {
+                return Err(Error::new(ErrorClass::Unavailable, "the server has hung up"));
+            }
+            filled += read;
+            if filled >= HEADER_BYTES && length == HEADER_BYTES {
+                length = word(&self.received, 0) as usize;
+                self.received.resize(length.max(READ_BYTES), 0);
+            }
+        }
+        self.received.truncate(length);
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+//! What a server of this protocol is and can do, and its options under its own names.
+
+use crate::server::Kind;
+use kvdyno_engine::server::{LISTEN, LISTENS, Program};
+use kvdyno_engine::{
+    BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, Planning, Result,
+};
+use std::collections::BTreeMap;
+
+/// Before 4.2 an entry of an index has 1024 bytes at most, with what is around it.
+pub(crate) const KEY_BYTES_MAX: usize = 1000;
+
+/// A document has 16 MiB at most, with its key and what is around both.
+pub(crate) const VALUE_BYTES_MAX: usize = (16 << 20) - (16 << 10);
+
+/// Of the program that is run; `Err`: of none, why.
+pub(crate) fn description(program: Result<&Program>) -> Description {
+    let kind = program.as_ref().map_or(Kind::Mongod, |program| Kind::of(program));
+    let (version, build) = match program {
+        Ok(program) => (program.version.clone(), build(program, kind)),
+        Err(error) => {
+            ("unknown".to_owned(), BTreeMap::from([("program".to_owned(), error.message)]))
+        }
+    };
+    let least = match kind {
+        Kind::Mongod => Capabilities::least([
+            (
+                Durability::None,
+                "writeConcern {w: 1, j: false}: the journal is in the server's memory up to 100 ms",
+            ),
+            (
+                Durability::Commit,
+                "writeConcern {w: 1, j: true}: the journal is synced before the answer, for all \
+                 that wait together",
+            ),
+        ]),
+        Kind::FerretDb => Capabilities::least([
+            (
+                Durability::Async,
+                "SQLite's journal_mode = WAL, synchronous = OFF: handed to the operating system, \
+                 never synced",
+            ),
+            (
+                Durability::Commit,
+                "SQLite's journal_mode = WAL, synchronous = FULL: its log is synced before the \
+                 answer",
+            ),
+        ]),
+    };
+    Description {
+        name: "mongodb".to_owned(),
+        title: kind.title().to_owned(),
+        version,
+        build,
+        capabilities: Capabilities {
+            delete: true,
+            scan_forward: true,
+            scan_reverse: true,
+            native_multiget: true,
+            batch: BatchKind::Together,
+            external_processes: true,
+            library: true,
+            key_bytes_max: Some(KEY_BYTES_MAX as u64),
+            value_bytes_max: Some(VALUE_BYTES_MAX as u64),
+            ..least
+        },
+        options: options(kind),
+        planning: Planning { space_factor: 4.0, write_factor: 8.0, ram_bytes_min: 256 << 20 },
+    }
+}
+
+fn build(program: &Program, kind: Kind) -> BTreeMap<String, String> {
+    let mut build = program.build.clone();
+    if kind == Kind::FerretDb {
+        let what = "SQLite; keys as text of hexadecimal digits; each lookup reads the whole table";
+        build.insert("backend".to_owned(), what.to_owned());
+    }
+    build
+}
+
+const WIREDTIGER: &str = "MongoDB's manual, WiredTiger Storage Engine: Memory Use";
+
+fn options(kind: Kind) -> Vec<OptionSpec> {
+    let listen = OptionSpec::words(
+        LISTEN,
+        &LISTENS,
+        "By what it is reached: a Unix socket. A port is refused: this client has no password.",
+    );
+    match kind {
+        Kind::FerretDb => vec![listen],
+        Kind::Mongod => [vec![listen], of_mongod()].concat(),
+    }
+}
+
+fn of_mongod() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::new(
+            "storage_engine",
+            OptionKind::Text,
+            "".into(),
+            "wiredTiger, mmapv1, rocksdb: what the program has (--storageEngine). Empty: its own \
+             default, mmapv1 before 3.2.",
+        ),
+        OptionSpec::bytes(
+            "cache_size",
+            0,
+            "Cache of wiredTiger or rocksdb; mmapv1 has the kernel's. 0: its own default, a half \
+             of the machine's memory or of the limit, by version.",
+        )
+        .tuned(
+            "50%",
+            "Half of what is there, the rest for the kernel's cache; old versions do not see the \
+             limit and take half of the machine.",
+            WIREDTIGER,
+        ),
+        OptionSpec::flag("journal", true, "A journal (--nojournal; before 6.1)."),
+        OptionSpec::words(
+            "block_compressor",
+            &["snappy", "none", "zlib", "zstd"],
+            "Compression of wiredTiger's blocks (--wiredTigerCollectionBlockCompressor); zstd \
+             since 4.2.",
+        ),
+        OptionSpec::words(
+            "journal_compressor",
+            &["snappy", "none", "zlib", "zstd"],
+            "Compression of wiredTiger's journal (--wiredTigerJournalCompressor); zstd since 4.2.",
+        ),
+        OptionSpec::count(
+            "syncdelay",
+            3600,
+            60,
+            "Seconds between checkpoints, or between syncs of mmapv1's files.",
+        ),
+        OptionSpec::flag("directoryperdb", false, "A folder for each database."),
+        OptionSpec::flag("smallfiles", false, "Smaller files of mmapv1 (before 4.2)."),
+    ]
+}
