@@ -4,7 +4,7 @@
 # changed; CARGO_TARGET_DIR names another one (docs/dependencies.md).
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
 BIN := $(CARGO_TARGET_DIR)/release
-ENGINES := null drive fio direct fjall leveldb lmdb lmdb1 mdbx postgres redb redis rocksdb sqlite surrealkv wiredtiger
+ENGINES := null drive fio direct fjall leveldb lmdb lmdb1 mariadb mdbx memcached postgres redb redis rocksdb sqlite surrealkv wiredtiger
 DEMO := null drive fio direct lmdb lmdb1 rocksdb
 # What the suite `quick` runs, and the tests.
 ROCKSDB := 11.8.1
@@ -69,7 +69,7 @@ older-library:
 
 # Libraries with a shim, and servers; the tests alone need them.
 get-engines:
-	@scripts/get-engines.sh $(BIN)/kvdyno wiredtiger leveldb redis postgres || true
+	@scripts/get-engines.sh $(BIN)/kvdyno wiredtiger leveldb redis postgres mariadb memcached || true
 
 run-demo:
 	@scripts/demo.sh $(BIN)/kvdyno $(ROCKSDB)

@@ -9,7 +9,7 @@ pub mod turns;
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 29] = [
+pub const NEEDS: [(&str, &str); 31] = [
     ("root", "the right of the system's administrator"),
     ("user", "to become another user"),
     ("mount", "to mount"),
@@ -37,6 +37,8 @@ pub const NEEDS: [(&str, &str); 29] = [
     ("leveldb", "a library of LevelDB: `kvdyno engines get leveldb`"),
     ("redis", "a Redis server: `kvdyno engines get redis`"),
     ("postgres", "a PostgreSQL server: `kvdyno engines get postgres`"),
+    ("mariadb", "a MariaDB server: `kvdyno engines get mariadb`"),
+    ("memcached", "a memcached server: `kvdyno engines get memcached`"),
     ("chromium", "Node.js and Chromium, for the page"),
     ("java", "Java and mvn, for what workloads are pinned against"),
 ];

@@ -13,6 +13,7 @@ const REMEDY: &str = "`kvdyno engines get postgres` fetches the system's package
 
 /// The folder of the database, below that of the server: it is to be empty when it is made.
 const DATA: &str = "data";
+const UNFINISHED: &str = "data.unfinished";
 
 /// Connections beside those of the sessions: the engine's own, and what is kept for its owner.
 const MORE_CLIENTS: u32 = 16;
@@ -37,8 +38,8 @@ impl Served for Postgres {
 
     fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
         let program = &program(None)?.path;
-        let made = site.folder.join(DATA).join("PG_VERSION").exists();
-        let before = if made { Vec::new() } else { vec![initdb(site, program)] };
+        let made = site.folder.join(DATA).exists();
+        let before = if made { Vec::new() } else { make(site, program)? };
         let mut command = site.command(program);
         command.args(["-D", DATA]);
         let mut set = |name: &str, value: &str| {
@@ -90,10 +91,23 @@ fn blocks(bytes: u64, kib: u64) -> u64 {
     bytes / (kib << 10)
 }
 
-/// Makes the database. Whoever reaches its socket may come in; at its port a password is asked for.
+/// Makes the database under another name, so that it is there whole, and on the drive, or not at
+/// all: it may be killed here, or lose its power.
+fn make(site: &Site, program: &Path) -> Result<Vec<Command>> {
+    let unfinished = site.folder.join(UNFINISHED);
+    if unfinished.exists() {
+        std::fs::remove_dir_all(unfinished)?;
+    }
+    let (mut rename, mut sync) = (site.command(Path::new("mv")), site.command(Path::new("sync")));
+    rename.args([UNFINISHED, DATA]);
+    sync.arg(".");
+    Ok(vec![initdb(site, program), rename, sync])
+}
+
+/// Whoever reaches its socket may come in; at its port a password is asked for.
 fn initdb(site: &Site, program: &Path) -> Command {
     let mut command = site.command(&program.with_file_name("initdb"));
-    command.args(["-D", DATA, "-U", USER, "--encoding=UTF8", "--locale=C", "--no-sync"]);
+    command.args(["-D", UNFINISHED, "-U", USER, "--encoding=UTF8", "--locale=C"]);
     command.args(["--auth-local=trust"]);
     match &site.address {
         Address::Tcp { .. } => command.args(["--auth-host=password", "--pwfile", SECRET]),

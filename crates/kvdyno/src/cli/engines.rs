@@ -54,10 +54,10 @@ Examples:
 
 RocksDB's binaries are its authors' own, fetched by `mvn` (17 to 92 MB each) and checked. WiredTiger
 is built from its authors' sources, fetched by `pip` and checked, for this machine's processor.
-Servers (redis, postgres) are the distribution's packages, fetched by `apt-get` with what they need,
-and unpacked: nothing is installed, no service starts. All are kept in ~/.cache/kvdyno/libraries;
-libraries in the folders of KVDYNO_LIBRARY_PATH, and in `libraries` next to kvdyno, are found as
-well.")]
+Servers (redis, postgres, mariadb, memcached) are the distribution's packages, fetched by `apt-get`
+with what they need, and unpacked: nothing is installed, no service starts. All are kept in
+~/.cache/kvdyno/libraries; libraries in the folders of KVDYNO_LIBRARY_PATH, and in `libraries` next
+to kvdyno, are found as well.")]
 pub(crate) struct GetArgs {
     /// The engine
     pub(crate) name: String,

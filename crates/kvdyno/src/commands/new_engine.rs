@@ -16,7 +16,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Engines that come with kvdyno: found next to it, before any other of their names.
-const SHIPPED: [&str; 16] = [
+const SHIPPED: [&str; 19] = [
     "direct",
     "drive",
     "fio",
@@ -24,7 +24,10 @@ const SHIPPED: [&str; 16] = [
     "leveldb",
     "lmdb",
     "lmdb1",
+    "mariadb",
     "mdbx",
+    "memcached",
+    "mongodb",
     "null",
     "postgres",
     "redb",

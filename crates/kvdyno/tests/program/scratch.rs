@@ -64,7 +64,8 @@ impl Scratch {
             program: workers::program().to_owned(),
         };
         scratch.link("null", workers::null());
-        for engine in ["lmdb", "lmdb1", "rocksdb", "drive", "fio", "redis", "postgres"] {
+        let servers = ["redis", "postgres", "mariadb"];
+        for engine in ["lmdb", "lmdb1", "rocksdb", "drive", "fio"].into_iter().chain(servers) {
             if let Some(path) = workers::find(engine) {
                 scratch.link(engine, &path);
             }

@@ -16,7 +16,7 @@ use std::time::Duration;
 const MIB: u64 = 1 << 20;
 
 /// Every server that is tested with.
-const SERVERS: [&str; 2] = ["redis", "postgres"];
+const SERVERS: [&str; 3] = ["redis", "postgres", "mariadb"];
 
 fn data() -> Suite {
     suite().data("records = 20000\nvalue_bytes = 400\nverify = true").run("database = \"fresh\"")
@@ -181,7 +181,11 @@ fn killed(engine: &str, name: &str) -> (Scratch, Done) {
 fn a_server_that_dies_costs_its_case_and_says_so() {
     let test = "a_server_that_dies_costs_its_case_and_says_so";
     for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
-        let process = if engine == "redis" { "redis-server" } else { "postgres" };
+        let process = match engine {
+            "redis" => "redis-server",
+            "mariadb" => "mariadbd",
+            other => other,
+        };
         let (scratch, done) = killed(engine, process);
         done.assert_says("died of signal 9");
         let outcome = record(&scratch.only_run(), engine).outcome;

@@ -84,7 +84,7 @@ pub(crate) fn null_is_a_debug_build() -> bool {
 }
 
 /// Engines that are nothing without what `kvdyno engines get` brings.
-const LIBRARIES: [&str; 3] = ["rocksdb", "redis", "postgres"];
+const LIBRARIES: [&str; 4] = ["rocksdb", "redis", "postgres", "mariadb"];
 
 /// An engine that a test needs; says so where it is not there.
 pub(crate) fn needs(engine: &str, test: &str) -> bool {
