@@ -5,12 +5,15 @@
 //! generator (`kvdyno_worker::main_served`).
 
 use crate::{DataShape, Engine, Error, Options, Place, Result, library};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsFd, AsRawFd as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -244,6 +247,35 @@ pub enum Stream {
     Tcp(TcpStream),
 }
 
+impl Stream {
+    /// Sends as much as the server takes now, at least something; `None`: it takes nothing before
+    /// what it has answered has been received. A server that answers while it reads would otherwise
+    /// wait for its client for ever, and its client for it.
+    #[inline]
+    pub fn send(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        let stream: &dyn AsFd = match self {
+            Self::Unix(stream) => stream,
+            Self::Tcp(stream) => stream,
+        };
+        loop {
+            match send(stream, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(sent) => return Ok(Some(sent)),
+                Err(Errno::AGAIN) => {}
+                Err(Errno::INTR) => continue,
+                Err(errno) => return Err(errno.into()),
+            }
+            let mut ready = [PollFd::new(&stream, PollFlags::IN | PollFlags::OUT)];
+            match poll(&mut ready, None) {
+                Err(Errno::INTR) => {}
+                other => drop(other?),
+            }
+            if ready[0].revents().contains(PollFlags::IN) {
+                return Ok(None);
+            }
+        }
+    }
+}
+
 impl Read for Stream {
     #[inline]
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
@@ -283,6 +315,31 @@ mod tests {
             assert!(!error.message.contains("secret"), "{error}");
         }
         assert!(Address::of(&Place::Directory("/x".into())).is_err());
+    }
+
+    /// One that answers each byte with many, and reads on when they are taken.
+    #[test]
+    fn a_server_that_is_not_listened_to_is_not_waited_for() {
+        const ASKED: usize = 1 << 20;
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut bytes, mut read) = ([0; 4096], 0);
+            while read < ASKED {
+                read += theirs.read(&mut bytes).unwrap();
+                theirs.write_all(&bytes).unwrap();
+            }
+        });
+        let (mut stream, asked) = (Stream::Unix(ours), vec![1; ASKED]);
+        let (mut sent, mut answers) = (0, vec![0; 65_536]);
+        while sent < ASKED {
+            match stream.send(&asked[sent..]).unwrap() {
+                Some(more) => sent += more,
+                None => drop(stream.read(&mut answers).unwrap()),
+            }
+        }
+        // Until it hangs up.
+        while stream.read(&mut answers).unwrap() > 0 {}
+        server.join().unwrap();
     }
 
     #[test]

@@ -88,7 +88,7 @@ pub struct WorkerIdentity {
 /// The server of a case, as its keeper ran it: inside the RAM limit, the client outside.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerRecord {
-    /// Where it was reached: `unix:PATH` or `tcp:ADDRESS:PORT`.
+    /// Where it was reached: `unix:PATH` or `tcp://***@ADDRESS:PORT`.
     pub address: String,
     /// How it was started, the last time.
     pub command: Vec<String>,

@@ -32,6 +32,9 @@ use std::time::{Duration, Instant};
 /// log takes minutes.
 const PATIENCE: Duration = Duration::from_secs(600);
 
+/// What is left of a server that was killed has ended by then; a shell of somebody's may stay.
+const LEAVING: Duration = Duration::from_secs(30);
+
 /// Between two looks at a server that is to answer, or to end.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
@@ -62,6 +65,10 @@ impl Running {
         log: Option<File>,
     ) -> Result<Self> {
         let begun = Instant::now();
+        // Parts of one that was killed may be ending still, and would write beside it.
+        while at_work_in(&site.folder) && begun.elapsed() < LEAVING {
+            sleep(LOOK_EVERY);
+        }
         // One that was killed leaves it behind, and some servers would not listen there again.
         if let Address::Unix(socket) = &site.address {
             let _ = std::fs::remove_file(socket);
@@ -132,6 +139,20 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A process is at work in the folder, or below it, that is not this one.
+fn at_work_in(folder: &Path) -> bool {
+    let Ok(folder) = folder.canonicalize() else { return false };
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut others = processes.filter(|entry| {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.parse::<u32>().ok());
+        pid.is_some_and(|pid| pid != std::process::id())
+    });
+    others.any(|one| {
+        std::fs::read_link(one.path().join("cwd")).is_ok_and(|at| at.starts_with(&folder))
+    })
 }
 
 /// Has a child die with this thread, and not be root where it would not run.
@@ -225,7 +246,7 @@ fn secret(folder: &Path) -> Result<String> {
 
 /// Starts and stops a server as it is told, and ends with it when nothing more is to come.
 pub(crate) fn serve<E: Served>() -> Result<ExitCode> {
-    // What a server leaves behind is this process's to wait for, and so in its accounts.
+    // What a server leaves behind stays among this process's descendants, and so in its accounts.
     set_child_subreaper(Some(getpid())).map_err(io::Error::from)?;
     let orders = orders();
     let mut running = None;
@@ -238,10 +259,13 @@ pub(crate) fn serve<E: Served>() -> Result<ExitCode> {
     }
 }
 
-fn obey<E: Served>(orders: &Receiver<KeeperOrder>, running: &mut Option<Running>) -> Result<()> {
+fn obey<E: Served>(
+    orders: &Receiver<Result<KeeperOrder>>,
+    running: &mut Option<Running>,
+) -> Result<()> {
     loop {
         match orders.recv_timeout(WATCH_EVERY) {
-            Ok(KeeperOrder::Serve(job)) => {
+            Ok(Ok(KeeperOrder::Serve(job))) => {
                 // There is one at most.
                 *running = None;
                 let started = started::<E>(&job)?;
@@ -252,7 +276,8 @@ fn obey<E: Served>(orders: &Receiver<KeeperOrder>, running: &mut Option<Running>
                 })?;
                 *running = Some(started);
             }
-            Ok(KeeperOrder::Halt) => {
+            Ok(Err(error)) => return Err(error),
+            Ok(Ok(KeeperOrder::Halt)) => {
                 let took = running.take().map(Running::stop).transpose()?.unwrap_or_default();
                 send(&Event::Halted { took_ns: took.as_nanos() as u64 })?;
             }
@@ -276,12 +301,16 @@ fn started<E: Served>(job: &ServerJob) -> Result<Running> {
 }
 
 /// Reads orders by a thread of its own, until there are no more, or something that is none.
-fn orders() -> Receiver<KeeperOrder> {
+fn orders() -> Receiver<Result<KeeperOrder>> {
     let (sender, orders) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(io::stdin()).lines() {
-            let order = line.ok().and_then(|line| KeeperOrder::from_json(&line).ok());
-            if order.is_none_or(|order| sender.send(order).is_err()) {
+            let order = line.map_err(Error::from).and_then(|line| {
+                KeeperOrder::from_json(&line)
+                    .map_err(|error| Error::invalid(format!("no order: {error}: {line}")))
+            });
+            let last = order.is_err();
+            if sender.send(order).is_err() || last {
                 return;
             }
         }

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kvdyno_engine::server::{Address, Stream};
 use kvdyno_engine::{Error, ErrorClass, Result};
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::ops::Range;
 
 /// So much is asked of the kernel at once.
@@ -144,7 +144,13 @@ impl Connection {
     /// Sends what was written down.
     #[inline]
     pub(crate) fn send(&mut self) -> Result<()> {
-        self.stream.write_all(&self.out)?;
+        let mut sent = 0;
+        while sent < self.out.len() {
+            match self.stream.send(&self.out[sent..])? {
+                Some(more) => sent += more,
+                None => self.receive()?,
+            }
+        }
         self.out.clear();
         Ok(())
     }
@@ -271,6 +277,7 @@ pub(crate) fn nonsense(what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
     fn told(said: &[u8]) -> (Connection, UnixStream) {

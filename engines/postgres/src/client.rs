@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 /// Rows of a scan that are asked for at once.
 const ROWS: u32 = 500;
 
+/// How the server says that a statement took longer than it was given.
+const CANCELLED: &str = "(57014)";
+
 /// Between two looks at what the server does in the background.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -97,9 +100,12 @@ impl Engine for Postgres {
             own.query(&format!("SET statement_timeout = {limit_ms}"), |_, _| ())?;
             let done = work.split("; ").try_for_each(|one| own.query(one, |_, _| ()).map(drop));
             own.query("SET statement_timeout = 0", |_, _| ())?;
-            if let Err(error) = done {
-                let note = format!("{work}: {error}");
-                return Ok(Settled { idle: false, note });
+            match done {
+                Err(error) if error.message.ends_with(CANCELLED) => {
+                    let note = format!("{work}: {error}");
+                    return Ok(Settled { idle: false, note });
+                }
+                done => done?,
             }
         }
         loop {
@@ -150,7 +156,7 @@ impl Engine for Postgres {
 /// The server compresses keys before it finds them too long: which it takes depends on what is in
 /// them.
 #[inline]
-fn check(key: &[u8]) -> Result<()> {
+pub(crate) fn check(key: &[u8]) -> Result<()> {
     if key.len() as u64 <= KEY_BYTES_MAX {
         return Ok(());
     }

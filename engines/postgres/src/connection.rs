@@ -4,7 +4,7 @@
 
 use kvdyno_engine::server::{Address, Stream};
 use kvdyno_engine::{Error, ErrorClass, Result};
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::ops::Range;
 
 /// So much is asked of the kernel at once.
@@ -40,13 +40,16 @@ pub(crate) struct Connection {
     filled: usize,
     /// It is of no use any more.
     gone: bool,
+    /// What the server complained of last: of one that hangs up, why.
+    complaint: Option<Error>,
 }
 
 impl Connection {
     pub(crate) fn open(address: &Address) -> Result<Self> {
         let stream = address.connect()?;
         let (received, out) = (vec![0; READ_BYTES], Vec::with_capacity(READ_BYTES));
-        let mut connection = Self { stream, out, received, at: 0, filled: 0, gone: false };
+        let (at, filled, gone, complaint) = Default::default();
+        let mut connection = Self { stream, out, received, at, filled, gone, complaint };
         connection.begin(address)?;
         Ok(connection)
     }
@@ -154,7 +157,13 @@ impl Connection {
     /// Sends what was written down.
     #[inline]
     pub(crate) fn send(&mut self) -> Result<()> {
-        self.stream.write_all(&self.out)?;
+        let mut sent = 0;
+        while sent < self.out.len() {
+            match self.stream.send(&self.out[sent..])? {
+                Some(more) => sent += more,
+                None => self.receive()?,
+            }
+        }
         self.out.clear();
         Ok(())
     }
@@ -211,8 +220,14 @@ impl Connection {
         while let Some((kind, contents)) = self.parse()? {
             match kind {
                 b'D' => answer.value = first_column(&self.received, contents),
-                b'E' => failed = Some(refused(self.bytes(contents))),
-                b'Z' => return failed.map_or(Ok(Some(answer)), Err),
+                b'E' => {
+                    failed = Some(refused(self.bytes(contents)));
+                    self.complaint.clone_from(&failed);
+                }
+                b'Z' => {
+                    self.complaint = None;
+                    return failed.map_or(Ok(Some(answer)), Err);
+                }
                 _ => {}
             }
         }
@@ -266,7 +281,8 @@ impl Connection {
         self.gone = true;
         let read = self.stream.read(&mut self.received[self.filled..])?;
         if read == 0 {
-            return Err(Error::new(ErrorClass::Unavailable, "the server has hung up"));
+            let hung_up = || Error::new(ErrorClass::Unavailable, "the server has hung up");
+            return Err(self.complaint.take().unwrap_or_else(hung_up));
         }
         (self.gone, self.filled) = (false, self.filled + read);
         Ok(())
@@ -346,13 +362,17 @@ pub(crate) fn nonsense(what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
     fn told(said: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(said).unwrap();
         let (stream, received) = (Stream::Unix(ours), vec![0; READ_BYTES]);
-        (Connection { stream, out: Vec::new(), received, at: 0, filled: 0, gone: false }, theirs)
+        let out = Vec::new();
+        let connection =
+            Connection { stream, out, received, at: 0, filled: 0, gone: false, complaint: None };
+        (connection, theirs)
     }
 
     fn message(kind: u8, contents: &[u8]) -> Vec<u8> {

@@ -59,8 +59,10 @@ impl Served for Postgres {
             }
         }
         set("max_connections", &(data.sessions + MORE_CLIENTS).to_string());
-        // Those of System V are in a namespace of the server's where it has one: none is left.
-        set("dynamic_shared_memory_type", "sysv");
+        // In files of the database: none outlives it.
+        set("dynamic_shared_memory_type", "mmap");
+        // A server of which a part has died is to be seen dead.
+        set("restart_after_crash", "off");
         let (fsync, commit) = match options.durability {
             Durability::None => ("on", "off"),
             Durability::Async => ("off", "on"),

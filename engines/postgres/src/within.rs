@@ -1,6 +1,6 @@
 //! A transaction: repeatable reads, rows that will be written locked.
 
-use crate::client::Client;
+use crate::client::{Client, check};
 use kvdyno_engine::{Error, ErrorClass, Found, Range, Records, Result, Transaction};
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
@@ -41,6 +41,7 @@ impl Transaction for Within<'_> {
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        check(key)?;
         self.0.done("put", &[key, value])
     }
 

@@ -3,8 +3,8 @@
 //! a test: the machine decides, not the code alone.
 //!
 //! `make bench BENCH="lmdb drive"` runs parts of it: `null`, `lmdb`, `rocksdb`, `db_bench`,
-//! `ranges`, `reads`, `servers`, `drive`, `direct`, `plan`. Each part's file says what its peer is, and how
-//! both are set.
+//! `ranges`, `reads`, `servers`, `drive`, `direct`, `plan`. Each part's file says what its peer is,
+//! and how both are set.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's business")]
 

@@ -65,8 +65,9 @@ static TOOLS: [Tool; 2] = [
         engine: "postgres",
         name: "pgbench",
         prepare: |server| {
-            let table = "CREATE TABLE peer (k bytea PRIMARY KEY, v bytea NOT NULL); INSERT INTO peer \
-                         SELECT int8send(n) || int8send(n), decode(repeat('ab', 100), 'hex') \
+            let table = "CREATE TABLE peer (k bytea PRIMARY KEY, v bytea NOT NULL); \
+                         INSERT INTO peer SELECT int8send(n) || int8send(n), \
+                         decode(repeat('ab', 100), 'hex') \
                          FROM generate_series(1, 100000) n";
             let clean = "VACUUM ANALYZE";
             let ran = postgres(server, "psql")?.args(["-q", "-c", table, "-c", clean]).status()?;

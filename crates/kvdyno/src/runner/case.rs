@@ -65,10 +65,10 @@ pub(super) fn run(
 
 /// Its memory, and its worker in it, or in its place the server; or why there is none.
 fn begin<'r>(
-    environment: &CaseEnvironment<'r>,
+    environment: &'r CaseEnvironment<'r>,
     worker: Option<&WorkerIdentity>,
     log: File,
-) -> Result<(CaseMemory<'r>, Option<Keeper>, Worker), String> {
+) -> Result<(CaseMemory<'r>, Option<Keeper<'r>>, Worker), String> {
     let worker = worker.ok_or("it has no worker")?;
     if let Some(library) = &worker.library {
         libraries::check_unchanged(library).map_err(|changed| changed.message)?;
@@ -84,7 +84,7 @@ fn begin<'r>(
     Ok((memory, keeper, worker.map_err(failed)?))
 }
 
-fn job(environment: &CaseEnvironment<'_>, keeper: Option<&Keeper>) -> Job {
+fn job(environment: &CaseEnvironment<'_>, keeper: Option<&Keeper<'_>>) -> Job {
     let (case, path) = (environment.case, environment.site.path.clone());
     let place = match keeper {
         Some(keeper) => Place::Server(keeper.address()),

@@ -8,25 +8,33 @@ use kvdyno_record::case::{ServerRecord, WorkerIdentity};
 use kvdyno_record::engine::{ErrorClass, Options};
 use kvdyno_record::protocol::{Event, KeeperOrder, ServerJob};
 use std::fs::File;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Between two looks at whether the user wants an end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A server that is starting or stopping when the user wants an end gets this long.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a server is not there, or not in the state it was told to be in.
 pub(super) type Complaint = (ErrorClass, String);
 
 /// A keeper and its server.
-pub(super) struct Keeper {
+pub(super) struct Keeper<'r> {
+    environment: &'r CaseEnvironment<'r>,
     worker: Worker,
     record: ServerRecord,
+    /// What the server is started with: the case's, until a phase has others.
+    pub(super) options: Options,
+    /// The end of the case's budget.
+    deadline: Instant,
 }
 
-impl Keeper {
+impl<'r> Keeper<'r> {
     /// Starts one inside the case's RAM limit, and has it start the server; none: the engine is no
     /// server. What the server says goes to `server.txt`.
     pub(super) fn start(
-        environment: &CaseEnvironment<'_>,
+        environment: &'r CaseEnvironment<'r>,
         memory: &CaseMemory<'_>,
         identity: &WorkerIdentity,
     ) -> Result<Option<Self>, String> {
@@ -37,8 +45,10 @@ impl Keeper {
             .and_then(|log| memory.start(identity, "serve", log));
         let worker = started
             .map_err(|error| format!("failed to start {}: {error}", identity.path.display()))?;
-        let mut keeper = Self { worker, record: ServerRecord::default() };
-        keeper.serve(environment, &environment.case.options).map_err(|(_, why)| why)?;
+        let (record, options) = (ServerRecord::default(), environment.case.options.clone());
+        let deadline = Instant::now() + Duration::from_nanos(environment.case.budget_ns);
+        let mut keeper = Self { environment, worker, record, options, deadline };
+        keeper.serve().map_err(|(_, why)| why)?;
         Ok(Some(keeper))
     }
 
@@ -53,19 +63,15 @@ impl Keeper {
     }
 
     /// Has it start the server, where it was before.
-    pub(super) fn serve(
-        &mut self,
-        environment: &CaseEnvironment<'_>,
-        options: &Options,
-    ) -> Result<(), Complaint> {
+    pub(super) fn serve(&mut self) -> Result<(), Complaint> {
         let address = Some(self.record.address.clone()).filter(|before| !before.is_empty());
         let order = KeeperOrder::Serve(ServerJob {
-            folder: environment.site.path.clone(),
+            folder: self.environment.site.path.clone(),
             address,
-            options: options.clone(),
-            shape: environment.case.shape.clone(),
+            options: self.options.clone(),
+            shape: self.environment.case.shape.clone(),
         });
-        match self.obeyed(environment, &order)? {
+        match self.obeyed(&order)? {
             Event::Serving { address, command, took_ns } => {
                 self.record.starts_ns.push(took_ns);
                 self.record = ServerRecord { address, command, ..self.record.clone() };
@@ -76,8 +82,8 @@ impl Keeper {
     }
 
     /// Has it stop the server in order.
-    pub(super) fn halt(&mut self, environment: &CaseEnvironment<'_>) -> Result<(), Complaint> {
-        match self.obeyed(environment, &KeeperOrder::Halt)? {
+    pub(super) fn halt(&mut self) -> Result<(), Complaint> {
+        match self.obeyed(&KeeperOrder::Halt)? {
             Event::Halted { took_ns } => {
                 self.record.stops_ns.push(took_ns);
                 Ok(())
@@ -101,21 +107,28 @@ impl Keeper {
         ServerRecord { usage: exit.ok().map(|exit| exit.usage), ..self.record }
     }
 
-    fn obeyed(
-        &mut self,
-        environment: &CaseEnvironment<'_>,
-        order: &KeeperOrder,
-    ) -> Result<Event, Complaint> {
+    fn obeyed(&mut self, order: &KeeperOrder) -> Result<Event, Complaint> {
         let gone = |error| (ErrorClass::Unavailable, format!("the keeper has gone: {error}"));
         self.worker.say(order).map_err(gone)?;
+        let interrupt = &self.environment.run.interrupt;
+        let (mut hurried, mut deadline) = (false, self.deadline);
         loop {
-            match self.worker.hear(LOOK_EVERY) {
-                Heard::Silence if environment.run.interrupt.insisted() => self.worker.kill(),
-                Heard::Silence => {}
+            let heard = self.worker.hear(LOOK_EVERY);
+            match heard {
                 Heard::Event(event) if !matches!(*event, Event::Failed { .. }) => {
                     return Ok(*event);
                 }
+                Heard::Silence => {}
                 heard => return Err(unasked(heard)),
+            }
+            if interrupt.asked() && !hurried {
+                (hurried, deadline) = (true, deadline.min(Instant::now() + PATIENCE));
+            }
+            if interrupt.insisted() || Instant::now() > deadline {
+                self.worker.kill();
+                let what = "the server did not start or stop within the case's budget, or its \
+                            patience after an interrupt";
+                return Err((ErrorClass::Unavailable, what.to_owned()));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What a case came to: the one place where a worker's end is judged.
 
+use super::keeper::Complaint;
 use kvdyno_host::child::ExitStatus;
 use kvdyno_record::case::{Outcome, PhaseRecord, RamLimit};
 use kvdyno_record::engine::ErrorClass;
@@ -14,8 +15,8 @@ pub(super) struct Ending {
     /// Why it was not left alone to its end.
     pub(super) cut: Option<Cut>,
     pub(super) killed_by_us: bool,
-    /// The server has ended before its client.
-    pub(super) server_gone: bool,
+    /// Why the server was not there any more before its client had ended.
+    pub(super) server: Option<Complaint>,
     /// Its last line was that it is done.
     pub(super) said_done: bool,
     pub(super) phase: String,
@@ -38,7 +39,7 @@ pub(super) fn judge(
 ) -> Outcome {
     let phase = &ending.phase;
     let oom_kills = ram.group.map_or(0, |group| group.oom_kills);
-    let died = exit.signal.is_some() && !ending.killed_by_us || ending.server_gone;
+    let died = exit.signal.is_some() && !ending.killed_by_us || ending.server.is_some();
     if oom_kills > 0 && died {
         let message = format!("killed by the kernel for its RAM limit while in `{phase}`");
         return Outcome::DoesNotFit { message };

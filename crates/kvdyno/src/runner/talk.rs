@@ -38,7 +38,7 @@ pub(super) struct Talk<'r> {
     environment: &'r CaseEnvironment<'r>,
     memory: &'r CaseMemory<'r>,
     meter: Meter<'r>,
-    keeper: Option<Keeper>,
+    keeper: Option<Keeper<'r>>,
     server: Server,
     started: Instant,
     machine: File,
@@ -69,7 +69,7 @@ struct Begun {
 impl<'r> Talk<'r> {
     pub(super) fn new(
         environment: &'r CaseEnvironment<'r>,
-        (memory, keeper): (&'r CaseMemory<'r>, Option<Keeper>),
+        (memory, keeper): (&'r CaseMemory<'r>, Option<Keeper<'r>>),
         mut record: CaseRecord,
         started: Instant,
     ) -> anyhow::Result<Self> {
@@ -280,10 +280,7 @@ impl<'r> Talk<'r> {
     fn closed(&mut self, worker: &mut Worker) {
         let Some(index) = self.current.as_ref().map(|begun| begun.index) else { return };
         let phase = self.environment.case.phases.get(index);
-        if let Err((class, message)) = self.start_anew(phase) {
-            self.fail(class, message);
-            self.kill(worker);
-        }
+        self.while_closed(phase.map(|phase| &phase.work), worker);
         worker.control(Control::Go);
     }
 
@@ -433,8 +430,11 @@ impl<'r> Talk<'r> {
 
     /// One line of `machine.ndjson`.
     fn read_machine(&mut self, pid: u32, now: Instant) {
-        let (root, server) = (self.meter.root, self.server.processes(self.meter.root));
-        let engine = if server.is_empty() { vec![pid] } else { server };
+        let root = self.meter.root;
+        let rss_bytes = match self.keeper {
+            Some(_) => self.server.memory_bytes(root),
+            None => process::memory_bytes(root, &[pid]),
+        };
         let database = (now >= self.next_size).then(|| {
             self.next_size = now + SIZE_EVERY;
             size::measure(&self.environment.site.path).ok()
@@ -447,7 +447,7 @@ impl<'r> Talk<'r> {
                 wait_samples: self.wait_samples.counts(),
                 ..self.meter.snapshot()
             },
-            rss_bytes: process::memory_bytes(root, &engine),
+            rss_bytes,
             database: database.flatten(),
         };
         append(&self.machine, &reading);

@@ -134,21 +134,25 @@ fn a_server_is_inside_the_ram_limit_and_its_client_outside() {
 #[test]
 fn a_server_that_does_not_fit_its_ram_is_told() {
     let test = "a_server_that_does_not_fit_its_ram_is_told";
-    let scratch = Scratch::new();
-    if !can_limit(&scratch, test) || !needs("redis", test) {
+    if !can_limit(&Scratch::new(), test) {
         return;
     }
-    let suite = data()
-        .data("records = 100000\nvalue_bytes = 1000")
-        .engine("redis")
-        .load("batch = 100")
-        .measure("operations = 100")
-        .role("readers", GET);
-    scratch.write("s.toml", &suite.ram("48MiB").text());
-    scratch.run(&["run", "s.toml"]).assert_ok().assert_says("does not fit");
-    let record = record(&scratch.only_run(), "redis");
-    assert!(matches!(record.outcome, Outcome::DoesNotFit { .. }), "{:?}", record.outcome);
-    scratch.assert_nothing_left();
+    // One that is a process, and one that is many, of which the kernel kills one.
+    let greedy = [("redis", ""), ("postgres", "shared_buffers = \"400MiB\"")];
+    for (engine, options) in greedy.into_iter().filter(|(engine, _)| needs(engine, test)) {
+        let scratch = Scratch::new();
+        let suite = data()
+            .data("records = 150000\nvalue_bytes = 1000")
+            .engine_as(engine, engine, options)
+            .load("batch = 100")
+            .measure("operations = 100")
+            .role("readers", GET);
+        scratch.write("s.toml", &suite.ram("64MiB").text());
+        scratch.run(&["run", "s.toml"]).assert_ok().assert_says("does not fit");
+        let outcome = record(&scratch.only_run(), engine).outcome;
+        assert!(matches!(outcome, Outcome::DoesNotFit { .. }), "{outcome:?}");
+        scratch.assert_nothing_left();
+    }
 }
 
 /// Reads of some seconds.
@@ -230,7 +234,8 @@ fn twenty_kills_leave_nothing() {
     if servers.is_empty() {
         return;
     }
-    let mut random = 1_u64;
+    let shared = || fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default().lines().count();
+    let (mut random, mut hit, shared_before) = (1_u64, 0, shared());
     for kill in 0..20 {
         let engine = servers[kill % servers.len()];
         // Steele, Lea, Flood 2014, as far as it is needed here.
@@ -241,6 +246,7 @@ fn twenty_kills_leave_nothing() {
         let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
         sleep(delay);
         let victims = scratch.processes();
+        hit += usize::from(victims.len() > 2);
         // The program, or any of those that it has started.
         match victims.get(random as usize / 4096 % victims.len().max(1)) {
             Some(victim) if kill % 4 != 0 => {
@@ -254,6 +260,8 @@ fn twenty_kills_leave_nothing() {
         let place = format!("kill {kill}: {engine} after {delay:?}");
         wait_until(&place, || scratch.processes().is_empty() && scratch.groups().is_empty());
     }
+    assert!(hit >= 10, "{hit} of 20 met a server");
+    assert_eq!(shared(), shared_before, "shared memory is left");
 }
 
 #[test]

@@ -2,62 +2,73 @@
 //! of the case when it ends by itself.
 
 use super::Talk;
-use crate::runner::keeper::Complaint;
+use crate::runner::keeper::{Complaint, Keeper};
 use crate::runner::worker::Worker;
-use kvdyno_record::workload::{Activity, Phase};
+use kvdyno_record::workload::Activity;
 use std::time::Duration;
 
 /// A keeper has seen by then that its server has ended.
 const SEEN_WITHIN: Duration = Duration::from_millis(500);
 
 impl Talk<'_> {
-    /// What happens while a client is away: its server stops, files are evicted, the server starts,
-    /// with the options of a phase that has others.
-    pub(super) fn start_anew(&mut self, phase: Option<&Phase>) -> Result<(), Complaint> {
-        let environment = self.environment;
-        if let Some(keeper) = &mut self.keeper {
-            keeper.halt(environment)?;
+    /// What happens while a client is away for a phase: its server stops, files are evicted, the
+    /// server starts, with other options where the phase has them.
+    pub(super) fn while_closed(&mut self, work: Option<&Activity>, worker: &Worker) {
+        let opens_again = matches!(work, Some(Activity::Evict | Activity::Reopen { .. }));
+        // One that was asked to stop has closed for good.
+        if !opens_again || self.stopping.is_some() {
+            return;
         }
-        let mut options = &environment.case.options;
-        match phase.map(|phase| &phase.work) {
-            Some(Activity::Evict) => {
-                let words = self.evict();
-                if let Some(begun) = &mut self.current {
-                    begun.evicted = Some(words);
-                }
+        let halted = self.keeper.as_mut().map(Keeper::halt);
+        if matches!(work, Some(Activity::Evict)) && !matches!(halted, Some(Err(_))) {
+            let words = self.evict();
+            if let Some(begun) = &mut self.current {
+                begun.evicted = Some(words);
             }
-            Some(Activity::Reopen { options: others }) => options = others,
-            _ => {}
         }
-        let Some(keeper) = &mut self.keeper else { return Ok(()) };
-        keeper.serve(environment, options)
+        let serve = |keeper: &mut Keeper| {
+            if let Some(Activity::Reopen { options }) = work {
+                keeper.options.clone_from(options);
+            }
+            keeper.serve()
+        };
+        let done =
+            halted.unwrap_or(Ok(())).and_then(|()| self.keeper.as_mut().map_or(Ok(()), serve));
+        if let Err(why) = done {
+            self.server_failed(why, worker);
+        }
     }
 
     /// A server that ends by itself takes its case along.
     pub(super) fn look_at_server(&mut self, worker: &Worker) {
-        let keeper = self.keeper.as_mut().filter(|_| !self.ending.server_gone);
-        if let Some((class, message)) = keeper.and_then(|keeper| keeper.complaint(Duration::ZERO)) {
-            self.ending.server_gone = true;
-            self.fail(class, message);
-            self.kill(worker);
+        let keeper = self.keeper.as_mut().filter(|_| self.ending.server.is_none());
+        if let Some(why) = keeper.and_then(|keeper| keeper.complaint(Duration::ZERO)) {
+            self.server_failed(why, worker);
         }
+    }
+
+    fn server_failed(&mut self, why: Complaint, worker: &Worker) {
+        self.ending.server = Some(why);
+        self.kill(worker);
     }
 
     /// The client has gone; its server goes in order, where it can.
     pub(in crate::runner) fn end_server(&mut self) {
         let Some(mut keeper) = self.keeper.take() else { return };
-        if let Some((class, clients)) = self.ending.failure.take() {
+        if self.ending.server.is_none() && self.ending.failure.is_some() {
             // A client hears sooner of its server's end than the keeper sees it.
-            let gone = keeper.complaint(SEEN_WITHIN).filter(|_| !self.ending.server_gone);
-            self.ending.server_gone |= gone.is_some();
-            self.ending.failure = Some(match gone {
-                Some((class, servers)) => (class, format!("{servers}; its client: {clients}")),
-                None => (class, clients),
-            });
+            self.ending.server = keeper.complaint(SEEN_WITHIN);
         }
-        let in_order = !self.ending.killed_by_us && !self.ending.server_gone;
-        if let Some(Err((class, message))) = in_order.then(|| keeper.halt(self.environment)) {
-            self.fail(class, message);
+        if self.ending.server.is_none() && !self.ending.killed_by_us {
+            self.ending.server = keeper.halt().err();
+        }
+        // What the client says of it follows from it.
+        if let Some((class, servers)) = self.ending.server.clone() {
+            let message = match self.ending.failure.take() {
+                Some((_, clients)) => format!("{servers}; its client: {clients}"),
+                None => servers,
+            };
+            self.ending.failure = Some((class, message));
         }
         self.record.server = Some(keeper.end());
     }
