@@ -4,6 +4,10 @@
 //! A keeper starts it, one for each case, and is its parent to the end: it belongs to the load
 //! generator (`kvdyno_worker::main_served`).
 
+mod wire;
+
+pub use wire::{Answers, Tickets, Wire, nonsense};
+
 use crate::{DataShape, Engine, Error, Options, Place, Result, library};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -144,6 +148,16 @@ impl Program {
         let told = facts.into_iter().filter(|(_, value)| !value.is_empty());
         let build = told.map(|(name, value)| (name.to_owned(), value)).collect();
         Ok(Self { version: version.to_owned(), build, path })
+    }
+
+    /// Version and build for a description; of one that is not there, why.
+    pub fn told(program: Result<&Self>) -> (String, BTreeMap<String, String>) {
+        match program {
+            Ok(program) => (program.version.clone(), program.build.clone()),
+            Err(error) => {
+                ("unknown".to_owned(), BTreeMap::from([("program".to_owned(), error.message)]))
+            }
+        }
     }
 
     /// Refuses another program than this one, which the process has been told.

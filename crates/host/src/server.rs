@@ -11,8 +11,7 @@ use kvdyno_record::usage::ProcessUsage;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Between two walks through all pages of a server's processes: of 1 GB and 16 sessions one takes
-/// the kernel some 10 ms, of a server that works.
+/// Between two walks through all pages of a server's processes, which take the time of a processor.
 const WALK_EVERY: Duration = Duration::from_secs(5);
 
 /// A server as it is accounted for.

@@ -1,17 +1,17 @@
 //! The client: a session is a connection of its own, with its statements prepared.
 
-use crate::connection::{Connection, Part, Progress, Statement, nonsense};
+use crate::connection::{Connection, Part, Progress, Statement};
 use crate::describe::{KEY_BYTES_MAX, VALUE_BYTES_MAX, description};
 use crate::server::program;
 use crate::statements::{From, Scan, Several, Statements};
 use crate::upkeep::{self, Storage};
 use crate::within;
-use kvdyno_engine::server::Address;
+use kvdyno_engine::server::{Address, Tickets, nonsense};
 use kvdyno_engine::{
     Counters, DataShape, Description, Direction, Durability, Engine, Error, Options, Place, Range,
     Result, Session, Settled, Transaction, Write,
 };
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -63,8 +63,8 @@ impl Engine for Mariadb {
     fn session(&self) -> Result<Client> {
         let mut connection = Connection::open(&self.address)?;
         let statements = Statements::prepare(&mut connection)?;
-        let (last, taken, in_flight) = Default::default();
-        Ok(Client { connection, statements, last, taken, in_flight })
+        let (last, tickets) = Default::default();
+        Ok(Client { connection, statements, last, tickets })
     }
 
     fn settle(&self, limit: Duration) -> Result<Settled> {
@@ -107,10 +107,7 @@ pub(crate) struct Client {
     pub(crate) statements: Statements,
     /// The key that a scan goes on behind.
     last: Vec<u8>,
-    /// Tickets of what is written down and not sent.
-    taken: Vec<u32>,
-    /// Tickets of what was sent, in the order of the answers.
-    in_flight: VecDeque<u32>,
+    tickets: Tickets,
 }
 
 impl Client {
@@ -122,9 +119,9 @@ impl Client {
         key: &[u8],
         seen: impl FnOnce(Option<&[u8]>) -> R,
     ) -> Result<R> {
-        self.connection.forget();
+        self.connection.wire.forget();
         self.connection.execute(statement, [key].into_iter(), None);
-        self.connection.send()?;
+        self.connection.wire.send()?;
         let value = self.connection.answer()?.value;
         Ok(seen(value.map(|range| self.connection.bytes(range))))
     }
@@ -132,9 +129,9 @@ impl Client {
     /// Executes a prepared statement that shows nothing.
     #[inline]
     pub(crate) fn done(&mut self, statement: Statement, parameters: &[&[u8]]) -> Result<()> {
-        self.connection.forget();
+        self.connection.wire.forget();
         self.connection.execute(statement, parameters.iter().copied(), None);
-        self.connection.send()?;
+        self.connection.wire.send()?;
         self.connection.answer().map(drop)
     }
 
@@ -179,9 +176,9 @@ impl Client {
             From::At | From::Edge => range.from,
         };
         let ends = begin.into_iter().chain(range.until);
-        self.connection.forget();
+        self.connection.wire.forget();
         self.connection.execute(statement, ends, Some(rows));
-        self.connection.send()?;
+        self.connection.wire.send()?;
         let (mut count, mut more, mut progress) = (0, true, Progress::default());
         while let Part::Row(row) = self.connection.part(&mut progress)? {
             if more {
@@ -194,7 +191,7 @@ impl Client {
                     self.last.extend_from_slice(self.connection.bytes(key));
                 }
             }
-            self.connection.forget();
+            self.connection.wire.forget();
         }
         Ok((count, more))
     }
@@ -207,9 +204,9 @@ impl Client {
     /// Looks some keys up by one statement; a key that is asked for twice is found twice.
     fn find(&mut self, keys: &[&[u8]], seen: &mut impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
         let statement = self.statements.several(&mut self.connection, Several::Get, keys.len())?;
-        self.connection.forget();
+        self.connection.wire.forget();
         self.connection.execute(statement, keys.iter().copied(), None);
-        self.connection.send()?;
+        self.connection.wire.send()?;
         let (mut rows, mut progress) = (Vec::with_capacity(keys.len()), Progress::default());
         while let Part::Row(row) = self.connection.part(&mut progress)? {
             rows.push(self.record(row)?);
@@ -229,9 +226,9 @@ impl Client {
         let statement = self.statements.several(&mut self.connection, kind, piece.len())?;
         let bytes =
             piece.iter().flat_map(|write| std::iter::once(write.key()).chain(write.value()));
-        self.connection.forget();
+        self.connection.wire.forget();
         self.connection.execute(statement, bytes, None);
-        self.connection.send()?;
+        self.connection.wire.send()?;
         self.connection.answer().map(drop)
     }
 }
@@ -340,43 +337,24 @@ impl Session for Client {
 
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
         self.connection.execute(self.statements.get, [key].into_iter(), None);
-        self.taken.push(ticket);
+        self.tickets.take_on(ticket);
         Ok(())
     }
 
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
         check(key, value)?;
         self.connection.execute(self.statements.put, [key, value].into_iter(), None);
-        self.taken.push(ticket);
+        self.tickets.take_on(ticket);
         Ok(())
     }
 
     fn send(&mut self) -> Result<()> {
-        self.in_flight.extend(self.taken.drain(..));
-        self.connection.send()
+        self.tickets.sent();
+        self.connection.wire.send()
     }
 
-    fn complete(&mut self, mut done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
-        self.connection.forget();
-        let mut count = 0;
-        while let Some(ticket) = self.in_flight.front().copied() {
-            let answer = match count {
-                0 => self.connection.answer().map(Some),
-                _ => self.connection.answer_at_hand(),
-            };
-            match answer {
-                Ok(None) => break,
-                Ok(Some(answer)) => {
-                    let value = answer.value.map(|range| self.connection.bytes(range));
-                    done(ticket, Ok(value));
-                }
-                Err(error) if self.connection.is_gone() => return Err(error),
-                Err(error) => done(ticket, Err(error)),
-            }
-            self.in_flight.pop_front();
-            count += 1;
-        }
-        Ok(count)
+    fn complete(&mut self, done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
+        self.tickets.complete(&mut self.connection, done)
     }
 }
 

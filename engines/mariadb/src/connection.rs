@@ -3,13 +3,9 @@
 //! comes back is shown where it was received.
 
 use crate::handshake;
-use kvdyno_engine::server::{Address, Stream};
+use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
 use kvdyno_engine::{Error, ErrorClass, Result};
-use std::io::Read as _;
 use std::ops::Range;
-
-/// So much is asked of the kernel at once.
-const READ_BYTES: usize = 64 << 10;
 
 /// A packet of this length goes on in the next: none of ours does.
 pub(crate) const PACKET_BYTES_MAX: usize = 0xff_ffff;
@@ -66,22 +62,12 @@ pub(crate) struct Answer {
 /// A connection to a server.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stream: Stream,
-    out: Vec<u8>,
-    /// What was received; what is before `at` has been looked at.
-    received: Vec<u8>,
-    at: usize,
-    /// Bytes of `received` that the server has sent.
-    filled: usize,
-    /// It is of no use any more.
-    gone: bool,
+    pub(crate) wire: Wire,
 }
 
 impl Connection {
     pub(crate) fn open(address: &Address) -> Result<Self> {
-        let stream = address.connect()?;
-        let (received, out) = (vec![0; READ_BYTES], Vec::with_capacity(READ_BYTES));
-        let mut connection = Self { stream, out, received, at: 0, filled: 0, gone: false };
+        let mut connection = Self { wire: Wire::open(address)? };
         let greeting = connection.next()?;
         let greeting = connection.bytes(greeting);
         if greeting.first() == Some(&ERROR) {
@@ -93,7 +79,7 @@ impl Connection {
         };
         let answer = handshake::answer(greeting, secret)?;
         connection.packet(1, |out| out.extend_from_slice(&answer));
-        connection.send()?;
+        connection.wire.send()?;
         let heard = connection.next()?;
         match connection.bytes(heard.clone()).first() {
             Some(&OK) => Ok(connection),
@@ -102,34 +88,29 @@ impl Connection {
         }
     }
 
-    /// Nothing more can be heard here.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.gone
-    }
-
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
-        &self.received[range]
+        self.wire.bytes(range)
     }
 
     /// Writes a packet down; its number is 0 in all but the first words of a connection.
     #[inline]
     fn packet(&mut self, number: u8, body: impl FnOnce(&mut Vec<u8>)) {
-        let at = self.out.len();
-        self.out.extend_from_slice(&[0, 0, 0, number]);
-        body(&mut self.out);
-        let length = (self.out.len() - at - 4) as u32;
+        let at = self.wire.out.len();
+        self.wire.out.extend_from_slice(&[0, 0, 0, number]);
+        body(&mut self.wire.out);
+        let length = (self.wire.out.len() - at - 4) as u32;
         debug_assert!((length as usize) < PACKET_BYTES_MAX, "checked by who gives the parameters");
-        self.out[at..at + 3].copy_from_slice(&length.to_le_bytes()[..3]);
+        self.wire.out[at..at + 3].copy_from_slice(&length.to_le_bytes()[..3]);
     }
 
     /// Prepares a statement.
     pub(crate) fn prepare(&mut self, text: &str) -> Result<Statement> {
-        self.forget();
+        self.wire.forget();
         self.packet(0, |out| {
             out.push(PREPARE);
             out.extend_from_slice(text.as_bytes());
         });
-        self.send()?;
+        self.wire.send()?;
         let heard = self.next()?;
         let heard = self.bytes(heard);
         match *heard {
@@ -190,32 +171,18 @@ impl Connection {
         });
     }
 
-    /// Sends what was written down.
-    #[inline]
-    pub(crate) fn send(&mut self) -> Result<()> {
-        let mut sent = 0;
-        while sent < self.out.len() {
-            match self.stream.send(&self.out[sent..])? {
-                Some(more) => sent += more,
-                None => self.receive()?,
-            }
-        }
-        self.out.clear();
-        Ok(())
-    }
-
     /// A statement as text; shows each row.
     pub(crate) fn query(
         &mut self,
         statement: &str,
         mut row: impl FnMut(&[Option<&str>]),
     ) -> Result<()> {
-        self.forget();
+        self.wire.forget();
         self.packet(0, |out| {
             out.push(QUERY);
             out.extend_from_slice(statement.as_bytes());
         });
-        self.send()?;
+        self.wire.send()?;
         let mut progress = Progress::default();
         while let Part::Row(range) = self.part(&mut progress)? {
             row(&words(self.bytes(range)));
@@ -228,7 +195,7 @@ impl Connection {
     pub(crate) fn answer(&mut self) -> Result<Answer> {
         loop {
             match self.answer_at_hand()? {
-                None => self.receive()?,
+                None => self.wire.receive()?,
                 Some(answer) => return Ok(answer),
             }
         }
@@ -237,14 +204,15 @@ impl Connection {
     /// The same, if all of it is there.
     #[inline]
     pub(crate) fn answer_at_hand(&mut self) -> Result<Option<Answer>> {
-        let (begun, mut answer, mut progress) = (self.at, Answer::default(), Progress::default());
+        let (begun, mut answer, mut progress) =
+            (self.wire.unread().0, Answer::default(), Progress::default());
         while let Some(part) = self.part_at_hand(&mut progress)? {
             match part {
                 Part::Row(row) => answer.value = self.columns::<1>(row).map(|[value]| value),
                 Part::End => return Ok(Some(answer)),
             }
         }
-        self.at = begun;
+        self.wire.read_to(begun);
         Ok(None)
     }
 
@@ -254,7 +222,7 @@ impl Connection {
         loop {
             match self.part_at_hand(progress)? {
                 Some(part) => return Ok(part),
-                None => self.receive()?,
+                None => self.wire.receive()?,
             }
         }
     }
@@ -301,59 +269,47 @@ impl Connection {
         loop {
             match self.parse()? {
                 Some(packet) => return Ok(packet),
-                None => self.receive()?,
+                None => self.wire.receive()?,
             }
-        }
-    }
-
-    /// What was looked at gives way, once all of it was or when room is needed.
-    #[inline]
-    pub(crate) fn forget(&mut self) {
-        if self.at == self.filled {
-            (self.at, self.filled) = (0, 0);
-        } else if self.at > READ_BYTES {
-            self.received.copy_within(self.at..self.filled, 0);
-            (self.at, self.filled) = (0, self.filled - self.at);
         }
     }
 
     #[inline]
     fn parse(&mut self) -> Result<Option<Range<usize>>> {
-        let Some(head) = self.received[self.at..self.filled].first_chunk::<4>() else {
+        let (at, there) = self.wire.unread();
+        let filled = at + there.len();
+        let Some(head) = there.first_chunk::<4>() else {
             return Ok(None);
         };
         let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
         if length == PACKET_BYTES_MAX {
             return Err(nonsense("a row longer than any that was stored"));
         }
-        let contents = self.at + 4..self.at + 4 + length;
-        if self.filled < contents.end {
+        let contents = at + 4..at + 4 + length;
+        if filled < contents.end {
             return Ok(None);
         }
-        self.at = contents.end;
+        self.wire.read_to(contents.end);
         Ok(Some(contents))
     }
+}
 
-    fn receive(&mut self) -> Result<()> {
-        if self.received.len() < self.filled + READ_BYTES / 2 {
-            self.received.resize(self.received.len() * 2, 0);
-        }
-        self.gone = true;
-        let read = self.stream.read(&mut self.received[self.filled..])?;
-        if read == 0 {
-            return Err(Error::new(ErrorClass::Unavailable, "the server has hung up"));
-        }
-        (self.gone, self.filled) = (false, self.filled + read);
-        Ok(())
+impl Answers for Connection {
+    fn wire(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+
+    fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>> {
+        Ok(self.answer_at_hand()?.map(|answer| answer.value))
     }
 }
 
 /// Without a farewell the server would count, and write down, a client that has failed.
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.out.clear();
+        self.wire.out.clear();
         self.packet(0, |out| out.push(QUIT));
-        let _ = self.send();
+        let _ = self.wire.send();
     }
 }
 
@@ -430,21 +386,17 @@ fn refused(packet: &[u8]) -> Error {
     Error::new(class, format!("{words} ({number})"))
 }
 
-pub(crate) fn nonsense(what: &str) -> Error {
-    Error::new(ErrorClass::Other, format!("the server's answer makes no sense: {what}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_engine::server::Stream;
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
     fn told(said: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(said).unwrap();
-        let (stream, received) = (Stream::Unix(ours), vec![0; READ_BYTES]);
-        (Connection { stream, out: Vec::new(), received, at: 0, filled: 0, gone: false }, theirs)
+        (Connection { wire: Wire::new(Stream::Unix(ours)) }, theirs)
     }
 
     fn packet(contents: &[u8]) -> Vec<u8> {
@@ -459,7 +411,7 @@ mod tests {
         let described = [packet(b"\x01\x01"), packet(b"\x03def"), row.clone()].concat();
         let described = [described, end.clone()].concat();
         let (mut connection, mut theirs) = told(&described[..described.len() - 2]);
-        connection.receive().unwrap();
+        connection.wire.receive().unwrap();
         assert!(connection.answer_at_hand().unwrap().is_none(), "its end is not there yet");
         theirs.write_all(&described[described.len() - 2..]).unwrap();
         let value = connection.answer().unwrap().value.unwrap();
@@ -476,7 +428,7 @@ mod tests {
         assert!(connection.answer().is_ok());
         drop(theirs);
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Unavailable);
-        assert!(connection.is_gone());
+        assert!(connection.wire.is_gone());
     }
 
     #[test]
@@ -495,6 +447,6 @@ mod tests {
         let statement = Statement { id: 5, parameters: 2 };
         connection.execute(statement, [&b"key"[..]].into_iter(), Some(7));
         let head = b"\x1c\0\0\0\x17\x05\0\0\0\0\x01\0\0\0\0\x01\xfc\0\x08\x80";
-        assert_eq!(connection.out, [&head[..], b"\x03key\x07\0\0\0\0\0\0\0"].concat());
+        assert_eq!(connection.wire.out, [&head[..], b"\x03key\x07\0\0\0\0\0\0\0"].concat());
     }
 }

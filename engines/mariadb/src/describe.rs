@@ -5,7 +5,6 @@ use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, Planning, Result,
     Transactions, Value,
 };
-use std::collections::BTreeMap;
 
 /// A key of `MyRocks` takes 767 bytes at most; one of `InnoDB` 3072, in pages of 4 KiB 768.
 pub(crate) const KEY_BYTES_MAX: u64 = 767;
@@ -15,12 +14,7 @@ pub(crate) const VALUE_BYTES_MAX: u64 = 15 << 20;
 
 /// Of the program that is run; `Err`: of none, why.
 pub(crate) fn description(program: Result<&Program>) -> Description {
-    let (version, build) = match program {
-        Ok(program) => (program.version.clone(), program.build.clone()),
-        Err(error) => {
-            ("unknown".to_owned(), BTreeMap::from([("program".to_owned(), error.message)]))
-        }
-    };
+    let (version, build) = Program::told(program);
     Description {
         name: "mariadb".to_owned(),
         title: "MariaDB".to_owned(),

@@ -1,7 +1,7 @@
 //! The first words of a connection: who comes in, and what both can do.
 
-use crate::connection::nonsense;
 use kvdyno_engine::Result;
+use kvdyno_engine::server::nonsense;
 use sha1::{Digest as _, Sha1};
 
 /// The user and the database, which the server was made with.

@@ -1,14 +1,13 @@
 //! The client: a session is a connection of its own.
 
-use crate::connection::{Answer, Connection, nonsense};
+use crate::connection::{Answer, Connection};
 use crate::describe::description;
 use crate::server::program;
-use kvdyno_engine::server::Address;
+use kvdyno_engine::server::{Address, Tickets, nonsense};
 use kvdyno_engine::{
     Counters, DataShape, Description, Engine, Options, Place, Result, Session, Settled, Value,
     Write,
 };
-use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
@@ -32,7 +31,7 @@ impl Memcached {
     fn statistics(&self) -> Result<Counters> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         own.line("stats");
-        own.send()?;
+        own.wire.send()?;
         let mut counters = Counters::new();
         loop {
             match own.answer()? {
@@ -70,7 +69,7 @@ impl Engine for Memcached {
 
     fn session(&self) -> Result<Client> {
         let connection = Connection::open(&self.address)?;
-        Ok(Client { connection, taken: Vec::new(), in_flight: VecDeque::new() })
+        Ok(Client { connection, tickets: Tickets::default() })
     }
 
     /// A hash table that grows, and memory that goes over to records of another size.
@@ -112,10 +111,7 @@ impl Engine for Memcached {
 /// One thread's connection.
 pub(crate) struct Client {
     connection: Connection,
-    /// Tickets of what is written down and not sent.
-    taken: Vec<u32>,
-    /// Tickets of what was sent, in the order of the answers.
-    in_flight: VecDeque<u32>,
+    tickets: Tickets,
 }
 
 impl Session for Client {
@@ -148,10 +144,10 @@ impl Session for Client {
     ) -> Result<()> {
         let all = keys.iter().try_for_each(|key| self.connection.get(key));
         if all.is_err() {
-            self.connection.take_back();
+            self.connection.wire.out.clear();
             return all;
         }
-        self.connection.send()?;
+        self.connection.wire.send()?;
         for index in 0..keys.len() {
             match self.connection.answer()? {
                 Answer::Value(range) => seen(index, Some(self.connection.bytes(range))),
@@ -168,17 +164,17 @@ impl Session for Client {
             Write::Delete { key } => self.connection.delete(key, true),
         });
         if all.is_err() {
-            self.connection.take_back();
+            self.connection.wire.out.clear();
             return all;
         }
         self.connection.line("mn");
-        self.connection.send()?;
+        self.connection.wire.send()?;
         let mut failed = Ok(());
         loop {
             match self.connection.answer() {
                 Ok(Answer::End) => return failed,
                 Ok(_) => {}
-                Err(error) if self.connection.is_gone() => return Err(error),
+                Err(error) if self.connection.wire.is_gone() => return Err(error),
                 Err(error) => failed = failed.and(Err(error)),
             }
         }
@@ -186,40 +182,22 @@ impl Session for Client {
 
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
         self.connection.get(key)?;
-        self.taken.push(ticket);
+        self.tickets.take_on(ticket);
         Ok(())
     }
 
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
         self.connection.set(key, value, false)?;
-        self.taken.push(ticket);
+        self.tickets.take_on(ticket);
         Ok(())
     }
 
     fn send(&mut self) -> Result<()> {
-        self.in_flight.extend(self.taken.drain(..));
-        self.connection.send()
+        self.tickets.sent();
+        self.connection.wire.send()
     }
 
-    fn complete(&mut self, mut done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
-        let mut count = 0;
-        while let Some(ticket) = self.in_flight.front().copied() {
-            let answer = match count {
-                0 => self.connection.answer().map(Some),
-                _ => self.connection.answer_at_hand(),
-            };
-            match answer {
-                Ok(None) => break,
-                Ok(Some(Answer::Value(range))) => {
-                    done(ticket, Ok(Some(self.connection.bytes(range))));
-                }
-                Ok(Some(_)) => done(ticket, Ok(None)),
-                Err(error) if self.connection.is_gone() => return Err(error),
-                Err(error) => done(ticket, Err(error)),
-            }
-            self.in_flight.pop_front();
-            count += 1;
-        }
-        Ok(count)
+    fn complete(&mut self, done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
+        self.tickets.complete(&mut self.connection, done)
     }
 }

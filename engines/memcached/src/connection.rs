@@ -7,13 +7,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kvdyno_engine::server::{Address, Stream};
+use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
 use kvdyno_engine::{Error, ErrorClass, Result};
-use std::io::Read as _;
 use std::ops::Range;
-
-/// So much is asked of the kernel at once.
-const READ_BYTES: usize = 64 << 10;
 
 /// The longest key of which the base64 fits into the 250 bytes of a key in a command.
 pub(crate) const KEY_BYTES_MAX: usize = 186;
@@ -26,15 +22,7 @@ pub(crate) const USER: &str = "kvdyno";
 /// A connection to a server.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stream: Stream,
-    out: Vec<u8>,
-    /// What was received; what is before `at` has been looked at.
-    received: Vec<u8>,
-    at: usize,
-    /// Bytes of `received` that the server has sent.
-    filled: usize,
-    /// It is of no use any more.
-    gone: bool,
+    pub(crate) wire: Wire,
 }
 
 /// One answer, as it lies in what was received.
@@ -54,9 +42,7 @@ pub(crate) enum Answer {
 
 impl Connection {
     pub(crate) fn open(address: &Address) -> Result<Self> {
-        let stream = address.connect()?;
-        let (received, out) = (vec![0; READ_BYTES], Vec::with_capacity(READ_BYTES));
-        let mut connection = Self { stream, out, received, at: 0, filled: 0, gone: false };
+        let mut connection = Self { wire: Wire::open(address)? };
         if let Address::Tcp { secret, .. } = address {
             let words = format!("{USER} {secret}");
             connection.line(&format!("set auth 0 0 {}\r\n{words}", words.len()));
@@ -65,22 +51,17 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Nothing more can be heard here.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.gone
-    }
-
     /// Writes a line down, to be sent with the next.
     pub(crate) fn line(&mut self, line: &str) {
-        self.out.extend_from_slice(line.as_bytes());
-        self.out.extend_from_slice(b"\r\n");
+        self.wire.out.extend_from_slice(line.as_bytes());
+        self.wire.out.extend_from_slice(b"\r\n");
     }
 
     /// Writes down that a key is looked up.
     #[inline]
     pub(crate) fn get(&mut self, key: &[u8]) -> Result<()> {
         self.head(b"mg ", key)?;
-        self.out.extend_from_slice(b" b v\r\n");
+        self.wire.out.extend_from_slice(b" b v\r\n");
         Ok(())
     }
 
@@ -88,18 +69,18 @@ impl Connection {
     #[inline]
     pub(crate) fn set(&mut self, key: &[u8], value: &[u8], quietly: bool) -> Result<()> {
         self.head(b"ms ", key)?;
-        self.out.push(b' ');
-        self.number(value.len());
-        self.out.extend_from_slice(if quietly { b" b q\r\n" } else { b" b\r\n" });
-        self.out.extend_from_slice(value);
-        self.out.extend_from_slice(b"\r\n");
+        self.wire.out.push(b' ');
+        self.wire.decimal(value.len());
+        self.wire.out.extend_from_slice(if quietly { b" b q\r\n" } else { b" b\r\n" });
+        self.wire.out.extend_from_slice(value);
+        self.wire.out.extend_from_slice(b"\r\n");
         Ok(())
     }
 
     /// Writes down that a record is removed.
     pub(crate) fn delete(&mut self, key: &[u8], quietly: bool) -> Result<()> {
         self.head(b"md ", key)?;
-        self.out.extend_from_slice(if quietly { b" b q\r\n" } else { b" b\r\n" });
+        self.wire.out.extend_from_slice(if quietly { b" b q\r\n" } else { b" b\r\n" });
         Ok(())
     }
 
@@ -115,113 +96,49 @@ impl Connection {
                 "a key has 1 to {KEY_BYTES_MAX} bytes, this one has {bytes}"
             )));
         }
-        self.out.extend_from_slice(command);
-        self.out.extend_from_slice(&text[..encoded]);
-        Ok(())
-    }
-
-    #[inline]
-    fn number(&mut self, number: usize) {
-        let mut digits = [0; 20];
-        let mut at = digits.len();
-        let mut left = number;
-        loop {
-            at -= 1;
-            digits[at] = b'0' + (left % 10) as u8;
-            left /= 10;
-            if left == 0 {
-                break;
-            }
-        }
-        self.out.extend_from_slice(&digits[at..]);
-    }
-
-    /// Forgets what was written down and not sent.
-    pub(crate) fn take_back(&mut self) {
-        self.out.clear();
-    }
-
-    /// Sends what was written down.
-    #[inline]
-    pub(crate) fn send(&mut self) -> Result<()> {
-        let mut sent = 0;
-        while sent < self.out.len() {
-            match self.stream.send(&self.out[sent..])? {
-                Some(more) => sent += more,
-                None => self.receive()?,
-            }
-        }
-        self.out.clear();
+        self.wire.out.extend_from_slice(command);
+        self.wire.out.extend_from_slice(&text[..encoded]);
         Ok(())
     }
 
     /// Sends what was written down and waits for the first answer.
     #[inline]
     pub(crate) fn ask(&mut self) -> Result<Answer> {
-        self.send()?;
+        self.wire.send()?;
         self.answer()
     }
 
     /// Waits for the next answer. It stays where it is until the next call.
     #[inline]
     pub(crate) fn answer(&mut self) -> Result<Answer> {
-        self.forget();
+        self.wire.forget();
         loop {
             match self.parse()? {
                 Some(answer) => return Ok(answer),
-                None => self.receive()?,
+                None => self.wire.receive()?,
             }
         }
     }
 
-    /// The next answer, if all of it is there.
-    #[inline]
-    pub(crate) fn answer_at_hand(&mut self) -> Result<Option<Answer>> {
-        self.parse()
-    }
-
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
-        &self.received[range]
-    }
-
-    /// What was looked at gives way, once all of it was or when room is needed.
-    #[inline]
-    fn forget(&mut self) {
-        if self.at == self.filled {
-            (self.at, self.filled) = (0, 0);
-        } else if self.at > READ_BYTES {
-            self.received.copy_within(self.at..self.filled, 0);
-            (self.at, self.filled) = (0, self.filled - self.at);
-        }
-    }
-
-    fn receive(&mut self) -> Result<()> {
-        if self.received.len() < self.filled + READ_BYTES / 2 {
-            self.received.resize(self.received.len() * 2, 0);
-        }
-        self.gone = true;
-        let read = self.stream.read(&mut self.received[self.filled..])?;
-        if read == 0 {
-            return Err(Error::new(ErrorClass::Unavailable, "the server has hung up"));
-        }
-        (self.gone, self.filled) = (false, self.filled + read);
-        Ok(())
+        self.wire.bytes(range)
     }
 
     /// `None`: it is not all there yet.
     #[inline]
     fn parse(&mut self) -> Result<Option<Answer>> {
-        let there = &self.received[self.at..self.filled];
+        let (at, there) = self.wire.unread();
+        let filled = at + there.len();
         let Some(end) = there.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
-        let (start, after) = (self.at, self.at + end + 1);
+        let (start, after) = (at, at + end + 1);
         let line = there[..end].strip_suffix(b"\r").unwrap_or(&there[..end]);
         let answer = match line {
             [b'V', b'A', b' ', length @ ..] => {
                 let length = number(length)?;
-                if self.filled < after + length + 2 {
+                if filled < after + length + 2 {
                     return Ok(None);
                 }
-                self.at = after + length + 2;
+                self.wire.read_to(after + length + 2);
                 return Ok(Some(Answer::Value(after..after + length)));
             }
             b"HD" | b"STORED" => Answer::Done,
@@ -235,12 +152,25 @@ impl Connection {
             }
             words => {
                 let error = refused(words);
-                self.at = after;
+                self.wire.read_to(after);
                 return Err(error);
             }
         };
-        self.at = after;
+        self.wire.read_to(after);
         Ok(Some(answer))
+    }
+}
+
+impl Answers for Connection {
+    fn wire(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+
+    fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>> {
+        Ok(self.parse()?.map(|answer| match answer {
+            Answer::Value(range) => Some(range),
+            _ => None,
+        }))
     }
 }
 
@@ -270,21 +200,17 @@ fn refused(words: &[u8]) -> Error {
     Error::new(class, words)
 }
 
-pub(crate) fn nonsense(what: &str) -> Error {
-    Error::new(ErrorClass::Other, format!("the server's answer makes no sense: {what}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_engine::server::Stream;
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
     fn told(said: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(said).unwrap();
-        let (stream, received) = (Stream::Unix(ours), vec![0; READ_BYTES]);
-        (Connection { stream, out: Vec::new(), received, at: 0, filled: 0, gone: false }, theirs)
+        (Connection { wire: Wire::new(Stream::Unix(ours)) }, theirs)
     }
 
     #[test]
@@ -301,13 +227,13 @@ mod tests {
         assert_eq!((connection.bytes(name), connection.bytes(value)), (&b"pid"[..], &b"42"[..]));
         assert_eq!(connection.answer().unwrap(), Answer::End);
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Memory);
-        assert_eq!(connection.answer_at_hand().unwrap(), None, "half of a value");
+        assert_eq!(connection.parse().unwrap(), None, "half of a value");
         theirs.write_all(b"cde\r\n").unwrap();
         let Answer::Value(range) = connection.answer().unwrap() else { panic!("no value") };
         assert_eq!(connection.bytes(range), b"abcde");
         drop(theirs);
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Unavailable);
-        assert!(connection.is_gone());
+        assert!(connection.wire.is_gone());
     }
 
     #[test]
@@ -316,12 +242,12 @@ mod tests {
         connection.get(b"\0\xff ").unwrap();
         connection.set(b"a", b"\r\n", true).unwrap();
         connection.delete(b"a", false).unwrap();
-        assert_eq!(connection.out, b"mg AP8g b v\r\nms YQ== 2 b q\r\n\r\n\r\nmd YQ== b\r\n");
-        let written = connection.out.len();
+        assert_eq!(connection.wire.out, b"mg AP8g b v\r\nms YQ== 2 b q\r\n\r\n\r\nmd YQ== b\r\n");
+        let written = connection.wire.out.len();
         for wrong in [&[][..], &[7; KEY_BYTES_MAX + 1]] {
             assert_eq!(connection.get(wrong).unwrap_err().class, ErrorClass::Invalid);
         }
-        assert_eq!(connection.out.len(), written, "nothing of what is refused");
+        assert_eq!(connection.wire.out.len(), written, "nothing of what is refused");
         connection.get(&[7; KEY_BYTES_MAX]).unwrap();
     }
 }

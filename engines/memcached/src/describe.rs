@@ -5,19 +5,13 @@ use kvdyno_engine::server::{LISTEN, LISTENS, Program};
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, Result,
 };
-use std::collections::BTreeMap;
 
 /// An item is 1 GiB at most, and half of the memory.
 const VALUE_BYTES_MAX: u64 = 256 << 20;
 
 /// Of the program that is run; `Err`: of none, why.
 pub(crate) fn description(program: Result<&Program>) -> Description {
-    let (version, build) = match program {
-        Ok(program) => (program.version.clone(), program.build.clone()),
-        Err(error) => {
-            ("unknown".to_owned(), BTreeMap::from([("program".to_owned(), error.message)]))
-        }
-    };
+    let (version, build) = Program::told(program);
     Description {
         name: "memcached".to_owned(),
         title: "memcached".to_owned(),

@@ -2,6 +2,7 @@
 
 use crate::connection::MESSAGE_HEAD;
 use bson::{RawBsonRef, RawDocument};
+use kvdyno_engine::server::nonsense;
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -142,10 +143,6 @@ pub(crate) fn document(bytes: &[u8]) -> Result<&RawDocument> {
 
 pub(crate) fn unread(error: impl std::fmt::Display) -> Error {
     nonsense(&error.to_string())
-}
-
-pub(crate) fn nonsense(what: &str) -> Error {
-    Error::new(ErrorClass::Other, format!("the server's answer makes no sense: {what}"))
 }
 
 /// Four bytes at a place, zero where there are none.

@@ -3,11 +3,11 @@
 //! are gone since 5.1. Which of the two is what the server says of itself first decides, asked in
 //! the one `OP_QUERY` that all of them take.
 
-use crate::answer::{Page, Records, document, done, nonsense, page, refused, word};
+use crate::answer::{Page, Records, document, done, page, refused, word};
 use crate::bytes::{Document, Keys};
 use crate::server::{Kind, program};
 use bson::RawDocument;
-use kvdyno_engine::server::{Address, Stream};
+use kvdyno_engine::server::{Address, Stream, nonsense};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::io::{Read as _, Write as _};
 use std::ops::Range;

@@ -1,16 +1,16 @@
 //! The client: a session is a connection of its own, with its statements prepared.
 
-use crate::connection::{Connection, nonsense, refused};
+use crate::connection::{Connection, refused};
 use crate::describe::{KEY_BYTES_MAX, description};
 use crate::server::program;
 use crate::statements::{ALWAYS, Scans, TABLE, array};
 use crate::within;
-use kvdyno_engine::server::Address;
+use kvdyno_engine::server::{Address, Tickets, nonsense};
 use kvdyno_engine::{
     Counters, DataShape, Description, Durability, Engine, Error, Options, Place, Range, Result,
     Session, Settled, Transaction, Value, Write,
 };
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -83,11 +83,11 @@ impl Engine for Postgres {
             connection.prepare(name, statement);
         }
         connection.sync();
-        connection.send()?;
+        connection.wire.send()?;
         connection.answer()?;
-        connection.forget();
-        let (scans, taken, in_flight) = Default::default();
-        Ok(Client { connection, scans, taken, in_flight })
+        connection.wire.forget();
+        let (scans, tickets) = Default::default();
+        Ok(Client { connection, scans, tickets })
     }
 
     /// Everything into the table's files, and cleaned up where that is wanted.
@@ -168,10 +168,7 @@ pub(crate) fn check(key: &[u8]) -> Result<()> {
 pub(crate) struct Client {
     pub(crate) connection: Connection,
     scans: Scans,
-    /// Tickets of what is written down and not sent.
-    taken: Vec<u32>,
-    /// Tickets of what was sent, in the order of the answers.
-    in_flight: VecDeque<u32>,
+    tickets: Tickets,
 }
 
 impl Client {
@@ -183,10 +180,10 @@ impl Client {
         key: &[u8],
         seen: impl FnOnce(Option<&[u8]>) -> R,
     ) -> Result<R> {
-        self.connection.forget();
+        self.connection.wire.forget();
         self.connection.execute(statement, &[key], 0);
         self.connection.sync();
-        self.connection.send()?;
+        self.connection.wire.send()?;
         let value = self.connection.answer()?.value;
         Ok(seen(value.map(|range| self.connection.bytes(range))))
     }
@@ -194,10 +191,10 @@ impl Client {
     /// Executes a prepared statement that shows nothing.
     #[inline]
     pub(crate) fn done(&mut self, statement: &str, parameters: &[&[u8]]) -> Result<()> {
-        self.connection.forget();
+        self.connection.wire.forget();
         self.connection.execute(statement, parameters, 0);
         self.connection.sync();
-        self.connection.send()?;
+        self.connection.wire.send()?;
         self.connection.answer().map(drop)
     }
 
@@ -211,10 +208,10 @@ impl Client {
         let ends: Vec<&[u8]> = [range.from, range.until].into_iter().flatten().collect();
         self.connection.execute(&name, &ends, ROWS);
         self.connection.flush();
-        self.connection.send()?;
+        self.connection.wire.send()?;
         let shown = self.rows(&mut seen);
         self.connection.sync();
-        self.connection.send()?;
+        self.connection.wire.send()?;
         let ended = self.connection.answer();
         let shown = shown.and_then(|shown| ended.map(|_| shown));
         if shown.is_err() {
@@ -227,7 +224,7 @@ impl Client {
         let mut shown = 0;
         let mut more = true;
         loop {
-            self.connection.forget();
+            self.connection.wire.forget();
             match self.connection.next()? {
                 (b'D', row) => {
                     let columns = self.connection.columns(row);
@@ -245,7 +242,7 @@ impl Client {
                 (b's', _) if more => {
                     self.connection.go_on(ROWS);
                     self.connection.flush();
-                    self.connection.send()?;
+                    self.connection.wire.send()?;
                 }
                 (b's' | b'C', _) => return Ok(shown),
                 (b'E', words) => return Err(refused(self.connection.bytes(words))),
@@ -288,10 +285,10 @@ impl Session for Client {
         keys: &[&[u8]],
         mut seen: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
-        self.connection.forget();
+        self.connection.wire.forget();
         self.connection.execute("multiget", &[&array(keys)], 0);
         self.connection.sync();
-        self.connection.send()?;
+        self.connection.wire.send()?;
         let mut found = HashMap::with_capacity(keys.len());
         let mut failed = Ok(());
         loop {
@@ -318,7 +315,7 @@ impl Session for Client {
 
     /// Statements up to one end are one transaction.
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
-        self.connection.forget();
+        self.connection.wire.forget();
         writes.iter().try_for_each(|write| check(write.key()))?;
         for write in writes {
             match *write {
@@ -327,7 +324,7 @@ impl Session for Client {
             }
         }
         self.connection.sync();
-        self.connection.send()?;
+        self.connection.wire.send()?;
         self.connection.answer().map(drop)
     }
 
@@ -341,7 +338,7 @@ impl Session for Client {
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
         self.connection.execute("get", &[key], 0);
         self.connection.sync();
-        self.taken.push(ticket);
+        self.tickets.take_on(ticket);
         Ok(())
     }
 
@@ -349,35 +346,16 @@ impl Session for Client {
         check(key)?;
         self.connection.execute("put", &[key, value], 0);
         self.connection.sync();
-        self.taken.push(ticket);
+        self.tickets.take_on(ticket);
         Ok(())
     }
 
     fn send(&mut self) -> Result<()> {
-        self.in_flight.extend(self.taken.drain(..));
-        self.connection.send()
+        self.tickets.sent();
+        self.connection.wire.send()
     }
 
-    fn complete(&mut self, mut done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
-        self.connection.forget();
-        let mut count = 0;
-        while let Some(ticket) = self.in_flight.front().copied() {
-            let answer = match count {
-                0 => self.connection.answer().map(Some),
-                _ => self.connection.answer_at_hand(),
-            };
-            match answer {
-                Ok(None) => break,
-                Ok(Some(answer)) => {
-                    let value = answer.value.map(|range| self.connection.bytes(range));
-                    done(ticket, Ok(value));
-                }
-                Err(error) if self.connection.is_gone() => return Err(error),
-                Err(error) => done(ticket, Err(error)),
-            }
-            self.in_flight.pop_front();
-            count += 1;
-        }
-        Ok(count)
+    fn complete(&mut self, done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
+        self.tickets.complete(&mut self.connection, done)
     }
 }

@@ -2,13 +2,9 @@
 //! results. What is written down is sent together, and what comes back is shown where it was
 //! received.
 
-use kvdyno_engine::server::{Address, Stream};
+use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
 use kvdyno_engine::{Error, ErrorClass, Result};
-use std::io::Read as _;
 use std::ops::Range;
-
-/// So much is asked of the kernel at once.
-const READ_BYTES: usize = 64 << 10;
 
 /// The user, whom the database was made for.
 pub(crate) const USER: &str = "kvdyno";
@@ -31,35 +27,24 @@ pub(crate) struct Answer {
 /// A connection to a server.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stream: Stream,
-    out: Vec<u8>,
-    /// What was received; what is before `at` has been looked at.
-    received: Vec<u8>,
-    at: usize,
-    /// Bytes of `received` that the server has sent.
-    filled: usize,
-    /// It is of no use any more.
-    gone: bool,
+    pub(crate) wire: Wire,
     /// What the server complained of last: of one that hangs up, why.
     complaint: Option<Error>,
 }
 
 impl Connection {
     pub(crate) fn open(address: &Address) -> Result<Self> {
-        let stream = address.connect()?;
-        let (received, out) = (vec![0; READ_BYTES], Vec::with_capacity(READ_BYTES));
-        let (at, filled, gone, complaint) = Default::default();
-        let mut connection = Self { stream, out, received, at, filled, gone, complaint };
+        let mut connection = Self { wire: Wire::open(address)?, complaint: None };
         connection.begin(address)?;
         Ok(connection)
     }
 
     fn begin(&mut self, address: &Address) -> Result<()> {
         let words = format!("user\0{USER}\0database\0postgres\0\0");
-        self.out.extend_from_slice(&(words.len() as u32 + 8).to_be_bytes());
-        self.out.extend_from_slice(&PROTOCOL.to_be_bytes());
-        self.out.extend_from_slice(words.as_bytes());
-        self.send()?;
+        self.wire.out.extend_from_slice(&(words.len() as u32 + 8).to_be_bytes());
+        self.wire.out.extend_from_slice(&PROTOCOL.to_be_bytes());
+        self.wire.out.extend_from_slice(words.as_bytes());
+        self.wire.send()?;
         loop {
             match self.next()? {
                 (b'R', how) => match (self.bytes(how), address) {
@@ -67,7 +52,7 @@ impl Connection {
                     // As it is: it does not leave this machine.
                     ([0, 0, 0, 3, ..], Address::Tcp { secret, .. }) => {
                         self.message(b'p', |out| text(out, secret));
-                        self.send()?;
+                        self.wire.send()?;
                     }
                     _ => return Err(nonsense("it wants another kind of password")),
                 },
@@ -78,24 +63,19 @@ impl Connection {
         }
     }
 
-    /// Nothing more can be heard here.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.gone
-    }
-
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
-        &self.received[range]
+        self.wire.bytes(range)
     }
 
     /// Writes a message down.
     #[inline]
     fn message(&mut self, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
-        self.out.push(kind);
-        let at = self.out.len();
-        self.out.extend_from_slice(&[0; 4]);
-        body(&mut self.out);
-        let length = (self.out.len() - at) as u32;
-        self.out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+        self.wire.out.push(kind);
+        let at = self.wire.out.len();
+        self.wire.out.extend_from_slice(&[0; 4]);
+        body(&mut self.wire.out);
+        let length = (self.wire.out.len() - at) as u32;
+        self.wire.out[at..at + 4].copy_from_slice(&length.to_be_bytes());
     }
 
     /// Has a statement prepared under a name, with the next that is sent.
@@ -154,20 +134,6 @@ impl Connection {
         self.message(b'H', |_| ());
     }
 
-    /// Sends what was written down.
-    #[inline]
-    pub(crate) fn send(&mut self) -> Result<()> {
-        let mut sent = 0;
-        while sent < self.out.len() {
-            match self.stream.send(&self.out[sent..])? {
-                Some(more) => sent += more,
-                None => self.receive()?,
-            }
-        }
-        self.out.clear();
-        Ok(())
-    }
-
     /// Statements as text, one after the other; shows each row with the names of its columns. What
     /// the server says that the last of them did: `COMMIT`.
     pub(crate) fn query(
@@ -175,15 +141,15 @@ impl Connection {
         statements: &str,
         mut row: impl FnMut(&[String], &[Option<&str>]),
     ) -> Result<String> {
-        self.forget();
+        self.wire.forget();
         self.message(b'Q', |out| text(out, statements));
-        self.send()?;
+        self.wire.send()?;
         let (mut names, mut done) = (Vec::new(), Ok(String::new()));
         loop {
             match self.next()? {
                 (b'T', columns) => names = column_names(self.bytes(columns)),
                 (b'D', columns) => {
-                    let all = columns_of(&self.received, columns);
+                    let all = columns_of(self.wire.received(), columns);
                     let words = |column: &Option<Range<usize>>| {
                         std::str::from_utf8(self.bytes(column.clone()?)).ok()
                     };
@@ -206,7 +172,7 @@ impl Connection {
     pub(crate) fn answer(&mut self) -> Result<Answer> {
         loop {
             match self.answer_at_hand() {
-                Ok(None) => self.receive()?,
+                Ok(None) => self.heard()?,
                 Ok(Some(answer)) => return Ok(answer),
                 Err(error) => return Err(error),
             }
@@ -216,10 +182,10 @@ impl Connection {
     /// The same, if all of it is there.
     #[inline]
     pub(crate) fn answer_at_hand(&mut self) -> Result<Option<Answer>> {
-        let (begun, mut answer, mut failed) = (self.at, Answer::default(), None);
+        let (begun, mut answer, mut failed) = (self.wire.unread().0, Answer::default(), None);
         while let Some((kind, contents)) = self.parse()? {
             match kind {
-                b'D' => answer.value = first_column(&self.received, contents),
+                b'D' => answer.value = first_column(self.wire.received(), contents),
                 b'E' => {
                     failed = Some(refused(self.bytes(contents)));
                     self.complaint.clone_from(&failed);
@@ -231,7 +197,7 @@ impl Connection {
                 _ => {}
             }
         }
-        self.at = begun;
+        self.wire.read_to(begun);
         Ok(None)
     }
 
@@ -241,56 +207,51 @@ impl Connection {
         loop {
             match self.parse()? {
                 Some(message) => return Ok(message),
-                None => self.receive()?,
+                None => self.heard()?,
             }
-        }
-    }
-
-    /// What was looked at gives way, once all of it was or when room is needed.
-    #[inline]
-    pub(crate) fn forget(&mut self) {
-        if self.at == self.filled {
-            (self.at, self.filled) = (0, 0);
-        } else if self.at > READ_BYTES {
-            self.received.copy_within(self.at..self.filled, 0);
-            (self.at, self.filled) = (0, self.filled - self.at);
         }
     }
 
     #[inline]
     fn parse(&mut self) -> Result<Option<Message>> {
-        let there = &self.received[self.at..self.filled];
+        let (at, there) = self.wire.unread();
+        let filled = at + there.len();
         let Some((&kind, rest)) = there.split_first() else { return Ok(None) };
         let Some(length) = rest.first_chunk() else { return Ok(None) };
         let length = u32::from_be_bytes(*length) as usize;
         if length < 4 {
             return Err(nonsense("a message without a length"));
         }
-        let contents = self.at + 5..self.at + 1 + length;
-        if self.filled < contents.end {
+        let contents = at + 5..at + 1 + length;
+        if filled < contents.end {
             return Ok(None);
         }
-        self.at = contents.end;
+        self.wire.read_to(contents.end);
         Ok(Some((kind, contents)))
     }
 
-    fn receive(&mut self) -> Result<()> {
-        if self.received.len() < self.filled + READ_BYTES / 2 {
-            self.received.resize(self.received.len() * 2, 0);
-        }
-        self.gone = true;
-        let read = self.stream.read(&mut self.received[self.filled..])?;
-        if read == 0 {
-            let hung_up = || Error::new(ErrorClass::Unavailable, "the server has hung up");
-            return Err(self.complaint.take().unwrap_or_else(hung_up));
-        }
-        (self.gone, self.filled) = (false, self.filled + read);
-        Ok(())
+    /// One that hangs up may have said why.
+    fn heard(&mut self) -> Result<()> {
+        self.wire.receive().map_err(|error| self.complaint.take().unwrap_or(error))
     }
 
     /// The columns of a row.
     pub(crate) fn columns(&self, row: Range<usize>) -> Vec<Option<Range<usize>>> {
-        columns_of(&self.received, row)
+        columns_of(self.wire.received(), row)
+    }
+}
+
+impl Answers for Connection {
+    fn wire(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+
+    fn receive(&mut self) -> Result<()> {
+        self.heard()
+    }
+
+    fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>> {
+        Ok(self.answer_at_hand()?.map(|answer| answer.value))
     }
 }
 
@@ -355,24 +316,18 @@ pub(crate) fn refused(contents: &[u8]) -> Error {
     Error::new(class, format!("{words} ({state})"))
 }
 
-pub(crate) fn nonsense(what: &str) -> Error {
-    Error::new(ErrorClass::Other, format!("the server's answer makes no sense: {what}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_engine::server::Stream;
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
     fn told(said: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(said).unwrap();
-        let (stream, received) = (Stream::Unix(ours), vec![0; READ_BYTES]);
-        let out = Vec::new();
-        let connection =
-            Connection { stream, out, received, at: 0, filled: 0, gone: false, complaint: None };
-        (connection, theirs)
+        let wire = Wire::new(Stream::Unix(ours));
+        (Connection { wire, complaint: None }, theirs)
     }
 
     fn message(kind: u8, contents: &[u8]) -> Vec<u8> {
@@ -386,7 +341,7 @@ mod tests {
         let said = [&message(b'2', b""), &row, &message(b'C', b"SELECT 1\0"), &message(b'Z', b"I")];
         let said: Vec<u8> = said.into_iter().flatten().copied().collect();
         let (mut connection, mut theirs) = told(&said[..said.len() - 2]);
-        connection.receive().unwrap();
+        connection.wire.receive().unwrap();
         assert!(connection.answer_at_hand().unwrap().is_none(), "its end is not there yet");
         theirs.write_all(&said[said.len() - 2..]).unwrap();
         let value = connection.answer().unwrap().value.unwrap();
@@ -398,7 +353,7 @@ mod tests {
         assert_eq!(error.message, "could not serialize access (40001)");
         drop(theirs);
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Unavailable);
-        assert!(connection.is_gone());
+        assert!(connection.wire.is_gone());
     }
 
     #[test]

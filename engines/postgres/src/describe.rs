@@ -4,19 +4,13 @@ use kvdyno_engine::server::{LISTEN, LISTENS, Program};
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, Result, Transactions,
 };
-use std::collections::BTreeMap;
 
 /// A row of an index takes a third of its block of 8 KiB at most.
 pub(crate) const KEY_BYTES_MAX: u64 = 2000;
 
 /// Of the program that is run; `Err`: of none, why.
 pub(crate) fn description(program: Result<&Program>) -> Description {
-    let (version, build) = match program {
-        Ok(program) => (program.version.clone(), program.build.clone()),
-        Err(error) => {
-            ("unknown".to_owned(), BTreeMap::from([("program".to_owned(), error.message)]))
-        }
-    };
+    let (version, build) = Program::told(program);
     Description {
         name: "postgres".to_owned(),
         title: "PostgreSQL".to_owned(),
@@ -53,6 +47,8 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             ])
         },
         options: options(),
+        // Random load of 200,000 x 16/400 bytes in class async: 3.1 times the data, log included,
+        // as much written; 19 times while updated.
         planning: Planning { space_factor: 4.0, write_factor: 8.0, ram_bytes_min: 96 << 20 },
     }
 }

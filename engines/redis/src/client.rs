@@ -1,14 +1,13 @@
 //! The client: a session is a connection of its own.
 
-use crate::connection::{Answer, Connection, nonsense};
+use crate::connection::{Answer, Connection};
 use crate::describe::description;
 use crate::server::program;
-use kvdyno_engine::server::Address;
+use kvdyno_engine::server::{Address, Tickets, nonsense};
 use kvdyno_engine::{
     Counters, DataShape, Description, Durability, Engine, Options, Place, Result, Session, Settled,
     Value, Write,
 };
-use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
@@ -63,7 +62,7 @@ impl Engine for Redis {
 
     fn session(&self) -> Result<Client> {
         let connection = Connection::open(&self.address)?;
-        Ok(Client { connection, taken: Vec::new(), in_flight: VecDeque::new() })
+        Ok(Client { connection, tickets: Tickets::default() })
     }
 
     /// Snapshots and logs that are being written anew.
@@ -145,10 +144,7 @@ fn counter(text: &str) -> Value {
 /// One thread's connection.
 pub(crate) struct Client {
     connection: Connection,
-    /// Tickets of what is written down and not sent.
-    taken: Vec<u32>,
-    /// Tickets of what was sent, in the order of the answers.
-    in_flight: VecDeque<u32>,
+    tickets: Tickets,
 }
 
 impl Session for Client {
@@ -201,7 +197,7 @@ impl Session for Client {
             }
         }
         self.connection.command(&[b"EXEC"]);
-        self.connection.send()?;
+        self.connection.wire.send()?;
         // Each answer is taken in, whatever the first that failed says: others may follow.
         let mut failed = Ok(());
         for _ in 0..=writes.len() {
@@ -221,40 +217,22 @@ impl Session for Client {
 
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
         self.connection.command(&[b"GET", key]);
-        self.taken.push(ticket);
+        self.tickets.take_on(ticket);
         Ok(())
     }
 
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
         self.connection.command(&[b"SET", key, value]);
-        self.taken.push(ticket);
+        self.tickets.take_on(ticket);
         Ok(())
     }
 
     fn send(&mut self) -> Result<()> {
-        self.in_flight.extend(self.taken.drain(..));
-        self.connection.send()
+        self.tickets.sent();
+        self.connection.wire.send()
     }
 
-    fn complete(&mut self, mut done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
-        let mut count = 0;
-        while let Some(ticket) = self.in_flight.front().copied() {
-            let answer = match count {
-                0 => self.connection.answer().map(Some),
-                _ => self.connection.answer_at_hand(),
-            };
-            match answer {
-                Ok(None) => break,
-                Ok(Some(Answer::Bytes(range))) => {
-                    done(ticket, Ok(Some(self.connection.bytes(range))));
-                }
-                Ok(Some(_)) => done(ticket, Ok(None)),
-                Err(error) if self.connection.is_gone() => return Err(error),
-                Err(error) => done(ticket, Err(error)),
-            }
-            self.in_flight.pop_front();
-            count += 1;
-        }
-        Ok(count)
+    fn complete(&mut self, done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
+        self.tickets.complete(&mut self.connection, done)
     }
 }

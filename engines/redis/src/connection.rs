@@ -1,26 +1,14 @@
 //! One connection, and the protocol (RESP2): commands are written into a buffer and sent together,
 //! answers are shown where they were received.
 
-use kvdyno_engine::server::{Address, Stream};
+use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
 use kvdyno_engine::{Error, ErrorClass, Result};
-use std::io::{Read as _, Write as _};
 use std::ops::Range;
-
-/// So much is asked of the kernel at once.
-const READ_BYTES: usize = 64 << 10;
 
 /// A connection to a server.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stream: Stream,
-    out: Vec<u8>,
-    /// What was received; what is before `at` has been looked at.
-    received: Vec<u8>,
-    at: usize,
-    /// Bytes of `received` that the server has sent.
-    filled: usize,
-    /// It is of no use any more.
-    gone: bool,
+    pub(crate) wire: Wire,
 }
 
 /// One answer, as it lies in what was received.
@@ -40,18 +28,11 @@ pub(crate) enum Answer {
 
 impl Connection {
     pub(crate) fn open(address: &Address) -> Result<Self> {
-        let stream = address.connect()?;
-        let (received, out) = (vec![0; READ_BYTES], Vec::with_capacity(READ_BYTES));
-        let mut connection = Self { stream, out, received, at: 0, filled: 0, gone: false };
+        let mut connection = Self { wire: Wire::open(address)? };
         if let Address::Tcp { secret, .. } = address {
             connection.ask(&[b"AUTH", secret.as_bytes()])?;
         }
         Ok(connection)
-    }
-
-    /// Nothing more can be heard here.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.gone
     }
 
     /// Writes a command down, to be sent with the next.
@@ -60,129 +41,94 @@ impl Connection {
         self.header(b'*', words.len());
         for word in words {
             self.header(b'$', word.len());
-            self.out.extend_from_slice(word);
-            self.out.extend_from_slice(b"\r\n");
+            self.wire.out.extend_from_slice(word);
+            self.wire.out.extend_from_slice(b"\r\n");
         }
     }
 
     #[inline]
     fn header(&mut self, kind: u8, number: usize) {
-        self.out.push(kind);
-        let mut digits = [0; 20];
-        let mut at = digits.len();
-        let mut left = number;
-        loop {
-            at -= 1;
-            digits[at] = b'0' + (left % 10) as u8;
-            left /= 10;
-            if left == 0 {
-                break;
-            }
-        }
-        self.out.extend_from_slice(&digits[at..]);
-        self.out.extend_from_slice(b"\r\n");
-    }
-
-    /// Sends what was written down.
-    #[inline]
-    pub(crate) fn send(&mut self) -> Result<()> {
-        self.stream.write_all(&self.out)?;
-        self.out.clear();
-        Ok(())
+        self.wire.out.push(kind);
+        self.wire.decimal(number);
+        self.wire.out.extend_from_slice(b"\r\n");
     }
 
     /// Sends one command and waits for its answer.
     #[inline]
     pub(crate) fn ask(&mut self, words: &[&[u8]]) -> Result<Answer> {
         self.command(words);
-        self.send()?;
+        self.wire.send()?;
         self.answer()
     }
 
     /// Waits for the next answer. It stays where it is until the next call.
     #[inline]
     pub(crate) fn answer(&mut self) -> Result<Answer> {
-        self.forget();
+        self.wire.forget();
         loop {
             match self.parse()? {
                 Some(answer) => return Ok(answer),
-                None => self.receive()?,
+                None => self.wire.receive()?,
             }
         }
     }
 
-    /// The next answer, if all of it is there.
-    #[inline]
-    pub(crate) fn answer_at_hand(&mut self) -> Result<Option<Answer>> {
-        self.parse()
-    }
-
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
-        &self.received[range]
-    }
-
-    /// What was looked at gives way, once all of it was or when room is needed.
-    #[inline]
-    pub(crate) fn forget(&mut self) {
-        if self.at == self.filled {
-            (self.at, self.filled) = (0, 0);
-        } else if self.at > READ_BYTES {
-            self.received.copy_within(self.at..self.filled, 0);
-            (self.at, self.filled) = (0, self.filled - self.at);
-        }
-    }
-
-    fn receive(&mut self) -> Result<()> {
-        if self.received.len() < self.filled + READ_BYTES / 2 {
-            self.received.resize(self.received.len() * 2, 0);
-        }
-        self.gone = true;
-        let read = self.stream.read(&mut self.received[self.filled..])?;
-        if read == 0 {
-            return Err(Error::new(ErrorClass::Unavailable, "the server has hung up"));
-        }
-        (self.gone, self.filled) = (false, self.filled + read);
-        Ok(())
+        self.wire.bytes(range)
     }
 
     /// `None`: it is not all there yet.
     #[inline]
     fn parse(&mut self) -> Result<Option<Answer>> {
-        let there = &self.received[self.at..self.filled];
+        let (at, there) = self.wire.unread();
+        let filled = at + there.len();
         let Some(end) = there.iter().position(|byte| *byte == b'\r') else { return Ok(None) };
         if there.len() < end + 2 {
             return Ok(None);
         }
-        let (start, after) = (self.at + 1, self.at + end + 2);
-        let line = start..self.at + end;
+        let (start, after) = (at + 1, at + end + 2);
+        let line = start..at + end;
         let answer = match there[0] {
             b'$' => {
-                let length = number(&self.received[line])?;
+                let length = number(self.wire.bytes(line))?;
                 let Ok(length) = usize::try_from(length) else {
-                    self.at = after;
+                    self.wire.read_to(after);
                     return Ok(Some(Answer::Nothing));
                 };
-                if self.filled < after + length + 2 {
+                if filled < after + length + 2 {
                     return Ok(None);
                 }
-                self.at = after + length + 2;
+                self.wire.read_to(after + length + 2);
                 return Ok(Some(Answer::Bytes(after..after + length)));
             }
             b'+' => Answer::Line(line),
-            b':' => Answer::Number(number(&self.received[line])?),
+            b':' => Answer::Number(number(self.wire.bytes(line))?),
             b'*' => {
-                let several = usize::try_from(number(&self.received[line])?).ok();
+                let several = usize::try_from(number(self.wire.bytes(line))?).ok();
                 several.map_or(Answer::Nothing, Answer::Several)
             }
             b'-' => {
-                let error = refused(&self.received[line]);
-                self.at = after;
+                let error = refused(self.wire.bytes(line));
+                self.wire.read_to(after);
                 return Err(error);
             }
             other => return Err(nonsense(&format!("byte {other:#04x}"))),
         };
-        self.at = after;
+        self.wire.read_to(after);
         Ok(Some(answer))
+    }
+}
+
+impl Answers for Connection {
+    fn wire(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+
+    fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>> {
+        Ok(self.parse()?.map(|answer| match answer {
+            Answer::Bytes(range) => Some(range),
+            _ => None,
+        }))
     }
 }
 
@@ -216,21 +162,17 @@ fn refused(words: &[u8]) -> Error {
     Error::new(class, words)
 }
 
-pub(crate) fn nonsense(what: &str) -> Error {
-    Error::new(ErrorClass::Other, format!("the server's answer makes no sense: {what}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_engine::server::Stream;
+    use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
     fn told(said: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(said).unwrap();
-        let received = vec![0; READ_BYTES];
-        let stream = Stream::Unix(ours);
-        (Connection { stream, out: Vec::new(), received, at: 0, filled: 0, gone: false }, theirs)
+        (Connection { wire: Wire::new(Stream::Unix(ours)) }, theirs)
     }
 
     #[test]
@@ -247,7 +189,7 @@ mod tests {
         assert!(matches!(connection.answer().unwrap(), Answer::Bytes(range) if range.is_empty()));
         assert_eq!(connection.answer().unwrap(), Answer::Number(-7));
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Memory);
-        assert_eq!(connection.answer_at_hand().unwrap(), None, "half of a value");
+        assert_eq!(connection.parse().unwrap(), None, "half of a value");
         theirs.write_all(b"cde\r\n").unwrap();
         let Answer::Bytes(range) = connection.answer().unwrap() else { panic!("no value") };
         assert_eq!(connection.bytes(range), b"abcde");
@@ -257,7 +199,7 @@ mod tests {
 
     #[test]
     fn an_answer_longer_than_the_buffer_is_whole() {
-        let value = vec![b'v'; 3 * READ_BYTES];
+        let value = vec![b'v'; 3 * (64 << 10)];
         let said = [format!("${}\r\n", value.len()).as_bytes(), &value, b"\r\n+OK\r\n"].concat();
         let (mut connection, mut theirs) = told(b"");
         let talker = std::thread::spawn(move || theirs.write_all(&said).unwrap());
@@ -271,6 +213,6 @@ mod tests {
     fn a_command_is_written_with_its_lengths() {
         let (mut connection, _theirs) = told(b"");
         connection.command(&[b"SET", b"", &[b'x'; 12]]);
-        assert_eq!(connection.out, b"*3\r\n$3\r\nSET\r\n$0\r\n\r\n$12\r\nxxxxxxxxxxxx\r\n");
+        assert_eq!(connection.wire.out, b"*3\r\n$3\r\nSET\r\n$0\r\n\r\n$12\r\nxxxxxxxxxxxx\r\n");
     }
 }

@@ -1,0 +1,247 @@
+//! What clients of every protocol have alike: commands are written into one buffer and sent
+//! together, answers are shown where they were received, and several may be on their way. What the
+//! bytes mean is each client's.
+
+use super::{Address, Stream};
+use crate::{Error, ErrorClass, Result};
+use std::collections::VecDeque;
+use std::io::Read as _;
+use std::ops::Range;
+
+/// So much is asked of the kernel at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// A connection with its buffers.
+#[derive(Debug)]
+pub struct Wire {
+    stream: Stream,
+    /// What is written down, to be sent with the next.
+    pub out: Vec<u8>,
+    /// What was received; what is before `at` has been looked at.
+    received: Vec<u8>,
+    at: usize,
+    /// Bytes of `received` that the server has sent.
+    filled: usize,
+    gone: bool,
+}
+
+impl Wire {
+    /// Connects.
+    pub fn open(address: &Address) -> Result<Self> {
+        Ok(Self::new(address.connect()?))
+    }
+
+    /// Of a connection.
+    pub fn new(stream: Stream) -> Self {
+        let (received, out) = (vec![0; READ_BYTES], Vec::with_capacity(READ_BYTES));
+        Self { stream, out, received, at: 0, filled: 0, gone: false }
+    }
+
+    /// Nothing more can be heard here.
+    pub fn is_gone(&self) -> bool {
+        self.gone
+    }
+
+    /// What was received and not looked at, and where it begins.
+    #[inline]
+    pub fn unread(&self) -> (usize, &[u8]) {
+        (self.at, &self.received[self.at..self.filled])
+    }
+
+    /// All before this place was looked at; or, going back, was not.
+    #[inline]
+    pub fn read_to(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    /// What lies there. It stays there until [`Wire::forget`].
+    #[inline]
+    pub fn bytes(&self, range: Range<usize>) -> &[u8] {
+        &self.received[range]
+    }
+
+    /// All that was received, in which ranges lie.
+    #[inline]
+    pub fn received(&self) -> &[u8] {
+        &self.received
+    }
+
+    /// What was looked at gives way, once all of it was or when room is needed.
+    #[inline]
+    pub fn forget(&mut self) {
+        if self.at == self.filled {
+            (self.at, self.filled) = (0, 0);
+        } else if self.at > READ_BYTES {
+            self.received.copy_within(self.at..self.filled, 0);
+            (self.at, self.filled) = (0, self.filled - self.at);
+        }
+    }
+
+    /// Waits for more.
+    pub fn receive(&mut self) -> Result<()> {
+        if self.received.len() < self.filled + READ_BYTES / 2 {
+            self.received.resize(self.received.len() * 2, 0);
+        }
+        self.gone = true;
+        let read = self.stream.read(&mut self.received[self.filled..])?;
+        if read == 0 {
+            return Err(Error::new(ErrorClass::Unavailable, "the server has hung up"));
+        }
+        (self.gone, self.filled) = (false, self.filled + read);
+        Ok(())
+    }
+
+    /// Sends what was written down.
+    #[inline]
+    pub fn send(&mut self) -> Result<()> {
+        let mut sent = 0;
+        while sent < self.out.len() {
+            match self.stream.send(&self.out[sent..])? {
+                Some(more) => sent += more,
+                None => self.receive()?,
+            }
+        }
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Writes a number down in decimal digits.
+    #[inline]
+    pub fn decimal(&mut self, number: usize) {
+        let mut digits = [0; 20];
+        let mut at = digits.len();
+        let mut left = number;
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (left % 10) as u8;
+            left /= 10;
+            if left == 0 {
+                break;
+            }
+        }
+        self.out.extend_from_slice(&digits[at..]);
+    }
+}
+
+/// What a client makes of what it receives, for [`Tickets`].
+pub trait Answers {
+    /// Where it receives.
+    fn wire(&mut self) -> &mut Wire;
+
+    /// Waits for more.
+    fn receive(&mut self) -> Result<()> {
+        self.wire().receive()
+    }
+
+    /// The next answer, if all of it is there: where its value lies, if it has one.
+    fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>>;
+}
+
+/// Tickets of operations in flight, of a server that answers in the order it is asked.
+#[derive(Debug, Default)]
+pub struct Tickets {
+    /// Written down and not sent.
+    taken: Vec<u32>,
+    /// Sent, in the order of their answers.
+    sent: VecDeque<u32>,
+}
+
+impl Tickets {
+    /// An operation was written down.
+    #[inline]
+    pub fn take_on(&mut self, ticket: u32) {
+        self.taken.push(ticket);
+    }
+
+    /// What was written down is on its way.
+    #[inline]
+    pub fn sent(&mut self) {
+        self.sent.extend(self.taken.drain(..));
+    }
+
+    /// [`Session::complete`](crate::Session::complete): waits for one answer, and takes all that
+    /// are there.
+    pub fn complete(
+        &mut self,
+        from: &mut impl Answers,
+        mut done: impl FnMut(u32, Result<Option<&[u8]>>),
+    ) -> Result<usize> {
+        from.wire().forget();
+        let mut count = 0;
+        while let Some(ticket) = self.sent.front().copied() {
+            match from.value_at_hand() {
+                Ok(None) if count > 0 => break,
+                Ok(None) => {
+                    from.receive()?;
+                    continue;
+                }
+                Ok(Some(value)) => done(ticket, Ok(value.map(|range| from.wire().bytes(range)))),
+                Err(error) => done(ticket, Err(error)),
+            }
+            self.sent.pop_front();
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+/// The server said what its protocol has not.
+pub fn nonsense(what: &str) -> Error {
+    Error::new(ErrorClass::Other, format!("the server's answer makes no sense: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
+
+    /// Answers of a byte each; `!` is one that the server refuses.
+    struct Bytes(Wire);
+
+    impl Answers for Bytes {
+        fn wire(&mut self) -> &mut Wire {
+            &mut self.0
+        }
+
+        fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>> {
+            let (at, there) = self.0.unread();
+            let Some(byte) = there.first().copied() else { return Ok(None) };
+            self.0.read_to(at + 1);
+            match byte {
+                b'!' => Err(Error::invalid("refused")),
+                b'-' => Ok(Some(None)),
+                _ => Ok(Some(Some(at..at + 1))),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_refused_is_one_answer_and_a_server_that_hangs_up_ends_them_all() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let (mut bytes, mut tickets) = (Bytes(Wire::new(Stream::Unix(ours))), Tickets::default());
+        (0..5).for_each(|ticket| tickets.take_on(ticket));
+        tickets.sent();
+        theirs.write_all(b"a!-b").unwrap();
+        let mut seen = Vec::new();
+        let told = |ticket, answer: Result<Option<&[u8]>>| {
+            seen.push((ticket, answer.map(|value| value.map(<[u8]>::to_vec)).ok()));
+        };
+        assert_eq!(tickets.complete(&mut bytes, told).unwrap(), 4);
+        let value = |byte: u8| Some(Some(vec![byte]));
+        assert_eq!(seen, [(0, value(b'a')), (1, None), (2, Some(None)), (3, value(b'b'))]);
+        drop(theirs);
+        let ended = tickets.complete(&mut bytes, |_, _| panic!("nothing was answered"));
+        assert_eq!(ended.unwrap_err().class, ErrorClass::Unavailable);
+    }
+
+    #[test]
+    fn a_number_is_written_in_digits() {
+        let mut wire = Wire::new(Stream::Unix(UnixStream::pair().unwrap().0));
+        for number in [0, 7, 120, usize::MAX] {
+            wire.out.clear();
+            wire.decimal(number);
+            assert_eq!(wire.out, number.to_string().as_bytes());
+        }
+    }
+}
