@@ -431,6 +431,7 @@ impl Planned<'_> {
             label: engine.title.to_owned(),
             part: None,
             library: None,
+            server: None,
             options: Options { durability: engine.durability, values },
             trial,
             listed: 0,

@@ -4,25 +4,20 @@
 //! A keeper starts it, one for each case, and is its parent to the end: it belongs to the load
 //! generator (`kvdyno_worker::main_served`).
 
+mod address;
 mod wire;
 
+pub use address::{Address, BY_NAME, Elsewhere, Secrecy, Secret, Secured, Stream, near, send_to};
 pub use wire::{Answers, Tickets, Wire, nonsense};
 
-use crate::{DataShape, Engine, Error, Options, Place, Result, library};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use crate::{DataShape, Durability, Engine, Error, Options, Result, library};
 use std::collections::BTreeMap;
-use std::fmt::{self, Display, Formatter};
+use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsFd, AsRawFd as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::str::FromStr;
 
 /// The option that says by what the server is reached, of every server.
 pub const LISTEN: &str = "listen";
@@ -42,6 +37,10 @@ pub trait Served: Engine {
     /// else, and in which the files are that one's too.
     const REFUSES_ROOT: bool = false;
 
+    /// How it is reached where somebody else runs it; none: it has no database that could be ours
+    /// alone.
+    const ATTACHMENT: Option<Attachment> = None;
+
     /// How to start it at a site, with the options of the case: what must be there before it is
     /// made by [`Launch::before`].
     fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch>;
@@ -50,8 +49,33 @@ pub trait Served: Engine {
     fn answers(address: &Address) -> Result<()>;
 }
 
-/// Where a server has its data, and where it is reached.
+/// How the client of an engine comes to a server that somebody runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Attachment {
+    /// The server that a reference leads to (`env:NAME`), with the name of the database that is to
+    /// be ours in it.
+    pub address: fn(reference: &str, database: &str) -> Result<Address>,
+    /// What it says of itself. It is asked, and nothing is changed.
+    pub look: fn(&Address) -> Result<Look>,
+    /// Makes our database, which must not be there: a name that is taken is refused.
+    pub create: fn(&Address) -> Result<()>,
+    /// Takes our database away, with all that is in it.
+    pub remove: fn(&Address) -> Result<()>,
+}
+
+/// What a server elsewhere says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Its version.
+    pub version: String,
+    /// How a write that it has answered is kept; none: it does not tell.
+    pub durability: Option<Durability>,
+    /// Options that hold for our database or our sessions; all others are whoever's who runs it.
+    pub options: Vec<&'static str>,
+}
+
+/// Where a server has its data, and where it is reached.
+#[derive(Clone, Debug)]
 pub struct Site {
     /// A folder of its own, and where it is started: what is in it can be named by its name alone.
     pub folder: PathBuf,
@@ -93,7 +117,7 @@ impl Site {
     pub fn port(&self) -> u16 {
         match &self.address {
             Address::Tcp { at, .. } => at.port(),
-            Address::Unix(_) => 0,
+            Address::Unix(_) | Address::Elsewhere(_) => 0,
         }
     }
 
@@ -175,200 +199,4 @@ fn command(program: &Path) -> Command {
         command.env("LD_LIBRARY_PATH", libraries.join(":"));
     }
     command
-}
-
-/// Where a server is reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// A Unix socket: `unix:/place/server.sock`. Who may not enter its folder cannot reach it.
-    Unix(PathBuf),
-    /// A port, which anybody on this machine can reach: `tcp://:SECRET@127.0.0.1:6379`.
-    Tcp {
-        /// Numbers and port.
-        at: SocketAddr,
-        /// The password of those that may come in.
-        secret: String,
-    },
-}
-
-impl Address {
-    /// Of a place that is a server.
-    pub fn of(place: &Place) -> Result<Self> {
-        match place {
-            Place::Server(address) => address.parse(),
-            Place::Directory(_) | Place::Device(_) => Err(Error::invalid(
-                "this engine is the client of a server, the place is a directory or a device",
-            )),
-        }
-    }
-
-    /// Connects.
-    pub fn connect(&self) -> io::Result<Stream> {
-        match self {
-            Self::Unix(path) => {
-                let (_folder, near) = near(path)?;
-                Ok(Stream::Unix(UnixStream::connect(near)?))
-            }
-            Self::Tcp { at, .. } => {
-                let stream = TcpStream::connect(at)?;
-                stream.set_nodelay(true)?;
-                Ok(Stream::Tcp(stream))
-            }
-        }
-    }
-}
-
-impl Display for Address {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
-            Self::Tcp { at, secret } => write!(f, "tcp://:{secret}@{at}"),
-        }
-    }
-}
-
-impl FromStr for Address {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let tcp = || {
-            let (secret, at) = text.strip_prefix("tcp://:")?.rsplit_once('@')?;
-            Some(Self::Tcp { at: at.parse().ok()?, secret: secret.to_owned() })
-        };
-        let unix = text.strip_prefix("unix:").map(|path| Self::Unix(path.into()));
-        unix.or_else(tcp).ok_or_else(|| {
-            Error::invalid("an address is `unix:PATH` or `tcp://:PASSWORD@NUMBERS:PORT`")
-        })
-    }
-}
-
-/// A path to a socket that is short enough for the kernel, which takes 107 bytes of it: by way of
-/// its folder, which must stay open until it is connected.
-pub fn near(socket: &Path) -> io::Result<(File, PathBuf)> {
-    let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
-    let (folder, name) = socket.parent().zip(socket.file_name()).ok_or_else(invalid)?;
-    let folder = File::open(folder)?;
-    let near = format!("/proc/self/fd/{}", folder.as_raw_fd());
-    Ok((folder, Path::new(&near).join(name)))
-}
-
-/// A connection.
-#[derive(Debug)]
-pub enum Stream {
-    /// By a socket.
-    Unix(UnixStream),
-    /// By a port.
-    Tcp(TcpStream),
-}
-
-impl Stream {
-    /// Sends as much as the server takes now, at least something; `None`: it takes nothing before
-    /// what it has answered has been received. A server that answers while it reads would otherwise
-    /// wait for its client for ever, and its client for it.
-    #[inline]
-    pub fn send(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
-        let stream: &dyn AsFd = match self {
-            Self::Unix(stream) => stream,
-            Self::Tcp(stream) => stream,
-        };
-        loop {
-            match send(stream, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-                Ok(sent) => return Ok(Some(sent)),
-                Err(Errno::AGAIN) => {}
-                Err(Errno::INTR) => continue,
-                Err(errno) => return Err(errno.into()),
-            }
-            let mut ready = [PollFd::new(&stream, PollFlags::IN | PollFlags::OUT)];
-            match poll(&mut ready, None) {
-                Err(Errno::INTR) => {}
-                other => drop(other?),
-            }
-            if ready[0].revents().contains(PollFlags::IN) {
-                return Ok(None);
-            }
-        }
-    }
-}
-
-impl Read for Stream {
-    #[inline]
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.read(bytes),
-            Self::Tcp(stream) => stream.read(bytes),
-        }
-    }
-}
-
-impl Write for Stream {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.write(bytes),
-            Self::Tcp(stream) => stream.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::net::UnixListener;
-
-    #[test]
-    fn an_address_is_read_as_it_is_written() {
-        for text in ["unix:/a b/server.sock", "tcp://:pw@127.0.0.1:6379", "tcp://:@[::1]:1"] {
-            assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
-        }
-        for wrong in ["", "tcp://:secret@localhost:1", "redis://me:secret@h/", "/s.sock"] {
-            let error = wrong.parse::<Address>().unwrap_err();
-            assert!(!error.message.contains("secret"), "{error}");
-        }
-        assert!(Address::of(&Place::Directory("/x".into())).is_err());
-    }
-
-    /// One that answers each byte with many, and reads on when they are taken.
-    #[test]
-    fn a_server_that_is_not_listened_to_is_not_waited_for() {
-        const ASKED: usize = 1 << 20;
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let server = std::thread::spawn(move || {
-            let (mut bytes, mut read) = ([0; 4096], 0);
-            while read < ASKED {
-                read += theirs.read(&mut bytes).unwrap();
-                theirs.write_all(&bytes).unwrap();
-            }
-        });
-        let (mut stream, asked) = (Stream::Unix(ours), vec![1; ASKED]);
-        let (mut sent, mut answers) = (0, vec![0; 65_536]);
-        while sent < ASKED {
-            match stream.send(&asked[sent..]).unwrap() {
-                Some(more) => sent += more,
-                None => drop(stream.read(&mut answers).unwrap()),
-            }
-        }
-        // Until it hangs up.
-        while stream.read(&mut answers).unwrap() > 0 {}
-        server.join().unwrap();
-    }
-
-    #[test]
-    fn a_socket_below_a_long_path_is_reached() {
-        let folder = tempfile::tempdir().unwrap();
-        let deep = folder.path().join("d".repeat(200));
-        std::fs::create_dir(&deep).unwrap();
-        let path = deep.join("server.sock");
-        let (held, near) = near(&path).unwrap();
-        let listener = UnixListener::bind(near).unwrap();
-        drop(held);
-        let mut stream = Address::Unix(path).connect().unwrap();
-        stream.write_all(b"!").unwrap();
-        let mut heard = [0];
-        listener.accept().unwrap().0.read_exact(&mut heard).unwrap();
-        assert_eq!(heard, *b"!");
-    }
 }

@@ -210,6 +210,7 @@ Examples:
   kvdyno run symas-optane-2018 --scale 1/64 --quick --place /mnt/nvme
   kvdyno run symas-optane-2018 --medium flash=/dev/nvme1n1 --destroy-data-on=/dev/nvme1n1
   kvdyno run mine.toml --set data.records=80M --set ram.limit=64GiB
+  kvdyno run mine.toml --set engine.redis.server.attach=env:REDIS_URL --yes-load db.example
   kvdyno run quick --set data.value_bytes=100,1000,4000      each size with data of its own
   kvdyno run mine.toml --set phase.measure.role.readers.rate=50k
   kvdyno run db_bench --phases fillrandom,readrandom         phases by their names there
@@ -230,6 +231,10 @@ pub(crate) struct RunArgs {
     /// repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub(crate) destroy_data_on: Vec<PathBuf>,
+    /// The host of a server that somebody runs and that may be loaded, where the suite is attached
+    /// to one; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub(crate) yes_load: Vec<String>,
     /// Show what would be done, and do nothing: as `kvdyno plan`
     #[arg(long)]
     pub(crate) plan: bool,
@@ -281,6 +286,10 @@ pub(crate) struct ResumeArgs {
     /// repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub(crate) destroy_data_on: Vec<PathBuf>,
+    /// The host of a server that somebody runs and that may be loaded, where the suite is attached
+    /// to one; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub(crate) yes_load: Vec<String>,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
 }

@@ -5,12 +5,13 @@
 //! `engines get`, and what one can do only its worker knows, which is asked here.
 
 use crate::exit::Complaint;
-use crate::workers::{self, WorkerRefused};
+use crate::workers::{self, By, WorkerRefused};
 use anyhow::Context as _;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::library::{self, About, Installed};
 use kvdyno_record::files::sha256;
 use kvdyno_record::library::Library;
+use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::WorkerDescription;
 use kvdyno_suite::{Missing, Pick, WantedWorker};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,10 @@ pub fn choose(
     path: PathBuf,
     wanted: &WantedWorker,
 ) -> anyhow::Result<Result<WorkerIdentity, Missing>> {
-    let by_itself = workers::describe(&path, None);
+    if let Pick::Server(reference) = &wanted.pick {
+        return Ok(attached(path, reference));
+    }
+    let by_itself = workers::describe(&path, &By::Itself);
     let own = by_itself.as_ref().ok().filter(|own| !own.engine.capabilities.library);
     let engine = &wanted.engine;
     let installed = match (&wanted.pick, own) {
@@ -34,6 +38,7 @@ pub fn choose(
         (Pick::File(file), None) => return Ok(of_file(path, file)),
         (Pick::Newest, None) => library::installed(engine).into_iter().next(),
         (Pick::Version(version), None) => library::find(engine, version),
+        (Pick::Server(_), None) => None,
     };
     match (installed, by_itself) {
         (Some(installed), _) => Ok(of_installed(path, &installed)),
@@ -48,6 +53,13 @@ pub fn choose(
             Ok(Err(Missing::NotInstalled { installed: installed.collect() }))
         }
     }
+}
+
+/// The worker with a server that somebody runs, which is asked what it is.
+fn attached(path: PathBuf, reference: &str) -> Result<WorkerIdentity, Missing> {
+    let described = workers::describe(&path, &By::Server(reference.to_owned()));
+    let made = described.and_then(|description| identity(path, description, None));
+    made.map_err(|error| Missing::Unusable(format!("{error:#}")))
 }
 
 /// The worker with an installed library, whose file must be the one that was installed.
@@ -86,7 +98,7 @@ fn with_library(path: PathBuf, file: PathBuf, about: About) -> Result<WorkerIden
             file.display(),
             library::ABOUT
         );
-        let description = workers::describe(&path, Some(&file))?;
+        let description = workers::describe(&path, &By::Library(file.clone()))?;
         let version = Some(about.version).filter(|version| !version.is_empty());
         let library = Library {
             version: version.unwrap_or_else(|| description.engine.version.clone()),
@@ -100,14 +112,13 @@ fn with_library(path: PathBuf, file: PathBuf, about: About) -> Result<WorkerIden
     made().map_err(|error| Missing::Unusable(format!("{error:#}")))
 }
 
-/// The worker at `path` with the library that its run began with.
-pub fn again(path: PathBuf, library: Option<Library>) -> anyhow::Result<WorkerIdentity> {
-    if let Some(library) = &library {
+/// The worker at `path` with the library or server that a case of its run began with.
+pub fn again(path: PathBuf, case: &Case) -> anyhow::Result<WorkerIdentity> {
+    if let Some(library) = &case.library {
         check_unchanged(library)?;
     }
-    let file = library.as_ref().map(|library| library.path.as_path());
-    let description = workers::describe(&path, file)?;
-    identity(path, description, library)
+    let description = workers::describe(&path, &By::of(case))?;
+    identity(path, description, case.library.clone())
 }
 
 /// That a library is the file that the run began with: its makers may be building it anew, and

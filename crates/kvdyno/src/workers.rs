@@ -39,10 +39,59 @@ pub fn find_all() -> BTreeMap<String, PathBuf> {
     find_all_in(&folders())
 }
 
-/// What a worker says of itself, with the library that it is to load. A worker of another protocol
-/// is refused; one that refuses says so by [`WorkerRefused`].
-pub fn describe(path: &Path, library: Option<&Path>) -> anyhow::Result<WorkerDescription> {
-    describe_within(path, library, DESCRIBE_LIMIT)
+/// What the engine of a worker is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum By {
+    /// Its own, or what it finds itself.
+    #[default]
+    Itself,
+    /// A shared library, or the program of a server.
+    Library(PathBuf),
+    /// A server that somebody runs, by what leads to its URL (`env:NAME`).
+    Server(String),
+}
+
+impl By {
+    /// That of a case.
+    pub fn of(case: &Case) -> Self {
+        match (&case.library, &case.server) {
+            (Some(library), _) => Self::Library(library.path.clone()),
+            (None, Some(server)) => Self::Server(server.reference.clone()),
+            (None, None) => Self::Itself,
+        }
+    }
+
+    /// Of a worker.
+    fn of_worker(worker: &WorkerIdentity) -> Self {
+        match (&worker.library, &worker.description.server) {
+            (Some(library), _) => Self::Library(library.path.clone()),
+            (None, Some(server)) => Self::Server(server.reference.clone()),
+            (None, None) => Self::Itself,
+        }
+    }
+
+    /// As a worker is told it.
+    fn tell(&self, command: &mut Command) {
+        match self {
+            Self::Itself => {}
+            Self::Library(path) => drop(command.arg("--library").arg(path)),
+            Self::Server(reference) => drop(command.arg("--server").arg(reference)),
+        }
+    }
+}
+
+/// A command of a worker.
+pub fn command(worker: &WorkerIdentity, word: &str) -> Command {
+    let mut command = Command::new(&worker.path);
+    command.arg(word);
+    By::of_worker(worker).tell(&mut command);
+    command
+}
+
+/// What a worker says of itself with that engine. A worker of another protocol is refused; one that
+/// refuses says so by [`WorkerRefused`].
+pub fn describe(path: &Path, by: &By) -> anyhow::Result<WorkerDescription> {
+    describe_within(path, by, DESCRIBE_LIMIT)
 }
 
 /// A worker cannot be used as it was asked to: it has no library, or cannot use the one it was
@@ -56,13 +105,12 @@ const REFUSED: i32 = 2;
 
 /// The workers of a run: one for each engine and library of its cases.
 #[derive(Clone, Debug, Default)]
-pub struct Workers(BTreeMap<(String, Option<PathBuf>), WorkerIdentity>);
+pub struct Workers(BTreeMap<(String, By), WorkerIdentity>);
 
 impl Workers {
     /// Takes one in, for the cases of `engine` that name its library.
     pub fn add(&mut self, engine: &str, worker: WorkerIdentity) {
-        let library = worker.library.as_ref().map(|library| library.path.clone());
-        self.0.insert((engine.to_owned(), library), worker);
+        self.0.insert((engine.to_owned(), By::of_worker(&worker)), worker);
     }
 
     /// Takes others in.
@@ -72,13 +120,12 @@ impl Workers {
 
     /// Who does a case.
     pub fn of(&self, case: &Case) -> Option<&WorkerIdentity> {
-        let library = case.library.as_ref().map(|library| library.path.clone());
-        self.0.get(&(case.engine.clone(), library))
+        self.0.get(&(case.engine.clone(), By::of(case)))
     }
 
     /// The worker that an engine is part of.
     pub fn plain(&self, engine: &str) -> Option<&WorkerIdentity> {
-        self.0.get(&(engine.to_owned(), None))
+        self.0.get(&(engine.to_owned(), By::Itself))
     }
 
     /// What the engines say of themselves; of one with several libraries, with one of them: for
@@ -157,16 +204,12 @@ fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-fn describe_within(
-    path: &Path,
-    library: Option<&Path>,
-    limit: Duration,
-) -> anyhow::Result<WorkerDescription> {
+fn describe_within(path: &Path, by: &By, limit: Duration) -> anyhow::Result<WorkerDescription> {
     let asked = || format!("failed to ask `{} describe`", path.display());
-    let library = library.into_iter().flat_map(|path| ["--library".as_ref(), path.as_os_str()]);
-    let child = Command::new(path)
-        .arg("describe")
-        .args(library)
+    let mut command = Command::new(path);
+    command.arg("describe");
+    by.tell(&mut command);
+    let child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -274,7 +317,7 @@ mod tests {
     fn another_protocol_is_refused_with_both_numbers_and_the_remedy() {
         let folder = tempfile::tempdir().unwrap();
         let path = worker(folder.path(), "old", "echo '{\"protocol\": 0}'");
-        let error = describe(&path, None).unwrap_err();
+        let error = describe(&path, &By::Itself).unwrap_err();
         let complaint = crate::exit::complaint(&error).unwrap();
         let both = format!("speaks protocol 0, this kvdyno speaks {PROTOCOL}");
         assert!(complaint.message.contains(&both), "{}", complaint.message);
@@ -285,12 +328,12 @@ mod tests {
     fn a_worker_that_hangs_or_fails_or_babbles_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let hangs = worker(folder.path(), "hangs", "exec sleep 60");
-        let error = describe_within(&hangs, None, Duration::from_millis(50)).unwrap_err();
+        let error = describe_within(&hangs, &By::Itself, Duration::from_millis(50)).unwrap_err();
         assert!(format!("{error:#}").contains("did not answer within 0.05 s"), "{error:#}");
         let fails = worker(folder.path(), "fails", "echo 'error: no library' >&2; exit 7");
-        let error = format!("{:#}", describe(&fails, None).unwrap_err());
+        let error = format!("{:#}", describe(&fails, &By::Itself).unwrap_err());
         assert!(error.ends_with("it ended with exit status: 7: no library"), "{error}");
         let babbles = worker(folder.path(), "babbles", "echo hello");
-        assert!(describe(&babbles, None).unwrap_err().to_string().contains("rebuild it"));
+        assert!(describe(&babbles, &By::Itself).unwrap_err().to_string().contains("rebuild it"));
     }
 }

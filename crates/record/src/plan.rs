@@ -8,6 +8,7 @@ use crate::outcome::Outcome;
 use crate::search::Search;
 use crate::tier::{Memory, Tier};
 use crate::volume::Volume;
+use crate::worker::AttachedServer;
 use crate::workload::{Data, Phase};
 use kvdyno_engine::{DataShape, Options};
 use schemars::JsonSchema;
@@ -63,6 +64,9 @@ pub struct Case {
     pub part: Option<String>,
     /// What the engine is loaded from; null: it is part of its worker.
     pub library: Option<Library>,
+    /// The server that it is, which somebody runs; null: its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<AttachedServer>,
     /// Every option, resolved.
     pub options: Options,
     /// Which repeat, from 1.

@@ -9,7 +9,7 @@
 
 use crate::case::{RoleResult, Verified};
 use crate::usage::ProcessUsage;
-pub use crate::worker::{NO_LOAD_GENERATOR, WorkerDescription};
+pub use crate::worker::{AttachedServer, NO_LOAD_GENERATOR, WorkerDescription};
 use crate::workload::{Data, Phase};
 use kvdyno_engine::{Counters, DataShape, Error, Options, Place};
 use schemars::JsonSchema;
@@ -75,6 +75,8 @@ pub struct ServerJob {
     pub options: Options,
     /// What is to come.
     pub shape: DataShape,
+    /// What the database is called in a server that somebody runs.
+    pub database: String,
 }
 
 /// The lines a worker writes.

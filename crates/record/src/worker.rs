@@ -19,4 +19,16 @@ pub struct WorkerDescription {
     pub debug_build: bool,
     /// The engine.
     pub engine: Description,
+    /// The server that it was asked about, which somebody runs; null: it was asked about none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<AttachedServer>,
+}
+
+/// A server that somebody runs, and that a run is attached to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AttachedServer {
+    /// What leads to its URL: `env:NAME`.
+    pub reference: String,
+    /// Its host, by the name or number that the URL has.
+    pub host: String,
 }

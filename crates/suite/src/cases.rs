@@ -279,6 +279,7 @@ impl Cases {
             label: part.label(&setup.engine.label.0),
             part: part.name().map(str::to_owned),
             library: setup.library.cloned(),
+            server: setup.server.cloned(),
             options: opened(setup, before).clone(),
             trial,
             listed: self.listed,

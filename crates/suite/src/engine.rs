@@ -1,6 +1,7 @@
 //! An engine as typed, and the engines that it stands for: one for each version and each value of a
 //! list among its options. Which library a version is, is found out outside.
 
+use super::attached::ServerTable;
 use super::mistake::Mistakes;
 use super::read::{At, Fields, FromToml, Or as _, Toml, table};
 use super::scalar::{Given, Label, Name, OneOrMany, Several, Version};
@@ -27,6 +28,8 @@ pub(super) struct EngineTable {
     versions: Option<At<OneOrMany<Version>>>,
     /// The file of a library in place of a version: a build of your own.
     library: Option<At<String>>,
+    /// In place of a version: a server that somebody runs.
+    server: Option<At<ServerTable>>,
     /// Only on these volumes, by name. Default: on all that it can store its data on.
     volumes: Option<At<Vec<At<String>>>>,
     /// What "done" means for a write. A list makes an engine of each class that it has:
@@ -172,6 +175,9 @@ impl EngineTable {
         if let Some(library) = table.library {
             engine.pick = library.of(Pick::File(library.as_str().into()));
         }
+        if let Some(attach) = table.server.map(|server| server.value.attach) {
+            engine.pick = attach.of(Pick::Server(attach.value.clone()));
+        }
         let mut engines = match table.versions {
             Some(versions) => versions.0.iter().map(|at| engine.of_version(at)).collect(),
             None => vec![engine],
@@ -202,10 +208,11 @@ impl EngineTable {
             self.version.as_ref().map(|version| &version.span),
             self.versions.as_ref().and_then(|versions| versions.0.first()).map(|at| &at.span),
             self.library.as_ref().map(|library| &library.span),
+            self.server.as_ref().map(|server| &server.span),
         ];
         for again in said.into_iter().flatten().skip(1) {
             let mistake = mistakes.at(again, "[[engine]] says twice which library it is");
-            mistake.label("expected one of `version`, `versions` and `library`").help(
+            mistake.label("expected one of `version`, `versions`, `library` and `server`").help(
                 "for a version beside a build of your own write two [[engine]], each with a \
                  `label`",
             );
@@ -269,7 +276,8 @@ fn with_option(engines: Vec<Engine>, name: &At<String>, axis: Axis<Given>) -> Ve
 
 table!(
     EngineTable, "[[engine]]":
-    name label version versions library volumes durability optional preset pack scaled options
+    name label version versions library server volumes durability optional preset pack scaled
+    options
 );
 
 impl FromToml for OptionTable {

@@ -83,6 +83,9 @@ fn refuse(
             let mistake = mistakes.at(span, what);
             mistake.label(format!("expected neither a version nor a library: it is {version}"));
         }
+        Missing::Unusable(why) if engine.attached().is_some() => {
+            mistakes.at(span, format!("{name} cannot be attached: {why}"));
+        }
         Missing::Unusable(why) => {
             mistakes.at(span, format!("{name} cannot be loaded: {why}"));
         }

@@ -1,6 +1,7 @@
 //! One part of a suite: what its cases are made of, and whether that can be.
 
 use super::abilities::{self, misplaced};
+use super::attached;
 use super::cases::{is_on_device, phase_context, records_max};
 use super::engine::Engine;
 use super::fidelity::Fidelity;
@@ -86,9 +87,12 @@ impl<'a> Grid<'a> {
     }
 
     /// Whether one case loads for all numbers of threads. What lies on a bare device cannot be
-    /// copied: there each case loads its own.
+    /// copied: there each case loads its own, and in a server that somebody runs it takes it away.
     pub(super) fn loads_once(&self, setup: &EngineSetup<'_>) -> bool {
         let sharing = self.part.typed.sharing();
+        if setup.engine.attached().is_some() {
+            return false;
+        }
         match sharing.copying() {
             Some(_) => !is_on_device(setup.volume, self.device),
             None => sharing == Sharing::Shared,
@@ -127,7 +131,7 @@ impl<'a> Grid<'a> {
         let (setups, part) = (&self.setups, self.part);
         let untuned = untuned(&self.found);
         let not_copied = not_copied(part, setups, host);
-        [untuned, fit_warnings(setups, host), not_copied].concat()
+        [untuned, fit_warnings(setups, host), not_copied, attached::warnings(part, setups)].concat()
     }
 
     /// What engines and drive say of themselves, by name.
@@ -183,6 +187,7 @@ fn set_up<'a>(
         let first = volumes.first().copied().unwrap_or(chosen);
         let device = is_on_device(first, false) || host.device;
         abilities::check(&part.typed, engine, description, data, device, mistakes);
+        attached::check(part, engine, limits, mistakes);
         for limit in limits {
             let by = Measures { memory: limit.memory_bytes(host), scale: part.scale };
             let options = options::resolve(engine, description, by, mistakes);
@@ -192,6 +197,7 @@ fn set_up<'a>(
                 engine,
                 description,
                 library,
+                server: worker.description.server.as_ref(),
                 options,
                 reopened,
                 data,

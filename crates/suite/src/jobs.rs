@@ -164,11 +164,9 @@ pub(super) fn resolve<'a>(
     let mut set_up = |engine: &'a Engine, limit: &Limit, block, mistakes: &mut Mistakes| {
         let description = *context.workers.get(engine.name.0.as_str())?;
         let options = options::resolve(engine, description, by, mistakes);
-        let (library, data, volume) = (None, sets.len(), None);
+        let setup = EngineSetup::plain(engine, description, options, limit, sets.len());
         sets.push(blocks(bytes, block, seed));
-        let limit = limit.clone();
-        let reopened = Vec::new();
-        Some(EngineSetup { engine, description, library, options, reopened, data, limit, volume })
+        Some(setup)
     };
     let precondition = drive.precondition.given_or(Count(0)).0;
     let fill_bytes = if precondition > 0 { PRECONDITION_BYTES } else { FILL_BYTES };

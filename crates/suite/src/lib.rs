@@ -10,6 +10,7 @@
 
 mod abilities;
 mod adjust;
+mod attached;
 mod brief;
 mod builtin;
 mod cases;

@@ -95,13 +95,19 @@ fn scaled(value: Value, by: Ratio) -> Value {
 
 fn durability(engine: &Engine, description: &Description, mistakes: &mut Mistakes) -> Durability {
     let typed = engine.durability.as_ref();
-    let class = engine.durability.given_or(Durability::Async);
     let known = &description.capabilities.durability;
+    // A server that somebody runs has the one that it was set up for.
+    let only = known.keys().next().filter(|_| engine.attached().is_some() && known.len() == 1);
+    let class = engine.durability.given_or(only.copied().unwrap_or(Durability::Async));
     if !known.contains_key(&class) {
         let span = typed.map_or(&engine.name.span, |class| &class.span);
         let names: Vec<&str> = known.keys().map(Durability::as_str).collect();
+        let set_up = if engine.attached().is_some() { ", as it is set up there" } else { "" };
         mistakes
-            .at(span, format!("{} has no durability `{}`", description.name, class.as_str()))
+            .at(
+                span,
+                format!("{} has no durability `{}`{set_up}", description.name, class.as_str()),
+            )
             .label(format!("expected durability = one of: {}", names.join(", ")));
     }
     class

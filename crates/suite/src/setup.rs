@@ -6,6 +6,7 @@ use super::sizing::Limit;
 use super::volume::Volume;
 use kvdyno_record::engine::{Description, Options};
 use kvdyno_record::library::Library;
+use kvdyno_record::protocol::AttachedServer;
 
 /// An engine with one data set, under one RAM limit, on one volume.
 #[derive(Clone)]
@@ -14,6 +15,8 @@ pub(super) struct EngineSetup<'a> {
     pub(super) description: &'a Description,
     /// None: it is part of its worker.
     pub(super) library: Option<&'a Library>,
+    /// The server that it is, where somebody else runs that.
+    pub(super) server: Option<&'a AttachedServer>,
     pub(super) options: Options,
     /// What it has after each `reopen`, in order.
     pub(super) reopened: Vec<Options>,
@@ -22,4 +25,27 @@ pub(super) struct EngineSetup<'a> {
     pub(super) limit: Limit,
     /// None: in the place.
     pub(super) volume: Option<&'a At<Volume>>,
+}
+
+impl<'a> EngineSetup<'a> {
+    /// Of an engine that is part of its worker, in the place, and never opened again.
+    pub(super) fn plain(
+        engine: &'a Engine,
+        description: &'a Description,
+        options: Options,
+        limit: &Limit,
+        data: usize,
+    ) -> Self {
+        Self {
+            engine,
+            description,
+            library: None,
+            server: None,
+            options,
+            reopened: Vec::new(),
+            data,
+            limit: limit.clone(),
+            volume: None,
+        }
+    }
 }

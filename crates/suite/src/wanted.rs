@@ -16,6 +16,8 @@ pub enum Pick {
     Version(String),
     /// This file.
     File(PathBuf),
+    /// None: a server that somebody runs, by what leads to its URL (`env:NAME`).
+    Server(String),
 }
 
 /// An engine that a suite asks for.
@@ -71,6 +73,7 @@ impl Pick {
             Self::Newest => "the newest".to_owned(),
             Self::Version(version) => version.clone(),
             Self::File(path) => path.display().to_string(),
+            Self::Server(reference) => reference.clone(),
         }
     }
 }

@@ -301,7 +301,7 @@ fn started<E: Served>(job: &ServerJob) -> Result<Running> {
 }
 
 /// Reads orders by a thread of its own, until there are no more, or something that is none.
-fn orders() -> Receiver<Result<KeeperOrder>> {
+pub(crate) fn orders() -> Receiver<Result<KeeperOrder>> {
     let (sender, orders) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(io::stdin()).lines() {

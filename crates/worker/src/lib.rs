@@ -8,6 +8,7 @@
 //! It is not: a place where anything is judged or formatted. A worker writes raw counts and times;
 //! limits, readings of the machine and verdicts belong to the program.
 
+mod attached;
 mod bijection;
 mod block;
 mod calls;
@@ -45,9 +46,9 @@ use clock::{Best, Clock};
 use control::Listener;
 use keeper::Kept;
 use kvdyno_engine::server::Served;
-use kvdyno_engine::{Engine, Error, ErrorClass, Result, conformance};
+use kvdyno_engine::{Description, Engine, Error, ErrorClass, Result, conformance};
 use kvdyno_record::PROTOCOL;
-use kvdyno_record::protocol::{Event, Job, WorkerDescription};
+use kvdyno_record::protocol::{AttachedServer, Event, Job, WorkerDescription};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -64,6 +65,8 @@ A worker of kvdyno. It is started by `kvdyno run`; by hand:
 
 Before any of them, an engine that is a shared library loads the newest that is installed, or
   --library PATH   this one
+An engine that is a server can be one that somebody runs (describe, run, serve)
+  --server REF     the one whose URL is in an environment variable: env:NAME
 ";
 
 /// The exit code of a call that cannot be understood, and of an engine that lacks its library.
@@ -71,7 +74,8 @@ const REFUSED: u8 = 2;
 
 /// A worker's whole life.
 pub fn main<E: Engine>() -> ExitCode {
-    begin::<E>(|command| match command {
+    begin::<E>(|command, server| match command {
+        _ if server.is_some() => None,
         Command::Serve => None,
         Command::Pledge => Some(pledge::pledge::<E>()),
         Command::Recover => Some(pledge::recover::<E>()),
@@ -84,29 +88,39 @@ pub fn main<E: Engine>() -> ExitCode {
 /// That of an engine whose data a server keeps. Where nothing is measured, server and client are
 /// one process's affair.
 pub fn main_served<E: Served>() -> ExitCode {
-    begin::<E>(|command| match command {
-        Command::Serve => Some(keeper::serve::<E>()),
-        Command::Pledge => Some(pledge::pledge::<Kept<E>>()),
-        Command::Recover => Some(pledge::recover::<Kept<E>>()),
-        Command::Conformance(folder) => Some(check::<Kept<E>>(&folder)),
-        Command::Describe => Some(describe::<E>()),
-        Command::Run => Some(run::<E>()),
+    begin::<E>(|command, server| match (command, server) {
+        (Command::Serve, None) => Some(keeper::serve::<E>()),
+        (Command::Serve, Some(server)) => Some(attached::serve::<E>(server)),
+        (Command::Describe, None) => Some(describe::<E>()),
+        (Command::Describe, Some(server)) => Some(attached::describe::<E>(server)),
+        (Command::Run, _) => Some(run::<E>()),
+        (_, Some(_)) => None,
+        (Command::Pledge, None) => Some(pledge::pledge::<Kept<E>>()),
+        (Command::Recover, None) => Some(pledge::recover::<Kept<E>>()),
+        (Command::Conformance(folder), None) => Some(check::<Kept<E>>(&folder)),
     })
 }
 
 /// `None`: it has no such command.
-fn begin<E: Engine>(carry_out: impl Fn(Command) -> Option<Result<ExitCode>>) -> ExitCode {
+fn begin<E: Engine>(
+    carry_out: impl Fn(Command, Option<&str>) -> Option<Result<ExitCode>>,
+) -> ExitCode {
     let usage = || {
         let _ = std::io::stderr().write_all(USAGE.as_bytes());
         ExitCode::from(REFUSED)
     };
-    let Some((command, library)) = understood(std::env::args_os().skip(1)) else {
+    let Some((command, by)) = understood(std::env::args_os().skip(1)) else {
         return usage();
     };
-    if let Err(error) = E::use_library(library.as_deref()) {
+    let found = match by {
+        // It needs none: it runs already.
+        By { server: Some(_), .. } => Ok(()),
+        By { ref library, server: None } => E::use_library(library.as_deref()),
+    };
+    if let Err(error) = found {
         return complain(&error, ExitCode::from(REFUSED));
     }
-    match carry_out(command) {
+    match carry_out(command, by.server.as_deref()) {
         Some(outcome) => outcome.unwrap_or_else(|error| complain(&error, ExitCode::FAILURE)),
         None => usage(),
     }
@@ -122,13 +136,23 @@ enum Command {
     Conformance(PathBuf),
 }
 
-/// The command, and the library it is for.
-fn understood(arguments: impl Iterator<Item = OsString>) -> Option<(Command, Option<PathBuf>)> {
-    let (mut words, mut library) = (Vec::new(), None);
+/// What the engine's code is: a library or program of that path, or a server that runs.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct By {
+    library: Option<PathBuf>,
+    server: Option<String>,
+}
+
+/// The command, and what it is done by.
+fn understood(arguments: impl Iterator<Item = OsString>) -> Option<(Command, By)> {
+    let (mut words, mut by) = (Vec::new(), By::default());
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
-        if argument == "--library" && library.is_none() {
-            library = Some(PathBuf::from(arguments.next()?));
+        let said = by.library.is_some() || by.server.is_some();
+        if argument == "--library" && !said {
+            by.library = Some(PathBuf::from(arguments.next()?));
+        } else if argument == "--server" && !said {
+            by.server = Some(arguments.next()?.into_string().ok()?);
         } else {
             words.push(argument);
         }
@@ -142,7 +166,7 @@ fn understood(arguments: impl Iterator<Item = OsString>) -> Option<(Command, Opt
         [word, folder] if word == "conformance" => Command::Conformance(folder.into()),
         _ => return None,
     };
-    Some((command, library))
+    Some((command, by))
 }
 
 fn complain(error: &Error, code: ExitCode) -> ExitCode {
@@ -151,11 +175,17 @@ fn complain(error: &Error, code: ExitCode) -> ExitCode {
 }
 
 fn describe<E: Engine>() -> Result<ExitCode> {
+    described(E::describe(), None)
+}
+
+/// `server`: the one that it is, where somebody else runs that.
+fn described(engine: Description, server: Option<AttachedServer>) -> Result<ExitCode> {
     let description = WorkerDescription {
         protocol: PROTOCOL,
         load_generator: env!("CARGO_PKG_VERSION").to_owned(),
         debug_build: cfg!(debug_assertions),
-        engine: E::describe(),
+        engine,
+        server,
     };
     let text = description.to_json().map_err(|error| other(&error))?;
     writeln!(std::io::stdout(), "{text}")?;
@@ -226,13 +256,14 @@ mod tests {
     #[test]
     fn a_library_is_named_before_or_after_the_command() {
         let read = |line: &str| understood(line.split(' ').map(OsString::from));
-        let library = Some(PathBuf::from("/lib.so"));
-        assert_eq!(read("describe"), Some((Command::Describe, None)));
-        assert_eq!(read("run --library /lib.so"), Some((Command::Run, library.clone())));
+        let by = || By { library: Some(PathBuf::from("/lib.so")), server: None };
+        assert_eq!(read("describe"), Some((Command::Describe, By::default())));
+        assert_eq!(read("run --library /lib.so"), Some((Command::Run, by())));
         let checked = Command::Conformance("/tmp".into());
-        assert_eq!(read("--library /lib.so conformance /tmp"), Some((checked, library)));
-        for wrong in
-            ["", "run twice", "run --library", "conformance", "run --library a --library b"]
+        assert_eq!(read("--library /lib.so conformance /tmp"), Some((checked, by())));
+        let attached = By { library: None, server: Some("env:URL".to_owned()) };
+        assert_eq!(read("serve --server env:URL"), Some((Command::Serve, attached)));
+        for wrong in ["", "run twice", "run --library", "conformance", "run --library a --server b"]
         {
             assert_eq!(read(wrong), None, "{wrong}");
         }

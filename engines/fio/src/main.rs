@@ -45,6 +45,7 @@ fn describe() -> std::io::Result<ExitCode> {
         load_generator: env!("CARGO_PKG_VERSION").to_owned(),
         // Nothing is measured in this process: fio's own build counts.
         debug_build: false,
+        server: None,
         engine: describe::description(),
     };
     writeln!(std::io::stdout(), "{}", description.to_json()?)?;

@@ -51,8 +51,11 @@ impl Engine for Mariadb {
     }
 
     fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::of(place)?;
-        let storage = Storage::of(options)?;
+        let address = Address::of::<Self>(place)?;
+        let storage = match address.elsewhere() {
+            Some(_) => Storage::InnoDb,
+            None => Storage::of(options)?,
+        };
         let mut own = Connection::open(&address)?;
         for table in storage.tables(options)? {
             own.query(&table, |_| ())?;
@@ -68,12 +71,16 @@ impl Engine for Mariadb {
     }
 
     fn settle(&self, limit: Duration) -> Result<Settled> {
+        if let Some(there) = self.address.elsewhere() {
+            return Ok(there.settled());
+        }
         upkeep::settle(&mut self.own(), self.storage, limit)
     }
 
     fn sync(&self) -> Result<()> {
         match self.durability {
             Durability::Commit => Ok(()),
+            _ if self.address.elsewhere().is_some() => Ok(()),
             class => upkeep::sync(&mut self.own(), self.storage, class),
         }
     }

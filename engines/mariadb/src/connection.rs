@@ -2,7 +2,7 @@
 //! binary parameters and rows, text for the rest. What is written down is sent together, and what
 //! comes back is shown where it was received.
 
-use crate::handshake;
+use crate::handshake::{self, Login, NAME};
 use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::ops::Range;
@@ -67,24 +67,55 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn open(address: &Address) -> Result<Self> {
+        Self::enter(address, address.elsewhere().map_or(NAME, |there| &there.database))
+    }
+
+    /// To one database of a server.
+    pub(crate) fn enter(address: &Address, database: &str) -> Result<Self> {
         let mut connection = Self { wire: Wire::open(address)? };
         let greeting = connection.next()?;
-        let greeting = connection.bytes(greeting);
+        let greeting = connection.bytes(greeting).to_vec();
         if greeting.first() == Some(&ERROR) {
-            return Err(refused(greeting));
+            return Err(refused(&greeting));
         }
-        let secret = match address {
-            Address::Tcp { secret, .. } => Some(secret.as_str()),
-            Address::Unix(_) => None,
-        };
-        let answer = handshake::answer(greeting, secret)?;
-        connection.packet(1, |out| out.extend_from_slice(&answer));
+        let elsewhere = address.elsewhere();
+        let user = elsewhere.map_or(NAME, |there| &there.user);
+        let login = Login { user, password: address.password(), database };
+        let hidden = elsewhere.is_some_and(|there| there.secrecy.is_some());
+        let mut number = 1;
+        if hidden {
+            if !handshake::can_hide(&greeting) {
+                let what = "the server has no TLS: `?sslmode=disable`, or set it up";
+                return Err(Error::invalid(what));
+            }
+            let beginning = handshake::beginning(login, hidden);
+            connection.packet(number, |out| out.extend_from_slice(&beginning));
+            connection.wire.send()?;
+            connection.wire.hide(address)?;
+            number += 1;
+        }
+        let answer = handshake::answer(&greeting, login, hidden)?;
+        connection.packet(number, |out| out.extend_from_slice(&answer));
         connection.wire.send()?;
-        let heard = connection.next()?;
-        match connection.bytes(heard.clone()).first() {
-            Some(&OK) => Ok(connection),
-            Some(&ERROR) => Err(refused(connection.bytes(heard))),
-            _ => Err(nonsense("it wants another kind of password")),
+        connection.let_in(number, address)
+    }
+
+    /// Once the server is content with the packet of this number.
+    fn let_in(mut self, number: u8, address: &Address) -> Result<Self> {
+        let mut number = number;
+        loop {
+            let heard = self.next()?;
+            match self.bytes(heard.clone()) {
+                [OK, ..] => return Ok(self),
+                words @ [ERROR, ..] => return Err(refused(words)),
+                [END, asked @ ..] if !asked.is_empty() => {
+                    let proof = handshake::again(asked, address.password())?;
+                    number += 2;
+                    self.packet(number, |out| out.extend_from_slice(&proof));
+                    self.wire.send()?;
+                }
+                _ => return Err(nonsense("it wants another kind of password")),
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! The first words of a connection: who comes in, and what both can do.
 
-use kvdyno_engine::Result;
 use kvdyno_engine::server::nonsense;
+use kvdyno_engine::{Error, Result};
 use sha1::{Digest as _, Sha1};
 
 /// The user and the database, which the server was made with.
@@ -11,6 +11,9 @@ pub(crate) const NAME: &str = "kvdyno";
 /// transactions, passwords as they are since 4.1, by a method that is named, and no packet between
 /// columns and rows. Bit 0 is left out: who sets it has no [`KEEPS_COLUMNS`].
 const CLIENT: u32 = 1 << 3 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 19 | 1 << 24;
+
+/// Of these: a database is named.
+const NAMES_DATABASE: u32 = 1 << 3;
 
 /// `MariaDB`'s own: the columns of a prepared statement are sent when it is prepared, and again
 /// only when they change.
@@ -23,38 +26,92 @@ const METHOD: &str = "mysql_native_password";
 
 const LONGEST_PACKET: u32 = 1 << 30;
 
-/// What is to be answered to a server's greeting. No secret: whoever reaches it may come in.
-pub(crate) fn answer(greeting: &[u8], secret: Option<&str>) -> Result<Vec<u8>> {
-    let nonce = nonce(greeting).ok_or_else(|| nonsense("a greeting of another version"))?;
+/// That all after it is hidden.
+const HIDES: u32 = 1 << 11;
+
+/// Bytes of a greeting after its version: a number, half of the nonce, a zero, what it can do.
+const ABLE_AT: usize = 4 + 8 + 1;
+
+/// Who comes in, and to which database; an empty one is none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Login<'l> {
+    pub(crate) user: &'l str,
+    /// Empty: whoever reaches the server may come in.
+    pub(crate) password: &'l str,
+    pub(crate) database: &'l str,
+}
+
+/// The server can hide what is said.
+pub(crate) fn can_hide(greeting: &[u8]) -> bool {
+    let able = after_version(greeting).and_then(|rest| rest.get(ABLE_AT..ABLE_AT + 2));
+    able.is_some_and(|able| u32::from(u16::from_le_bytes([able[0], able[1]])) & HIDES != 0)
+}
+
+/// How a client's answer begins, which is all of it where the rest is to be hidden.
+pub(crate) fn beginning(login: Login<'_>, hidden: bool) -> Vec<u8> {
+    let mut able = CLIENT;
+    if login.database.is_empty() {
+        able &= !NAMES_DATABASE;
+    }
+    if hidden {
+        able |= HIDES;
+    }
     let mut answer = Vec::with_capacity(128);
-    for number in [CLIENT, LONGEST_PACKET] {
+    for number in [able, LONGEST_PACKET] {
         answer.extend_from_slice(&number.to_le_bytes());
     }
     answer.push(BINARY);
     answer.extend_from_slice(&[0; 19]);
     answer.extend_from_slice(&KEEPS_COLUMNS.to_le_bytes());
-    answer.extend_from_slice(NAME.as_bytes());
+    answer
+}
+
+/// What is to be answered to a server's greeting.
+pub(crate) fn answer(greeting: &[u8], login: Login<'_>, hidden: bool) -> Result<Vec<u8>> {
+    let nonce = nonce(greeting).ok_or_else(|| nonsense("a greeting of another version"))?;
+    let mut answer = beginning(login, hidden);
+    answer.extend_from_slice(login.user.as_bytes());
     answer.push(0);
-    match secret {
-        Some(secret) => {
-            answer.push(20);
-            answer.extend_from_slice(&proof(secret.as_bytes(), &nonce));
-        }
-        None => answer.push(0),
-    }
-    for word in [NAME, METHOD] {
+    let proof = proof_of(login.password, &nonce);
+    answer.push(proof.len() as u8);
+    answer.extend_from_slice(&proof);
+    let words = [login.database, METHOD];
+    for word in words.into_iter().filter(|word| !word.is_empty()) {
         answer.extend_from_slice(word.as_bytes());
         answer.push(0);
     }
     Ok(answer)
 }
 
+/// What is to be answered to a server that asks for a proof by another nonce: it may have taken the
+/// user for one of another method.
+pub(crate) fn again(asked: &[u8], password: &str) -> Result<Vec<u8>> {
+    let mut words = asked.splitn(2, |byte| *byte == 0);
+    let method = words.next().unwrap_or_default();
+    if method != METHOD.as_bytes() {
+        let method = String::from_utf8_lossy(method);
+        let what = format!("the server keeps the user's password by {method}: expected {METHOD}");
+        return Err(Error::invalid(what));
+    }
+    let nonce = words.next().and_then(<[u8]>::first_chunk::<20>);
+    Ok(proof_of(password, nonce.ok_or_else(|| nonsense("a method without a nonce"))?))
+}
+
+fn proof_of(password: &str, nonce: &[u8; 20]) -> Vec<u8> {
+    if password.is_empty() { Vec::new() } else { proof(password.as_bytes(), nonce).to_vec() }
+}
+
+/// What follows the version of a greeting.
+fn after_version(greeting: &[u8]) -> Option<&[u8]> {
+    let (version, rest) = greeting.split_first()?;
+    let end = rest.iter().position(|byte| *byte == 0).filter(|_| *version == 10)?;
+    rest.get(end + 1..)
+}
+
 /// The 20 bytes that the server has drawn for this connection: 8 after its version and the
 /// connection's number, 12 after what it can do.
 fn nonce(greeting: &[u8]) -> Option<[u8; 20]> {
-    let (version, rest) = greeting.split_first()?;
-    let end = rest.iter().position(|byte| *byte == 0).filter(|_| *version == 10)?;
-    let rest = rest.get(end + 1 + 4..)?;
+    let rest = after_version(greeting)?.get(4..)?;
     let mut nonce = [0; 20];
     nonce[..8].copy_from_slice(rest.get(..8)?);
     nonce[8..].copy_from_slice(rest.get(27..39)?);
@@ -90,14 +147,28 @@ mod tests {
     fn what_the_server_has_drawn_is_found() {
         assert_eq!(nonce(&greeting()), Some(std::array::from_fn(|at| at as u8 + 1)));
         assert_eq!(nonce(&greeting()[..40]), None);
-        assert!(answer(b"\x09", None).is_err());
+        assert!(answer(b"\x09", login(""), false).is_err());
+        assert!(can_hide(&greeting()[..]) == (0xf7fe & HIDES != 0));
+    }
+
+    fn login(password: &str) -> Login<'_> {
+        Login { user: NAME, password, database: NAME }
+    }
+
+    #[test]
+    fn a_server_may_ask_again() {
+        let nonce: [u8; 20] = std::array::from_fn(|at| at as u8 + 1);
+        let asked = [METHOD.as_bytes(), &[0], &nonce, &[0]].concat();
+        assert_eq!(again(&asked, "secret").unwrap(), proof(b"secret", &nonce));
+        let error = again(b"caching_sha2_password\0abc", "secret").unwrap_err();
+        assert!(error.message.contains("expected mysql_native_password"), "{error}");
     }
 
     #[test]
     fn a_password_is_proved_and_not_said() {
         let nonce = std::array::from_fn(|at| at as u8 + 1);
         let proof = proof(b"secret", &nonce);
-        let answer = answer(&greeting(), Some("secret")).unwrap();
+        let answer = answer(&greeting(), login("secret"), false).unwrap();
         assert!(!answer.windows(6).any(|window| window == b"secret"));
         // The server knows SHA1(SHA1(password)) alone, and finds what it is made of.
         let twice: [u8; 20] = Sha1::digest(Sha1::digest(b"secret")).into();

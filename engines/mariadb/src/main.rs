@@ -3,6 +3,7 @@
 mod client;
 mod connection;
 mod describe;
+mod elsewhere;
 mod handshake;
 mod server;
 mod statements;

@@ -2,9 +2,10 @@
 
 use crate::client::Mariadb;
 use crate::connection::Connection;
+use crate::elsewhere;
 use crate::handshake::NAME;
 use crate::upkeep::{Storage, log_value};
-use kvdyno_engine::server::{Address, Launch, Program, Served, Site, StopSignal};
+use kvdyno_engine::server::{Address, Attachment, Launch, Program, Served, Site, StopSignal};
 use kvdyno_engine::{DataShape, Durability, Error, Options, Result};
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -69,6 +70,7 @@ impl Served for Mariadb {
     // It runs as root where it is told to, so that no user namespace is needed: the root that it is
     // has no more than the one that starts it, and nobody else reaches it.
     const SOCKET: &'static str = "data/server.sock";
+    const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
 
     fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
         let before =
@@ -78,7 +80,7 @@ impl Served for Mariadb {
             command.arg(format!("--{name}={value}"));
         };
         match &site.address {
-            Address::Unix(_) => {
+            Address::Unix(_) | Address::Elsewhere(_) => {
                 // It is started in the folder of its data.
                 set("socket", "server.sock");
                 set("skip-networking", "1");
@@ -175,7 +177,7 @@ fn first(site: &Site, options: &Options) -> Result<Vec<Command>> {
     // Whoever reaches the socket may come in; at the port a password is asked for.
     let by = match &site.address {
         Address::Tcp { secret, .. } => format!(" IDENTIFIED BY '{secret}'"),
-        Address::Unix(_) => String::new(),
+        Address::Unix(_) | Address::Elsewhere(_) => String::new(),
     };
     let statements = format!(
         "CREATE DATABASE mysql;\nUSE mysql;\n{tables}\nCREATE DATABASE {NAME};\n\

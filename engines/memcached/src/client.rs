@@ -62,7 +62,7 @@ impl Engine for Memcached {
     }
 
     fn open(place: &Place, _options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::of(place)?;
+        let address = Address::of::<Self>(place)?;
         let own = Mutex::new(Connection::open(&address)?);
         Ok(Self { address, own })
     }

@@ -60,6 +60,7 @@ impl Served for Memcached {
                 set("-s", Memcached::SOCKET);
                 set("-a", "700");
             }
+            Address::Elsewhere(_) => {}
             Address::Tcp { secret, .. } => {
                 site.keep_secret(AUTH, &format!("{USER}:{secret}\n"))?;
                 set("-l", "127.0.0.1");

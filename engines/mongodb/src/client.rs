@@ -68,7 +68,7 @@ impl Engine for MongoDb {
     }
 
     fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::of(place)?;
+        let address = Address::of::<Self>(place)?;
         let own = Mutex::new(Connection::open(&address)?);
         Ok(Self { address, durability: options.durability, own })
     }

@@ -185,12 +185,7 @@ impl Connection {
 
     /// Waits no longer than that for any answer from now on.
     pub(crate) fn patience(&self, limit: Duration) -> Result<()> {
-        let limit = Some(limit.max(Duration::from_millis(1)));
-        match &self.stream {
-            Stream::Unix(stream) => stream.set_read_timeout(limit)?,
-            Stream::Tcp(stream) => stream.set_read_timeout(limit)?,
-        }
-        Ok(())
+        Ok(self.stream.patience(limit)?)
     }
 
     /// The records of a page.
@@ -228,7 +223,7 @@ impl Connection {
         let length = (self.out.len() as u32).to_le_bytes();
         self.out[..4].copy_from_slice(&length);
         self.stream.write_all(&self.out)?;
-        Ok(())
+        Ok(self.stream.flush()?)
     }
 
     /// Waits for an answer: where its documents lie in what was received.

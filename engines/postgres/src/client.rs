@@ -70,10 +70,10 @@ impl Engine for Postgres {
     }
 
     fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::of(place)?;
+        let address = Address::of::<Self>(place)?;
         let mut own = Connection::open(&address)?;
         own.query(&format!("SET client_min_messages = error; {TABLE}"), |_, _| ())?;
-        let vacuums = options.text("settle")? == "vacuum";
+        let vacuums = address.elsewhere().is_none() && options.text("settle")? == "vacuum";
         Ok(Self { address, durability: options.durability, vacuums, own: Mutex::new(own) })
     }
 
@@ -92,6 +92,9 @@ impl Engine for Postgres {
 
     /// Everything into the table's files, and cleaned up where that is wanted.
     fn settle(&self, limit: Duration) -> Result<Settled> {
+        if let Some(there) = self.address.elsewhere() {
+            return Ok(there.settled());
+        }
         let begun = Instant::now();
         let work = if self.vacuums { "VACUUM ANALYZE kv; CHECKPOINT" } else { "CHECKPOINT" };
         let limit_ms = limit.as_millis().clamp(1, i32::MAX as u128);
@@ -123,6 +126,7 @@ impl Engine for Postgres {
         let mut own = self.own();
         match self.durability {
             Durability::Commit => Ok(()),
+            _ if self.address.elsewhere().is_some() => Ok(()),
             Durability::None => own.query("CHECKPOINT", |_, _| ()).map(drop),
             Durability::Async => {
                 own.query("CHECKPOINT", |_, _| ())?;

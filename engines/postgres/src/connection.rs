@@ -2,6 +2,7 @@
 //! results. What is written down is sent together, and what comes back is shown where it was
 //! received.
 
+use kvdyno_attach::Scram;
 use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::ops::Range;
@@ -13,6 +14,20 @@ const PROTOCOL: u32 = 3 << 16;
 
 /// The format of parameters and results: as they are, not as text.
 const BINARY: u16 = 1;
+
+/// What a server asks of whoever comes in: nothing more, the password as it is, a proof of it, and
+/// how the proof goes on and ends.
+const LET_IN: u32 = 0;
+const OPENLY: u32 = 3;
+const PROVED: u32 = 10;
+const GO_ON: u32 = 11;
+const AT_LAST: u32 = 12;
+
+/// The proof.
+const METHOD: &str = "SCRAM-SHA-256";
+
+/// In the place of a protocol's number: from here on it is to be hidden.
+const HIDE: u32 = 80_877_103;
 
 /// A message of the server: its kind, and where its contents lie.
 pub(crate) type Message = (u8, Range<usize>);
@@ -34,31 +49,84 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn open(address: &Address) -> Result<Self> {
-        let mut connection = Self { wire: Wire::open(address)?, complaint: None };
-        connection.begin(address)?;
+        Self::enter(address, address.elsewhere().map_or("postgres", |there| &there.database))
+    }
+
+    /// To one database of a server.
+    pub(crate) fn enter(address: &Address, database: &str) -> Result<Self> {
+        let mut wire = Wire::open(address)?;
+        let elsewhere = address.elsewhere();
+        if elsewhere.is_some_and(|there| there.secrecy.is_some()) {
+            hide(&mut wire, address)?;
+        }
+        let user = elsewhere.map_or(USER, |there| &there.user);
+        let mut connection = Self { wire, complaint: None };
+        connection.begin(user, database)?;
+        connection.prove(address)?;
         Ok(connection)
     }
 
-    fn begin(&mut self, address: &Address) -> Result<()> {
-        let words = format!("user\0{USER}\0database\0postgres\0\0");
+    fn begin(&mut self, user: &str, database: &str) -> Result<()> {
+        let words = format!("user\0{user}\0database\0{database}\0\0");
         self.wire.out.extend_from_slice(&(words.len() as u32 + 8).to_be_bytes());
         self.wire.out.extend_from_slice(&PROTOCOL.to_be_bytes());
         self.wire.out.extend_from_slice(words.as_bytes());
-        self.wire.send()?;
+        self.wire.send()
+    }
+
+    /// Until the server has let us in.
+    fn prove(&mut self, address: &Address) -> Result<()> {
+        let mut scram = None;
         loop {
-            match self.next()? {
-                (b'R', how) => match (self.bytes(how), address) {
-                    ([0, 0, 0, 0, ..], _) => {}
-                    // As it is: it does not leave this machine.
-                    ([0, 0, 0, 3, ..], Address::Tcp { secret, .. }) => {
-                        self.message(b'p', |out| text(out, secret));
-                        self.wire.send()?;
-                    }
-                    _ => return Err(nonsense("it wants another kind of password")),
+            let (kind, contents) = self.next()?;
+            let (how, said) = match kind {
+                b'R' => self.bytes(contents).split_first_chunk().ok_or_else(|| nonsense("R"))?,
+                b'E' => return Err(refused(self.bytes(contents))),
+                b'Z' => return Ok(()),
+                _ => continue,
+            };
+            let said = String::from_utf8_lossy(said).into_owned();
+            match u32::from_be_bytes(*how) {
+                LET_IN => {}
+                // As it is, for it is hidden on its way.
+                OPENLY if address.elsewhere().is_some_and(|there| there.secrecy.is_some()) => {
+                    self.message(b'p', |out| text(out, address.password()));
+                    self.wire.send()?;
+                }
+                OPENLY => {
+                    let what =
+                        "the server asks for the password openly: `?sslmode=require` hides it";
+                    return Err(Error::invalid(what));
+                }
+                PROVED if said.split('\0').any(|method| method == METHOD) => {
+                    let begun = Scram::begin("")?;
+                    let first = begun.first();
+                    self.message(b'p', |out| {
+                        text(out, METHOD);
+                        out.extend_from_slice(&(first.len() as u32).to_be_bytes());
+                        out.extend_from_slice(first.as_bytes());
+                    });
+                    self.wire.send()?;
+                    scram = Some(begun);
+                }
+                GO_ON => {
+                    let proof = match &mut scram {
+                        Some(scram) => scram.prove(address.password(), &said)?,
+                        None => return Err(nonsense("it goes on with what was not begun")),
+                    };
+                    self.message(b'p', |out| out.extend_from_slice(proof.as_bytes()));
+                    self.wire.send()?;
+                }
+                AT_LAST => match &scram {
+                    Some(scram) => scram.check(&said)?,
+                    None => return Err(nonsense("it ends what was not begun")),
                 },
-                (b'E', words) => return Err(refused(self.bytes(words))),
-                (b'Z', _) => return Ok(()),
-                _ => {}
+                other => {
+                    return Err(Error::invalid(format!(
+                        "the server asks for a password by method {other}: expected {METHOD} \
+                         (password_encryption = scram-sha-256)"
+                    )));
+                }
             }
         }
     }
@@ -252,6 +320,20 @@ impl Answers for Connection {
 
     fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>> {
         Ok(self.answer_at_hand()?.map(|answer| answer.value))
+    }
+}
+
+/// From here on the connection is hidden.
+fn hide(wire: &mut Wire, address: &Address) -> Result<()> {
+    wire.out.extend_from_slice(&8_u32.to_be_bytes());
+    wire.out.extend_from_slice(&HIDE.to_be_bytes());
+    wire.send()?;
+    wire.receive()?;
+    // One byte, and nothing behind it: what somebody slipped in would be taken for hidden.
+    match wire.unread().1 {
+        b"S" => wire.hide(address),
+        b"N" => Err(Error::invalid("the server has no TLS: `?sslmode=disable`, or set it up")),
+        _ => Err(nonsense("asked for TLS")),
     }
 }
 

@@ -3,6 +3,7 @@
 mod client;
 mod connection;
 mod describe;
+mod elsewhere;
 mod server;
 mod statements;
 mod within;

@@ -2,7 +2,10 @@
 
 use crate::client::Postgres;
 use crate::connection::{Connection, USER};
-use kvdyno_engine::server::{Address, Launch, Program, SECRET, Served, Site, StopSignal};
+use crate::elsewhere;
+use kvdyno_engine::server::{
+    Address, Attachment, Launch, Program, SECRET, Served, Site, StopSignal,
+};
 use kvdyno_engine::{DataShape, Durability, Options, Result};
 use std::path::Path;
 use std::process::Command;
@@ -35,6 +38,7 @@ fn version(said: &str) -> Option<&str> {
 impl Served for Postgres {
     const SOCKET: &'static str = "data/.s.PGSQL.5432";
     const REFUSES_ROOT: bool = true;
+    const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
 
     fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
         let program = &program(None)?.path;
@@ -46,7 +50,7 @@ impl Served for Postgres {
             command.arg("-c").arg(format!("{name}={value}"));
         };
         match &site.address {
-            Address::Unix(_) => {
+            Address::Unix(_) | Address::Elsewhere(_) => {
                 set("listen_addresses", "");
                 // It is started in the folder of its data.
                 set("unix_socket_directories", ".");
@@ -112,8 +116,8 @@ fn initdb(site: &Site, program: &Path) -> Command {
     command.args(["-D", UNFINISHED, "-U", USER, "--encoding=UTF8", "--locale=C"]);
     command.args(["--auth-local=trust"]);
     match &site.address {
-        Address::Tcp { .. } => command.args(["--auth-host=password", "--pwfile", SECRET]),
-        Address::Unix(_) => command.args(["--auth-host=reject"]),
+        Address::Tcp { .. } => command.args(["--auth-host=scram-sha-256", "--pwfile", SECRET]),
+        Address::Unix(_) | Address::Elsewhere(_) => command.args(["--auth-host=reject"]),
     };
     command
 }

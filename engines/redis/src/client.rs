@@ -55,7 +55,7 @@ impl Engine for Redis {
     }
 
     fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::of(place)?;
+        let address = Address::of::<Self>(place)?;
         let own = Mutex::new(Connection::open(&address)?);
         Ok(Self { address, durability: options.durability, own })
     }
@@ -67,6 +67,9 @@ impl Engine for Redis {
 
     /// Snapshots and logs that are being written anew.
     fn settle(&self, limit: Duration) -> Result<Settled> {
+        if let Some(there) = self.address.elsewhere() {
+            return Ok(there.settled());
+        }
         let begun = Instant::now();
         let works =
             ["rdb_bgsave_in_progress:1", "aof_rewrite_in_progress:1", "rewrite_scheduled:1"];
@@ -88,6 +91,7 @@ impl Engine for Redis {
     fn sync(&self) -> Result<()> {
         let mut own = self.own();
         match self.durability {
+            _ if self.address.elsewhere().is_some() => Ok(()),
             Durability::None => own.ask(&[b"SAVE"]).map(drop),
             Durability::Commit => Ok(()),
             Durability::Async => {

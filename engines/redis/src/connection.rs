@@ -29,8 +29,16 @@ pub(crate) enum Answer {
 impl Connection {
     pub(crate) fn open(address: &Address) -> Result<Self> {
         let mut connection = Self { wire: Wire::open(address)? };
-        if let Address::Tcp { secret, .. } = address {
-            connection.ask(&[b"AUTH", secret.as_bytes()])?;
+        connection.wire.hide(address)?;
+        let (password, elsewhere) = (address.password().as_bytes(), address.elsewhere());
+        let words = [b"AUTH", elsewhere.map_or("", |there| &there.user).as_bytes(), password];
+        // Who has no name is the default user, who may need no password either.
+        let words: Vec<&[u8]> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        if words.len() > 1 {
+            connection.ask(&words)?;
+        }
+        if let Some(there) = elsewhere {
+            connection.ask(&[b"SELECT", there.database.as_bytes()])?;
         }
         Ok(connection)
     }

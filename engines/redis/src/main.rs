@@ -4,6 +4,7 @@
 mod client;
 mod connection;
 mod describe;
+mod elsewhere;
 mod server;
 
 use std::process::ExitCode;

@@ -2,7 +2,8 @@
 
 use crate::client::Redis;
 use crate::connection::Connection;
-use kvdyno_engine::server::{Address, Launch, Program, Served, Site, StopSignal};
+use crate::elsewhere;
+use kvdyno_engine::server::{Address, Attachment, Launch, Program, Served, Site, StopSignal};
 use kvdyno_engine::{DataShape, Durability, Options, Result};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -31,6 +32,8 @@ fn version(said: &str) -> Option<&str> {
 }
 
 impl Served for Redis {
+    const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
+
     fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
         let mut command = site.command(&program(None)?.path);
         if let Address::Tcp { secret, .. } = &site.address {

@@ -37,6 +37,19 @@ impl Wire {
         Self { stream, out, received, at: 0, filled: 0, gone: false }
     }
 
+    /// From here on all is hidden, where the server elsewhere is to be reached so. Nothing may have
+    /// been received that was not looked at.
+    pub fn hide(&mut self, address: &Address) -> Result<()> {
+        let hidden = address.elsewhere().and_then(|there| Some((there.secrecy.as_ref()?, there)));
+        let Some((secrecy, there)) = hidden else { return Ok(()) };
+        let Stream::Tcp(stream) = &self.stream else {
+            return Err(Error::invalid("what is hidden is a connection by a port"));
+        };
+        let hidden = secrecy.begin(stream.try_clone()?, &there.host)?;
+        *self = Self::new(Stream::Secured(hidden));
+        Ok(())
+    }
+
     /// Nothing more can be heard here.
     pub fn is_gone(&self) -> bool {
         self.gone
@@ -100,6 +113,9 @@ impl Wire {
                 Some(more) => sent += more,
                 None => self.receive()?,
             }
+        }
+        while !self.stream.is_sent()? {
+            self.receive()?;
         }
         self.out.clear();
         Ok(())

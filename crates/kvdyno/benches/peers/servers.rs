@@ -168,6 +168,7 @@ impl Server {
             .stderr(log)
             .spawn()?;
         let order = KeeperOrder::Serve(ServerJob {
+            database: String::new(),
             folder: database,
             address: None,
             options: Options::defaults(&identity.description.engine, Durability::None),

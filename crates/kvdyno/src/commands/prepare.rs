@@ -41,6 +41,8 @@ pub(crate) struct Prepared {
     pub(crate) consent: Consent,
     /// Block devices whose data may be lost, for volumes.
     pub(crate) destroy_allowed: Vec<PathBuf>,
+    /// Hosts of servers that somebody runs and that may be loaded.
+    pub(crate) load_allowed: Vec<String>,
 }
 
 /// Reads, checks and expands a suite. `default_place` is where databases would lie if it names no
@@ -95,8 +97,18 @@ pub(crate) fn prepared(
     let plan = plan(&volume, &host, at)?;
     add_null(&mut workers)?;
     let lies_on = lies_on(at, &volume);
-    let (consent, destroy_allowed) = (Consent::None, Vec::new());
-    Ok(Prepared { text, plan, place, workers, volume, lies_on, host, consent, destroy_allowed })
+    Ok(Prepared {
+        text,
+        plan,
+        place,
+        workers,
+        volume,
+        lies_on,
+        host,
+        consent: Consent::None,
+        destroy_allowed: Vec::new(),
+        load_allowed: Vec::new(),
+    })
 }
 
 /// What this machine can do, and cannot change any more. Only [`Prepared::check`] makes it, and
@@ -121,9 +133,25 @@ impl Prepared {
                 Complaint::usage(error.to_string()).hint(error.hints().join("; "))
             })?;
         }
+        check_load_allowed(&self.plan, &self.load_allowed)?;
         check_machine(&Root::system(), &self.plan)?;
         Ok(Checked(self))
     }
+}
+
+/// Refuses to load a server that somebody runs, without being told that it may be.
+pub(crate) fn check_load_allowed(plan: &Plan, allowed: &[String]) -> Result<(), Complaint> {
+    let attached = plan.cases.iter().filter_map(|case| Some((case, case.server.as_ref()?)));
+    let mut refused = attached.filter(|(_, server)| !allowed.contains(&server.host));
+    let Some((case, server)) = refused.next() else { return Ok(()) };
+    let (label, host) = (&case.label, &server.host);
+    let what = format!(
+        "{label} is a server that somebody runs at {host}: this would make a database in it, and \
+         take as much of its time as it has"
+    );
+    Err(Complaint::usage(what).hint(format!(
+        "`kvdyno run ... --yes-load {host}` says that it may; only `run` and `resume` take it"
+    )))
 }
 
 /// Refuses a plan of which this machine lacks something.
@@ -242,9 +270,9 @@ fn outline(plan: &Plan) -> String {
         bytes => format!("up to {} on the volume", units::bytes(bytes)),
     };
     let mut lines = vec![format!(
-        "{}: {} cases, about {takes}; writes {} to {}, needs {space}",
+        "{}: {}, about {takes}; writes {} to {}, needs {space}",
         plan.suite,
-        plan.cases.len(),
+        units::cases(plan.cases.len()),
         units::bytes(kvdyno_suite::write_bytes_least(plan)),
         units::bytes(estimate.write_bytes),
     )];

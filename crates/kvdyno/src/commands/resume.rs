@@ -1,6 +1,6 @@
 //! `kvdyno resume`: finishes a run that was interrupted or whose workers were killed.
 
-use super::prepare::{add_null, check_machine, limit_not_held};
+use super::prepare::{add_null, check_load_allowed, check_machine, limit_not_held};
 use super::run::look_first;
 use super::{finish, runs, search};
 use crate::cli::ResumeArgs;
@@ -36,6 +36,7 @@ pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> 
     }
     let plan = folder.plan()?;
     check_secrets(&plan)?;
+    check_load_allowed(&plan, &args.yes_load)?;
     let root = Root::system();
     check_machine(&root, &plan)?;
     let mut run = folder.run()?;
@@ -143,7 +144,7 @@ fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> 
         if found.of(&case).is_none()
             && let Ok(path) = workers::find(&case.engine)
         {
-            found.add(&case.engine, libraries::again(path, case.library)?);
+            found.add(&case.engine, libraries::again(path, &case)?);
         }
     }
     let mut told = BTreeSet::new();

@@ -29,6 +29,7 @@ pub(crate) fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
         return plan::only(&prepared, args.view.json, printer);
     }
     prepared.destroy_allowed.clone_from(&args.destroy_data_on);
+    prepared.load_allowed.clone_from(&args.yes_load);
     to_tables(&prepared, &args.keep, &args.view, printer)
 }
 

@@ -64,3 +64,20 @@ pub(super) struct CaseEnvironment<'r> {
     pub(super) database_used_by: Vec<String>,
     pub(super) progress: &'r Progress<'r>,
 }
+
+impl CaseEnvironment<'_> {
+    /// What its database is called in a server that somebody runs: no other run, case or attempt
+    /// calls its own so, and every server takes the name.
+    pub(super) fn database_elsewhere(&self) -> String {
+        let name =
+            |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let run = name(&self.run.folder.path);
+        let (time, salt) = (run.get(..20).unwrap_or(&run), run.rsplit('_').next().unwrap_or(&run));
+        let number = self.case.id.split('_').next().unwrap_or_default();
+        let folder = name(&self.folder.path);
+        let again = folder.strip_prefix(&self.case.id).unwrap_or_default();
+        let words = ["kvdyno", time, salt, number].join("_") + again;
+        let words = words.to_lowercase();
+        words.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
+    }
+}

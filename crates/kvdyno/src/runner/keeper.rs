@@ -57,9 +57,10 @@ impl<'r> Keeper<'r> {
         self.record.address.clone()
     }
 
-    /// Whose CPU time and I/O are the server's, with those of its children.
-    pub(super) fn pid(&self) -> u32 {
-        self.worker.pid()
+    /// Whose CPU time and I/O are the server's, with those of its children; none: somebody else
+    /// runs the server, and this process makes a database in it.
+    pub(super) fn pid(&self) -> Option<u32> {
+        self.environment.case.server.is_none().then(|| self.worker.pid())
     }
 
     /// Has it start the server, where it was before.
@@ -70,6 +71,7 @@ impl<'r> Keeper<'r> {
             address,
             options: self.options.clone(),
             shape: self.environment.case.shape.clone(),
+            database: self.environment.database_elsewhere(),
         });
         match self.obeyed(&order)? {
             Event::Serving { address, command, took_ns } => {
@@ -103,8 +105,10 @@ impl<'r> Keeper<'r> {
     /// Ends it, and the server with it where that still runs; what the two have used.
     pub(super) fn end(mut self) -> ServerRecord {
         self.worker.close_input();
+        let ours = self.pid().is_some();
         let exit = self.worker.wait();
-        ServerRecord { usage: exit.ok().map(|exit| exit.usage), ..self.record }
+        let usage = exit.ok().map(|exit| exit.usage).filter(|_| ours);
+        ServerRecord { usage, ..self.record }
     }
 
     fn obeyed(&mut self, order: &KeeperOrder) -> Result<Event, Complaint> {

@@ -19,7 +19,7 @@ use kvdyno_record::case::{CaseRecord, Clock, CounterFile, Outcome, PhaseRecord};
 use kvdyno_record::engine::{Counters, ErrorClass};
 use kvdyno_record::protocol::{Control, Event};
 use kvdyno_record::series::MachineReading;
-use kvdyno_record::usage::{ProcessUsage, Residency, Snapshot};
+use kvdyno_record::usage::{DatabaseSize, ProcessUsage, Residency, Snapshot};
 use kvdyno_record::workload::{Activity, Phase};
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -82,7 +82,7 @@ impl<'r> Talk<'r> {
         record.not_measured.clone_from(&environment.site.not_measured);
         let block_io = BlockIoOfCase::start(environment, &mut record.not_measured);
         let mut server = Server::default();
-        server.named(keeper.iter().map(Keeper::pid).collect());
+        server.named(keeper.iter().filter_map(Keeper::pid).collect());
         Ok(Self {
             environment,
             memory,
@@ -306,6 +306,12 @@ impl<'r> Talk<'r> {
             .filter(|residency| residency.file_bytes > 0)
     }
 
+    /// Of the database, where it is here.
+    fn size(&self) -> Option<DatabaseSize> {
+        let CaseEnvironment { case, site, .. } = self.environment;
+        size::measure(&site.path).ok().filter(|_| case.server.is_none())
+    }
+
     /// All counters, the worker's own as it tells them: finer than they can be read here.
     fn snapshot(&mut self, usage: ProcessUsage) -> Snapshot {
         Snapshot {
@@ -388,7 +394,7 @@ impl<'r> Talk<'r> {
             evicted: begun.evicted,
             resident_before: begun.resident_before,
             resident_after,
-            database: size::measure(&self.environment.site.path).ok(),
+            database: self.size(),
         });
         let missed = self.record.phases.last().and_then(|phase| self.block_io.missed(phase));
         self.record.not_measured.extend(missed);
@@ -419,6 +425,9 @@ impl<'r> Talk<'r> {
 
     /// Everything dirty onto the device, so that its counters tell all the phase has written.
     fn sync(&mut self, usage: ProcessUsage) -> Option<(Snapshot, u64)> {
+        if self.environment.case.server.is_some() {
+            return None;
+        }
         match cache::sync_volume(&self.environment.site.path) {
             Ok(took) => Some((self.snapshot(usage), took.as_nanos() as u64)),
             Err(error) => {
@@ -432,12 +441,13 @@ impl<'r> Talk<'r> {
     fn read_machine(&mut self, pid: u32, now: Instant) {
         let root = self.meter.root;
         let rss_bytes = match self.keeper {
+            Some(_) if self.environment.case.server.is_some() => None,
             Some(_) => self.server.memory_bytes(root),
             None => process::memory_bytes(root, &[pid]),
         };
         let database = (now >= self.next_size).then(|| {
             self.next_size = now + SIZE_EVERY;
-            size::measure(&self.environment.site.path).ok()
+            self.size()
         });
         let reading = MachineReading {
             phase: self.phase_name(),

@@ -11,6 +11,7 @@ use kvdyno_host::{Claim, DataDirectory, Fresh, FreshError, Root, Storage, Volume
 use kvdyno_record::case::CopyRecord;
 use kvdyno_record::engine;
 use kvdyno_record::plan::{Case, Copying, Plan};
+use kvdyno_record::protocol::AttachedServer;
 use kvdyno_record::units;
 use kvdyno_record::volume::{Format, Medium, VolumeRecord};
 use std::collections::BTreeMap;
@@ -158,6 +159,10 @@ impl Volumes {
         }
         let claim = self.claim(case);
         claim.check(&root)?;
+        if let Some(server) = &case.server {
+            let (path, not_measured) = (claim.database(id)?, vec![not_here(server)]);
+            return Ok(DatabaseSite { path, device: None, not_measured, volume: None, copy: None });
+        }
         let (site, seen) = look(&root, claim.database(id)?)?;
         let volume = case.volume.as_ref().map(|volume| VolumeRecord {
             name: volume.name.clone(),
@@ -274,6 +279,15 @@ impl Volumes {
         }
         first
     }
+}
+
+/// What cannot be known of a server that somebody runs.
+fn not_here(server: &AttachedServer) -> String {
+    format!(
+        "CPU, memory, I/O, size and cache state of the server: somebody else runs it at {}; what \
+         was written was not waited for",
+        server.host
+    )
 }
 
 /// Why what the suite calls so cannot be made or taken away.

@@ -1,5 +1,6 @@
 //! A worker process as the runner talks to it: lines out, events in, its log kept.
 
+use crate::workers;
 use kvdyno_host::child::{Child, ExitStatus};
 use kvdyno_host::group::Group;
 use kvdyno_record::case::WorkerIdentity;
@@ -8,7 +9,7 @@ use kvdyno_record::redact::redact;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{ChildStdin, Command};
+use std::process::ChildStdin;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -54,12 +55,7 @@ impl Worker {
         group: Option<&Group>,
         log: File,
     ) -> io::Result<Self> {
-        let mut command = Command::new(&identity.path);
-        command.arg(word);
-        if let Some(library) = &identity.library {
-            command.arg("--library").arg(&library.path);
-        }
-        let mut child = Child::spawn(command, group)?;
+        let mut child = Child::spawn(workers::command(identity, word), group)?;
         let gone = || io::Error::other("the child has no pipes");
         let input = child.stdin.take().ok_or_else(gone)?;
         let output = child.stdout.take().ok_or_else(gone)?;

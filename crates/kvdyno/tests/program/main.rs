@@ -8,6 +8,7 @@
 
 mod agreement;
 mod altered;
+mod attached;
 mod benchmarks;
 mod block_io;
 mod bundles;
@@ -47,6 +48,7 @@ mod servers;
 mod strangers;
 mod studies;
 mod suites;
+mod theirs;
 mod tiers;
 mod torture;
 mod volumes;

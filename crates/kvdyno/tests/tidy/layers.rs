@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// What each crate may build on: nothing above it. (docs/architecture.md)
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("engine", &[]),
+    ("attach", &["engine"]),
     ("testing", &["engine"]),
     ("record", &["engine"]),
     ("worker", &["engine", "record"]),

@@ -252,6 +252,7 @@ fn engines() -> Engines {
             protocol: kvdyno_record::PROTOCOL,
             load_generator: "0.1.0".to_owned(),
             debug_build: false,
+            server: None,
             engine,
         };
         let wanted = WantedWorker { engine: described.engine.name.clone(), pick: Pick::Newest };

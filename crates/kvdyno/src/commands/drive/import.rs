@@ -125,6 +125,7 @@ fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
         protocol: kvdyno_record::PROTOCOL,
         load_generator: NO_LOAD_GENERATOR.to_owned(),
         debug_build: false,
+        server: None,
         engine,
     };
     let (path, sha256) = (std::path::absolute(file)?, sha256(file)?);
@@ -162,6 +163,7 @@ fn case(at: usize, job: &Job) -> Case {
         label,
         part: None,
         library: None,
+        server: None,
         options: Options { durability: Durability::Async, values: values.collect() },
         trial: 1,
         listed: 0,

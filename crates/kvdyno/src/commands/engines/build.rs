@@ -4,7 +4,7 @@
 use super::shim;
 use crate::cli::BuildArgs;
 use crate::printer::Printer;
-use crate::workers;
+use crate::workers::{self, By};
 use anyhow::Context as _;
 use kvdyno_record::exit::Exit;
 
@@ -17,7 +17,7 @@ pub(super) fn run(args: &BuildArgs, printer: &Printer) -> anyhow::Result<Exit> {
     printer.data(&format!("{} {}: {}", args.name, linked.version, library.display()));
     let problem = workers::find(&args.name)
         .map_err(anyhow::Error::new)
-        .and_then(|worker| workers::describe(&worker, Some(&library)));
+        .and_then(|worker| workers::describe(&worker, &By::Library(library.clone())));
     match problem {
         Ok(_) => printer.hint(&format!("`library = \"{}\"` in a suite runs it", library.display())),
         Err(error) => printer.warning(&format!("{error:#}")),

@@ -7,7 +7,7 @@ use super::{debian, maven, shim};
 use crate::cli::GetArgs;
 use crate::exit::Complaint;
 use crate::printer::{Printer, Progress};
-use crate::workers;
+use crate::workers::{self, By};
 use anyhow::Context as _;
 use kvdyno_record::engine::library::{self, ABOUT, About, Build, Installed};
 use kvdyno_record::exit::Exit;
@@ -96,7 +96,7 @@ fn words(library: &Installed) -> String {
 /// Why the worker would not load it, where there is a worker.
 fn unusable(engine: &str, library: &Path) -> Option<String> {
     let worker = workers::find(engine).ok()?;
-    let error = workers::describe(&worker, Some(library)).err()?;
+    let error = workers::describe(&worker, &By::Library(library.to_owned())).err()?;
     Some(format!("kvdyno-{engine} cannot use it: {error:#}"))
 }
 

@@ -77,7 +77,9 @@ fn worker(
     let cannot = |missing| not_here(case, missing);
     let Some(recorded) = &case.library else {
         // It was part of its worker, and may still be.
-        let wanted = WantedWorker { engine: case.engine.clone(), pick: Pick::Newest };
+        let server = case.server.as_ref().map(|server| Pick::Server(server.reference.clone()));
+        let pick = server.unwrap_or(Pick::Newest);
+        let wanted = WantedWorker { engine: case.engine.clone(), pick };
         return Ok(Some(choose(path, &wanted)?.map_err(cannot)?));
     };
     if let Some(file) = given.0.get(&case.label) {

@@ -1,0 +1,164 @@
+//! Servers that somebody runs elsewhere, for the clients of engines: what their URLs say, TLS, and
+//! proofs of a password. A URL has a secret in it, so it is named and not written: `env:NAME` is
+//! what stands in suites, records and commands.
+//!
+//! It is not: what is said to a server. That is each client's.
+
+mod scram;
+mod tls;
+
+pub use scram::Scram;
+
+use kvdyno_engine::server::{Address, BY_NAME, Elsewhere, Secrecy, Secret};
+use kvdyno_engine::{Error, Result};
+use percent_encoding::percent_decode_str;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tls::Tls;
+use url::Url;
+
+/// Schemes by the words that they begin with, each with its usual port, and whether all that is
+/// said is hidden.
+const SCHEMES: [(&str, u16, bool); 9] = [
+    ("mariadb", 3306, false),
+    ("mongodb", 27017, false),
+    ("mysql", 3306, false),
+    ("postgres", 5432, false),
+    ("postgresql", 5432, false),
+    ("redis", 6379, false),
+    ("rediss", 6379, true),
+    ("valkey", 6379, false),
+    ("valkeys", 6379, true),
+];
+
+/// Reads the URL that `reference` names, which must have one of these schemes; `database` is to be
+/// ours in it. No message has any of the URL in it.
+pub fn elsewhere(reference: &str, schemes: &[&str], database: &str) -> Result<Elsewhere> {
+    let name = reference.strip_prefix(BY_NAME).filter(|name| !name.is_empty()).ok_or_else(|| {
+        Error::invalid(format!(
+            "`{reference}` leads to no server: expected `env:NAME`, the environment variable that \
+             has its URL"
+        ))
+    })?;
+    let text = std::env::var(name).map_err(|_| {
+        let example = schemes.first().copied().unwrap_or_default();
+        Error::invalid(format!(
+            "the environment variable {name} is not set: expected the server's URL, such as \
+             {example}://USER:PASSWORD@HOST:PORT"
+        ))
+    })?;
+    let about = |what: &str| Error::invalid(format!("the URL in {name}: {what}"));
+    read(&text, schemes, &about).map(|there| Elsewhere {
+        reference: reference.to_owned(),
+        database: database.into(),
+        ..there
+    })
+}
+
+/// The address of it.
+pub fn address(there: Elsewhere) -> Address {
+    Address::Elsewhere(Arc::new(there))
+}
+
+fn read(text: &str, schemes: &[&str], about: &dyn Fn(&str) -> Error) -> Result<Elsewhere> {
+    let url = Url::parse(text).map_err(|error| about(&error.to_string()))?;
+    let known = schemes.contains(&url.scheme());
+    let scheme = SCHEMES.iter().find(|(scheme, ..)| *scheme == url.scheme()).filter(|_| known);
+    let Some((_, usual, hidden)) = scheme else {
+        let expected = schemes.iter().map(|scheme| format!("{scheme}://")).collect::<Vec<_>>();
+        return Err(about(&format!("its scheme is not {}", expected.join(" or "))));
+    };
+    let host = url.host_str().filter(|host| !host.is_empty());
+    let host = host.ok_or_else(|| about("it names no host"))?;
+    let (mut hidden, mut authorities, mut entrance) = (*hidden, None, None);
+    for (key, value) in url.query_pairs() {
+        match key.as_ref() {
+            "sslmode" | "ssl-mode" | "tls" | "ssl" => {
+                hidden |= is_hidden(&value).ok_or_else(|| {
+                    about(&format!("`{key}` is neither required nor off: expected one of the two"))
+                })?;
+            }
+            "sslrootcert" | "ssl-ca" | "tlsCAFile" => {
+                authorities = Some(PathBuf::from(value.as_ref()));
+            }
+            "authSource" => entrance = Some(value.into_owned()),
+            other => {
+                return Err(about(&format!(
+                    "`{other}` is not known: expected sslmode, tls, sslrootcert, tlsCAFile, ssl-ca \
+                     or authSource"
+                )));
+            }
+        }
+    }
+    let secrecy = if hidden {
+        let tls = Tls::trusting(authorities.as_deref()).map_err(|why| about(&why))?;
+        Some(Box::new(tls) as Box<dyn Secrecy>)
+    } else {
+        None
+    };
+    let plain = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    Ok(Elsewhere {
+        reference: String::new(),
+        host: host.trim_matches(['[', ']']).to_owned(),
+        port: url.port().unwrap_or(*usual),
+        user: plain(url.username()),
+        password: Secret(plain(url.password().unwrap_or_default())),
+        database: String::new(),
+        entrance: entrance.unwrap_or_else(|| plain(url.path().trim_matches('/'))),
+        secrecy,
+    })
+}
+
+/// What the words of several protocols mean; none: neither.
+fn is_hidden(word: &str) -> Option<bool> {
+    match word.to_ascii_lowercase().replace('_', "-").as_str() {
+        "true" | "1" | "require" | "required" | "verify-ca" | "verify-full" | "verify-identity" => {
+            Some(true)
+        }
+        "false" | "0" | "disable" | "disabled" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<Elsewhere> {
+        read(text, &["postgres", "redis", "rediss"], &|what| Error::invalid(what))
+    }
+
+    #[test]
+    fn a_url_says_who_comes_in_where() {
+        let there = of("postgres://me:p%40ss%2F@db.example:5433/start?sslmode=disable").unwrap();
+        assert_eq!((there.host.as_str(), there.port), ("db.example", 5433));
+        assert_eq!((there.user.as_str(), there.password.0.as_str()), ("me", "p@ss/"));
+        assert_eq!(there.entrance, "start");
+        assert!(there.secrecy.is_none());
+        let there = of("redis://[::1]/3").unwrap();
+        assert_eq!((there.host.as_str(), there.port, there.entrance.as_str()), ("::1", 6379, "3"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_the_secret() {
+        for (wrong, why) in [
+            ("postgres://me:secret@", "host"),
+            ("http://me:secret@h/", "its scheme is not postgres:// or redis:// or rediss://"),
+            ("mongodb://me:secret@h/", "its scheme is not postgres://"),
+            ("postgres://me:secret@h/?sslmode=prefer", "`sslmode` is neither"),
+            ("postgres://me:secret@h/?secret=secret2", "`secret` is not known"),
+            ("postgres://me:secret@h:port/", "port"),
+            ("me:secret@h", "its scheme is not"),
+        ] {
+            let message = of(wrong).unwrap_err().message;
+            assert!(message.contains(why), "{wrong}: {message}");
+            assert!(!message.contains("me:secret"), "{message}");
+        }
+        let there = of("redis://:secret@h").unwrap();
+        assert!(!format!("{there:?}").contains("secret"), "{there:?}");
+        let error = elsewhere("redis://:secret@h", &["redis"], "").unwrap_err();
+        assert!(error.message.contains("expected `env:NAME`"), "{error}");
+        let error = elsewhere("env:KVDYNO_NO_SUCH_URL", &["redis"], "").unwrap_err();
+        assert!(error.message.contains("KVDYNO_NO_SUCH_URL is not set"), "{error}");
+    }
+}

@@ -1,0 +1,134 @@
+//! SCRAM-SHA-256 (RFC 5802, RFC 7677), as `PostgreSQL` has it: each side proves to the other that
+//! it knows the password, and neither says it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use kvdyno_engine::{Error, ErrorClass, Result};
+use sha2::{Digest as _, Sha256};
+use std::fs::File;
+use std::io::Read as _;
+
+/// What binds the proof to a TLS connection: nothing.
+const UNBOUND: &str = "n,,";
+
+/// Rounds beyond this are no server's, but somebody who wants us busy.
+const ROUNDS_MAX: u32 = 10_000_000;
+
+type Hash = [u8; 32];
+
+/// The client's side of one proof.
+#[derive(Debug)]
+pub struct Scram {
+    /// What was said first, without what binds it.
+    first: String,
+    /// What the server has to prove, once we have.
+    expected: Option<Hash>,
+}
+
+impl Scram {
+    /// Begins. Servers that know who comes in take an empty user.
+    pub fn begin(user: &str) -> Result<Self> {
+        let mut random = [0; 18];
+        File::open("/dev/urandom")?.read_exact(&mut random)?;
+        Ok(Self::with_nonce(user, &STANDARD.encode(random)))
+    }
+
+    fn with_nonce(user: &str, nonce: &str) -> Self {
+        let user = user.replace('=', "=3D").replace(',', "=2C");
+        Self { first: format!("n={user},r={nonce}"), expected: None }
+    }
+
+    /// What is said first.
+    pub fn first(&self) -> String {
+        format!("{UNBOUND}{}", self.first)
+    }
+
+    /// The proof, after what the server has said first.
+    pub fn prove(&mut self, password: &str, said: &str) -> Result<String> {
+        let part = |name: &str| said.split(',').find_map(|part| part.strip_prefix(name));
+        let ours = self.first.rsplit_once("r=").map_or("", |(_, nonce)| nonce);
+        let nonce = part("r=").filter(|nonce| nonce.starts_with(ours) && nonce.len() > ours.len());
+        let salt = part("s=").and_then(|salt| STANDARD.decode(salt).ok());
+        let rounds = part("i=").and_then(|rounds| rounds.parse().ok());
+        let rounds = rounds.filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
+        let (Some(nonce), Some(salt), Some(rounds)) = (nonce, salt, rounds) else {
+            return Err(refused("the server's first words make no sense"));
+        };
+        let last = format!("c={},r={nonce}", STANDARD.encode(UNBOUND));
+        let all = format!("{},{said},{last}", self.first);
+        let salted = salted(password, &salt, rounds);
+        let key = keyed(&salted, b"Client Key");
+        let stored: Hash = Sha256::digest(key).into();
+        let signature = keyed(&stored, all.as_bytes());
+        let proof: Hash = std::array::from_fn(|at| key[at] ^ signature[at]);
+        self.expected = Some(keyed(&keyed(&salted, b"Server Key"), all.as_bytes()));
+        Ok(format!("{last},p={}", STANDARD.encode(proof)))
+    }
+
+    /// Whether the server has proved that it knows the password too.
+    pub fn check(&self, said: &str) -> Result<()> {
+        let proof =
+            said.strip_prefix("v=").and_then(|proof| STANDARD.decode(proof.trim_end()).ok());
+        match (proof, self.expected) {
+            (Some(proof), Some(expected)) if proof == expected => Ok(()),
+            _ => Err(refused("the server does not know the password")),
+        }
+    }
+}
+
+fn refused(what: &str) -> Error {
+    Error::new(ErrorClass::Unavailable, what)
+}
+
+fn keyed(key: &[u8], text: &[u8]) -> Hash {
+    // A key of any length will do.
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return Hash::default() };
+    mac.update(text);
+    mac.finalize().into_bytes().into()
+}
+
+/// PBKDF2 of one block.
+fn salted(password: &str, salt: &[u8], rounds: u32) -> Hash {
+    let mut last = keyed(password.as_bytes(), &[salt, &1_u32.to_be_bytes()].concat());
+    let mut all = last;
+    for _ in 1..rounds {
+        last = keyed(password.as_bytes(), &last);
+        all.iter_mut().zip(last).for_each(|(all, last)| *all ^= last);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of RFC 7677, section 3.
+    #[test]
+    fn the_standards_own_example_comes_out() {
+        let mut scram = Scram::with_nonce("user", "rOprNGfwEbeRWgbNEkqO");
+        assert_eq!(scram.first(), "n,,n=user,r=rOprNGfwEbeRWgbNEkqO");
+        let said = "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,\
+                    s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
+        let proof = scram.prove("pencil", said).unwrap();
+        assert_eq!(
+            proof,
+            "c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,\
+             p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
+        );
+        scram.check("v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=").unwrap();
+        scram.check("v=7rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=").unwrap_err();
+    }
+
+    #[test]
+    fn a_server_that_says_nonsense_gets_no_proof() {
+        for said in ["", "r=other,s=AAAA,i=1", "r=ab,s=AAAA,i=1", "r=abc,s=!,i=1", "r=abc,s=AAAA"] {
+            let mut scram = Scram::with_nonce("me", "ab");
+            assert!(scram.prove("secret", said).is_err(), "{said}");
+            assert!(scram.check("v=").is_err());
+        }
+        assert!(
+            Scram::with_nonce("me", "ab").prove("secret", "r=abc,s=AA==,i=4294967295").is_err()
+        );
+    }
+}

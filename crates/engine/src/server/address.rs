@@ -1,0 +1,351 @@
+//! Where a server is reached, and the connection to it.
+
+use super::Served;
+use crate::{Error, Place, Result, Settled};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+use std::fmt::{self, Display, Formatter};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
+use std::os::fd::{AsFd, AsRawFd as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a reference to a server elsewhere begins with: the name of the environment variable that
+/// has its URL follows.
+pub const BY_NAME: &str = "env:";
+
+/// A server elsewhere that does not take a connection within this time is not there.
+const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
+
+/// Where a server is reached.
+#[derive(Clone, Debug)]
+pub enum Address {
+    /// A Unix socket: `unix:/place/server.sock`. Who may not enter its folder cannot reach it.
+    Unix(PathBuf),
+    /// A port, which anybody on this machine can reach: `tcp://:SECRET@127.0.0.1:6379`.
+    Tcp {
+        /// Numbers and port.
+        at: SocketAddr,
+        /// The password of those that may come in.
+        secret: String,
+    },
+    /// A server that somebody runs.
+    Elsewhere(Arc<Elsewhere>),
+}
+
+/// A server that somebody runs, and a database in it that is ours.
+#[derive(Debug)]
+pub struct Elsewhere {
+    /// What leads to it: `env:NAME`.
+    pub reference: String,
+    /// Its host, by name or number.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Who comes in; empty: nobody in particular.
+    pub user: String,
+    /// Their password; empty: none.
+    pub password: Secret,
+    /// The database that is ours.
+    pub database: String,
+    /// One that is there, to come in by where a server asks for one.
+    pub entrance: String,
+    /// What all that is said is hidden by; none: it is said openly.
+    pub secrecy: Option<Box<dyn Secrecy>>,
+}
+
+impl Elsewhere {
+    /// What [`Engine::settle`](crate::Engine::settle) comes to there.
+    pub fn settled(&self) -> Settled {
+        let note = format!("{}: the server is not ours, and was not waited for", self.reference);
+        Settled { idle: false, note }
+    }
+}
+
+/// What must not be shown.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Hides what is said on a connection (TLS).
+pub trait Secrecy: fmt::Debug + Send + Sync {
+    /// From here on all is hidden from everybody but the host of that name.
+    fn begin(&self, stream: TcpStream, host: &str) -> io::Result<Box<dyn Secured>>;
+}
+
+/// A connection that is hidden.
+pub trait Secured: fmt::Debug + Read + Send {
+    /// As [`Stream::send`].
+    fn send(&mut self, bytes: &[u8]) -> io::Result<Option<usize>>;
+
+    /// As [`Stream::is_sent`].
+    fn is_sent(&mut self) -> io::Result<bool>;
+
+    /// The connection below.
+    fn socket(&self) -> &TcpStream;
+}
+
+impl Address {
+    /// Of a place that is a server of an engine.
+    pub fn of<E: Served>(place: &Place) -> Result<Self> {
+        match place {
+            Place::Server(address) => match address.split_once('/') {
+                Some((reference, database)) if reference.starts_with(BY_NAME) => {
+                    let none = || Error::invalid("this engine is attached to no server");
+                    (E::ATTACHMENT.ok_or_else(none)?.address)(reference, database)
+                }
+                _ => address.parse(),
+            },
+            Place::Directory(_) | Place::Device(_) => Err(Error::invalid(
+                "this engine is the client of a server, the place is a directory or a device",
+            )),
+        }
+    }
+
+    /// Connects.
+    pub fn connect(&self) -> io::Result<Stream> {
+        match self {
+            Self::Unix(path) => {
+                let (_folder, near) = near(path)?;
+                Ok(Stream::Unix(UnixStream::connect(near)?))
+            }
+            Self::Tcp { at, .. } => {
+                let stream = TcpStream::connect(at)?;
+                stream.set_nodelay(true)?;
+                Ok(Stream::Tcp(stream))
+            }
+            Self::Elsewhere(there) => {
+                let mut last = io::Error::other("its name leads to no address");
+                for at in (there.host.as_str(), there.port).to_socket_addrs()? {
+                    match TcpStream::connect_timeout(&at, CONNECTS_WITHIN) {
+                        Ok(stream) => {
+                            stream.set_nodelay(true)?;
+                            return Ok(Stream::Tcp(stream));
+                        }
+                        Err(error) => last = error,
+                    }
+                }
+                Err(last)
+            }
+        }
+    }
+
+    /// The server that somebody runs, if it is one.
+    pub fn elsewhere(&self) -> Option<&Elsewhere> {
+        match self {
+            Self::Elsewhere(there) => Some(there),
+            Self::Unix(_) | Self::Tcp { .. } => None,
+        }
+    }
+
+    /// What is asked of whoever comes in; empty: nothing.
+    pub fn password(&self) -> &str {
+        match self {
+            Self::Unix(_) => "",
+            Self::Tcp { secret, .. } => secret,
+            Self::Elsewhere(there) => &there.password.0,
+        }
+    }
+}
+
+impl Display for Address {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+            Self::Tcp { at, secret } => write!(f, "tcp://:{secret}@{at}"),
+            Self::Elsewhere(there) => write!(f, "{}/{}", there.reference, there.database),
+        }
+    }
+}
+
+impl FromStr for Address {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let tcp = || {
+            let (secret, at) = text.strip_prefix("tcp://:")?.rsplit_once('@')?;
+            Some(Self::Tcp { at: at.parse().ok()?, secret: secret.to_owned() })
+        };
+        let unix = text.strip_prefix("unix:").map(|path| Self::Unix(path.into()));
+        unix.or_else(tcp).ok_or_else(|| {
+            Error::invalid("an address is `unix:PATH` or `tcp://:PASSWORD@NUMBERS:PORT`")
+        })
+    }
+}
+
+/// A path to a socket that is short enough for the kernel, which takes 107 bytes of it: by way of
+/// its folder, which must stay open until it is connected.
+pub fn near(socket: &Path) -> io::Result<(File, PathBuf)> {
+    let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
+    let (folder, name) = socket.parent().zip(socket.file_name()).ok_or_else(invalid)?;
+    let folder = File::open(folder)?;
+    let near = format!("/proc/self/fd/{}", folder.as_raw_fd());
+    Ok((folder, Path::new(&near).join(name)))
+}
+
+/// A connection.
+#[derive(Debug)]
+pub enum Stream {
+    /// By a socket.
+    Unix(UnixStream),
+    /// By a port.
+    Tcp(TcpStream),
+    /// By a port, hidden.
+    Secured(Box<dyn Secured>),
+}
+
+impl Stream {
+    /// Waits no longer than that for any answer from now on.
+    pub fn patience(&self, limit: Duration) -> io::Result<()> {
+        let limit = Some(limit.max(Duration::from_millis(1)));
+        match self {
+            Self::Unix(stream) => stream.set_read_timeout(limit),
+            Self::Tcp(stream) => stream.set_read_timeout(limit),
+            Self::Secured(stream) => stream.socket().set_read_timeout(limit),
+        }
+    }
+
+    /// All that [`Stream::send`] took is on its way. Not so: the server takes nothing before what
+    /// it has answered has been received.
+    #[inline]
+    pub fn is_sent(&mut self) -> io::Result<bool> {
+        match self {
+            Self::Unix(_) | Self::Tcp(_) => Ok(true),
+            Self::Secured(stream) => stream.is_sent(),
+        }
+    }
+    /// Sends as much as the server takes now, at least something; `None`: it takes nothing before
+    /// what it has answered has been received. A server that answers while it reads would otherwise
+    /// wait for its client for ever, and its client for it.
+    #[inline]
+    pub fn send(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        match self {
+            Self::Unix(stream) => send_to(stream, bytes),
+            Self::Tcp(stream) => send_to(stream, bytes),
+            Self::Secured(stream) => stream.send(bytes),
+        }
+    }
+}
+
+/// [`Stream::send`] to a socket.
+#[inline]
+pub fn send_to(socket: &impl AsFd, bytes: &[u8]) -> io::Result<Option<usize>> {
+    loop {
+        match send(socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Ok(sent) => return Ok(Some(sent)),
+            Err(Errno::AGAIN) => {}
+            Err(Errno::INTR) => continue,
+            Err(errno) => return Err(errno.into()),
+        }
+        let mut ready = [PollFd::new(socket, PollFlags::IN | PollFlags::OUT)];
+        match poll(&mut ready, None) {
+            Err(Errno::INTR) => {}
+            other => drop(other?),
+        }
+        if ready[0].revents().contains(PollFlags::IN) {
+            return Ok(None);
+        }
+    }
+}
+
+impl Read for Stream {
+    #[inline]
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(stream) => stream.read(bytes),
+            Self::Tcp(stream) => stream.read(bytes),
+            Self::Secured(stream) => stream.read(bytes),
+        }
+    }
+}
+
+/// For protocols in which nothing is answered before all is asked.
+impl Write for Stream {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(stream) => stream.write(bytes),
+            Self::Tcp(stream) => stream.write(bytes),
+            Self::Secured(stream) => {
+                let early = || io::Error::other("the server answers before it was asked");
+                stream.send(bytes)?.ok_or_else(early)
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.is_sent()? {
+            return Ok(());
+        }
+        Err(io::Error::other("the server answers before it was asked"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn an_address_is_read_as_it_is_written() {
+        for text in ["unix:/a b/server.sock", "tcp://:pw@127.0.0.1:6379", "tcp://:@[::1]:1"] {
+            assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "tcp://:secret@localhost:1", "redis://me:secret@h/", "/s.sock"] {
+            let error = wrong.parse::<Address>().unwrap_err();
+            assert!(!error.message.contains("secret"), "{error}");
+        }
+    }
+
+    /// One that answers each byte with many, and reads on when they are taken.
+    #[test]
+    fn a_server_that_is_not_listened_to_is_not_waited_for() {
+        const ASKED: usize = 1 << 20;
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut bytes, mut read) = ([0; 4096], 0);
+            while read < ASKED {
+                read += theirs.read(&mut bytes).unwrap();
+                theirs.write_all(&bytes).unwrap();
+            }
+        });
+        let (mut stream, asked) = (Stream::Unix(ours), vec![1; ASKED]);
+        let (mut sent, mut answers) = (0, vec![0; 65_536]);
+        while sent < ASKED {
+            match stream.send(&asked[sent..]).unwrap() {
+                Some(more) => sent += more,
+                None => drop(stream.read(&mut answers).unwrap()),
+            }
+        }
+        // Until it hangs up.
+        while stream.read(&mut answers).unwrap() > 0 {}
+        server.join().unwrap();
+    }
+
+    #[test]
+    fn a_socket_below_a_long_path_is_reached() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join("d".repeat(200));
+        std::fs::create_dir(&deep).unwrap();
+        let path = deep.join("server.sock");
+        let (held, near) = near(&path).unwrap();
+        let listener = UnixListener::bind(near).unwrap();
+        drop(held);
+        let mut stream = Address::Unix(path).connect().unwrap();
+        assert_eq!(stream.send(b"!").unwrap(), Some(1));
+        let mut heard = [0];
+        listener.accept().unwrap().0.read_exact(&mut heard).unwrap();
+        assert_eq!(heard, *b"!");
+    }
+}

@@ -1,0 +1,196 @@
+//! Servers that somebody else runs, for tests: real ones, at ports of this machine, with passwords
+//! and TLS. A keeper makes their data; from then on they are nobody's of ours.
+
+use super::scratch::wait_until;
+use super::workers;
+use kvdyno_record::engine::{DataShape, Durability, Options, Value, library};
+use kvdyno_record::protocol::{Event, KeeperOrder, ServerJob, WorkerDescription};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// A server that runs.
+pub(crate) struct Theirs {
+    child: Child,
+    pub(crate) port: u16,
+    pub(crate) secret: String,
+    folder: TempDir,
+}
+
+impl Drop for Theirs {
+    fn drop(&mut self) {
+        // Its keeper, if it has one, ends it.
+        drop(self.child.stdin.take());
+        if wait_for(&mut self.child).is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn wait_for(child: &mut Child) -> Option<()> {
+    for _ in 0..1000 {
+        if child.try_wait().ok()?.is_some() {
+            return Some(());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    None
+}
+
+impl Theirs {
+    /// One at a port, with a password and TLS.
+    pub(crate) fn start(engine: &str) -> Self {
+        let (mut theirs, command) = Self::kept(engine);
+        certify(theirs.folder.path());
+        match engine {
+            "redis" => theirs.hide_redis(),
+            "postgres" => theirs.hide_postgres(),
+            _ => theirs.hide_mariadb(&command),
+        }
+        theirs
+    }
+
+    /// By a keeper, openly; and how that started it.
+    fn kept(engine: &str) -> (Self, Vec<String>) {
+        let worker = workers::find(engine).unwrap();
+        let folder = tempfile::Builder::new().prefix("kvdyno-theirs-").tempdir_in("/var/tmp");
+        let folder = folder.unwrap();
+        let described = Command::new(&worker).arg("describe").output().unwrap();
+        let described: WorkerDescription = serde_json::from_slice(&described.stdout).unwrap();
+        let mut options = Options::defaults(&described.engine, Durability::Commit);
+        options.values.insert("listen".to_owned(), Value::Text("tcp".to_owned()));
+        let shape = DataShape {
+            records: 0,
+            records_max: 0,
+            key_bytes: 16,
+            value_bytes_mean: 0,
+            value_bytes_max: 0,
+            sessions: 16,
+            depth: 1,
+        };
+        let job = ServerJob {
+            folder: folder.path().to_owned(),
+            address: None,
+            options,
+            shape,
+            database: String::new(),
+        };
+        let mut keeper = Command::new(worker);
+        keeper.arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = keeper.spawn().unwrap();
+        let order = serde_json::to_string(&KeeperOrder::Serve(job)).unwrap();
+        writeln!(child.stdin.as_mut().unwrap(), "{order}").unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let Event::Serving { address, command, .. } = serde_json::from_str(&line).unwrap() else {
+            panic!("{line}")
+        };
+        let (secret, at) = address.strip_prefix("tcp://:").unwrap().split_once('@').unwrap();
+        let port = at.rsplit_once(':').unwrap().1.parse().unwrap();
+        (Self { child, port, secret: secret.to_owned(), folder }, command)
+    }
+
+    /// A file of its folder.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Who vouches for it.
+    pub(crate) fn authority(&self) -> String {
+        self.file("ca.pem").display().to_string()
+    }
+
+    /// What a server of Redis says to commands.
+    pub(crate) fn redis(&self, commands: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        write!(stream, "AUTH {}\r\n{commands}QUIT\r\n", self.secret).unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        said
+    }
+
+    /// It listens at the port that it has, openly, and hidden at the one this returns.
+    fn hide_redis(&mut self) {
+        let said = self.redis(&format!(
+            "CONFIG SET tls-cert-file {cert} tls-key-file {key} tls-ca-cert-file {cert} \
+             tls-auth-clients no tls-port {port}\r\n",
+            cert = self.file("cert.pem").display(),
+            key = self.file("key.pem").display(),
+            port = self.hidden_port(),
+        ));
+        assert_eq!(said.matches("+OK").count(), 3, "{said}");
+    }
+
+    /// The port at which Redis hides what is said: the one above, which was free a moment ago.
+    pub(crate) fn hidden_port(&self) -> u16 {
+        self.port ^ 1
+    }
+
+    fn hide_postgres(&mut self) {
+        let data = self.file("data");
+        for name in ["cert.pem", "key.pem"] {
+            fs::copy(self.file(name), data.join(name)).unwrap();
+        }
+        fs::set_permissions(data.join("key.pem"), fs::Permissions::from_mode(0o600)).unwrap();
+        let set = "ssl = on\nssl_cert_file = 'cert.pem'\nssl_key_file = 'key.pem'\n";
+        fs::write(data.join("postgresql.auto.conf"), set).unwrap();
+        // In the clear nobody may come in.
+        let hba = "hostssl all all 127.0.0.1/32 scram-sha-256\n";
+        fs::write(data.join("pg_hba.conf"), hba).unwrap();
+        let pid = fs::read_to_string(data.join("postmaster.pid")).unwrap();
+        let pid = Pid::from_raw(pid.lines().next().unwrap().parse().unwrap()).unwrap();
+        kill_process(pid, Signal::HUP).unwrap();
+        // Asked for TLS, it says S once it has read that.
+        wait_until("it has TLS", || {
+            let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+            stream.write_all(&[0, 0, 0, 8, 4, 210, 22, 47]).unwrap();
+            let mut said = [0];
+            stream.read_exact(&mut said).unwrap();
+            said == *b"S"
+        });
+    }
+
+    /// It reads of TLS when it starts alone.
+    fn hide_mariadb(&mut self, command: &[String]) {
+        drop(self.child.stdin.take());
+        wait_for(&mut self.child).unwrap();
+        let program = Path::new(&command[0]);
+        let mut again = Command::new(program);
+        again.args(&command[1..]).current_dir(self.folder.path());
+        for (name, file) in [("ssl-cert", "cert.pem"), ("ssl-key", "key.pem")] {
+            again.arg(format!("--{name}={}", self.file(file).display()));
+        }
+        again.env("LD_LIBRARY_PATH", library::beside(program).join(":"));
+        again.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        self.child = again.spawn().unwrap();
+        wait_until("it answers", || TcpStream::connect(("127.0.0.1", self.port)).is_ok());
+    }
+}
+
+/// A certificate of localhost, its key, and the authority that vouches for it.
+fn certify(folder: &Path) {
+    let (authority_key, key) = (KeyPair::generate().unwrap(), KeyPair::generate().unwrap());
+    let mut authority = CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let vouched = authority.self_signed(&authority_key).unwrap();
+    let issuer = Issuer::new(authority, authority_key);
+    let of_host = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let cert = of_host.signed_by(&key, &issuer).unwrap();
+    for (name, text) in
+        [("ca.pem", vouched.pem()), ("cert.pem", cert.pem()), ("key.pem", key.serialize_pem())]
+    {
+        fs::write(folder.join(name), text).unwrap();
+    }
+}
+
+/// A port at which nobody listens.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}

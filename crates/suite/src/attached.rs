@@ -1,0 +1,75 @@
+//! Engines that are a server which somebody runs: `server = { attach = "env:NAME" }`. What would
+//! have to be done to that server is refused.
+
+use super::engine::Engine;
+use super::mistake::Mistakes;
+use super::parse::Part;
+use super::phase::Phase;
+use super::read::{At, table};
+use super::setup::EngineSetup;
+use super::sizing::Limit;
+use super::typed::Sharing;
+use super::wanted::Pick;
+use schemars::JsonSchema;
+
+/// The server that an engine is.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Server")]
+pub(super) struct ServerTable {
+    /// One that somebody runs: `"env:NAME"`, the environment variable that has its URL. It must be
+    /// consented to on the command line (`--yes-load HOST`). Each case makes a database of its own
+    /// in it, and takes it away.
+    pub(super) attach: At<String>,
+}
+
+table!(ServerTable, "[engine.server]": attach);
+
+impl Engine {
+    /// The server that it is, where somebody else runs that.
+    pub(super) fn attached(&self) -> Option<&str> {
+        match &self.pick.value {
+            Pick::Server(reference) => Some(reference),
+            Pick::Newest | Pick::Version(_) | Pick::File(_) => None,
+        }
+    }
+}
+
+/// Notes what the suite asks for and cannot be done to such a server.
+pub(super) fn check(part: &Part, engine: &Engine, limits: &[Limit], mistakes: &mut Mistakes) {
+    if engine.attached().is_none() {
+        return;
+    }
+    let label = &engine.label.0;
+    let ours = "expected it without, or the engine with a server of its own";
+    if limits.iter().any(|limit| limit.bytes.is_some() || limit.tier.is_some()) {
+        let what =
+            format!("the RAM of {label} is not ours to limit: somebody else runs the server");
+        mistakes.at(&engine.pick.span, what).label(ours).help("--no-ram-limit runs all without");
+    }
+    if !part.typed.volume.is_empty() {
+        let what = format!("{label} lies on no volume of ours: somebody else runs the server");
+        mistakes.at(&engine.pick.span, what).label(ours);
+    }
+    for phase in &part.typed.phase {
+        let (span, what) = match &phase.value {
+            Phase::Evict(_) => (&phase.span, "emptied from memory"),
+            Phase::Reopen(_) => (&phase.span, "stopped and started with other options"),
+            _ => continue,
+        };
+        let what = format!("{label} cannot be {what}: somebody else runs the server");
+        mistakes.at(span, what).label(ours);
+    }
+}
+
+/// What the suite wants and is done otherwise there.
+pub(super) fn warnings(part: &Part, setups: &[EngineSetup<'_>]) -> Vec<String> {
+    if part.typed.sharing() == Sharing::Fresh {
+        return Vec::new();
+    }
+    let attached = setups.iter().filter(|setup| setup.engine.attached().is_some());
+    let note = |setup: &EngineSetup<'_>| {
+        let label = &setup.engine.label.0;
+        format!("{label}: each case loads its own database, for somebody else runs the server")
+    };
+    attached.map(note).collect()
+}

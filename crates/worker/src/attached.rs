@@ -1,0 +1,109 @@
+//! A server that somebody runs, in the place of one that a keeper starts: what it says of itself,
+//! and the database in it that is ours for one case.
+
+use crate::keeper::orders;
+use crate::output::send;
+use kvdyno_engine::server::{Address, Attachment, Served};
+use kvdyno_engine::{Error, ErrorClass, Planning, Result};
+use kvdyno_record::protocol::{AttachedServer, Event, KeeperOrder};
+use rustix::process::set_parent_process_death_signal;
+use std::collections::BTreeMap;
+use std::io;
+use std::process::ExitCode;
+use std::time::Instant;
+
+fn attachment<E: Served>() -> Result<Attachment> {
+    E::ATTACHMENT.ok_or_else(|| {
+        let title = E::describe().title;
+        Error::invalid(format!("{title} cannot be attached: it has no database for us alone"))
+    })
+}
+
+/// Describes the engine as that server is. It is asked, and nothing is changed.
+pub(crate) fn describe<E: Served>(reference: &str) -> Result<ExitCode> {
+    let told = attachment::<E>().and_then(|attachment| {
+        let address = (attachment.address)(reference, "")?;
+        let there = address.elsewhere();
+        let host = there.map_or_else(String::new, |there| there.host.clone());
+        let at = there.map_or_else(String::new, |there| format!("{}:{}", there.host, there.port));
+        let look = (attachment.look)(&address).map_err(|error| error.context(&at))?;
+        let mut engine = E::describe();
+        engine.version = look.version;
+        engine.build = BTreeMap::from([("server".to_owned(), format!("{at}, by {reference}"))]);
+        if let Some(class) = look.durability {
+            engine.capabilities.durability.retain(|known, _| *known == class);
+        }
+        engine.options.retain(|option| look.options.contains(&option.name.as_str()));
+        // Others ask it as well, and what it needs is not had here.
+        engine.capabilities.counted.clear();
+        engine.planning = Planning { space_factor: 0.0, write_factor: 0.0, ram_bytes_min: 0 };
+        Ok((engine, host))
+    });
+    match told {
+        Ok((engine, host)) => {
+            let server = AttachedServer { reference: reference.to_owned(), host };
+            crate::described(engine, Some(server))
+        }
+        Err(error) => Ok(crate::complain(&error, ExitCode::from(crate::REFUSED))),
+    }
+}
+
+/// A database that is there until this is dropped.
+struct Ours {
+    attachment: Attachment,
+    address: Address,
+}
+
+impl Ours {
+    fn remove(self) -> Result<()> {
+        (self.attachment.remove)(&self.address).map_err(|error| {
+            error.context(&format!("{} could not be removed, and is left there", self.address))
+        })
+    }
+}
+
+/// Makes a database when it is told to serve, and takes it away when it is told to halt, or when
+/// nothing more is to come: whoever tells it may have been killed.
+pub(crate) fn serve<E: Served>(reference: &str) -> Result<ExitCode> {
+    // It outlives whoever started it, for as long as it takes to clean up.
+    set_parent_process_death_signal(None).map_err(io::Error::from)?;
+    let mut ours = None;
+    let done =
+        obey::<E>(reference, &mut ours).and_then(|()| ours.take().map_or(Ok(()), Ours::remove));
+    // Of two errors the first is the cause.
+    let left = ours.map_or(Ok(()), Ours::remove);
+    match done.and(left) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => {
+            // Nobody may be there to hear it.
+            let _ = send(&Event::failed(None, &error));
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn obey<E: Served>(reference: &str, ours: &mut Option<Ours>) -> Result<()> {
+    let orders = orders();
+    let attachment = attachment::<E>()?;
+    while let Ok(order) = orders.recv() {
+        let begun = Instant::now();
+        let took_ns = || begun.elapsed().as_nanos() as u64;
+        match order? {
+            KeeperOrder::Serve(_) if ours.is_some() => {
+                return Err(Error::new(ErrorClass::Other, "there is a database already"));
+            }
+            KeeperOrder::Serve(job) => {
+                let address = (attachment.address)(reference, &job.database)?;
+                (attachment.create)(&address)?;
+                let told = address.to_string();
+                *ours = Some(Ours { attachment, address });
+                send(&Event::Serving { address: told, command: Vec::new(), took_ns: took_ns() })?;
+            }
+            KeeperOrder::Halt => {
+                ours.take().map_or(Ok(()), Ours::remove)?;
+                send(&Event::Halted { took_ns: took_ns() })?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! A server of `MariaDB` that somebody runs, and a database of ours in it.
+
+use crate::connection::Connection;
+use kvdyno_engine::server::{Address, Attachment, Look};
+use kvdyno_engine::{Durability, Result};
+
+pub(crate) const ATTACHMENT: Attachment = Attachment { address, look, create, remove };
+
+/// Of its URL.
+const SCHEMES: [&str; 2] = ["mariadb", "mysql"];
+
+/// Options that are of our tables. They are `InnoDB`'s: what is asked of its log is of no other.
+const OPTIONS: [&str; 1] = ["innodb_compression"];
+
+fn address(reference: &str, database: &str) -> Result<Address> {
+    let there = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
+    Ok(kvdyno_attach::address(there))
+}
+
+/// By no database, or by the one that the URL names.
+fn enter(address: &Address) -> Result<Connection> {
+    Connection::enter(address, address.elsewhere().map_or("", |there| &there.entrance))
+}
+
+fn look(address: &Address) -> Result<Look> {
+    let mut told = Vec::new();
+    let asked = "SELECT VERSION(), @@innodb_flush_log_at_trx_commit";
+    enter(address)?.query(asked, |row| {
+        told = row.iter().map(|word| word.unwrap_or_default().to_owned()).collect();
+    })?;
+    let word = |at: usize| told.get(at).map_or("", String::as_str);
+    // `10.11.19-MariaDB-0+deb12u1`.
+    let version = word(0).split('-').next().unwrap_or_default().to_owned();
+    let durability = match word(1) {
+        "0" => Some(Durability::None),
+        "2" => Some(Durability::Async),
+        "1" | "3" => Some(Durability::Commit),
+        _ => None,
+    };
+    Ok(Look { version, durability, options: OPTIONS.to_vec() })
+}
+
+fn create(address: &Address) -> Result<()> {
+    enter(address)?.query(&format!("CREATE DATABASE {}", ours(address)), |_| ())
+}
+
+fn remove(address: &Address) -> Result<()> {
+    enter(address)?.query(&format!("DROP DATABASE IF EXISTS {}", ours(address)), |_| ())
+}
+
+fn ours(address: &Address) -> String {
+    let name = address.elsewhere().map_or("", |there| &there.database);
+    format!("`{}`", name.replace('`', "``"))
+}

@@ -1,0 +1,59 @@
+//! A server of `PostgreSQL` that somebody runs, and a database of ours in it.
+
+use crate::connection::Connection;
+use kvdyno_engine::server::{Address, Attachment, Look};
+use kvdyno_engine::{Durability, Result};
+
+pub(crate) const ATTACHMENT: Attachment = Attachment { address, look, create, remove };
+
+/// Of its URL.
+const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
+
+/// Where one comes in whose URL names no database: each server has it.
+const ENTRANCE: &str = "postgres";
+
+const ASKED: &str = "SELECT current_setting('server_version'), current_setting('fsync'), \
+                     current_setting('synchronous_commit')";
+
+fn address(reference: &str, database: &str) -> Result<Address> {
+    let there = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
+    Ok(kvdyno_attach::address(there))
+}
+
+/// By a database that is there already.
+fn enter(address: &Address) -> Result<Connection> {
+    let entrance = address.elsewhere().map(|there| there.entrance.as_str());
+    let entrance = entrance.filter(|name| !name.is_empty()).unwrap_or(ENTRANCE);
+    Connection::enter(address, entrance)
+}
+
+fn look(address: &Address) -> Result<Look> {
+    let mut told = Vec::new();
+    enter(address)?.query(ASKED, |_, row| {
+        told = row.iter().map(|word| word.unwrap_or_default().to_owned()).collect();
+    })?;
+    let word = |at: usize| told.get(at).map_or("", String::as_str);
+    // `15.20 (Debian 15.20-0+deb12u1)`.
+    let version = word(0).split(' ').next().unwrap_or_default().to_owned();
+    let durability = match (word(1), word(2)) {
+        ("on", "off") => Durability::None,
+        ("off", _) => Durability::Async,
+        _ => Durability::Commit,
+    };
+    Ok(Look { version, durability: Some(durability), options: Vec::new() })
+}
+
+fn create(address: &Address) -> Result<()> {
+    enter(address)?.query(&format!("CREATE DATABASE {}", ours(address)), |_, _| ()).map(drop)
+}
+
+/// Whoever is in it still is shown out: a client that was killed may be.
+fn remove(address: &Address) -> Result<()> {
+    let statement = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", ours(address));
+    enter(address)?.query(&statement, |_, _| ()).map(drop)
+}
+
+fn ours(address: &Address) -> String {
+    let name = address.elsewhere().map_or("", |there| &there.database);
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
