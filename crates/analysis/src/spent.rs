@@ -23,6 +23,9 @@ impl<'p> Spent<'p> {
 
     /// Of the engine's processes, from the phase's start to its end.
     pub(super) fn process(self, pick: impl Fn(&ProcessUsage) -> u64) -> Reading {
+        if self.phase.before.elsewhere {
+            return Err("somebody else runs the server".into());
+        }
         let both = self.phase.before.engine().zip(self.phase.after.engine());
         let (before, after) = both.ok_or("the process's counters could not be read")?;
         grown(pick(before), pick(after), "process")
@@ -31,7 +34,7 @@ impl<'p> Spent<'p> {
     /// User and system time of a server's client.
     pub(super) fn client_cpu_ns(self) -> Reading {
         let (before, after) = (&self.phase.before, &self.phase.after);
-        if before.server.is_none() {
+        if before.server.is_none() && !before.elsewhere {
             return Err("the engine is in the process of its client".into());
         }
         let both = before.process.as_ref().zip(after.process.as_ref());

@@ -35,10 +35,10 @@ const SCHEMES: [(&str, u16, bool); 9] = [
 /// ours in it. No message has any of the URL in it.
 pub fn elsewhere(reference: &str, schemes: &[&str], database: &str) -> Result<Elsewhere> {
     let name = reference.strip_prefix(BY_NAME).filter(|name| !name.is_empty()).ok_or_else(|| {
-        Error::invalid(format!(
-            "`{reference}` leads to no server: expected `env:NAME`, the environment variable that \
-             has its URL"
-        ))
+        Error::invalid(
+            "this leads to no server: expected `env:NAME`, the environment variable that has its \
+             URL",
+        )
     })?;
     let text = std::env::var(name).map_err(|_| {
         let example = schemes.first().copied().unwrap_or_default();
@@ -68,6 +68,13 @@ fn read(text: &str, schemes: &[&str], about: &dyn Fn(&str) -> Error) -> Result<E
         let expected = schemes.iter().map(|scheme| format!("{scheme}://")).collect::<Vec<_>>();
         return Err(about(&format!("its scheme is not {}", expected.join(" or "))));
     };
+    let behind = [Some(url.path()), url.query(), url.fragment()];
+    if behind.into_iter().flatten().any(|part| part.contains('@')) {
+        return Err(about(
+            "there is an `@` behind its host: write `/`, `?`, `#` and `@` of a \
+                          password as %2F, %3F, %23 and %40",
+        ));
+    }
     let host = url.host_str().filter(|host| !host.is_empty());
     let host = host.ok_or_else(|| about("it names no host"))?;
     let (mut hidden, mut authorities, mut entrance) = (*hidden, None, None);
@@ -82,11 +89,12 @@ fn read(text: &str, schemes: &[&str], about: &dyn Fn(&str) -> Error) -> Result<E
                 authorities = Some(PathBuf::from(value.as_ref()));
             }
             "authSource" => entrance = Some(value.into_owned()),
-            other => {
-                return Err(about(&format!(
-                    "`{other}` is not known: expected sslmode, tls, sslrootcert, tlsCAFile, ssl-ca \
-                     or authSource"
-                )));
+            // It may be a part of a password.
+            _ => {
+                return Err(about(
+                    "a parameter is not known: expected sslmode, tls, sslrootcert, tlsCAFile, \
+                     ssl-ca or authSource",
+                ));
             }
         }
     }
@@ -146,18 +154,21 @@ mod tests {
             ("http://me:secret@h/", "its scheme is not postgres:// or redis:// or rediss://"),
             ("mongodb://me:secret@h/", "its scheme is not postgres://"),
             ("postgres://me:secret@h/?sslmode=prefer", "`sslmode` is neither"),
-            ("postgres://me:secret@h/?secret=secret2", "`secret` is not known"),
+            ("postgres://me:secret@h/?secret=secret2", "a parameter is not known"),
+            ("postgres://me:12?secret@h/", "there is an `@` behind its host"),
+            ("postgres://me:12/secret@h/", "there is an `@` behind its host"),
             ("postgres://me:secret@h:port/", "port"),
             ("me:secret@h", "its scheme is not"),
         ] {
             let message = of(wrong).unwrap_err().message;
             assert!(message.contains(why), "{wrong}: {message}");
-            assert!(!message.contains("me:secret"), "{message}");
+            assert!(!message.contains("secret"), "{message}");
         }
         let there = of("redis://:secret@h").unwrap();
         assert!(!format!("{there:?}").contains("secret"), "{there:?}");
         let error = elsewhere("redis://:secret@h", &["redis"], "").unwrap_err();
         assert!(error.message.contains("expected `env:NAME`"), "{error}");
+        assert!(!error.message.contains("secret"), "{error}");
         let error = elsewhere("env:KVDYNO_NO_SUCH_URL", &["redis"], "").unwrap_err();
         assert!(error.message.contains("KVDYNO_NO_SUCH_URL is not set"), "{error}");
     }

@@ -111,8 +111,8 @@ impl Read for Hidden {
                 other => return other,
             }
             if self.tls.read_tls(&mut self.stream)? == 0 {
-                // Hung up: what is left of it, or its end, is told by the reader.
-                return self.tls.reader().read(bytes);
+                // It has hung up, with a farewell or without.
+                return Ok(0);
             }
             self.tls.process_new_packets().map_err(io::Error::other)?;
         }

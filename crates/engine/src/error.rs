@@ -72,9 +72,11 @@ impl From<std::io::Error> for Error {
         let class = match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => ErrorClass::Full,
             ErrorKind::OutOfMemory => ErrorClass::Memory,
-            ErrorKind::TimedOut | ErrorKind::ConnectionReset | ErrorKind::ConnectionRefused => {
-                ErrorClass::Unavailable
-            }
+            ErrorKind::TimedOut
+            | ErrorKind::BrokenPipe
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionRefused => ErrorClass::Unavailable,
             _ => ErrorClass::Io,
         };
         Self::new(class, error.to_string())

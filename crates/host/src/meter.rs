@@ -31,6 +31,7 @@ impl Meter<'_> {
             at_unix_ns: unix_ns(),
             process: None,
             server: None,
+            elsewhere: false,
             device: self.device.and_then(|device| device.usage(self.root)),
             group: self.group.and_then(|group| group.usage().ok()),
             swap: self.swap.and_then(|device| device.usage(self.root)),

@@ -12,7 +12,7 @@ use kvdyno_record::engine::library::{self, About, Installed};
 use kvdyno_record::files::sha256;
 use kvdyno_record::library::Library;
 use kvdyno_record::plan::Case;
-use kvdyno_record::protocol::WorkerDescription;
+use kvdyno_record::protocol::{AttachedServer, WorkerDescription};
 use kvdyno_suite::{Missing, Pick, WantedWorker};
 use std::path::{Path, PathBuf};
 
@@ -118,6 +118,15 @@ pub fn again(path: PathBuf, case: &Case) -> anyhow::Result<WorkerIdentity> {
         check_unchanged(library)?;
     }
     let description = workers::describe(&path, &By::of(case))?;
+    if description.server != case.server {
+        let host = |server: &Option<AttachedServer>| {
+            server.as_ref().map_or("none".to_owned(), |server| server.host.clone())
+        };
+        let (was, is) = (host(&case.server), host(&description.server));
+        let what =
+            format!("{} was attached to a server at {was}, and would be to {is}", case.label);
+        return Err(Complaint::usage(what).hint("begin a new run with `kvdyno run`").into());
+    }
     identity(path, description, case.library.clone())
 }
 

@@ -189,6 +189,9 @@ pub struct Snapshot {
     /// A server's processes summed, with those that have ended; null: the engine is in the worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ProcessUsage>,
+    /// The engine is a server that somebody runs: what it has used nobody here knows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
     /// The device under the volume; null where there is none or it has no counters.
     pub device: Option<DeviceUsage>,
     /// The group with the RAM limit; null where there is none.
@@ -204,6 +207,9 @@ pub struct Snapshot {
 impl Snapshot {
     /// What the engine has used: its server, or the worker that it is in.
     pub fn engine(&self) -> Option<&ProcessUsage> {
+        if self.elsewhere {
+            return None;
+        }
         self.server.as_ref().or(self.process.as_ref())
     }
 }

@@ -24,6 +24,18 @@ pub(super) struct ServerTable {
 
 table!(ServerTable, "[engine.server]": attach);
 
+impl ServerTable {
+    /// Refuses all but a variable's name, before anybody is told it: a URL has a password in it.
+    pub(super) fn check(&self, mistakes: &mut Mistakes) {
+        let name = self.attach.strip_prefix("env:").unwrap_or_default();
+        let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if name.is_empty() || !is_name {
+            let mistake = mistakes.at(&self.attach.span, "`attach` names no environment variable");
+            mistake.label("expected \"env:NAME\", the variable that has the server's URL");
+        }
+    }
+}
+
 impl Engine {
     /// The server that it is, where somebody else runs that.
     pub(super) fn attached(&self) -> Option<&str> {

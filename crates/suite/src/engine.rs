@@ -217,6 +217,7 @@ impl EngineTable {
                  `label`",
             );
         }
+        self.server.iter().for_each(|server| server.check(mistakes));
         if let Some(empty) = self.library.as_ref().filter(|path| path.is_empty()) {
             mistakes.at(&empty.span, "the library has no name").label("expected a file's path");
         }

@@ -10,7 +10,11 @@ use rustix::process::set_parent_process_death_signal;
 use std::collections::BTreeMap;
 use std::io;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// A database that could not be removed by then is left there.
+const LEAVING: Duration = Duration::from_secs(120);
 
 fn attachment<E: Served>() -> Result<Attachment> {
     E::ATTACHMENT.ok_or_else(|| {
@@ -68,8 +72,12 @@ pub(crate) fn serve<E: Served>(reference: &str) -> Result<ExitCode> {
     // It outlives whoever started it, for as long as it takes to clean up.
     set_parent_process_death_signal(None).map_err(io::Error::from)?;
     let mut ours = None;
-    let done =
-        obey::<E>(reference, &mut ours).and_then(|()| ours.take().map_or(Ok(()), Ours::remove));
+    let done = obey::<E>(reference, &mut ours);
+    // A server that does not answer any more is not waited for: nobody may be there who would.
+    std::thread::spawn(|| {
+        sleep(LEAVING);
+        std::process::exit(1)
+    });
     // Of two errors the first is the cause.
     let left = ours.map_or(Ok(()), Ours::remove);
     match done.and(left) {
@@ -94,9 +102,16 @@ fn obey<E: Served>(reference: &str, ours: &mut Option<Ours>) -> Result<()> {
             }
             KeeperOrder::Serve(job) => {
                 let address = (attachment.address)(reference, &job.database)?;
-                (attachment.create)(&address)?;
                 let told = address.to_string();
-                *ours = Some(Ours { attachment, address });
+                let made = (attachment.create)(&address);
+                let lost = made.as_ref().is_err_and(|error| {
+                    matches!(error.class, ErrorClass::Io | ErrorClass::Unavailable)
+                });
+                if made.is_ok() || lost {
+                    // It may be there, though nobody heard so; nobody else's has its name.
+                    *ours = Some(Ours { attachment, address });
+                }
+                made?;
                 send(&Event::Serving { address: told, command: Vec::new(), took_ns: took_ns() })?;
             }
             KeeperOrder::Halt => {

@@ -9,9 +9,6 @@ pub(crate) const ATTACHMENT: Attachment = Attachment { address, look, create, re
 /// Of its URL.
 const SCHEMES: [&str; 2] = ["mariadb", "mysql"];
 
-/// Options that are of our tables. They are `InnoDB`'s: what is asked of its log is of no other.
-const OPTIONS: [&str; 1] = ["innodb_compression"];
-
 fn address(reference: &str, database: &str) -> Result<Address> {
     let there = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
     Ok(kvdyno_attach::address(there))
@@ -37,7 +34,7 @@ fn look(address: &Address) -> Result<Look> {
         "1" | "3" => Some(Durability::Commit),
         _ => None,
     };
-    Ok(Look { version, durability, options: OPTIONS.to_vec() })
+    Ok(Look { version, durability, options: Vec::new() })
 }
 
 fn create(address: &Address) -> Result<()> {

@@ -5,7 +5,7 @@
 
 use crate::answer::Page;
 use crate::bytes::{Document, Keys};
-use crate::connection::{ADMIN, COLLECTION, Connection, DATABASE};
+use crate::connection::{ADMIN, COLLECTION, Connection, Whose};
 use crate::describe::{KEY_BYTES_MAX, VALUE_BYTES_MAX, description};
 use crate::server::{DATA, program};
 use bson::{RawBsonRef, RawDocument};
@@ -80,6 +80,9 @@ impl Engine for MongoDb {
 
     /// All of it into its files. By a connection of its own, which is let go when it takes longer.
     fn settle(&self, limit: Duration) -> Result<Settled> {
+        if let Some(there) = self.address.elsewhere() {
+            return Ok(there.settled());
+        }
         let begun = Instant::now();
         let mut connection = Connection::open(&self.address)?;
         connection.patience(limit)?;
@@ -96,7 +99,7 @@ impl Engine for MongoDb {
     }
 
     fn sync(&self) -> Result<()> {
-        if self.durability == Durability::Commit {
+        if self.durability == Durability::Commit || self.address.elsewhere().is_some() {
             return Ok(());
         }
         let done = self.own().command(ADMIN, |doc| doc.int("fsync", 1)).map(drop);
@@ -113,6 +116,9 @@ impl Engine for MongoDb {
     /// All numbers of `serverStatus`, by their names one below the other.
     fn counters(&self) -> Counters {
         let mut counters = Counters::new();
+        if self.address.elsewhere().is_some() {
+            return counters;
+        }
         let mut own = self.own();
         if let Ok(status) = own.command(ADMIN, |doc| doc.int("serverStatus", 1)) {
             flatten("", status, &mut counters);
@@ -189,7 +195,7 @@ impl Client {
         let puts = writes.first().is_some_and(|write| write.value().is_some());
         let (command, list) = if puts { ("update", "updates") } else { ("delete", "deletes") };
         self.connection
-            .command(DATABASE, |doc| {
+            .command(Whose::Ours, |doc| {
                 let doc = doc.text(command, COLLECTION);
                 let doc = doc.array(list, writes.iter(), |one, write| fill_write(one, write, keys));
                 let doc = doc.flag("ordered", true);

@@ -5,6 +5,7 @@
 
 use crate::answer::{Page, Records, document, done, page, refused, word};
 use crate::bytes::{Document, Keys};
+use crate::elsewhere;
 use crate::server::{Kind, program};
 use bson::RawDocument;
 use kvdyno_engine::server::{Address, Stream, nonsense};
@@ -16,17 +17,23 @@ use std::time::Duration;
 /// So much is asked of the kernel at once.
 const READ_BYTES: usize = 64 << 10;
 
-/// The database that records are in.
-pub(crate) const DATABASE: &str = "kvdyno";
+/// The database that records are in, of a server of its own.
+const DATABASE: &str = "kvdyno";
 
-/// Whose commands are about the whole server.
-pub(crate) const ADMIN: &str = "admin";
+/// What a command is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Whose<'d> {
+    /// The database that records are in.
+    Ours,
+    /// Another one, by its name.
+    Of(&'d str),
+}
+
+/// The whole server.
+pub(crate) const ADMIN: Whose<'static> = Whose::Of("admin");
 
 /// The collection.
 pub(crate) const COLLECTION: &str = "kv";
-
-/// The name of both together.
-const NAMESPACE: &str = "kvdyno.kv";
 
 /// The first version of the protocol between client and server that has `OP_MSG`: 3.6's.
 const WIRE_OF_MESSAGES: i32 = 6;
@@ -46,6 +53,13 @@ pub(crate) const MESSAGE_HEAD: usize = HEADER_BYTES + 5;
 /// In an `OP_REPLY`: there is no such cursor, and the query failed.
 const FAILURES: u32 = 0b11;
 
+fn database_of<'d>(whose: Whose<'d>, ours: &'d str) -> &'d str {
+    match whose {
+        Whose::Ours => ours,
+        Whose::Of(database) => database,
+    }
+}
+
 /// A connection to a server.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -53,6 +67,8 @@ pub(crate) struct Connection {
     out: Vec<u8>,
     received: Vec<u8>,
     number: u32,
+    /// The database that records are in.
+    database: String,
     /// It speaks `OP_MSG`.
     pub(crate) messages: bool,
     /// How it takes keys.
@@ -63,14 +79,16 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn open(address: &Address) -> Result<Self> {
+        let (stream, elsewhere) = (address.connect()?, address.elsewhere());
         let mut connection = Self {
-            stream: address.connect()?,
+            stream: stream.hidden(address)?.unwrap_or(stream),
+            database: elsewhere.map_or(DATABASE, |there| &there.database).to_owned(),
             out: Vec::with_capacity(READ_BYTES),
             received: Vec::with_capacity(READ_BYTES),
             number: 0,
             messages: false,
             keys: match program(None).map(Kind::of) {
-                Ok(Kind::FerretDb) => Keys::Hex,
+                Ok(Kind::FerretDb) if elsewhere.is_none() => Keys::Hex,
                 _ => Keys::Binary,
             },
             writes_max: 1000,
@@ -83,6 +101,9 @@ impl Connection {
         if let Ok(writes) = writes {
             connection.writes_max = usize::try_from(writes).unwrap_or(1).max(1);
         }
+        if let Some(there) = elsewhere {
+            elsewhere::enter(&mut connection, there)?;
+        }
         Ok(connection)
     }
 
@@ -90,17 +111,18 @@ impl Connection {
     #[inline]
     pub(crate) fn command(
         &mut self,
-        database: &str,
+        whose: Whose<'_>,
         fill: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
     ) -> Result<&RawDocument> {
         if self.messages {
             self.begin(OP_MSG);
             // No flags; one section, which is a document.
             self.out.extend_from_slice(&[0; 5]);
-            fill(Document::begin(&mut self.out)).text("$db", database).end();
+            let document = fill(Document::begin(&mut self.out));
+            document.text("$db", database_of(whose, &self.database)).end();
         } else {
             self.begin(OP_QUERY);
-            self.query(&format!("{database}.$cmd"), -1);
+            self.query(&format!("{}.$cmd", database_of(whose, &self.database)), -1);
             fill(Document::begin(&mut self.out)).end();
         }
         self.send()?;
@@ -120,7 +142,7 @@ impl Connection {
         alone: bool,
     ) -> Result<Page> {
         if self.messages {
-            let found = self.command(DATABASE, |doc| {
+            let found = self.command(Whose::Ours, |doc| {
                 let doc = doc.text("find", COLLECTION).inner("filter", filter);
                 let doc = match order {
                     None => doc,
@@ -136,7 +158,7 @@ impl Connection {
         }
         self.begin(OP_QUERY);
         // Below zero: that is all, and there is to be no cursor.
-        self.query(NAMESPACE, if alone { -documents } else { documents });
+        self.query(&self.namespace(), if alone { -documents } else { documents });
         match order {
             None => filter(Document::begin(&mut self.out)).end(),
             Some(order) => Document::begin(&mut self.out)
@@ -151,7 +173,7 @@ impl Connection {
     /// The next page of a cursor.
     pub(crate) fn more(&mut self, cursor: i64, documents: i32) -> Result<Page> {
         if self.messages {
-            let found = self.command(DATABASE, |doc| {
+            let found = self.command(Whose::Ours, |doc| {
                 let doc = doc.long("getMore", cursor).text("collection", COLLECTION);
                 doc.int("batchSize", documents)
             });
@@ -159,7 +181,7 @@ impl Connection {
         }
         self.begin(OP_GET_MORE);
         self.out.extend_from_slice(&[0; 4]);
-        self.name(NAMESPACE);
+        self.name(&self.namespace());
         self.out.extend_from_slice(&documents.to_le_bytes());
         self.out.extend_from_slice(&cursor.to_le_bytes());
         self.send()?;
@@ -169,7 +191,7 @@ impl Connection {
     /// Leaves a cursor that was not read to its end.
     pub(crate) fn leave(&mut self, cursor: i64) -> Result<()> {
         if self.messages {
-            let killed = self.command(DATABASE, |doc| {
+            let killed = self.command(Whose::Ours, |doc| {
                 let doc = doc.text("killCursors", COLLECTION);
                 doc.list("cursors", std::iter::once(()), |list, at, ()| list.long(at, cursor))
             });
@@ -211,6 +233,11 @@ impl Connection {
         self.name(namespace);
         self.out.extend_from_slice(&[0; 4]);
         self.out.extend_from_slice(&documents.to_le_bytes());
+    }
+
+    /// Database and collection together.
+    fn namespace(&self) -> String {
+        format!("{}.{COLLECTION}", self.database)
     }
 
     fn name(&mut self, name: &str) {

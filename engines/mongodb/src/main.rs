@@ -9,6 +9,7 @@ mod bytes;
 mod client;
 mod connection;
 mod describe;
+mod elsewhere;
 mod server;
 
 use std::process::ExitCode;

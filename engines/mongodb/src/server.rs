@@ -2,7 +2,8 @@
 
 use crate::client::MongoDb;
 use crate::connection::{ADMIN, Connection};
-use kvdyno_engine::server::{Address, Launch, Program, Served, Site, StopSignal};
+use crate::elsewhere;
+use kvdyno_engine::server::{Address, Attachment, Launch, Program, Served, Site, StopSignal};
 use kvdyno_engine::{DataShape, Durability, Error, Options, Result};
 use std::path::Path;
 use std::process::Command;
@@ -61,6 +62,8 @@ impl Kind {
 }
 
 impl Served for MongoDb {
+    const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
+
     fn launch(site: &Site, options: &Options, _data: &DataShape) -> Result<Launch> {
         if matches!(site.address, Address::Tcp { .. }) {
             return Err(Error::invalid(

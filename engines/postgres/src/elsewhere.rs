@@ -2,7 +2,7 @@
 
 use crate::connection::Connection;
 use kvdyno_engine::server::{Address, Attachment, Look};
-use kvdyno_engine::{Durability, Result};
+use kvdyno_engine::{Durability, Error, Result};
 
 pub(crate) const ATTACHMENT: Attachment = Attachment { address, look, create, remove };
 
@@ -13,7 +13,10 @@ const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
 const ENTRANCE: &str = "postgres";
 
 const ASKED: &str = "SELECT current_setting('server_version'), current_setting('fsync'), \
-                     current_setting('synchronous_commit')";
+                     current_setting('synchronous_commit'), current_setting('server_version_num')";
+
+/// The first that drops a database with somebody in it: a client of ours that was killed.
+const OLDEST: u32 = 130_000;
 
 fn address(reference: &str, database: &str) -> Result<Address> {
     let there = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
@@ -35,8 +38,12 @@ fn look(address: &Address) -> Result<Look> {
     let word = |at: usize| told.get(at).map_or("", String::as_str);
     // `15.20 (Debian 15.20-0+deb12u1)`.
     let version = word(0).split(' ').next().unwrap_or_default().to_owned();
+    if word(3).parse().is_ok_and(|number: u32| number < OLDEST) {
+        let what = format!("the server is of version {version}: expected 13 or newer");
+        return Err(Error::invalid(what));
+    }
     let durability = match (word(1), word(2)) {
-        ("on", "off") => Durability::None,
+        (_, "off") => Durability::None,
         ("off", _) => Durability::Async,
         _ => Durability::Commit,
     };

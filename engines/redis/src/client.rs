@@ -121,6 +121,9 @@ impl Engine for Redis {
 
     /// All numbers of `INFO`, and its words.
     fn counters(&self) -> Counters {
+        if self.address.elsewhere().is_some() {
+            return Counters::new();
+        }
         let info = self.info().unwrap_or_default();
         let lines = info.lines().filter_map(|line| line.split_once(':'));
         let counted = lines.filter(|(name, _)| !NOT_COUNTED.contains(name));

@@ -34,11 +34,12 @@ impl Connection {
         let words = [b"AUTH", elsewhere.map_or("", |there| &there.user).as_bytes(), password];
         // Who has no name is the default user, who may need no password either.
         let words: Vec<&[u8]> = words.into_iter().filter(|word| !word.is_empty()).collect();
-        if words.len() > 1 {
-            connection.ask(&words)?;
+        if !password.is_empty() {
+            connection.ask(&words).map_err(|error| in_a_word(&error))?;
         }
         if let Some(there) = elsewhere {
-            connection.ask(&[b"SELECT", there.database.as_bytes()])?;
+            let number = if there.entrance.is_empty() { "0" } else { &there.entrance };
+            connection.ask(&[b"SELECT", number.as_bytes()])?;
         }
         Ok(connection)
     }
@@ -155,6 +156,12 @@ fn number(digits: &[u8]) -> Result<i64> {
         number = number * 10 + i64::from(digit);
     }
     Ok(if negative { -number } else { number })
+}
+
+/// Its first word alone: a server that does not know `AUTH` says again what it was sent.
+fn in_a_word(error: &Error) -> Error {
+    let word = error.message.split(' ').next().unwrap_or_default();
+    Error::new(error.class, format!("the password was refused: {word}"))
 }
 
 /// The server's own words, and what they mean to us.

@@ -10,16 +10,22 @@ pub(crate) const ATTACHMENT: Attachment = Attachment { address, look, create, re
 /// Of its URL.
 const SCHEMES: [&str; 4] = ["redis", "rediss", "valkey", "valkeys"];
 
-fn address(reference: &str, _database: &str) -> Result<Address> {
-    let mut there = kvdyno_attach::elsewhere(reference, &SCHEMES, "")?;
-    there.database =
-        if there.entrance.is_empty() { "0".to_owned() } else { there.entrance.clone() };
-    if there.database.parse::<u32>().is_err() {
-        let what =
-            format!("the URL behind {reference} ends in no number of a database: `redis://H/3`");
-        return Err(Error::invalid(what));
+/// The key that says whose it is, until it is emptied.
+const OWNER: &[u8] = b"kvdyno:owner";
+
+fn address(reference: &str, database: &str) -> Result<Address> {
+    let there = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
+    if !there.entrance.is_empty() && there.entrance.parse::<u32>().is_err() {
+        let what = format!("the URL behind {reference} ends in no number of a database");
+        return Err(Error::invalid(what + ": expected redis://HOST/3"));
     }
     Ok(kvdyno_attach::address(there))
+}
+
+fn ours(address: &Address) -> (&str, &str) {
+    let there = address.elsewhere();
+    let number = there.map_or("", |there| &there.entrance);
+    (there.map_or("", |there| &there.database), if number.is_empty() { "0" } else { number })
 }
 
 fn look(address: &Address) -> Result<Look> {
@@ -52,19 +58,38 @@ fn setting(own: &mut Connection, name: &[u8]) -> Result<String> {
     }
 }
 
-/// There is nothing to be made; what is in it is not ours.
+/// There is nothing to be made: a key says that it is ours. What is in it is not.
 fn create(address: &Address) -> Result<()> {
-    match Connection::open(address)?.ask(&[b"DBSIZE"])? {
-        Answer::Number(0) => Ok(()),
-        Answer::Number(keys) => Err(Error::invalid(format!(
-            "database {} has {keys} keys, and would be emptied afterwards: name an empty one in \
-             the URL, `redis://HOST/3`",
-            address.elsewhere().map_or("", |there| &there.database)
-        ))),
+    let mut own = Connection::open(address)?;
+    let (name, number) = ours(address);
+    match own.ask(&[b"SET", OWNER, name.as_bytes(), b"NX"])? {
+        Answer::Line(_) => {}
+        _ => return Err(Error::invalid(format!("database {number} is another run's"))),
+    }
+    match own.ask(&[b"DBSIZE"])? {
+        Answer::Number(1) => Ok(()),
+        Answer::Number(keys) => {
+            own.ask(&[b"DEL", OWNER])?;
+            Err(Error::invalid(format!(
+                "database {number} has {} keys, and would be emptied afterwards: name an empty \
+                 one in the URL, redis://HOST/3",
+                keys - 1
+            )))
+        }
         other => Err(nonsense(&format!("{other:?}"))),
     }
 }
 
+/// Only what is ours still.
 fn remove(address: &Address) -> Result<()> {
-    Connection::open(address)?.ask(&[b"FLUSHDB"]).map(drop)
+    let mut own = Connection::open(address)?;
+    let (name, number) = ours(address);
+    let is_ours = match own.ask(&[b"GET", OWNER])? {
+        Answer::Bytes(range) => own.bytes(range) == name.as_bytes(),
+        _ => false,
+    };
+    if !is_ours {
+        return Err(Error::invalid(format!("database {number} is not ours any more")));
+    }
+    own.ask(&[b"FLUSHDB", b"ASYNC"]).map(drop)
 }

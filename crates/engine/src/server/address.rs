@@ -4,7 +4,7 @@ use super::Served;
 use crate::{Error, Place, Result, Settled};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use rustix::net::{SendFlags, send, sockopt};
 use std::fmt::{self, Display, Formatter};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -131,6 +131,7 @@ impl Address {
                     match TcpStream::connect_timeout(&at, CONNECTS_WITHIN) {
                         Ok(stream) => {
                             stream.set_nodelay(true)?;
+                            notice_death(&stream)?;
                             return Ok(Stream::Tcp(stream));
                         }
                         Err(error) => last = error,
@@ -157,6 +158,15 @@ impl Address {
             Self::Elsewhere(there) => &there.password.0,
         }
     }
+}
+
+/// A host that is gone without a word is noticed within about a minute, whoever waits for it.
+fn notice_death(stream: &TcpStream) -> io::Result<()> {
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, Duration::from_secs(30))?;
+    sockopt::set_tcp_keepintvl(stream, Duration::from_secs(10))?;
+    sockopt::set_tcp_keepcnt(stream, 3)?;
+    Ok(sockopt::set_tcp_user_timeout(stream, 60_000)?)
 }
 
 impl Display for Address {
@@ -206,6 +216,18 @@ pub enum Stream {
 }
 
 impl Stream {
+    /// The connection as it is from here on, where the server elsewhere is to be reached hidden.
+    pub fn hidden(&self, address: &Address) -> Result<Option<Self>> {
+        let hidden = address.elsewhere().and_then(|there| Some((there.secrecy.as_ref()?, there)));
+        match (hidden, self) {
+            (None, _) => Ok(None),
+            (Some((secrecy, there)), Self::Tcp(stream)) => {
+                Ok(Some(Self::Secured(secrecy.begin(stream.try_clone()?, &there.host)?)))
+            }
+            _ => Err(Error::invalid("what is hidden is a connection by a port")),
+        }
+    }
+
     /// Waits no longer than that for any answer from now on.
     pub fn patience(&self, limit: Duration) -> io::Result<()> {
         let limit = Some(limit.max(Duration::from_millis(1)));

@@ -40,13 +40,9 @@ impl Wire {
     /// From here on all is hidden, where the server elsewhere is to be reached so. Nothing may have
     /// been received that was not looked at.
     pub fn hide(&mut self, address: &Address) -> Result<()> {
-        let hidden = address.elsewhere().and_then(|there| Some((there.secrecy.as_ref()?, there)));
-        let Some((secrecy, there)) = hidden else { return Ok(()) };
-        let Stream::Tcp(stream) = &self.stream else {
-            return Err(Error::invalid("what is hidden is a connection by a port"));
-        };
-        let hidden = secrecy.begin(stream.try_clone()?, &there.host)?;
-        *self = Self::new(Stream::Secured(hidden));
+        if let Some(hidden) = self.stream.hidden(address)? {
+            *self = Self::new(hidden);
+        }
         Ok(())
     }
 

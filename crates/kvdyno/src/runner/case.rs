@@ -46,7 +46,7 @@ pub(super) fn run(
     let exit = worker.wait()?;
     talk.end_server();
     let wall_ns = started.elapsed().as_nanos() as u64;
-    let Talk { mut record, counters, ending, .. } = talk;
+    let (mut record, counters, ending) = talk.learned();
     record.ram_limit = memory.end(&mut record.not_measured);
     let (phases, ram_limit) = (&record.phases, &record.ram_limit);
     record.outcome = outcome::judge(environment.case, phases, &ending, &exit, ram_limit);

@@ -16,6 +16,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A server that is starting or stopping when the user wants an end gets this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// One that is to end gets this long: a database elsewhere may be large.
+const LEAVING: Duration = Duration::from_secs(120);
+
 /// Why a server is not there, or not in the state it was told to be in.
 pub(super) type Complaint = (ErrorClass, String);
 
@@ -102,13 +105,39 @@ impl<'r> Keeper<'r> {
         }
     }
 
-    /// Ends it, and the server with it where that still runs; what the two have used.
-    pub(super) fn end(mut self) -> ServerRecord {
-        self.worker.close_input();
+    /// Ends it, and the server with it where that still runs; what the two have used, and what
+    /// went wrong.
+    pub(super) fn end(mut self) -> (ServerRecord, Option<String>) {
+        let left = self.leave();
         let ours = self.pid().is_some();
-        let exit = self.worker.wait();
-        let usage = exit.ok().map(|exit| exit.usage).filter(|_| ours);
-        ServerRecord { usage, ..self.record }
+        let usage = self.worker.wait().ok().map(|exit| exit.usage).filter(|_| ours);
+        (ServerRecord { usage, ..std::mem::take(&mut self.record) }, left)
+    }
+
+    /// Has it end, and hears its last words. A database elsewhere is taken away first.
+    fn leave(&mut self) -> Option<String> {
+        self.worker.close_input();
+        let begun = Instant::now();
+        while !self.worker.has_ended() {
+            let interrupted = self.environment.run.interrupt.insisted();
+            if begun.elapsed() > LEAVING || interrupted {
+                self.worker.kill();
+            }
+        }
+        while let Heard::Event(event) = self.worker.hear(Duration::ZERO) {
+            if let Event::Failed { message, .. } = *event {
+                return Some(message);
+            }
+        }
+        None
+    }
+
+    /// It takes too long. What is to take a database away does so when it hears nothing more.
+    fn give_up(&mut self) {
+        match self.pid() {
+            Some(_) => self.worker.kill(),
+            None => self.worker.close_input(),
+        }
     }
 
     fn obeyed(&mut self, order: &KeeperOrder) -> Result<Event, Complaint> {
@@ -116,6 +145,10 @@ impl<'r> Keeper<'r> {
         self.worker.say(order).map_err(gone)?;
         let interrupt = &self.environment.run.interrupt;
         let (mut hurried, mut deadline) = (false, self.deadline);
+        if self.pid().is_none() && matches!(order, KeeperOrder::Halt) {
+            deadline = deadline.max(Instant::now() + LEAVING);
+            hurried = true;
+        }
         loop {
             let heard = self.worker.hear(LOOK_EVERY);
             match heard {
@@ -129,11 +162,20 @@ impl<'r> Keeper<'r> {
                 (hurried, deadline) = (true, deadline.min(Instant::now() + PATIENCE));
             }
             if interrupt.insisted() || Instant::now() > deadline {
-                self.worker.kill();
+                self.give_up();
                 let what = "the server did not start or stop within the case's budget, or its \
                             patience after an interrupt";
                 return Err((ErrorClass::Unavailable, what.to_owned()));
             }
+        }
+    }
+}
+
+/// However a case ends, no database of it is left elsewhere.
+impl Drop for Keeper<'_> {
+    fn drop(&mut self) {
+        if self.pid().is_none() {
+            self.leave();
         }
     }
 }

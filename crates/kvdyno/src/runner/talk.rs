@@ -53,7 +53,7 @@ pub(super) struct Talk<'r> {
     stopping: Option<Instant>,
     pub(super) ending: Ending,
     pub(super) record: CaseRecord,
-    pub(super) counters: CounterFile,
+    counters: CounterFile,
 }
 
 /// A phase that has been let go.
@@ -102,6 +102,11 @@ impl<'r> Talk<'r> {
             record,
             counters: CounterFile::default(),
         })
+    }
+
+    /// What came of it.
+    pub(super) fn learned(self) -> (CaseRecord, CounterFile, Ending) {
+        (self.record, self.counters, self.ending)
     }
 
     /// Listens until the worker has closed its end, and sees it off.
@@ -317,6 +322,7 @@ impl<'r> Talk<'r> {
         Snapshot {
             process: Some(usage),
             server: self.server.usage(self.meter.root),
+            elsewhere: self.environment.case.server.is_some(),
             wait_samples: self.wait_samples.counts(),
             ..self.meter.snapshot()
         }
@@ -454,6 +460,7 @@ impl<'r> Talk<'r> {
             reading: Snapshot {
                 process: process::usage(root, &[pid]),
                 server: self.server.usage(root),
+                elsewhere: self.environment.case.server.is_some(),
                 wait_samples: self.wait_samples.counts(),
                 ..self.meter.snapshot()
             },

@@ -114,7 +114,7 @@ impl Worker {
     }
 
     /// Waits for its end, and for its last words.
-    pub(super) fn wait(mut self) -> io::Result<ExitStatus> {
+    pub(super) fn wait(&mut self) -> io::Result<ExitStatus> {
         let exit = self.child.wait()?;
         let begun = Instant::now();
         while begun.elapsed() < LAST_WORDS && !self.threads.iter().all(JoinHandle::is_finished) {

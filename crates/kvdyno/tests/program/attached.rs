@@ -77,7 +77,7 @@ fn a_server_elsewhere_is_measured_and_left_as_it_was() {
         let told = record.not_measured.iter().any(|what| what.contains("somebody else runs it"));
         assert!(told, "{:?}", record.not_measured);
         for phase in &record.phases {
-            assert!(phase.after.server.is_none() && phase.after.device.is_none());
+            assert!(phase.after.engine().is_none() && phase.after.device.is_none());
             assert!(phase.database.is_none(), "its size is not that of an empty folder");
         }
         scratch.run(&["show", "--table", "cost"]).assert_says("client us/op");
@@ -150,6 +150,10 @@ fn what_cannot_be_done_to_a_server_elsewhere_is_refused() {
     refused(&limited, &good, yes, "is not ours to limit");
     let options = plain.replace("[engine.options]\n", "[engine.options]\nmaxmemory = \"1GiB\"\n");
     refused(&options, &good, yes, "no option `maxmemory`");
+    let written = plain.replace("env:THEIR_URL", &good);
+    scratch.write("s.toml", &written);
+    let done = scratch.start(run(&scratch, &good, yes)).wait();
+    done.assert_code(2).assert_says("expected \"env:NAME\"");
     let lmdb = attached(&whole("lmdb"), "lmdb");
     refused(&lmdb, &good, yes, "cannot be attached");
 }

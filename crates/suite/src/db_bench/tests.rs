@@ -216,6 +216,7 @@ fn an_options_file_is_options_by_their_names_and_the_rest_as_it_stands() {
     let [own] = own[..] else { panic!("{own:?}") };
     for option in [
         "compression_opts={max_dict_bytes=4096;level=3}",
+        "compression_per_level=kNoCompression:kLZ4Compression",
         "optimize_filters_for_hits=true",
         "compaction_readahead_size=4194304",
         "allow_concurrent_memtable_write=false",

@@ -70,6 +70,8 @@ impl Talk<'_> {
             };
             self.ending.failure = Some((class, message));
         }
-        self.record.server = Some(keeper.end());
+        let (record, left) = keeper.end();
+        self.record.not_measured.extend(left);
+        self.record.server = Some(record);
     }
 }
