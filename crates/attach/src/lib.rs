@@ -71,8 +71,8 @@ fn read(text: &str, schemes: &[&str], about: &dyn Fn(&str) -> Error) -> Result<E
     let behind = [Some(url.path()), url.query(), url.fragment()];
     if behind.into_iter().flatten().any(|part| part.contains('@')) {
         return Err(about(
-            "there is an `@` behind its host: write `/`, `?`, `#` and `@` of a \
-                          password as %2F, %3F, %23 and %40",
+            "there is an `@` behind its host: write `/`, `?`, `#` and `@` of a password as %2F, \
+             %3F, %23 and %40",
         ));
     }
     let host = url.host_str().filter(|host| !host.is_empty());

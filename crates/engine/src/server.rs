@@ -8,7 +8,7 @@ mod address;
 mod wire;
 
 pub use address::{Address, BY_NAME, Elsewhere, Secrecy, Secret, Secured, Stream, near, send_to};
-pub use wire::{Answers, Tickets, Wire, nonsense};
+pub use wire::{Answers, Tickets, Wire, decimal, nonsense};
 
 use crate::{DataShape, Durability, Engine, Error, Options, Result, library};
 use std::collections::BTreeMap;
@@ -70,8 +70,6 @@ pub struct Look {
     pub version: String,
     /// How a write that it has answered is kept; none: it does not tell.
     pub durability: Option<Durability>,
-    /// Options that hold for our database or our sessions; all others are whoever's who runs it.
-    pub options: Vec<&'static str>,
 }
 
 /// Where a server has its data, and where it is reached.

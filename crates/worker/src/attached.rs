@@ -37,8 +37,8 @@ pub(crate) fn describe<E: Served>(reference: &str) -> Result<ExitCode> {
         if let Some(class) = look.durability {
             engine.capabilities.durability.retain(|known, _| *known == class);
         }
-        engine.options.retain(|option| look.options.contains(&option.name.as_str()));
-        // Others ask it as well, and what it needs is not had here.
+        // It is set up as it is, others ask it as well, and what it needs is not had here.
+        engine.options.clear();
         engine.capabilities.counted.clear();
         engine.planning = Planning { space_factor: 0.0, write_factor: 0.0, ram_bytes_min: 0 };
         Ok((engine, host))

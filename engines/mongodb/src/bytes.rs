@@ -2,6 +2,8 @@
 //! around key and value, and a document that is built first and copied then costs more than that.
 //! What comes back is read with the crate `bson`.
 
+use kvdyno_engine::server::decimal;
+
 /// How keys are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keys {
@@ -123,7 +125,7 @@ impl<'a> Document<'a> {
         let mut list = Document::begin(self.out);
         let mut digits = [0; 20];
         for (index, item) in items.enumerate() {
-            list = fill(list, decimal(index, &mut digits), item);
+            list = fill(list, place(index, &mut digits), item);
         }
         list.end();
         self
@@ -139,17 +141,8 @@ impl<'a> Document<'a> {
 
 /// A place in an array is named by its number.
 #[inline]
-fn decimal(number: usize, digits: &mut [u8; 20]) -> &str {
-    let (mut at, mut left) = (digits.len(), number);
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (left % 10) as u8;
-        left /= 10;
-        if left == 0 {
-            break;
-        }
-    }
-    std::str::from_utf8(&digits[at..]).unwrap_or_default()
+fn place(number: usize, digits: &mut [u8; 20]) -> &str {
+    std::str::from_utf8(decimal(number, digits)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -182,6 +175,6 @@ mod tests {
             .long("id", 1 << 40)
             .end();
         assert_eq!(ours, theirs.as_bytes());
-        assert_eq!(decimal(1234, &mut [0; 20]), "1234");
+        assert_eq!(place(1234, &mut [0; 20]), "1234");
     }
 }

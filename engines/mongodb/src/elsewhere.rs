@@ -76,7 +76,7 @@ fn look(address: &Address) -> Result<Look> {
     let said = own.command(ADMIN, |doc| doc.int("buildInfo", 1))?;
     let version = said.get_str("ferretdbVersion").or_else(|_| said.get_str("version"));
     let version = version.map_err(|_| nonsense("buildInfo"))?.trim_start_matches('v').to_owned();
-    Ok(Look { version, durability: None, options: Vec::new() })
+    Ok(Look { version, durability: None })
 }
 
 /// It comes to be with its first record.

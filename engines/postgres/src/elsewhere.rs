@@ -47,7 +47,7 @@ fn look(address: &Address) -> Result<Look> {
         ("off", _) => Durability::Async,
         _ => Durability::Commit,
     };
-    Ok(Look { version, durability: Some(durability), options: Vec::new() })
+    Ok(Look { version, durability: Some(durability) })
 }
 
 fn create(address: &Address) -> Result<()> {

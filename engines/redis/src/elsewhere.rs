@@ -44,7 +44,7 @@ fn look(address: &Address) -> Result<Look> {
         ("yes", _) => Durability::Async,
         _ => Durability::None,
     });
-    Ok(Look { version: version.trim().to_owned(), durability, options: Vec::new() })
+    Ok(Look { version: version.trim().to_owned(), durability })
 }
 
 fn setting(own: &mut Connection, name: &[u8]) -> Result<String> {

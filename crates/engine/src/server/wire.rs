@@ -120,18 +120,7 @@ impl Wire {
     /// Writes a number down in decimal digits.
     #[inline]
     pub fn decimal(&mut self, number: usize) {
-        let mut digits = [0; 20];
-        let mut at = digits.len();
-        let mut left = number;
-        loop {
-            at -= 1;
-            digits[at] = b'0' + (left % 10) as u8;
-            left /= 10;
-            if left == 0 {
-                break;
-            }
-        }
-        self.out.extend_from_slice(&digits[at..]);
+        self.out.extend_from_slice(decimal(number, &mut [0; 20]));
     }
 }
 
@@ -195,6 +184,21 @@ impl Tickets {
         }
         Ok(count)
     }
+}
+
+/// A number in decimal digits.
+#[inline]
+pub fn decimal(number: usize, digits: &mut [u8; 20]) -> &[u8] {
+    let (mut at, mut left) = (digits.len(), number);
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (left % 10) as u8;
+        left /= 10;
+        if left == 0 {
+            break;
+        }
+    }
+    &digits[at..]
 }
 
 /// The server said what its protocol has not.

@@ -34,7 +34,7 @@ fn url(engine: &str, theirs: &Theirs) -> String {
     let (secret, authority, port) = (&theirs.secret, theirs.authority(), theirs.port);
     match engine {
         "redis" => {
-            format!("rediss://:{secret}@localhost:{}/3?tlsCAFile={authority}", theirs.hidden_port())
+            format!("rediss://:{secret}@localhost:{}/3?tlsCAFile={authority}", theirs.hidden_port)
         }
         "postgres" => format!(
             "postgres://kvdyno:{secret}@localhost:{port}/postgres?sslmode=verify-full&\

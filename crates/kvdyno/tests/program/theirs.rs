@@ -19,6 +19,8 @@ use tempfile::TempDir;
 pub(crate) struct Theirs {
     child: Child,
     pub(crate) port: u16,
+    /// At which Redis hides what is said; others do at `port`.
+    pub(crate) hidden_port: u16,
     pub(crate) secret: String,
     folder: TempDir,
 }
@@ -94,7 +96,8 @@ impl Theirs {
         };
         let (secret, at) = address.strip_prefix("tcp://:").unwrap().split_once('@').unwrap();
         let port = at.rsplit_once(':').unwrap().1.parse().unwrap();
-        (Self { child, port, secret: secret.to_owned(), folder }, command)
+        let (hidden_port, secret) = (free_port(), secret.to_owned());
+        (Self { child, port, hidden_port, secret, folder }, command)
     }
 
     /// A file of its folder.
@@ -116,24 +119,19 @@ impl Theirs {
         said
     }
 
-    /// It listens at the port that it has, openly, and hidden at the one this returns.
-    fn hide_redis(&mut self) {
+    /// It listens at the port that it has, openly, and hidden at another.
+    fn hide_redis(&self) {
         let said = self.redis(&format!(
             "CONFIG SET tls-cert-file {cert} tls-key-file {key} tls-ca-cert-file {cert} \
              tls-auth-clients no tls-port {port}\r\n",
             cert = self.file("cert.pem").display(),
             key = self.file("key.pem").display(),
-            port = self.hidden_port(),
+            port = self.hidden_port,
         ));
         assert_eq!(said.matches("+OK").count(), 3, "{said}");
     }
 
-    /// The port at which Redis hides what is said: the one above, which was free a moment ago.
-    pub(crate) fn hidden_port(&self) -> u16 {
-        self.port ^ 1
-    }
-
-    fn hide_postgres(&mut self) {
+    fn hide_postgres(&self) {
         let data = self.file("data");
         for name in ["cert.pem", "key.pem"] {
             fs::copy(self.file(name), data.join(name)).unwrap();
