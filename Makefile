@@ -4,7 +4,7 @@
 # changed; CARGO_TARGET_DIR names another one (docs/dependencies.md).
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
 BIN := $(CARGO_TARGET_DIR)/release
-ENGINES := null drive fio direct fjall leveldb lmdb lmdb1 mariadb mdbx memcached postgres redb redis rocksdb sqlite surrealkv wiredtiger
+ENGINES := null drive fio direct aerospike fjall leveldb lmdb lmdb1 mariadb mdbx memcached mongodb postgres redb redis rocksdb sqlite surrealkv wiredtiger
 DEMO := null drive fio direct lmdb lmdb1 rocksdb
 # What the suite `quick` runs, and the tests.
 ROCKSDB := 11.8.1

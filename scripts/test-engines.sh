@@ -17,7 +17,7 @@ for engine in "$@"; do
     ended=$?
     if [ $ended -eq 0 ]; then
         echo "$engine conforms"
-    elif [ $ended -eq 2 ] && [[ $engine =~ ^(rocksdb|wiredtiger|leveldb|redis|postgres|mariadb|memcached)$ ]]; then
+    elif [ $ended -eq 2 ] && [[ $engine =~ ^(rocksdb|wiredtiger|leveldb|redis|postgres|mariadb|memcached|mongodb|aerospike)$ ]]; then
         without "$engine" "$told"
     else
         printf '%s does not conform:\n%s\n' "$engine" "$told" >&2

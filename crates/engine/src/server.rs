@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -40,6 +40,9 @@ pub trait Served: Engine {
     /// How it is reached where somebody else runs it; none: it has no database that could be ours
     /// alone.
     const ATTACHMENT: Option<Attachment> = None;
+
+    /// Of its [`counters`](Engine::counters), those that only grow and are worth a time line.
+    const TOLD: &'static [&'static str] = &[];
 
     /// How to start it at a site, with the options of the case: what must be there before it is
     /// made by [`Launch::before`].
@@ -88,6 +91,8 @@ pub struct Launch {
     pub before: Vec<Command>,
     /// The server itself, in the foreground: what forks away is nobody's child.
     pub command: Command,
+    /// More servers of the same records, of the same program: they begin and end with it.
+    pub replicas: Vec<Command>,
     /// What ends it in order, all writes kept.
     pub stop: StopSignal,
 }
@@ -139,17 +144,46 @@ pub struct Program {
     pub build: BTreeMap<String, String>,
 }
 
+/// The program that is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Sought<'s> {
+    /// Whose it is.
+    pub engine: &'s str,
+    /// The server's name.
+    pub title: &'s str,
+    /// What it is called where it is on PATH.
+    pub program: &'s str,
+    /// What to do where there is none.
+    pub remedy: &'s str,
+}
+
+impl Sought<'_> {
+    /// The one at `path`; or the newest that was fetched; or the one on PATH.
+    fn chosen(&self, path: Option<&Path>) -> Result<PathBuf> {
+        let chosen = library::chosen(self.engine, self.title, path, self.remedy);
+        if path.is_some() || chosen.is_ok() {
+            return chosen;
+        }
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let mut programs = std::env::split_paths(&folders).map(|at| at.join(self.program));
+        programs.find(|program| is_executable(program)).map_or(chosen, Ok)
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
 impl Program {
-    /// The one at `path`, or the newest installed of `engine`. `version` finds its version in what
-    /// it says when it is asked with `--version`. Where there is none, `remedy` says what to do.
+    /// The one at `path`, the newest that was fetched, or the one on PATH. `version` finds its
+    /// version in what it says when it is asked with `--version`.
     pub fn find(
-        engine: &str,
-        title: &str,
+        sought: &Sought<'_>,
         path: Option<&Path>,
-        remedy: &str,
         version: impl Fn(&str) -> Option<&str>,
     ) -> Result<Self> {
-        let path = library::chosen(engine, title, path, remedy)?;
+        let Sought { title, remedy, .. } = sought;
+        let path = sought.chosen(path)?;
         let refused = |what: &dyn Display| {
             Error::invalid(format!("program {}: {what}; {remedy}", path.display()))
         };

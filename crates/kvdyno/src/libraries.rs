@@ -16,6 +16,9 @@ use kvdyno_record::protocol::{AttachedServer, WorkerDescription};
 use kvdyno_suite::{Missing, Pick, WantedWorker};
 use std::path::{Path, PathBuf};
 
+/// What a server's worker says of its program: where it is, or why there is none.
+const PROGRAM: &str = "program";
+
 /// Where the worker does not say so itself.
 const NO_LIBRARY: &str = "it is loaded from a library, and none is installed";
 
@@ -40,12 +43,20 @@ pub fn choose(
         (Pick::Version(version), None) => library::find(engine, version),
         (Pick::Server(_), None) => None,
     };
+    let on_path = by_itself.as_ref().ok().and_then(program_of).map(Path::to_owned);
     match (installed, by_itself) {
         (Some(installed), _) => Ok(of_installed(path, &installed)),
+        (None, _) if wanted.pick == Pick::Newest && on_path.is_some() => {
+            Ok(of_file(path, &on_path.unwrap_or_default()))
+        }
         (None, Err(error)) if !error.is::<WorkerRefused>() => Err(error),
         (None, itself) if wanted.pick == Pick::Newest => {
             // A worker that lies elsewhere may know of libraries that are not known here.
-            let words = itself.map_or_else(|error| error.to_string(), |_| NO_LIBRARY.to_owned());
+            let words = match itself {
+                Ok(itself) => itself.engine.build.get(PROGRAM).cloned(),
+                Err(error) => Some(error.to_string()),
+            };
+            let words = words.unwrap_or_else(|| NO_LIBRARY.to_owned());
             Ok(Err(Missing::NoLibrary(words)))
         }
         (None, _) => {
@@ -53,6 +64,12 @@ pub fn choose(
             Ok(Err(Missing::NotInstalled { installed: installed.collect() }))
         }
     }
+}
+
+/// The program of a server that its worker has found on PATH.
+fn program_of(worker: &WorkerDescription) -> Option<&Path> {
+    let program = Path::new(worker.engine.build.get(PROGRAM)?);
+    (program.is_absolute() && program.is_file()).then_some(program)
 }
 
 /// The worker with a server that somebody runs, which is asked what it is.

@@ -73,10 +73,7 @@ fn refuse(
             }
         }
         Missing::NoLibrary(words) => {
-            mistakes.at(span, format!("{name}: {words}")).help(format!(
-                "`kvdyno engines get {name}` fetches the newest release; --engine runs the others \
-                 alone"
-            ));
+            mistakes.at(span, format!("{name}: {words}")).help("--engine runs the others alone");
         }
         Missing::TakesNone { version } => {
             let what = format!("{name} is part of its worker, and loads no library");
@@ -116,6 +113,7 @@ fn lacking(engine: &Engine, description: &Description) -> Option<Durability> {
 fn why(name: &str, missing: &Missing) -> String {
     match missing {
         Missing::Unusable(why) => format!("it cannot be loaded: {why}"),
+        Missing::NoLibrary(words) => words.clone(),
         _ => format!("its library is not installed; `kvdyno engines get {name}`"),
     }
 }

@@ -9,7 +9,7 @@ pub mod turns;
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 31] = [
+pub const NEEDS: [(&str, &str); 33] = [
     ("root", "the right of the system's administrator"),
     ("user", "to become another user"),
     ("mount", "to mount"),
@@ -39,6 +39,8 @@ pub const NEEDS: [(&str, &str); 31] = [
     ("postgres", "a PostgreSQL server: `kvdyno engines get postgres`"),
     ("mariadb", "a MariaDB server: `kvdyno engines get mariadb`"),
     ("memcached", "a memcached server: `kvdyno engines get memcached`"),
+    ("mongodb", "a mongod on PATH, of which there is no package"),
+    ("aerospike", "an asd on PATH, of which there is no package"),
     ("chromium", "Node.js and Chromium, for the page"),
     ("java", "Java and mvn, for what workloads are pinned against"),
 ];

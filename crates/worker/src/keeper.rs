@@ -11,7 +11,7 @@ use kvdyno_engine::{
     Result, Settled,
 };
 use kvdyno_record::protocol::{Event, KeeperOrder, ServerJob};
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{Mode, OFlags, open, statvfs};
 use rustix::process::{
     Pid, Signal, getegid, geteuid, getpid, kill_process, set_child_subreaper,
     set_parent_process_death_signal,
@@ -35,6 +35,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// What is left of a server that was killed has ended by then; a shell of somebody's may stay.
 const LEAVING: Duration = Duration::from_secs(30);
 
+/// No server begins with less.
+const ROOM: u64 = 1 << 20;
+
 /// Between two looks at a server that is to answer, or to end.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
@@ -49,7 +52,8 @@ const NOBODY: &[u8] = b"65534 0 1";
 
 /// A server that runs. Dropped, it is killed.
 struct Running {
-    child: Child,
+    /// The server, and those that are its replicas.
+    children: Vec<Child>,
     stop: StopSignal,
     command: Vec<String>,
     address: Address,
@@ -62,7 +66,7 @@ impl Running {
         site: &Site,
         options: &Options,
         data: &DataShape,
-        log: Option<File>,
+        log: Option<&File>,
     ) -> Result<Self> {
         let begun = Instant::now();
         // Parts of one that was killed may be ending still, and would write beside it.
@@ -73,23 +77,20 @@ impl Running {
         if let Address::Unix(socket) = &site.address {
             let _ = std::fs::remove_file(socket);
         }
-        let Launch { before, mut command, stop } = E::launch(site, options, data)?;
+        let Launch { before, command, replicas, stop } = E::launch(site, options, data)?;
         for command in before {
-            run_to_end::<E>(command)?;
+            run_to_end::<E>(command).map_err(|error| if_full(&site.folder, error))?;
         }
-        let words = words(&command);
-        prepare::<E>(&mut command);
-        // A server's output is no protocol: without a log of its own it goes where errors go.
-        match log {
-            Some(log) => command.stdout(log.try_clone()?).stderr(log),
-            None => command.stdout(io::stderr()),
-        };
-        let child = command.spawn().map_err(|error| not_started(&words, &error))?;
         let address = site.address.clone();
-        let mut running = Self { child, stop, command: words, address, took: Duration::ZERO };
+        let (words, children) = (words(&command), Vec::new());
+        let mut running = Self { children, stop, command: words, address, took: Duration::ZERO };
+        for command in std::iter::once(command).chain(replicas) {
+            running.children.push(spawn::<E>(command, log)?);
+        }
         while let Err(error) = E::answers(&running.address) {
             if let Some(why) = running.ended() {
-                return Err(Error::new(ErrorClass::Unavailable, why).context("starting"));
+                let error = Error::new(ErrorClass::Unavailable, why).context("starting");
+                return Err(if_full(&site.folder, error));
             }
             if begun.elapsed() > PATIENCE {
                 return Err(error.context("the server does not answer"));
@@ -102,7 +103,8 @@ impl Running {
 
     /// Why it is not there any more.
     fn ended(&mut self) -> Option<String> {
-        let status = self.child.try_wait().ok()??;
+        let mut ended = self.children.iter_mut().filter_map(|child| child.try_wait().ok()?);
+        let status = ended.next()?;
         let how = match (status.code(), status.signal()) {
             (_, Some(signal)) => format!("died of signal {signal}"),
             (code, None) => format!("ended with code {}", code.unwrap_or_default()),
@@ -122,13 +124,24 @@ impl Running {
             StopSignal::Interrupt => Signal::INT,
             StopSignal::User1 => Signal::USR1,
         };
-        kill_process(Pid::from_child(&self.child), signal).map_err(io::Error::from)?;
-        while self.child.try_wait()?.is_none() {
-            if begun.elapsed() > PATIENCE {
-                let what = "the server was asked to end and does not";
-                return Err(Error::new(ErrorClass::Unavailable, what));
+        for child in &self.children {
+            kill_process(Pid::from_child(child), signal).map_err(io::Error::from)?;
+        }
+        for child in &mut self.children {
+            let status = loop {
+                if let Some(status) = child.try_wait()? {
+                    break status;
+                }
+                if begun.elapsed() > PATIENCE {
+                    let what = "the server was asked to end and does not";
+                    return Err(Error::new(ErrorClass::Unavailable, what));
+                }
+                sleep(LOOK_EVERY);
+            };
+            if let Some(died) = status.signal().filter(|died| *died != signal.as_raw()) {
+                let what = format!("asked to end, the server died of signal {died}");
+                return Err(Error::new(ErrorClass::Corrupt, what));
             }
-            sleep(LOOK_EVERY);
         }
         Ok(begun.elapsed())
     }
@@ -136,9 +149,32 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
+}
+
+/// A server that fails where there is no room has failed for that, whatever it says.
+fn if_full(folder: &Path, error: Error) -> Error {
+    let left = statvfs(folder).map_or(u64::MAX, |volume| volume.f_bavail * volume.f_frsize);
+    // What takes its files away where it fails leaves room, and these words.
+    if left >= ROOM && !error.message.contains("No space left on device") {
+        return error;
+    }
+    Error::new(ErrorClass::Full, error.message).context("no space is left on the volume")
+}
+
+/// A server's output is no protocol: without a log of its own it goes where errors go.
+fn spawn<E: Served>(mut command: Command, log: Option<&File>) -> Result<Child> {
+    let words = words(&command);
+    prepare::<E>(&mut command);
+    match log {
+        Some(log) => command.stdout(log.try_clone()?).stderr(log.try_clone()?),
+        None => command.stdout(io::stderr()),
+    };
+    command.spawn().map_err(|error| not_started(&words, &error))
 }
 
 /// A process is at work in the folder, or below it, that is not this one.
@@ -345,7 +381,7 @@ impl<E: Served> Engine for Kept<E> {
         let folder = place.directory()?;
         let site = Site { folder: folder.to_owned(), address: address::<E>(folder, options)? };
         let log = File::options().create(true).append(true).open(folder.join(LOG))?;
-        let server = Running::start::<E>(&site, options, data, Some(log))
+        let server = Running::start::<E>(&site, options, data, Some(&log))
             .map_err(|error| error.context(&format!("{} in {}", LOG, folder.display())))?;
         let client = E::open(&Place::Server(server.address.to_string()), options, data)?;
         Ok(Self { client, server })

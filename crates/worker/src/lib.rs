@@ -8,6 +8,7 @@
 //! It is not: a place where anything is judged or formatted. A worker writes raw counts and times;
 //! limits, readings of the machine and verdicts belong to the program.
 
+mod apart;
 mod attached;
 mod bijection;
 mod block;
@@ -42,6 +43,7 @@ mod values;
 mod verify;
 mod zipf;
 
+use apart::Apart;
 use clock::{Best, Clock};
 use control::Listener;
 use keeper::Kept;
@@ -91,9 +93,9 @@ pub fn main_served<E: Served>() -> ExitCode {
     begin::<E>(|command, server| match (command, server) {
         (Command::Serve, None) => Some(keeper::serve::<E>()),
         (Command::Serve, Some(server)) => Some(attached::serve::<E>(server)),
-        (Command::Describe, None) => Some(describe::<E>()),
+        (Command::Describe, None) => Some(describe::<Apart<E>>()),
         (Command::Describe, Some(server)) => Some(attached::describe::<E>(server)),
-        (Command::Run, _) => Some(run::<E>()),
+        (Command::Run, _) => Some(run::<Apart<E>>()),
         (_, Some(_)) => None,
         (Command::Pledge, None) => Some(pledge::pledge::<Kept<E>>()),
         (Command::Recover, None) => Some(pledge::recover::<Kept<E>>()),

@@ -71,16 +71,12 @@ impl Engine for Mariadb {
     }
 
     fn settle(&self, limit: Duration) -> Result<Settled> {
-        if let Some(there) = self.address.elsewhere() {
-            return Ok(there.settled());
-        }
         upkeep::settle(&mut self.own(), self.storage, limit)
     }
 
     fn sync(&self) -> Result<()> {
         match self.durability {
             Durability::Commit => Ok(()),
-            _ if self.address.elsewhere().is_some() => Ok(()),
             class => upkeep::sync(&mut self.own(), self.storage, class),
         }
     }
@@ -90,9 +86,6 @@ impl Engine for Mariadb {
     }
 
     fn counters(&self) -> Counters {
-        if self.address.elsewhere().is_some() {
-            return Counters::new();
-        }
         upkeep::counters(&mut self.own())
     }
 }

@@ -5,7 +5,9 @@ use crate::connection::Connection;
 use crate::elsewhere;
 use crate::handshake::NAME;
 use crate::upkeep::{Storage, log_value};
-use kvdyno_engine::server::{Address, Attachment, Launch, Program, Served, Site, StopSignal};
+use kvdyno_engine::server::{
+    Address, Attachment, Launch, Program, Served, Site, Sought, StopSignal,
+};
 use kvdyno_engine::{DataShape, Durability, Error, Options, Result};
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -13,8 +15,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-const REMEDY: &str = "`kvdyno engines get mariadb` fetches the system's packages without \
-                      installing them; `library = PATH` in a suite names a program `mariadbd`";
+const SOUGHT: Sought<'_> = Sought {
+    engine: "mariadb",
+    title: "MariaDB",
+    program: "mariadbd",
+    remedy: "`kvdyno engines get mariadb` fetches the system's packages without \
+                      installing them; `library = PATH` in a suite names a program `mariadbd`",
+};
 
 /// The folder of the database, below that of the server, and what it is called until it is whole.
 /// Its owner alone may enter: the socket in it is open to whoever reaches it.
@@ -56,9 +63,9 @@ static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
 
 /// The program at `path`, or the newest installed.
 pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
-    let find = || Program::find("mariadb", "MariaDB", path, REMEDY, version);
+    let find = || Program::find(&SOUGHT, path, version);
     let found = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
-    found.check_only("MariaDB", path).map(|()| found)
+    found.check_only(SOUGHT.title, path).map(|()| found)
 }
 
 /// `/place/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)`.
@@ -67,6 +74,26 @@ fn version(said: &str) -> Option<&str> {
 }
 
 impl Served for Mariadb {
+    const TOLD: &'static [&'static str] = &[
+        "Innodb_buffer_pool_read_requests",
+        "Innodb_buffer_pool_reads",
+        "Innodb_buffer_pool_wait_free",
+        "Innodb_data_fsyncs",
+        "Innodb_data_read",
+        "Innodb_data_written",
+        "Innodb_log_waits",
+        "Innodb_log_writes",
+        "Innodb_os_log_written",
+        "Innodb_row_lock_waits",
+        "Rocksdb_block_cache_hit",
+        "Rocksdb_block_cache_miss",
+        "Rocksdb_compact_read_bytes",
+        "Rocksdb_compact_write_bytes",
+        "Rocksdb_flush_write_bytes",
+        "Rocksdb_stall_micros",
+        "Rocksdb_wal_bytes",
+    ];
+
     // It runs as root where it is told to, so that no user namespace is needed: the root that it is
     // has no more than the one that starts it, and nobody else reaches it.
     const SOCKET: &'static str = "data/server.sock";
@@ -104,7 +131,7 @@ impl Served for Mariadb {
             set("rocksdb_manual_wal_flush", "0");
         }
         set("thread_handling", options.text("thread_handling")?);
-        Ok(Launch { before, command, stop: StopSignal::Terminate })
+        Ok(Launch { before, command, replicas: Vec::new(), stop: StopSignal::Terminate })
     }
 
     fn answers(address: &Address) -> Result<()> {
@@ -218,7 +245,7 @@ fn plugins(program: &Path) -> Result<PathBuf> {
 }
 
 fn absent(name: &str) -> Error {
-    Error::invalid(format!("{name} is not where the program has it; {REMEDY}"))
+    Error::invalid(format!("{name} is not where the program has it; {}", SOUGHT.remedy))
 }
 
 #[cfg(test)]

@@ -2,15 +2,20 @@
 
 use crate::client::Memcached;
 use crate::connection::{Connection, USER};
-use kvdyno_engine::server::{Address, Launch, Program, Served, Site, StopSignal};
+use kvdyno_engine::server::{Address, Launch, Program, Served, Site, Sought, StopSignal};
 use kvdyno_engine::{DataShape, Error, Options, Result};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-const REMEDY: &str = "`kvdyno engines get memcached` fetches the system's package without \
-                      installing it; `library = PATH` in a suite names a program memcached";
+const SOUGHT: Sought<'_> = Sought {
+    engine: "memcached",
+    title: "memcached",
+    program: "memcached",
+    remedy: "`kvdyno engines get memcached` fetches the system's package without \
+                      installing it; `library = PATH` in a suite names a program memcached",
+};
 
 /// The file that its memory is mapped from.
 const MEMORY: &str = "memory";
@@ -36,9 +41,9 @@ static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
 
 /// The program at `path`, or the newest installed.
 pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
-    let find = || Program::find("memcached", "memcached", path, REMEDY, version);
+    let find = || Program::find(&SOUGHT, path, version);
     let found = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
-    found.check_only("memcached", path).map(|()| found)
+    found.check_only(SOUGHT.title, path).map(|()| found)
 }
 
 /// `memcached 1.6.18`.
@@ -47,6 +52,16 @@ fn version(said: &str) -> Option<&str> {
 }
 
 impl Served for Memcached {
+    const TOLD: &'static [&'static str] = &[
+        "bytes_read",
+        "bytes_written",
+        "cmd_set",
+        "evictions",
+        "get_hits",
+        "get_misses",
+        "slabs_moved",
+    ];
+
     fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
         wait_for_another_second(&site.folder.join(MEMORY_META));
         let mut command = site.command(&program(None)?.path);
@@ -87,7 +102,7 @@ impl Served for Memcached {
         if options.boolean("disable_cas")? {
             command.arg("-C");
         }
-        Ok(Launch { before: Vec::new(), command, stop: StopSignal::User1 })
+        Ok(Launch { before: Vec::new(), command, replicas: Vec::new(), stop: StopSignal::User1 })
     }
 
     fn answers(address: &Address) -> Result<()> {

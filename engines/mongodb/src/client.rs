@@ -80,9 +80,6 @@ impl Engine for MongoDb {
 
     /// All of it into its files. By a connection of its own, which is let go when it takes longer.
     fn settle(&self, limit: Duration) -> Result<Settled> {
-        if let Some(there) = self.address.elsewhere() {
-            return Ok(there.settled());
-        }
         let begun = Instant::now();
         let mut connection = Connection::open(&self.address)?;
         connection.patience(limit)?;
@@ -99,7 +96,7 @@ impl Engine for MongoDb {
     }
 
     fn sync(&self) -> Result<()> {
-        if self.durability == Durability::Commit || self.address.elsewhere().is_some() {
+        if self.durability == Durability::Commit {
             return Ok(());
         }
         let done = self.own().command(ADMIN, |doc| doc.int("fsync", 1)).map(drop);
@@ -116,9 +113,6 @@ impl Engine for MongoDb {
     /// All numbers of `serverStatus`, by their names one below the other.
     fn counters(&self) -> Counters {
         let mut counters = Counters::new();
-        if self.address.elsewhere().is_some() {
-            return counters;
-        }
         let mut own = self.own();
         if let Ok(status) = own.command(ADMIN, |doc| doc.int("serverStatus", 1)) {
             flatten("", status, &mut counters);

@@ -3,15 +3,22 @@
 use crate::client::MongoDb;
 use crate::connection::{ADMIN, Connection};
 use crate::elsewhere;
-use kvdyno_engine::server::{Address, Attachment, Launch, Program, Served, Site, StopSignal};
+use kvdyno_engine::server::{
+    Address, Attachment, Launch, Program, Served, Site, Sought, StopSignal,
+};
 use kvdyno_engine::{DataShape, Durability, Error, Options, Result};
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
-const REMEDY: &str = "there is no package of MongoDB that could be fetched: `library = PATH` in a \
+const SOUGHT: Sought<'_> = Sought {
+    engine: "mongodb",
+    title: "MongoDB",
+    program: "mongod",
+    remedy: "there is no package of MongoDB that could be fetched: `library = PATH` in a \
                       suite names a program mongod, of any version since 2.6, from MongoDB's own \
-                      site or built from its sources, or a ferretdb 1.x";
+                      site or built from its sources, or a ferretdb 1.x",
+};
 
 /// The folder of the database, below that of the server.
 pub(crate) const DATA: &str = "data";
@@ -20,9 +27,9 @@ static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
 
 /// The program at `path`, or the newest installed.
 pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
-    let find = || Program::find("mongodb", "MongoDB", path, REMEDY, version);
+    let find = || Program::find(&SOUGHT, path, version);
     let found = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
-    found.check_only("MongoDB", path).map(|()| found)
+    found.check_only(SOUGHT.title, path).map(|()| found)
 }
 
 /// `db version v3.0.10`; `version: v1.24.2` where it is `FerretDB`.
@@ -62,6 +69,19 @@ impl Kind {
 }
 
 impl Served for MongoDb {
+    const TOLD: &'static [&'static str] = &[
+        "backgroundFlushing.flushes",
+        "extra_info.page_faults",
+        "network.bytesIn",
+        "network.bytesOut",
+        "wiredTiger.block-manager.bytes read",
+        "wiredTiger.block-manager.bytes written",
+        "wiredTiger.cache.bytes read into cache",
+        "wiredTiger.cache.bytes written from cache",
+        "wiredTiger.cache.pages evicted by application threads",
+        "wiredTiger.transaction.transaction checkpoints",
+    ];
+
     const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
 
     fn launch(site: &Site, options: &Options, _data: &DataShape) -> Result<Launch> {
@@ -78,7 +98,12 @@ impl Served for MongoDb {
             Kind::Mongod => mongod(&mut command, options, &program.version)?,
             Kind::FerretDb => ferretdb(&mut command, options),
         }
-        Ok(Launch { before: Vec::new(), command, stop: StopSignal::Terminate })
+        Ok(Launch {
+            before: Vec::new(),
+            command,
+            replicas: Vec::new(),
+            stop: StopSignal::Terminate,
+        })
     }
 
     fn answers(address: &Address) -> Result<()> {

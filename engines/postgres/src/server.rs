@@ -4,15 +4,20 @@ use crate::client::Postgres;
 use crate::connection::{Connection, USER};
 use crate::elsewhere;
 use kvdyno_engine::server::{
-    Address, Attachment, Launch, Program, SECRET, Served, Site, StopSignal,
+    Address, Attachment, Launch, Program, SECRET, Served, Site, Sought, StopSignal,
 };
 use kvdyno_engine::{DataShape, Durability, Options, Result};
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
-const REMEDY: &str = "`kvdyno engines get postgres` fetches the system's package without \
-                      installing it; `library = PATH` in a suite names a program `postgres`";
+const SOUGHT: Sought<'_> = Sought {
+    engine: "postgres",
+    title: "PostgreSQL",
+    program: "postgres",
+    remedy: "`kvdyno engines get postgres` fetches the system's package without \
+                      installing it; `library = PATH` in a suite names a program `postgres`",
+};
 
 /// The folder of the database, below that of the server: it is to be empty when it is made.
 const DATA: &str = "data";
@@ -25,9 +30,9 @@ static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
 
 /// The program at `path`, or the newest installed.
 pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
-    let find = || Program::find("postgres", "PostgreSQL", path, REMEDY, version);
+    let find = || Program::find(&SOUGHT, path, version);
     let found = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
-    found.check_only("PostgreSQL", path).map(|()| found)
+    found.check_only(SOUGHT.title, path).map(|()| found)
 }
 
 /// `postgres (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)`.
@@ -36,6 +41,21 @@ fn version(said: &str) -> Option<&str> {
 }
 
 impl Served for Postgres {
+    const TOLD: &'static [&'static str] = &[
+        "bgwriter.buffers_backend",
+        "bgwriter.buffers_checkpoint",
+        "bgwriter.checkpoints_req",
+        "bgwriter.checkpoints_timed",
+        "database.blks_hit",
+        "database.blks_read",
+        "database.temp_bytes",
+        "database.xact_commit",
+        "wal.wal_buffers_full",
+        "wal.wal_bytes",
+        "wal.wal_sync",
+        "wal.wal_write",
+    ];
+
     const SOCKET: &'static str = "data/.s.PGSQL.5432";
     const REFUSES_ROOT: bool = true;
     const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
@@ -84,7 +104,7 @@ impl Served for Postgres {
         for name in ["full_page_writes", "autovacuum"] {
             set(name, if options.boolean(name)? { "on" } else { "off" });
         }
-        Ok(Launch { before, command, stop: StopSignal::Interrupt })
+        Ok(Launch { before, command, replicas: Vec::new(), stop: StopSignal::Interrupt })
     }
 
     fn answers(address: &Address) -> Result<()> {

@@ -67,9 +67,6 @@ impl Engine for Redis {
 
     /// Snapshots and logs that are being written anew.
     fn settle(&self, limit: Duration) -> Result<Settled> {
-        if let Some(there) = self.address.elsewhere() {
-            return Ok(there.settled());
-        }
         let begun = Instant::now();
         let works =
             ["rdb_bgsave_in_progress:1", "aof_rewrite_in_progress:1", "rewrite_scheduled:1"];
@@ -91,7 +88,6 @@ impl Engine for Redis {
     fn sync(&self) -> Result<()> {
         let mut own = self.own();
         match self.durability {
-            _ if self.address.elsewhere().is_some() => Ok(()),
             Durability::None => own.ask(&[b"SAVE"]).map(drop),
             Durability::Commit => Ok(()),
             Durability::Async => {
@@ -121,9 +117,6 @@ impl Engine for Redis {
 
     /// All numbers of `INFO`, and its words.
     fn counters(&self) -> Counters {
-        if self.address.elsewhere().is_some() {
-            return Counters::new();
-        }
         let info = self.info().unwrap_or_default();
         let lines = info.lines().filter_map(|line| line.split_once(':'));
         let counted = lines.filter(|(name, _)| !NOT_COUNTED.contains(name));

@@ -3,13 +3,20 @@
 use crate::client::Redis;
 use crate::connection::Connection;
 use crate::elsewhere;
-use kvdyno_engine::server::{Address, Attachment, Launch, Program, Served, Site, StopSignal};
+use kvdyno_engine::server::{
+    Address, Attachment, Launch, Program, Served, Site, Sought, StopSignal,
+};
 use kvdyno_engine::{DataShape, Durability, Options, Result};
 use std::path::Path;
 use std::sync::OnceLock;
 
-const REMEDY: &str = "`kvdyno engines get redis` fetches the system's package without installing \
-                      it; `library = PATH` in a suite names a redis-server or valkey-server";
+const SOUGHT: Sought<'_> = Sought {
+    engine: "redis",
+    title: "Redis",
+    program: "redis-server",
+    remedy: "`kvdyno engines get redis` fetches the system's package without installing \
+                      it; `library = PATH` in a suite names a redis-server or valkey-server",
+};
 
 /// The file with what the command does not say.
 const CONFIG: &str = "kvdyno.conf";
@@ -21,9 +28,9 @@ static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
 
 /// The program at `path`, or the newest installed.
 pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
-    let found = PROGRAM.get_or_init(|| Program::find("redis", "Redis", path, REMEDY, version));
+    let found = PROGRAM.get_or_init(|| Program::find(&SOUGHT, path, version));
     let found = found.as_ref().map_err(Clone::clone)?;
-    found.check_only("Redis", path).map(|()| found)
+    found.check_only(SOUGHT.title, path).map(|()| found)
 }
 
 /// `Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=...`.
@@ -32,6 +39,16 @@ fn version(said: &str) -> Option<&str> {
 }
 
 impl Served for Redis {
+    const TOLD: &'static [&'static str] = &[
+        "aof_delayed_fsync",
+        "evicted_keys",
+        "keyspace_hits",
+        "keyspace_misses",
+        "total_commands_processed",
+        "total_net_input_bytes",
+        "total_net_output_bytes",
+    ];
+
     const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
 
     fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
@@ -67,7 +84,12 @@ impl Served for Redis {
         set("auto-aof-rewrite-percentage", rewrite);
         // Without a log what is in memory is kept when it ends in order, and only then.
         set("shutdown-on-sigterm", if append.is_some() { "default" } else { "save" });
-        Ok(Launch { before: Vec::new(), command, stop: StopSignal::Terminate })
+        Ok(Launch {
+            before: Vec::new(),
+            command,
+            replicas: Vec::new(),
+            stop: StopSignal::Terminate,
+        })
     }
 
     fn answers(address: &Address) -> Result<()> {

@@ -138,6 +138,7 @@ functions! {
         fn compactoptions_destroy(*mut CompactOptions);
         fn compactoptions_set_bottommost_level_compaction(*mut CompactOptions, c_uchar);
         fn compact_range_opt(*mut Db, *mut CompactOptions, Bytes, usize, Bytes, usize);
+        fn set_perf_level(c_int);
         fn property_int(*mut Db, Bytes, *mut u64) -> c_int;
         fn property_value(*mut Db, Bytes) -> *mut c_char;
     }

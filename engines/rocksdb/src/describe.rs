@@ -141,6 +141,7 @@ const OPTIONS: &[Entry] = &[
     Entry("block_cache", Home::Code, Default::Bytes(32 << 20), "Capacity of the block cache; 0: none."),
     Entry("cache_type", Home::Code, Default::Words(&["lru_cache", "hyper_clock_cache", "auto_hyper_clock_cache"]), "Kind of the block cache; hyper clock caches scale to many threads, and one is told how large an entry is about, the other finds out."),
     Entry("bloom_bits", Home::Code, Default::Count(0), "Bits per key of a full Bloom filter; 0: no filter."),
+    Entry("perf_level", Home::Code, Default::Words(&["enable_count", "disable"]), "PerfLevel of the threads that read and write: whether they count what they do; db_bench's do not."),
     Entry("transactions", Home::Code, Default::Words(&["off", "optimistic", "pessimistic"]), "Kind of the database: plain, OptimisticTransactionDB, or TransactionDB, by which every single write then goes as well."),
     Entry("optimize_filters_for_memory", Home::Table, Default::Flag(true), "Filters of sizes that the allocator keeps without waste."),
     Entry("block_size", Home::Table, Default::Bytes(4096), "Uncompressed size of a data block."),

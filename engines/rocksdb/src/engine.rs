@@ -17,12 +17,17 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+/// Numbers of `PerfLevel`, the same in all versions.
+const PERF_DISABLE: i32 = 1;
+const PERF_ENABLE_COUNT: i32 = 2;
+
 /// An open `RocksDB`.
 pub(crate) struct RocksDb {
     database: Arc<Database>,
     durability: Durability,
     compact_to_settle: bool,
     value_bytes_max: u64,
+    perf_level: i32,
     directory: PathBuf,
     events: Events,
     /// Where the statistics are on.
@@ -62,6 +67,10 @@ impl Engine for RocksDb {
             durability: options.durability,
             compact_to_settle: options.text("settle")? == "compact",
             value_bytes_max: data.value_bytes_max,
+            perf_level: match options.text("perf_level")? {
+                "disable" => PERF_DISABLE,
+                _ => PERF_ENABLE_COUNT,
+            },
             directory,
             events,
             samples,
@@ -70,7 +79,8 @@ impl Engine for RocksDb {
     }
 
     fn session(&self) -> Result<RocksDbSession<'_>> {
-        Ok(RocksDbSession::new(&self.database, self.durability, self.value_bytes_max))
+        let Self { database, durability, value_bytes_max, perf_level, .. } = self;
+        Ok(RocksDbSession::new(database, *durability, *value_bytes_max, *perf_level))
     }
 
     /// Compactions first and the flush after them: a flush into a full level 0 would wait for them

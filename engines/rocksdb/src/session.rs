@@ -56,11 +56,12 @@ struct Many {
 }
 
 impl<'e> RocksDbSession<'e> {
-    /// `value_bytes_max`: what was promised of the values.
+    /// `value_bytes_max`: what was promised of the values; `perf_level`: of the calling thread.
     pub(crate) fn new(
         database: &'e Database,
         durability: Durability,
         value_bytes_max: u64,
+        perf_level: i32,
     ) -> Self {
         let transactions = database.transactions.as_ref();
         let api = database.api;
@@ -72,8 +73,9 @@ impl<'e> RocksDbSession<'e> {
                 Owned::new((api.writebatch_create)(), api.writebatch_destroy),
             )
         };
-        // SAFETY: the write options are live.
+        // SAFETY: the write options are live; the level is one of the library's.
         unsafe {
+            (api.set_perf_level)(perf_level);
             (api.writeoptions_set_sync)(write.raw(), u8::from(durability == Durability::Commit));
             let no_log = i32::from(durability == Durability::None);
             (api.writeoptions_disable_WAL)(write.raw(), no_log);

@@ -9,7 +9,7 @@ use std::fmt::{self, Display, Formatter};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
-use std::os::fd::{AsFd, AsRawFd as _};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -225,6 +225,15 @@ impl Stream {
                 Ok(Some(Self::Secured(secrecy.begin(stream.try_clone()?, &there.host)?)))
             }
             _ => Err(Error::invalid("what is hidden is a connection by a port")),
+        }
+    }
+
+    /// What can be waited for.
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix(stream) => stream.as_fd(),
+            Self::Tcp(stream) => stream.as_fd(),
+            Self::Secured(stream) => stream.socket().as_fd(),
         }
     }
 

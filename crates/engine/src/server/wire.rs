@@ -4,8 +4,10 @@
 
 use super::{Address, Stream};
 use crate::{Error, ErrorClass, Result};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use std::collections::VecDeque;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::ops::Range;
 
 /// So much is asked of the kernel at once.
@@ -117,6 +119,19 @@ impl Wire {
         Ok(())
     }
 
+    /// Waits until one of them has more to receive: which have.
+    pub fn heard(wires: &[&Self]) -> Result<Vec<bool>> {
+        let sockets =
+            wires.iter().map(|wire| PollFd::from_borrowed_fd(wire.stream.socket(), PollFlags::IN));
+        let mut sockets: Vec<PollFd<'_>> = sockets.collect();
+        while let Err(errno) = poll(&mut sockets, None) {
+            if errno != Errno::INTR {
+                return Err(io::Error::from(errno).into());
+            }
+        }
+        Ok(sockets.iter().map(|socket| !socket.revents().is_empty()).collect())
+    }
+
     /// Writes a number down in decimal digits.
     #[inline]
     pub fn decimal(&mut self, number: usize) {
@@ -152,6 +167,11 @@ impl Tickets {
     #[inline]
     pub fn take_on(&mut self, ticket: u32) {
         self.taken.push(ticket);
+    }
+
+    /// Nothing that was sent is still to be answered.
+    pub fn are_all_back(&self) -> bool {
+        self.sent.is_empty()
     }
 
     /// What was written down is on its way.

@@ -16,7 +16,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Engines that come with kvdyno: found next to it, before any other of their names.
-const SHIPPED: [&str; 19] = [
+const SHIPPED: [&str; 20] = [
+    "aerospike",
     "direct",
     "drive",
     "fio",

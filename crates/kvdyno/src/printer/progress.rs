@@ -35,6 +35,8 @@ struct State {
     phase: String,
     /// Of the case that runs, by its phase's count; falls back at each new phase.
     part: f64,
+    /// What phases that end by the clock still take: of the case that runs, and of those after it.
+    timed: [Duration; 2],
     spoken: Instant,
 }
 
@@ -57,6 +59,7 @@ impl<'p> Progress<'p> {
             case: String::new(),
             phase: String::new(),
             part: 0.0,
+            timed: [Duration::ZERO; 2],
             spoken: now,
         };
         Self { printer, bar, begun: now, state: Mutex::new(state) }
@@ -85,6 +88,16 @@ impl<'p> Progress<'p> {
         state.phase.clear();
         state.part = 0.0;
         self.show(&state, "starting");
+    }
+
+    /// So long phases that end by the clock take in the cases after the one that runs.
+    pub(crate) fn timed_after(&self, left: Duration) {
+        self.lock().timed = [Duration::ZERO, left];
+    }
+
+    /// So long they still take in the one that runs.
+    pub(crate) fn timed_here(&self, left: Duration) {
+        self.lock().timed[0] = left;
     }
 
     /// Where the running case stands: `done` of `total`, at `per_s`.
@@ -116,6 +129,7 @@ impl<'p> Progress<'p> {
         state.finished += 1;
         state.own += 1;
         state.part = 0.0;
+        state.timed[0] = Duration::ZERO;
         let headline =
             if headline.is_empty() { String::new() } else { format!(": {}", one_line(headline)) };
         let left = if self.bar.is_some() { String::new() } else { self.left(&state) };
@@ -144,6 +158,7 @@ impl<'p> Progress<'p> {
         }
         let Share { of_all, done } = Share::of(state);
         let left = time_left(self.begun.elapsed(), state.estimate.mul_f64(of_all), done);
+        let left = left.max(state.timed.iter().sum());
         match left.as_secs() {
             0 => ", under 1 s left".to_owned(),
             seconds => format!(", {} left", units::duration(seconds * 1_000_000_000)),
@@ -225,6 +240,21 @@ mod tests {
         progress.case_finished("0007_lmdb_t2_r1", "done", "");
         let Share { of_all, done } = Share::of(&progress.lock());
         assert_eq!((of_all, done), (0.5, 1.0 / 6.0));
+    }
+
+    /// An hour's phase is an hour, whatever shares of cases say.
+    #[test]
+    fn what_ends_by_the_clock_is_left_in_full() {
+        let (printer, _) = Printer::captured();
+        let progress = printer.progress(2, Duration::from_secs(7400));
+        progress.case_started(1, "0001_lmdb_load_r1");
+        progress.timed_after(Duration::from_secs(7200));
+        progress.case_finished("0001_lmdb_load_r1", "done", "");
+        assert_eq!(progress.left(&progress.lock()), ", 2h left");
+        progress.case_started(2, "0002_lmdb_t1_r1");
+        progress.timed_after(Duration::ZERO);
+        progress.timed_here(Duration::from_secs(5400));
+        assert_eq!(progress.left(&progress.lock()), ", 1h30m left");
     }
 
     #[test]

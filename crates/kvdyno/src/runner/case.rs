@@ -32,12 +32,7 @@ pub(super) fn run(
     let log = File::create_new(environment.folder.path.join("log.txt"))?;
     let (memory, keeper, mut worker) = match begin(environment, record.worker.as_ref(), log) {
         Ok(begun) => begun,
-        Err(message) => {
-            return file(
-                environment.folder,
-                &CaseRecord { outcome: Outcome::NotRun { message }, ..record },
-            );
-        }
+        Err(outcome) => return file(environment.folder, &CaseRecord { outcome, ..record }),
     };
     // A worker that dies before it has read its job is seen at its end.
     let _ = worker.say(&job(environment, keeper.as_ref()));
@@ -63,19 +58,23 @@ pub(super) fn run(
     file(environment.folder, &record)
 }
 
-/// Its memory, and its worker in it, or in its place the server; or why there is none.
+/// Its memory, and its worker in it, or in its place the server; or what becomes of a case without.
 fn begin<'r>(
     environment: &'r CaseEnvironment<'r>,
     worker: Option<&WorkerIdentity>,
     log: File,
-) -> Result<(CaseMemory<'r>, Option<Keeper<'r>>, Worker), String> {
-    let worker = worker.ok_or("it has no worker")?;
+) -> Result<(CaseMemory<'r>, Option<Keeper<'r>>, Worker), Outcome> {
+    let not_run = |message| Outcome::NotRun { message };
+    let worker = worker.ok_or_else(|| not_run("it has no worker".to_owned()))?;
     if let Some(library) = &worker.library {
-        libraries::check_unchanged(library).map_err(|changed| changed.message)?;
+        libraries::check_unchanged(library).map_err(|changed| not_run(changed.message))?;
     }
-    let memory = CaseMemory::of(environment)?;
-    let failed = |error| format!("failed to start {}: {error}", worker.path.display());
-    let keeper = Keeper::start(environment, &memory, worker)?;
+    let memory = CaseMemory::of(environment).map_err(not_run)?;
+    let failed = |error| not_run(format!("failed to start {}: {error}", worker.path.display()));
+    let keeper = match Keeper::start(environment, &memory, worker) {
+        Ok(keeper) => keeper,
+        Err(complaint) => return Err(outcome::unstarted(complaint, &memory.end(&mut Vec::new()))),
+    };
     let worker = match keeper {
         // The client of a server must not eat the server's RAM.
         Some(_) => Worker::start(worker, "run", None, log),

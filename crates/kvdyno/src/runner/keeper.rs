@@ -40,18 +40,20 @@ impl<'r> Keeper<'r> {
         environment: &'r CaseEnvironment<'r>,
         memory: &CaseMemory<'_>,
         identity: &WorkerIdentity,
-    ) -> Result<Option<Self>, String> {
+    ) -> Result<Option<Self>, Complaint> {
         if !identity.description.engine.capabilities.external_processes {
             return Ok(None);
         }
         let started = File::create_new(environment.folder.path.join("server.txt"))
             .and_then(|log| memory.start(identity, "serve", log));
-        let worker = started
-            .map_err(|error| format!("failed to start {}: {error}", identity.path.display()))?;
+        let worker = started.map_err(|error| {
+            let what = format!("failed to start {}: {error}", identity.path.display());
+            (ErrorClass::Other, what)
+        })?;
         let (record, options) = (ServerRecord::default(), environment.case.options.clone());
         let deadline = Instant::now() + Duration::from_nanos(environment.case.budget_ns);
         let mut keeper = Self { environment, worker, record, options, deadline };
-        keeper.serve().map_err(|(_, why)| why)?;
+        keeper.serve()?;
         Ok(Some(keeper))
     }
 

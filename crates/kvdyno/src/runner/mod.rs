@@ -37,6 +37,7 @@ use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use kvdyno_record::workload::{Activity, Phase};
 use std::collections::BTreeMap;
+use std::time::Duration;
 use volumes::DatabaseSite;
 
 /// How a run ended.
@@ -62,6 +63,9 @@ impl RunEnvironment {
             let pending = !case.is_settled(&pass.done);
             if pending && !pass.env.interrupt.asked() {
                 progress.case_started(number + 1, &case.id);
+                let later = plan.cases[number + 1..].iter();
+                let later = later.filter(|later| !later.is_settled(&pass.done));
+                progress.timed_after(later.map(|case| timed(&case.phases)).sum());
                 pass.step(case)?;
             }
             let needed = |later: &Case| {
@@ -90,6 +94,15 @@ impl RunEnvironment {
         records.sort_by_key(|(_, record)| record.attempt);
         Ok(records.into_iter().map(|(_, record)| (record.case.id, record.outcome)).collect())
     }
+}
+
+/// What phases that end by the clock take.
+fn timed(phases: &[Phase]) -> Duration {
+    let by_the_clock = phases.iter().filter_map(|phase| match &phase.work {
+        Activity::Warmup(mix) | Activity::Measure(mix) => mix.ends.duration_ns,
+        _ => None,
+    });
+    Duration::from_nanos(by_the_clock.fold(0, u64::saturating_add))
 }
 
 /// One way through the cases of a plan.

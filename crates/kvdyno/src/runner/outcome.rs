@@ -76,6 +76,17 @@ pub(super) fn judge(
     }
 }
 
+/// The outcome of a case whose server did not come up.
+pub(super) fn unstarted((class, message): Complaint, ram: &RamLimit) -> Outcome {
+    let killed = ram.group.is_some_and(|group| group.oom_kills > 0);
+    match class {
+        ErrorClass::Full => Outcome::DiskFull { message },
+        _ if killed || class == ErrorClass::Memory => Outcome::DoesNotFit { message },
+        // It may be something else the next time.
+        _ => Outcome::NotRun { message },
+    }
+}
+
 /// How a worker process ended, in words.
 fn exit_words(exit: &ExitStatus) -> String {
     match (exit.code, exit.signal) {

@@ -4,13 +4,13 @@
 mod served;
 
 use super::blockio::BlockIoOfCase;
-use super::case;
 use super::environment::CaseEnvironment;
 use super::keeper::Keeper;
 use super::memory::CaseMemory;
 use super::outcome::{self, Cut, Ending};
 use super::readings::append;
 use super::worker::{Heard, Worker};
+use super::{case, timed};
 use crate::steps;
 use kvdyno_host::cache::{self, Reach};
 use kvdyno_host::wait_samples::WaitSampler;
@@ -346,6 +346,7 @@ impl<'r> Talk<'r> {
         begun.last_progress = (done, elapsed_ns);
         let seconds = elapsed_ns.saturating_sub(at_ns) as f64 / 1e9;
         let per_s = (seconds > 0.0).then(|| done.saturating_sub(before) as f64 / seconds);
+        let later = self.environment.case.phases.get(phase + 1..).map_or(Duration::ZERO, timed);
         let Some(phase) = self.environment.case.phases.get(phase) else { return };
         let duration = match &phase.work {
             Activity::Warmup(mix) | Activity::Measure(mix) => mix.ends.duration_ns,
@@ -356,6 +357,8 @@ impl<'r> Talk<'r> {
             (None, Some(duration)) => (elapsed_ns, Some(duration)),
             (total, _) => (done, total),
         };
+        let here = duration.map_or(0, |duration| duration.saturating_sub(elapsed_ns));
+        self.environment.progress.timed_here(later + Duration::from_nanos(here));
         self.environment.progress.phase(&phase.name, done, total, per_s);
     }
 

@@ -46,31 +46,41 @@ fn an_engine_that_fills_the_disk_is_told_and_the_run_goes_on() {
 /// LMDB plans honestly, so somebody else takes the space once the plan is made.
 #[test]
 fn lmdb_on_a_disk_that_fills_up_is_told_and_the_run_goes_on() {
-    let test = "lmdb_on_a_disk_that_fills_up_is_told_and_the_run_goes_on";
-    if !needs("lmdb", test) || !can_mount(test) {
+    fills_up("lmdb", 64, "lmdb_on_a_disk_that_fills_up_is_told_and_the_run_goes_on");
+}
+
+/// What a server's first files need is not there, so it does not come up.
+#[test]
+fn a_server_that_finds_no_room_to_begin_is_told() {
+    fills_up("postgres", 160, "a_server_that_finds_no_room_to_begin_is_told");
+}
+
+/// Leaves an engine 4 of so many MiB.
+fn fills_up(engine: &str, mib: usize, test: &str) {
+    if !needs(engine, test) || !can_mount(test) {
         return;
     }
     let scratch = Scratch::new();
     let suite = suite()
         .data("records = 10_000\nvalue_bytes = 1000")
-        .engine("lmdb")
+        .engine(engine)
         .engine("null")
         .load("batch = 100")
         .measure("duration = \"200ms\"")
         .role("readers", GET);
     scratch.write("s.toml", &suite.text());
     fs::create_dir(scratch.path("volume")).unwrap();
-    let mounting = "mount -t tmpfs -o size=64m none volume";
+    let mounting = format!("mount -t tmpfs -o size={mib}m none volume");
     let arguments = ["run", "s.toml", "--place", "volume/place", "--create-place"];
-    let running = scratch.start(scratch.kvdyno_after(mounting, &arguments));
+    let running = scratch.start(scratch.kvdyno_after(&mounting, &arguments));
     // The plan is accepted when the run has a folder; next the load generator is measured.
     let place = format!("/proc/{}/root{}", running.pid(), scratch.path("volume").display());
     wait_until("the place is claimed", || {
         fs::exists(format!("{place}/place/.kvdyno-lock")).unwrap_or(false)
     });
-    fs::write(format!("{place}/filler"), vec![1; 60 << 20]).unwrap();
+    fs::write(format!("{place}/filler"), vec![1; (mib - 4) << 20]).unwrap();
     running.wait().assert_code(3).assert_says("disk full");
-    assert_told(&scratch, "lmdb");
+    assert_told(&scratch, engine);
 }
 
 #[track_caller]

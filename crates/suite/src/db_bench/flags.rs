@@ -9,8 +9,8 @@ pub(super) enum Flag {
     Least(&'static str),
     /// The same: on or off.
     Switch(&'static str),
-    /// The same: of the words, in the order of their numbers there.
-    Numbered(&'static str, &'static [&'static str]),
+    /// The same: of the words, in the order of their numbers there, which begin with this one.
+    Numbered(&'static str, usize, &'static [&'static str]),
     /// The same: a share there, percent here.
     Percent(&'static str),
     /// Kind of the database, where it is on.
@@ -64,7 +64,7 @@ pub(super) const FLAGS: &[(&str, Flag)] = &[
     ("pin_l0_filter_and_index_blocks_in_cache", Switch("pin_l0_filter_and_index_blocks_in_cache")),
     ("compression_type", Option("compression")),
     ("memtablerep", Option("memtable")),
-    ("compaction_style", Numbered("compaction_style", &["level", "universal"])),
+    ("compaction_style", Numbered("compaction_style", 0, &["level", "universal"])),
     ("universal_size_ratio", Option("universal_size_ratio")),
     ("universal_min_merge_width", Option("universal_min_merge_width")),
     ("universal_max_merge_width", Option("universal_max_merge_width")),
@@ -150,7 +150,7 @@ pub(super) const FLAGS: &[(&str, Flag)] = &[
     ("report_interval_seconds", Nothing(RECORDED)),
     ("report_file", Nothing(RECORDED)),
     ("report_bg_io_stats", Nothing(RECORDED)),
-    ("perf_level", Nothing(RECORDED)),
+    ("perf_level", Numbered("perf_level", 1, &["disable", "enable_count"])),
     ("progress_reports", Nothing(RECORDED)),
     ("value_size_distribution_type", Nothing(OF_VALUES)),
     ("value_size_min", Nothing(OF_VALUES)),

@@ -29,7 +29,7 @@ pub fn db_bench_options() -> Vec<&'static str> {
         Flag::Option(name)
         | Flag::Least(name)
         | Flag::Switch(name)
-        | Flag::Numbered(name, _)
+        | Flag::Numbered(name, _, _)
         | Flag::Percent(name) => Some(*name),
         Flag::Transactions(_) => Some("transactions"),
         Flag::Own(_) => Some("options"),
@@ -168,9 +168,11 @@ impl Bend<'_, '_> {
                 self.option(name, least)
             }
             Flag::Switch(name) => self.option(name, if switch(value)? { "true" } else { "false" }),
-            Flag::Numbered(name, words) => {
-                let found = value.parse().ok().and_then(|at: usize| words.get(at));
-                let all = || words.iter().enumerate().map(|(at, word)| format!("{at} ({word})"));
+            Flag::Numbered(name, first, words) => {
+                let at = value.parse().ok().and_then(|number: usize| number.checked_sub(first));
+                let found = at.and_then(|at| words.get(at));
+                let all =
+                    || (first..).zip(words).map(|(number, word)| format!("{number} ({word})"));
                 match found {
                     Some(word) => self.option(name, word),
                     None => Err(format!("expected {}", all().collect::<Vec<_>>().join(" or "))),

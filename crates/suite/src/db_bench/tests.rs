@@ -92,6 +92,7 @@ fn options_are_set_at_every_rocksdb() {
         ("--mmap_read", "allow_mmap_reads=true"),
         ("--nostatistics", "statistics=false"),
         ("--disable_auto_compactions=1", "disable_auto_compactions=true"),
+        ("--perf_level=2", "perf_level=enable_count"),
         ("--transaction_db", "transactions=pessimistic"),
     ];
     for (flag, option) in flags {

@@ -1,0 +1,124 @@
+//! The client of a server, as it is measured: what is alike for all of them. Of a server that
+//! somebody else runs nothing is waited for, and nothing is known; of one of ours its statistics
+//! can stand on the time line.
+
+use kvdyno_engine::server::{Address, Elsewhere, Served};
+use kvdyno_engine::{
+    Counters, DataShape, Description, Edge, Engine, EngineEvent, EventKind, EventLog, OptionSpec,
+    Options, Place, Result, Settled, Value,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// The option of every server that asks for its statistics on the time line.
+const STATISTICS: &str = "statistics";
+
+/// A client and where its server is.
+pub(crate) struct Apart<E> {
+    client: E,
+    /// Of a server that somebody else runs: what settling it comes to.
+    elsewhere: Option<Settled>,
+    /// What its statistics were when they were last told; none: they are not asked for.
+    told: Option<Mutex<BTreeMap<&'static str, u64>>>,
+}
+
+impl<E: Served> Engine for Apart<E> {
+    type Session<'e>
+        = E::Session<'e>
+    where
+        Self: 'e;
+
+    fn use_library(path: Option<&Path>) -> Result<()> {
+        E::use_library(path)
+    }
+
+    fn describe() -> Description {
+        let mut description = E::describe();
+        description.options.push(OptionSpec::flag(
+            STATISTICS,
+            false,
+            "Ask the server for its own statistics at each slice: they stand on the time line, and \
+             the server answers for them beside its work.",
+        ));
+        description
+    }
+
+    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+        let elsewhere = Address::of::<E>(place)?.elsewhere().map(Elsewhere::settled);
+        let told = elsewhere.is_none() && options.boolean(STATISTICS)?;
+        let client = E::open(place, options, data)?;
+        let apart = Self { client, elsewhere, told: told.then(Mutex::default) };
+        // What was before is nobody's event.
+        apart.events();
+        Ok(apart)
+    }
+
+    fn session(&self) -> Result<Self::Session<'_>> {
+        self.client.session()
+    }
+
+    fn settle(&self, limit: Duration) -> Result<Settled> {
+        self.elsewhere.clone().map_or_else(|| self.client.settle(limit), Ok)
+    }
+
+    fn sync(&self) -> Result<()> {
+        if self.elsewhere.is_some() { Ok(()) } else { self.client.sync() }
+    }
+
+    fn close(self) -> Result<()> {
+        self.client.close()
+    }
+
+    fn counters(&self) -> Counters {
+        if self.elsewhere.is_some() { Counters::new() } else { self.client.counters() }
+    }
+
+    fn events(&self) -> Vec<EngineEvent> {
+        let mut events = self.client.events();
+        if let Some(told) = &self.told {
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            let grown = grown(E::TOLD, &self.client.counters(), &mut told);
+            let log = EventLog::default();
+            log.tell(EventKind::Other, Edge::Point, grown);
+            events.extend(log.take());
+        }
+        events
+    }
+}
+
+/// By how much each of these grew since `told`, which is then as it is now.
+fn grown(
+    names: &[&'static str],
+    now: &Counters,
+    told: &mut BTreeMap<&'static str, u64>,
+) -> Counters {
+    let numbers = names.iter().filter_map(|name| match now.get(*name)? {
+        Value::Integer(number) => Some((*name, *number)),
+        _ => None,
+    });
+    let grown = numbers.map(|(name, number)| {
+        let before = told.insert(name, number).unwrap_or(number);
+        (name.to_owned(), Value::Integer(number.saturating_sub(before)))
+    });
+    grown.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_are_told_by_what_they_grew() {
+        let mut told = BTreeMap::new();
+        let now = |hits: u64| {
+            let role = ("role".to_owned(), Value::Text("master".to_owned()));
+            Counters::from([role, ("hits".to_owned(), Value::Integer(hits))])
+        };
+        for (hits, expected) in [(5, 0), (12, 7), (12, 0), (3, 0), (4, 1)] {
+            let found = grown(&["hits", "role", "absent"], &now(hits), &mut told);
+            assert_eq!(found, Counters::from([("hits".to_owned(), Value::Integer(expected))]));
+        }
+    }
+}

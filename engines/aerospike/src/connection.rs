@@ -1,0 +1,329 @@
+//! One connection to one server, and the protocol: messages are written into a buffer and sent
+//! together, and answered in their order.
+//!
+//! All numbers are big-endian. Around each message: version, kind, and length (1, 1, 6 bytes). A
+//! message on a record: a header of 22 bytes, its fields (namespace, digest), its operations.
+
+use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
+use kvdyno_engine::{Error, ErrorClass, Result};
+use ripemd::{Digest as _, Ripemd160};
+use std::ops::Range;
+
+/// The namespace that records are in.
+pub(crate) const NAMESPACE: &str = "kv";
+
+/// The bin of a record with its value: a record has named bins.
+const BIN: &[u8] = b"v";
+
+/// The hash of a key that a record is known by; the server never sees the key.
+pub(crate) type Digest = [u8; 20];
+
+const VERSION: u8 = 2;
+const INFO: u8 = 1;
+const MESSAGE: u8 = 3;
+
+/// Bytes around each message.
+const AROUND: usize = 8;
+
+/// Bytes of a message's header.
+const HEADER: usize = 22;
+
+/// Of the header's three bytes of what is asked.
+const READ_ALL: [u8; 3] = [1 | 2, 0, 0];
+/// Whatever was there is replaced, other bins as well.
+const WRITE: [u8; 3] = [0, 1, 16];
+
+const FIELD_NAMESPACE: u8 = 0;
+const FIELD_DIGEST: u8 = 4;
+const OP_WRITE: u8 = 2;
+const BLOB: u8 = 4;
+
+/// The server gives up an operation by then. Its own default of a second is less than some drives
+/// take.
+const PATIENCE_MS: u32 = 60_000;
+
+const OK: u8 = 0;
+const NOT_FOUND: u8 = 2;
+
+/// A connection to a server.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) wire: Wire,
+}
+
+/// The digest of a key: of an empty set, the kind of key, and the key.
+#[inline]
+pub(crate) fn digest(key: &[u8]) -> Digest {
+    Ripemd160::new().chain_update([BLOB]).chain_update(key).finalize().into()
+}
+
+impl Connection {
+    pub(crate) fn open(address: &Address) -> Result<Self> {
+        Ok(Self { wire: Wire::open(address)? })
+    }
+
+    /// Writes down that a record is read.
+    #[inline]
+    pub(crate) fn get(&mut self, digest: &Digest) {
+        self.message(READ_ALL, digest, None);
+    }
+
+    /// Writes down that a record is written.
+    #[inline]
+    pub(crate) fn put(&mut self, digest: &Digest, value: &[u8]) {
+        self.message(WRITE, digest, Some(value));
+    }
+
+    #[inline]
+    fn message(&mut self, asked: [u8; 3], digest: &Digest, value: Option<&[u8]>) {
+        let fields = 5 + NAMESPACE.len() + 5 + digest.len();
+        let operations = value.map_or(0, |value| 8 + BIN.len() + value.len());
+        self.around(MESSAGE, HEADER + fields + operations);
+        let out = &mut self.wire.out;
+        out.push(HEADER as u8);
+        out.extend_from_slice(&asked);
+        // Nothing of what transactions need; a result, a generation and a life are of answers.
+        out.extend_from_slice(&[0; 10]);
+        out.extend_from_slice(&PATIENCE_MS.to_be_bytes());
+        out.extend_from_slice(&2_u16.to_be_bytes());
+        out.extend_from_slice(&u16::from(value.is_some()).to_be_bytes());
+        let mut field = |kind: u8, bytes: &[u8]| {
+            out.extend_from_slice(&(1 + bytes.len() as u32).to_be_bytes());
+            out.push(kind);
+            out.extend_from_slice(bytes);
+        };
+        field(FIELD_NAMESPACE, NAMESPACE.as_bytes());
+        field(FIELD_DIGEST, digest);
+        if let Some(value) = value {
+            out.extend_from_slice(&((4 + BIN.len() + value.len()) as u32).to_be_bytes());
+            out.extend_from_slice(&[OP_WRITE, BLOB, 0, BIN.len() as u8]);
+            out.extend_from_slice(BIN);
+            out.extend_from_slice(value);
+        }
+    }
+
+    #[inline]
+    fn around(&mut self, kind: u8, bytes: usize) {
+        let head = u64::from(VERSION) << 56 | u64::from(kind) << 48 | bytes as u64;
+        self.wire.out.extend_from_slice(&head.to_be_bytes());
+    }
+
+    /// What the server says of something.
+    pub(crate) fn info(&mut self, name: &str) -> Result<String> {
+        self.around(INFO, name.len() + 1);
+        self.wire.out.extend_from_slice(name.as_bytes());
+        self.wire.out.push(b'\n');
+        self.wire.send()?;
+        let body = loop {
+            match self.body(INFO)? {
+                Some(body) => break body,
+                None => self.wire.receive()?,
+            }
+        };
+        let said = String::from_utf8_lossy(self.wire.bytes(body)).into_owned();
+        self.wire.forget();
+        let said = said.split_once('\t').map(|(_, said)| said.trim_end());
+        match said {
+            Some(words) if words.starts_with("ERROR") || words.starts_with("FAIL") => {
+                Err(Error::new(ErrorClass::Other, format!("{name}: {words}")))
+            }
+            Some(words) => Ok(words.to_owned()),
+            None => Err(nonsense(name)),
+        }
+    }
+
+    /// Sends what was written down and waits for the first answer.
+    #[inline]
+    pub(crate) fn ask(&mut self) -> Result<Option<Range<usize>>> {
+        self.wire.send()?;
+        self.answer()
+    }
+
+    /// Waits for the next answer: where a value lies, if there is one. It stays there until the
+    /// next call.
+    #[inline]
+    pub(crate) fn answer(&mut self) -> Result<Option<Range<usize>>> {
+        self.wire.forget();
+        loop {
+            match self.value_at_hand()? {
+                Some(value) => return Ok(value),
+                None => self.wire.receive()?,
+            }
+        }
+    }
+
+    pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
+        self.wire.bytes(range)
+    }
+
+    /// Where the next message's body lies, once all of it is there.
+    #[inline]
+    fn body(&mut self, kind: u8) -> Result<Option<Range<usize>>> {
+        let (at, there) = self.wire.unread();
+        let Some(head) = there.first_chunk::<AROUND>() else { return Ok(None) };
+        let head = u64::from_be_bytes(*head);
+        let length = (head & 0xffff_ffff_ffff) as usize;
+        if (head >> 56) as u8 != VERSION || (head >> 48) as u8 != kind || length > 1 << 27 {
+            return Err(nonsense(&format!("it begins with {head:016x}")));
+        }
+        let body = at + AROUND..at + AROUND + length;
+        if there.len() < AROUND + length {
+            return Ok(None);
+        }
+        self.wire.read_to(body.end);
+        Ok(Some(body))
+    }
+}
+
+impl Answers for Connection {
+    fn wire(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+
+    #[inline]
+    fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>> {
+        let Some(body) = self.body(MESSAGE)? else { return Ok(None) };
+        let bytes = self.wire.bytes(body.clone());
+        let value = value_of(bytes)?;
+        Ok(Some(value.map(|value| body.start + value.start..body.start + value.end)))
+    }
+}
+
+/// Where in an answer its value lies.
+#[inline]
+fn value_of(answer: &[u8]) -> Result<Option<Range<usize>>> {
+    let short = || nonsense("a message that is cut off");
+    let number = |at: usize| {
+        let bytes = answer.get(at..).and_then(|rest| rest.first_chunk());
+        bytes.map(|bytes| u32::from_be_bytes(*bytes) as usize).ok_or_else(short)
+    };
+    let header = answer.first_chunk::<HEADER>().ok_or_else(short)?;
+    match header[5] {
+        OK => {}
+        NOT_FOUND => return Ok(None),
+        code => return Err(refused(code)),
+    }
+    let fields = u16::from_be_bytes([header[18], header[19]]);
+    let operations = u16::from_be_bytes([header[20], header[21]]);
+    let mut at = usize::from(header[0]);
+    for _ in 0..fields {
+        at += 4 + number(at)?;
+    }
+    if operations == 0 {
+        return Ok(None);
+    }
+    let end = at + 4 + number(at)?;
+    let name = *answer.get(at + 7).ok_or_else(short)?;
+    let start = at + 8 + usize::from(name);
+    if start > end || end > answer.len() {
+        return Err(short());
+    }
+    Ok(Some(start..end))
+}
+
+/// What a result means, in the words of its documentation.
+fn refused(code: u8) -> Error {
+    let (class, words) = match code {
+        4 => (ErrorClass::Invalid, "parameter error"),
+        8 => (ErrorClass::Full, "out of space: writes are stopped, see `filesize`"),
+        9 => (ErrorClass::Unavailable, "timeout"),
+        11 => (ErrorClass::Unavailable, "partition unavailable"),
+        13 => (ErrorClass::Invalid, "record too big"),
+        14 => (ErrorClass::Conflict, "key busy"),
+        18 => (ErrorClass::Conflict, "device overload: see `max_write_cache`"),
+        22 => (ErrorClass::Other, "forbidden"),
+        _ => (ErrorClass::Other, "see its result codes"),
+    };
+    Error::new(class, format!("result {code}: {words}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_engine::server::Stream;
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
+
+    fn told(said: &[u8]) -> (Connection, UnixStream) {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(said).unwrap();
+        (Connection { wire: Wire::new(Stream::Unix(ours)) }, theirs)
+    }
+
+    /// An answer with this result, a field that is skipped, and one bin if there is a value.
+    fn answer(result: u8, value: Option<&[u8]>) -> Vec<u8> {
+        let mut body = vec![22, 0, 0, 0, 0, result];
+        body.extend([0; 12]);
+        body.extend([0, 1, 0, u8::from(value.is_some())]);
+        body.extend([0, 0, 0, 2, 7, 9]);
+        if let Some(value) = value {
+            body.extend((4 + 1 + value.len() as u32).to_be_bytes());
+            body.extend([1, 4, 0, 1, b'v']);
+            body.extend(value);
+        }
+        let mut message = vec![2, 3, 0, 0];
+        message.extend((body.len() as u32).to_be_bytes());
+        message.extend(body);
+        message
+    }
+
+    /// RIPEMD-160 of the byte 4 and `abc`, by `openssl rmd160`.
+    #[test]
+    fn a_key_is_known_by_its_digest() {
+        let hex: String = digest(b"abc").iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, DIGEST_OF_ABC);
+    }
+
+    const DIGEST_OF_ABC: &str = "5cef8e89cccdba3470c509b720315ae0fa304961";
+
+    #[test]
+    fn answers_are_read_one_after_the_other() {
+        let mut said = answer(0, Some(b"one"));
+        said.extend(answer(2, None));
+        said.extend(answer(0, None));
+        said.extend(answer(8, None));
+        said.extend(answer(0, Some(b"")));
+        let more = answer(0, Some(b"half"));
+        said.extend(&more[..more.len() - 2]);
+        let (mut connection, mut theirs) = told(&said);
+        let value = connection.answer().unwrap().unwrap();
+        assert_eq!(connection.bytes(value), b"one");
+        assert_eq!(connection.answer().unwrap(), None);
+        assert_eq!(connection.answer().unwrap(), None);
+        assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Full);
+        assert!(connection.answer().unwrap().unwrap().is_empty());
+        assert_eq!(connection.value_at_hand().unwrap(), None, "half of an answer");
+        theirs.write_all(&more[more.len() - 2..]).unwrap();
+        let value = connection.answer().unwrap().unwrap();
+        assert_eq!(connection.bytes(value), b"half");
+        theirs.write_all(b"HTTP/1.1 400").unwrap();
+        assert!(connection.answer().is_err());
+    }
+
+    #[test]
+    fn a_message_is_as_long_as_it_says() {
+        let (mut connection, _theirs) = told(b"");
+        let mut begin = 0;
+        for value in [None, Some(&b""[..]), Some(b"value")] {
+            match value {
+                None => connection.get(&[7; 20]),
+                Some(value) => connection.put(&[7; 20], value),
+            }
+            let message = &connection.wire.out[begin..];
+            let length = u64::from_be_bytes(*message.first_chunk().unwrap()) & 0xffff_ffff;
+            assert_eq!(message.len(), AROUND + length as usize);
+            assert_eq!(message[AROUND + 18..AROUND + HEADER], [0, 2, 0, value.is_some().into()]);
+            begin = connection.wire.out.len();
+        }
+    }
+
+    #[test]
+    fn what_a_server_says_of_itself_is_read() {
+        let said = b"build\t8.0.0.15\n";
+        let mut message = vec![2, 1, 0, 0, 0, 0, 0, said.len() as u8];
+        message.extend(said);
+        let (mut connection, _theirs) = told(&message);
+        assert_eq!(connection.info("build").unwrap(), "8.0.0.15");
+        assert_eq!(connection.wire.out, b"", "it was sent");
+    }
+}

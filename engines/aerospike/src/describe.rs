@@ -1,0 +1,115 @@
+//! What Aerospike is and can do, and its options under its own names.
+
+use crate::client::READS;
+use kvdyno_engine::server::{LISTEN, Program};
+use kvdyno_engine::{
+    BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, Result,
+};
+
+/// A block of its storage has 8 MiB, and a record lies in one.
+const VALUE_BYTES_MAX: u64 = (8 << 20) - (64 << 10);
+
+/// Of the program that is run; `Err`: of none, why.
+pub(crate) fn description(program: Result<&Program>) -> Description {
+    let (version, build) = Program::told(program);
+    Description {
+        name: "aerospike".to_owned(),
+        title: "Aerospike".to_owned(),
+        version,
+        build,
+        capabilities: Capabilities {
+            native_multiget: true,
+            batch: BatchKind::Together,
+            external_processes: true,
+            library: true,
+            pipelined: true,
+            counted: [
+                ("get", READS),
+                ("insert", "client_write_success"),
+                ("update", "client_write_success"),
+                ("batch", "client_write_success"),
+            ]
+            .map(|(operation, counter)| (operation.to_owned(), counter.to_owned()))
+            .into(),
+            value_bytes_max: Some(VALUE_BYTES_MAX),
+            ..Capabilities::least([(
+                Durability::None,
+                "answered out of a block in the server's memory, which is written within \
+                 flush-max-ms (1 s) and not synced; with two servers once both have it there",
+            )])
+        },
+        options: options(),
+        // A file is at least twice its records: writes stop at 70 % of it. Two servers have two.
+        planning: Planning { space_factor: 6.0, write_factor: 4.0, ram_bytes_min: 512 << 20 },
+    }
+}
+
+fn options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::words(
+            LISTEN,
+            &["tcp"],
+            "By what it is reached: a port of 127.0.0.1, by anybody on this machine: this edition \
+             knows no passwords, nor Unix sockets.",
+        ),
+        OptionSpec::words(
+            "storage_engine",
+            &["device", "memory"],
+            "device: records in a file of the volume, their index in memory. memory: both in \
+             memory, and a file that they are taken up from.",
+        ),
+        OptionSpec::count(
+            "replication_factor",
+            2,
+            1,
+            "1: one server. 2: two on this machine with a copy of each record, in the same RAM \
+             limit and on the same volume.",
+        ),
+        OptionSpec::bytes(
+            "filesize",
+            0,
+            "Length of the file of a server. 0: about twice what the records of the case take.",
+        ),
+        OptionSpec::count(
+            "flush_max_ms",
+            1000,
+            1000,
+            "Milliseconds after which a block that is not full is written (flush-max-ms).",
+        ),
+        OptionSpec::bytes(
+            "max_write_cache",
+            64 << 20,
+            "Blocks that wait to be written; beyond it writes are refused as `device overload` \
+             (max-write-cache).",
+        ),
+        OptionSpec::bytes(
+            "post_write_cache",
+            256 << 20,
+            "Of storage_engine = device: blocks that were written and are kept for reads \
+             (post-write-cache).",
+        ),
+        OptionSpec::flag(
+            "direct_files",
+            false,
+            "Past the page cache, and synced as it is written (direct-files: O_DIRECT, O_DSYNC). \
+             It reads and writes by 512 bytes: a drive with sectors of 4096 refuses that.",
+        ),
+        OptionSpec::flag(
+            "read_page_cache",
+            false,
+            "With direct_files: reads go by the page cache all the same (read-page-cache).",
+        ),
+        OptionSpec::count(
+            "defrag_lwm_pct",
+            99,
+            50,
+            "Blocks that are less full than this are gathered into others (defrag-lwm-pct).",
+        ),
+        OptionSpec::count(
+            "service_threads",
+            4096,
+            0,
+            "Threads that serve clients (service-threads). 0: its own default, five for each CPU.",
+        ),
+    ]
+}

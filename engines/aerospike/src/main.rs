@@ -1,0 +1,13 @@
+//! `kvdyno-aerospike`: the worker of engine `aerospike`, and the keeper of its servers.
+
+mod client;
+mod connection;
+mod describe;
+mod nodes;
+mod server;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kvdyno_worker::main_served::<client::Aerospike>()
+}

@@ -1,0 +1,98 @@
+//! The servers of a cluster, and which of them a record is asked of: the master of its partition.
+
+use crate::connection::{Connection, Digest};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kvdyno_engine::server::{Address, nonsense};
+use kvdyno_engine::{Error, Result};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+const PARTITIONS: usize = 4096;
+
+/// How all servers are reached, and what each is master of.
+#[derive(Clone, Debug)]
+pub(crate) struct Nodes {
+    pub(crate) addresses: Vec<Address>,
+    /// By partition, the place of its master in the addresses; none: there is one server.
+    masters: Option<Arc<[u8; PARTITIONS]>>,
+}
+
+impl Nodes {
+    /// The cluster of the server at `address`.
+    pub(crate) fn of(address: &Address) -> Result<Self> {
+        let mut first = Connection::open(address)?;
+        let mut addresses = vec![address.clone()];
+        addresses.extend(peers(&first.info("peers-clear-std")?).map(of_port));
+        if addresses.len() == 1 {
+            return Ok(Self { addresses, masters: None });
+        }
+        let mut masters = [u8::MAX; PARTITIONS];
+        for (at, address) in addresses.iter().enumerate() {
+            let said = Connection::open(address)?.info("replicas")?;
+            let map = master_map(&said).ok_or_else(|| nonsense("replicas"))?;
+            for (partition, master) in masters.iter_mut().enumerate() {
+                if map[partition / 8] & (0x80 >> (partition % 8)) != 0 {
+                    *master = at as u8;
+                }
+            }
+        }
+        if masters.contains(&u8::MAX) {
+            return Err(Error::invalid("the cluster has partitions without a master"));
+        }
+        Ok(Self { addresses, masters: Some(Arc::new(masters)) })
+    }
+
+    /// Whom to ask for a record.
+    #[inline]
+    pub(crate) fn master(&self, digest: &Digest) -> usize {
+        let partition = usize::from(u16::from_le_bytes([digest[0], digest[1]])) % PARTITIONS;
+        self.masters.as_ref().map_or(0, |masters| masters[partition].into())
+    }
+}
+
+fn of_port(at: SocketAddr) -> Address {
+    Address::Tcp { at, secret: String::new() }
+}
+
+/// `2,3000,[[5E24,,[127.0.0.1:24100]]]`.
+fn peers(said: &str) -> impl Iterator<Item = SocketAddr> {
+    said.split(['[', ']', ',']).filter_map(|word| word.parse().ok())
+}
+
+/// `kv:0,2,MAP,MAP`, of each namespace: the first map is of the partitions it is master of.
+fn master_map(said: &str) -> Option<Vec<u8>> {
+    let (_, maps) = said.split(';').next()?.split_once(':')?;
+    let map = STANDARD.decode(maps.split(',').nth(2)?).ok()?;
+    (map.len() == PARTITIONS / 8).then_some(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_servers_are_found_in_what_one_says() {
+        let said = "2,3000,[[5E24,,[127.0.0.1:24100]],[5E25,,[127.0.0.1:24200]]]";
+        let ports: Vec<u16> = peers(said).map(|at| at.port()).collect();
+        assert_eq!(ports, [24100, 24200]);
+        assert_eq!(peers("0,3000,[]").count(), 0);
+    }
+
+    #[test]
+    fn a_record_is_asked_of_the_master_of_its_partition() {
+        let map = STANDARD.encode([0xf0; PARTITIONS / 8]);
+        assert_eq!(master_map(&format!("kv:0,2,{map},x;other:0,1,y")).unwrap()[0], 0xf0);
+        assert_eq!(master_map("kv:0,2,AAAA"), None);
+        let mut masters = [0; PARTITIONS];
+        masters[0x234] = 1;
+        let nodes = Nodes { addresses: Vec::new(), masters: Some(Arc::new(masters)) };
+        let digest = |first: u8, second: u8| {
+            let mut digest = [0; 20];
+            [digest[0], digest[1]] = [first, second];
+            digest
+        };
+        assert_eq!(nodes.master(&digest(0x34, 0xf2)), 1);
+        assert_eq!(nodes.master(&digest(0x34, 0xf3)), 0);
+    }
+}

@@ -1,0 +1,273 @@
+//! The servers: their program, and how they are started.
+
+use crate::client::Aerospike;
+use crate::connection::Connection;
+use kvdyno_engine::server::{Address, Launch, Program, Served, Site, Sought, StopSignal};
+use kvdyno_engine::{DataShape, Error, ErrorClass, Options, Result};
+use std::fmt::Write as _;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+
+const SOUGHT: Sought<'_> = Sought {
+    engine: "aerospike",
+    title: "Aerospike",
+    program: "asd",
+    remedy: "there is no package of Aerospike that could be fetched: a program asd on PATH is \
+             taken, or the one that `library = PATH` in a suite names, of the Community Edition \
+             from 7.1 on",
+};
+
+/// Of each server, in a folder of its own.
+const CONF: &str = "aerospike.conf";
+const FILE: &str = "records";
+
+/// Bytes of a record beside its value: its header, its bin's name and kind, to whole 16 bytes.
+const HEADER_BYTES: u64 = 64;
+
+/// What it takes at least, and what its blocks and caches are of a file.
+const FILE_BYTES_MIN: u64 = 512 << 20;
+
+/// Of a block, and so of a file.
+const BLOCK_BYTES: u64 = 8 << 20;
+
+/// Connections beside those of the sessions: the engine's own, of servers, of who looks.
+const MORE_CLIENTS: u32 = 64;
+
+/// It takes no smaller limit of them.
+const CLIENTS_MIN: u32 = 1024;
+
+/// Two servers compare all they have when they have begun, one record of each thread after the
+/// other; nothing is measured before they have.
+const MIGRATE_THREADS: u32 = 32;
+
+static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
+
+/// The program at `path`, or the newest installed.
+pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
+    let find = || Program::find(&SOUGHT, path, version);
+    let found = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
+    found.check_only(SOUGHT.title, path).map(|()| found)
+}
+
+/// `Aerospike Community Edition build 8.0.0.15`.
+fn version(said: &str) -> Option<&str> {
+    said.strip_prefix("Aerospike ")?.rsplit_once(" build ").map(|(_, version)| version.trim())
+}
+
+/// What it is reached at, and what other servers reach it at.
+#[derive(Clone, Copy)]
+struct Ports {
+    service: u16,
+    fabric: u16,
+    heartbeat: u16,
+}
+
+impl Served for Aerospike {
+    const TOLD: &'static [&'static str] = &[
+        "client_read",
+        "client_write_error",
+        "client_write_success",
+        "storage-engine.file[0].defrag_reads",
+        "storage-engine.file[0].defrag_writes",
+        "storage-engine.file[0].writes",
+    ];
+
+    fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
+        let program = program(None)?;
+        let count = options.integer("replication_factor")?.max(1) as usize;
+        // All are held until each is found, so that they are different ones.
+        let held = (0..3 * count).map(|_| TcpListener::bind(("127.0.0.1", 0)));
+        let held = held.collect::<std::io::Result<Vec<_>>>()?;
+        let free = held.iter().map(|held| Ok(held.local_addr()?.port()));
+        let free = free.collect::<std::io::Result<Vec<u16>>>()?;
+        let mut ports: Vec<Ports> = free
+            .chunks_exact(3)
+            .map(|free| Ports { service: free[0], fabric: free[1], heartbeat: free[2] })
+            .collect();
+        ports[0].service = site.port();
+        drop(held);
+        let mut commands = Vec::new();
+        for number in 0..count {
+            commands.push(server(site, program, options, data, &ports, number)?);
+        }
+        Ok(Launch {
+            before: Vec::new(),
+            command: commands.remove(0),
+            replicas: commands,
+            stop: StopSignal::Terminate,
+        })
+    }
+
+    /// It takes part in a cluster of all its servers, and has all it is to have.
+    fn answers(address: &Address) -> Result<()> {
+        let mut connection = Connection::open(address)?;
+        let wanted = connection.info("namespace/kv")?;
+        let wanted = value_of(&wanted, "replication-factor").unwrap_or("1");
+        connection.info(&format!("cluster-stable:size={wanted};ignore-migrations=false"))?;
+        // Before its first balance it has no partitions.
+        connection.get(&[0; 20]);
+        connection.ask().map(drop)
+    }
+}
+
+/// `NAME=VALUE;...`.
+fn value_of<'s>(said: &'s str, name: &str) -> Option<&'s str> {
+    said.split(';').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+}
+
+/// One of the servers: its folder, its configuration, its command.
+fn server(
+    site: &Site,
+    program: &Program,
+    options: &Options,
+    data: &DataShape,
+    ports: &[Ports],
+    number: usize,
+) -> Result<Command> {
+    let name = format!("node{}", number + 1);
+    let folder = site.folder.join(&name);
+    for needed in ["smd", "udf"] {
+        std::fs::create_dir_all(folder.join(needed))?;
+    }
+    std::fs::write(folder.join(CONF), configuration(&name, options, data, ports, number)?)?;
+    let mut command = site.command(&program.path);
+    command.arg("--foreground").arg("--config-file").arg(format!("{name}/{CONF}"));
+    Ok(command)
+}
+
+fn configuration(
+    name: &str,
+    options: &Options,
+    data: &DataShape,
+    ports: &[Ports],
+    number: usize,
+) -> Result<String> {
+    let own = &ports[number];
+    let sessions = (data.sessions + MORE_CLIENTS).max(CLIENTS_MIN);
+    let mut conf = format!(
+        "service {{\ncluster-name kvdyno{port}\nnode-id a{id}\nwork-directory {name}\n\
+         pidfile {name}/pid\nproto-fd-max {sessions}\nmigrate-threads {MIGRATE_THREADS}\n\
+         migrate-max-num-incoming 256\n",
+        port = ports[0].heartbeat,
+        id = number + 1,
+    );
+    let threads = options.integer("service_threads")?;
+    if threads > 0 {
+        let _ = writeln!(conf, "service-threads {threads}");
+    }
+    conf += "}\nlogging {\nconsole {\ncontext any warning\n}\n}\n";
+    let _ = writeln!(conf, "mod-lua {{\nuser-path {name}/udf\n}}");
+    let Ports { service, fabric, heartbeat } = own;
+    let _ = writeln!(
+        conf,
+        "network {{\nservice {{\naddress 127.0.0.1\nport {service}\naccess-address 127.0.0.1\n}}\n\
+         fabric {{\naddress 127.0.0.1\nport {fabric}\n}}\n\
+         heartbeat {{\nmode mesh\naddress 127.0.0.1\nport {heartbeat}\ninterval 150\ntimeout 10"
+    );
+    for other in ports.iter().filter(|other| other.heartbeat != *heartbeat) {
+        let _ = writeln!(conf, "mesh-seed-address-port 127.0.0.1 {}", other.heartbeat);
+    }
+    let _ = writeln!(conf, "}}\n}}\nnamespace {} {{", crate::connection::NAMESPACE);
+    let _ = writeln!(conf, "replication-factor {}\nmigrate-sleep 0", ports.len());
+    let record = data.value_bytes_max + (4 << 10);
+    if record > 1 << 20 {
+        let _ = writeln!(conf, "max-record-size {}", record.min(BLOCK_BYTES));
+    }
+    conf += &storage(name, options, data)?;
+    conf += "}\n";
+    Ok(conf)
+}
+
+fn storage(name: &str, options: &Options, data: &DataShape) -> Result<String> {
+    let kind = options.text("storage_engine")?;
+    let mut conf = format!("storage-engine {kind} {{\nfile {name}/{FILE}\n");
+    let mut set = |name: &str, value: u64| {
+        let _ = writeln!(conf, "{name} {value}");
+    };
+    set("filesize", file_bytes(options, data)?);
+    set("flush-max-ms", options.integer("flush_max_ms")?);
+    set("max-write-cache", options.integer("max_write_cache")?);
+    set("defrag-lwm-pct", options.integer("defrag_lwm_pct")?.max(1));
+    if kind == "device" {
+        set("post-write-cache", options.integer("post_write_cache")?);
+        let read_page_cache = options.boolean("read_page_cache")?;
+        let _ = writeln!(conf, "read-page-cache {read_page_cache}");
+    }
+    let _ = writeln!(conf, "direct-files {}\n}}", options.boolean("direct_files")?);
+    Ok(conf)
+}
+
+/// Writes stop where 70 % of the file are records that live, and blocks that are half full are not
+/// gathered.
+fn file_bytes(options: &Options, data: &DataShape) -> Result<u64> {
+    let record = (data.value_bytes_mean + HEADER_BYTES).next_multiple_of(16);
+    let records = data.records_max.saturating_mul(record);
+    let given = options.integer("filesize")?;
+    if given > 0 && given < (records / 10 * 15).max(128 << 20) {
+        return Err(Error::new(
+            ErrorClass::Invalid,
+            format!(
+                "filesize is {} MiB: these records take {} MiB of it, and writes stop at 70 %",
+                given >> 20,
+                records >> 20
+            ),
+        ));
+    }
+    let wanted = if given > 0 { given } else { FILE_BYTES_MIN + records * 2 };
+    Ok(wanted.next_multiple_of(BLOCK_BYTES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_engine::Durability;
+
+    #[test]
+    fn its_version_is_read_from_what_it_says() {
+        let said = "Aerospike Community Edition build 8.0.0.15";
+        assert_eq!(version(said), Some("8.0.0.15"));
+        assert_eq!(version("memcached 1.6.18"), None);
+    }
+
+    fn shape() -> DataShape {
+        DataShape {
+            records: 1 << 20,
+            records_max: 1 << 20,
+            key_bytes: 16,
+            value_bytes_mean: 400,
+            value_bytes_max: 2 << 20,
+            sessions: 10,
+            depth: 1,
+        }
+    }
+
+    #[test]
+    fn two_servers_know_each_other_and_a_file_has_room() {
+        let description = crate::describe::description(Err(Error::invalid("none")));
+        let mut options = Options::defaults(&description, Durability::None);
+        let ports =
+            [1000, 2000].map(|base| Ports { service: base, fabric: base + 1, heartbeat: base + 2 });
+        let conf = configuration("node2", &options, &shape(), &ports, 1).unwrap();
+        for line in [
+            "port 2000",
+            "mesh-seed-address-port 127.0.0.1 1002",
+            "replication-factor 2",
+            "filesize 1509949440",
+            "max-record-size 2101248",
+            "proto-fd-max 1024",
+        ] {
+            assert!(conf.lines().any(|found| found == line), "{line}: {conf}");
+        }
+        assert_eq!(conf.matches('{').count(), conf.matches('}').count());
+        options.values.insert("filesize".to_owned(), (128_u64 << 20).into());
+        assert_eq!(file_bytes(&options, &shape()).unwrap_err().class, ErrorClass::Invalid);
+    }
+
+    #[test]
+    fn a_value_is_found_by_its_name() {
+        assert_eq!(value_of("a=1;replication-factor=2;b=3", "replication-factor"), Some("2"));
+        assert_eq!(value_of("a=1", "replication-factor"), None);
+    }
+}
