@@ -166,7 +166,7 @@ impl Sought<'_> {
         }
         let folders = std::env::var_os("PATH").unwrap_or_default();
         let mut programs = std::env::split_paths(&folders).map(|at| at.join(self.program));
-        programs.find(|program| is_executable(program)).map_or(chosen, Ok)
+        programs.find(|program| program.is_absolute() && is_executable(program)).map_or(chosen, Ok)
     }
 }
 

@@ -19,6 +19,9 @@ use std::path::{Path, PathBuf};
 /// What a server's worker says of its program: where it is, or why there is none.
 const PROGRAM: &str = "program";
 
+/// What an engine's worker says where it has no library: why.
+const LIBRARY: &str = "library";
+
 /// Where the worker does not say so itself.
 const NO_LIBRARY: &str = "it is loaded from a library, and none is installed";
 
@@ -53,7 +56,10 @@ pub fn choose(
         (None, itself) if wanted.pick == Pick::Newest => {
             // A worker that lies elsewhere may know of libraries that are not known here.
             let words = match itself {
-                Ok(itself) => itself.engine.build.get(PROGRAM).cloned(),
+                Ok(itself) => {
+                    let build = &itself.engine.build;
+                    build.get(PROGRAM).or_else(|| build.get(LIBRARY)).cloned()
+                }
                 Err(error) => Some(error.to_string()),
             };
             let words = words.unwrap_or_else(|| NO_LIBRARY.to_owned());

@@ -22,7 +22,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::sleep;
@@ -56,6 +56,7 @@ struct Running {
     children: Vec<Child>,
     stop: StopSignal,
     command: Vec<String>,
+    folder: PathBuf,
     address: Address,
     took: Duration,
 }
@@ -83,14 +84,14 @@ impl Running {
         }
         let address = site.address.clone();
         let (words, children) = (words(&command), Vec::new());
-        let mut running = Self { children, stop, command: words, address, took: Duration::ZERO };
+        let (folder, took) = (site.folder.clone(), Duration::ZERO);
+        let mut running = Self { children, stop, command: words, folder, address, took };
         for command in std::iter::once(command).chain(replicas) {
             running.children.push(spawn::<E>(command, log)?);
         }
         while let Err(error) = E::answers(&running.address) {
             if let Some(why) = running.ended() {
-                let error = Error::new(ErrorClass::Unavailable, why).context("starting");
-                return Err(if_full(&site.folder, error));
+                return Err(why.context("starting"));
             }
             if begun.elapsed() > PATIENCE {
                 return Err(error.context("the server does not answer"));
@@ -102,7 +103,7 @@ impl Running {
     }
 
     /// Why it is not there any more.
-    fn ended(&mut self) -> Option<String> {
+    fn ended(&mut self) -> Option<Error> {
         let mut ended = self.children.iter_mut().filter_map(|child| child.try_wait().ok()?);
         let status = ended.next()?;
         let how = match (status.code(), status.signal()) {
@@ -110,14 +111,15 @@ impl Running {
             (code, None) => format!("ended with code {}", code.unwrap_or_default()),
         };
         let program = self.command.first().map_or("", String::as_str);
-        Some(format!("the server {program} {how}; its last words are in the log"))
+        let what = format!("the server {program} {how}; its last words are in the log");
+        Some(if_full(&self.folder, Error::new(ErrorClass::Unavailable, what)))
     }
 
     /// Ends it in order.
     fn stop(mut self) -> Result<Duration> {
         let begun = Instant::now();
         if let Some(why) = self.ended() {
-            return Err(Error::new(ErrorClass::Unavailable, why));
+            return Err(why);
         }
         let signal = match self.stop {
             StopSignal::Terminate => Signal::TERM,
@@ -319,7 +321,7 @@ fn obey<E: Served>(
             }
             Err(RecvTimeoutError::Timeout) => {
                 if let Some(why) = running.as_mut().and_then(Running::ended) {
-                    return Err(Error::new(ErrorClass::Unavailable, why));
+                    return Err(why);
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return Ok(()),

@@ -6,8 +6,8 @@ use crate::nodes::Nodes;
 use crate::server::program;
 use kvdyno_engine::server::{Address, Tickets, Wire};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, Error, Options, Place, Result, Session, Settled,
-    Value, Write,
+    Counters, DataShape, Description, Engine, Error, ErrorClass, Options, Place, Result, Session,
+    Settled, Value, Write,
 };
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -16,6 +16,11 @@ use std::time::{Duration, Instant};
 
 /// Between two looks at what the servers do in the background.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A write that a server is too busy for is sent again so often.
+const TRIES: u32 = 10_000;
+
+const TRIED_AGAIN_AFTER: Duration = Duration::from_millis(1);
 
 /// What of `namespace/kv` is of the work: names that begin so.
 const COUNTED: [&str; 13] = [
@@ -96,7 +101,7 @@ impl Engine for Aerospike {
     fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
         let nodes = Nodes::of(&Address::of::<Self>(place)?)?;
         let own = nodes.addresses.iter().map(Connection::open).collect::<Result<_>>()?;
-        let flush_max = Duration::from_millis(options.integer("flush_max_ms")?);
+        let flush_max = Duration::from_millis(options.integer("flush_max_ms")?.max(1));
         Ok(Self { nodes, own: Mutex::new(own), flush_max })
     }
 
@@ -128,9 +133,10 @@ impl Engine for Aerospike {
         }
     }
 
-    /// There is no command for it: what a block in memory has is written within `flush_max_ms`.
+    /// There is no command for it: a block in memory is written within `flush_max_ms`, which may
+    /// have begun just before. Without `direct_files` it is then the kernel's.
     fn sync(&self) -> Result<()> {
-        sleep(self.flush_max);
+        sleep(2 * self.flush_max);
         while self.at_work(|name| name.ends_with(".write_q"))?.is_some() {
             sleep(LOOK_EVERY);
         }
@@ -191,6 +197,37 @@ impl Client<'_> {
     }
 }
 
+impl Client<'_> {
+    /// Leaves those that are to be tried again.
+    fn write_once(&mut self, writes: &mut Vec<&Write<'_>>) -> Result<()> {
+        let mut asked = std::mem::take(&mut self.asked);
+        asked.clear();
+        let values = writes.iter().map(|write| (write.key(), write.value().unwrap_or_default()));
+        asked.extend(values.map(|(key, value)| self.put(key, value)));
+        self.send_all()?;
+        let (mut failed, mut answered) = (Ok(()), asked.iter());
+        let mut gone = Ok(());
+        writes.retain(|_| {
+            let Some(at) = answered.next().filter(|_| gone.is_ok()) else { return false };
+            let connection = &mut self.servers[*at].connection;
+            match connection.answer() {
+                Ok(_) => false,
+                Err(error) if connection.wire.is_gone() => {
+                    gone = Err(error);
+                    false
+                }
+                Err(error) if error.class == ErrorClass::Conflict => true,
+                Err(error) => {
+                    failed = std::mem::replace(&mut failed, Ok(())).and(Err(error));
+                    false
+                }
+            }
+        });
+        self.asked = asked;
+        gone.and(failed)
+    }
+}
+
 impl Session for Client<'_> {
     #[inline]
     fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
@@ -222,36 +259,37 @@ impl Session for Client<'_> {
         asked.clear();
         asked.extend(keys.iter().map(|key| self.get(key)));
         self.send_all()?;
+        let mut failed = Ok(());
         for (index, at) in asked.iter().enumerate() {
             let connection = &mut self.servers[*at].connection;
-            let value = connection.answer()?;
-            seen(index, value.map(|range| connection.bytes(range)));
-        }
-        self.asked = asked;
-        Ok(())
-    }
-
-    /// Single writes that are sent together.
-    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
-        let mut asked = std::mem::take(&mut self.asked);
-        asked.clear();
-        for write in writes {
-            match *write {
-                Write::Put { key, value } => asked.push(self.put(key, value)),
-                Write::Delete { key } => return self.delete(key),
-            }
-        }
-        self.send_all()?;
-        let mut failed = Ok(());
-        for at in &asked {
-            let connection = &mut self.servers[*at].connection;
             match connection.answer() {
+                Ok(value) => seen(index, value.map(|range| connection.bytes(range))),
                 Err(error) if connection.wire.is_gone() => return Err(error),
-                answer => failed = failed.and(answer.map(drop)),
+                // The other answers are still to come.
+                Err(error) => failed = failed.and(Err(error)),
             }
         }
         self.asked = asked;
         failed
+    }
+
+    /// Single writes that are sent together. Those that a server is too busy for are sent again.
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        if let Some(Write::Delete { key }) =
+            writes.iter().find(|write| matches!(write, Write::Delete { .. }))
+        {
+            return self.delete(key);
+        }
+        let mut left: Vec<&Write<'_>> = writes.iter().collect();
+        for _ in 0..TRIES {
+            self.write_once(&mut left)?;
+            if left.is_empty() {
+                return Ok(());
+            }
+            sleep(TRIED_AGAIN_AFTER);
+        }
+        let what = format!("{} writes of a batch were refused {TRIES} times", left.len());
+        Err(Error::new(ErrorClass::Unavailable, what))
     }
 
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {

@@ -35,7 +35,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             ..Capabilities::least([(
                 Durability::None,
                 "answered out of a block in the server's memory, which is written within \
-                 flush-max-ms (1 s) and not synced; with two servers once both have it there",
+                 flush-max-ms (1 s), by the page cache; with two servers once both have it there",
             )])
         },
         options: options(),

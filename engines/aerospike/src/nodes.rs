@@ -56,7 +56,7 @@ fn of_port(at: SocketAddr) -> Address {
 }
 
 /// `2,3000,[[5E24,,[127.0.0.1:24100]]]`.
-fn peers(said: &str) -> impl Iterator<Item = SocketAddr> {
+pub(crate) fn peers(said: &str) -> impl Iterator<Item = SocketAddr> {
     said.split(['[', ']', ',']).filter_map(|word| word.parse().ok())
 }
 

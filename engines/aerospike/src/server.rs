@@ -2,6 +2,7 @@
 
 use crate::client::Aerospike;
 use crate::connection::Connection;
+use crate::nodes::peers;
 use kvdyno_engine::server::{Address, Launch, Program, Served, Site, Sought, StopSignal};
 use kvdyno_engine::{DataShape, Error, ErrorClass, Options, Result};
 use std::fmt::Write as _;
@@ -44,7 +45,7 @@ const MIGRATE_THREADS: u32 = 32;
 
 static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
 
-/// The program at `path`, or the newest installed.
+/// The program at `path`, the newest that was fetched, or the one on PATH.
 pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
     let find = || Program::find(&SOUGHT, path, version);
     let found = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
@@ -77,11 +78,13 @@ impl Served for Aerospike {
     fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
         let program = program(None)?;
         let count = options.integer("replication_factor")?.max(1) as usize;
-        // All are held until each is found, so that they are different ones.
-        let held = (0..3 * count).map(|_| TcpListener::bind(("127.0.0.1", 0)));
+        // All are held until each is found, so that they are different ones; the first one's own
+        // is among those that are free.
+        let held = (0..=3 * count).map(|_| TcpListener::bind(("127.0.0.1", 0)));
         let held = held.collect::<std::io::Result<Vec<_>>>()?;
         let free = held.iter().map(|held| Ok(held.local_addr()?.port()));
-        let free = free.collect::<std::io::Result<Vec<u16>>>()?;
+        let mut free = free.collect::<std::io::Result<Vec<u16>>>()?;
+        free.retain(|port| *port != site.port());
         let mut ports: Vec<Ports> = free
             .chunks_exact(3)
             .map(|free| Ports { service: free[0], fabric: free[1], heartbeat: free[2] })
@@ -100,12 +103,17 @@ impl Served for Aerospike {
         })
     }
 
-    /// It takes part in a cluster of all its servers, and has all it is to have.
+    /// It takes part in a cluster of all its servers, tells where they are, and has all it is to
+    /// have.
     fn answers(address: &Address) -> Result<()> {
         let mut connection = Connection::open(address)?;
         let wanted = connection.info("namespace/kv")?;
         let wanted = value_of(&wanted, "replication-factor").unwrap_or("1");
         connection.info(&format!("cluster-stable:size={wanted};ignore-migrations=false"))?;
+        let peers = peers(&connection.info("peers-clear-std")?).count();
+        if (peers + 1).to_string() != wanted {
+            return Err(Error::new(ErrorClass::Unavailable, "it does not know its peers"));
+        }
         // Before its first balance it has no partitions.
         connection.get(&[0; 20]);
         connection.ask().map(drop)
@@ -187,7 +195,7 @@ fn storage(name: &str, options: &Options, data: &DataShape) -> Result<String> {
         let _ = writeln!(conf, "{name} {value}");
     };
     set("filesize", file_bytes(options, data)?);
-    set("flush-max-ms", options.integer("flush_max_ms")?);
+    set("flush-max-ms", options.integer("flush_max_ms")?.max(1));
     set("max-write-cache", options.integer("max_write_cache")?);
     set("defrag-lwm-pct", options.integer("defrag_lwm_pct")?.max(1));
     if kind == "device" {

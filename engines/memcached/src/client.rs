@@ -148,13 +148,17 @@ impl Session for Client {
             return all;
         }
         self.connection.wire.send()?;
+        let mut failed = Ok(());
         for index in 0..keys.len() {
-            match self.connection.answer()? {
-                Answer::Value(range) => seen(index, Some(self.connection.bytes(range))),
-                _ => seen(index, None),
+            match self.connection.answer() {
+                Ok(Answer::Value(range)) => seen(index, Some(self.connection.bytes(range))),
+                Ok(_) => seen(index, None),
+                Err(error) if self.connection.wire.is_gone() => return Err(error),
+                // The other answers are still to come.
+                Err(error) => failed = failed.and(Err(error)),
             }
         }
-        Ok(())
+        failed
     }
 
     /// One round trip: each is answered only where it failed, and then comes the end.

@@ -28,7 +28,7 @@ const MORE_CLIENTS: u32 = 16;
 
 static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
 
-/// The program at `path`, or the newest installed.
+/// The program at `path`, the newest that was fetched, or the one on PATH.
 pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
     let find = || Program::find(&SOUGHT, path, version);
     let found = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;

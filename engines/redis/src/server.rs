@@ -26,7 +26,7 @@ const MORE_CLIENTS: u32 = 32;
 
 static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
 
-/// The program at `path`, or the newest installed.
+/// The program at `path`, the newest that was fetched, or the one on PATH.
 pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
     let found = PROGRAM.get_or_init(|| Program::find(&SOUGHT, path, version));
     let found = found.as_ref().map_err(Clone::clone)?;

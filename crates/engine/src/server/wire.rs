@@ -119,8 +119,12 @@ impl Wire {
         Ok(())
     }
 
-    /// Waits until one of them has more to receive: which have.
+    /// Waits until one of them has something to be looked at: which have.
     pub fn heard(wires: &[&Self]) -> Result<Vec<bool>> {
+        let at_hand: Vec<bool> = wires.iter().map(|wire| !wire.unread().1.is_empty()).collect();
+        if at_hand.contains(&true) {
+            return Ok(at_hand);
+        }
         let sockets =
             wires.iter().map(|wire| PollFd::from_borrowed_fd(wire.stream.socket(), PollFlags::IN));
         let mut sockets: Vec<PollFd<'_>> = sockets.collect();

@@ -32,7 +32,13 @@ pub(super) fn run(
     let log = File::create_new(environment.folder.path.join("log.txt"))?;
     let (memory, keeper, mut worker) = match begin(environment, record.worker.as_ref(), log) {
         Ok(begun) => begun,
-        Err(outcome) => return file(environment.folder, &CaseRecord { outcome, ..record }),
+        Err(unstarted) => {
+            let Unstarted { outcome, ram_limit, not_measured } = *unstarted;
+            let wall_ns = started.elapsed().as_nanos() as u64;
+            let volume = environment.site.volume.clone();
+            let record = CaseRecord { outcome, ram_limit, not_measured, volume, wall_ns, ..record };
+            return file(environment.folder, &record);
+        }
     };
     // A worker that dies before it has read its job is seen at its end.
     let _ = worker.say(&job(environment, keeper.as_ref()));
@@ -58,13 +64,26 @@ pub(super) fn run(
     file(environment.folder, &record)
 }
 
+/// What becomes of a case of which nothing could be measured.
+struct Unstarted {
+    outcome: Outcome,
+    ram_limit: RamLimit,
+    not_measured: Vec<String>,
+}
+
+impl From<Outcome> for Unstarted {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, ram_limit: RamLimit::default(), not_measured: Vec::new() }
+    }
+}
+
 /// Its memory, and its worker in it, or in its place the server; or what becomes of a case without.
 fn begin<'r>(
     environment: &'r CaseEnvironment<'r>,
     worker: Option<&WorkerIdentity>,
     log: File,
-) -> Result<(CaseMemory<'r>, Option<Keeper<'r>>, Worker), Outcome> {
-    let not_run = |message| Outcome::NotRun { message };
+) -> Result<(CaseMemory<'r>, Option<Keeper<'r>>, Worker), Box<Unstarted>> {
+    let not_run = |message| Box::new(Unstarted::from(Outcome::NotRun { message }));
     let worker = worker.ok_or_else(|| not_run("it has no worker".to_owned()))?;
     if let Some(library) = &worker.library {
         libraries::check_unchanged(library).map_err(|changed| not_run(changed.message))?;
@@ -73,7 +92,12 @@ fn begin<'r>(
     let failed = |error| not_run(format!("failed to start {}: {error}", worker.path.display()));
     let keeper = match Keeper::start(environment, &memory, worker) {
         Ok(keeper) => keeper,
-        Err(complaint) => return Err(outcome::unstarted(complaint, &memory.end(&mut Vec::new()))),
+        Err(complaint) => {
+            let mut not_measured = Vec::new();
+            let ram_limit = memory.end(&mut not_measured);
+            let outcome = outcome::unstarted(complaint, &ram_limit);
+            return Err(Box::new(Unstarted { outcome, ram_limit, not_measured }));
+        }
     };
     let worker = match keeper {
         // The client of a server must not eat the server's RAM.

@@ -4,6 +4,7 @@
 use super::Talk;
 use crate::runner::keeper::{Complaint, Keeper};
 use crate::runner::worker::Worker;
+use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::workload::Activity;
 use std::time::Duration;
 
@@ -64,11 +65,16 @@ impl Talk<'_> {
         }
         // What the client says of it follows from it.
         if let Some((class, servers)) = self.ending.server.clone() {
-            let message = match self.ending.failure.take() {
-                Some((_, clients)) => format!("{servers}; its client: {clients}"),
-                None => servers,
-            };
-            self.ending.failure = Some((class, message));
+            // That there is no room either of them may have been told.
+            let telling =
+                |class: &ErrorClass| matches!(class, ErrorClass::Full | ErrorClass::Memory);
+            self.ending.failure = Some(match self.ending.failure.take() {
+                Some((clients, words)) => {
+                    let class = if telling(&clients) { clients } else { class };
+                    (class, format!("{servers}; its client: {words}"))
+                }
+                None => (class, servers),
+            });
         }
         let (record, left) = keeper.end();
         self.record.not_measured.extend(left);
