@@ -7,7 +7,7 @@ use kvdyno_record::plan::Case;
 use kvdyno_record::units;
 use std::collections::BTreeMap;
 
-/// The most that a run's record takes for each day of the run that has begun.
+/// The most that a run's record takes for each day of the run; a run of less may take as much.
 const RECORD_BYTES_PER_DAY: u64 = 200_000_000;
 const DAY_NS: u64 = 24 * 3_600 * SECOND;
 const SECOND: u64 = 1_000_000_000;
@@ -22,7 +22,8 @@ pub(super) fn lengthen(
     engines: &BTreeMap<&str, &Description>,
 ) -> Option<String> {
     let first = estimate::estimate(cases, engines);
-    let allowed = RECORD_BYTES_PER_DAY * first.wall_ns.div_ceil(DAY_NS).max(1);
+    let days = (first.wall_ns as f64 / DAY_NS as f64).max(1.0);
+    let allowed = (RECORD_BYTES_PER_DAY as f64 * days) as u64;
     if first.record_bytes <= allowed || !cases.iter().any(&is_free) {
         return None;
     }

@@ -19,8 +19,8 @@ const SOUGHT: Sought<'_> = Sought {
     engine: "mariadb",
     title: "MariaDB",
     program: "mariadbd",
-    remedy: "`kvdyno engines get mariadb` fetches the system's packages without \
-                      installing them; `library = PATH` in a suite names a program `mariadbd`",
+    remedy: "`kvdyno engines get mariadb` fetches the system's packages without installing them; \
+             `library = PATH` in a suite names a program `mariadbd`",
 };
 
 /// The folder of the database, below that of the server, and what it is called until it is whole.

@@ -13,8 +13,8 @@ const SOUGHT: Sought<'_> = Sought {
     engine: "memcached",
     title: "memcached",
     program: "memcached",
-    remedy: "`kvdyno engines get memcached` fetches the system's package without \
-                      installing it; `library = PATH` in a suite names a program memcached",
+    remedy: "`kvdyno engines get memcached` fetches the system's package without installing it; \
+             `library = PATH` in a suite names a program memcached",
 };
 
 /// The file that its memory is mapped from.

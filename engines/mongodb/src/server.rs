@@ -15,9 +15,9 @@ const SOUGHT: Sought<'_> = Sought {
     engine: "mongodb",
     title: "MongoDB",
     program: "mongod",
-    remedy: "there is no package of MongoDB that could be fetched: `library = PATH` in a \
-                      suite names a program mongod, of any version since 2.6, from MongoDB's own \
-                      site or built from its sources, or a ferretdb 1.x",
+    remedy: "there is no package of MongoDB that could be fetched: `library = PATH` in a suite \
+             names a program mongod, of any version since 2.6, from MongoDB's own site or built \
+             from its sources, or a ferretdb 1.x",
 };
 
 /// The folder of the database, below that of the server.

@@ -2,6 +2,7 @@
 
 use kvdyno_engine::{Counters, Edge, Error, ErrorClass, EventKind, EventLog, Options, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// What to do to operations, and how many there were.
@@ -105,13 +106,16 @@ fn busy_wait(time: Duration) {
 fn calibrated(latency: Duration) -> Duration {
     const NEGLIGIBLE_FROM: Duration = Duration::from_micros(10);
     const ROUNDS: u32 = 3;
-    const TRIALS: u32 = 5;
-    const TRIAL: Duration = Duration::from_micros(400);
+    const TRIALS: u32 = 20;
+    const TRIAL: Duration = Duration::from_micros(100);
+    // Whoever has rested is let run for some time, on a busy machine too.
+    const REST: Duration = Duration::from_micros(500);
     if latency >= NEGLIGIBLE_FROM {
         return latency;
     }
     let count = (TRIAL.as_nanos() / latency.as_nanos()).max(1) as u32;
     let trial = |wait| {
+        sleep(REST);
         let start = Instant::now();
         (0..count).for_each(|_| busy_wait(wait));
         start.elapsed() / count

@@ -15,8 +15,8 @@ const SOUGHT: Sought<'_> = Sought {
     engine: "postgres",
     title: "PostgreSQL",
     program: "postgres",
-    remedy: "`kvdyno engines get postgres` fetches the system's package without \
-                      installing it; `library = PATH` in a suite names a program `postgres`",
+    remedy: "`kvdyno engines get postgres` fetches the system's package without installing it; \
+             `library = PATH` in a suite names a program `postgres`",
 };
 
 /// The folder of the database, below that of the server: it is to be empty when it is made.

@@ -14,8 +14,8 @@ const SOUGHT: Sought<'_> = Sought {
     engine: "redis",
     title: "Redis",
     program: "redis-server",
-    remedy: "`kvdyno engines get redis` fetches the system's package without installing \
-                      it; `library = PATH` in a suite names a redis-server or valkey-server",
+    remedy: "`kvdyno engines get redis` fetches the system's package without installing it; \
+             `library = PATH` in a suite names a redis-server or valkey-server",
 };
 
 /// The file with what the command does not say.

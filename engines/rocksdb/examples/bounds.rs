@@ -74,6 +74,8 @@ fn open(directory: &str, records: u64) -> Result<RocksDb, Error> {
     };
     let mut options = Options::defaults(&RocksDb::describe(), Durability::Async);
     options.values.insert("block_cache".to_owned(), Value::Integer(1 << 30));
+    // As db_bench's threads.
+    options.values.insert("perf_level".to_owned(), Value::Text("disable".to_owned()));
     options.values.insert("bloom_bits".to_owned(), Value::Integer(10));
     options.values.insert("compression".to_owned(), Value::Text("none".to_owned()));
     RocksDb::open(&Place::Directory(directory.into()), &options, &data)

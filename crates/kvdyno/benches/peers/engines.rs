@@ -82,6 +82,8 @@ fn load_and_read(identity: &WorkerIdentity) -> anyhow::Result<PeerRates> {
             ("block_cache", Value::Integer(1 << 30)),
             ("bloom_bits", Value::Integer(10)),
             ("compression", Value::Text("none".to_owned())),
+            // As db_bench's threads.
+            ("perf_level", Value::Text("disable".to_owned())),
             ("settle", Value::Text("compact".to_owned())),
         ]
     };

@@ -3,11 +3,12 @@
 //! a test: the machine decides, not the code alone.
 //!
 //! `make bench BENCH="lmdb drive"` runs parts of it: `null`, `lmdb`, `rocksdb`, `db_bench`,
-//! `ranges`, `reads`, `servers`, `drive`, `direct`, `plan`. Each part's file says what its peer is,
-//! and how both are set.
+//! `ranges`, `reads`, `servers`, `clients`, `drive`, `direct`, `plan`. Each part's file says what
+//! its peer is, and how both are set.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's business")]
 
+mod canned;
 mod db_bench;
 mod drive;
 mod engines;
@@ -17,8 +18,9 @@ mod reads;
 mod servers;
 mod tools;
 
-const PARTS: [&str; 10] = [
-    "null", "lmdb", "rocksdb", "db_bench", "ranges", "reads", "servers", "drive", "direct", "plan",
+const PARTS: [&str; 11] = [
+    "null", "lmdb", "rocksdb", "db_bench", "ranges", "reads", "servers", "clients", "drive",
+    "direct", "plan",
 ];
 const REPEATS: usize = 5;
 const SECOND: u64 = 1_000_000_000;
@@ -41,6 +43,7 @@ fn main() -> anyhow::Result<()> {
             }
             "reads" => bench.reads()?,
             "servers" => bench.servers()?,
+            "clients" => bench.clients()?,
             "drive" => bench.drive()?,
             "direct" => bench.direct()?,
             _ => bench.plan()?,

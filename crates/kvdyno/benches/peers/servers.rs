@@ -19,14 +19,14 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 
 const RECORDS: u64 = 100_000;
-const CONNECTIONS: u32 = 4;
+pub(super) const CONNECTIONS: u32 = 4;
 const MEASURE_NS: u64 = 3 * SECOND;
 
 /// Operations each second, and what one cost its client.
 #[derive(Clone, Copy)]
-struct Rate {
+pub(super) struct Rate {
     per_s: f64,
-    client_ns: f64,
+    pub(super) client_ns: f64,
 }
 
 /// A server's own tool: its name, and how it is run for reads or for writes.
@@ -110,7 +110,7 @@ impl Bench {
             let folder = scratch()?;
             let server = Server::start(&identity, folder.path())?;
             // Its records, and ours.
-            run(&server, &identity, Activity::Load(load()))?;
+            run(&server, &server.address, &identity, Activity::Load(load()))?;
             if let Err(error) = (tool.prepare)(&server) {
                 println!("{}: {error:#}", tool.name);
                 continue;
@@ -132,7 +132,7 @@ impl Bench {
     ) -> anyhow::Result<()> {
         let (mut rates, mut costs, mut own) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..REPEATS {
-            let ours = run(server, identity, Activity::Measure(mix(writes)))?;
+            let ours = run(server, &server.address, identity, Activity::Measure(mix(writes)))?;
             let theirs = theirs(tool, server, writes)?;
             rates.push(ours.per_s / theirs.per_s);
             costs.push(ours.client_ns / theirs.client_ns);
@@ -149,15 +149,15 @@ impl Bench {
 }
 
 /// A server, kept by its worker.
-struct Server {
+pub(super) struct Server {
     keeper: process::Child,
-    address: String,
+    pub(super) address: String,
     program: PathBuf,
     folder: PathBuf,
 }
 
 impl Server {
-    fn start(identity: &WorkerIdentity, folder: &Path) -> anyhow::Result<Self> {
+    pub(super) fn start(identity: &WorkerIdentity, folder: &Path) -> anyhow::Result<Self> {
         let database = folder.join("database");
         std::fs::create_dir(&database)?;
         let log = std::fs::File::create(folder.join("server.txt"))?;
@@ -194,7 +194,7 @@ impl Server {
         Ok(Self { keeper, address, program, folder: folder.to_owned() })
     }
 
-    fn socket(&self) -> PathBuf {
+    pub(super) fn socket(&self) -> PathBuf {
         PathBuf::from(self.address.trim_start_matches("unix:"))
     }
 
@@ -240,11 +240,11 @@ fn postgres(server: &Server, program: &str) -> anyhow::Result<Command> {
     Ok(command)
 }
 
-fn load() -> Load {
+pub(super) fn load() -> Load {
     Load { order: LoadOrder::Random, batch: 100, threads: 1 }
 }
 
-fn mix(writes: bool) -> Mix {
+pub(super) fn mix(writes: bool) -> Mix {
     let mut mix = random_reads(CONNECTIONS, MEASURE_NS);
     if writes {
         mix.roles[0].mix[0].op = Op::Update;
@@ -252,8 +252,13 @@ fn mix(writes: bool) -> Mix {
     mix
 }
 
-/// Ours.
-fn run(server: &Server, identity: &WorkerIdentity, work: Activity) -> anyhow::Result<Rate> {
+/// Ours, of the server at an address.
+pub(super) fn run(
+    server: &Server,
+    address: &str,
+    identity: &WorkerIdentity,
+    work: Activity,
+) -> anyhow::Result<Rate> {
     let evidence = tempfile::tempdir_in(&server.folder)?;
     let solo = Solo {
         worker: identity,
@@ -261,7 +266,7 @@ fn run(server: &Server, identity: &WorkerIdentity, work: Activity) -> anyhow::Re
         durability: Durability::None,
         data: small_records(RECORDS),
         phases: vec![Phase { name: "phase".to_owned(), work }],
-        place: Place::Server(server.address.clone()),
+        place: Place::Server(address.to_owned()),
         folder: evidence.path(),
     };
     let outcomes = solo.run()?;
