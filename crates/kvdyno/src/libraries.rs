@@ -46,12 +46,12 @@ pub fn choose(
         (Pick::Version(version), None) => library::find(engine, version),
         (Pick::Server(_), None) => None,
     };
-    let on_path = by_itself.as_ref().ok().and_then(program_of).map(Path::to_owned);
+    let on_path = by_itself.as_ref().ok().and_then(program_of);
+    if let (None, Pick::Newest, Some(program)) = (&installed, &wanted.pick, on_path) {
+        return Ok(of_file(path, program));
+    }
     match (installed, by_itself) {
         (Some(installed), _) => Ok(of_installed(path, &installed)),
-        (None, _) if wanted.pick == Pick::Newest && on_path.is_some() => {
-            Ok(of_file(path, &on_path.unwrap_or_default()))
-        }
         (None, Err(error)) if !error.is::<WorkerRefused>() => Err(error),
         (None, itself) if wanted.pick == Pick::Newest => {
             // A worker that lies elsewhere may know of libraries that are not known here.

@@ -195,9 +195,7 @@ impl Client<'_> {
     fn send_all(&mut self) -> Result<()> {
         self.servers.iter_mut().try_for_each(|server| server.connection.wire.send())
     }
-}
 
-impl Client<'_> {
     /// Leaves those that are to be tried again.
     fn write_once(&mut self, writes: &mut Vec<&Write<'_>>) -> Result<()> {
         let mut asked = std::mem::take(&mut self.asked);
@@ -205,26 +203,19 @@ impl Client<'_> {
         let values = writes.iter().map(|write| (write.key(), write.value().unwrap_or_default()));
         asked.extend(values.map(|(key, value)| self.put(key, value)));
         self.send_all()?;
-        let (mut failed, mut answered) = (Ok(()), asked.iter());
-        let mut gone = Ok(());
-        writes.retain(|_| {
-            let Some(at) = answered.next().filter(|_| gone.is_ok()) else { return false };
+        let (mut failed, mut refused) = (Ok(()), Vec::new());
+        for (write, at) in writes.iter().zip(&asked) {
             let connection = &mut self.servers[*at].connection;
             match connection.answer() {
-                Ok(_) => false,
-                Err(error) if connection.wire.is_gone() => {
-                    gone = Err(error);
-                    false
-                }
-                Err(error) if error.class == ErrorClass::Conflict => true,
-                Err(error) => {
-                    failed = std::mem::replace(&mut failed, Ok(())).and(Err(error));
-                    false
-                }
+                Ok(_) => {}
+                Err(error) if connection.wire.is_gone() => return Err(error),
+                Err(error) if error.class == ErrorClass::Conflict => refused.push(*write),
+                Err(error) => failed = failed.and(Err(error)),
             }
-        });
+        }
+        *writes = refused;
         self.asked = asked;
-        gone.and(failed)
+        failed
     }
 }
 
