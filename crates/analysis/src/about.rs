@@ -19,7 +19,7 @@ pub fn engines(evidence: &Evidence) -> Vec<String> {
 /// drives are measured.
 pub fn user_bytes(evidence: &Evidence) -> Option<u64> {
     let cases = evidence.cases.iter().filter(|case| !is_drive(case));
-    cases.map(|case| case.case.shape.user_bytes()).max()
+    cases.map(|case| case.case.user_bytes()).max()
 }
 
 fn is_about_an_engine(case: &CaseEvidence) -> bool {

@@ -180,7 +180,7 @@ fn space(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
     add(&c::DATABASE_ALLOCATED, &|spent, case| Ok(size(spent, case)?.allocated_bytes as f64));
     add(&c::DATABASE_APPARENT, &|spent, case| Ok(size(spent, case)?.apparent_bytes as f64));
     add(&c::SPACE_AMPLIFICATION, &|spent, case| {
-        let user = case.case.shape.user_bytes() as f64;
+        let user = case.case.user_bytes() as f64;
         over(size(spent, case)?.allocated_bytes as f64, user, "there is no user data")
     });
     add(&c::RESIDENT_BEFORE, &|spent, case| {
@@ -190,7 +190,7 @@ fn space(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
         cached(spent, case, spent.phase.resident_after.as_ref())
     });
     add(&c::DATA_TO_RAM_ASKED, &|_, case| match case.case.ram_limit_bytes {
-        Some(limit) => over(case.case.shape.user_bytes() as f64, limit as f64, "a limit of zero"),
+        Some(limit) => over(case.case.user_bytes() as f64, limit as f64, "a limit of zero"),
         None => Err("no RAM limit was asked for".into()),
     });
     add(&c::DATA_TO_RAM, &|spent, case| {

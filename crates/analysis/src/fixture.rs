@@ -251,9 +251,9 @@ fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
     verify.verified = Some(Verified {
         sampled: 1000,
         found: 1000,
-        wrong: 0,
         counted: Some(RECORDS),
         expected: RECORDS,
+        ..Verified::default()
     });
     follow(&load, &mut settle);
     follow(&settle, &mut verify);

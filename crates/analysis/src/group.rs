@@ -232,9 +232,9 @@ impl Group {
             // Packed or not, they are the same records.
             records: packed.map_or(case.data.records, |packed| packed.records),
             key_bytes: case.data.key.bytes,
-            value_bytes_mean: case.shape.value_bytes_mean
+            value_bytes_mean: case.value_bytes_mean()
                 / packed.map_or(1, |packed| u64::from(packed.each)),
-            user_bytes: case.shape.user_bytes(),
+            user_bytes: case.user_bytes(),
             volume: case.volume.as_ref().map(|volume| volume.name.clone()),
             ram_limit_bytes: case.ram_limit_bytes,
             ram_limit_held: ram_limit_held(trials),

@@ -24,6 +24,7 @@
 mod counters;
 mod describe;
 mod error;
+pub mod graph;
 pub mod library;
 mod option;
 mod options;

@@ -7,6 +7,7 @@ use crate::tier::TierRecord;
 use crate::usage::{DatabaseSize, GroupUsage, ProcessUsage, Residency, Snapshot, ThreadsUsage};
 use crate::volume::VolumeRecord;
 use crate::worker::WorkerDescription;
+use kvdyno_engine::graph::Audited;
 use kvdyno_engine::{Counters, ErrorClass};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -280,6 +281,22 @@ pub struct Verified {
     pub counted: Option<u64>,
     /// Records there should be.
     pub expected: u64,
+    /// Of a graph, what came of its audit; null: it is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<Audit>,
+}
+
+/// All counts of a graph, held against the links that are there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Audit {
+    /// Nodes and types that have a count or a link.
+    pub counts: u64,
+    /// Visible links.
+    pub links: u64,
+    /// Counts that are not the number of the links.
+    pub wrong: u64,
+    /// The first of them; null: there is none.
+    pub first: Option<Audited>,
 }
 
 /// `counters.json`: the engine's own numbers around each phase, by phase name.

@@ -1,6 +1,6 @@
 //! How many of the keys that are looked up are to be found, and when chance is no excuse any more.
 
-use crate::case::{OpResult, RoleResult, Verified};
+use crate::case::{Audit, OpResult, RoleResult, Verified};
 use crate::units::grouped;
 use crate::workload::{Activity, LoadOrder, Phase, deletes};
 use schemars::JsonSchema;
@@ -138,6 +138,9 @@ pub fn mistake_of(phases: &[Phase], phase: &str, role: &RoleResult) -> Option<St
 impl Verified {
     /// What is wrong with what is there, after a load that left so much; none: nothing is.
     pub fn mistake(&self, left: Found) -> Option<String> {
+        if let Some(audit) = &self.audit {
+            return audit.mistake();
+        }
         let lost = self.sampled.saturating_sub(self.found);
         let sampled = grouped(self.sampled);
         if left.is_all() && lost > 0 {
@@ -162,6 +165,19 @@ impl Verified {
         let about = grouped(about as u64);
         let words = || format!("{told} records are there, and about {about} of {all} were to be");
         (off > DEVIATIONS * spread + 0.5).then(words)
+    }
+}
+
+impl Audit {
+    /// What is wrong with a graph; none: nothing is.
+    pub fn mistake(&self) -> Option<String> {
+        let first = self.first?;
+        let (wrong, counts) = (grouped(self.wrong), grouped(self.counts));
+        Some(format!(
+            "{wrong} of {counts} counts of links are wrong: node {} has {} visible links of type \
+             {}, and its count says {}",
+            first.id, first.links, first.kind, first.count
+        ))
     }
 }
 
@@ -207,6 +223,7 @@ mod tests {
             wrong: 0,
             counted: Some(counted),
             expected: 1_000_000,
+            audit: None,
         };
         assert_eq!(verified(632_000, 640).mistake(LoadOrder::Drawn.found(1_000_000)), None);
         assert!(verified(640_000, 640).mistake(LoadOrder::Drawn.found(1_000_000)).is_some());

@@ -14,6 +14,7 @@ pub mod exit;
 pub mod files;
 pub mod fio;
 pub mod found;
+pub mod graph;
 pub mod hlog;
 pub mod host;
 pub mod key;

@@ -14,7 +14,7 @@ pub struct OpInfo {
 }
 
 /// All of them, in the order of columns.
-pub const OPERATIONS: [OpInfo; 9] = [
+pub const OPERATIONS: [OpInfo; 21] = [
     op("get", true, false, false),
     op("insert", false, true, false),
     op("update", false, true, false),
@@ -24,7 +24,22 @@ pub const OPERATIONS: [OpInfo; 9] = [
     op("rmw", true, true, false),
     op("batch", false, true, true),
     op("walk", true, false, true),
+    op("add_node", false, true, false),
+    op("get_node", true, false, false),
+    op("update_node", false, true, false),
+    op("delete_node", false, true, false),
+    op("add_link", false, true, false),
+    op("update_link", false, true, false),
+    op("delete_link", false, true, false),
+    op("count_link", true, false, false),
+    op("multiget_link", true, false, true),
+    op("get_links_list", true, false, true),
+    op("load_nodes", false, true, true),
+    op("load_links", false, true, true),
 ];
+
+/// A load of nodes, and one of links: the last, and the only ones that no mix has.
+pub const GRAPH_LOADS: [&str; 2] = ["load_nodes", "load_links"];
 
 const fn op(name: &'static str, reads: bool, writes: bool, many: bool) -> OpInfo {
     OpInfo { name, reads, writes, many }
@@ -55,8 +70,19 @@ mod tests {
             Op::ReadModifyWrite,
             Op::Batch { writes: length() },
             Op::Walk { reverse: false, length: length() },
+            Op::AddNode,
+            Op::GetNode,
+            Op::UpdateNode,
+            Op::DeleteNode,
+            Op::AddLink,
+            Op::UpdateLink,
+            Op::DeleteLink,
+            Op::CountLink,
+            Op::MultigetLink,
+            Op::GetLinksList,
         ];
-        assert_eq!(all.each_ref().map(Op::name), OPERATIONS.map(|op| op.name));
+        let names: Vec<&str> = all.iter().map(Op::name).chain(GRAPH_LOADS).collect();
+        assert_eq!(names, OPERATIONS.map(|op| op.name));
         let tags = all.each_ref().map(|op| serde_json::to_value(op).expect("JSON")["op"].clone());
         assert_eq!(tags[..6], OPERATIONS.map(|op| op.name)[..6], "as in a plan");
     }

@@ -128,6 +128,22 @@ pub enum Copying {
 }
 
 impl Case {
+    /// Mean bytes of a record's value; of a graph, of an id with all its links.
+    pub fn value_bytes_mean(&self) -> u64 {
+        match self.data.graph {
+            Some(_) => self.data.value.size.mean() as u64,
+            None => self.shape.value_bytes_mean,
+        }
+    }
+
+    /// Bytes of keys and values of all records after the load.
+    pub fn user_bytes(&self) -> u64 {
+        match &self.data.graph {
+            Some(graph) => graph.bytes() as u64,
+            None => self.shape.user_bytes(),
+        }
+    }
+
     /// Whether it starts from nothing.
     pub fn makes_database(&self) -> bool {
         self.database.made_by == self.id

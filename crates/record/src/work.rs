@@ -128,7 +128,7 @@ impl<'c> Work<'c> {
         let case = self.case;
         let values = match case.data.value.size {
             Size::Fixed { bytes } => bytes.to_string(),
-            _ => format!("~{}", case.shape.value_bytes_mean),
+            _ => format!("~{}", case.value_bytes_mean()),
         };
         let ram = case.ram_limit_bytes.map_or("all".to_owned(), units::exact_bytes);
         let tier = case.tier.as_ref().map_or(String::new(), |tier| format!("+{}", tier.name));

@@ -2,6 +2,7 @@
 //! resolved: nothing here means "the default".
 
 pub use crate::found::Found;
+use crate::graph::Graph;
 pub use crate::key::{Key, KeyFormat, KeyOrder};
 use crate::operations::{OPERATIONS, OpInfo};
 use kvdyno_engine::Options;
@@ -32,6 +33,9 @@ pub struct Data {
     pub seed: u64,
     /// Values carry their key, version and checksum, and every one read is checked.
     pub verify: bool,
+    /// The social graph that the records are, ids with their links; null: they are records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<Graph>,
     /// What was packed to make these records; null: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packed: Option<Packed>,
@@ -48,6 +52,11 @@ pub struct Packed {
 }
 
 impl Data {
+    /// What a load writes: records, or nodes and links.
+    pub fn loaded(&self) -> u64 {
+        self.graph.as_ref().map_or(self.records, |graph| graph.totals.ids + graph.totals.links)
+    }
+
     /// The records by themselves, packed or not: the same for engines that are compared.
     #[must_use]
     pub fn unpacked(&self) -> Self {
@@ -249,6 +258,27 @@ pub enum Op {
         /// How many.
         length: Size,
     },
+    /// Add a node, the next one. All from here on are requests of a graph, which says what they are
+    /// for; they choose no keys.
+    AddNode,
+    /// Look a node up.
+    GetNode,
+    /// Write a node anew, if it is there.
+    UpdateNode,
+    /// Remove a node.
+    DeleteNode,
+    /// Add a link, or write it anew; its count grows where it was not there or hidden.
+    AddLink,
+    /// The same, of links that are mostly there.
+    UpdateLink,
+    /// Hide a link; its count falls.
+    DeleteLink,
+    /// Look a count of links up.
+    CountLink,
+    /// Look several links of a node up.
+    MultigetLink,
+    /// The links of a node, the newest first.
+    GetLinksList,
 }
 
 impl Op {
@@ -269,7 +299,38 @@ impl Op {
             Self::ReadModifyWrite => 6,
             Self::Batch { .. } => 7,
             Self::Walk { .. } => 8,
+            Self::AddNode => 9,
+            Self::GetNode => 10,
+            Self::UpdateNode => 11,
+            Self::DeleteNode => 12,
+            Self::AddLink => 13,
+            Self::UpdateLink => 14,
+            Self::DeleteLink => 15,
+            Self::CountLink => 16,
+            Self::MultigetLink => 17,
+            Self::GetLinksList => 18,
         }]
+    }
+
+    /// It is a request of a graph.
+    pub fn is_of_graph(&self) -> bool {
+        use Op::{
+            AddLink, AddNode, CountLink, DeleteLink, DeleteNode, GetLinksList, GetNode,
+            MultigetLink, UpdateLink, UpdateNode,
+        };
+        matches!(
+            self,
+            AddNode
+                | GetNode
+                | UpdateNode
+                | DeleteNode
+                | AddLink
+                | UpdateLink
+                | DeleteLink
+                | CountLink
+                | MultigetLink
+                | GetLinksList
+        )
     }
 
     /// Records that one of it writes, in the mean.
@@ -308,9 +369,10 @@ impl Mix {
     }
 }
 
-/// Some phase deletes: a key that is not there is then an answer.
+/// Some phase deletes, or asks for links that may not be there: what is not there is an answer.
 pub fn deletes(phases: &[Phase]) -> bool {
-    phases.iter().filter_map(Phase::mix).flat_map(Mix::entries).any(|entry| entry.op == Op::Delete)
+    let mut entries = phases.iter().filter_map(Phase::mix).flat_map(Mix::entries);
+    entries.any(|entry| entry.op == Op::Delete || entry.op.is_of_graph())
 }
 
 /// The most operations that one thread keeps in flight; 1 where none does.

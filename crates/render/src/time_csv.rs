@@ -22,7 +22,7 @@ fn about(case: &CaseEvidence) -> Vec<String> {
         inert(&case.label).into_owned(),
         inert(&case.engine).into_owned(),
         case.threads.map(|threads| threads.to_string()).unwrap_or_default(),
-        case.shape.value_bytes_mean.to_string(),
+        case.value_bytes_mean().to_string(),
         case.trial.to_string(),
     ]
 }

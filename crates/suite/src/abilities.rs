@@ -2,6 +2,7 @@
 //! any process starts, and never becomes a zero in a table.
 
 use super::engine::Engine;
+use super::linkbench;
 use super::mistake::Mistakes;
 use super::phase::{Entry, Phase, Role, Verify};
 use super::read::At;
@@ -42,6 +43,9 @@ pub(super) fn check(
              suite takes the format that all of its engines take",
         );
     }
+    if let Some(linkbench) = &typed.data.linkbench {
+        return linkbench::check_engine(linkbench, description, &without, mistakes);
+    }
     check_sizes(typed, description, data, mistakes);
     for phase in &typed.phase {
         match &phase.value {
@@ -64,7 +68,7 @@ pub(super) fn check(
                 for role in measure.role.iter().filter(|_| abilities.numbered_keys_only) {
                     check_known(role, description, &without, mistakes);
                 }
-                for entry in measure.role.iter().flat_map(|role| role.mix.iter()) {
+                for entry in measure.role.iter().flat_map(|role| role.entries()) {
                     if let Some(missing) = missing(abilities, entry) {
                         let message = format!("{} has no {missing}", description.name);
                         mistakes.at(&entry.span, message).help(&without);
@@ -88,7 +92,7 @@ fn words(data: &Data) -> &'static str {
 
 /// What is a table of numbered records has no other number to look for.
 fn check_known(role: &Role, engine: &Description, without: &str, mistakes: &mut Mistakes) {
-    let keys = role.mix.iter().filter_map(|entry| entry.keys.as_ref());
+    let keys = role.entries().iter().filter_map(|entry| entry.keys.as_ref());
     if let Some(absent) = keys.chain(role.keys.as_ref()).find(|keys| !keys.finds()) {
         let message = format!("{} takes no keys but those of its records", engine.name);
         mistakes.at(&absent.span, message).label("expected keys that are there").help(without);
@@ -116,7 +120,8 @@ fn check_sizes(typed: &Typed, description: &Description, data: &Data, mistakes: 
     }
     let value_bytes = data.value.size.max();
     if let Some(most) = abilities.value_bytes_max.filter(|most| value_bytes > *most) {
-        let span = &typed.data.value_bytes.span;
+        let bytes = typed.data.value_bytes.as_ref();
+        let span = bytes.map_or(&typed.data.span, |bytes| &bytes.span);
         let mistake = mistakes.at(span, format!("{name} takes no values of {value_bytes} bytes"));
         mistake.label(format!("expected at most {most}"));
     }

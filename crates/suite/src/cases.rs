@@ -4,6 +4,7 @@ use super::estimate;
 use super::grid::Grid;
 use super::growth::inserts_max;
 use super::jobs::{self, Bare};
+use super::linkbench;
 use super::read::{At, Or as _};
 use super::scalar::{Count, Nanoseconds, slug};
 use super::setup::EngineSetup;
@@ -388,6 +389,9 @@ fn measured_threads(phases: &[Phase]) -> Option<u32> {
 
 fn shape(sized: &Sized, phases: &[Phase]) -> DataShape {
     let data = &sized.data;
+    if let Some(graph) = &data.graph {
+        return linkbench::shape(graph, sized, phases);
+    }
     DataShape {
         records: data.records,
         records_max: records_max(phases, sized),
@@ -418,6 +422,7 @@ pub(super) fn phase_context<'a>(
         threads,
         user_bytes: sized.user_bytes(),
         records: sized.data.records,
+        graph: sized.data.graph.is_some(),
         record_bytes: sized.record_bytes,
     }
 }

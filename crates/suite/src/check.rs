@@ -3,6 +3,7 @@
 use super::check_drive::check as jobs_check;
 use super::check_storage::{check_tiers, check_volumes};
 use super::length::Length;
+use super::linkbench;
 use super::mistake::Mistakes;
 use super::names::check_names;
 use super::phase::{Load, Measure, Phase, Role};
@@ -28,6 +29,7 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_engines(typed, mistakes);
     check_phases(typed, mistakes);
     check_sweep(typed, mistakes);
+    linkbench::check(typed, mistakes);
     check_sharing(typed, mistakes);
     check_budget(typed, mistakes);
     check_slice(typed, mistakes);
@@ -122,10 +124,17 @@ fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
         let mistake = mistakes.at(&share.span, "`compress_to` must be greater than 0");
         mistake.label("expected a share such as 0.5");
     }
-    data.value_bytes.check_repeated(mistakes);
     check_key(data, mistakes);
+    let Some(lengths) = &data.value_bytes else {
+        if data.linkbench.is_none() {
+            let mistake = mistakes.at(&data.span, "[data] has no `value_bytes`");
+            mistake.label("`value_bytes` is missing here");
+        }
+        return;
+    };
+    lengths.check_repeated(mistakes);
     if data.verify.given_or(false) {
-        data.value_bytes.0.iter().for_each(|length| check_verified(length, mistakes));
+        lengths.0.iter().for_each(|length| check_verified(length, mistakes));
     }
 }
 
@@ -242,9 +251,16 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
     }
     check_names("roles", measure.role.iter().map(|role| &role.name), mistakes);
     for role in measure.role.iter() {
-        if role.mix.is_empty() {
-            let mistake = mistakes.at(&role.mix.span, "the mix is empty");
-            mistake.label("expected operations such as [ { op = \"get\" } ]");
+        match &role.mix {
+            None => {
+                let mistake = mistakes.at(&role.span, "[[phase.role]] has no `mix`");
+                mistake.label("`mix` is missing here");
+            }
+            Some(mix) if mix.is_empty() => {
+                let mistake = mistakes.at(&mix.span, "the mix is empty");
+                mistake.label("expected operations such as [ { op = \"get\" } ]");
+            }
+            Some(_) => {}
         }
         if let Some(depth) = &role.depth {
             check_depth(depth, role, mistakes);
@@ -256,7 +272,7 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
 
 /// A key that is not there can be looked for, and that is all.
 fn check_absent(role: &Role, mistakes: &mut Mistakes) {
-    for entry in role.mix.iter() {
+    for entry in role.entries() {
         let Some(keys) = entry.keys.as_ref().or(role.keys.as_ref()) else { continue };
         let fits = matches!(entry.op, Op::Get | Op::Multiget { .. } | Op::Insert);
         if !keys.finds() && !fits {
@@ -271,7 +287,7 @@ fn check_bytes(role: &Role, mistakes: &mut Mistakes) {
     let Some(rate) = role.rate.as_ref().filter(|rate| rate.is_of_bytes()) else { return };
     let writes =
         |op: &Op| matches!(op, Op::Insert | Op::Update | Op::ReadModifyWrite | Op::Batch { .. });
-    if let Some(entry) = role.mix.iter().find(|entry| !writes(&entry.op)) {
+    if let Some(entry) = role.entries().iter().find(|entry| !writes(&entry.op)) {
         let message =
             format!("`bytes_per_s` counts values written, {} writes none", entry.op.name());
         mistakes.at(&rate.span, message).label("expected `per_second`");
@@ -300,7 +316,7 @@ fn check_windows(windows: &At<Nanoseconds>, measure: &Measure, mistakes: &mut Mi
 /// Only what is answered by itself can be in flight, and only a closed loop keeps it there.
 fn check_depth(depth: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
     let alone = |op: &Op| matches!(op, Op::Get | Op::Insert | Op::Update);
-    for entry in role.mix.iter().filter(|entry| !alone(&entry.op)) {
+    for entry in role.entries().iter().filter(|entry| !alone(&entry.op)) {
         let mistake = mistakes.at(&entry.span, "this operation cannot be in flight with others");
         mistake.label("expected get, insert or update beside `depth`");
     }
@@ -355,10 +371,11 @@ fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
     if !same {
         return;
     }
-    for entry in roles(typed).flat_map(|role| role.mix.iter()) {
+    for entry in roles(typed).flat_map(|role| role.entries()) {
         let what = match entry.op {
             Op::Insert => "inserts add to",
             Op::Delete => "deletes take from",
+            _ if entry.op.is_of_graph() && entry.op.writes() => "requests change",
             _ => continue,
         };
         let message = format!("{what} a database that the next case shares");
@@ -384,7 +401,7 @@ fn check_budget(typed: &Typed, mistakes: &mut Mistakes) {
     }
 }
 
-fn measures(typed: &Typed) -> impl Iterator<Item = (&At<Phase>, &Measure)> {
+pub(super) fn measures(typed: &Typed) -> impl Iterator<Item = (&At<Phase>, &Measure)> {
     typed.phase.iter().filter_map(|phase| match &phase.value {
         Phase::Measure(measure) => Some((phase, measure)),
         _ => None,

@@ -2,6 +2,7 @@
 
 use super::growth::{WRITES_PER_THREAD_S, inserts_expected, writes_expected};
 use kvdyno_record::engine::Description;
+use kvdyno_record::graph::Graph;
 use kvdyno_record::plan::{Case, Copying, Estimate, Plan};
 use kvdyno_record::units;
 use kvdyno_record::volume::{FilesystemKind, Format, Medium};
@@ -79,6 +80,8 @@ pub(super) fn cost(case: &Case, engine: &Description) -> Cost {
     let written: f64 = case.phases.iter().map(|phase| written(phase, case, engine)).sum();
     let space = |records: f64| records * record_bytes * engine.planning.space_factor;
     let records = case.data.records as f64;
+    let added = inserts_expected(&case.phases) as f64 * written_bytes(case);
+    let added = added * engine.planning.space_factor;
     let original = if case.database.copy.is_some() { space(records) } else { 0.0 };
     let copied = if is_cloned(case) { 0.0 } else { original };
     let wall_ns = |pace: Pace| {
@@ -89,7 +92,7 @@ pub(super) fn cost(case: &Case, engine: &Description) -> Cost {
         wall_ns: wall_ns(SLOW),
         wall_least_ns: wall_ns(FAST),
         write_bytes: (written + copied) as u64,
-        space_bytes: (space(records + inserts_expected(&case.phases) as f64) + original) as u64,
+        space_bytes: (space(records) + added + original) as u64,
     }
 }
 
@@ -177,7 +180,7 @@ pub fn write_bytes_least(plan: &Plan) -> u64 {
             || case.phases.iter().any(|phase| matches!(phase.work, Activity::Load(_)))
     };
     let loads = plan.cases.iter().filter(stores).filter(writes);
-    let bytes = loads.map(|case| case.shape.user_bytes()).fold(0, u64::saturating_add);
+    let bytes = loads.map(Case::user_bytes).fold(0, u64::saturating_add);
     bytes.min(plan.estimate.write_bytes)
 }
 
@@ -212,7 +215,7 @@ fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
         Activity::Warmup(mix) | Activity::Measure(mix) => {
             let records = writes_expected(std::slice::from_ref(phase)) as f64;
             let seconds = mix_s(mix, engine, SLOW);
-            (records * record_bytes(case) * factor).min(DRIVE_BYTES_PER_S * seconds)
+            (records * written_bytes(case) * factor).min(DRIVE_BYTES_PER_S * seconds)
         }
         Activity::Settle { .. }
         | Activity::Verify { .. }
@@ -249,7 +252,16 @@ fn mix_s(mix: &Mix, engine: &Description, pace: Pace) -> f64 {
 }
 
 fn record_bytes(case: &Case) -> f64 {
-    case.data.key.bytes_mean() + case.shape.value_bytes_mean as f64
+    match &case.data.graph {
+        Some(graph) => graph.bytes() / case.data.records as f64,
+        None => case.data.key.bytes_mean() + case.shape.value_bytes_mean as f64,
+    }
+}
+
+/// What one write comes to: a record; of a graph a link, by its place and by its time.
+fn written_bytes(case: &Case) -> f64 {
+    let link = |graph: &Graph| 2.0 * (Graph::LINK_BYTES as f64 + graph.link_bytes.mean());
+    case.data.graph.as_ref().map_or_else(|| record_bytes(case), link)
 }
 
 fn ends_by_count(phase: &Phase) -> bool {

@@ -52,7 +52,7 @@ fn by_time(mix: &Mix, per_s: f64) -> Option<f64> {
 }
 
 fn is_insert(op: &Op) -> f64 {
-    f64::from(u8::from(*op == Op::Insert))
+    f64::from(u8::from(matches!(op, Op::Insert | Op::AddNode | Op::AddLink | Op::UpdateLink)))
 }
 
 /// Sums over all roles: `count` is told the role's mean of `each` per operation.

@@ -255,6 +255,7 @@ fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> Sized {
         value: ValueShape { size, compress_to: 1.0 },
         seed,
         verify: false,
+        graph: None,
         packed: None,
     };
     Sized { data, tag: None, record_bytes, notes: Vec::new() }

@@ -31,6 +31,7 @@ mod growth;
 mod jobs;
 mod left_out;
 mod length;
+mod linkbench;
 mod media;
 mod mistake;
 mod names;

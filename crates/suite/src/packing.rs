@@ -29,7 +29,7 @@ pub(super) fn packed(
     for phase in &typed.phase {
         let Phase::Measure(measure) = &phase.value else { continue };
         for role in measure.role.iter() {
-            let others = role.mix.iter().filter(|entry| !is_same_work(role, entry));
+            let others = role.entries().iter().filter(|entry| !is_same_work(role, entry));
             for entry in others {
                 let mistake = mistakes.at(&entry.span, "other work on packed records");
                 mistake

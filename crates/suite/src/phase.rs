@@ -6,7 +6,7 @@ use super::mistake::Mistakes;
 use super::rate::{Arrivals, WrittenRate};
 use super::read::{At, Fields, FromToml, Or as _, Toml, table};
 use super::scalar::{Count, Name, Nanoseconds, Several, Switch, Threads};
-use kvdyno_record::operations::OPERATIONS;
+use kvdyno_record::operations::{GRAPH_LOADS, OPERATIONS};
 use kvdyno_record::workload::{Choice, LoadOrder, Op, Size};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
@@ -134,9 +134,9 @@ pub(super) struct Role {
     pub(super) name: At<Name>,
     /// How many threads; "sweep": each of `run.threads` in turn. Default: 1.
     pub(super) threads: Option<At<Threads>>,
-    /// What they do.
+    /// What they do. Needed, but for `linkbench`: then the published requests.
     #[schemars(length(min = 1))]
-    pub(super) mix: At<Vec<At<Entry>>>,
+    pub(super) mix: Option<At<Vec<At<Entry>>>>,
     /// To which keys, where an operation does not say. Default: uniform.
     pub(super) keys: Option<At<Choice>>,
     /// Open loop: operations start on a schedule. Default: as fast as it goes.
@@ -236,6 +236,26 @@ enum Operation {
         /// How many. Default: 10.
         count: Option<At<WrittenKeys>>,
     },
+    /// Of a graph: add a node.
+    AddNode,
+    /// Of a graph: look a node up.
+    GetNode,
+    /// Of a graph: write a node anew.
+    UpdateNode,
+    /// Of a graph: remove a node.
+    DeleteNode,
+    /// Of a graph: add a link, mostly a new one.
+    AddLink,
+    /// Of a graph: write a link, mostly one that is there.
+    UpdateLink,
+    /// Of a graph: hide a link.
+    DeleteLink,
+    /// Of a graph: look a count of links up.
+    CountLink,
+    /// Of a graph: look several links up.
+    MultigetLink,
+    /// Of a graph: list the links of a node, the newest first.
+    GetLinksList,
 }
 
 impl Phase {
@@ -259,6 +279,13 @@ impl Phase {
             | Self::Reopen(Reopen { name, .. })
             | Self::Measure(Measure { name, .. }) => name.as_ref(),
         }
+    }
+}
+
+impl Role {
+    /// What its threads do.
+    pub(super) fn entries(&self) -> &[At<Entry>] {
+        self.mix.as_ref().map_or(&[], |mix| &mix.value)
     }
 }
 
@@ -362,9 +389,21 @@ fn operation(op: &At<String>, fields: &mut Fields<'_, '_>) -> Option<Op> {
         "multiget" => Op::Multiget { keys: count() },
         "rmw" => Op::ReadModifyWrite,
         "batch" => Op::Batch { writes: count() },
+        "add_node" => Op::AddNode,
+        "get_node" => Op::GetNode,
+        "update_node" => Op::UpdateNode,
+        "delete_node" => Op::DeleteNode,
+        "add_link" => Op::AddLink,
+        "update_link" => Op::UpdateLink,
+        "delete_link" => Op::DeleteLink,
+        "count_link" => Op::CountLink,
+        "multiget_link" => Op::MultigetLink,
+        "get_links_list" => Op::GetLinksList,
         other => {
             let message = format!("`{other}` is not an operation");
-            fields.mistakes.unknown(&op.span, message, other, &OPERATIONS.map(|op| op.name));
+            let known = OPERATIONS.map(|op| op.name);
+            let known = &known[..OPERATIONS.len() - GRAPH_LOADS.len()];
+            fields.mistakes.unknown(&op.span, message, other, known);
             return None;
         }
     })

@@ -1,5 +1,6 @@
 //! How much data and how much RAM: what the suite says, scaled, or what the host has room for.
 
+use super::linkbench::LinkBench;
 use super::mistake::Mistakes;
 use super::parse::Part;
 use super::read::Or as _;
@@ -8,6 +9,7 @@ use super::scale::{PAGE, scaled};
 use super::source::Span;
 use super::typed;
 use kvdyno_record::engine::Description;
+use kvdyno_record::graph::Graph;
 use kvdyno_record::key::YCSB_BYTES_MAX;
 use kvdyno_record::tier::Tier;
 use kvdyno_record::units;
@@ -99,9 +101,14 @@ pub(super) fn data_sets(
     let sizes = typed.size.iter().flat_map(|list| &list.0);
     let amounts: Vec<_> =
         records.chain(sizes.map(|at| (Amount::Size(at.value), &at.span))).collect();
-    let lengths = &typed.value_bytes.0;
+    let lengths = typed.value_bytes.as_ref().map_or(&[][..], |lengths| &lengths.0);
     let mut sets = Vec::new();
     for &(amount, span) in &amounts {
+        if let (Some(linkbench), Amount::Records(ids)) = (&typed.linkbench, amount) {
+            let mut sized = graph_set(part, ids, linkbench);
+            sized.tag = (amounts.len() > 1).then(|| amount.tag(&sized.data));
+            sets.push(sized);
+        }
         for length in lengths {
             let mut sized = data_set(part, (amount, span), &length.0, engines, host, mistakes);
             let amount = (amounts.len() > 1).then(|| amount.tag(&sized.data));
@@ -172,9 +179,36 @@ fn data_set(
         },
         seed: typed.seed.given_or(Count(1)).0,
         verify: typed.verify.given_or(false),
+        graph: None,
         packed: None,
     };
     Sized { data, tag: None, record_bytes, notes }
+}
+
+/// Ids of a graph: each is a record, with all its links.
+fn graph_set(part: &Part, ids: u64, linkbench: &LinkBench) -> Sized {
+    let mut notes = Vec::new();
+    let ids = scaled(part.scale, ids, "ids", &mut notes).max(Graph::IDS_MIN);
+    let graph = linkbench.graph(ids);
+    notes.push(format!(
+        "{} ids: nodes with {} links, {} in the mean",
+        units::exact_count(ids),
+        units::exact_count(graph.totals.links),
+        units::bytes((graph.bytes() / ids as f64) as u64)
+    ));
+    let bytes = (graph.bytes() / ids as f64).round() as u64;
+    let key = Key { bytes: 8, format: KeyFormat::Binary, order: KeyOrder::Ordered, lengths: None };
+    let size = Size::Fixed { bytes: bytes.saturating_sub(8) };
+    let data = Data {
+        records: ids,
+        key,
+        value: ValueShape { size, compress_to: 1.0 },
+        seed: part.typed.data.seed.given_or(Count(1)).0,
+        verify: false,
+        graph: Some(graph),
+        packed: None,
+    };
+    Sized { data, tag: None, record_bytes: bytes as f64, notes }
 }
 
 /// The longest key, and what lengths are drawn from where they differ.

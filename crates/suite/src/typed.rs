@@ -6,6 +6,7 @@ use super::drive::Drive;
 use super::engine::{Engine, EngineTable};
 use super::fidelity::Fidelity;
 use super::length::{Length, Written};
+use super::linkbench::{self, LinkBench};
 use super::media::Media;
 use super::mistake::Mistakes;
 use super::part::WrittenPart;
@@ -110,15 +111,17 @@ pub(super) struct Data {
     /// inserts land everywhere. Default: ordered; hashed for `key_format = "ycsb"`.
     pub(super) key_order: Option<At<KeyOrder>>,
     /// Length of a value: a number of bytes or a distribution, or a list of these: a data set of
-    /// its own for each.
-    #[schemars(with = "OneOrMany<Written>")]
-    pub(super) value_bytes: At<OneOrMany<Length>>,
+    /// its own for each. Needed, but for `linkbench`.
+    #[schemars(with = "Option<OneOrMany<Written>>")]
+    pub(super) value_bytes: Option<At<OneOrMany<Length>>>,
     /// Size a value compresses to: 0.5 is half. Default: 1.0, random bytes.
     pub(super) compress_to: Option<At<Share>>,
     /// What all random choices follow from. Default: 1.
     pub(super) seed: Option<At<Count>>,
     /// Values carry key, version and checksum, and every one read is checked. Default: false.
     pub(super) verify: Option<At<bool>>,
+    /// The records are ids of a social graph: each a node with its links, of `LinkBench`.
+    pub(super) linkbench: Option<At<LinkBench>>,
 }
 
 /// The RAM limit, by at most one of its keys, and what is below.
@@ -252,7 +255,7 @@ impl FromToml for Typed {
         let tables = tables.into_iter().flatten();
         let engine = tables.flat_map(|table| EngineTable::engines(table, fields.mistakes));
         let engine = engine.collect();
-        let phase = Key::take(&mut fields, "phase");
+        let phase: Option<Vec<At<Phase>>> = Key::take(&mut fields, "phase");
         fields.elsewhere(&["part", "phases", "include", "fidelity", "claim"]);
         fields.finish();
         let (suite, run) = (suite?.value, run?);
@@ -261,14 +264,16 @@ impl FromToml for Typed {
             drive.value.complete(run.threads.is_some());
         }
         let (ram, place, volume, media) = (ram?, place?, volume?, media?);
-        let (phase, show) = (phase?, show?);
+        let (mut phase, show) = (phase?, show?);
+        linkbench::fill(&data, &mut phase);
         Some(Self { suite, data, ram, place, volume, media, run, show, drive, engine, phase })
     }
 }
 
 table!(Header, "[suite]": name title study);
 table!(Data, "[data]":
-    records size key_bytes key_format key_order value_bytes compress_to seed verify);
+    records size key_bytes key_format key_order value_bytes compress_to seed verify
+    linkbench);
 table!(Ram, "[ram]": limit data_to_ram tier);
 table!(PlaceTable, "[place]": directory);
 table!(Show, "[show]": columns);
@@ -284,10 +289,13 @@ impl Data {
             key_bytes: None,
             key_format: None,
             key_order: None,
-            value_bytes: drive.of(OneOrMany(vec![drive.of(Length(Size::Fixed { bytes: 4096 }))])),
+            value_bytes: Some(
+                drive.of(OneOrMany(vec![drive.of(Length(Size::Fixed { bytes: 4096 }))])),
+            ),
             compress_to: None,
             seed: None,
             verify: None,
+            linkbench: None,
         };
         drive.of(value)
     }

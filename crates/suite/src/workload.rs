@@ -12,6 +12,8 @@ use std::collections::HashSet;
 use std::slice::Iter;
 
 const SECOND: u64 = 1_000_000_000;
+/// Nodes or links of a graph in one batch of its load.
+const GRAPH_UNIT: u32 = 1_024;
 /// `count = "auto"` scans no more than this: it would take longer than the measuring.
 const COUNT_MOST_BYTES: f64 = (16_u64 << 30) as f64;
 
@@ -25,6 +27,8 @@ pub(super) struct PhaseContext<'a> {
     pub(super) threads: Option<u32>,
     pub(super) user_bytes: f64,
     pub(super) records: u64,
+    /// They are ids of a graph.
+    pub(super) graph: bool,
     /// Of a record in the mean, key and value.
     pub(super) record_bytes: f64,
 }
@@ -126,12 +130,14 @@ fn work(phase: &Phase, context: PhaseContext<'_>, reopened: &mut Iter<'_, Option
     match phase {
         Phase::Load(load) => Activity::Load(plan::Load {
             order: load.order.given_or(LoadOrder::Sequential),
-            batch: load.batch.given_or(Several(1)).0,
+            batch: load.batch.given_or(Several(if context.graph { GRAPH_UNIT } else { 1 })).0,
             threads: load.threads.given_or(Threads::Are(1)).at(context.threads),
         }),
         Phase::Settle(settle) => {
             Activity::Settle { limit_ns: settle.limit.given_or(Nanoseconds(300 * SECOND)).0 }
         }
+        // All of its counts.
+        Phase::Verify(_) if context.graph => Activity::Verify { samples: 0, count: true },
         Phase::Verify(verify) => Activity::Verify {
             samples: verify.samples.given_or(Count(10_000)).0,
             count: match verify.count.given_or(Switch::Auto) {
@@ -176,12 +182,13 @@ fn resolve_role(part: &Part, role: &Role, context: PhaseContext<'_>) -> plan::Ro
         let keys = match (&entry.op, &entry.keys) {
             // They choose none: the same text in every plan.
             (Op::Insert | Op::Walk { .. }, _) => Choice::Uniform,
+            (op, _) if op.is_of_graph() => Choice::Uniform,
             (_, Some(keys)) => keys.value.clone(),
             (_, None) => keys.clone(),
         };
         MixEntry { op: entry.op.clone(), weight: entry.weight.given_or(1.0), keys }
     };
-    let mix: Vec<MixEntry> = role.mix.iter().map(entry).collect();
+    let mix: Vec<MixEntry> = role.entries().iter().map(entry).collect();
     let operation_bytes = || written_by(&mix) * context.record_bytes;
     plan::Role {
         name: role.name.0.clone(),
@@ -199,7 +206,7 @@ fn left(part: &Part, context: PhaseContext<'_>) -> Found {
         Phase::Measure(measure) => Some(&measure.role),
         _ => None,
     });
-    let mut entries = mixes.flat_map(|roles| roles.iter()).flat_map(|role| role.mix.iter());
+    let mut entries = mixes.flat_map(|roles| roles.iter()).flat_map(|role| role.entries());
     let writes = entries.any(|entry| entry.op.writes());
     match load_order(part).found(context.records) {
         Found::Share { share, deviation, .. } => Found::Share { share, deviation, or_more: writes },

@@ -7,7 +7,7 @@ use kvdyno_record::workload::{Choice, Domain, Spread};
 use linkbench::Shuffler;
 use ranges::{Ranges, Terms};
 
-mod linkbench;
+pub(crate) mod linkbench;
 #[cfg(test)]
 mod published;
 mod ranges;

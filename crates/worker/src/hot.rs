@@ -145,9 +145,13 @@ fn again<K: Kind>(
 ) -> Result<()> {
     // One of its own: the loop's stays in a register.
     let mut sink = 0;
-    for _ in 0..RETRIES_MAX {
+    for attempt in 0..RETRIES_MAX {
         if error.class != ErrorClass::Conflict {
             break;
+        }
+        // Whoever is in the way may be waiting for this processor.
+        if attempt > 0 {
+            std::thread::yield_now();
         }
         tally.retries += 1;
         match K::perform(handle, step, view, tally, &mut sink) {

@@ -3,8 +3,10 @@
 use crate::chooser::Keyspace;
 use crate::clock::{Clock, unix_ns};
 use crate::control::Listener;
+use crate::graph::{self, GraphCase, Social, audit};
 use crate::keys::KeyWriter;
 use crate::keyvalue::KeyValue;
+use crate::kind::Kind;
 use crate::output::{Files, send};
 use crate::population::Population;
 use crate::rng::Rng;
@@ -14,26 +16,33 @@ use crate::team::{self, Done, RoleSpec};
 use crate::usage;
 use crate::values::Values;
 use crate::verify;
-use kvdyno_engine::{Counters, Engine, Error, ErrorClass, Options, Result};
+use kvdyno_engine::graph::{GraphEngine, Isolation};
+use kvdyno_engine::{
+    Counters, Description, Engine, Error, ErrorClass, Options, Result, Transactions,
+};
 use kvdyno_record::case::{RoleResult, Verified};
 use kvdyno_record::found::leaves_gaps;
+use kvdyno_record::graph::{Consistency, Graph};
+use kvdyno_record::operations::{GRAPH_LOADS, OpInfo};
 use kvdyno_record::protocol::{Event, Job};
 use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{self, Activity, Load, Mix, Op, Phase, Role, Size};
 use std::time::Duration;
 
 /// A job at work.
-pub(crate) struct Case<'j, E: Engine, C: Clock> {
+pub(crate) struct Case<'j, G: GraphEngine, C: Clock> {
     job: &'j Job,
     clock: C,
     listener: &'j Listener,
     files: Files,
     supply: KeySupply,
     population: &'j Population,
+    /// Of data that is a graph.
+    graph: Option<&'j GraphCase>,
     /// What the engine is opened with: the job's, until a reopen phase has others.
     options: &'j Options,
     /// Gone only between the closing and the opening of an evict or a reopen phase.
-    engine: Option<E>,
+    engine: Option<G::Engine>,
 }
 
 /// What a phase found, for its `Finished` event.
@@ -50,7 +59,7 @@ struct Found {
 }
 
 /// Runs a job. `Err`: the phase it was in, and why.
-pub(crate) fn run<E: Engine, C: Clock>(
+pub(crate) fn run<G: GraphEngine, C: Clock>(
     job: &Job,
     clock: C,
     listener: &Listener,
@@ -58,7 +67,9 @@ pub(crate) fn run<E: Engine, C: Clock>(
     let early = |error| (None, error);
     let files = Files::create(&job.folder).map_err(early)?;
     let population = Population::new(job.data.records);
-    let mut case = Case::<E, C> {
+    let isolation = |graph: &Graph| isolation(&G::Engine::describe(), &job.options, graph);
+    let graph = job.data.graph.as_ref().map(|graph| GraphCase::new(graph, isolation(graph)));
+    let mut case = Case::<G, C> {
         job,
         clock,
         listener,
@@ -74,6 +85,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
             },
         },
         population: &population,
+        graph: graph.as_ref(),
         options: &job.options,
         engine: None,
     };
@@ -88,11 +100,11 @@ pub(crate) fn run<E: Engine, C: Clock>(
     case.close().map_err(early)
 }
 
-impl<'j, E: Engine, C: Clock> Case<'j, E, C> {
+impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     fn open(&mut self) -> Result<()> {
         let started = self.clock.now();
         let job = self.job;
-        let engine = E::open(&job.place, self.options, &job.shape)
+        let engine = G::Engine::open(&job.place, self.options, &job.shape)
             .map_err(|error| error.context("opening"))?;
         self.engine = Some(engine);
         send(&Event::Opened { took_ns: self.clock.now() - started })
@@ -131,7 +143,7 @@ impl<'j, E: Engine, C: Clock> Case<'j, E, C> {
         self.engine.as_ref().map(Engine::counters).unwrap_or_default()
     }
 
-    fn engine(&self) -> Result<&E> {
+    fn engine(&self) -> Result<&G::Engine> {
         opened(self.engine.as_ref())
     }
 
@@ -160,15 +172,44 @@ impl<'j, E: Engine, C: Clock> Case<'j, E, C> {
     }
 
     /// Has a team's threads do `specs`, once they are let.
-    fn team(&mut self, specs: Vec<RoleSpec<Source<'_>>>, task: &Task) -> Result<Option<Found>> {
+    fn team<K: Kind<Engine = G::Engine>>(
+        &mut self,
+        specs: Vec<RoleSpec<K::Source<'_>>>,
+        task: &Task,
+    ) -> Result<Option<Found>> {
         let engine = opened(self.engine.as_ref())?;
         let gate = self.listener.gate(task.phase);
-        let done =
-            team::run::<KeyValue<E>, C>(engine, self.clock, specs, task, &mut self.files, &gate)?;
+        let done = team::run::<K, C>(engine, self.clock, specs, task, &mut self.files, &gate)?;
         Ok(done.map(|done| Found::of(done, self.clock.now())))
     }
 
     fn load(&mut self, index: u32, phase: &Phase, load: &Load) -> Result<Option<Found>> {
+        // What was not written is missing.
+        let errors_max = 0;
+        let total = Some(self.job.data.loaded());
+        let task = Task { total, errors_max, ..self.task(index, phase) };
+        let found = match self.graph {
+            Some(graph) => self.team::<Social<G>>(self.graph_loaders(graph, index, load), &task)?,
+            None => self.team::<KeyValue<G::Engine>>(vec![self.loaders(index, load)], &task)?,
+        };
+        let Some(mut found) = found else { return Ok(None) };
+        // A load is over when its last record is written: its threads' shares were dealt out.
+        found.roles.iter_mut().for_each(|role| role.windows.clear());
+        if found.failure.is_none() && !found.stopped {
+            // What is not yet on its way to the disk is part of the price of a load.
+            let started = self.clock.now();
+            let (synced, used) = team::sync(self.engine()?, self.clock);
+            synced.map_err(|error| error.context("sync after the load"))?;
+            found.wall_ns += self.clock.now() - started;
+            // By a thread of the first role's.
+            for role in found.roles.iter_mut().take(1) {
+                role.usage = role.usage.map(|usage| usage.and(&used));
+            }
+        }
+        Ok(Some(found))
+    }
+
+    fn loaders(&self, index: u32, load: &Load) -> RoleSpec<Source<'j>> {
         let records = self.job.data.records;
         let range = |thread| {
             let rng = self.rng(index, 0, (thread, load.threads));
@@ -178,63 +219,89 @@ impl<'j, E: Engine, C: Clock> Case<'j, E, C> {
         };
         let writes = Size::Fixed { bytes: load.batch.into() };
         let op = if load.batch == 1 { Op::Insert } else { Op::Batch { writes } };
-        let spec = RoleSpec {
+        RoleSpec {
             name: "load".to_owned(),
             ops: vec![op.info()],
             rate: None,
             depth: None,
             sources: (0..load.threads).map(range).collect(),
             seeds: (0..load.threads).map(|t| self.rng(index, 1, (t, load.threads))).collect(),
-        };
-        // A record that was not written is a record that is missing.
-        let errors_max = 0;
-        let task = Task { total: Some(records), errors_max, ..self.task(index, phase) };
-        let Some(mut found) = self.team(vec![spec], &task)? else { return Ok(None) };
-        // A load is over when its last record is written: its threads' shares were dealt out.
-        found.roles.iter_mut().for_each(|role| role.windows.clear());
-        if found.failure.is_none() && !found.stopped {
-            // What is not yet on its way to the disk is part of the price of a load.
-            let started = self.clock.now();
-            let (synced, used) = team::sync(self.engine()?, self.clock);
-            synced.map_err(|error| error.context("sync after the load"))?;
-            found.wall_ns += self.clock.now() - started;
-            for role in &mut found.roles {
-                role.usage = role.usage.map(|usage| usage.and(&used));
-            }
         }
-        Ok(Some(found))
+    }
+
+    /// Links by the threads of the load, nodes by one more.
+    fn graph_loaders(
+        &self,
+        graph: &'j GraphCase,
+        index: u32,
+        load: &Load,
+    ) -> Vec<RoleSpec<graph::Source<'j>>> {
+        let rng = |salt, thread| self.rng(index, salt, (thread, load.threads));
+        let role = |place: usize, name: &str, sources: Vec<graph::Source<'j>>| RoleSpec {
+            name: name.to_owned(),
+            ops: OpInfo::named(GRAPH_LOADS[place]).into_iter().collect(),
+            rate: None,
+            depth: None,
+            seeds: (0..sources.len() as u32).map(|thread| rng(2, thread)).collect(),
+            sources,
+        };
+        let links = |thread| graph::Source::links(graph, rng(0, thread));
+        vec![
+            role(1, "links", (0..load.threads).map(links).collect()),
+            role(0, "nodes", vec![graph::Source::nodes(graph, rng(1, 0))]),
+        ]
     }
 
     fn measure(&mut self, index: u32, phase: &Phase, mix: &Mix) -> Result<Option<Found>> {
-        let grows = mix.entries().any(|entry| entry.op == Op::Insert);
-        let spec = |(place, role): (usize, &Role)| {
-            let rng = |salt, t| self.rng(index, place as u64 * 2 + salt, (t, role.threads));
-            let source = |thread| {
-                let rng = rng(0, thread);
-                Source::Mix(MixSource::new(role, thread, grows, &self.supply, rng, self.population))
-            };
-            RoleSpec {
-                name: role.name.clone(),
-                ops: role.mix.iter().map(|entry| entry.op.info()).collect(),
-                rate: role.rate.clone(),
-                depth: role.depth,
-                sources: (0..role.threads).map(source).collect(),
-                seeds: (0..role.threads).map(|thread| rng(1, thread)).collect(),
-            }
-        };
-        let specs = mix.roles.iter().enumerate().map(spec).collect();
         let task = Task {
             duration_ns: mix.ends.duration_ns,
             operations: mix.ends.operations,
             total: mix.ends.operations.filter(|_| mix.ends.duration_ns.is_none()),
             ..self.task(index, phase)
         };
-        let Some(mut found) = self.team(specs, &task)? else { return Ok(None) };
+        let found = match self.graph {
+            Some(graph) => {
+                let requests =
+                    |role: &Role, _: u32, rng: Rng| graph::Source::requests(graph, role, rng);
+                self.team::<Social<G>>(self.roles(index, mix, requests), &task)?
+            }
+            None => {
+                let grows = mix.entries().any(|entry| entry.op == Op::Insert);
+                let (supply, population) = (self.supply.clone(), self.population);
+                let drawn = |role: &Role, thread, rng| {
+                    let mix = MixSource::new(role, thread, grows, &supply, rng, population);
+                    Source::Mix(mix)
+                };
+                self.team::<KeyValue<G::Engine>>(self.roles(index, mix, drawn), &task)?
+            }
+        };
+        let Some(mut found) = found else { return Ok(None) };
         if mix.ends.operations.is_some() {
             // Counted out beforehand, as a load is: over with its last operation.
             found.roles.iter_mut().take(1).for_each(|role| role.windows.clear());
         }
         Ok(Some(found))
+    }
+
+    /// The roles of a mix, with a source for each of their threads.
+    fn roles<S>(
+        &self,
+        index: u32,
+        mix: &Mix,
+        source: impl Fn(&Role, u32, Rng) -> S,
+    ) -> Vec<RoleSpec<S>> {
+        let spec = |(place, role): (usize, &Role)| {
+            let rng = |salt, t| self.rng(index, place as u64 * 2 + salt, (t, role.threads));
+            RoleSpec {
+                name: role.name.clone(),
+                ops: role.mix.iter().map(|entry| entry.op.info()).collect(),
+                rate: role.rate.clone(),
+                depth: role.depth,
+                sources: (0..role.threads).map(|t| source(role, t, rng(0, t))).collect(),
+                seeds: (0..role.threads).map(|thread| rng(1, thread)).collect(),
+            }
+        };
+        mix.roles.iter().enumerate().map(spec).collect()
     }
 
     fn task(&self, index: u32, phase: &Phase) -> Task {
@@ -285,9 +352,12 @@ impl<'j, E: Engine, C: Clock> Case<'j, E, C> {
 
     fn verify(&mut self, index: u32, samples: u64, count: bool) -> Result<Found> {
         let (started_unix_ns, start) = (unix_ns(), self.clock.now());
-        let check = verify::Check { phase: index, samples, count, start };
-        let verified =
-            verify::run(self.engine()?, self.clock, self.job, check, &self.listener.stop)?;
+        let verified = if let Some(graph) = self.graph {
+            self.audit(index, graph, start)?
+        } else {
+            let check = verify::Check { phase: index, samples, count, start };
+            verify::run(self.engine()?, self.clock, self.job, check, &self.listener.stop)?
+        };
         Ok(Found {
             started_unix_ns,
             wall_ns: self.clock.now() - start,
@@ -297,8 +367,34 @@ impl<'j, E: Engine, C: Clock> Case<'j, E, C> {
         })
     }
 
+    fn audit(&self, phase: u32, graph: &GraphCase, start: u64) -> Result<Verified> {
+        let total = Some(self.job.data.graph.as_ref().map_or(0, |graph| graph.totals.counts));
+        let tell = |done| {
+            let elapsed_ns = self.clock.now() - start;
+            send(&Event::Progress { phase, done, total, elapsed_ns })
+        };
+        let engine = self.engine()?;
+        let audit = if G::Engine::describe().capabilities.stores_nothing {
+            None
+        } else {
+            audit::<G>(engine, graph.isolation(), tell, &self.listener.stop)?
+        };
+        Ok(Verified { expected: self.job.data.records, audit, ..Verified::default() })
+    }
+
     fn rng(&self, phase: u32, role: u64, place: (u32, u32)) -> Rng {
         rng_of(self.job.data.seed, self.job.trial, phase, role, place)
+    }
+}
+
+/// How a link and its count are kept together by this engine.
+fn isolation(engine: &Description, options: &Options, graph: &Graph) -> Isolation {
+    match graph.consistency {
+        Consistency::None => Isolation::None,
+        Consistency::Transaction if engine.transactions(options) == Transactions::None => {
+            Isolation::Latch
+        }
+        Consistency::Transaction => Isolation::Transaction,
     }
 }
 

@@ -30,7 +30,7 @@ impl<E: Engine> Kind for KeyValue<E> {
     type View<'b> = View<'b>;
     type Source<'p> = Source<'p>;
 
-    fn open(engine: &E) -> Result<Thread<E::Session<'_>>> {
+    fn open<'e>(engine: &'e E, _: &Source<'_>) -> Result<Thread<E::Session<'e>>> {
         engine.session().map(Thread::new)
     }
 

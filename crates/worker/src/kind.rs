@@ -1,6 +1,6 @@
 //! What the loops, the clock and the slices need to know of the work that they time: a kind of work
 //! prepares its operations in blocks and performs them one by one. Key-value operations are one
-//! kind (`keyvalue`).
+//! kind (`keyvalue`), requests of a graph the other (`graph`).
 
 use crate::block::{Block, Step};
 use crate::clock::Clock;
@@ -24,8 +24,8 @@ pub(crate) trait Kind: Sized + 'static {
     /// Where a thread's operations come from.
     type Source<'p>: Supply<Self::Action, Self::Data> + Send;
 
-    /// A handle for the calling thread.
-    fn open(engine: &Self::Engine) -> Result<Self::Handle<'_>>;
+    /// A handle for the calling thread, which will do what `source` prepares.
+    fn open<'e>(engine: &'e Self::Engine, source: &Self::Source<'_>) -> Result<Self::Handle<'e>>;
 
     /// What performing `block` needs.
     fn view<'b>(

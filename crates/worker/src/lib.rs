@@ -18,6 +18,7 @@ mod clock;
 mod collector;
 mod control;
 mod flight;
+mod graph;
 mod histogram;
 mod hot;
 mod job;
@@ -44,9 +45,11 @@ mod verify;
 mod zipf;
 
 use apart::Apart;
-use clock::{Best, Clock};
+use clock::Best;
 use control::Listener;
+use graph::OverKeys;
 use keeper::Kept;
+use kvdyno_engine::graph::GraphEngine;
 use kvdyno_engine::server::Served;
 use kvdyno_engine::{Description, Engine, Error, ErrorClass, Result, conformance};
 use kvdyno_record::PROTOCOL;
@@ -76,14 +79,19 @@ const REFUSED: u8 = 2;
 
 /// A worker's whole life.
 pub fn main<E: Engine>() -> ExitCode {
-    begin::<E>(|command, server| match command {
+    main_with_graph::<OverKeys<E>>()
+}
+
+/// That of an engine with a way of its own to keep a graph.
+pub fn main_with_graph<G: GraphEngine>() -> ExitCode {
+    begin::<G::Engine>(|command, server| match command {
         _ if server.is_some() => None,
         Command::Serve => None,
-        Command::Pledge => Some(pledge::pledge::<E>()),
-        Command::Recover => Some(pledge::recover::<E>()),
-        Command::Conformance(folder) => Some(check::<E>(&folder)),
-        Command::Describe => Some(describe::<E>()),
-        Command::Run => Some(run::<E>()),
+        Command::Pledge => Some(pledge::pledge::<G::Engine>()),
+        Command::Recover => Some(pledge::recover::<G::Engine>()),
+        Command::Conformance(folder) => Some(check::<G::Engine>(&folder)),
+        Command::Describe => Some(describe::<G::Engine>()),
+        Command::Run => Some(run::<G>()),
     })
 }
 
@@ -95,7 +103,7 @@ pub fn main_served<E: Served>() -> ExitCode {
         (Command::Serve, Some(server)) => Some(attached::serve::<E>(server)),
         (Command::Describe, None) => Some(describe::<Apart<E>>()),
         (Command::Describe, Some(server)) => Some(attached::describe::<E>(server)),
-        (Command::Run, _) => Some(run::<Apart<E>>()),
+        (Command::Run, _) => Some(run::<OverKeys<Apart<E>>>()),
         (_, Some(_)) => None,
         (Command::Pledge, None) => Some(pledge::pledge::<Kept<E>>()),
         (Command::Recover, None) => Some(pledge::recover::<Kept<E>>()),
@@ -200,7 +208,7 @@ fn check<E: Engine>(folder: &Path) -> Result<ExitCode> {
     Ok(if report.conforms() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn run<E: Engine>() -> Result<ExitCode> {
+fn run<G: GraphEngine>() -> Result<ExitCode> {
     let (clock, about) = clock::best();
     output::send(&Event::Hello {
         protocol: PROTOCOL,
@@ -222,8 +230,8 @@ fn run<E: Engine>() -> Result<ExitCode> {
     let listener = Listener::start(input);
     let outcome = match clock {
         #[cfg(target_arch = "x86_64")]
-        Best::Tsc(tsc) => run_with::<E, _>(&job, tsc, &listener),
-        Best::Monotonic(monotonic) => run_with::<E, _>(&job, monotonic, &listener),
+        Best::Tsc(tsc) => job::run::<G, _>(&job, tsc, &listener),
+        Best::Monotonic(monotonic) => job::run::<G, _>(&job, monotonic, &listener),
     };
     match outcome {
         Ok(()) => {
@@ -232,14 +240,6 @@ fn run<E: Engine>() -> Result<ExitCode> {
         }
         Err((phase, error)) => failed(phase, &error),
     }
-}
-
-fn run_with<E: Engine, C: Clock>(
-    job: &Job,
-    clock: C,
-    listener: &Listener,
-) -> Result<(), (Option<u32>, Error)> {
-    job::run::<E, C>(job, clock, listener)
 }
 
 fn failed(phase: Option<u32>, error: &Error) -> Result<ExitCode> {

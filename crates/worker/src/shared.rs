@@ -133,10 +133,12 @@ pub(crate) struct ThreadContext<'t, H, C> {
 }
 
 impl<H, C> ThreadContext<'_, H, C> {
-    /// Tells the others how far it is.
+    /// Tells the others how far it is: of a load its records, of work its operations.
     pub(crate) fn tell(&self) {
-        let items: u64 = self.recorder.tallies.iter().map(Tally::items).sum();
-        self.shared.progress[self.thread].0.store(items, Relaxed);
+        let loads = self.task.duration_ns.is_none() && self.task.operations.is_none();
+        let done = |tally: &Tally| if loads { tally.items() } else { tally.count };
+        let done: u64 = self.recorder.tallies.iter().map(done).sum();
+        self.shared.progress[self.thread].0.store(done, Relaxed);
     }
 }
 

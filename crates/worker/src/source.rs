@@ -155,6 +155,7 @@ impl Entry {
                 let action = if reverse { Action::WalkReverse } else { Action::WalkForward };
                 (action, Size::Fixed { bytes: 0 }, Some(length))
             }
+            op => unreachable!("{} is no operation on keys: the suite is refused", op.name()),
         };
         Self {
             until,

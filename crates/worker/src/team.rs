@@ -181,7 +181,7 @@ pub(crate) fn work<K: Kind, C: Clock>(
     let paced = spec.pace.as_ref();
     let paced_max = paced.map(|(rate, place, _)| Pace::steps_of(rate, *place, BLOCK_NS));
     let opened = catch_unwind(AssertUnwindSafe(|| {
-        let handle = K::open(engine)?;
+        let handle = K::open(engine, &source)?;
         Ok((handle, calls::first_block::<K>(&mut source, shared, spec.role, paced_max)))
     }));
     let opened =

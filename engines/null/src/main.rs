@@ -2,6 +2,7 @@
 
 mod engine;
 mod flight;
+mod graph;
 mod script;
 mod store;
 
@@ -11,5 +12,5 @@ mod tests;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    kvdyno_worker::main::<engine::Null>()
+    kvdyno_worker::main_with_graph::<graph::NullGraph>()
 }

@@ -20,7 +20,7 @@ const SMALL_DATA: u64 = 1 << 20;
 fn too_small(evidence: &Evidence) -> Option<Finding> {
     let small = |at: &Measured<'_>| {
         let (database, case) = (at.phase.database.filter(|_| is_engine(at))?, &at.case.case);
-        let (put_in, packed) = (case.shape.user_bytes(), case.data.value.compress_to);
+        let (put_in, packed) = (case.user_bytes(), case.data.value.compress_to);
         let least = (put_in as f64 * packed.min(1.0)) as u64 / PACKS_AT_MOST;
         let there = database.allocated_bytes.max(database.apparent_bytes);
         let deletes = workload::deletes(&case.phases);

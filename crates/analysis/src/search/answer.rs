@@ -35,7 +35,7 @@ pub fn answer(evidence: &Evidence) -> Result<Option<SearchResult>, RecordError> 
         (None, Some(_)) => None,
     };
     let unknown = if stopped { Outcome::Stopped } else { Outcome::Open };
-    let user_bytes = evidence.cases.iter().map(|case| case.case.shape.user_bytes()).max();
+    let user_bytes = evidence.cases.iter().map(|case| case.case.user_bytes()).max();
     let mut answer = SearchResult {
         engine: search.making.engine.clone(),
         target: target.text.clone(),

@@ -193,6 +193,7 @@ fn blocks(bytes: u64) -> Data {
         value: fixed(bytes),
         seed: 1,
         verify: false,
+        graph: None,
         packed: None,
     }
 }

@@ -90,7 +90,7 @@ fn row(case: &Case) -> Vec<String> {
         case.options.durability.as_str().to_owned(),
         case.ram_limit_bytes.map_or_else(|| "none".to_owned(), units::bytes),
         units::count(case.data.records),
-        units::bytes(case.shape.user_bytes()),
+        units::bytes(case.user_bytes()),
         phases.join(", "),
     ]
 }

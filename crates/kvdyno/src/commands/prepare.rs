@@ -12,7 +12,7 @@ use kvdyno_host::raw::{self, Consent};
 use kvdyno_host::{Root, Storage, place};
 use kvdyno_record::host::Host;
 use kvdyno_record::left_out;
-use kvdyno_record::plan::Plan;
+use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use kvdyno_render::wrap::wrap;
 use kvdyno_suite::{self, Engines, FoundWorker, Overrides, Pick, SizingHost, Suite, WantedWorker};
@@ -249,7 +249,7 @@ pub(crate) fn limit_not_held(plan: &Plan, host: &Host) -> Option<String> {
         return None;
     }
     let memory = host.machine.memory_bytes;
-    let user = plan.cases.iter().map(|case| case.shape.user_bytes()).max().unwrap_or(0);
+    let user = plan.cases.iter().map(Case::user_bytes).max().unwrap_or(0);
     let times = user as f64 / memory.max(1) as f64;
     Some(format!(
         "the RAM limit of {} will NOT be held: {}; the data is {times:.2} x this machine's {}",

@@ -201,7 +201,7 @@ fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
                 "{} {} x {} B{}{}",
                 case.label,
                 units::count(case.data.records),
-                case.shape.value_bytes_mean,
+                case.value_bytes_mean(),
                 volume.unwrap_or_default(),
                 ram.unwrap_or_default()
             );

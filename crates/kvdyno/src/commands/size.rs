@@ -8,7 +8,7 @@ use crate::printer::Printer;
 use kvdyno_host::Root;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::host::Host;
-use kvdyno_record::plan::Plan;
+use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::search::{Axis, Between};
 use kvdyno_record::units;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &SearchArgs, printer: &Printer) -> anyhow::Result<Exit> 
 /// From a 64th of the data, or what the engine needs at least, to a fifth more than all of it takes
 /// on the volume, with room for the engine itself; not more than there is.
 fn bounds(plan: &Plan, host: &Host) -> Between {
-    let user_bytes = plan.cases.iter().map(|case| case.shape.user_bytes()).max().unwrap_or(0);
+    let user_bytes = plan.cases.iter().map(Case::user_bytes).max().unwrap_or(0);
     let space = plan.estimate.databases.values().copied().max().unwrap_or(0).max(user_bytes);
     let whole = |bytes: u64| bytes.div_ceil(GRAIN_BYTES).saturating_mul(GRAIN_BYTES);
     let high = (space / 5).saturating_mul(6).saturating_add(4 * LEAST_BYTES);
@@ -64,7 +64,7 @@ mod tests {
         host.machine.memory_available_bytes = 1 << 40;
         let small = bounds(&plan, &host);
         assert_eq!((small.low, small.high % GRAIN_BYTES), (LEAST_BYTES, 0));
-        let user_bytes = plan.cases[0].shape.user_bytes();
+        let user_bytes = plan.cases[0].user_bytes();
         assert!(small.high > user_bytes + 4 * LEAST_BYTES);
         plan.estimate.databases.insert("0001".to_owned(), 64 << 30);
         assert!(bounds(&plan, &host).high > 76 << 30);

@@ -10,8 +10,9 @@ use super::worker::Worker;
 use crate::libraries;
 use kvdyno_host::{ConcurrentRuns, meter, raw};
 use kvdyno_record::case::{CaseRecord, Outcome, RamLimit, WorkerIdentity};
-use kvdyno_record::engine::Place;
+use kvdyno_record::engine::{Place, Transactions};
 use kvdyno_record::files::{CaseFolder, write_json};
+use kvdyno_record::graph::Consistency;
 use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::Job;
 use kvdyno_record::redact::without_secrets;
@@ -49,6 +50,7 @@ pub(super) fn run(
     let wall_ns = started.elapsed().as_nanos() as u64;
     let (mut record, counters, ending) = talk.learned();
     record.ram_limit = memory.end(&mut record.not_measured);
+    record.not_measured.extend(not_isolated(environment.case, record.worker.as_ref()));
     let (phases, ram_limit) = (&record.phases, &record.ram_limit);
     record.outcome = outcome::judge(environment.case, phases, &ending, &exit, ram_limit);
     let record = CaseRecord {
@@ -151,6 +153,25 @@ pub(crate) fn blank(case: &Case, attempt: u32, worker: Option<WorkerIdentity>) -
         database_used_by: Vec::new(),
         database_copy: None,
         not_measured: Vec::new(),
+    }
+}
+
+/// Of a graph on an engine without transactions, what keeps a link and its count together.
+fn not_isolated(case: &Case, worker: Option<&WorkerIdentity>) -> Option<String> {
+    let asked = case.data.graph.as_ref()?.consistency;
+    let engine = &worker?.description.engine;
+    let none = engine.transactions(&case.options) == Transactions::None;
+    match asked {
+        Consistency::None => Some(format!(
+            "{}: nothing keeps a link and its count together (consistency = \"none\")",
+            case.label
+        )),
+        Consistency::Transaction if none => Some(format!(
+            "{}: no transactions: a link and its count are one batch under a latch of the load \
+             generator",
+            case.label
+        )),
+        Consistency::Transaction => None,
     }
 }
 

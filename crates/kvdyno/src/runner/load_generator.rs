@@ -49,6 +49,7 @@ pub fn small_records(records: u64) -> Data {
         value: ValueShape { size: Size::Fixed { bytes: 100 }, compress_to: 0.5 },
         seed: 1,
         verify: false,
+        graph: None,
         packed: None,
     }
 }

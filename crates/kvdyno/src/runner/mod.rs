@@ -31,7 +31,7 @@ use crate::steps::passed;
 use anyhow::Context as _;
 use environment::CaseEnvironment;
 use kvdyno_host::{ConcurrentRuns, size};
-use kvdyno_record::case::{CaseRecord, Outcome};
+use kvdyno_record::case::{CaseRecord, OpResult, Outcome};
 use kvdyno_record::files::CaseFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
@@ -263,8 +263,10 @@ fn headline(record: &CaseRecord) -> String {
     let last = record.phases.iter().rev().find(|phase| !phase.roles.is_empty());
     let Some(phase) = last else { return String::new() };
     let roles = phase.roles.iter().map(|role| {
-        let items: u64 = role.ops.values().map(|op| op.items).sum();
-        format!("{} {}", role.role, units::rate(role.per_second(items).unwrap_or(0.0)))
+        // Of a load its records, of work its operations, as tables have them.
+        let of = |op: &OpResult| if phase.kind == "load" { op.items } else { op.count };
+        let done: u64 = role.ops.values().map(of).sum();
+        format!("{} {}", role.role, units::rate(role.per_second(done).unwrap_or(0.0)))
     });
     roles.collect::<Vec<_>>().join(", ")
 }

@@ -114,7 +114,7 @@ fn loaded_less(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
     let items = |phase: &PhaseRecord| -> u64 {
         phase.roles.iter().flat_map(|role| role.ops.values()).map(|op| op.items).sum()
     };
-    let planned = case.data.records;
+    let planned = case.data.loaded();
     let short = loads.map(items).find(|loaded| *loaded != planned)?;
     Some(format!("{short} of {planned} records were loaded"))
 }

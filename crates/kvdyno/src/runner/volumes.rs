@@ -61,7 +61,7 @@ fn check_room(case: &Case, plan: &Plan) -> Result<(), Complaint> {
     let Some(volume) = &case.volume else { return Ok(()) };
     let Medium::Device { path, .. } = &volume.medium else { return Ok(()) };
     let stores = plan.estimate.databases.get(&case.database.id).is_some_and(|space| *space > 0);
-    let least = (case.shape.user_bytes() as f64 * case.data.value.compress_to) as u64;
+    let least = (case.user_bytes() as f64 * case.data.value.compress_to) as u64;
     let bytes = raw::bytes(&Root::system(), path);
     // Of what is no device, or none of this machine's, whoever takes it tells.
     if !stores || bytes == 0 || least <= bytes {

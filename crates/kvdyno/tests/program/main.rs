@@ -24,6 +24,7 @@ mod exports;
 mod fakes;
 mod figures;
 mod given;
+mod graph;
 mod interrupts;
 mod kills;
 mod libraries;

@@ -98,7 +98,7 @@ const COLUMNS: &[Column] = &[
     figure(&c::WRITE_AMPLIFICATION, "write\namp", "write amplification, B/B")
         .formula("{device written, B}/{keys+values written, B}"),
     figure(&c::DATABASE_ALLOCATED, "", "size, B"),
-    sheet("keys+values stored, B", Phase(|_, case| case.case.shape.user_bytes() as f64)),
+    sheet("keys+values stored, B", Phase(|_, case| case.case.user_bytes() as f64)),
     figure(&c::SPACE_AMPLIFICATION, "space\namp", "space amplification, B/B")
         .formula("{size, B}/{keys+values stored, B}"),
     text("cached\n%", |line| {

@@ -48,6 +48,10 @@ fn measures(mix: &Mix, swept: Option<u32>) -> String {
 /// `random reads`, `95 % reads and 5 % updates, zipf keys`.
 fn subject(mix: &[MixEntry]) -> String {
     match mix {
+        // Ten shares are no heading.
+        [_, _, ..] if mix.iter().all(|one| one.op.is_of_graph()) => {
+            "requests of a graph".to_owned()
+        }
         [one] => [keys(one), noun(&one.op)].concat(),
         several => {
             let all: f64 = several.iter().map(|one| one.weight).sum();
@@ -83,7 +87,7 @@ fn clause(role: &Role, swept: Option<u32>) -> String {
 
 /// Which keys an operation takes; a new record has a key of its own.
 fn keys(entry: &MixEntry) -> &'static str {
-    if entry.op == Op::Insert {
+    if entry.op == Op::Insert || entry.op.is_of_graph() {
         return "";
     }
     match entry.keys {
@@ -111,6 +115,16 @@ fn noun(op: &Op) -> &'static str {
         Op::ReadModifyWrite => "read-modify-writes",
         Op::Batch { .. } => "batched updates",
         Op::Walk { .. } => "reads in key order",
+        Op::AddNode => "new nodes",
+        Op::GetNode => "reads of nodes",
+        Op::UpdateNode => "updates of nodes",
+        Op::DeleteNode => "deletes of nodes",
+        Op::AddLink => "new links",
+        Op::UpdateLink => "updates of links",
+        Op::DeleteLink => "deletes of links",
+        Op::CountLink => "counts of links",
+        Op::MultigetLink => "reads of several links",
+        Op::GetLinksList => "lists of links",
     }
 }
 
@@ -125,6 +139,10 @@ fn verbs(op: &Op) -> (&'static str, &'static str) {
         Op::ReadModifyWrite => ("reads and rewrites", "read and rewrite"),
         Op::Batch { .. } => ("updates in batches", "update in batches"),
         Op::Walk { .. } => ("reads in key order", "read in key order"),
+        Op::GetNode => ("reads nodes", "read nodes"),
+        Op::CountLink | Op::MultigetLink | Op::GetLinksList => ("reads links", "read links"),
+        Op::AddNode | Op::UpdateNode | Op::DeleteNode => ("writes nodes", "write nodes"),
+        Op::AddLink | Op::UpdateLink | Op::DeleteLink => ("writes links", "write links"),
     }
 }
 

@@ -59,6 +59,11 @@ refused! {
     a_budget_too_small: "[[engine]]" => "[run]\nbudget = \"4s\"\n[[engine]]";
     two_ram_limits: "[[engine]]" => "[ram]\nlimit = 0\ndata_to_ram = [4, 0]\n[[engine]]";
     too_many_cases: "[[engine]]" => "[run]\ntrials = 60_000\n[[engine]]";
+    a_graph_with_values: "value_bytes = 100" => "value_bytes = 100\nlinkbench = {}";
+    a_graph_of_keys: "value_bytes = 100" => "linkbench = { mix = \"2012\" }";
+    a_graph_of_too_few: "\"1M\"\nvalue_bytes = 100" => "10\nlinkbench = {}";
+    a_request_of_no_graph: "\"get\"" => "\"get_node\"";
+    no_mix: "mix = [{ op = \"get\" }]" => "";
     the_wrong_kind_of_everything: "[data]\nrecords = \"1M\"\nvalue_bytes = 100" =>
         "[data]\nrecords = true\nvalue_bytes = [1]\nverify = \"yes\"\nkey_bytes = { a = 1 }";
 }

@@ -28,12 +28,24 @@ impl Shuffler {
         let groups = self.turns.len() as u64;
         let group = rank % groups;
         let turned = rank + groups * self.turns[group as usize];
-        if turned < self.n {
-            return turned;
-        }
-        // The first groups have one number more than the others where they do not share evenly.
-        let ring = self.n / groups + u64::from(group < self.n % groups);
-        turned % (ring * groups)
+        if turned < self.n { turned } else { turned % self.ring(group) }
+    }
+
+    /// Which rank is at this place.
+    #[inline]
+    pub(crate) fn rank_at(&self, place: u64) -> u64 {
+        let groups = self.turns.len() as u64;
+        let group = place % groups;
+        let ring = self.ring(group);
+        (place + ring - groups * self.turns[group as usize]) % ring
+    }
+
+    /// Where a group's ring ends. The first groups have one number more than the others where they
+    /// do not share evenly.
+    #[inline]
+    fn ring(&self, group: u64) -> u64 {
+        let groups = self.turns.len() as u64;
+        (self.n / groups + u64::from(group < self.n % groups)) * groups
     }
 }
 
@@ -49,6 +61,7 @@ mod tests {
             for rank in 0..n {
                 let place = shuffler.at(rank) as usize;
                 assert!(!std::mem::replace(&mut seen[place], true), "n = {n}: {place} twice");
+                assert_eq!(shuffler.rank_at(place as u64), rank, "n = {n}");
             }
         }
     }

@@ -96,7 +96,7 @@ fn loaded(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
         return Answer::NotCheckable("the load was ended early".to_owned());
     }
     let items: u64 = ops(phase).map(|op| op.items).sum();
-    let planned = record.case.data.records;
+    let planned = record.case.data.loaded();
     if items < planned && record.outcome != Outcome::Done {
         let word = record.outcome.word();
         return Answer::NotCheckable(format!("the case is {word}: {items} of {planned} records"));
@@ -115,6 +115,12 @@ fn counted(record: &CaseRecord, load: usize) -> Answer {
         let left = found::left(&record.case.phases, record.case.data.records);
         if let Some(mistake) = verified.mistake(left) {
             return Answer::Failed(mistake);
+        }
+        if let Some(audit) = &verified.audit {
+            let planned = record.case.data.graph.as_ref().map_or(0, |graph| graph.totals.links);
+            return Answer::holds(audit.links == planned, || {
+                format!("{} visible links, {planned} planned", audit.links)
+            });
         }
         let Some(counted) = verified.counted else {
             let (name, sampled) = (&phase.name, verified.sampled);

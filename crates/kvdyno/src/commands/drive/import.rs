@@ -179,6 +179,7 @@ fn case(at: usize, job: &Job) -> Case {
             value: ValueShape { size, compress_to: 1.0 },
             seed: 0,
             verify: false,
+            graph: None,
             packed: None,
         },
         shape: DataShape {

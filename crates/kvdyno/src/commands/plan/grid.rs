@@ -116,7 +116,7 @@ fn engine(case: &Case) -> String {
 fn data(case: &Case) -> String {
     let values = match case.data.value.size {
         Size::Fixed { bytes } => bytes.to_string(),
-        _ => format!("~{}", case.shape.value_bytes_mean),
+        _ => format!("~{}", case.value_bytes_mean()),
     };
     format!("{} x {}+{values}", units::count(case.data.records), case.data.key.bytes)
 }

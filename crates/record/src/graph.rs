@@ -1,0 +1,163 @@
+//! A data set that is a social graph: `LinkBench`'s, every choice of it resolved.
+
+use crate::workload::Size;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+mod degrees;
+
+pub use degrees::{Table, Totals};
+
+/// Nodes, the links between them, and how many links of each type a node has. The records of such
+/// data are ids: each a node with its links and their counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Graph {
+    /// How many links an id has.
+    pub degrees: Degrees,
+    /// How they are dealt out to the types.
+    pub split: Split,
+    /// What that comes to.
+    pub totals: Totals,
+    /// Data of a link, in bytes.
+    pub link_bytes: Size,
+    /// Data of a node, in bytes.
+    pub node_bytes: Size,
+    /// Bytes that are repeated in data are taken from a buffer of this length.
+    pub motif_bytes: u32,
+    /// Whose links are read.
+    pub link_reads: Access,
+    /// Whose links are written.
+    pub link_writes: Access,
+    /// Which nodes are read: Zipf with this exponent.
+    pub node_reads_theta: f64,
+    /// Which nodes are updated: Zipf with this exponent. Those deleted are drawn evenly.
+    pub node_updates_theta: f64,
+    /// Links that one request of several asks for.
+    pub multiget: Size,
+    /// Links that a list shows at most.
+    pub list_limit: u32,
+    /// Of the lists, those that ask for what lies behind an earlier list's last link.
+    pub history: f64,
+    /// How a link and its count are written.
+    pub consistency: Consistency,
+}
+
+/// How often an id has so many links: a published table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Degrees {
+    /// `Distribution_2011.dat`: Facebook's, 45 % of the ids have none.
+    #[serde(rename = "2011")]
+    Of2011,
+    /// `Distribution.dat` of 2020: each id has one or more.
+    #[serde(rename = "2020")]
+    Of2020,
+}
+
+/// How an id's links are dealt out to the two types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Split {
+    /// As many to each; one that is over goes to the first.
+    Even,
+    /// As `LinkBench` runs: the half, and one more for each type that is below the other half's
+    /// number, so that 2 links become 3, and 4 become 6.
+    Rounded,
+}
+
+/// Whose links a request is for: Zipf by Gray's formula, of ids in the order of their links, or in
+/// another order.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Access {
+    /// The exponent where the hottest ids have the most links.
+    pub theta: f64,
+    /// Of the requests, those of the other order.
+    pub uncorrelated: f64,
+    /// Their exponent.
+    pub uncorrelated_theta: f64,
+}
+
+/// How a link and the count of its kind are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Consistency {
+    /// As one transaction; where an engine has none, as one atomic batch under a latch of the load
+    /// generator, which is told.
+    Transaction,
+    /// As one batch, of what was read before: requests side by side lose counts.
+    None,
+}
+
+impl Graph {
+    /// Types of links.
+    pub const TYPES: u64 = 2;
+
+    /// Bytes of a node beside its data: id, type, version, time.
+    pub const NODE_BYTES: u64 = 8 + 4 + 8 + 4;
+
+    /// Bytes of a link beside its data: two ids and a type, visibility, time, version.
+    pub const LINK_BYTES: u64 = 24 + 1 + 8 + 4;
+
+    /// Bytes of a count: id and type, count, time, version.
+    pub const COUNT_BYTES: u64 = 16 + 8 + 8 + 8;
+
+    /// The longest key in an ordered store: of a link by its time.
+    pub const KEY_BYTES: u32 = 33;
+
+    /// Fewer ids than this are no data set of `LinkBench`: its shuffles are of 1,024 groups.
+    pub const IDS_MIN: u64 = 1_024;
+
+    /// Bytes of all that is loaded, each node, link and count once.
+    pub fn bytes(&self) -> f64 {
+        let Totals { ids, links, counts } = self.totals;
+        ids as f64 * (Self::NODE_BYTES as f64 + self.node_bytes.mean())
+            + links as f64 * (Self::LINK_BYTES as f64 + self.link_bytes.mean())
+            + (counts * Self::COUNT_BYTES) as f64
+    }
+
+    /// Bytes of a value in an ordered store, in the mean, were all keys as long as the longest.
+    pub fn value_bytes_mean(&self) -> u64 {
+        let by_time = self.totals.links as f64 * (Self::LINK_BYTES as f64 + self.link_bytes.mean());
+        let keys = self.keys() * u64::from(Self::KEY_BYTES);
+        ((self.bytes() + by_time - keys as f64) / self.keys() as f64).max(1.0) as u64
+    }
+
+    /// Keys in an ordered store: nodes, each link twice (by its place, and by its time), counts.
+    pub fn keys(&self) -> u64 {
+        self.totals.ids + 2 * self.totals.links + self.totals.counts
+    }
+}
+
+impl Split {
+    /// Of `links`, those of type `kind`, from 0.
+    pub fn of_type(self, links: u64, kind: u64) -> u64 {
+        let least = links / Graph::TYPES;
+        let over = match self {
+            Self::Even => links % Graph::TYPES,
+            Self::Rounded => links - least,
+        };
+        least + u64::from(kind < over)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_a_plan() {
+        let words = |degrees| serde_json::to_value(degrees).unwrap();
+        assert_eq!(words(Degrees::Of2011), "2011");
+        assert_eq!(serde_json::to_value(Split::Rounded).unwrap(), "rounded");
+    }
+
+    #[test]
+    fn links_are_dealt_out_as_linkbench_does() {
+        let rounded = |links| [0, 1].map(|kind| Split::Rounded.of_type(links, kind));
+        assert_eq!(
+            [0, 1, 2, 3, 4, 5].map(rounded),
+            [[0, 0], [1, 0], [2, 1], [2, 2], [3, 3], [3, 3]]
+        );
+        let even = |links| [0, 1].map(|kind| Split::Even.of_type(links, kind));
+        assert_eq!([0, 1, 2, 5].map(even), [[0, 0], [1, 0], [1, 1], [3, 2]]);
+    }
+}

@@ -1,0 +1,235 @@
+//! Data that is a social graph: `linkbench = { ... }` of `[data]`, and what follows from it.
+
+use super::check::measures;
+use super::fidelity::Fidelity;
+use super::growth::inserts_max;
+use super::mistake::Mistakes;
+use super::phase::{Entry, Phase, Role};
+use super::read::{At, Or as _, Word, table};
+use super::sizing::Sized;
+use super::source::Span;
+use super::typed::{Data, Typed};
+use super::workload::sessions;
+use kvdyno_record::engine::{BatchKind, DataShape, Description, Transactions};
+use kvdyno_record::graph::{Access, Consistency, Degrees, Graph, Split};
+use kvdyno_record::workload::{self, Op, Size};
+use schemars::JsonSchema;
+
+/// The records are ids of a social graph: each a node with its links, of `LinkBench`.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct LinkBench {
+    /// Whose requests and sizes: Facebook's of 2011, or those of 2020. Default: 2011.
+    pub(super) mix: Option<At<Year>>,
+    /// As it is described, or as it runs, with its mistakes. Default: as-written.
+    pub(super) fidelity: Option<At<Fidelity>>,
+    /// How a link and the count of its kind are written. Default: transaction.
+    pub(super) consistency: Option<At<Consistency>>,
+}
+
+/// Whose requests and sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+pub(super) enum Year {
+    /// Facebook's of 2011: half of the requests are lists.
+    #[schemars(rename = "2011")]
+    Y2011,
+    /// Those of 2020: nodes are read most.
+    #[schemars(rename = "2020")]
+    Y2020,
+}
+
+impl Word for Year {
+    const WHAT: &'static str = "a mix of LinkBench";
+    const ALL: &'static [(&'static str, Self)] = &[("2011", Self::Y2011), ("2020", Self::Y2020)];
+}
+
+impl Word for Consistency {
+    const WHAT: &'static str = "a consistency";
+    const ALL: &'static [(&'static str, Self)] =
+        &[("transaction", Self::Transaction), ("none", Self::None)];
+}
+
+table!(LinkBench, "linkbench of [data]": mix fidelity consistency);
+
+/// The requests, in percent: of 2011, and of 2020.
+const REQUESTS: [(Op, f64, f64); 10] = [
+    (Op::AddLink, 8.988_660_1, 5.350_38),
+    (Op::DeleteLink, 2.990_766_4, 0.984_01),
+    (Op::UpdateLink, 8.012_212_5, 4.755_89),
+    (Op::CountLink, 4.886_356_7, 4.278_98),
+    (Op::MultigetLink, 0.526_114_2, 12.147_25),
+    (Op::GetLinksList, 50.711_914_5, 22.570_39),
+    (Op::AddNode, 2.573_278_9, 2.611_98),
+    (Op::UpdateNode, 7.366_437, 3.062_56),
+    (Op::DeleteNode, 1.011_591_4, 0.251_66),
+    (Op::GetNode, 12.932_668_3, 43.986_9),
+];
+
+/// Longest data of a link and of a node, by the limits of the original.
+const LINK_BYTES_MAX: u64 = 254;
+const NODE_BYTES_MAX: u64 = (1 << 20) - 1;
+
+/// Keys of an ordered store that one request adds at most.
+const KEYS_OF_A_REQUEST: u64 = 3;
+
+impl LinkBench {
+    fn year(&self) -> Year {
+        self.mix.given_or(Year::Y2011)
+    }
+
+    /// Everything that a graph of so many ids has.
+    pub(super) fn graph(&self, ids: u64) -> Graph {
+        let as_run = self.fidelity.given_or(Fidelity::AsWritten) == Fidelity::AsRun;
+        let (degrees, link, node) = match self.year() {
+            Year::Y2011 => (Degrees::Of2011, 8, 128),
+            Year::Y2020 => (Degrees::Of2020, 23, 168),
+        };
+        let split = if as_run { Split::Rounded } else { Split::Even };
+        let lognormal = |median, max| Size::Lognormal { median, sigma: 1.0, max };
+        let link_reads = Access { theta: 0.8, uncorrelated: 0.995, uncorrelated_theta: 0.8 };
+        // The program looks for the writes' settings under the names of the reads'.
+        let (uncorrelated, uncorrelated_theta) = if as_run { (0.995, 0.8) } else { (0.95, 0.741) };
+        let multiget_min = if as_run { 2 } else { 1 };
+        Graph {
+            degrees,
+            split,
+            totals: degrees.table().totals(ids, split),
+            link_bytes: lognormal(link, LINK_BYTES_MAX),
+            node_bytes: lognormal(node, NODE_BYTES_MAX),
+            motif_bytes: if as_run { 512 } else { 128 },
+            link_reads,
+            link_writes: Access { theta: 0.741, uncorrelated, uncorrelated_theta },
+            node_reads_theta: 0.625,
+            node_updates_theta: 0.606,
+            multiget: Size::Geometric { p: 0.382, min: multiget_min, max: 127 },
+            list_limit: 10_000,
+            history: 0.003,
+            consistency: self.consistency.given_or(Consistency::Transaction),
+        }
+    }
+}
+
+/// Roles that do not say what they do make the published requests.
+pub(super) fn fill(data: &At<Data>, phases: &mut [At<Phase>]) {
+    let Some(linkbench) = &data.linkbench else { return };
+    let year = linkbench.year();
+    let entry = |at: &At<Role>, (op, of_2011, of_2020): (Op, f64, f64)| {
+        let weight = if year == Year::Y2011 { of_2011 } else { of_2020 };
+        at.of(Entry { op, weight: Some(at.of(weight)), keys: None })
+    };
+    for phase in phases {
+        let Phase::Measure(measure) = &mut phase.value else { continue };
+        for role in &mut measure.role.value {
+            if role.mix.is_none() {
+                let mix = REQUESTS.map(|request| entry(role, request));
+                role.value.mix = Some(role.of(mix.into()));
+            }
+        }
+    }
+}
+
+/// What is no part of a graph, or of anything else.
+pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
+    let entries = || {
+        let roles = measures(typed).flat_map(|(_, measure)| measure.role.iter());
+        roles.flat_map(|role| role.entries())
+    };
+    if typed.data.linkbench.is_none() {
+        for entry in entries().filter(|entry| entry.op.is_of_graph()) {
+            let message = format!("{} is a request of a graph", entry.op.name());
+            let mistake = mistakes.at(&entry.span, message);
+            mistake.label("expected `linkbench = {}` in [data] with it");
+        }
+        return;
+    }
+    for entry in entries().filter(|entry| !entry.op.is_of_graph()) {
+        let message = format!("a graph has no {}", entry.op.name());
+        let mistake = mistakes.at(&entry.span, message);
+        mistake.label("expected requests such as get_node, or no `mix`: then the published ones");
+    }
+    for span in set_beside(typed) {
+        let mistake = mistakes.at(&span, "the graph says this itself");
+        mistake.label("expected nothing here beside `linkbench`");
+    }
+    let least = Graph::IDS_MIN;
+    let records = typed.data.records.iter().flat_map(|list| &list.0);
+    for few in records.filter(|records| records.0 < least) {
+        let message = format!("a graph of {} ids has too few", few.0);
+        mistakes.at(&few.span, message).label(format!("expected at least {least}"));
+    }
+}
+
+/// Keys of the suite that a graph leaves no choice in.
+fn set_beside(typed: &Typed) -> Vec<Span> {
+    fn span<T>(key: Option<&At<T>>) -> Option<Span> {
+        key.map(|at| at.span.clone())
+    }
+    let data = &typed.data;
+    let mut spans = vec![
+        span(data.size.as_ref()),
+        span(data.key_bytes.as_ref()),
+        span(data.key_format.as_ref()),
+        span(data.key_order.as_ref()),
+        span(data.value_bytes.as_ref()),
+        span(data.compress_to.as_ref()),
+        span(data.verify.as_ref()),
+    ];
+    for phase in &typed.phase {
+        match &phase.value {
+            Phase::Load(load) => {
+                spans.extend([span(load.order.as_ref()), span(load.batch.as_ref())]);
+            }
+            Phase::Verify(verify) => {
+                spans.extend([span(verify.samples.as_ref()), span(verify.count.as_ref())]);
+            }
+            Phase::Measure(measure) => {
+                for role in measure.role.iter() {
+                    spans.extend([
+                        span(role.keys.as_ref()),
+                        span(role.depth.as_ref()),
+                        span(role.found.as_ref()),
+                    ]);
+                    spans.extend(role.entries().iter().map(|entry| span(entry.keys.as_ref())));
+                }
+            }
+            _ => {}
+        }
+    }
+    spans.into_iter().flatten().collect()
+}
+
+/// Notes what an engine lacks for a graph.
+pub(super) fn check_engine(
+    linkbench: &At<LinkBench>,
+    engine: &Description,
+    without: &str,
+    mistakes: &mut Mistakes,
+) {
+    let abilities = &engine.capabilities;
+    let alone = abilities.batch != BatchKind::Atomic;
+    let missing = match abilities {
+        _ if !abilities.scan_forward => "scan, which lists of links take",
+        _ if !abilities.delete => "delete, which links take",
+        _ if abilities.numbered_keys_only => "keys of any kind, which a graph takes",
+        _ if alone && abilities.transactions == Transactions::None => {
+            "atomic batches, which a link and its count take"
+        }
+        _ => return,
+    };
+    mistakes.at(&linkbench.span, format!("{} has no {missing}", engine.name)).help(without);
+}
+
+/// The data as an engine is told it: the keys of an ordered store.
+pub(super) fn shape(graph: &Graph, sized: &Sized, phases: &[workload::Phase]) -> DataShape {
+    let keys = graph.keys();
+    let added = inserts_max(phases, sized.record_bytes).saturating_mul(KEYS_OF_A_REQUEST);
+    DataShape {
+        records: keys,
+        records_max: keys.saturating_add(added),
+        key_bytes: Graph::KEY_BYTES,
+        value_bytes_mean: graph.value_bytes_mean(),
+        value_bytes_max: NODE_BYTES_MAX + Graph::NODE_BYTES,
+        sessions: sessions(phases),
+        depth: 1,
+    }
+}

@@ -1,0 +1,358 @@
+//! Requests of a social graph: `LinkBench`. The second kind of work beside key-value operations.
+
+mod audit;
+mod ids;
+mod latch;
+mod load;
+mod over_keys;
+mod payload;
+mod requests;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use audit::audit;
+pub(crate) use over_keys::OverKeys;
+
+use crate::block::{Block, Step};
+use crate::kind::{BlockOf, Kind, Supply};
+use crate::rng::Rng;
+use crate::shared::Task;
+use crate::tally::Tally;
+use crate::values::touch;
+use ids::{Ids, Links};
+use kvdyno_engine::graph::{Chunk, Count, GraphEngine, Isolation, Link, LinkKey, Node};
+use kvdyno_engine::{Result, graph};
+use kvdyno_record::graph::Graph;
+use kvdyno_record::workload::Role;
+use load::{LinkLoad, NodeLoad};
+use requests::Requests;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::atomic::AtomicU64;
+
+/// Of every node.
+const NODE_KIND: u32 = 2_048;
+
+/// Lists whose last links are kept, for a request that asks for what lies behind.
+const TAILS_MAX: usize = 2_048;
+
+/// What the threads of a case share of its graph.
+pub(crate) struct GraphCase {
+    graph: Graph,
+    isolation: Isolation,
+    ids: Ids,
+    links: Links,
+    /// The id of the next node.
+    next_node: AtomicU64,
+    /// Chunks of ids whose links nobody loads yet: the last is the first.
+    chunks_left: AtomicU64,
+}
+
+impl GraphCase {
+    pub(crate) fn new(graph: &Graph, isolation: Isolation) -> Self {
+        let ids = graph.totals.ids;
+        Self {
+            isolation,
+            ids: Ids::new(graph),
+            links: Links::new(graph),
+            next_node: AtomicU64::new(ids::FIRST + ids),
+            chunks_left: AtomicU64::new(load::chunks(ids)),
+            graph: graph.clone(),
+        }
+    }
+
+    /// How a link and its count are kept together.
+    pub(crate) fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+}
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    AddNode,
+    GetNode,
+    UpdateNode,
+    DeleteNode,
+    /// Updates are the same call.
+    AddLink,
+    DeleteLink,
+    CountLink,
+    MultigetLink,
+    GetLinksList,
+    LoadNodes,
+    LoadLinks,
+}
+
+/// What, for whom.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    request: Request,
+    /// The link, or the node as its first.
+    at: LinkKey,
+    /// Where its data begins, or its second ids, or its nodes, or its links.
+    first: u32,
+    /// How many of them.
+    items: u32,
+    /// Of the counts that are loaded with links, the first and how many. Of a list: which tail of
+    /// earlier lists it asks for, from 1; 0: none.
+    more: (u32, u32),
+}
+
+/// What the steps of a block point at.
+#[derive(Debug, Default)]
+pub(crate) struct Drawn {
+    bytes: Vec<u8>,
+    id2s: Vec<u64>,
+    nodes: Vec<(u64, Range<u32>)>,
+    links: Vec<(LinkKey, u64, Range<u32>)>,
+    counts: Vec<Count>,
+    /// When the block was prepared, in milliseconds.
+    now_ms: u64,
+}
+
+type GraphBlock = Block<Asked, Drawn>;
+
+impl GraphBlock {
+    fn begin(&mut self) {
+        self.steps.clear();
+        self.due.clear();
+        self.writes = false;
+        let data = &mut self.data;
+        data.bytes.clear();
+        data.id2s.clear();
+        data.nodes.clear();
+        data.links.clear();
+        data.counts.clear();
+        data.now_ms = crate::clock::unix_ns() / 1_000_000;
+    }
+}
+
+/// A block as it is performed.
+pub(crate) struct View<'b> {
+    drawn: &'b Drawn,
+    nodes: Vec<(u64, Node<'b>)>,
+    links: Vec<Link<'b>>,
+}
+
+impl Drawn {
+    fn data(&self, of: &Range<u32>) -> &[u8] {
+        &self.bytes[of.start as usize..of.end as usize]
+    }
+
+    fn node<'b>(&self, data: &'b [u8], version: u64) -> Node<'b> {
+        Node { kind: NODE_KIND, version, time: (self.now_ms / 1_000) as u32, data }
+    }
+}
+
+/// One thread's operations.
+pub(crate) enum Source<'p> {
+    Requests(Requests<'p>),
+    Nodes(NodeLoad<'p>),
+    Links(LinkLoad<'p>),
+}
+
+impl<'p> Source<'p> {
+    /// Requests of a role.
+    pub(crate) fn requests(case: &'p GraphCase, role: &Role, rng: Rng) -> Self {
+        Self::Requests(Requests::new(case, role, rng))
+    }
+
+    /// The load of all nodes.
+    pub(crate) fn nodes(case: &'p GraphCase, rng: Rng) -> Self {
+        Self::Nodes(NodeLoad::new(case, rng))
+    }
+
+    /// A part of the load of the links.
+    pub(crate) fn links(case: &'p GraphCase, rng: Rng) -> Self {
+        Self::Links(LinkLoad::new(case, rng))
+    }
+
+    fn case(&self) -> &'p GraphCase {
+        match self {
+            Self::Requests(requests) => requests.case,
+            Self::Nodes(nodes) => nodes.case,
+            Self::Links(links) => links.case,
+        }
+    }
+}
+
+impl Supply<Asked, Drawn> for Source<'_> {
+    fn fill(&mut self, block: &mut GraphBlock, steps: usize) -> bool {
+        block.begin();
+        match self {
+            Self::Requests(requests) => requests.fill(block, steps),
+            Self::Nodes(nodes) => nodes.fill(block),
+            Self::Links(links) => links.fill(block),
+        }
+        !block.steps.is_empty()
+    }
+
+    fn settle(&mut self, _block: &GraphBlock, _done: usize, _failed: &[usize]) {}
+
+    fn steps_max(&self) -> usize {
+        match self {
+            Self::Requests(_) => requests::STEPS_MAX,
+            // A unit of a load is a block.
+            Self::Nodes(_) | Self::Links(_) => 1,
+        }
+    }
+}
+
+/// Requests of a graph on an engine.
+pub(crate) struct Social<G>(PhantomData<G>);
+
+/// What a thread has of its own.
+pub(crate) struct Visitor<G> {
+    graph: G,
+    list_limit: u32,
+    /// Where long lists ended: node, type, time.
+    tails: Vec<(u64, u64, u64)>,
+}
+
+impl<G: GraphEngine> Kind for Social<G> {
+    type Engine = G::Engine;
+    type Handle<'e> = Visitor<G::Graph<'e>>;
+    type Action = Asked;
+    type Data = Drawn;
+    type View<'b> = View<'b>;
+    type Source<'p> = Source<'p>;
+
+    fn open<'e>(engine: &'e G::Engine, source: &Source<'_>) -> Result<Visitor<G::Graph<'e>>> {
+        let case = source.case();
+        let graph = G::graph(engine, case.isolation)?;
+        Ok(Visitor { graph, list_limit: case.graph.list_limit, tails: Vec::new() })
+    }
+
+    fn view<'b>(_: &'b Source<'_>, block: &'b BlockOf<Self>, _: &Task) -> View<'b> {
+        let drawn = &block.data;
+        let node = |(id, data): &(u64, Range<u32>)| (*id, drawn.node(drawn.data(data), 1));
+        let link = |(key, time, data): &(LinkKey, u64, Range<u32>)| Link {
+            key: *key,
+            visible: true,
+            time: *time,
+            version: 0,
+            data: drawn.data(data),
+        };
+        View {
+            drawn,
+            nodes: drawn.nodes.iter().map(node).collect(),
+            links: drawn.links.iter().map(link).collect(),
+        }
+    }
+
+    fn perform(
+        visitor: &mut Visitor<G::Graph<'_>>,
+        step: &Step<Asked>,
+        view: &View<'_>,
+        tally: &mut Tally,
+        sink: &mut u64,
+    ) -> Result<()> {
+        perform(visitor, &step.action, view, tally, sink)
+    }
+}
+
+/// One request. All data that it shows is touched.
+fn perform<G: graph::Graph>(
+    visitor: &mut Visitor<G>,
+    asked: &Asked,
+    view: &View<'_>,
+    tally: &mut Tally,
+    sink: &mut u64,
+) -> Result<()> {
+    let (graph, drawn) = (&mut visitor.graph, view.drawn);
+    let Asked { request, at, first, items, more } = *asked;
+    let (first, items) = (first as usize, items as usize);
+    match request {
+        Request::GetNode => {
+            let mut bytes = None;
+            graph.get_node(at.id1, |node| {
+                bytes = node.map(|node| {
+                    *sink ^= touch(node.data);
+                    8 + node.data.len() as u64
+                });
+            })?;
+            tally.missing += u64::from(bytes.is_none());
+            tally.read_bytes += bytes.unwrap_or(0);
+        }
+        Request::AddNode => {
+            graph.add_node(at.id1, &drawn.node(&drawn.bytes[first..first + items], 1))?;
+        }
+        Request::UpdateNode => {
+            let node = drawn.node(&drawn.bytes[first..first + items], 2);
+            graph.update_node(at.id1, &node).map(drop)?;
+        }
+        Request::DeleteNode => graph.delete_node(at.id1).map(drop)?,
+        Request::AddLink => {
+            let data = &drawn.bytes[first..first + items];
+            let link = Link { key: at, visible: true, time: drawn.now_ms, version: 0, data };
+            graph.add_link(&link).map(drop)?;
+        }
+        Request::DeleteLink => graph.delete_link(at, drawn.now_ms).map(drop)?,
+        Request::CountLink => {
+            *sink ^= graph.count_links(at.id1, at.kind)?;
+            tally.read_bytes += 8;
+        }
+        Request::MultigetLink => {
+            let id2s = &drawn.id2s[first..first + items];
+            let mut bytes = 0;
+            let found = graph.get_links(at.id1, at.kind, id2s, |link| {
+                *sink ^= touch(link.data);
+                bytes += 24 + link.data.len() as u64;
+            })?;
+            tally.many_items += items as u64;
+            tally.missing += (items as u64).saturating_sub(found);
+            tally.read_bytes += bytes;
+        }
+        Request::GetLinksList => list(visitor, at, more.0, tally, sink)?,
+        Request::LoadNodes => {
+            let nodes = &view.nodes[first..first + items];
+            graph.load(&Chunk { nodes, ..Chunk::default() })?;
+            tally.many_items += items as u64;
+        }
+        Request::LoadLinks => {
+            let counts = &drawn.counts[more.0 as usize..][..more.1 as usize];
+            let links = &view.links[first..first + items];
+            graph.load(&Chunk { links, counts, ..Chunk::default() })?;
+            tally.many_items += items as u64;
+        }
+    }
+    Ok(())
+}
+
+/// The links of a node; or, where a tail of earlier lists is asked for and there is one, what lies
+/// behind it.
+fn list<G: graph::Graph>(
+    visitor: &mut Visitor<G>,
+    at: LinkKey,
+    tail: u32,
+    tally: &mut Tally,
+    sink: &mut u64,
+) -> Result<()> {
+    let Visitor { graph, list_limit, tails } = visitor;
+    let chosen = tail.checked_sub(1).filter(|_| !tails.is_empty());
+    let chosen = chosen.map(|drawn| drawn as usize % tails.len());
+    let (id1, kind, newest) = chosen.map_or((at.id1, at.kind, u64::MAX), |chosen| tails[chosen]);
+    let (mut bytes, mut last) = (0, 0);
+    let shown = graph.list_links(id1, kind, 0..=newest, *list_limit, |link| {
+        *sink ^= touch(link.data);
+        bytes += 24 + link.data.len() as u64;
+        last = link.time;
+    })?;
+    tally.many_items += shown;
+    tally.read_bytes += bytes;
+    let more = shown >= u64::from(*list_limit);
+    match chosen {
+        Some(chosen) if more => tails[chosen].2 = last,
+        Some(chosen) => drop(tails.swap_remove(chosen)),
+        None if more && tails.iter().all(|known| (known.0, known.1) != (id1, kind)) => {
+            // Of too many, the one that stands where this request would.
+            if tails.len() == TAILS_MAX {
+                tails.swap_remove((last % TAILS_MAX as u64) as usize);
+            }
+            tails.push((id1, kind, last));
+        }
+        None => {}
+    }
+    Ok(())
+}

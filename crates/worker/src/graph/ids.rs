@@ -1,0 +1,128 @@
+//! Which ids a request is for, and how many links an id has: as `LinkBench` draws them.
+
+use crate::chooser::linkbench::Shuffler;
+use crate::rng::Rng;
+use crate::zipf::{GrayZipf, linkbench_zeta};
+use kvdyno_record::graph::{Access, Graph, Table};
+
+/// Ranks by links, and by the requests that go with them.
+const BY_LINKS: u64 = 20_343_988_438_726_021;
+/// Of links whose order has nothing to do with how many they are.
+const UNCORRELATED: u64 = 53_238_253_823_453;
+/// Of nodes.
+const OF_NODES: u64 = 4_766_565_305_853_767_165;
+
+/// The first id.
+pub(super) const FIRST: u64 = 1;
+
+/// The first type of links; the others follow.
+pub(super) const FIRST_KIND: u64 = 123_456_789;
+
+/// How many links each id has.
+#[derive(Clone, Debug)]
+pub(super) struct Links {
+    table: &'static Table,
+    order: Shuffler,
+    ids: u64,
+    graph: Graph,
+}
+
+impl Links {
+    pub(super) fn new(graph: &Graph) -> Self {
+        let ids = graph.totals.ids;
+        let order = Shuffler::new(BY_LINKS, ids);
+        Self { table: graph.degrees.table(), order, ids, graph: graph.clone() }
+    }
+
+    /// Links that are loaded from `id`, of a type.
+    #[inline]
+    pub(super) fn of(&self, id: u64, kind: u64) -> u64 {
+        let all = self.table.links(self.order.rank_at(id - FIRST), self.ids);
+        self.graph.split.of_type(all, kind - FIRST_KIND)
+    }
+}
+
+/// Draws ids.
+#[derive(Clone, Debug)]
+pub(super) struct Ids {
+    count: u64,
+    link_reads: Blend,
+    link_writes: Blend,
+    node_reads: Ranked,
+    node_updates: Ranked,
+}
+
+#[derive(Clone, Debug)]
+struct Ranked {
+    zipf: GrayZipf,
+    order: Shuffler,
+}
+
+#[derive(Clone, Debug)]
+struct Blend {
+    by_links: Ranked,
+    uncorrelated: Ranked,
+    share: f64,
+}
+
+impl Ranked {
+    fn new(ids: u64, theta: f64, seed: u64) -> Self {
+        let zipf = GrayZipf::with_zeta(ids, theta, linkbench_zeta(ids, theta));
+        Self { zipf, order: Shuffler::new(seed, ids) }
+    }
+
+    #[inline]
+    fn id(&self, rng: &mut Rng) -> u64 {
+        FIRST + self.order.at(self.zipf.rank(rng))
+    }
+}
+
+impl Blend {
+    fn new(ids: u64, access: Access) -> Self {
+        Self {
+            by_links: Ranked::new(ids, access.theta, BY_LINKS),
+            uncorrelated: Ranked::new(ids, access.uncorrelated_theta, UNCORRELATED),
+            share: access.uncorrelated,
+        }
+    }
+
+    #[inline]
+    fn id(&self, rng: &mut Rng) -> u64 {
+        let uncorrelated = rng.unit() < self.share;
+        if uncorrelated { self.uncorrelated.id(rng) } else { self.by_links.id(rng) }
+    }
+}
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    LinkRead,
+    LinkWrite,
+    NodeRead,
+    NodeUpdate,
+    NodeDelete,
+}
+
+impl Ids {
+    pub(super) fn new(graph: &Graph) -> Self {
+        let ids = graph.totals.ids;
+        Self {
+            count: ids,
+            link_reads: Blend::new(ids, graph.link_reads),
+            link_writes: Blend::new(ids, graph.link_writes),
+            node_reads: Ranked::new(ids, graph.node_reads_theta, OF_NODES),
+            node_updates: Ranked::new(ids, graph.node_updates_theta, OF_NODES),
+        }
+    }
+
+    #[inline]
+    pub(super) fn draw(&self, of: Of, rng: &mut Rng) -> u64 {
+        match of {
+            Of::LinkRead => self.link_reads.id(rng),
+            Of::LinkWrite => self.link_writes.id(rng),
+            Of::NodeRead => self.node_reads.id(rng),
+            Of::NodeUpdate => self.node_updates.id(rng),
+            Of::NodeDelete => FIRST + rng.below(self.count),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The load of a graph: nodes by a thread of their own, in order; links by others, chunk by chunk,
+//! the last first. It follows from the number of ids alone which links there are.
+
+use super::ids::{FIRST, FIRST_KIND};
+use super::payload::Motifs;
+use super::requests::length;
+use super::{Asked, GraphBlock, GraphCase, Request};
+use crate::block::Step;
+use crate::rng::Rng;
+use kvdyno_engine::graph::{Count, LinkKey};
+use kvdyno_record::graph::Graph;
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Ids of one chunk.
+const CHUNK: u64 = 2_048;
+
+/// Nodes, or links, of one unit.
+const UNIT: usize = 1_024;
+
+/// Bytes of one unit at most.
+const UNIT_BYTES: usize = 16 << 20;
+
+/// Links were made in the last 2^32 milliseconds.
+const AGE_MS: u64 = 1 << 32;
+
+const NODE: LinkKey = LinkKey { id1: 0, kind: 0, id2: 0 };
+
+pub(super) fn chunks(ids: u64) -> u64 {
+    ids.div_ceil(CHUNK)
+}
+
+/// All nodes.
+pub(crate) struct NodeLoad<'p> {
+    pub(super) case: &'p GraphCase,
+    rng: Rng,
+    motifs: Motifs,
+    next: u64,
+}
+
+impl<'p> NodeLoad<'p> {
+    pub(super) fn new(case: &'p GraphCase, mut rng: Rng) -> Self {
+        let motifs = Motifs::of_nodes(case.graph.motif_bytes, &mut rng);
+        Self { case, rng, motifs, next: FIRST }
+    }
+
+    pub(super) fn fill(&mut self, block: &mut GraphBlock) {
+        let (graph, data) = (&self.case.graph, &mut block.data);
+        let end = FIRST + graph.totals.ids;
+        while self.next < end && data.nodes.len() < UNIT && data.bytes.len() < UNIT_BYTES {
+            let from = data.bytes.len() as u32;
+            let bytes = length(&graph.node_bytes, &mut self.rng) as usize;
+            self.motifs.fill(bytes, &mut self.rng, &mut data.bytes);
+            data.nodes.push((self.next, from..data.bytes.len() as u32));
+            self.next += 1;
+        }
+        let items = data.nodes.len();
+        if items > 0 {
+            let write_bytes = Graph::NODE_BYTES * items as u64 + data.bytes.len() as u64;
+            let request = Request::LoadNodes;
+            let action = Asked { request, at: NODE, first: 0, items: items as u32, more: (0, 0) };
+            block.writes = true;
+            block.steps.push(Step { slot: 0, action, write_bytes });
+        }
+    }
+}
+
+/// Links, and with the last of a node and type their count.
+pub(crate) struct LinkLoad<'p> {
+    pub(super) case: &'p GraphCase,
+    rng: Rng,
+    motifs: Motifs,
+    /// Of the chunk at hand, what is not begun: ids times types, and a type.
+    places: Range<u64>,
+    at: Option<Pending>,
+}
+
+/// The links of a node and type that are being loaded.
+struct Pending {
+    count: Count,
+    next: u64,
+}
+
+impl<'p> LinkLoad<'p> {
+    pub(super) fn new(case: &'p GraphCase, mut rng: Rng) -> Self {
+        let motifs = Motifs::of_links(case.graph.motif_bytes, &mut rng);
+        Self { case, rng, motifs, places: 0..0, at: None }
+    }
+
+    pub(super) fn fill(&mut self, block: &mut GraphBlock) {
+        let data = &mut block.data;
+        while data.links.len() < UNIT {
+            let Some(mut pending) = self.at.take().or_else(|| self.next()) else { break };
+            while pending.next < pending.count.links && data.links.len() < UNIT {
+                let from = data.bytes.len() as u32;
+                let bytes = length(&self.case.graph.link_bytes, &mut self.rng) as usize;
+                self.motifs.fill(bytes, &mut self.rng, &mut data.bytes);
+                let time = data.now_ms - AGE_MS + self.rng.below(AGE_MS);
+                let (id1, kind) = (pending.count.id, pending.count.kind);
+                let key = LinkKey { id1, kind, id2: id1 + pending.next };
+                data.links.push((key, time, from..data.bytes.len() as u32));
+                pending.count.time = pending.count.time.max(time);
+                pending.next += 1;
+            }
+            if pending.next == pending.count.links {
+                data.counts.push(pending.count);
+            } else {
+                self.at = Some(pending);
+            }
+        }
+        let (items, counts) = (data.links.len(), data.counts.len());
+        if items > 0 {
+            let write_bytes = Graph::LINK_BYTES * items as u64
+                + Graph::COUNT_BYTES * counts as u64
+                + data.bytes.len() as u64;
+            let (request, more) = (Request::LoadLinks, (0, counts as u32));
+            let action = Asked { request, at: NODE, first: 0, items: items as u32, more };
+            block.writes = true;
+            block.steps.push(Step { slot: 0, action, write_bytes });
+        }
+    }
+
+    /// The next node and type that has links.
+    fn next(&mut self) -> Option<Pending> {
+        loop {
+            for place in self.places.by_ref() {
+                let (id, kind) = (place / Graph::TYPES, FIRST_KIND + place % Graph::TYPES);
+                let links = self.case.links.of(id, kind);
+                if links > 0 {
+                    return Some(Pending { count: Count { id, kind, links, time: 0 }, next: 0 });
+                }
+            }
+            let left = &self.case.chunks_left;
+            let taken = left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).ok()?;
+            let first = FIRST + (taken - 1) * CHUNK;
+            let end = (first + CHUNK).min(FIRST + self.case.graph.totals.ids);
+            self.places = first * Graph::TYPES..end * Graph::TYPES;
+        }
+    }
+}

@@ -1,0 +1,490 @@
+//! A graph on any ordered engine: what `LinkBench`'s tables and their indexes are, as keys.
+//!
+//!     n id                          -> type, version, time, data
+//!     l type id1 id2                -> visibility, time, version, data
+//!     i id1 type (MAX - time) id2   -> version, data         visible links, the newest first
+//!     c type id                     -> count, time, version
+//!
+//! Numbers are big-endian. A list is answered by `i` alone, as by a covering index.
+
+use super::latch;
+use kvdyno_engine::graph::{
+    Added, Audited, Chunk, Count, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
+};
+use kvdyno_engine::{
+    Direction, Engine, Error, ErrorClass, Found, Range, Records, Result, Session, Transaction,
+    Write,
+};
+use std::marker::PhantomData;
+use std::ops::{ControlFlow, RangeInclusive};
+
+/// The graph of an engine that has no way of its own to keep one.
+pub(crate) struct OverKeys<E>(PhantomData<E>);
+
+impl<E: Engine> GraphEngine for OverKeys<E> {
+    type Engine = E;
+    type Graph<'e> = Keyed<E::Session<'e>>;
+
+    fn graph(engine: &E, isolation: Isolation) -> Result<Keyed<E::Session<'_>>> {
+        let session = engine.session()?;
+        Ok(Keyed { session, isolation, writes: Writes::default(), keys: Vec::new() })
+    }
+}
+
+/// One thread's handle.
+pub(crate) struct Keyed<S> {
+    session: S,
+    isolation: Isolation,
+    /// Of the request at hand.
+    writes: Writes,
+    /// Of several links.
+    keys: Vec<[u8; LINK]>,
+}
+
+const NODE: usize = 9;
+const LINK: usize = 25;
+const BY_TIME: usize = 33;
+const COUNT: usize = 17;
+
+/// Counts looked at before their links are, in an audit.
+const PAGE: usize = 4_096;
+
+fn node_key(id: u64) -> [u8; NODE] {
+    key(b'n', [id])
+}
+
+fn link_key(at: LinkKey) -> [u8; LINK] {
+    key(b'l', [at.kind, at.id1, at.id2])
+}
+
+fn time_key(at: LinkKey, time: u64) -> [u8; BY_TIME] {
+    key(b'i', [at.id1, at.kind, u64::MAX - time, at.id2])
+}
+
+fn count_key(id: u64, kind: u64) -> [u8; COUNT] {
+    key(b'c', [kind, id])
+}
+
+fn key<const N: usize, const BYTES: usize>(table: u8, numbers: [u64; N]) -> [u8; BYTES] {
+    let mut key = [table; BYTES];
+    for (place, number) in key[1..].chunks_exact_mut(8).zip(numbers) {
+        place.copy_from_slice(&number.to_be_bytes());
+    }
+    key
+}
+
+/// The number at this place among a key's.
+fn number(key: &[u8], place: usize) -> Result<u64> {
+    let bytes = key.get(1 + place * 8..).and_then(<[u8]>::first_chunk).ok_or_else(damaged)?;
+    Ok(u64::from_be_bytes(*bytes))
+}
+
+/// What is there is nothing that was written here.
+fn damaged() -> Error {
+    Error::new(ErrorClass::Corrupt, "a record of the graph is not as it was written")
+}
+
+/// The first bytes of a value, and the others.
+fn split<const N: usize>(value: &[u8]) -> Result<(&[u8; N], &[u8])> {
+    value.split_first_chunk().ok_or_else(damaged)
+}
+
+fn node(value: &[u8]) -> Result<Node<'_>> {
+    let (kind, rest) = split(value)?;
+    let (version, rest) = split(rest)?;
+    let (time, data) = split(rest)?;
+    Ok(Node {
+        kind: u32::from_be_bytes(*kind),
+        version: u64::from_be_bytes(*version),
+        time: u32::from_be_bytes(*time),
+        data,
+    })
+}
+
+fn link(key: LinkKey, value: &[u8]) -> Result<Link<'_>> {
+    let ([visible], rest) = split(value)?;
+    let (time, rest) = split(rest)?;
+    let (version, data) = split(rest)?;
+    Ok(Link {
+        key,
+        visible: *visible == 1,
+        time: u64::from_be_bytes(*time),
+        version: u32::from_be_bytes(*version),
+        data,
+    })
+}
+
+/// What a count says, and its version.
+fn count(value: &[u8]) -> Result<(u64, u64)> {
+    let (links, rest) = split(value)?;
+    let (_, rest): (&[u8; 8], _) = split(rest)?;
+    let (version, _) = split(rest)?;
+    Ok((u64::from_be_bytes(*links), u64::from_be_bytes(*version)))
+}
+
+/// Writes, one behind the other.
+#[derive(Default)]
+struct Writes {
+    bytes: Vec<u8>,
+    /// Where each key ends, and its value; none: the key goes.
+    ends: Vec<(usize, Option<usize>)>,
+}
+
+impl Writes {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    fn put(&mut self, key: &[u8], parts: &[&[u8]]) {
+        self.bytes.extend_from_slice(key);
+        let key = self.bytes.len();
+        for part in parts {
+            self.bytes.extend_from_slice(part);
+        }
+        self.ends.push((key, Some(self.bytes.len())));
+    }
+
+    fn delete(&mut self, key: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        self.ends.push((self.bytes.len(), None));
+    }
+
+    fn put_node(&mut self, id: u64, node: &Node<'_>) {
+        let (kind, version) = (node.kind.to_be_bytes(), node.version.to_be_bytes());
+        self.put(&node_key(id), &[&kind, &version, &node.time.to_be_bytes(), node.data]);
+    }
+
+    /// A link by its place, and, where it is visible, by its time.
+    fn put_link(&mut self, link: &Link<'_>) {
+        let (time, version) = (link.time.to_be_bytes(), link.version.to_be_bytes());
+        let visible = [u8::from(link.visible)];
+        self.put(&link_key(link.key), &[&visible, &time, &version, link.data]);
+        if link.visible {
+            self.put(&time_key(link.key, link.time), &[&version, link.data]);
+        }
+    }
+
+    fn put_count(&mut self, count: &Count, version: u64) {
+        let (links, time) = (count.links.to_be_bytes(), count.time.to_be_bytes());
+        let key = count_key(count.id, count.kind);
+        self.put(&key, &[&links, &time, &version.to_be_bytes()]);
+    }
+
+    fn list(&self) -> Vec<Write<'_>> {
+        let mut start = 0;
+        let write = |&(key_end, end): &(usize, Option<usize>)| {
+            let key = &self.bytes[start..key_end];
+            start = end.unwrap_or(key_end);
+            match end {
+                Some(end) => Write::Put { key, value: &self.bytes[key_end..end] },
+                None => Write::Delete { key },
+            }
+        };
+        self.ends.iter().map(write).collect()
+    }
+}
+
+/// Reads of a session, for a unit that is no transaction.
+struct Reads<'s, S>(&'s mut S);
+
+impl<S: Session> Transaction for Reads<'_, S> {
+    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        self.0.get(key, seen)
+    }
+
+    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        self.0.get(key, seen)
+    }
+
+    fn put(&mut self, _key: &[u8], _value: &[u8]) -> Result<()> {
+        Err(Error::unsupported("a write beside its batch"))
+    }
+
+    fn delete(&mut self, _key: &[u8]) -> Result<()> {
+        Err(Error::unsupported("a write beside its batch"))
+    }
+
+    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+        self.0.scan(range, seen)
+    }
+}
+
+/// What `key` holds, as it is until the unit has ended.
+fn held<R>(
+    unit: &mut dyn Transaction,
+    key: &[u8],
+    read: impl FnOnce(&[u8]) -> Result<R>,
+) -> Result<Option<R>> {
+    let (mut read, mut found) = (Some(read), Ok(None));
+    unit.get_for_update(key, &mut |value| {
+        if let (Some(value), Some(read)) = (value, read.take()) {
+            found = read(value).map(Some);
+        }
+    })?;
+    found
+}
+
+impl<S: Session> Keyed<S> {
+    /// Has `body` read, and writes what it says, as one unit of those of this `place`.
+    fn unit<R>(
+        &mut self,
+        place: u64,
+        body: impl FnOnce(&mut dyn Transaction, &mut Writes) -> Result<R>,
+    ) -> Result<R> {
+        let Self { session, isolation, writes, .. } = self;
+        writes.clear();
+        if *isolation == Isolation::Transaction {
+            return session.transaction(|unit| {
+                let done = body(unit, writes)?;
+                for write in writes.list() {
+                    match write {
+                        Write::Put { key, value } => unit.put(key, value)?,
+                        Write::Delete { key } => unit.delete(key)?,
+                    }
+                }
+                Ok(done)
+            });
+        }
+        let _held = (*isolation == Isolation::Latch).then(|| latch::of(place));
+        let done = body(&mut Reads(session), writes)?;
+        if !writes.ends.is_empty() {
+            session.write(&writes.list())?;
+        }
+        Ok(done)
+    }
+
+    /// The count of a node and type grows or falls by one.
+    fn change(
+        unit: &mut dyn Transaction,
+        writes: &mut Writes,
+        at: LinkKey,
+        time: u64,
+        change: impl FnOnce(u64) -> u64,
+    ) -> Result<()> {
+        let found = held(unit, &count_key(at.id1, at.kind), count)?;
+        // A count that is new begins with version 0.
+        let (links, version) = found.map_or((0, 0), |(links, version)| (links, version + 1));
+        let counted = Count { id: at.id1, kind: at.kind, links: change(links), time };
+        writes.put_count(&counted, version);
+        Ok(())
+    }
+
+    /// Adds what is counted from `from` on to `page`, up to its length; the last key of it.
+    fn page(&mut self, from: &[u8], page: &mut Vec<Audited>) -> Result<()> {
+        let mut failed = Ok(());
+        let range = Range::all(Direction::Forward).from(from).until(b"d").limit(PAGE as u64);
+        self.session.scan(range, |key, value| {
+            let read = || {
+                let (count, _) = count(value)?;
+                Ok(Audited { kind: number(key, 0)?, id: number(key, 1)?, count, links: 0 })
+            };
+            match read() {
+                Ok(audited) => page.push(audited),
+                Err(error) => failed = Err(error),
+            }
+            ControlFlow::Continue(())
+        })?;
+        failed
+    }
+
+    /// Counts the visible links of `from..until` into `page`, which is in their order; those of
+    /// which nothing is counted are put in their places.
+    fn links_of(&mut self, from: &[u8], until: &[u8], page: &mut Vec<Audited>) -> Result<()> {
+        let mut failed = Ok(());
+        let (mut at, mut uncounted) = (0, Vec::<Audited>::new());
+        let range = Range::all(Direction::Forward).from(from).until(until);
+        self.session.scan(range, |key, value| {
+            if value.first() != Some(&1) {
+                return ControlFlow::Continue(());
+            }
+            let (Ok(kind), Ok(id)) = (number(key, 0), number(key, 1)) else {
+                failed = Err(damaged());
+                return ControlFlow::Break(());
+            };
+            while page.get(at).is_some_and(|next| (next.kind, next.id) < (kind, id)) {
+                at += 1;
+            }
+            let same = |one: &&mut Audited| (one.kind, one.id) == (kind, id);
+            if let Some(counted) = page.get_mut(at).filter(same) {
+                counted.links += 1;
+            } else if let Some(last) = uncounted.last_mut().filter(same) {
+                last.links += 1;
+            } else {
+                uncounted.push(Audited { id, kind, count: 0, links: 1 });
+            }
+            ControlFlow::Continue(())
+        })?;
+        page.append(&mut uncounted);
+        failed
+    }
+}
+
+impl<S: Session> Graph for Keyed<S> {
+    fn add_node(&mut self, id: u64, node: &Node<'_>) -> Result<()> {
+        self.unit(id, |_, writes| {
+            writes.put_node(id, node);
+            Ok(())
+        })
+    }
+
+    fn get_node(&mut self, id: u64, seen: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
+        self.session.get(&node_key(id), |value| {
+            seen(value.map(node).transpose()?);
+            Ok(())
+        })?
+    }
+
+    fn update_node(&mut self, id: u64, node: &Node<'_>) -> Result<bool> {
+        self.unit(id, |unit, writes| {
+            let there = held(unit, &node_key(id), |_| Ok(()))?.is_some();
+            if there {
+                writes.put_node(id, node);
+            }
+            Ok(there)
+        })
+    }
+
+    fn delete_node(&mut self, id: u64) -> Result<bool> {
+        self.unit(id, |unit, writes| {
+            let there = held(unit, &node_key(id), |_| Ok(()))?.is_some();
+            if there {
+                writes.delete(&node_key(id));
+            }
+            Ok(there)
+        })
+    }
+
+    fn add_link(&mut self, new: &Link<'_>) -> Result<Added> {
+        let at = new.key;
+        self.unit(latch::place(at.id1, at.kind), |unit, writes| {
+            let read = |value: &[u8]| link(at, value).map(|old| (old.visible, old.time));
+            let old = held(unit, &link_key(at), read)?;
+            if let Some((true, time)) = old.filter(|(_, time)| *time != new.time) {
+                writes.delete(&time_key(at, time));
+            }
+            writes.put_link(new);
+            let added = match old {
+                None => Added::Inserted,
+                Some((false, _)) => Added::Shown,
+                Some((true, _)) => return Ok(Added::Updated),
+            };
+            Self::change(unit, writes, at, new.time, |links| links + 1)?;
+            Ok(added)
+        })
+    }
+
+    fn delete_link(&mut self, at: LinkKey, time: u64) -> Result<bool> {
+        self.unit(latch::place(at.id1, at.kind), |unit, writes| {
+            let visible = held(unit, &link_key(at), |value| {
+                let old = link(at, value)?;
+                if old.visible {
+                    writes.put_link(&Link { visible: false, ..old });
+                    writes.delete(&time_key(at, old.time));
+                }
+                Ok(old.visible)
+            })?;
+            let visible = visible.unwrap_or(false);
+            if visible {
+                Self::change(unit, writes, at, time, |links| links.saturating_sub(1))?;
+            }
+            Ok(visible)
+        })
+    }
+
+    fn get_links(
+        &mut self,
+        id1: u64,
+        kind: u64,
+        id2s: &[u64],
+        mut seen: impl FnMut(Link<'_>),
+    ) -> Result<u64> {
+        let at = |id2: u64| LinkKey { id1, kind, id2 };
+        self.keys.clear();
+        self.keys.extend(id2s.iter().map(|&id2| link_key(at(id2))));
+        let keys: Vec<&[u8]> = self.keys.iter().map(<[u8; LINK]>::as_slice).collect();
+        let (mut found, mut failed) = (0, Ok(()));
+        self.session.multiget(&keys, |index, value| {
+            match value.map(|value| link(at(id2s[index]), value)) {
+                Some(Ok(link)) => {
+                    found += 1;
+                    seen(link);
+                }
+                Some(Err(error)) => failed = Err(error),
+                None => {}
+            }
+        })?;
+        failed.map(|()| found)
+    }
+
+    fn list_links(
+        &mut self,
+        id1: u64,
+        kind: u64,
+        times: RangeInclusive<u64>,
+        limit: u32,
+        mut seen: impl FnMut(Link<'_>),
+    ) -> Result<u64> {
+        let (oldest, newest) = (*times.start(), *times.end());
+        let from: [u8; BY_TIME] = key(b'i', [id1, kind, u64::MAX - newest, 0]);
+        // Above each link's place at the oldest time.
+        let until: [u8; BY_TIME + 1] = {
+            let last: [u8; BY_TIME] = key(b'i', [id1, kind, u64::MAX - oldest, u64::MAX]);
+            let mut until = [0; BY_TIME + 1];
+            until[..BY_TIME].copy_from_slice(&last);
+            until
+        };
+        let range = Range::all(Direction::Forward).from(&from).until(&until);
+        let mut failed = Ok(());
+        let shown = self.session.scan(range.limit(limit.into()), |key, value| {
+            let read = || {
+                let (version, data) = split(value)?;
+                let at = LinkKey { id1, kind, id2: number(key, 3)? };
+                let (time, version) = (u64::MAX - number(key, 2)?, u32::from_be_bytes(*version));
+                Ok(Link { key: at, visible: true, time, version, data })
+            };
+            match read() {
+                Ok(link) => seen(link),
+                Err(error) => failed = Err(error),
+            }
+            ControlFlow::Continue(())
+        })?;
+        failed.map(|()| shown)
+    }
+
+    fn count_links(&mut self, id1: u64, kind: u64) -> Result<u64> {
+        let read = |value: Option<&[u8]>| value.map_or(Ok(0), |value| Ok(count(value)?.0));
+        self.session.get(&count_key(id1, kind), read)?
+    }
+
+    fn load(&mut self, chunk: &Chunk<'_>) -> Result<()> {
+        let Self { session, writes, .. } = self;
+        writes.clear();
+        chunk.nodes.iter().for_each(|(id, node)| writes.put_node(*id, node));
+        chunk.links.iter().for_each(|link| writes.put_link(link));
+        chunk.counts.iter().for_each(|count| writes.put_count(count, 0));
+        session.write(&writes.list())
+    }
+
+    fn audit(&mut self, mut seen: impl FnMut(Audited) -> ControlFlow<()>) -> Result<()> {
+        let (mut counted_from, mut links_from) = (vec![b'c'], vec![b'l']);
+        let mut page = Vec::with_capacity(PAGE);
+        loop {
+            page.clear();
+            self.page(&counted_from, &mut page)?;
+            let last = page.last().filter(|_| page.len() == PAGE).copied();
+            // Behind the last count of the page; behind all links where it is the last page.
+            let until = last.map_or(vec![b'm'], |last| {
+                counted_from = count_key(last.id, last.kind).to_vec();
+                counted_from.push(0);
+                let at = LinkKey { id1: last.id, kind: last.kind, id2: u64::MAX };
+                [link_key(at).as_slice(), &[0]].concat()
+            });
+            self.links_of(&links_from, &until, &mut page)?;
+            links_from = until;
+            if page.iter().any(|&audited| seen(audited).is_break()) || last.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What nodes and links hold: chunks of random bytes, or of bytes that come again.
+
+use crate::rng::Rng;
+use std::ops::RangeInclusive;
+
+/// A chunk is as long as this, where the buffer is.
+const CHUNK: usize = 128;
+
+/// Makes the data of one thread: `MotifDataGenerator`.
+#[derive(Debug)]
+pub(super) struct Motifs {
+    bytes: RangeInclusive<u8>,
+    /// Of the chunks, those that are new.
+    new: f64,
+    buffer: Vec<u8>,
+}
+
+impl Motifs {
+    /// For links.
+    pub(super) fn of_links(buffer: u32, rng: &mut Rng) -> Self {
+        Self::new(32..=100, 0.225, buffer, rng)
+    }
+
+    /// For nodes.
+    pub(super) fn of_nodes(buffer: u32, rng: &mut Rng) -> Self {
+        Self::new(50..=220, 0.63, buffer, rng)
+    }
+
+    fn new(bytes: RangeInclusive<u8>, new: f64, buffer: u32, rng: &mut Rng) -> Self {
+        let mut made = Self { bytes, new, buffer: Vec::new() };
+        let mut motifs = Vec::new();
+        made.random(buffer as usize, rng, &mut motifs);
+        made.buffer = motifs;
+        made
+    }
+
+    /// Appends `length` bytes.
+    pub(super) fn fill(&self, length: usize, rng: &mut Rng, out: &mut Vec<u8>) {
+        let chunk = CHUNK.min(self.buffer.len());
+        let mut left = length;
+        while left > 0 {
+            let now = chunk.min(left);
+            if rng.unit() < self.new {
+                self.random(now, rng, out);
+            } else {
+                let at = rng.below((self.buffer.len() - now + 1) as u64) as usize;
+                out.extend_from_slice(&self.buffer[at..at + now]);
+            }
+            left -= now;
+        }
+    }
+
+    /// Appends bytes that are drawn, four of each random number.
+    fn random(&self, length: usize, rng: &mut Rng, out: &mut Vec<u8>) {
+        let (first, last) = (*self.bytes.start(), *self.bytes.end());
+        let range = u64::from(last - first) + 1;
+        let mut left = length;
+        while left > 0 {
+            let drawn = rng.next();
+            for part in 0..left.min(4) {
+                // 16 bits: off by less than a part in 300.
+                let bits = drawn >> (16 * part) & 0xffff;
+                out.push(first + ((bits * range) >> 16) as u8);
+            }
+            left -= left.min(4);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn bytes_are_those_of_their_range_and_come_again_as_often_as_is_said() {
+        let mut rng = Rng::new(&[3]);
+        let links = Motifs::of_links(512, &mut rng);
+        let mut out = Vec::new();
+        links.fill(1_000_000, &mut rng, &mut out);
+        assert_eq!(out.len(), 1_000_000);
+        let mut seen = BTreeMap::<u8, u32>::new();
+        for byte in &out {
+            *seen.entry(*byte).or_default() += 1;
+        }
+        assert_eq!(seen.keys().copied().collect::<Vec<_>>(), (32..=100).collect::<Vec<_>>());
+        let again = out
+            .chunks(CHUNK)
+            .filter(|chunk| links.buffer.windows(chunk.len()).any(|window| window == *chunk));
+        let share = again.count() as f64 / (1_000_000.0 / CHUNK as f64);
+        assert!((share - 0.775).abs() < 0.02, "{share}");
+        out.clear();
+        Motifs::of_nodes(128, &mut rng).fill(1, &mut rng, &mut out);
+        assert!(out.len() == 1 && (50..=220).contains(&out[0]));
+    }
+}

@@ -1,0 +1,192 @@
+//! The ten requests, drawn before the clock looks.
+
+use super::ids::{FIRST_KIND, Of};
+use super::payload::Motifs;
+use super::{Asked, Drawn, GraphBlock, GraphCase, Request};
+use crate::block::Step;
+use crate::rng::Rng;
+use crate::values::draw;
+use kvdyno_engine::graph::LinkKey;
+use kvdyno_record::graph::Graph;
+use kvdyno_record::workload::{Op, Role, Size};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Requests of one block at most.
+pub(super) const STEPS_MAX: usize = 512;
+
+/// A share of the links that a request asks for that are there, roughly: of those drawn, as many
+/// were loaded.
+#[derive(Clone, Copy)]
+struct Existing(f64);
+
+const OF_GETS: Existing = Existing(0.5);
+const OF_UPDATES: Existing = Existing(0.9);
+const OF_DELETES: Existing = Existing(0.9);
+const OF_ADDS: Existing = Existing(0.05);
+
+/// Tries for a second id that a request does not have yet.
+const TRIES: usize = 100;
+
+/// One thread's requests.
+pub(crate) struct Requests<'p> {
+    pub(super) case: &'p GraphCase,
+    rng: Rng,
+    mix: Vec<(f64, Op)>,
+    of_links: Motifs,
+    of_nodes: Motifs,
+}
+
+impl<'p> Requests<'p> {
+    pub(super) fn new(case: &'p GraphCase, role: &Role, mut rng: Rng) -> Self {
+        let total: f64 = role.mix.iter().map(|entry| entry.weight).sum();
+        let mut until = 0.0;
+        let entry = |entry: &kvdyno_record::workload::MixEntry| {
+            until += entry.weight / total;
+            (until, entry.op.clone())
+        };
+        Self {
+            case,
+            mix: role.mix.iter().map(entry).collect(),
+            of_links: Motifs::of_links(case.graph.motif_bytes, &mut rng),
+            of_nodes: Motifs::of_nodes(case.graph.motif_bytes, &mut rng),
+            rng,
+        }
+    }
+
+    pub(super) fn fill(&mut self, block: &mut GraphBlock, steps: usize) {
+        for _ in 0..steps {
+            let drawn = self.rng.unit();
+            let last = self.mix.len() - 1;
+            let slot = self.mix.partition_point(|(until, _)| *until <= drawn).min(last);
+            let request = request(&self.mix[slot].1);
+            let from = block.data.bytes.len();
+            let action = self.asked(request, slot, &mut block.data);
+            let data = (block.data.bytes.len() - from) as u64;
+            let writes = self.mix[slot].1.writes();
+            block.writes |= writes;
+            let write_bytes = if writes { key_bytes(request) + data } else { 0 };
+            block.steps.push(Step { slot: slot as u8, action, write_bytes });
+        }
+    }
+
+    fn asked(&mut self, request: Request, slot: usize, block: &mut Drawn) -> Asked {
+        let node = |id1| LinkKey { id1, kind: 0, id2: 0 };
+        let mut asked = Asked { request, at: node(0), first: 0, items: 0, more: (0, 0) };
+        match request {
+            Request::AddNode => {
+                asked.at = node(self.case.next_node.fetch_add(1, Relaxed));
+                self.data(true, block, &mut asked);
+            }
+            Request::UpdateNode => {
+                asked.at = node(self.case.ids.draw(Of::NodeUpdate, &mut self.rng));
+                self.data(true, block, &mut asked);
+            }
+            Request::GetNode => asked.at = node(self.case.ids.draw(Of::NodeRead, &mut self.rng)),
+            Request::DeleteNode => {
+                asked.at = node(self.case.ids.draw(Of::NodeDelete, &mut self.rng));
+            }
+            Request::AddLink => {
+                let updates = self.mix[slot].1 == Op::UpdateLink;
+                let existing = if updates { OF_UPDATES } else { OF_ADDS };
+                asked.at = self.link(Of::LinkWrite, existing);
+                self.data(false, block, &mut asked);
+            }
+            Request::DeleteLink => asked.at = self.link(Of::LinkWrite, OF_DELETES),
+            Request::CountLink => asked.at = self.link_of(Of::LinkRead),
+            Request::MultigetLink => self.several(block, &mut asked),
+            Request::GetLinksList => {
+                asked.at = self.link_of(Of::LinkRead);
+                if self.rng.unit() < self.case.graph.history {
+                    asked.more.0 = 1 + self.rng.below(u64::from(u32::MAX)) as u32;
+                }
+            }
+            Request::LoadNodes | Request::LoadLinks => {}
+        }
+        asked
+    }
+
+    /// A node and a type.
+    fn link_of(&mut self, of: Of) -> LinkKey {
+        let id1 = self.case.ids.draw(of, &mut self.rng);
+        LinkKey { id1, kind: FIRST_KIND + self.rng.below(Graph::TYPES), id2: 0 }
+    }
+
+    fn link(&mut self, of: Of, existing: Existing) -> LinkKey {
+        let at = self.link_of(of);
+        let range = self.range(at, existing);
+        LinkKey { id2: at.id1 + self.rng.below(range), ..at }
+    }
+
+    /// From how many second ids one is drawn: of a node without links, it is its own.
+    fn range(&self, at: LinkKey, Existing(share): Existing) -> u64 {
+        let links = self.case.links.of(at.id1, at.kind);
+        ((1.0 / share * links as f64).ceil() as u64).max(1)
+    }
+
+    /// Several links of a node, each another.
+    fn several(&mut self, block: &mut Drawn, asked: &mut Asked) {
+        let at = self.link_of(Of::LinkRead);
+        let count = length(&self.case.graph.multiget, &mut self.rng);
+        let range = self.range(at, OF_GETS);
+        let first = block.id2s.len();
+        for place in 0..count {
+            if range <= count {
+                block.id2s.push(at.id1 + place);
+                continue;
+            }
+            let mut id2 = at.id1 + self.rng.below(range);
+            for _ in 0..TRIES {
+                if !block.id2s[first..].contains(&id2) {
+                    break;
+                }
+                id2 = at.id1 + self.rng.below(range);
+            }
+            block.id2s.push(id2);
+        }
+        (asked.at, asked.first, asked.items) = (at, first as u32, count as u32);
+    }
+
+    /// What a node or a link is to hold.
+    fn data(&mut self, node: bool, block: &mut Drawn, asked: &mut Asked) {
+        let graph = &self.case.graph;
+        let (size, motifs) = if node {
+            (&graph.node_bytes, &self.of_nodes)
+        } else {
+            (&graph.link_bytes, &self.of_links)
+        };
+        let bytes = length(size, &mut self.rng);
+        asked.first = block.bytes.len() as u32;
+        asked.items = bytes as u32;
+        motifs.fill(bytes as usize, &mut self.rng, &mut block.bytes);
+    }
+}
+
+pub(super) fn length(size: &Size, rng: &mut Rng) -> u64 {
+    draw(size, rng)
+}
+
+fn request(op: &Op) -> Request {
+    match op {
+        Op::AddNode => Request::AddNode,
+        Op::UpdateNode => Request::UpdateNode,
+        Op::DeleteNode => Request::DeleteNode,
+        Op::AddLink | Op::UpdateLink => Request::AddLink,
+        Op::DeleteLink => Request::DeleteLink,
+        Op::CountLink => Request::CountLink,
+        Op::MultigetLink => Request::MultigetLink,
+        Op::GetLinksList => Request::GetLinksList,
+        // A plan of a graph has no others: the suite is refused.
+        _ => Request::GetNode,
+    }
+}
+
+/// Bytes beside the data, as they are counted in the size of a graph.
+fn key_bytes(request: Request) -> u64 {
+    match request {
+        Request::AddLink => Graph::LINK_BYTES,
+        Request::AddNode | Request::UpdateNode => Graph::NODE_BYTES,
+        // The ids and the type of a link.
+        Request::DeleteLink => 24,
+        _ => 8,
+    }
+}

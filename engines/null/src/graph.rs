@@ -1,0 +1,74 @@
+//! A graph that is not there: figures of it are what the load generator's requests cost.
+
+use crate::engine::Null;
+use kvdyno_engine::Result;
+use kvdyno_engine::graph::{
+    Added, Audited, Chunk, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
+};
+use std::ops::{ControlFlow, RangeInclusive};
+
+/// Finds every node, and no link.
+pub(crate) struct NullGraph;
+
+impl GraphEngine for NullGraph {
+    type Engine = Null;
+    type Graph<'e> = Self;
+
+    fn graph(_: &Null, _: Isolation) -> Result<Self> {
+        Ok(Self)
+    }
+}
+
+impl Graph for NullGraph {
+    fn add_node(&mut self, _: u64, _: &Node<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn get_node(&mut self, _: u64, seen: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
+        seen(Some(Node { kind: 0, version: 0, time: 0, data: b"" }));
+        Ok(())
+    }
+
+    fn update_node(&mut self, _: u64, _: &Node<'_>) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn delete_node(&mut self, _: u64) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn add_link(&mut self, _: &Link<'_>) -> Result<Added> {
+        Ok(Added::Inserted)
+    }
+
+    fn delete_link(&mut self, _: LinkKey, _: u64) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn get_links(&mut self, _: u64, _: u64, _: &[u64], _: impl FnMut(Link<'_>)) -> Result<u64> {
+        Ok(0)
+    }
+
+    fn list_links(
+        &mut self,
+        _: u64,
+        _: u64,
+        _: RangeInclusive<u64>,
+        _: u32,
+        _: impl FnMut(Link<'_>),
+    ) -> Result<u64> {
+        Ok(0)
+    }
+
+    fn count_links(&mut self, _: u64, _: u64) -> Result<u64> {
+        Ok(0)
+    }
+
+    fn load(&mut self, _: &Chunk<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn audit(&mut self, _: impl FnMut(Audited) -> ControlFlow<()>) -> Result<()> {
+        Ok(())
+    }
+}
