@@ -79,7 +79,12 @@ pub struct Look {
 #[derive(Clone, Debug)]
 pub struct Site {
     /// A folder of its own, and where it is started: what is in it can be named by its name alone.
+    /// Of a server on a device it is in memory, is gone with its keeper, and has this path for the
+    /// keeper alone.
     pub folder: PathBuf,
+    /// The device that its records are on, held for it, its first MiB zeros before the first start;
+    /// none: they are in the folder.
+    pub device: Option<PathBuf>,
     /// Where it is to listen.
     pub address: Address,
 }

@@ -67,8 +67,8 @@ pub enum KeeperOrder {
 /// The server of one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerJob {
-    /// Where its data lies.
-    pub folder: PathBuf,
+    /// Where its data lies: a directory, or a device.
+    pub place: Place,
     /// Where it is to listen: where it did before; null: the keeper chooses.
     pub address: Option<String>,
     /// The engine's options.

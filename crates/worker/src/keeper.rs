@@ -4,6 +4,7 @@
 
 #![expect(unsafe_code, reason = "what runs between fork and exec")]
 
+use crate::on_device::OnDevice;
 use crate::output::send;
 use kvdyno_engine::server::{Address, LISTEN, Launch, SECRET, Served, Site, StopSignal};
 use kvdyno_engine::{
@@ -70,8 +71,10 @@ impl Running {
         log: Option<&File>,
     ) -> Result<Self> {
         let begun = Instant::now();
-        // Parts of one that was killed may be ending still, and would write beside it.
-        while at_work_in(&site.folder) && begun.elapsed() < LEAVING {
+        // Parts of one that was killed may be ending still, and would write beside it. A folder in
+        // memory is nobody else's.
+        let shared = site.device.is_none();
+        while shared && at_work_in(&site.folder) && begun.elapsed() < LEAVING {
             sleep(LOOK_EVERY);
         }
         // One that was killed leaves it behind, and some servers would not listen there again.
@@ -287,8 +290,8 @@ pub(crate) fn serve<E: Served>() -> Result<ExitCode> {
     // What a server leaves behind stays among this process's descendants, and so in its accounts.
     set_child_subreaper(Some(getpid())).map_err(io::Error::from)?;
     let orders = orders();
-    let mut running = None;
-    match obey::<E>(&orders, &mut running) {
+    let (mut on_device, mut running) = (None, None);
+    match obey::<E>(&orders, &mut on_device, &mut running) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => {
             send(&Event::failed(None, &error))?;
@@ -299,6 +302,7 @@ pub(crate) fn serve<E: Served>() -> Result<ExitCode> {
 
 fn obey<E: Served>(
     orders: &Receiver<Result<KeeperOrder>>,
+    on_device: &mut Option<OnDevice>,
     running: &mut Option<Running>,
 ) -> Result<()> {
     loop {
@@ -306,7 +310,7 @@ fn obey<E: Served>(
             Ok(Ok(KeeperOrder::Serve(job))) => {
                 // There is one at most.
                 *running = None;
-                let started = started::<E>(&job)?;
+                let started = started::<E>(&job, on_device)?;
                 send(&Event::Serving {
                     address: started.address.to_string(),
                     command: started.command.clone(),
@@ -329,12 +333,22 @@ fn obey<E: Served>(
     }
 }
 
-fn started<E: Served>(job: &ServerJob) -> Result<Running> {
+fn started<E: Served>(job: &ServerJob, on_device: &mut Option<OnDevice>) -> Result<Running> {
+    let (folder, device) = match &job.place {
+        Place::Device(device) => {
+            let taken = match on_device.take() {
+                Some(taken) => taken,
+                None => OnDevice::take(device)?,
+            };
+            (on_device.insert(taken).folder(), Some(device.clone()))
+        }
+        place => (place.directory()?.to_owned(), None),
+    };
     let address = match &job.address {
         Some(before) => before.parse()?,
-        None => address::<E>(&job.folder, &job.options)?,
+        None => address::<E>(&folder, &job.options)?,
     };
-    let site = Site { folder: job.folder.clone(), address };
+    let site = Site { folder, device, address };
     Running::start::<E>(&site, &job.options, &job.shape, None)
 }
 
@@ -381,7 +395,8 @@ impl<E: Served> Engine for Kept<E> {
 
     fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
         let folder = place.directory()?;
-        let site = Site { folder: folder.to_owned(), address: address::<E>(folder, options)? };
+        let address = address::<E>(folder, options)?;
+        let site = Site { folder: folder.to_owned(), device: None, address };
         let log = File::options().create(true).append(true).open(folder.join(LOG))?;
         let server = Running::start::<E>(&site, options, data, Some(&log))
             .map_err(|error| error.context(&format!("{} in {}", LOG, folder.display())))?;

@@ -27,6 +27,7 @@ mod keyed;
 mod keys;
 mod keyvalue;
 mod kind;
+mod on_device;
 mod output;
 mod pace;
 mod pledge;

@@ -171,6 +171,10 @@ struct Server {
     tickets: Tickets,
 }
 
+fn is_refused(answer: &Result<()>) -> bool {
+    answer.as_ref().is_err_and(|error| error.class == ErrorClass::Conflict)
+}
+
 impl Client<'_> {
     /// Writes down that a record is read; gives of whom.
     #[inline]
@@ -228,10 +232,19 @@ impl Session for Client<'_> {
         Ok(seen(value.map(|range| connection.bytes(range))))
     }
 
+    /// One that a server is too busy for is sent again, inside its time.
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let at = self.put(key, value);
-        self.servers[at].connection.ask().map(drop)
+        let mut answer = self.servers[at].connection.ask().map(drop);
+        let mut tries = 1;
+        while tries < TRIES && is_refused(&answer) {
+            sleep(TRIED_AGAIN_AFTER);
+            self.put(key, value);
+            answer = self.servers[at].connection.ask().map(drop);
+            tries += 1;
+        }
+        answer
     }
 
     /// A record that is deleted is there again after a restart: its block is not written anew, and

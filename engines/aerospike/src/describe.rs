@@ -3,7 +3,7 @@
 use crate::client::READS;
 use kvdyno_engine::server::{LISTEN, Program};
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, Result,
+    BatchKind, Capabilities, Description, Durability, OptionSpec, PlaceKind, Planning, Result,
 };
 
 /// A block of its storage has 8 MiB, and a record lies in one.
@@ -18,6 +18,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
         version,
         build,
         capabilities: Capabilities {
+            places: vec![PlaceKind::Directory, PlaceKind::Device],
             native_multiget: true,
             batch: BatchKind::Together,
             external_processes: true,
@@ -35,7 +36,8 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             ..Capabilities::least([(
                 Durability::None,
                 "answered out of a block in the server's memory, which is written within \
-                 flush-max-ms (1 s), by the page cache; with two servers once both have it there",
+                 flush-max-ms (1 s), by the page cache but for a raw device; with two servers \
+                 once both have it there",
             )])
         },
         options: options(),
@@ -55,20 +57,21 @@ fn options() -> Vec<OptionSpec> {
         OptionSpec::words(
             "storage_engine",
             &["device", "memory"],
-            "device: records in a file of the volume, their index in memory. memory: both in \
-             memory, and a file that they are taken up from.",
+            "device: records in a file of the volume, or on the raw device that it is, their index \
+             in memory. memory: both in memory, and a file or device that they are taken up from.",
         ),
         OptionSpec::count(
             "replication_factor",
             2,
             1,
             "1: one server. 2: two on this machine with a copy of each record, in the same RAM \
-             limit and on the same volume.",
+             limit and on the same volume, which is then no raw device.",
         ),
         OptionSpec::bytes(
             "filesize",
             0,
-            "Length of the file of a server. 0: about twice what the records of the case take.",
+            "Length of the file of a server. 0: about twice what the records of the case take. A \
+             raw device is taken whole.",
         ),
         OptionSpec::count(
             "flush_max_ms",
@@ -91,13 +94,13 @@ fn options() -> Vec<OptionSpec> {
         OptionSpec::flag(
             "direct_files",
             false,
-            "Past the page cache, and synced as it is written (direct-files: O_DIRECT, O_DSYNC). \
-             It reads and writes by 512 bytes: a drive with sectors of 4096 refuses that.",
+            "Past the page cache, synced as it is written (direct-files: O_DIRECT, O_DSYNC): by \
+             512 bytes, which sectors of 4096 refuse. On a raw device always, by its sectors.",
         ),
         OptionSpec::flag(
             "read_page_cache",
             false,
-            "With direct_files: reads go by the page cache all the same (read-page-cache).",
+            "With direct_files, or a raw device: reads go by the page cache all the same.",
         ),
         OptionSpec::count(
             "defrag_lwm_pct",

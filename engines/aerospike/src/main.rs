@@ -3,6 +3,7 @@
 mod client;
 mod connection;
 mod describe;
+mod device;
 mod nodes;
 mod server;
 

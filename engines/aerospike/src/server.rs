@@ -2,6 +2,7 @@
 
 use crate::client::Aerospike;
 use crate::connection::Connection;
+use crate::device;
 use crate::nodes::peers;
 use kvdyno_engine::server::{Address, Launch, Program, Served, Site, Sought, StopSignal};
 use kvdyno_engine::{DataShape, Error, ErrorClass, Options, Result};
@@ -29,6 +30,9 @@ const HEADER_BYTES: u64 = 64;
 
 /// What it takes at least, and what its blocks and caches are of a file.
 const FILE_BYTES_MIN: u64 = 512 << 20;
+
+/// A file or a device that is smaller is none for it.
+const ROOM_MIN: u64 = 128 << 20;
 
 /// Of a block, and so of a file.
 const BLOCK_BYTES: u64 = 8 << 20;
@@ -70,14 +74,23 @@ impl Served for Aerospike {
         "client_read",
         "client_write_error",
         "client_write_success",
+        "storage-engine.device[0].defrag_reads",
+        "storage-engine.device[0].defrag_writes",
+        "storage-engine.device[0].writes",
         "storage-engine.file[0].defrag_reads",
         "storage-engine.file[0].defrag_writes",
         "storage-engine.file[0].writes",
+        "storage-engine.stripe[0].defrag_reads",
+        "storage-engine.stripe[0].defrag_writes",
+        "storage-engine.stripe[0].writes",
     ];
 
     fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
+        if let Some(path) = &site.device {
+            device::prepare(path, options, data)?;
+        }
         let program = program(None)?;
-        let count = options.integer("replication_factor")?.max(1) as usize;
+        let count = servers(options)?;
         // All are held until each is found, so that they are different ones; the first one's own
         // is among those that are free.
         let held = (0..=3 * count).map(|_| TcpListener::bind(("127.0.0.1", 0)));
@@ -120,6 +133,10 @@ impl Served for Aerospike {
     }
 }
 
+pub(crate) fn servers(options: &Options) -> Result<usize> {
+    Ok(options.integer("replication_factor")?.max(1) as usize)
+}
+
 /// `NAME=VALUE;...`.
 fn value_of<'s>(said: &'s str, name: &str) -> Option<&'s str> {
     said.split(';').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
@@ -139,7 +156,11 @@ fn server(
     for needed in ["smd", "udf"] {
         std::fs::create_dir_all(folder.join(needed))?;
     }
-    std::fs::write(folder.join(CONF), configuration(&name, options, data, ports, number)?)?;
+    let storage = storage(&name, site.device.as_deref(), options, data)?;
+    std::fs::write(
+        folder.join(CONF),
+        configuration(&name, &storage, options, data, ports, number)?,
+    )?;
     let mut command = site.command(&program.path);
     command.arg("--foreground").arg("--config-file").arg(format!("{name}/{CONF}"));
     Ok(command)
@@ -147,6 +168,7 @@ fn server(
 
 fn configuration(
     name: &str,
+    storage: &str,
     options: &Options,
     data: &DataShape,
     ports: &[Ports],
@@ -183,18 +205,30 @@ fn configuration(
     if record > 1 << 20 {
         let _ = writeln!(conf, "max-record-size {}", record.min(BLOCK_BYTES));
     }
-    conf += &storage(name, options, data)?;
+    conf += storage;
     conf += "}\n";
     Ok(conf)
 }
 
-fn storage(name: &str, options: &Options, data: &DataShape) -> Result<String> {
+/// Where its records are, and how: a device it takes whole, and never by the page cache.
+fn storage(
+    name: &str,
+    device: Option<&Path>,
+    options: &Options,
+    data: &DataShape,
+) -> Result<String> {
     let kind = options.text("storage_engine")?;
-    let mut conf = format!("storage-engine {kind} {{\nfile {name}/{FILE}\n");
+    let mut conf = format!("storage-engine {kind} {{\n");
+    let _ = match device {
+        Some(device) => writeln!(conf, "device {}", device.display()),
+        None => {
+            let (bytes, direct) = (file_bytes(options, data)?, options.boolean("direct_files")?);
+            writeln!(conf, "file {name}/{FILE}\nfilesize {bytes}\ndirect-files {direct}")
+        }
+    };
     let mut set = |name: &str, value: u64| {
         let _ = writeln!(conf, "{name} {value}");
     };
-    set("filesize", file_bytes(options, data)?);
     set("flush-max-ms", options.integer("flush_max_ms")?.max(1));
     set("max-write-cache", options.integer("max_write_cache")?);
     set("defrag-lwm-pct", options.integer("defrag_lwm_pct")?.max(1));
@@ -203,32 +237,44 @@ fn storage(name: &str, options: &Options, data: &DataShape) -> Result<String> {
         let read_page_cache = options.boolean("read_page_cache")?;
         let _ = writeln!(conf, "read-page-cache {read_page_cache}");
     }
-    let _ = writeln!(conf, "direct-files {}\n}}", options.boolean("direct_files")?);
+    conf += "}\n";
     Ok(conf)
 }
 
-/// Writes stop where 70 % of the file are records that live, and blocks that are half full are not
-/// gathered.
-fn file_bytes(options: &Options, data: &DataShape) -> Result<u64> {
+/// What the records of a case take.
+fn record_bytes(data: &DataShape) -> u64 {
     let record = (data.value_bytes_mean + HEADER_BYTES).next_multiple_of(16);
-    let records = data.records_max.saturating_mul(record);
+    data.records_max.saturating_mul(record)
+}
+
+/// Writes stop where 70 % of the file or the device are records that live, and blocks that are half
+/// full are not gathered.
+pub(crate) fn check_room(what: &str, bytes: u64, data: &DataShape) -> Result<()> {
+    let records = record_bytes(data);
+    let least = (records / 10 * 15).max(ROOM_MIN);
+    if bytes >= least {
+        return Ok(());
+    }
+    let (bytes, records) = (bytes >> 20, records >> 20);
+    let least = least.div_ceil(1 << 20);
+    Err(Error::invalid(format!(
+        "{what} is {bytes} MiB, and must be {least} MiB at least: the records take {records} MiB, \
+         and writes stop at 70 %"
+    )))
+}
+
+fn file_bytes(options: &Options, data: &DataShape) -> Result<u64> {
+    let records = record_bytes(data);
     let given = options.integer("filesize")?;
-    if given > 0 && given < (records / 10 * 15).max(128 << 20) {
-        return Err(Error::new(
-            ErrorClass::Invalid,
-            format!(
-                "filesize is {} MiB: these records take {} MiB of it, and writes stop at 70 %",
-                given >> 20,
-                records >> 20
-            ),
-        ));
+    if given > 0 {
+        check_room("filesize", given, data)?;
     }
     let wanted = if given > 0 { given } else { FILE_BYTES_MIN + records * 2 };
     Ok(wanted.next_multiple_of(BLOCK_BYTES))
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use kvdyno_engine::Durability;
 
@@ -239,7 +285,7 @@ mod tests {
         assert_eq!(version("memcached 1.6.18"), None);
     }
 
-    fn shape() -> DataShape {
+    pub(crate) fn shape() -> DataShape {
         DataShape {
             records: 1 << 20,
             records_max: 1 << 20,
@@ -257,7 +303,8 @@ mod tests {
         let mut options = Options::defaults(&description, Durability::None);
         let ports =
             [1000, 2000].map(|base| Ports { service: base, fabric: base + 1, heartbeat: base + 2 });
-        let conf = configuration("node2", &options, &shape(), &ports, 1).unwrap();
+        let storage = storage("node2", None, &options, &shape()).unwrap();
+        let conf = configuration("node2", &storage, &options, &shape(), &ports, 1).unwrap();
         for line in [
             "port 2000",
             "mesh-seed-address-port 127.0.0.1 1002",
@@ -271,6 +318,19 @@ mod tests {
         assert_eq!(conf.matches('{').count(), conf.matches('}').count());
         options.values.insert("filesize".to_owned(), (128_u64 << 20).into());
         assert_eq!(file_bytes(&options, &shape()).unwrap_err().class, ErrorClass::Invalid);
+    }
+
+    #[test]
+    fn a_device_takes_the_place_of_the_file() {
+        let description = crate::describe::description(Err(Error::invalid("none")));
+        let mut options = Options::defaults(&description, Durability::None);
+        for kind in ["device", "memory"] {
+            options.values.insert("storage_engine".to_owned(), kind.into());
+            let device = Some(Path::new("/dev/loop7"));
+            let conf = storage("node1", device, &options, &shape()).unwrap();
+            assert!(conf.starts_with(&format!("storage-engine {kind} {{\ndevice /dev/loop7\n")));
+            assert!(!conf.contains("file") && conf.ends_with("\n}\n"), "{conf}");
+        }
     }
 
     #[test]

@@ -169,7 +169,7 @@ impl Server {
             .spawn()?;
         let order = KeeperOrder::Serve(ServerJob {
             database: String::new(),
-            folder: database,
+            place: Place::Directory(database),
             address: None,
             options: Options::defaults(&identity.description.engine, Durability::None),
             shape: DataShape {

@@ -8,7 +8,7 @@ use super::outcome;
 use super::talk::Talk;
 use super::worker::Worker;
 use crate::libraries;
-use kvdyno_host::{ConcurrentRuns, meter, raw};
+use kvdyno_host::{ConcurrentRuns, meter};
 use kvdyno_record::case::{CaseRecord, Outcome, RamLimit, WorkerIdentity};
 use kvdyno_record::engine::{Place, Transactions};
 use kvdyno_record::files::{CaseFolder, write_json};
@@ -110,11 +110,10 @@ fn begin<'r>(
 }
 
 fn job(environment: &CaseEnvironment<'_>, keeper: Option<&Keeper<'_>>) -> Job {
-    let (case, path) = (environment.case, environment.site.path.clone());
+    let case = environment.case;
     let place = match keeper {
         Some(keeper) => Place::Server(keeper.address()),
-        None if raw::is_device(&path) => Place::Device(path),
-        None => Place::Directory(path),
+        None => environment.site.place(),
     };
     Job {
         protocol: kvdyno_record::PROTOCOL,

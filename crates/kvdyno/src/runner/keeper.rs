@@ -72,7 +72,7 @@ impl<'r> Keeper<'r> {
     pub(super) fn serve(&mut self) -> Result<(), Complaint> {
         let address = Some(self.record.address.clone()).filter(|before| !before.is_empty());
         let order = KeeperOrder::Serve(ServerJob {
-            folder: self.environment.site.path.clone(),
+            place: self.environment.site.place(),
             address,
             options: self.options.clone(),
             shape: self.environment.case.shape.clone(),

@@ -34,6 +34,18 @@ pub(super) struct DatabaseSite {
     pub(super) copy: Option<CopyRecord>,
 }
 
+impl DatabaseSite {
+    /// As an engine, or its server, has it.
+    pub(super) fn place(&self) -> engine::Place {
+        let path = self.path.clone();
+        if raw::is_device(&path) {
+            engine::Place::Device(path)
+        } else {
+            engine::Place::Directory(path)
+        }
+    }
+}
+
 /// What a run's databases lie on.
 pub(crate) struct Volumes {
     root: Root,

@@ -1,10 +1,12 @@
 //! Servers under test, real ones: who is accounted for what, what is inside the RAM limit, and that
 //! nothing is left of them, however a run ends.
 
+use super::devices::Loop;
 use super::limits::can_limit;
-use super::scratch::{Done, Scratch, record, wait_until};
+use super::scratch::{Done, Scratch, files_below, record, wait_until};
 use super::suites::{GET, Suite, UPDATE, suite};
-use super::workers::needs;
+use super::volumes::{can_make, loops};
+use super::workers::{find, needs, skipped};
 use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord};
 use kvdyno_record::engine::{ErrorClass, Value};
 use kvdyno_record::usage::ProcessUsage;
@@ -262,6 +264,100 @@ fn twenty_kills_leave_nothing() {
     }
     assert!(hit >= 10, "{hit} of 20 met a server");
     assert_eq!(shared(), shared_before, "shared memory is left");
+}
+
+/// A loop device with nothing on it.
+const BARE: &str = "kind = \"loop\"\nfilesystem = \"raw\"\nsize = \"512MiB\"";
+
+/// Of the server that takes a device without a filesystem, on one.
+fn on_bare_device(suite: Suite, volume: &str) -> Suite {
+    let class = "durability = \"none\"\n[engine.options]";
+    suite.with("[engine.options]", class).volume("raw", volume)
+}
+
+fn with_aerospike(test: &str) -> Option<Scratch> {
+    if !can_make(test, &[]) || !needs("aerospike", test) || !has_asd(test) {
+        return None;
+    }
+    let scratch = Scratch::new();
+    scratch.link("aerospike", &find("aerospike")?);
+    Some(scratch)
+}
+
+#[test]
+fn a_server_on_a_bare_device_keeps_its_records() {
+    let Some(scratch) = with_aerospike("a_server_on_a_bare_device_keeps_its_records") else {
+        return;
+    };
+    scratch.write("s.toml", &on_bare_device(whole("aerospike", ""), BARE).text());
+    scratch.run(&["run", "s.toml", "--no-ram-limit"]).assert_ok();
+    let case = scratch.only_run().cases().unwrap().remove(0);
+    assert_apart(&case.record().unwrap());
+    let counters = case.counters().unwrap();
+    assert!(counters.phases["load"].after.contains_key("storage-engine.device[0].writes"));
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+    let two = on_bare_device(whole("aerospike", "replication_factor = 2"), BARE);
+    scratch.write("s.toml", &two.text());
+    let done = scratch.run(&["run", "s.toml", "--no-ram-limit"]);
+    done.assert_says("a raw device is for one server");
+}
+
+/// Started anew, the server looks through all of its device.
+#[test]
+fn a_server_on_a_given_device_takes_up_nothing_that_another_left() {
+    let test = "a_server_on_a_given_device_takes_up_nothing_that_another_left";
+    let Some(scratch) = with_aerospike(test) else { return };
+    let Some(device) = Loop::of(&scratch, test, "image", 512 << 20) else { return };
+    let volume = format!("kind = \"device\"\npath = \"{}\"\nfilesystem = \"raw\"", device.path);
+    let large = on_bare_device(whole("aerospike", ""), &volume).text();
+    for (text, records) in
+        [(large.clone(), 20_000), (large.replace("records = 20000", "records = 3000"), 3000)]
+    {
+        scratch.write("s.toml", &text);
+        let _ = fs::remove_dir_all(scratch.path("runs"));
+        scratch.run(&["run", "s.toml", "--no-ram-limit", &device.confirm()]).assert_ok();
+        let case = scratch.only_run().cases().unwrap().remove(0);
+        let counters = case.counters().unwrap();
+        assert_eq!(counters.phases["measure"].after["objects"], Value::Integer(records));
+        assert!(device.is_blank(), "it is given back");
+    }
+    scratch.assert_nothing_left();
+}
+
+/// Its own files beside the device are in memory, and go with whoever is killed.
+#[test]
+fn a_killed_server_on_a_bare_device_leaves_nothing() {
+    for who in ["kvdyno", "kvdyno-aero", "asd"] {
+        let test = "a_killed_server_on_a_bare_device_leaves_nothing";
+        let Some(scratch) = with_aerospike(test) else { return };
+        scratch.write("s.toml", &on_bare_device(long("aerospike"), BARE).text());
+        let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
+        scratch.wait_for_phase("aerospike", "measure");
+        match who {
+            "kvdyno" => running.signal(Signal::KILL),
+            name => kill_process(named(&scratch, name).unwrap(), Signal::KILL).unwrap(),
+        }
+        running.wait();
+        wait_until("all processes are gone", || scratch.processes().is_empty());
+        wait_until("no loop device is left", || loops(&scratch).is_empty());
+        let files = files_below(&scratch.runs().remove(0));
+        assert!(!files.iter().any(|file| file.ends_with("aerospike.conf")), "{files:?}");
+        if who == "kvdyno" {
+            scratch.run(&["resume"]).assert_ok();
+        }
+        scratch.assert_nothing_left();
+    }
+}
+
+/// There is no package of it.
+fn has_asd(test: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|at| at.join("asd").is_file());
+    if !found {
+        skipped("aerospike", test, "no asd on PATH");
+    }
+    found
 }
 
 #[test]

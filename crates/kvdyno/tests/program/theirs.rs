@@ -3,7 +3,7 @@
 
 use super::scratch::wait_until;
 use super::workers;
-use kvdyno_record::engine::{DataShape, Durability, Options, Value, library};
+use kvdyno_record::engine::{DataShape, Durability, Options, Place, Value, library};
 use kvdyno_record::protocol::{Event, KeeperOrder, ServerJob, WorkerDescription};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustix::process::{Pid, Signal, kill_process};
@@ -78,7 +78,7 @@ impl Theirs {
             depth: 1,
         };
         let job = ServerJob {
-            folder: folder.path().to_owned(),
+            place: Place::Directory(folder.path().to_owned()),
             address: None,
             options,
             shape,

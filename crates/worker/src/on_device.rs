@@ -1,0 +1,92 @@
+//! A server whose records are on a block device. The device is held for it; what it has beside them
+//! lies in memory, in a folder without a name that is gone with the last process that has it.
+
+use kvdyno_engine::{Error, ErrorClass, Result};
+use rustix::fs::OFlags;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Somebody who looks at a device has it for a moment.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a keeper has of a device, for as long as its server may be started anew.
+pub(crate) struct OnDevice {
+    /// Exclusively: nobody mounts it meanwhile.
+    _device: File,
+    folder: OwnedFd,
+}
+
+impl OnDevice {
+    pub(crate) fn take(device: &Path) -> Result<Self> {
+        let refused = |what: &str, error: io::Error| {
+            let what = format!("failed to {what}: {error}");
+            Error::new(ErrorClass::Unavailable, what)
+        };
+        let held = exclusively(device)
+            .map_err(|error| refused(&format!("open {}", device.display()), error))?;
+        let folder = in_memory()
+            .map_err(|error| refused("make a folder in memory (root, Linux 5.2)", error))?;
+        Ok(Self { _device: held, folder })
+    }
+
+    /// For this process, and for its children until they are another program: their working
+    /// directory it may stay.
+    pub(crate) fn folder(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd()))
+    }
+}
+
+fn exclusively(device: &Path) -> io::Result<File> {
+    let (begun, exclusive) = (Instant::now(), OFlags::EXCL.bits().cast_signed());
+    loop {
+        match File::options().read(true).write(true).custom_flags(exclusive).open(device) {
+            Err(error)
+                if error.kind() == io::ErrorKind::ResourceBusy && begun.elapsed() < PATIENCE =>
+            {
+                sleep(Duration::from_millis(10));
+            }
+            opened => return opened,
+        }
+    }
+}
+
+/// A filesystem in memory that is mounted nowhere.
+fn in_memory() -> io::Result<OwnedFd> {
+    let files = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_create(files.as_fd())?;
+    let whole = MountAttrFlags::empty();
+    Ok(fsmount(files.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, whole)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_testing::needs_root;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_child_works_in_the_folder_and_nothing_is_mounted() {
+        if !needs_root("a_child_works_in_the_folder_and_nothing_is_mounted") {
+            return;
+        }
+        let mounts = || std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let before = mounts();
+        let on_device =
+            OnDevice { _device: tempfile::tempfile().unwrap(), folder: in_memory().unwrap() };
+        std::fs::create_dir(on_device.folder().join("below")).unwrap();
+        let mut child = Command::new("sh");
+        child.args(["-c", "read x; echo kept > below/file; cat below/file"]);
+        child.stdin(Stdio::piped()).stdout(Stdio::piped()).current_dir(on_device.folder());
+        let child = child.spawn().unwrap();
+        assert_eq!(mounts(), before);
+        drop(on_device);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.stdout, b"kept\n", "it outlives whoever made it");
+    }
+}

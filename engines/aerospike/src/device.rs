@@ -1,0 +1,81 @@
+//! A raw device in the place of a server's file: what it must be, and that nothing is on it before
+//! its first start.
+
+use crate::server::{check_room, servers};
+use kvdyno_engine::{DataShape, Error, Options, Result};
+use rustix::fs::{FallocateFlags, fallocate};
+use std::fs::File;
+use std::io::{self, Seek as _, SeekFrom};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+/// A server has its header here; of one that was not there yet it is zeros.
+const HEADER_BYTES: usize = 1 << 20;
+
+/// Zeroed at a time: who is killed meanwhile ends.
+const PIECE_BYTES: u64 = 1 << 30;
+
+/// Refuses a device that is not for these servers, and empties one that no server had yet.
+pub(crate) fn prepare(path: &Path, options: &Options, data: &DataShape) -> Result<()> {
+    let about = |error: Error| error.context(&path.display().to_string());
+    let mut file = File::options().read(true).write(true).open(path)?;
+    let bytes = file.seek(SeekFrom::End(0))?;
+    check(bytes, options, data).map_err(about)?;
+    if is_new(&file)? {
+        empty(&file, bytes).map_err(|error| about(error.into()))?;
+    }
+    Ok(())
+}
+
+fn check(bytes: u64, options: &Options, data: &DataShape) -> Result<()> {
+    if servers(options)? > 1 {
+        return Err(Error::invalid(
+            "a raw device is for one server, and replication_factor is 2: take 1, or a volume \
+             with a filesystem",
+        ));
+    }
+    if options.integer("filesize")? > 0 {
+        return Err(Error::invalid(
+            "filesize is of a file, and a raw device is taken whole: leave it out",
+        ));
+    }
+    check_room("the device", bytes, data)
+}
+
+fn is_new(file: &File) -> io::Result<bool> {
+    let mut header = vec![0; HEADER_BYTES];
+    file.read_exact_at(&mut header, 0)?;
+    Ok(header.iter().all(|byte| *byte == 0))
+}
+
+/// All of it: a server takes up whatever looks like a record in a block that it has begun to write,
+/// and in those behind, though another server wrote it.
+fn empty(file: &File, bytes: u64) -> io::Result<()> {
+    let zeros = FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE;
+    for at in (0..bytes).step_by(PIECE_BYTES as usize) {
+        fallocate(file, zeros, at, PIECE_BYTES.min(bytes - at))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::tests::shape;
+    use kvdyno_engine::Durability;
+
+    #[test]
+    fn a_device_is_one_servers_and_taken_whole() {
+        let description = crate::describe::description(Err(Error::invalid("none")));
+        let mut options = Options::defaults(&description, Durability::None);
+        let refused = |bytes, options: &Options| {
+            check(bytes, options, &shape()).map_err(|error| error.message)
+        };
+        assert_eq!(refused(1 << 30, &options), Ok(()));
+        assert!(refused(512 << 20, &options).unwrap_err().contains("must be 696 MiB"));
+        options.values.insert("filesize".to_owned(), (1_u64 << 30).into());
+        assert!(refused(1 << 30, &options).unwrap_err().contains("leave it out"));
+        options.values.insert("replication_factor".to_owned(), 2_u64.into());
+        assert!(refused(1 << 30, &options).unwrap_err().contains("for one server"));
+    }
+}
