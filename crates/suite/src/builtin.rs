@@ -4,6 +4,7 @@
 pub fn builtin() -> &'static [(&'static str, &'static str)] {
     &[
         ("calibrate", include_str!("../../../suites/calibrate.toml")),
+        ("callaghan-linkbench-2015", include_str!("../../../suites/callaghan-linkbench-2015.toml")),
         ("db_bench", include_str!("../../../suites/db_bench.toml")),
         ("dbbench", include_str!("../../../suites/dbbench.toml")),
         ("durability", include_str!("../../../suites/durability.toml")),

@@ -8,7 +8,7 @@ use kvdyno_record::units;
 use std::collections::BTreeMap;
 
 /// The most that a run's record takes for each day of the run; a run of less may take as much.
-const RECORD_BYTES_PER_DAY: u64 = 200_000_000;
+const RECORD_BYTES_PER_DAY: u64 = 150_000_000;
 const DAY_NS: u64 = 24 * 3_600 * SECOND;
 const SECOND: u64 = 1_000_000_000;
 /// What is tried, in seconds. An hour is still 60 of the longest.

@@ -106,6 +106,14 @@ mod tests {
         let none = table.0.first().map(|(links, share)| (*links, (share * 1e4) as u64));
         assert_eq!(none, Some((0, 4_533)));
         assert_eq!(table.links(0, 10_000_000), 961_963);
+        // Loaded in 5333 s at 16519 a second, and in 251688 s at 17368
+        // (callaghan-linkbench-2015).
+        for (ids, loaded) in
+            [(20_000_000, 5_333.0 * 16_519.0), (1_000_000_000, 251_688.0 * 17_368.0)]
+        {
+            let links = table.totals(ids, Split::Rounded).links as f64;
+            assert!((links / loaded - 1.0).abs() < 1e-4, "{links} and {loaded}");
+        }
     }
 
     #[test]
