@@ -93,6 +93,7 @@ rocksdb-native:
 
 test-tools:
 	@scripts/test-tools.sh
+	@scripts/ferretdb.sh
 
 check-style:
 	cargo fmt --all --check

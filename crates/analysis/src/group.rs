@@ -415,6 +415,9 @@ fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, mix: &Mix, host: &Host
 fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
     let open_loop = role.rate.is_some();
     let names = unique(role.mix.iter().map(|entry| entry.op.name()));
+    // Ten names are no word; they have rows of their own.
+    let requests = names.len() > 2 && role.mix.iter().all(|entry| entry.op.is_of_graph());
+    let mix = if requests { "requests".to_owned() } else { names.join("+") };
     let at = At { phase, role: &role.name, op: None };
     let clocks = rates::Clocks { open_loop, in_flight: role.depth.is_some() };
     let metrics = rates::of(trials, &at, clocks);
@@ -427,7 +430,7 @@ fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
         threads: role.threads,
         depth: role.depth,
         open_loop,
-        mix: names.join("+"),
+        mix,
         metrics,
         beside: None,
         beside_volume: None,

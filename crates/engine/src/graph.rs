@@ -4,7 +4,7 @@
 use crate::{Engine, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::ops::{ControlFlow, RangeInclusive};
+use std::ops::RangeInclusive;
 
 /// A node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +91,15 @@ pub struct Audited {
     pub count: u64,
     /// Visible links that are there.
     pub links: u64,
+    /// Of them, those that a list would show: as many, or an index is not what it should be.
+    pub listed: u64,
+}
+
+impl Audited {
+    /// The count is that of the links, wherever they are looked for.
+    pub fn is_right(&self) -> bool {
+        self.count == self.links && self.listed == self.links
+    }
 }
 
 /// How a link and its count are kept together.
@@ -153,9 +162,9 @@ pub trait Graph {
     /// Takes a part of a load in.
     fn load(&mut self, chunk: &Chunk<'_>) -> Result<()>;
 
-    /// Shows of each node and type that has a count or a visible link both, until `seen` breaks
-    /// off.
-    fn audit(&mut self, seen: impl FnMut(Audited) -> ControlFlow<()>) -> Result<()>;
+    /// Shows of each node and type that has a count or a visible link what there is, and returns
+    /// how many nodes there are. `go_on` is asked now and then: it ends when that is false.
+    fn audit(&mut self, go_on: impl Fn() -> bool, seen: impl FnMut(Audited)) -> Result<u64>;
 }
 
 /// An engine with a way of its own to keep a graph.

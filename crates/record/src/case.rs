@@ -1,5 +1,6 @@
 //! What a case left behind (`case.json`): outcome, raw counts and raw readings.
 
+use crate::graph::Totals;
 use crate::library::Library;
 pub use crate::outcome::Outcome;
 use crate::plan::{Case, Copying};
@@ -289,14 +290,19 @@ pub struct Verified {
 /// All counts of a graph, held against the links that are there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Audit {
+    /// Nodes.
+    pub nodes: u64,
     /// Nodes and types that have a count or a link.
     pub counts: u64,
     /// Visible links.
     pub links: u64,
-    /// Counts that are not the number of the links.
+    /// Counts that are not the number of the links, by their places or by their times.
     pub wrong: u64,
     /// The first of them; null: there is none.
     pub first: Option<Audited>,
+    /// What was loaded, before any request; null: there were some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loaded: Option<Totals>,
 }
 
 /// `counters.json`: the engine's own numbers around each phase, by phase name.

@@ -1,6 +1,7 @@
 //! How many of the keys that are looked up are to be found, and when chance is no excuse any more.
 
 use crate::case::{Audit, OpResult, RoleResult, Verified};
+use crate::graph::Totals;
 use crate::units::grouped;
 use crate::workload::{Activity, LoadOrder, Phase, deletes};
 use schemars::JsonSchema;
@@ -171,19 +172,28 @@ impl Verified {
 impl Audit {
     /// What is wrong with a graph; none: nothing is.
     pub fn mistake(&self) -> Option<String> {
-        let first = self.first?;
-        let (wrong, counts) = (grouped(self.wrong), grouped(self.counts));
-        Some(format!(
-            "{wrong} of {counts} counts of links are wrong: node {} has {} visible links of type \
-             {}, and its count says {}",
-            first.id, first.links, first.kind, first.count
-        ))
+        if let Some(first) = self.first {
+            let (wrong, counts) = (grouped(self.wrong), grouped(self.counts));
+            return Some(format!(
+                "{wrong} of {counts} counts of links are wrong: node {} has {} visible links of \
+                 type {}, {} of them in its list, and its count says {}",
+                first.id, first.links, first.kind, first.listed, first.count
+            ));
+        }
+        let loaded = self.loaded?;
+        let there = Totals { ids: self.nodes, links: self.links, counts: self.counts };
+        let words = |totals: Totals| {
+            let Totals { ids, links, counts } = totals;
+            format!("{} nodes, {} links, {} counts", grouped(ids), grouped(links), grouped(counts))
+        };
+        (there != loaded).then(|| format!("{} are there, {} loaded", words(there), words(loaded)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_engine::graph::Audited;
 
     /// Bins that stay empty, against the closed form for few and the limit for many.
     #[test]
@@ -213,6 +223,21 @@ mod tests {
         assert!(Found::All.mistake(99, 1).is_some() && Found::All.mistake(99, 0).is_none());
         assert!(Found::None.mistake(1, 99).is_some() && Found::None.mistake(0, 99).is_none());
         assert_eq!(Found::Share { share: 0.5, deviation: 0.0, or_more: false }.mistake(0, 0), None);
+    }
+
+    #[test]
+    fn a_graph_is_what_was_loaded_and_each_count_its_links() {
+        let loaded = Totals { ids: 3, links: 20, counts: 4 };
+        let whole = Audit { nodes: 3, counts: 4, links: 20, ..Audit::default() };
+        let first = |audit: Audit| Audit { loaded: Some(loaded), ..audit }.mistake();
+        assert_eq!(first(whole.clone()), None);
+        let empty = first(Audit::default()).unwrap();
+        assert!(empty.starts_with("0 nodes, 0 links, 0 counts are there, 3 nodes"), "{empty}");
+        // Later nobody knows how many there should be.
+        assert_eq!(Audit { nodes: 2, ..whole.clone() }.mistake(), None);
+        let wrong = Audited { id: 7, kind: 1, count: 5, links: 4, listed: 4 };
+        let told = Audit { wrong: 1, first: Some(wrong), ..whole }.mistake().unwrap();
+        assert!(told.contains("node 7 has 4 visible links"), "{told}");
     }
 
     #[test]

@@ -288,8 +288,8 @@ fn check_bytes(role: &Role, mistakes: &mut Mistakes) {
     let writes =
         |op: &Op| matches!(op, Op::Insert | Op::Update | Op::ReadModifyWrite | Op::Batch { .. });
     if let Some(entry) = role.entries().iter().find(|entry| !writes(&entry.op)) {
-        let message =
-            format!("`bytes_per_s` counts values written, {} writes none", entry.op.name());
+        let name = entry.op.name();
+        let message = format!("`bytes_per_s` counts values written by their keys, {name} has none");
         mistakes.at(&rate.span, message).label("expected `per_second`");
     }
 }

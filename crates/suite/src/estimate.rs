@@ -215,8 +215,10 @@ fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
     match &phase.work {
         Activity::Load(load) => {
             let factor = match load.order {
-                LoadOrder::Sequential => factor.min(SEQUENTIAL_WRITE_FACTOR_MAX),
-                LoadOrder::Random | LoadOrder::Drawn => factor,
+                LoadOrder::Sequential if case.data.graph.is_none() => {
+                    factor.min(SEQUENTIAL_WRITE_FACTOR_MAX)
+                }
+                LoadOrder::Sequential | LoadOrder::Random | LoadOrder::Drawn => factor,
             };
             case.data.records as f64 * record_bytes(case) * factor
         }
@@ -233,15 +235,18 @@ fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
 }
 
 fn load_s(load: &Load, case: &Case, engine: &Description, pace: Pace) -> f64 {
-    let records = case.data.records as f64;
+    let loaded = case.data.loaded() as f64;
     if engine.capabilities.stores_nothing {
-        return records / LOAD_GENERATOR_PER_S;
+        return loaded / LOAD_GENERATOR_PER_S;
     }
     let bytes_per_s = match load.order {
-        LoadOrder::Sequential => pace.load_bytes_per_s,
-        LoadOrder::Random | LoadOrder::Drawn => pace.random_load_bytes_per_s,
+        LoadOrder::Sequential if case.data.graph.is_none() => pace.load_bytes_per_s,
+        LoadOrder::Sequential | LoadOrder::Random | LoadOrder::Drawn => {
+            pace.random_load_bytes_per_s
+        }
     };
-    (records / pace.load_records_per_s).max(records * record_bytes(case) / bytes_per_s)
+    let bytes = case.data.records as f64 * record_bytes(case);
+    (loaded / pace.load_records_per_s).max(bytes / bytes_per_s)
 }
 
 fn mix_s(mix: &Mix, engine: &Description, pace: Pace) -> f64 {
@@ -261,7 +266,8 @@ fn mix_s(mix: &Mix, engine: &Description, pace: Pace) -> f64 {
 
 fn record_bytes(case: &Case) -> f64 {
     match &case.data.graph {
-        Some(graph) => graph.bytes() / case.data.records as f64,
+        // Of an id all keys that an ordered store will have.
+        Some(_) => case.shape.user_bytes() as f64 / case.data.records as f64,
         None => case.data.key.bytes_mean() + case.shape.value_bytes_mean as f64,
     }
 }

@@ -8,6 +8,7 @@ use super::fidelity::Fidelity;
 use super::found;
 use super::jobs::{self, Bare};
 use super::left_out::Absent;
+use super::linkbench;
 use super::mistake::Mistakes;
 use super::options::{self, Measures};
 use super::packing;
@@ -188,9 +189,12 @@ fn set_up<'a>(
         let device = is_on_device(first, false) || host.device;
         abilities::check(&part.typed, engine, description, data, device, mistakes);
         attached::check(part, engine, limits, mistakes);
-        for limit in limits {
+        for (place, limit) in limits.iter().enumerate() {
             let by = Measures { memory: limit.memory_bytes(host), scale: part.scale };
             let options = options::resolve(engine, description, by, mistakes);
+            if place == 0 {
+                linkbench::check_engine(&part.typed, engine, (description, &options), mistakes);
+            }
             let reopened = reopened(part, engine, (description, by), &options, mistakes);
             let (limit, data, volume) = (limit.clone(), 0, None);
             let setup = EngineSetup {

@@ -1,6 +1,7 @@
 //! Data that is a social graph: `linkbench = { ... }` of `[data]`, and what follows from it.
 
 use super::check::measures;
+use super::engine::Engine;
 use super::fidelity::Fidelity;
 use super::growth::inserts_max;
 use super::mistake::Mistakes;
@@ -10,7 +11,7 @@ use super::sizing::Sized;
 use super::source::Span;
 use super::typed::{Data, Typed};
 use super::workload::sessions;
-use kvdyno_record::engine::{BatchKind, DataShape, Description, Transactions};
+use kvdyno_record::engine::{BatchKind, DataShape, Description, Options, Transactions};
 use kvdyno_record::graph::{Access, Consistency, Degrees, Graph, Split};
 use kvdyno_record::workload::{self, Op, Size};
 use schemars::JsonSchema;
@@ -184,11 +185,7 @@ fn set_beside(typed: &Typed) -> Vec<Span> {
             }
             Phase::Measure(measure) => {
                 for role in measure.role.iter() {
-                    spans.extend([
-                        span(role.keys.as_ref()),
-                        span(role.depth.as_ref()),
-                        span(role.found.as_ref()),
-                    ]);
+                    spans.extend([span(role.keys.as_ref()), span(role.found.as_ref())]);
                     spans.extend(role.entries().iter().map(|entry| span(entry.keys.as_ref())));
                 }
             }
@@ -198,25 +195,36 @@ fn set_beside(typed: &Typed) -> Vec<Span> {
     spans.into_iter().flatten().collect()
 }
 
-/// Notes what an engine lacks for a graph.
+/// Notes what an engine lacks for a graph, as it is set up.
 pub(super) fn check_engine(
-    linkbench: &At<LinkBench>,
-    engine: &Description,
-    without: &str,
+    typed: &Typed,
+    engine: &Engine,
+    (description, options): (&Description, &Options),
     mistakes: &mut Mistakes,
 ) {
-    let abilities = &engine.capabilities;
+    let Some(linkbench) = &typed.data.linkbench else { return };
+    if let Some(pack) = &engine.pack {
+        let mistake = mistakes.at(&pack.span, "ids of a graph are not packed");
+        mistake.label("expected no `pack` beside `linkbench`");
+    }
+    let (abilities, name) = (&description.capabilities, &description.name);
     let alone = abilities.batch != BatchKind::Atomic;
+    let short = |most: Option<u64>, needed: u64| most.is_some_and(|most| most < needed);
     let missing = match abilities {
         _ if !abilities.scan_forward => "scan, which lists of links take",
         _ if !abilities.delete => "delete, which links take",
         _ if abilities.numbered_keys_only => "keys of any kind, which a graph takes",
-        _ if alone && abilities.transactions == Transactions::None => {
-            "atomic batches, which a link and its count take"
+        _ if short(abilities.key_bytes_max, Graph::KEY_BYTES.into()) => "keys of 33 bytes",
+        _ if short(abilities.value_bytes_max, NODE_BYTES_MAX + Graph::NODE_BYTES) => {
+            "values of 1 MiB, which nodes may come to"
+        }
+        _ if alone && description.transactions(options) == Transactions::None => {
+            "atomic batches, and no transactions as it is set up: a link and its count take one"
         }
         _ => return,
     };
-    mistakes.at(&linkbench.span, format!("{} has no {missing}", engine.name)).help(without);
+    let without = format!("leave it out with --engine, or ask for less of {name}");
+    mistakes.at(&linkbench.span, format!("{name} has no {missing}")).help(without);
 }
 
 /// The data as an engine is told it: the keys of an ordered store.
@@ -229,7 +237,8 @@ pub(super) fn shape(graph: &Graph, sized: &Sized, phases: &[workload::Phase]) ->
         key_bytes: Graph::KEY_BYTES,
         value_bytes_mean: graph.value_bytes_mean(),
         value_bytes_max: NODE_BYTES_MAX + Graph::NODE_BYTES,
-        sessions: sessions(phases),
+        // Nodes are loaded by a thread of their own.
+        sessions: sessions(phases).saturating_add(1),
         depth: 1,
     }
 }

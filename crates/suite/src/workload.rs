@@ -118,7 +118,8 @@ pub(super) fn sessions(phases: &[plan::Phase]) -> u32 {
 
 /// The most threads that a case's worker has at one time.
 pub fn threads_of(case: &kvdyno_record::plan::Case) -> u32 {
-    sessions(&case.phases)
+    // Nodes of a graph are loaded by a thread of their own.
+    sessions(&case.phases).saturating_add(case.data.graph.is_some().into())
 }
 
 /// Threads of all roles.

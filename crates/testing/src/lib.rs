@@ -9,7 +9,7 @@ pub mod turns;
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 33] = [
+pub const NEEDS: [(&str, &str); 34] = [
     ("root", "the right of the system's administrator"),
     ("user", "to become another user"),
     ("mount", "to mount"),
@@ -40,6 +40,7 @@ pub const NEEDS: [(&str, &str); 33] = [
     ("mariadb", "a MariaDB server: `kvdyno engines get mariadb`"),
     ("memcached", "a memcached server: `kvdyno engines get memcached`"),
     ("mongodb", "a mongod on PATH, of which there is no package"),
+    ("ferretdb", "FerretDB, which `scripts/ferretdb.sh` builds where there is a `go`"),
     ("aerospike", "an asd on PATH, of which there is no package"),
     ("chromium", "Node.js and Chromium, for the page"),
     ("java", "Java and mvn, for what workloads are pinned against"),

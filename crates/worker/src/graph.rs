@@ -333,12 +333,19 @@ fn list<G: graph::Graph>(
     let chosen = tail.checked_sub(1).filter(|_| !tails.is_empty());
     let chosen = chosen.map(|drawn| drawn as usize % tails.len());
     let (id1, kind, newest) = chosen.map_or((at.id1, at.kind, u64::MAX), |chosen| tails[chosen]);
-    let (mut bytes, mut last) = (0, 0);
-    let shown = graph.list_links(id1, kind, 0..=newest, *list_limit, |link| {
+    // The link that the tail begins with has been shown.
+    let mut skipped = u64::from(chosen.is_some());
+    let (mut bytes, mut last, limit) = (0, 0, *list_limit + skipped as u32);
+    let shown = graph.list_links(id1, kind, 0..=newest, limit, |link| {
+        if skipped > 0 {
+            skipped -= 1;
+            return;
+        }
         *sink ^= touch(link.data);
         bytes += 24 + link.data.len() as u64;
         last = link.time;
     })?;
+    let shown = shown.saturating_sub(u64::from(chosen.is_some()));
     tally.many_items += shown;
     tally.read_bytes += bytes;
     let more = shown >= u64::from(*list_limit);

@@ -17,6 +17,7 @@ use kvdyno_engine::{Error, ErrorClass, Result};
 use std::hint::black_box;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 /// How often an operation is performed again before its conflict is an error.
 pub(crate) const RETRIES_MAX: u32 = 16;
@@ -149,10 +150,7 @@ fn again<K: Kind>(
         if error.class != ErrorClass::Conflict {
             break;
         }
-        // Whoever is in the way may be waiting for this processor.
-        if attempt > 0 {
-            std::thread::yield_now();
-        }
+        wait_for_others(attempt);
         tally.retries += 1;
         match K::perform(handle, step, view, tally, &mut sink) {
             Ok(()) => {
@@ -163,6 +161,16 @@ fn again<K: Kind>(
         }
     }
     Err(error)
+}
+
+/// Whoever is in the way may be waiting for this processor, or for the drive: the first tries are
+/// made at once, the last a quarter of a tenth of a second apart.
+fn wait_for_others(attempt: u32) {
+    match attempt {
+        0 => {}
+        1..=3 => std::thread::yield_now(),
+        _ => std::thread::sleep(Duration::from_micros(25 << (attempt - 4).min(10))),
+    }
 }
 
 /// Files the times of some steps. In an open loop also the response times, from the schedule.

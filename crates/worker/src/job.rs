@@ -247,7 +247,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         };
         let links = |thread| graph::Source::links(graph, rng(0, thread));
         vec![
-            role(1, "links", (0..load.threads).map(links).collect()),
+            role(1, "load", (0..load.threads).map(links).collect()),
             role(0, "nodes", vec![graph::Source::nodes(graph, rng(1, 0))]),
         ]
     }
@@ -368,6 +368,10 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     }
 
     fn audit(&self, phase: u32, graph: &GraphCase, start: u64) -> Result<Verified> {
+        let before = &self.job.phases[..phase as usize];
+        let loads = |phase: &Phase| matches!(phase.work, Activity::Load(_));
+        let untouched = before.iter().any(loads) && before.iter().all(|one| one.mix().is_none());
+        let loaded = self.job.data.graph.as_ref().filter(|_| untouched).map(|graph| graph.totals);
         let total = Some(self.job.data.graph.as_ref().map_or(0, |graph| graph.totals.counts));
         let tell = |done| {
             let elapsed_ns = self.clock.now() - start;
@@ -377,7 +381,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         let audit = if G::Engine::describe().capabilities.stores_nothing {
             None
         } else {
-            audit::<G>(engine, graph.isolation(), tell, &self.listener.stop)?
+            audit::<G>(engine, graph.isolation(), loaded, tell, &self.listener.stop)?
         };
         Ok(Verified { expected: self.job.data.records, audit, ..Verified::default() })
     }

@@ -82,6 +82,8 @@ impl Running {
             let _ = std::fs::remove_file(socket);
         }
         let Launch { before, command, replicas, stop } = E::launch(site, options, data)?;
+        // Making its place ready is no part of its start.
+        let begun = Instant::now();
         for command in before {
             run_to_end::<E>(command).map_err(|error| if_full(&site.folder, error))?;
         }

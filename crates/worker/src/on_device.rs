@@ -3,6 +3,7 @@
 
 use kvdyno_engine::{Error, ErrorClass, Result};
 use rustix::fs::OFlags;
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::fs::File;
 use std::io;
@@ -12,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Somebody who looks at a device has it for a moment.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Somebody who looks at a device has it for a moment, a server that was killed until it has ended.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a keeper has of a device, for as long as its server may be started anew.
 pub(crate) struct OnDevice {
@@ -30,6 +31,8 @@ impl OnDevice {
         };
         let held = exclusively(device)
             .map_err(|error| refused(&format!("open {}", device.display()), error))?;
+        // Its server has it as well: until that has ended nobody else takes the device.
+        fcntl_setfd(&held, FdFlags::empty()).map_err(io::Error::from)?;
         let folder = in_memory()
             .map_err(|error| refused("make a folder in memory (root, Linux 5.2)", error))?;
         Ok(Self { _device: held, folder })

@@ -235,16 +235,22 @@ impl Session for Client<'_> {
     /// One that a server is too busy for is sent again, inside its time.
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let at = self.put(key, value);
+        let mut at = self.put(key, value);
         let mut answer = self.servers[at].connection.ask().map(drop);
         let mut tries = 1;
         while tries < TRIES && is_refused(&answer) {
             sleep(TRIED_AGAIN_AFTER);
-            self.put(key, value);
+            at = self.put(key, value);
             answer = self.servers[at].connection.ask().map(drop);
             tries += 1;
         }
-        answer
+        match answer {
+            Err(error) if error.class == ErrorClass::Conflict => {
+                let what = format!("refused {TRIES} times: {}", error.message);
+                Err(Error::new(ErrorClass::Unavailable, what))
+            }
+            answer => answer,
+        }
     }
 
     /// A record that is deleted is there again after a restart: its block is not written anew, and

@@ -5,7 +5,7 @@ use kvdyno_engine::Result;
 use kvdyno_engine::graph::{
     Added, Audited, Chunk, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
 };
-use std::ops::{ControlFlow, RangeInclusive};
+use std::ops::RangeInclusive;
 
 /// Finds every node, and no link.
 pub(crate) struct NullGraph;
@@ -68,7 +68,7 @@ impl Graph for NullGraph {
         Ok(())
     }
 
-    fn audit(&mut self, _: impl FnMut(Audited) -> ControlFlow<()>) -> Result<()> {
-        Ok(())
+    fn audit(&mut self, _: impl Fn() -> bool, _: impl FnMut(Audited)) -> Result<u64> {
+        Ok(0)
     }
 }

@@ -333,6 +333,9 @@ impl<'r> Talk<'r> {
         let phases = &self.environment.case.phases;
         let phase = self.current.as_ref().and_then(|begun| phases.get(begun.index));
         let roles: Vec<&str> = match phase.map(|phase| &phase.work) {
+            Some(Activity::Load(_)) if self.environment.case.data.graph.is_some() => {
+                vec!["load", "nodes"]
+            }
             Some(Activity::Load(_)) => vec!["load"],
             Some(Activity::Measure(mix)) => mix.roles.iter().map(|role| &*role.name).collect(),
             _ => return,

@@ -22,6 +22,7 @@ mod endings;
 mod explains;
 mod exports;
 mod fakes;
+mod ferret;
 mod figures;
 mod given;
 mod graph;

@@ -64,7 +64,7 @@ impl Scratch {
             program: workers::program().to_owned(),
         };
         scratch.link("null", workers::null());
-        let servers = ["redis", "postgres", "mariadb"];
+        let servers = ["redis", "postgres", "mariadb", "mongodb"];
         for engine in ["lmdb", "lmdb1", "rocksdb", "drive", "fio"].into_iter().chain(servers) {
             if let Some(path) = workers::find(engine) {
                 scratch.link(engine, &path);

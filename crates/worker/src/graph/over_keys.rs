@@ -2,10 +2,14 @@
 //!
 //!     n id                          -> type, version, time, data
 //!     l type id1 id2                -> visibility, time, version, data
-//!     i id1 type (MAX - time) id2   -> version, data         visible links, the newest first
+//!     i type id1 (MAX - time) id2   -> version, data         visible links, the newest first
 //!     c type id                     -> count, time, version
 //!
 //! Numbers are big-endian. A list is answered by `i` alone, as by a covering index.
+
+mod audit;
+#[cfg(test)]
+mod tests;
 
 use super::latch;
 use kvdyno_engine::graph::{
@@ -46,7 +50,7 @@ const LINK: usize = 25;
 const BY_TIME: usize = 33;
 const COUNT: usize = 17;
 
-/// Counts looked at before their links are, in an audit.
+/// Counts that are looked at before their links are, in an audit.
 const PAGE: usize = 4_096;
 
 fn node_key(id: u64) -> [u8; NODE] {
@@ -58,7 +62,7 @@ fn link_key(at: LinkKey) -> [u8; LINK] {
 }
 
 fn time_key(at: LinkKey, time: u64) -> [u8; BY_TIME] {
-    key(b'i', [at.id1, at.kind, u64::MAX - time, at.id2])
+    key(b'i', [at.kind, at.id1, u64::MAX - time, at.id2])
 }
 
 fn count_key(id: u64, kind: u64) -> [u8; COUNT] {
@@ -269,55 +273,6 @@ impl<S: Session> Keyed<S> {
         writes.put_count(&counted, version);
         Ok(())
     }
-
-    /// Adds what is counted from `from` on to `page`, up to its length; the last key of it.
-    fn page(&mut self, from: &[u8], page: &mut Vec<Audited>) -> Result<()> {
-        let mut failed = Ok(());
-        let range = Range::all(Direction::Forward).from(from).until(b"d").limit(PAGE as u64);
-        self.session.scan(range, |key, value| {
-            let read = || {
-                let (count, _) = count(value)?;
-                Ok(Audited { kind: number(key, 0)?, id: number(key, 1)?, count, links: 0 })
-            };
-            match read() {
-                Ok(audited) => page.push(audited),
-                Err(error) => failed = Err(error),
-            }
-            ControlFlow::Continue(())
-        })?;
-        failed
-    }
-
-    /// Counts the visible links of `from..until` into `page`, which is in their order; those of
-    /// which nothing is counted are put in their places.
-    fn links_of(&mut self, from: &[u8], until: &[u8], page: &mut Vec<Audited>) -> Result<()> {
-        let mut failed = Ok(());
-        let (mut at, mut uncounted) = (0, Vec::<Audited>::new());
-        let range = Range::all(Direction::Forward).from(from).until(until);
-        self.session.scan(range, |key, value| {
-            if value.first() != Some(&1) {
-                return ControlFlow::Continue(());
-            }
-            let (Ok(kind), Ok(id)) = (number(key, 0), number(key, 1)) else {
-                failed = Err(damaged());
-                return ControlFlow::Break(());
-            };
-            while page.get(at).is_some_and(|next| (next.kind, next.id) < (kind, id)) {
-                at += 1;
-            }
-            let same = |one: &&mut Audited| (one.kind, one.id) == (kind, id);
-            if let Some(counted) = page.get_mut(at).filter(same) {
-                counted.links += 1;
-            } else if let Some(last) = uncounted.last_mut().filter(same) {
-                last.links += 1;
-            } else {
-                uncounted.push(Audited { id, kind, count: 0, links: 1 });
-            }
-            ControlFlow::Continue(())
-        })?;
-        page.append(&mut uncounted);
-        failed
-    }
 }
 
 impl<S: Session> Graph for Keyed<S> {
@@ -426,10 +381,10 @@ impl<S: Session> Graph for Keyed<S> {
         mut seen: impl FnMut(Link<'_>),
     ) -> Result<u64> {
         let (oldest, newest) = (*times.start(), *times.end());
-        let from: [u8; BY_TIME] = key(b'i', [id1, kind, u64::MAX - newest, 0]);
+        let from: [u8; BY_TIME] = key(b'i', [kind, id1, u64::MAX - newest, 0]);
         // Above each link's place at the oldest time.
         let until: [u8; BY_TIME + 1] = {
-            let last: [u8; BY_TIME] = key(b'i', [id1, kind, u64::MAX - oldest, u64::MAX]);
+            let last: [u8; BY_TIME] = key(b'i', [kind, id1, u64::MAX - oldest, u64::MAX]);
             let mut until = [0; BY_TIME + 1];
             until[..BY_TIME].copy_from_slice(&last);
             until
@@ -466,25 +421,7 @@ impl<S: Session> Graph for Keyed<S> {
         session.write(&writes.list())
     }
 
-    fn audit(&mut self, mut seen: impl FnMut(Audited) -> ControlFlow<()>) -> Result<()> {
-        let (mut counted_from, mut links_from) = (vec![b'c'], vec![b'l']);
-        let mut page = Vec::with_capacity(PAGE);
-        loop {
-            page.clear();
-            self.page(&counted_from, &mut page)?;
-            let last = page.last().filter(|_| page.len() == PAGE).copied();
-            // Behind the last count of the page; behind all links where it is the last page.
-            let until = last.map_or(vec![b'm'], |last| {
-                counted_from = count_key(last.id, last.kind).to_vec();
-                counted_from.push(0);
-                let at = LinkKey { id1: last.id, kind: last.kind, id2: u64::MAX };
-                [link_key(at).as_slice(), &[0]].concat()
-            });
-            self.links_of(&links_from, &until, &mut page)?;
-            links_from = until;
-            if page.iter().any(|&audited| seen(audited).is_break()) || last.is_none() {
-                return Ok(());
-            }
-        }
+    fn audit(&mut self, go_on: impl Fn() -> bool, seen: impl FnMut(Audited)) -> Result<u64> {
+        self.audit_in_pages(PAGE, &go_on, seen)
     }
 }

@@ -1,0 +1,125 @@
+//! An audit in pages: so many counts, then the links of their nodes and types by place and by time,
+//! which lie in the same order. Graphs of any size take the memory of a page.
+
+use super::{Keyed, count, count_key, damaged, key, number};
+use kvdyno_engine::graph::Audited;
+use kvdyno_engine::{Direction, Range, Result, Session};
+use std::ops::ControlFlow;
+
+/// Records between two looks at whether to go on.
+const LOOK_EVERY: u64 = 65_536;
+
+/// Where a page of each table ends and the next begins: links by place, and by time.
+struct Edges([Vec<u8>; 2]);
+
+impl<S: Session> Keyed<S> {
+    /// Shows what there is of each node and type, `page` counts at a time. Returns how many nodes
+    /// there are.
+    pub(super) fn audit_in_pages(
+        &mut self,
+        page: usize,
+        go_on: &impl Fn() -> bool,
+        mut seen: impl FnMut(Audited),
+    ) -> Result<u64> {
+        let (mut counts_from, mut from) = (vec![b'c'], Edges([vec![b'l'], vec![b'i']]));
+        let mut found = Vec::with_capacity(page);
+        loop {
+            found.clear();
+            self.counts(&counts_from, page, &mut found)?;
+            let last = found.last().filter(|_| found.len() == page).copied();
+            // Behind the last count of the page; behind all links where it is the last page.
+            let until = last.map_or(Edges([vec![b'm'], vec![b'j']]), |last| {
+                counts_from = count_key(last.id, last.kind).to_vec();
+                counts_from.push(0);
+                Edges([b'l', b'i'].map(|table| {
+                    let behind: [u8; 17] = key(table, [last.kind, last.id]);
+                    [behind.as_slice(), &[u8::MAX; 17]].concat()
+                }))
+            });
+            let by_place = |audited: &mut Audited| audited.links += 1;
+            self.links(&from.0[0], &until.0[0], &mut found, go_on, by_place)?;
+            let by_time = |audited: &mut Audited| audited.listed += 1;
+            self.links(&from.0[1], &until.0[1], &mut found, go_on, by_time)?;
+            from = until;
+            found.iter().copied().for_each(&mut seen);
+            if last.is_none() || !go_on() {
+                return self.nodes(go_on);
+            }
+        }
+    }
+
+    /// The counts from `from` on, as many as a page has.
+    fn counts(&mut self, from: &[u8], page: usize, found: &mut Vec<Audited>) -> Result<()> {
+        let mut failed = Ok(());
+        let range = Range::all(Direction::Forward).from(from).until(b"d").limit(page as u64);
+        self.session.scan(range, |key, value| {
+            let read = || {
+                let (kind, id) = (number(key, 0)?, number(key, 1)?);
+                Ok(Audited { id, kind, count: count(value)?.0, ..Audited::default() })
+            };
+            match read() {
+                Ok(audited) => found.push(audited),
+                Err(error) => failed = Err(error),
+            }
+            ControlFlow::Continue(())
+        })?;
+        failed
+    }
+
+    /// Has `add` count the visible links of `from..until`. `found` is in their order, and is so
+    /// again with those that had no count.
+    fn links(
+        &mut self,
+        from: &[u8],
+        until: &[u8],
+        found: &mut Vec<Audited>,
+        go_on: &impl Fn() -> bool,
+        add: impl Fn(&mut Audited),
+    ) -> Result<()> {
+        let (mut failed, mut looked, mut at) = (Ok(()), 0, 0);
+        let mut uncounted = Vec::<Audited>::new();
+        let range = Range::all(Direction::Forward).from(from).until(until);
+        self.session.scan(range, |key, value| {
+            looked += 1;
+            if looked % LOOK_EVERY == 0 && !go_on() {
+                return ControlFlow::Break(());
+            }
+            // By time there are no hidden ones.
+            if key.first() == Some(&b'l') && value.first() != Some(&1) {
+                return ControlFlow::Continue(());
+            }
+            let (Ok(kind), Ok(id)) = (number(key, 0), number(key, 1)) else {
+                failed = Err(damaged());
+                return ControlFlow::Break(());
+            };
+            while found.get(at).is_some_and(|next| (next.kind, next.id) < (kind, id)) {
+                at += 1;
+            }
+            let same = |one: &&mut Audited| (one.kind, one.id) == (kind, id);
+            if let Some(counted) = found.get_mut(at).filter(same) {
+                add(counted);
+            } else if let Some(last) = uncounted.last_mut().filter(same) {
+                add(last);
+            } else {
+                let mut new = Audited { id, kind, ..Audited::default() };
+                add(&mut new);
+                uncounted.push(new);
+            }
+            ControlFlow::Continue(())
+        })?;
+        found.append(&mut uncounted);
+        found.sort_unstable_by_key(|audited| (audited.kind, audited.id));
+        failed
+    }
+
+    fn nodes(&mut self, go_on: &impl Fn() -> bool) -> Result<u64> {
+        let (range, mut looked) = (Range::all(Direction::Forward).from(b"n").until(b"o"), 0);
+        self.session.scan(range, |_, _| {
+            looked += 1;
+            if looked % LOOK_EVERY == 0 && !go_on() {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })
+    }
+}
