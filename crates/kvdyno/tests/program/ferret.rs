@@ -1,5 +1,5 @@
-//! Of `MongoDB`, today's protocol, as `FerretDB` speaks it: that reads its whole table for each key,
-//! so the data is small. The server itself is in no package (docs/servers.md).
+//! `MongoDB`, by the protocol of today that `FerretDB` speaks: it reads its whole table for each
+//! key, so the data is small. The server itself is in no package (docs/servers.md).
 
 use super::scratch::{Scratch, record, wait_until};
 use super::suites::{GET, UPDATE, suite};
