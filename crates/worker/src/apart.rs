@@ -2,12 +2,14 @@
 //! somebody else runs nothing is waited for, and nothing is known; of one of ours its statistics
 //! can stand on the time line.
 
+use kvdyno_engine::graph::{GraphEngine, Isolation};
 use kvdyno_engine::server::{Address, Elsewhere, Served};
 use kvdyno_engine::{
     Counters, DataShape, Description, Edge, Engine, EngineEvent, EventKind, EventLog, OptionSpec,
     Options, Place, Result, Settled, Value,
 };
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -85,6 +87,21 @@ impl<E: Served> Engine for Apart<E> {
             events.extend(log.take());
         }
         events
+    }
+}
+
+/// The graph as the client of a server keeps it.
+pub(crate) struct OfClient<G>(PhantomData<G>);
+
+impl<G: GraphEngine> GraphEngine for OfClient<G>
+where
+    G::Engine: Served,
+{
+    type Engine = Apart<G::Engine>;
+    type Graph<'e> = G::Graph<'e>;
+
+    fn graph(engine: &Self::Engine, isolation: Isolation) -> Result<G::Graph<'_>> {
+        G::graph(&engine.client, isolation)
     }
 }
 

@@ -45,7 +45,7 @@ mod values;
 mod verify;
 mod zipf;
 
-use apart::Apart;
+use apart::{Apart, OfClient};
 use clock::Best;
 use control::Listener;
 use graph::OverKeys;
@@ -99,12 +99,24 @@ pub fn main_with_graph<G: GraphEngine>() -> ExitCode {
 /// That of an engine whose data a server keeps. Where nothing is measured, server and client are
 /// one process's affair.
 pub fn main_served<E: Served>() -> ExitCode {
+    served::<E, OverKeys<Apart<E>>>()
+}
+
+/// That of a server whose client has a way of its own to keep a graph.
+pub fn main_served_with_graph<G: GraphEngine>() -> ExitCode
+where
+    G::Engine: Served,
+{
+    served::<G::Engine, OfClient<G>>()
+}
+
+fn served<E: Served, G: GraphEngine<Engine = Apart<E>>>() -> ExitCode {
     begin::<E>(|command, server| match (command, server) {
         (Command::Serve, None) => Some(keeper::serve::<E>()),
         (Command::Serve, Some(server)) => Some(attached::serve::<E>(server)),
         (Command::Describe, None) => Some(describe::<Apart<E>>()),
         (Command::Describe, Some(server)) => Some(attached::describe::<E>(server)),
-        (Command::Run, _) => Some(run::<OverKeys<Apart<E>>>()),
+        (Command::Run, _) => Some(run::<G>()),
         (_, Some(_)) => None,
         (Command::Pledge, None) => Some(pledge::pledge::<Kept<E>>()),
         (Command::Recover, None) => Some(pledge::recover::<Kept<E>>()),

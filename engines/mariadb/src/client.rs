@@ -2,6 +2,7 @@
 
 use crate::connection::{Connection, Part, Progress, Statement};
 use crate::describe::{KEY_BYTES_MAX, VALUE_BYTES_MAX, description};
+use crate::graph::{self, RoundTrips};
 use crate::server::program;
 use crate::statements::{From, Scan, Several, Statements};
 use crate::upkeep::{self, Storage};
@@ -14,7 +15,7 @@ use kvdyno_engine::{
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Rows of a scan that are asked for at once: what was asked for is sent, whoever breaks off.
@@ -31,9 +32,33 @@ pub(crate) struct Mariadb {
     storage: Storage,
     /// Beside those of the sessions.
     own: Mutex<Connection>,
+    /// Of a graph; none: they are not made yet.
+    graph: OnceLock<()>,
+    round_trips: RoundTrips,
 }
 
 impl Mariadb {
+    /// A connection of its own for a handle on a graph, whose tables are there then. What has none
+    /// has no such tables.
+    pub(crate) fn of_graph(&self) -> Result<Connection> {
+        let mut own = self.own();
+        if self.graph.get().is_none() {
+            for table in graph::tables(self.storage) {
+                own.query(&table, |_| ())?;
+            }
+            let _ = self.graph.set(());
+        }
+        Connection::open(&self.address)
+    }
+
+    pub(crate) fn storage(&self) -> Storage {
+        self.storage
+    }
+
+    pub(crate) fn round_trips(&self) -> RoundTrips {
+        self.round_trips
+    }
+
     fn own(&self) -> MutexGuard<'_, Connection> {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -60,7 +85,9 @@ impl Engine for Mariadb {
         for table in storage.tables(options) {
             own.query(&table, |_| ())?;
         }
-        Ok(Self { address, durability: options.durability, storage, own: Mutex::new(own) })
+        let (own, graph) = (Mutex::new(own), OnceLock::new());
+        let round_trips = RoundTrips::of(options);
+        Ok(Self { address, durability: options.durability, storage, own, graph, round_trips })
     }
 
     fn session(&self) -> Result<Client> {

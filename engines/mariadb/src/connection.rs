@@ -3,6 +3,7 @@
 //! comes back is shown where it was received.
 
 use crate::handshake::{self, Login, NAME};
+use crate::lengths::{length, push_length, words};
 use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::ops::Range;
@@ -10,10 +11,9 @@ use std::ops::Range;
 /// A packet of this length goes on in the next: none of ours does.
 pub(crate) const PACKET_BYTES_MAX: usize = 0xff_ffff;
 
-/// The first byte of a packet: all went well, a row of a prepared statement, NULL in a row of text,
-/// the end of the rows, an error.
+/// The first byte of a packet: all went well, a row of a prepared statement, the end of the rows,
+/// an error.
 const OK: u8 = 0x00;
-const NULL: u8 = 0xfb;
 const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;
 
@@ -35,10 +35,19 @@ pub(crate) struct Statement {
     parameters: u16,
 }
 
+/// What a statement is executed with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Parameter<'b> {
+    Bytes(&'b [u8]),
+    Number(u64),
+}
+
 /// How far the answer to one statement was read.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     begun: bool,
+    /// What the server says of a statement that shows nothing.
+    done: Range<usize>,
     /// Of columns, that come before the rows.
     descriptions: u64,
 }
@@ -57,6 +66,8 @@ pub(crate) enum Part {
 pub(crate) struct Answer {
     /// The first column of its last row.
     pub(crate) value: Option<Range<usize>>,
+    /// What the server says of one that shows nothing.
+    pub(crate) done: Range<usize>,
 }
 
 /// A connection to a server.
@@ -175,6 +186,17 @@ impl Connection {
         bytes: impl Iterator<Item = &'b [u8]> + Clone,
         number: Option<u64>,
     ) {
+        let number = number.map(Parameter::Number);
+        self.execute_with(statement, bytes.map(Parameter::Bytes).chain(number));
+    }
+
+    /// Writes the execution of a prepared statement down.
+    #[inline]
+    pub(crate) fn execute_with<'b>(
+        &mut self,
+        statement: Statement,
+        parameters: impl Iterator<Item = Parameter<'b>> + Clone,
+    ) {
         self.packet(0, |out| {
             out.push(EXECUTE);
             out.extend_from_slice(&statement.id.to_le_bytes());
@@ -186,18 +208,20 @@ impl Connection {
             // None is NULL, and their types follow.
             out.resize(out.len() + usize::from(statement.parameters).div_ceil(8), 0);
             out.push(1);
-            for _ in bytes.clone() {
-                out.extend_from_slice(&BLOB);
+            for parameter in parameters.clone() {
+                out.extend_from_slice(match parameter {
+                    Parameter::Bytes(_) => &BLOB,
+                    Parameter::Number(_) => &UNSIGNED,
+                });
             }
-            if number.is_some() {
-                out.extend_from_slice(&UNSIGNED);
-            }
-            for one in bytes {
-                push_length(out, one.len());
-                out.extend_from_slice(one);
-            }
-            if let Some(number) = number {
-                out.extend_from_slice(&number.to_le_bytes());
+            for parameter in parameters {
+                match parameter {
+                    Parameter::Bytes(bytes) => {
+                        push_length(out, bytes.len());
+                        out.extend_from_slice(bytes);
+                    }
+                    Parameter::Number(number) => out.extend_from_slice(&number.to_le_bytes()),
+                }
             }
         });
     }
@@ -240,7 +264,7 @@ impl Connection {
         while let Some(part) = self.part_at_hand(&mut progress)? {
             match part {
                 Part::Row(row) => answer.value = self.columns::<1>(row).map(|[value]| value),
-                Part::End => return Ok(Some(answer)),
+                Part::End => return Ok(Some(Answer { done: progress.done, ..answer })),
             }
         }
         self.wire.read_to(begun);
@@ -265,7 +289,10 @@ impl Connection {
             let bytes = self.bytes(packet.clone());
             match *bytes.first().ok_or_else(|| nonsense("an empty packet"))? {
                 ERROR => return Err(refused(bytes)),
-                OK if !progress.begun => return Ok(Some(Part::End)),
+                OK if !progress.begun => {
+                    progress.done = packet;
+                    return Ok(Some(Part::End));
+                }
                 _ if !progress.begun => {
                     let (count, at) = length(bytes, 0).ok_or_else(|| nonsense("no columns"))?;
                     let same_as_before = bytes.get(at) == Some(&0);
@@ -344,53 +371,6 @@ impl Drop for Connection {
     }
 }
 
-#[inline]
-fn push_length(out: &mut Vec<u8>, length: usize) {
-    let bytes = (length as u64).to_le_bytes();
-    match length {
-        0..=250 => out.push(bytes[0]),
-        251..=0xffff => out.extend_from_slice(&[0xfc, bytes[0], bytes[1]]),
-        0x1_0000..=0xff_ffff => out.extend_from_slice(&[0xfd, bytes[0], bytes[1], bytes[2]]),
-        _ => {
-            out.push(0xfe);
-            out.extend_from_slice(&bytes);
-        }
-    }
-}
-
-/// A length that is written at `at`, and where it ends.
-#[inline]
-fn length(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
-    let of = |count: usize| {
-        let mut number = [0; 8];
-        number[..count].copy_from_slice(bytes.get(at + 1..at + 1 + count)?);
-        Some((u64::from_le_bytes(number) as usize, at + 1 + count))
-    };
-    match *bytes.get(at)? {
-        short @ 0..=250 => Some((usize::from(short), at + 1)),
-        0xfc => of(2),
-        0xfd => of(3),
-        0xfe => of(8),
-        NULL | ERROR => None,
-    }
-}
-
-/// The columns of a row of text.
-fn words(row: &[u8]) -> Vec<Option<&str>> {
-    let (mut words, mut at) = (Vec::new(), 0);
-    while at < row.len() {
-        let word = length(row, at).and_then(|(length, begin)| {
-            at = begin + length;
-            row.get(begin..at)
-        });
-        if word.is_none() {
-            at += 1;
-        }
-        words.push(word.and_then(|word| std::str::from_utf8(word).ok()));
-    }
-    words
-}
-
 /// The server's own words, and what they mean to us: a number, `#` and five letters, a text.
 fn refused(packet: &[u8]) -> Error {
     let number = packet.get(1..3).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
@@ -460,16 +440,6 @@ mod tests {
         drop(theirs);
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Unavailable);
         assert!(connection.wire.is_gone());
-    }
-
-    #[test]
-    fn lengths_of_every_size_are_read_as_they_are_written() {
-        for size in [0, 250, 251, 0xffff, 0x1_0000, 0xff_ffff, 0x100_0000] {
-            let mut out = Vec::new();
-            push_length(&mut out, size);
-            assert_eq!(length(&out, 0), Some((size, out.len())));
-        }
-        assert_eq!(words(b"\x01a\xfb\0\x02bc"), [Some("a"), None, Some(""), Some("bc")]);
     }
 
     #[test]

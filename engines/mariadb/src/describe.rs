@@ -9,6 +9,9 @@ use kvdyno_engine::{
 /// A key of `MyRocks` takes 767 bytes at most; one of `InnoDB` 3072, in pages of 4 KiB 768.
 pub(crate) const KEY_BYTES_MAX: u64 = 767;
 
+/// The option that says how a graph is written.
+pub(crate) const ROUND_TRIPS: &str = "round_trips";
+
 /// A record goes into one packet, which is 16 MiB less one byte.
 pub(crate) const VALUE_BYTES_MAX: u64 = 15 << 20;
 
@@ -75,6 +78,12 @@ fn common() -> Vec<OptionSpec> {
             "thread_handling",
             &["one-thread-per-connection", "pool-of-threads"],
             "A thread for each connection, or some for all.",
+        ),
+        OptionSpec::words(
+            ROUND_TRIPS,
+            &["few", "original"],
+            "A graph's writes: statements of a transaction are sent together where they can be, or \
+             each waits for the one before, the commit too, as by LinkBench's own client.",
         ),
     ]
 }

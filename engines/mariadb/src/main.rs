@@ -4,7 +4,9 @@ mod client;
 mod connection;
 mod describe;
 mod elsewhere;
+mod graph;
 mod handshake;
+mod lengths;
 mod server;
 mod statements;
 mod upkeep;
@@ -13,5 +15,5 @@ mod within;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    kvdyno_worker::main_served::<client::Mariadb>()
+    kvdyno_worker::main_served_with_graph::<graph::Tables>()
 }

@@ -37,7 +37,7 @@ impl Storage {
         })
     }
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::InnoDb => "InnoDB",
             Self::RocksDb => "ROCKSDB",

@@ -2,6 +2,7 @@
 
 use crate::connection::{Connection, refused};
 use crate::describe::{KEY_BYTES_MAX, description};
+use crate::graph;
 use crate::server::program;
 use crate::statements::{ALWAYS, Scans, TABLE, array};
 use crate::within;
@@ -13,7 +14,7 @@ use kvdyno_engine::{
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -41,11 +42,31 @@ pub(crate) struct Postgres {
     vacuums: bool,
     /// Beside those of the sessions.
     own: Mutex<Connection>,
+    /// The tables of a graph are there.
+    graph: OnceLock<()>,
 }
 
 impl Postgres {
     fn own(&self) -> MutexGuard<'_, Connection> {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection of its own for a handle on a graph, whose tables are there then. What has none
+    /// has no such tables.
+    pub(crate) fn of_graph(&self) -> Result<Connection> {
+        let mut own = self.own();
+        if self.graph.get().is_none() {
+            for statement in graph::TABLES {
+                own.query(statement, |_, _| ())?;
+            }
+            let _ = self.graph.set(());
+        }
+        drop(own);
+        let mut connection = Connection::open(&self.address)?;
+        // A row that another has changed is read anew, wherever the server is.
+        let level = "SET default_transaction_isolation = 'read committed'";
+        connection.query(level, |_, _| ())?;
+        Ok(connection)
     }
 
     /// How many workers clean up after updates now.
@@ -74,7 +95,8 @@ impl Engine for Postgres {
         let mut own = Connection::open(&address)?;
         own.query(&format!("SET client_min_messages = error; {TABLE}"), |_, _| ())?;
         let vacuums = address.elsewhere().is_none() && options.text("settle")? == "vacuum";
-        Ok(Self { address, durability: options.durability, vacuums, own: Mutex::new(own) })
+        let (own, graph) = (Mutex::new(own), OnceLock::new());
+        Ok(Self { address, durability: options.durability, vacuums, own, graph })
     }
 
     fn session(&self) -> Result<Client> {
@@ -93,7 +115,9 @@ impl Engine for Postgres {
     /// Everything into the table's files, and cleaned up where that is wanted.
     fn settle(&self, limit: Duration) -> Result<Settled> {
         let begun = Instant::now();
-        let work = if self.vacuums { "VACUUM ANALYZE kv; CHECKPOINT" } else { "CHECKPOINT" };
+        let tables = if self.graph.get().is_some() { graph::NAMES } else { "kv" };
+        let vacuum = format!("VACUUM ANALYZE {tables}; CHECKPOINT");
+        let work = if self.vacuums { vacuum.as_str() } else { "CHECKPOINT" };
         let limit_ms = limit.as_millis().clamp(1, i32::MAX as u128);
         {
             let mut own = self.own();

@@ -4,6 +4,7 @@ mod client;
 mod connection;
 mod describe;
 mod elsewhere;
+mod graph;
 mod server;
 mod statements;
 mod within;
@@ -11,5 +12,5 @@ mod within;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    kvdyno_worker::main_served::<client::Postgres>()
+    kvdyno_worker::main_served_with_graph::<graph::Tables>()
 }

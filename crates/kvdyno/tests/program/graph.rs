@@ -40,24 +40,55 @@ fn counts_are_the_links_before_and_after_requests() {
     if !needs("lmdb", test) || !needs("rocksdb", test) {
         return;
     }
-    let scratch = Scratch::new();
-    let suite = graph("fidelity = \"as-run\"")
+    let suite = asked()
         .engine("lmdb")
         .engine_as("waiting", "rocksdb", "transactions = \"pessimistic\"")
-        .engine("rocksdb")
+        .engine("rocksdb");
+    for (label, case) in &loaded_and_asked(&suite) {
+        let said = case.not_measured.iter().any(|sentence| sentence.contains("latch"));
+        assert_eq!(said, label == "rocksdb", "{label}: {:?}", case.not_measured);
+    }
+}
+
+/// In tables of their own, by transactions of the server.
+#[test]
+fn servers_keep_the_graph_in_tables() {
+    let test = "servers_keep_the_graph_in_tables";
+    let cases = [
+        ("mariadb", "mariadb", ""),
+        ("original", "mariadb", "round_trips = \"original\""),
+        ("myrocks", "mariadb", "storage_engine = \"rocksdb\""),
+        ("postgres", "postgres", ""),
+    ];
+    for (label, engine, options) in cases.into_iter().filter(|(_, name, _)| needs(name, test)) {
+        let case = &loaded_and_asked(&asked().engine_as(label, engine, options))[label];
+        assert!(!case.not_measured.iter().any(|said| said.contains("latch")), "{label}");
+        let requests = case.phases.iter().find(|phase| phase.name == "requests").unwrap();
+        assert!(requests.roles[0].ops.values().all(|op| op.errors.is_empty()), "{label}");
+    }
+}
+
+fn asked() -> Suite {
+    graph("fidelity = \"as-run\"")
         .measure("name = \"requests\"\nduration = \"1s\"")
         .role("requesters", "threads = 4")
-        .phase("verify", "name = \"asked\"");
+        .phase("verify", "name = \"asked\"")
+}
+
+/// Of each case by its label, what is alike for all of them.
+fn loaded_and_asked(suite: &Suite) -> BTreeMap<String, CaseRecord> {
+    let scratch = Scratch::new();
     scratch.write("s.toml", &suite.text());
-    scratch.run(&["run", "s.toml"]).assert_ok();
+    scratch.run(&["run", "s.toml", "--no-ram-limit"]).assert_ok();
     scratch.run(&["check"]).assert_code(0);
     let all = records(&scratch.only_run());
-    let by_label: BTreeMap<&str, &CaseRecord> =
-        all.values().map(|case| (case.case.label.as_str(), case)).collect();
+    let by_label: BTreeMap<String, CaseRecord> =
+        all.into_values().map(|case| (case.case.label.clone(), case)).collect();
     for (label, case) in &by_label {
         let totals = case.case.data.graph.as_ref().unwrap().totals;
         let loaded = audit(case, "loaded");
         assert_eq!((loaded.counts, loaded.links), (totals.counts, totals.links), "{label}");
+        assert_eq!((loaded.wrong, loaded.first), (0, None), "{label}");
         let asked = audit(case, "asked");
         assert_eq!((asked.wrong, asked.first), (0, None), "{label}");
         assert_ne!(asked.links, loaded.links, "{label}: requests add links and hide some");
@@ -65,28 +96,29 @@ fn counts_are_the_links_before_and_after_requests() {
         let ops: Vec<&str> = requests.roles[0].ops.keys().map(String::as_str).collect();
         assert_eq!(ops, REQUESTS, "{label}");
         assert!(requests.roles[0].ops.values().all(|op| op.count > 0), "{label}");
-        let said = case.not_measured.iter().any(|sentence| sentence.contains("latch"));
-        assert_eq!(said, *label == "rocksdb", "{label}: {:?}", case.not_measured);
     }
+    scratch.assert_nothing_left();
+    by_label
 }
 
 /// A check that cannot fail is none.
 #[test]
 fn requests_that_nothing_keeps_apart_are_found_out() {
     let test = "requests_that_nothing_keeps_apart_are_found_out";
-    if !needs("rocksdb", test) {
-        return;
+    for engine in ["rocksdb", "mariadb", "postgres"].into_iter().filter(|name| needs(name, test)) {
+        let scratch = Scratch::new();
+        let role = "threads = 20\nmix = [{ op = \"update_link\" }, { op = \"delete_link\" }]";
+        let suite = graph("consistency = \"none\"")
+            .engine(engine)
+            .measure("duration = \"3s\"")
+            .role("writers", role)
+            .phase("verify", "name = \"asked\"");
+        scratch.write("s.toml", &suite.text());
+        let done = scratch.run(&["run", "s.toml", "--no-ram-limit"]);
+        done.assert_code(3).assert_says("counts of links are wrong");
+        let all = records(&scratch.only_run());
+        let case = all.values().next().unwrap();
+        assert_eq!(audit(case, "loaded").wrong, 0, "{engine}");
+        assert!(audit(case, "asked").wrong > 0, "{engine}");
     }
-    let scratch = Scratch::new();
-    let suite = graph("consistency = \"none\"")
-        .engine("rocksdb")
-        .measure("duration = \"3s\"")
-        .role("writers", "threads = 20\nmix = [{ op = \"update_link\" }, { op = \"delete_link\" }]")
-        .phase("verify", "name = \"asked\"");
-    scratch.write("s.toml", &suite.text());
-    scratch.run(&["run", "s.toml"]).assert_code(3).assert_says("counts of links are wrong");
-    let all = records(&scratch.only_run());
-    let case = all.values().next().unwrap();
-    assert_eq!(audit(case, "loaded").wrong, 0);
-    assert!(audit(case, "asked").wrong > 0);
 }

@@ -1,9 +1,11 @@
 //! A graph on any ordered engine: what `LinkBench`'s tables and their indexes are, as keys.
 //!
-//!     n id                          -> type, version, time, data
-//!     l type id1 id2                -> visibility, time, version, data
-//!     i type id1 (MAX - time) id2   -> version, data         visible links, the newest first
-//!     c type id                     -> count, time, version
+//! ```text
+//! n id                          -> type, version, time, data
+//! l type id1 id2                -> visibility, time, version, data
+//! i type id1 (MAX - time) id2   -> version, data         visible links, the newest first
+//! c type id                     -> count, time, version
+//! ```
 //!
 //! Numbers are big-endian. A list is answered by `i` alone, as by a covering index.
 

@@ -1,0 +1,336 @@
+//! `LinkBench`'s graph in its own tables. A handle is a connection of its own, with the statements
+//! prepared; reads are statements on their own, each write is one transaction.
+
+mod audit;
+mod load;
+mod row;
+mod statements;
+
+pub(crate) use statements::tables;
+
+use crate::client::Mariadb;
+use crate::connection::{Connection, Parameter, Part, Progress, Statement};
+use crate::describe::ROUND_TRIPS;
+use crate::upkeep::Storage;
+use Parameter::{Bytes, Number};
+use kvdyno_engine::graph::{
+    Added, Audited, Chunk, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
+};
+use kvdyno_engine::server::nonsense;
+use kvdyno_engine::{Options, Result};
+use load::Loads;
+use row::Row;
+use statements::{Ending, Statements};
+use std::ops::RangeInclusive;
+
+/// Links of one statement that looks some up.
+const SOME: usize = 127;
+
+/// `MyRocks` ends a transaction whose rows have changed since it began, as each count has that is
+/// asked for much; no more is needed, for rows are locked as they are read. And those that wait for
+/// each other in a circle would do so for a second.
+const OF_MYROCKS: [&str; 2] = [
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    "SET SESSION rocksdb_deadlock_detect = ON",
+];
+
+/// How the statements of a write come to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RoundTrips {
+    /// Together where none waits for what another has found: two of each write.
+    Few,
+    /// One by one, and the commit by itself, as by `LinkBench`'s own client. As with that, there is
+    /// no round trip for the begin.
+    Original,
+}
+
+impl RoundTrips {
+    pub(crate) fn of(options: &Options) -> Self {
+        // Where somebody else runs the server there are no options.
+        match options.text(ROUND_TRIPS) {
+            Ok("original") => Self::Original,
+            _ => Self::Few,
+        }
+    }
+}
+
+/// The graph in tables.
+pub(crate) struct Tables;
+
+impl GraphEngine for Tables {
+    type Engine = Mariadb;
+    type Graph<'e> = Handle<'e>;
+
+    fn graph(engine: &Mariadb, isolation: Isolation) -> Result<Handle<'_>> {
+        let mut connection = engine.of_graph()?;
+        if engine.storage() == Storage::RocksDb {
+            for setting in OF_MYROCKS {
+                connection.query(setting, |_| ())?;
+            }
+        }
+        let statements = Statements::prepare(&mut connection)?;
+        let alone = isolation == Isolation::None;
+        let (loads, round_trips) = (Loads::default(), engine.round_trips());
+        Ok(Handle { engine, connection, statements, loads, alone, round_trips })
+    }
+}
+
+/// One thread's handle.
+pub(crate) struct Handle<'e> {
+    engine: &'e Mariadb,
+    connection: Connection,
+    statements: Statements,
+    loads: Loads,
+    /// Statements are no transactions, and a count is read and then written.
+    alone: bool,
+    round_trips: RoundTrips,
+}
+
+/// A statement and what it is executed with.
+type Prepared<'p> = (Statement, &'p [Parameter<'p>]);
+
+impl Handle<'_> {
+    /// Executes a statement that shows nothing: how many rows it has changed.
+    fn done(&mut self, (statement, parameters): Prepared<'_>) -> Result<u64> {
+        self.connection.wire.forget();
+        self.connection.execute_with(statement, parameters.iter().copied());
+        self.connection.wire.send()?;
+        self.changed()
+    }
+
+    /// Waits for how many rows a statement has changed.
+    fn changed(&mut self) -> Result<u64> {
+        let answer = self.connection.answer()?;
+        row::changed(self.connection.bytes(answer.done))
+    }
+
+    /// Executes a statement, and shows its row, or `None`, once.
+    fn lookup<R>(
+        &mut self,
+        (statement, parameters): Prepared<'_>,
+        seen: impl FnOnce(Option<Row<'_>>) -> Result<R>,
+    ) -> Result<R> {
+        self.connection.wire.forget();
+        self.connection.execute_with(statement, parameters.iter().copied());
+        self.connection.wire.send()?;
+        self.found(seen)
+    }
+
+    /// Waits for the row of a statement that was sent.
+    fn found<R>(&mut self, seen: impl FnOnce(Option<Row<'_>>) -> Result<R>) -> Result<R> {
+        let (mut found, mut progress) = (None, Progress::default());
+        while let Part::Row(row) = self.connection.part(&mut progress)? {
+            found = Some(row);
+        }
+        seen(found.map(|row| Row::of(self.connection.bytes(row))))
+    }
+
+    /// Executes a statement, and shows each row: how many.
+    fn rows(
+        &mut self,
+        (statement, parameters): Prepared<'_>,
+        mut seen: impl FnMut(Row<'_>) -> Result<()>,
+    ) -> Result<u64> {
+        self.connection.wire.forget();
+        self.connection.execute_with(statement, parameters.iter().copied());
+        self.connection.wire.send()?;
+        let (mut count, mut progress, mut shown) = (0, Progress::default(), Ok(()));
+        while let Part::Row(row) = self.connection.part(&mut progress)? {
+            shown = shown.and_then(|()| seen(Row::of(self.connection.bytes(row))));
+            count += 1;
+            self.connection.wire.forget();
+        }
+        shown.map(|()| count)
+    }
+
+    /// Has `body` write, as one transaction that it begins and ends.
+    fn unit<R>(&mut self, body: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        let done = body(self);
+        if done.is_err() && !self.alone {
+            // One that cannot be rolled back has ended with its connection.
+            let _ = self.connection.query("ROLLBACK", |_| ());
+        }
+        done
+    }
+
+    /// Begins a transaction by its first statement, which is sent with the begin.
+    fn begin(&mut self, (statement, parameters): Prepared<'_>) -> Result<()> {
+        self.connection.wire.forget();
+        if !self.alone {
+            self.connection.execute_with(self.statements.begin, std::iter::empty());
+        }
+        self.connection.execute_with(statement, parameters.iter().copied());
+        self.connection.wire.send()?;
+        if !self.alone {
+            self.connection.answer()?;
+        }
+        Ok(())
+    }
+
+    /// Ends a transaction by its last statements. They are sent as one that stops where one of them
+    /// fails: a commit behind what has failed would keep what came before.
+    fn end(&mut self, ending: Ending, parts: &[Prepared<'_>]) -> Result<()> {
+        if self.round_trips == RoundTrips::Few && !self.alone {
+            let whole = self.statements.endings[ending as usize];
+            let parameters = parts.iter().flat_map(|(_, parameters)| parameters.iter().copied());
+            self.connection.wire.forget();
+            self.connection.execute_with(whole, parameters);
+            self.connection.wire.send()?;
+            return self.connection.answer().map(drop);
+        }
+        for part in parts {
+            self.done(*part)?;
+        }
+        if self.alone { Ok(()) } else { self.done((self.statements.commit, &[])).map(drop) }
+    }
+
+    /// A count that is read and then written, by whoever comes between as well.
+    fn recount(&mut self, at: LinkKey, time: u64, change: fn(u64) -> u64) -> Result<()> {
+        let counted = change(self.count_links(at.id1, at.kind)?);
+        let parameters = [at.id1, at.kind, counted, time].map(Number);
+        self.done((self.statements.put_count, &parameters)).map(drop)
+    }
+}
+
+impl Graph for Handle<'_> {
+    fn add_node(&mut self, _id: u64, node: &Node<'_>) -> Result<()> {
+        let [kind, version, time] = numbers_of(node);
+        let parameters = [kind, version, time, Bytes(node.data)];
+        self.done((self.statements.add_node, &parameters)).map(drop)
+    }
+
+    fn get_node(&mut self, id: u64, seen: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
+        self.lookup((self.statements.get_node, &[Number(id)]), |row| {
+            seen(row.map(|mut row| row.node()).transpose()?);
+            Ok(())
+        })
+    }
+
+    fn update_node(&mut self, id: u64, node: &Node<'_>) -> Result<bool> {
+        let [kind, version, time] = numbers_of(node);
+        let parameters = [version, time, Bytes(node.data), Number(id), kind];
+        self.connection.wire.forget();
+        self.connection.execute_with(self.statements.update_node, parameters.into_iter());
+        self.connection.wire.send()?;
+        let answer = self.connection.answer()?;
+        Ok(row::matched(self.connection.bytes(answer.done)))
+    }
+
+    fn delete_node(&mut self, id: u64) -> Result<bool> {
+        Ok(self.done((self.statements.delete_node, &[Number(id)]))? > 0)
+    }
+
+    fn add_link(&mut self, link: &Link<'_>) -> Result<Added> {
+        let LinkKey { id1, kind, id2 } = link.key;
+        let (time, version) = (Number(link.time), Number(link.version.into()));
+        let [id1, kind, id2] = [id1, kind, id2].map(Number);
+        let insert = [id1, id2, kind, Bytes(link.data), time, version];
+        let (count, renew) = ([id1, kind, time], [Bytes(link.data), time, version, kind, id1, id2]);
+        self.unit(|graph| {
+            let (count, renew) =
+                ((graph.statements.count, &count[..]), (graph.statements.renew, &renew[..]));
+            graph.begin((graph.statements.add_link, &insert))?;
+            // A row that is there counts twice where it has changed: where it was hidden.
+            let added = match graph.changed()? {
+                0 => Added::Updated,
+                1 => Added::Inserted,
+                _ => Added::Shown,
+            };
+            match added {
+                Added::Updated => graph.end(Ending::Update, &[renew])?,
+                _ if graph.alone => {
+                    graph.recount(link.key, link.time, |links| links + 1)?;
+                    if added == Added::Shown {
+                        graph.done(renew)?;
+                    }
+                }
+                Added::Inserted => graph.end(Ending::Insert, &[count])?,
+                Added::Shown => graph.end(Ending::Show, &[count, renew])?,
+            }
+            Ok(added)
+        })
+    }
+
+    fn delete_link(&mut self, at: LinkKey, time: u64) -> Result<bool> {
+        let [id1, kind, id2] = [at.id1, at.kind, at.id2].map(Number);
+        let link = [kind, id1, id2];
+        let uncount = [Number(time), id1, kind];
+        self.unit(|graph| {
+            graph.begin((graph.statements.lock_link, &link))?;
+            let visible = graph.found(|row| row.map_or(Ok(0), |mut row| row.small()))? == 1;
+            let hide = (graph.statements.hide, &link[..]);
+            if visible && graph.alone {
+                graph.done(hide)?;
+                graph.recount(at, time, |links| links.saturating_sub(1))?;
+            } else if visible {
+                graph.end(Ending::Hide, &[hide, (graph.statements.uncount, &uncount)])?;
+            } else if !graph.alone {
+                graph.done((graph.statements.rollback, &[]))?;
+            }
+            Ok(visible)
+        })
+    }
+
+    fn get_links(
+        &mut self,
+        id1: u64,
+        kind: u64,
+        id2s: &[u64],
+        mut seen: impl FnMut(Link<'_>),
+    ) -> Result<u64> {
+        let (mut parameters, mut found) = ([Number(0); SOME + 2], 0);
+        (parameters[0], parameters[1]) = (Number(kind), Number(id1));
+        for some in id2s.chunks(SOME) {
+            for (place, id2) in parameters[2..].iter_mut().zip(some) {
+                *place = Number(*id2);
+            }
+            let statement = self.statements.get_links(&mut self.connection, some.len())?;
+            found += self.rows((statement, &parameters[..some.len() + 2]), |mut row| {
+                seen(row.link(id1, kind)?);
+                Ok(())
+            })?;
+        }
+        Ok(found)
+    }
+
+    fn list_links(
+        &mut self,
+        id1: u64,
+        kind: u64,
+        times: RangeInclusive<u64>,
+        limit: u32,
+        mut seen: impl FnMut(Link<'_>),
+    ) -> Result<u64> {
+        let (oldest, newest) = (*times.start(), *times.end());
+        let parameters = [id1, kind, oldest, newest, limit.into()].map(Number);
+        self.rows((self.statements.list_links, &parameters), |mut row| {
+            seen(row.link(id1, kind)?);
+            Ok(())
+        })
+    }
+
+    fn count_links(&mut self, id1: u64, kind: u64) -> Result<u64> {
+        let parameters = [id1, kind].map(Number);
+        self.lookup((self.statements.get_count, &parameters), |row| {
+            row.map_or(Ok(0), |mut row| row.medium().map(u64::from))
+        })
+    }
+
+    fn load(&mut self, chunk: &Chunk<'_>) -> Result<()> {
+        self.unit(|graph| load::load(graph, chunk))
+    }
+
+    fn audit(&mut self, go_on: impl Fn() -> bool, seen: impl FnMut(Audited)) -> Result<u64> {
+        // Both are read at once, and may be left in the middle.
+        audit::audit(self.engine.of_graph()?, self.engine.of_graph()?, go_on, seen)
+    }
+}
+
+fn numbers_of<'p>(node: &Node<'_>) -> [Parameter<'p>; 3] {
+    [node.kind.into(), node.version, node.time.into()].map(Number)
+}
+
+/// What is there is nothing that the tables have.
+fn another() -> kvdyno_engine::Error {
+    nonsense("a row of other columns")
+}

@@ -1,0 +1,94 @@
+//! Rows as they are received, and what is said of statements that show none.
+
+use super::another;
+use crate::lengths::length;
+use kvdyno_engine::Result;
+use kvdyno_engine::graph::{Link, LinkKey, Node};
+
+/// A row of a prepared statement of six columns at most, none of which is NULL: they are taken one
+/// after the other, each as the table has it.
+pub(crate) struct Row<'b> {
+    rest: &'b [u8],
+}
+
+impl<'b> Row<'b> {
+    pub(super) fn of(bytes: &'b [u8]) -> Self {
+        // Behind a zero and a byte of those that are NULL.
+        Self { rest: bytes.get(2..).unwrap_or_default() }
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let (taken, rest) = self.rest.split_first_chunk().ok_or_else(another)?;
+        self.rest = rest;
+        Ok(*taken)
+    }
+
+    /// A TINYINT.
+    pub(super) fn small(&mut self) -> Result<u8> {
+        self.take().map(|[byte]| byte)
+    }
+
+    /// An INT.
+    pub(super) fn medium(&mut self) -> Result<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    /// A BIGINT.
+    pub(super) fn large(&mut self) -> Result<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    fn bytes(&mut self) -> Result<&'b [u8]> {
+        let (length, begin) = length(self.rest, 0).ok_or_else(another)?;
+        let (bytes, rest) = self.rest.split_at_checked(begin + length).ok_or_else(another)?;
+        self.rest = rest;
+        Ok(&bytes[begin..])
+    }
+
+    /// Type, version, time, data.
+    pub(super) fn node(&mut self) -> Result<Node<'b>> {
+        let (kind, version) = (self.medium()?, self.large()?);
+        Ok(Node { kind, version, time: self.medium()?, data: self.bytes()? })
+    }
+
+    /// Its second id, visibility, time, version, data.
+    pub(super) fn link(&mut self, id1: u64, kind: u64) -> Result<Link<'b>> {
+        let key = LinkKey { id1, kind, id2: self.large()? };
+        let (visible, time) = (self.small()? == 1, self.large()?);
+        Ok(Link { key, visible, time, version: self.medium()?, data: self.bytes()? })
+    }
+}
+
+/// How many rows a statement has changed, of what is said of it.
+pub(super) fn changed(said: &[u8]) -> Result<u64> {
+    length(said, 1).map(|(rows, _)| rows as u64).ok_or_else(another)
+}
+
+/// Whether an update has found its row, which may have been as it was to be.
+pub(super) fn matched(said: &[u8]) -> bool {
+    const NONE: &[u8] = b"Rows matched: 0 ";
+    !said.windows(NONE.len()).any(|words| words == NONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_taken_column_by_column() {
+        let row = b"\0\0\x07\0\0\0\0\0\0\0\x01\x09\0\0\0\0\0\0\0\x02\0\0\0\x03abc";
+        let link = Row::of(row).link(5, 6).unwrap();
+        let key = LinkKey { id1: 5, kind: 6, id2: 7 };
+        assert_eq!(link, Link { key, visible: true, time: 9, version: 2, data: b"abc" });
+        assert!(Row::of(&row[..row.len() - 1]).link(5, 6).is_err(), "it is cut off");
+    }
+
+    #[test]
+    fn an_update_that_changes_nothing_has_found_its_row() {
+        let said = |rows: &str| [b"\0\0\0\x02\0\0\0\x28", rows.as_bytes()].concat();
+        let same = said("Rows matched: 1  Changed: 0  Warnings: 0");
+        assert_eq!((changed(&same).unwrap(), matched(&same)), (0, true));
+        assert!(!matched(&said("Rows matched: 0  Changed: 0  Warnings: 0")));
+        assert!(changed(b"\0").is_err());
+    }
+}

@@ -1,0 +1,162 @@
+//! The tables of a graph, as `LinkBench` has them, and the statements that are prepared for them.
+
+use super::SOME;
+use crate::connection::{Connection, Statement};
+use crate::upkeep::Storage;
+use kvdyno_engine::Result;
+
+/// The statements that make the tables, where they are not there. Data are bytes: there they are
+/// text of Latin-1, which has as many.
+pub(crate) fn tables(storage: Storage) -> [String; 3] {
+    let engine = storage.name();
+    let parts = match storage {
+        Storage::InnoDb => " PARTITION BY KEY(id1) PARTITIONS 16",
+        Storage::RocksDb => "",
+    };
+    [
+        format!(
+            "CREATE TABLE IF NOT EXISTS linktable (id1 BIGINT UNSIGNED NOT NULL, \
+             id2 BIGINT UNSIGNED NOT NULL, link_type BIGINT UNSIGNED NOT NULL, \
+             visibility TINYINT NOT NULL, data VARBINARY(255) NOT NULL, \
+             time BIGINT UNSIGNED NOT NULL, version INT UNSIGNED NOT NULL, \
+             PRIMARY KEY (link_type, id1, id2), \
+             KEY id1_type (id1, link_type, visibility, time, id2, version, data)) \
+             ENGINE={engine}{parts}"
+        ),
+        format!(
+            "CREATE TABLE IF NOT EXISTS counttable (id BIGINT UNSIGNED NOT NULL, \
+             link_type BIGINT UNSIGNED NOT NULL, count INT UNSIGNED NOT NULL, \
+             time BIGINT UNSIGNED NOT NULL, version BIGINT UNSIGNED NOT NULL, \
+             PRIMARY KEY (id, link_type)) ENGINE={engine}"
+        ),
+        format!(
+            "CREATE TABLE IF NOT EXISTS nodetable (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, \
+             type INT UNSIGNED NOT NULL, version BIGINT UNSIGNED NOT NULL, \
+             time INT UNSIGNED NOT NULL, data MEDIUMBLOB NOT NULL, PRIMARY KEY (id)) \
+             ENGINE={engine}"
+        ),
+    ]
+}
+
+const ADD_NODE: &str = "INSERT INTO nodetable (type, version, time, data) VALUES (?,?,?,?)";
+const GET_NODE: &str = "SELECT type, version, time, data FROM nodetable WHERE id = ?";
+const UPDATE_NODE: &str =
+    "UPDATE nodetable SET version = ?, time = ?, data = ? WHERE id = ? AND type = ?";
+const DELETE_NODE: &str = "DELETE FROM nodetable WHERE id = ?";
+
+const ADD_LINK: &str = "INSERT INTO linktable \
+                        (id1, id2, link_type, visibility, data, time, version) \
+                        VALUES (?,?,?,1,?,?,?) ON DUPLICATE KEY UPDATE visibility = 1";
+const COUNT: &str = "INSERT INTO counttable (id, link_type, count, time, version) \
+                     VALUES (?,?,1,?,0) ON DUPLICATE KEY UPDATE count = count + 1, \
+                     version = version + 1, time = VALUES(time)";
+const RENEW: &str = "UPDATE linktable SET data = ?, time = ?, version = ? \
+                     WHERE link_type = ? AND id1 = ? AND id2 = ?";
+const LOCK_LINK: &str = "SELECT visibility FROM linktable \
+                         WHERE link_type = ? AND id1 = ? AND id2 = ? FOR UPDATE";
+const HIDE: &str = "UPDATE linktable SET visibility = 0 \
+                    WHERE link_type = ? AND id1 = ? AND id2 = ?";
+const UNCOUNT: &str = "UPDATE counttable SET count = IF(count > 0, count - 1, 0), \
+                       version = version + 1, time = ? WHERE id = ? AND link_type = ?";
+const GET_COUNT: &str = "SELECT count FROM counttable WHERE id = ? AND link_type = ?";
+const PUT_COUNT: &str = "INSERT INTO counttable (id, link_type, count, time, version) \
+                         VALUES (?,?,?,?,0) ON DUPLICATE KEY UPDATE count = VALUES(count), \
+                         version = version + 1, time = VALUES(time)";
+const LIST_LINKS: &str = "SELECT id2, visibility, time, version, data FROM linktable \
+                          FORCE INDEX (id1_type) WHERE id1 = ? AND link_type = ? AND \
+                          time >= ? AND time <= ? AND visibility = 1 ORDER BY time DESC LIMIT ?";
+
+/// What a write ends with.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ending {
+    Insert,
+    Show,
+    Update,
+    Hide,
+}
+
+/// In the order of their names.
+const ENDINGS: [&[&str]; 4] = [&[COUNT], &[COUNT, RENEW], &[RENEW], &[HIDE, UNCOUNT]];
+
+/// Several statements and a commit, as one.
+fn whole(parts: &[&str]) -> String {
+    format!("BEGIN NOT ATOMIC {}; COMMIT; END", parts.join("; "))
+}
+
+fn get_links(count: usize) -> String {
+    let id2s = vec!["?"; count].join(",");
+    // Without it the optimiser may read a table that it takes for small as a whole.
+    format!(
+        "SELECT id2, visibility, time, version, data FROM linktable FORCE INDEX (PRIMARY) \
+         WHERE link_type = ? AND id1 = ? AND id2 IN ({id2s})"
+    )
+}
+
+/// What a handle has prepared.
+#[derive(Debug)]
+pub(crate) struct Statements {
+    pub(super) begin: Statement,
+    pub(super) commit: Statement,
+    pub(super) rollback: Statement,
+    pub(super) add_node: Statement,
+    pub(super) get_node: Statement,
+    pub(super) update_node: Statement,
+    pub(super) delete_node: Statement,
+    pub(super) add_link: Statement,
+    pub(super) count: Statement,
+    pub(super) renew: Statement,
+    pub(super) lock_link: Statement,
+    pub(super) hide: Statement,
+    pub(super) uncount: Statement,
+    pub(super) get_count: Statement,
+    pub(super) put_count: Statement,
+    pub(super) list_links: Statement,
+    pub(super) endings: [Statement; 4],
+    /// By how many links are looked up.
+    get_links: [Option<Statement>; SOME + 1],
+}
+
+impl Statements {
+    pub(super) fn prepare(connection: &mut Connection) -> Result<Self> {
+        let mut of = |text: &str| connection.prepare(text);
+        Ok(Self {
+            begin: of("START TRANSACTION")?,
+            commit: of("COMMIT")?,
+            rollback: of("ROLLBACK")?,
+            add_node: of(ADD_NODE)?,
+            get_node: of(GET_NODE)?,
+            update_node: of(UPDATE_NODE)?,
+            delete_node: of(DELETE_NODE)?,
+            add_link: of(ADD_LINK)?,
+            count: of(COUNT)?,
+            renew: of(RENEW)?,
+            lock_link: of(LOCK_LINK)?,
+            hide: of(HIDE)?,
+            uncount: of(UNCOUNT)?,
+            get_count: of(GET_COUNT)?,
+            put_count: of(PUT_COUNT)?,
+            list_links: of(LIST_LINKS)?,
+            endings: [
+                of(&whole(ENDINGS[Ending::Insert as usize]))?,
+                of(&whole(ENDINGS[Ending::Show as usize]))?,
+                of(&whole(ENDINGS[Ending::Update as usize]))?,
+                of(&whole(ENDINGS[Ending::Hide as usize]))?,
+            ],
+            get_links: [None; SOME + 1],
+        })
+    }
+
+    /// Looks so many links up.
+    pub(super) fn get_links(
+        &mut self,
+        connection: &mut Connection,
+        count: usize,
+    ) -> Result<Statement> {
+        if let Some(statement) = self.get_links[count] {
+            return Ok(statement);
+        }
+        let statement = connection.prepare(&get_links(count))?;
+        self.get_links[count] = Some(statement);
+        Ok(statement)
+    }
+}

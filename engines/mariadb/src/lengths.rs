@@ -1,0 +1,67 @@
+//! Lengths before what is so long, as packets have them.
+
+/// In the place of a length in a row of text.
+const NULL: u8 = 0xfb;
+
+/// Writes a length down.
+#[inline]
+pub(crate) fn push_length(out: &mut Vec<u8>, length: usize) {
+    let bytes = (length as u64).to_le_bytes();
+    match length {
+        0..=250 => out.push(bytes[0]),
+        251..=0xffff => out.extend_from_slice(&[0xfc, bytes[0], bytes[1]]),
+        0x1_0000..=0xff_ffff => out.extend_from_slice(&[0xfd, bytes[0], bytes[1], bytes[2]]),
+        _ => {
+            out.push(0xfe);
+            out.extend_from_slice(&bytes);
+        }
+    }
+}
+
+/// A length that is written at `at`, and where it ends.
+#[inline]
+pub(crate) fn length(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+    let of = |count: usize| {
+        let mut number = [0; 8];
+        number[..count].copy_from_slice(bytes.get(at + 1..at + 1 + count)?);
+        Some((u64::from_le_bytes(number) as usize, at + 1 + count))
+    };
+    match *bytes.get(at)? {
+        short @ 0..=250 => Some((usize::from(short), at + 1)),
+        0xfc => of(2),
+        0xfd => of(3),
+        0xfe => of(8),
+        NULL | 0xff => None,
+    }
+}
+
+/// The columns of a row of text.
+pub(crate) fn words(row: &[u8]) -> Vec<Option<&str>> {
+    let (mut words, mut at) = (Vec::new(), 0);
+    while at < row.len() {
+        let word = length(row, at).and_then(|(length, begin)| {
+            at = begin + length;
+            row.get(begin..at)
+        });
+        if word.is_none() {
+            at += 1;
+        }
+        words.push(word.and_then(|word| std::str::from_utf8(word).ok()));
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_every_size_are_read_as_they_are_written() {
+        for size in [0, 250, 251, 0xffff, 0x1_0000, 0xff_ffff, 0x100_0000] {
+            let mut out = Vec::new();
+            push_length(&mut out, size);
+            assert_eq!(length(&out, 0), Some((size, out.len())));
+        }
+        assert_eq!(words(b"\x01a\xfb\0\x02bc"), [Some("a"), None, Some(""), Some("bc")]);
+    }
+}

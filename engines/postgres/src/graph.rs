@@ -1,0 +1,296 @@
+//! `LinkBench`'s graph in its own tables. A handle is a connection of its own, with the statements
+//! prepared. Each request is one statement, and what is sent up to one end is one transaction: no
+//! request waits for more than one answer.
+
+mod row;
+mod statements;
+
+pub(crate) use statements::{NAMES, TABLES};
+
+use crate::client::Postgres;
+use crate::connection::{Connection, refused};
+use kvdyno_engine::graph::{
+    Added, Audited, Chunk, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
+};
+use kvdyno_engine::server::nonsense;
+use kvdyno_engine::{Error, ErrorClass, Result};
+use row::{Array, Row};
+use std::ops::RangeInclusive;
+
+/// Rows of an audit that are asked for at once.
+const ROWS: u32 = 10_000;
+
+/// The graph in tables.
+pub(crate) struct Tables;
+
+impl GraphEngine for Tables {
+    type Engine = Postgres;
+    type Graph<'e> = Handle;
+
+    fn graph(engine: &Postgres, isolation: Isolation) -> Result<Handle> {
+        let mut connection = engine.of_graph()?;
+        for (name, statement) in statements::ALL {
+            connection.prepare(name, statement);
+        }
+        connection.sync();
+        connection.wire.send()?;
+        connection.answer()?;
+        Ok(Handle { connection, alone: isolation == Isolation::None, array: Array::default() })
+    }
+}
+
+/// One thread's handle.
+pub(crate) struct Handle {
+    connection: Connection,
+    /// A link and its count are not written together, and a count is read and then written.
+    alone: bool,
+    /// Second ids, as a parameter.
+    array: Array,
+}
+
+/// The numbers of a table are signed.
+fn large(number: u64) -> [u8; 8] {
+    i64::try_from(number).unwrap_or(i64::MAX).to_be_bytes()
+}
+
+fn medium(number: u32) -> [u8; 4] {
+    i32::try_from(number).unwrap_or(i32::MAX).to_be_bytes()
+}
+
+impl Handle {
+    /// Executes a statement as a transaction of its own, and shows each row: how many.
+    fn rows(
+        &mut self,
+        statement: &str,
+        parameters: &[&[u8]],
+        seen: impl FnMut(Row<'_>) -> Result<()>,
+    ) -> Result<u64> {
+        self.connection.execute(statement, parameters, 0);
+        self.shown(seen)
+    }
+
+    /// Has what was written down executed, and shows each row: how many.
+    fn shown(&mut self, mut seen: impl FnMut(Row<'_>) -> Result<()>) -> Result<u64> {
+        self.connection.sync();
+        self.connection.wire.send()?;
+        let (mut count, mut shown) = (0, Ok(()));
+        loop {
+            self.connection.wire.forget();
+            match self.connection.next()? {
+                (b'D', row) => {
+                    count += 1;
+                    shown = shown.and_then(|()| seen(Row::of(self.connection.bytes(row))));
+                }
+                (b'E', words) => shown = Err(refused(self.connection.bytes(words))),
+                (b'Z', _) => return shown.map(|()| count),
+                _ => {}
+            }
+        }
+    }
+
+    /// Executes a statement that answers with one number: none where it has no row.
+    fn number(&mut self, statement: &str, parameters: &[&[u8]]) -> Result<Option<u64>> {
+        let mut number = None;
+        self.rows(statement, parameters, |mut row| {
+            number = Some(row.large()?);
+            Ok(())
+        })?;
+        Ok(number)
+    }
+
+    /// Executes a statement that is there to change rows, and answers with one for each.
+    fn changed(&mut self, statement: &str, parameters: &[&[u8]]) -> Result<bool> {
+        Ok(self.rows(statement, parameters, |_| Ok(()))? > 0)
+    }
+
+    /// A count that is read and then written, by whoever comes between as well.
+    fn recount(&mut self, at: LinkKey, time: u64, change: fn(u64) -> u64) -> Result<()> {
+        let counted = change(self.count_links(at.id1, at.kind)?);
+        let numbers = [at.id1, at.kind, counted, time].map(large);
+        self.changed("put_count", &numbers.each_ref().map(<[u8; 8]>::as_slice)).map(drop)
+    }
+}
+
+impl Graph for Handle {
+    fn add_node(&mut self, _id: u64, node: &Node<'_>) -> Result<()> {
+        let (kind, version, time) = (medium(node.kind), large(node.version), medium(node.time));
+        self.changed("add_node", &[&kind, &version, &time, node.data]).map(drop)
+    }
+
+    fn get_node(&mut self, id: u64, seen: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
+        let mut seen = Some(seen);
+        self.rows("get_node", &[&large(id)], |mut row| {
+            let node = row.node()?;
+            if let Some(seen) = seen.take() {
+                seen(Some(node));
+            }
+            Ok(())
+        })?;
+        if let Some(seen) = seen {
+            seen(None);
+        }
+        Ok(())
+    }
+
+    fn update_node(&mut self, id: u64, node: &Node<'_>) -> Result<bool> {
+        let (kind, version, time) = (medium(node.kind), large(node.version), medium(node.time));
+        self.changed("update_node", &[&version, &time, node.data, &large(id), &kind])
+    }
+
+    fn delete_node(&mut self, id: u64) -> Result<bool> {
+        self.changed("delete_node", &[&large(id)])
+    }
+
+    fn add_link(&mut self, link: &Link<'_>) -> Result<Added> {
+        let LinkKey { id1, kind, id2 } = link.key;
+        let ([id1, kind, id2, time], version) =
+            ([id1, kind, id2, link.time].map(large), medium(link.version));
+        let statement = if self.alone { "add_link_alone" } else { "add_link" };
+        let parameters: [&[u8]; 6] = [&id1, &kind, &id2, link.data, &time, &version];
+        let added = match self.number(statement, &parameters)? {
+            Some(statements::INSERTED) => Added::Inserted,
+            Some(statements::SHOWN) => Added::Shown,
+            Some(statements::UPDATED) => Added::Updated,
+            // One that came to be there after the statement had begun, which could not see it.
+            _ => return Err(Error::new(ErrorClass::Conflict, "the link has just been added")),
+        };
+        if self.alone && added != Added::Updated {
+            self.recount(link.key, link.time, |links| links + 1)?;
+        }
+        Ok(added)
+    }
+
+    fn delete_link(&mut self, at: LinkKey, time: u64) -> Result<bool> {
+        let [id1, kind, id2, now] = [at.id1, at.kind, at.id2, time].map(large);
+        if self.alone {
+            let hidden = self.changed("hide_link", &[&id1, &kind, &id2])?;
+            if hidden {
+                self.recount(at, time, |links| links.saturating_sub(1))?;
+            }
+            return Ok(hidden);
+        }
+        self.changed("delete_link", &[&id1, &kind, &id2, &now])
+    }
+
+    fn get_links(
+        &mut self,
+        id1: u64,
+        kind: u64,
+        id2s: &[u64],
+        mut seen: impl FnMut(Link<'_>),
+    ) -> Result<u64> {
+        let id2s = self.array.large(id2s.iter().copied());
+        self.connection.execute("get_links", &[&large(id1), &large(kind), id2s], 0);
+        self.shown(|mut row| {
+            seen(row.link(id1, kind)?);
+            Ok(())
+        })
+    }
+
+    fn list_links(
+        &mut self,
+        id1: u64,
+        kind: u64,
+        times: RangeInclusive<u64>,
+        limit: u32,
+        mut seen: impl FnMut(Link<'_>),
+    ) -> Result<u64> {
+        let (oldest, newest) = (*times.start(), *times.end());
+        let numbers = [id1, kind, oldest, newest, limit.into()].map(large);
+        self.rows("list_links", &numbers.each_ref().map(<[u8; 8]>::as_slice), |mut row| {
+            seen(row.link(id1, kind)?);
+            Ok(())
+        })
+    }
+
+    fn count_links(&mut self, id1: u64, kind: u64) -> Result<u64> {
+        Ok(self.number("get_count", &[&large(id1), &large(kind)])?.unwrap_or(0))
+    }
+
+    /// Rows of one table are one statement, and all of them one transaction.
+    fn load(&mut self, chunk: &Chunk<'_>) -> Result<()> {
+        let mut arrays: [Array; 7] = Default::default();
+        let [first, second, third, fourth, fifth, sixth, seventh] = &mut arrays;
+        if !chunk.nodes.is_empty() {
+            let nodes = || chunk.nodes.iter().map(|(_, node)| node);
+            let parameters = [
+                first.large(chunk.nodes.iter().map(|(id, _)| *id)),
+                second.medium(nodes().map(|node| node.kind)),
+                third.large(nodes().map(|node| node.version)),
+                fourth.medium(nodes().map(|node| node.time)),
+                fifth.bytes(nodes().map(|node| node.data)),
+            ];
+            self.connection.execute("load_nodes", &parameters, 0);
+            // Nodes that are added have the numbers behind these.
+            self.connection.execute("number_nodes", &[], 0);
+        }
+        if !chunk.links.is_empty() {
+            let links = || chunk.links.iter();
+            let parameters = [
+                first.large(links().map(|link| link.key.id1)),
+                second.large(links().map(|link| link.key.id2)),
+                third.large(links().map(|link| link.key.kind)),
+                fourth.medium(links().map(|link| link.visible.into())),
+                fifth.bytes(links().map(|link| link.data)),
+                sixth.large(links().map(|link| link.time)),
+                seventh.medium(links().map(|link| link.version)),
+            ];
+            self.connection.execute("load_links", &parameters, 0);
+        }
+        if !chunk.counts.is_empty() {
+            let counts = || chunk.counts.iter();
+            let parameters = [
+                first.large(counts().map(|count| count.id)),
+                second.large(counts().map(|count| count.kind)),
+                third.large(counts().map(|count| count.links)),
+                fourth.large(counts().map(|count| count.time)),
+            ];
+            self.connection.execute("load_counts", &parameters, 0);
+        }
+        self.shown(|_| Ok(())).map(drop)
+    }
+
+    fn audit(&mut self, go_on: impl Fn() -> bool, mut seen: impl FnMut(Audited)) -> Result<u64> {
+        self.connection.execute("audit", &[], ROWS);
+        self.connection.flush();
+        self.connection.wire.send()?;
+        let audited = self.audited(&go_on, &mut seen);
+        // The end of the transaction, and of what is left of its rows.
+        let ended = self.shown(|_| Ok(()));
+        audited.and(ended.map(drop))?;
+        if !go_on() {
+            return Ok(0);
+        }
+        Ok(self.number("count_nodes", &[])?.unwrap_or(0))
+    }
+}
+
+impl Handle {
+    fn audited(&mut self, go_on: &impl Fn() -> bool, seen: &mut impl FnMut(Audited)) -> Result<()> {
+        loop {
+            self.connection.wire.forget();
+            match self.connection.next()? {
+                (b'D', row) => {
+                    let mut row = Row::of(self.connection.bytes(row));
+                    let [id, kind, count, links] =
+                        [row.large()?, row.large()?, row.large()?, row.large()?];
+                    // The index by time is the server's own affair.
+                    seen(Audited { id, kind, count, links, listed: links });
+                }
+                (b's', _) if go_on() => {
+                    self.connection.go_on(ROWS);
+                    self.connection.flush();
+                    self.connection.wire.send()?;
+                }
+                (b's' | b'C', _) => return Ok(()),
+                (b'E', words) => return Err(refused(self.connection.bytes(words))),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// What is there is nothing that the tables have.
+fn another() -> Error {
+    nonsense("a row of other columns")
+}

@@ -1,0 +1,120 @@
+//! Rows as they are received, and arrays as they are sent.
+
+use super::another;
+use kvdyno_engine::Result;
+use kvdyno_engine::graph::{Link, LinkKey, Node};
+
+/// The types of an array's items.
+const BYTEA: u32 = 17;
+const INT8: u32 = 20;
+const INT4: u32 = 23;
+
+/// A row none of whose columns is NULL: they are taken one after the other, each as the table has
+/// it.
+pub(super) struct Row<'b> {
+    rest: &'b [u8],
+}
+
+impl<'b> Row<'b> {
+    pub(super) fn of(bytes: &'b [u8]) -> Self {
+        // Behind how many columns there are.
+        Self { rest: bytes.get(2..).unwrap_or_default() }
+    }
+
+    fn bytes(&mut self) -> Result<&'b [u8]> {
+        let (length, rest) = self.rest.split_first_chunk().ok_or_else(another)?;
+        let length = usize::try_from(i32::from_be_bytes(*length)).map_err(|_| another())?;
+        let (bytes, rest) = rest.split_at_checked(length).ok_or_else(another)?;
+        self.rest = rest;
+        Ok(bytes)
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
+        self.bytes()?.try_into().map_err(|_| another())
+    }
+
+    /// A bigint.
+    pub(super) fn large(&mut self) -> Result<u64> {
+        self.take().map(u64::from_be_bytes)
+    }
+
+    /// An integer.
+    fn medium(&mut self) -> Result<u32> {
+        self.take().map(u32::from_be_bytes)
+    }
+
+    /// Type, version, time, data.
+    pub(super) fn node(&mut self) -> Result<Node<'b>> {
+        let (kind, version) = (self.medium()?, self.large()?);
+        Ok(Node { kind, version, time: self.medium()?, data: self.bytes()? })
+    }
+
+    /// Its second id, visibility, time, version, data.
+    pub(super) fn link(&mut self, id1: u64, kind: u64) -> Result<Link<'b>> {
+        let key = LinkKey { id1, kind, id2: self.large()? };
+        let (visible, time) = (self.take()? == 1_u16.to_be_bytes(), self.large()?);
+        Ok(Link { key, visible, time, version: self.medium()?, data: self.bytes()? })
+    }
+}
+
+/// One binary parameter: an array of one dimension.
+#[derive(Debug, Default)]
+pub(super) struct Array(Vec<u8>);
+
+impl Array {
+    /// Of bigint.
+    pub(super) fn large(&mut self, items: impl Iterator<Item = u64>) -> &[u8] {
+        self.of(INT8, items.map(super::large))
+    }
+
+    /// Of integer.
+    pub(super) fn medium(&mut self, items: impl Iterator<Item = u32>) -> &[u8] {
+        self.of(INT4, items.map(super::medium))
+    }
+
+    /// Of bytea.
+    pub(super) fn bytes<'b>(&mut self, items: impl Iterator<Item = &'b [u8]>) -> &[u8] {
+        self.of(BYTEA, items)
+    }
+
+    fn of<T: AsRef<[u8]>>(&mut self, kind: u32, items: impl Iterator<Item = T>) -> &[u8] {
+        let Self(bytes) = self;
+        bytes.clear();
+        // Dimensions, no NULL, the type; then how many, and the first one's number.
+        for number in [1, 0, kind, 0, 1] {
+            bytes.extend_from_slice(&number.to_be_bytes());
+        }
+        let mut count: u32 = 0;
+        for item in items {
+            let item = item.as_ref();
+            bytes.extend_from_slice(&(item.len() as u32).to_be_bytes());
+            bytes.extend_from_slice(item);
+            count += 1;
+        }
+        bytes[12..16].copy_from_slice(&count.to_be_bytes());
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_says_how_many_it_has() {
+        let mut array = Array::default();
+        let head = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0, 0, 0, 2, 0, 0, 0, 1];
+        let items = [0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 4, 0, 0, 0, 6];
+        assert_eq!(array.medium([5, 6].into_iter()), [&head[..], &items].concat());
+        assert_eq!(array.bytes([&b""[..]].into_iter()).len(), 24, "nothing is left of the last");
+    }
+
+    #[test]
+    fn a_row_is_taken_column_by_column() {
+        let row = b"\0\x02\0\0\0\x08\0\0\0\0\0\0\0\x07\0\0\0\x04\0\0\0\x05";
+        let mut row = Row::of(row);
+        assert_eq!((row.large().unwrap(), row.medium().unwrap()), (7, 5));
+        assert!(row.medium().is_err(), "there is no third");
+        assert!(Row::of(b"\0\x01\xff\xff\xff\xff").large().is_err(), "NULL is none");
+    }
+}
