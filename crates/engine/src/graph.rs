@@ -103,8 +103,7 @@ impl Audited {
 }
 
 /// How a link and its count are kept together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
     /// By the engine's own transactions.
     Transaction,

@@ -289,7 +289,7 @@ fn check_bytes(role: &Role, mistakes: &mut Mistakes) {
         |op: &Op| matches!(op, Op::Insert | Op::Update | Op::ReadModifyWrite | Op::Batch { .. });
     if let Some(entry) = role.entries().iter().find(|entry| !writes(&entry.op)) {
         let name = entry.op.name();
-        let message = format!("`bytes_per_s` counts values written by their keys, {name} has none");
+        let message = format!("`bytes_per_s` counts values of keys, {name} writes none");
         mistakes.at(&rate.span, message).label("expected `per_second`");
     }
 }

@@ -90,13 +90,12 @@ pub(crate) struct Asked {
     request: Request,
     /// The link, or the node as its first.
     at: LinkKey,
-    /// Where its data begins, or its second ids, or its nodes, or its links.
+    /// Where its data begins, or its second ids. A unit of a load is all that a block points at.
     first: u32,
-    /// How many of them.
+    /// How many bytes, or second ids.
     items: u32,
-    /// Of the counts that are loaded with links, the first and how many. Of a list: which tail of
-    /// earlier lists it asks for, from 1; 0: none.
-    more: (u32, u32),
+    /// Of a list: which tail of earlier lists it asks for, from 1; 0: none.
+    tail: u32,
 }
 
 /// What the steps of a block point at.
@@ -125,6 +124,14 @@ impl GraphBlock {
         data.links.clear();
         data.counts.clear();
         data.now_ms = crate::clock::unix_ns() / 1_000_000;
+    }
+
+    /// A unit of a load: its only step.
+    fn push_unit(&mut self, request: Request, write_bytes: u64) {
+        let at = LinkKey { id1: 0, kind: 0, id2: 0 };
+        let action = Asked { request, at, first: 0, items: 0, tail: 0 };
+        self.writes = true;
+        self.steps.push(Step { slot: 0, action, write_bytes });
     }
 }
 
@@ -261,7 +268,7 @@ fn perform<G: graph::Graph>(
     sink: &mut u64,
 ) -> Result<()> {
     let (graph, drawn) = (&mut visitor.graph, view.drawn);
-    let Asked { request, at, first, items, more } = *asked;
+    let Asked { request, at, first, items, tail } = *asked;
     let (first, items) = (first as usize, items as usize);
     match request {
         Request::GetNode => {
@@ -304,17 +311,15 @@ fn perform<G: graph::Graph>(
             tally.missing += (items as u64).saturating_sub(found);
             tally.read_bytes += bytes;
         }
-        Request::GetLinksList => list(visitor, at, more.0, tally, sink)?,
+        Request::GetLinksList => list(visitor, at, tail, tally, sink)?,
         Request::LoadNodes => {
-            let nodes = &view.nodes[first..first + items];
-            graph.load(&Chunk { nodes, ..Chunk::default() })?;
-            tally.many_items += items as u64;
+            graph.load(&Chunk { nodes: &view.nodes, ..Chunk::default() })?;
+            tally.many_items += view.nodes.len() as u64;
         }
         Request::LoadLinks => {
-            let counts = &drawn.counts[more.0 as usize..][..more.1 as usize];
-            let links = &view.links[first..first + items];
+            let (links, counts) = (&view.links, &drawn.counts);
             graph.load(&Chunk { links, counts, ..Chunk::default() })?;
-            tally.many_items += items as u64;
+            tally.many_items += links.len() as u64;
         }
     }
     Ok(())

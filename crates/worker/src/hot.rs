@@ -164,7 +164,7 @@ fn again<K: Kind>(
 }
 
 /// Whoever is in the way may be waiting for this processor, or for the drive: the first tries are
-/// made at once, the last a quarter of a tenth of a second apart.
+/// made at once, the last 25 ms apart.
 fn wait_for_others(attempt: u32) {
     match attempt {
         0 => {}

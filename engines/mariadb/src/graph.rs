@@ -90,11 +90,16 @@ pub(crate) struct Handle<'e> {
 type Prepared<'p> = (Statement, &'p [Parameter<'p>]);
 
 impl Handle<'_> {
-    /// Executes a statement that shows nothing: how many rows it has changed.
-    fn done(&mut self, (statement, parameters): Prepared<'_>) -> Result<u64> {
+    /// Sends a statement that is to be executed; its answer is waited for by whoever asks.
+    fn ask(&mut self, (statement, parameters): Prepared<'_>) -> Result<()> {
         self.connection.wire.forget();
         self.connection.execute_with(statement, parameters.iter().copied());
-        self.connection.wire.send()?;
+        self.connection.wire.send()
+    }
+
+    /// Executes a statement that shows nothing: how many rows it has changed.
+    fn done(&mut self, prepared: Prepared<'_>) -> Result<u64> {
+        self.ask(prepared)?;
         self.changed()
     }
 
@@ -107,12 +112,10 @@ impl Handle<'_> {
     /// Executes a statement, and shows its row, or `None`, once.
     fn lookup<R>(
         &mut self,
-        (statement, parameters): Prepared<'_>,
+        prepared: Prepared<'_>,
         seen: impl FnOnce(Option<Row<'_>>) -> Result<R>,
     ) -> Result<R> {
-        self.connection.wire.forget();
-        self.connection.execute_with(statement, parameters.iter().copied());
-        self.connection.wire.send()?;
+        self.ask(prepared)?;
         self.found(seen)
     }
 
@@ -128,12 +131,10 @@ impl Handle<'_> {
     /// Executes a statement, and shows each row: how many.
     fn rows(
         &mut self,
-        (statement, parameters): Prepared<'_>,
+        prepared: Prepared<'_>,
         mut seen: impl FnMut(Row<'_>) -> Result<()>,
     ) -> Result<u64> {
-        self.connection.wire.forget();
-        self.connection.execute_with(statement, parameters.iter().copied());
-        self.connection.wire.send()?;
+        self.ask(prepared)?;
         let (mut count, mut progress, mut shown) = (0, Progress::default(), Ok(()));
         while let Part::Row(row) = self.connection.part(&mut progress)? {
             shown = shown.and_then(|()| seen(Row::of(self.connection.bytes(row))));
@@ -209,9 +210,7 @@ impl Graph for Handle<'_> {
     fn update_node(&mut self, id: u64, node: &Node<'_>) -> Result<bool> {
         let [kind, version, time] = numbers_of(node);
         let parameters = [version, time, Bytes(node.data), Number(id), kind];
-        self.connection.wire.forget();
-        self.connection.execute_with(self.statements.update_node, parameters.into_iter());
-        self.connection.wire.send()?;
+        self.ask((self.statements.update_node, &parameters))?;
         let answer = self.connection.answer()?;
         Ok(row::matched(self.connection.bytes(answer.done)))
     }

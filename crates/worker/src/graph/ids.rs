@@ -3,7 +3,7 @@
 use crate::chooser::linkbench::Shuffler;
 use crate::rng::Rng;
 use crate::zipf::{GrayZipf, linkbench_zeta};
-use kvdyno_record::graph::{Access, Graph, Table};
+use kvdyno_record::graph::{Access, Graph, Split, Table};
 
 /// Ranks by links, and by the requests that go with them.
 const BY_LINKS: u64 = 20_343_988_438_726_021;
@@ -24,21 +24,21 @@ pub(super) struct Links {
     table: &'static Table,
     order: Shuffler,
     ids: u64,
-    graph: Graph,
+    split: Split,
 }
 
 impl Links {
     pub(super) fn new(graph: &Graph) -> Self {
         let ids = graph.totals.ids;
         let order = Shuffler::new(BY_LINKS, ids);
-        Self { table: graph.degrees.table(), order, ids, graph: graph.clone() }
+        Self { table: graph.degrees.table(), order, ids, split: graph.split }
     }
 
     /// Links that are loaded from `id`, of a type.
     #[inline]
     pub(super) fn of(&self, id: u64, kind: u64) -> u64 {
         let all = self.table.links(self.order.rank_at(id - FIRST), self.ids);
-        self.graph.split.of_type(all, kind - FIRST_KIND)
+        self.split.of_type(all, kind - FIRST_KIND)
     }
 }
 

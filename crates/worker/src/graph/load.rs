@@ -3,10 +3,9 @@
 
 use super::ids::{FIRST, FIRST_KIND};
 use super::payload::Motifs;
-use super::requests::length;
-use super::{Asked, GraphBlock, GraphCase, Request};
-use crate::block::Step;
+use super::{GraphBlock, GraphCase, Request};
 use crate::rng::Rng;
+use crate::values::draw;
 use kvdyno_engine::graph::{Count, LinkKey};
 use kvdyno_record::graph::Graph;
 use std::ops::Range;
@@ -23,8 +22,6 @@ const UNIT_BYTES: usize = 16 << 20;
 
 /// Links were made in the last 2^32 milliseconds.
 const AGE_MS: u64 = 1 << 32;
-
-const NODE: LinkKey = LinkKey { id1: 0, kind: 0, id2: 0 };
 
 pub(super) fn chunks(ids: u64) -> u64 {
     ids.div_ceil(CHUNK)
@@ -49,7 +46,7 @@ impl<'p> NodeLoad<'p> {
         let end = FIRST + graph.totals.ids;
         while self.next < end && data.nodes.len() < UNIT && data.bytes.len() < UNIT_BYTES {
             let from = data.bytes.len() as u32;
-            let bytes = length(&graph.node_bytes, &mut self.rng) as usize;
+            let bytes = draw(&graph.node_bytes, &mut self.rng) as usize;
             self.motifs.fill(bytes, &mut self.rng, &mut data.bytes);
             data.nodes.push((self.next, from..data.bytes.len() as u32));
             self.next += 1;
@@ -57,10 +54,7 @@ impl<'p> NodeLoad<'p> {
         let items = data.nodes.len();
         if items > 0 {
             let write_bytes = Graph::NODE_BYTES * items as u64 + data.bytes.len() as u64;
-            let request = Request::LoadNodes;
-            let action = Asked { request, at: NODE, first: 0, items: items as u32, more: (0, 0) };
-            block.writes = true;
-            block.steps.push(Step { slot: 0, action, write_bytes });
+            block.push_unit(Request::LoadNodes, write_bytes);
         }
     }
 }
@@ -93,7 +87,7 @@ impl<'p> LinkLoad<'p> {
             let Some(mut pending) = self.at.take().or_else(|| self.next()) else { break };
             while pending.next < pending.count.links && data.links.len() < UNIT {
                 let from = data.bytes.len() as u32;
-                let bytes = length(&self.case.graph.link_bytes, &mut self.rng) as usize;
+                let bytes = draw(&self.case.graph.link_bytes, &mut self.rng) as usize;
                 self.motifs.fill(bytes, &mut self.rng, &mut data.bytes);
                 let time = data.now_ms - AGE_MS + self.rng.below(AGE_MS);
                 let (id1, kind) = (pending.count.id, pending.count.kind);
@@ -113,10 +107,7 @@ impl<'p> LinkLoad<'p> {
             let write_bytes = Graph::LINK_BYTES * items as u64
                 + Graph::COUNT_BYTES * counts as u64
                 + data.bytes.len() as u64;
-            let (request, more) = (Request::LoadLinks, (0, counts as u32));
-            let action = Asked { request, at: NODE, first: 0, items: items as u32, more };
-            block.writes = true;
-            block.steps.push(Step { slot: 0, action, write_bytes });
+            block.push_unit(Request::LoadLinks, write_bytes);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::rng::Rng;
 use crate::values::draw;
 use kvdyno_engine::graph::LinkKey;
 use kvdyno_record::graph::Graph;
-use kvdyno_record::workload::{Op, Role, Size};
+use kvdyno_record::workload::{MixEntry, Op, Role};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Requests of one block at most.
@@ -40,7 +40,7 @@ impl<'p> Requests<'p> {
     pub(super) fn new(case: &'p GraphCase, role: &Role, mut rng: Rng) -> Self {
         let total: f64 = role.mix.iter().map(|entry| entry.weight).sum();
         let mut until = 0.0;
-        let entry = |entry: &kvdyno_record::workload::MixEntry| {
+        let entry = |entry: &MixEntry| {
             until += entry.weight / total;
             (until, entry.op.clone())
         };
@@ -71,7 +71,7 @@ impl<'p> Requests<'p> {
 
     fn asked(&mut self, request: Request, slot: usize, block: &mut Drawn) -> Asked {
         let node = |id1| LinkKey { id1, kind: 0, id2: 0 };
-        let mut asked = Asked { request, at: node(0), first: 0, items: 0, more: (0, 0) };
+        let mut asked = Asked { request, at: node(0), first: 0, items: 0, tail: 0 };
         match request {
             Request::AddNode => {
                 asked.at = node(self.case.next_node.fetch_add(1, Relaxed));
@@ -97,7 +97,7 @@ impl<'p> Requests<'p> {
             Request::GetLinksList => {
                 asked.at = self.link_of(Of::LinkRead);
                 if self.rng.unit() < self.case.graph.history {
-                    asked.more.0 = 1 + self.rng.below(u64::from(u32::MAX)) as u32;
+                    asked.tail = 1 + self.rng.below(u64::from(u32::MAX)) as u32;
                 }
             }
             Request::LoadNodes | Request::LoadLinks => {}
@@ -126,7 +126,7 @@ impl<'p> Requests<'p> {
     /// Several links of a node, each another.
     fn several(&mut self, block: &mut Drawn, asked: &mut Asked) {
         let at = self.link_of(Of::LinkRead);
-        let count = length(&self.case.graph.multiget, &mut self.rng);
+        let count = draw(&self.case.graph.multiget, &mut self.rng);
         let range = self.range(at, OF_GETS);
         let first = block.id2s.len();
         for place in 0..count {
@@ -154,15 +154,11 @@ impl<'p> Requests<'p> {
         } else {
             (&graph.link_bytes, &self.of_links)
         };
-        let bytes = length(size, &mut self.rng);
+        let bytes = draw(size, &mut self.rng);
         asked.first = block.bytes.len() as u32;
         asked.items = bytes as u32;
         motifs.fill(bytes as usize, &mut self.rng, &mut block.bytes);
     }
-}
-
-pub(super) fn length(size: &Size, rng: &mut Rng) -> u64 {
-    draw(size, rng)
 }
 
 fn request(op: &Op) -> Request {
@@ -175,8 +171,8 @@ fn request(op: &Op) -> Request {
         Op::CountLink => Request::CountLink,
         Op::MultigetLink => Request::MultigetLink,
         Op::GetLinksList => Request::GetLinksList,
-        // A plan of a graph has no others: the suite is refused.
-        _ => Request::GetNode,
+        Op::GetNode => Request::GetNode,
+        op => unreachable!("{} is no request of a graph: the suite is refused", op.name()),
     }
 }
 

@@ -1,7 +1,6 @@
 //! A graph over an ordered map: what requests leave, and what an audit sees of it.
 
 use super::*;
-use kvdyno_engine::Walk;
 use std::collections::BTreeMap;
 
 #[derive(Default)]
@@ -39,15 +38,6 @@ impl Session for Map {
             }
         }
         Ok(shown)
-    }
-
-    fn walk(
-        &mut self,
-        walk: &mut Walk,
-        limit: u64,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<u64> {
-        walk.by_scan(self, limit, seen)
     }
 }
 
