@@ -18,6 +18,7 @@
 
 mod field;
 mod flight;
+mod graph;
 mod lifecycle;
 mod model;
 mod points;
@@ -27,6 +28,7 @@ mod threads;
 mod transactions;
 mod writes;
 
+use crate::graph::GraphEngine;
 use crate::{Engine, Place, PlaceKind, Result};
 use field::{Field, Outcome, Stop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,31 +39,40 @@ pub use report::{Check, Report, Verdict};
 /// Runs every check in directories (or files, for an engine of raw devices) that the kit makes
 /// below `scratch` and removes again where the check passed.
 pub fn run<E: Engine>(scratch: &Path) -> Report {
+    check_all::<E>(below::<E>(scratch), true, checks())
+}
+
+/// The same, and checks of the graph that the engine keeps: those whose names have `words` in them.
+pub fn run_with_graph<G: GraphEngine>(scratch: &Path, words: &str) -> Report {
+    let mut checks = [checks(), graph_checks::<G>()].concat();
+    checks.retain(|(name, _)| name.contains(words));
+    check_all::<G::Engine>(below::<G::Engine>(scratch), true, checks)
+}
+
+fn below<E: Engine>(scratch: &Path) -> field::MakePlace<'static> {
     let kinds = E::describe().capabilities.places;
     let device = !kinds.contains(&PlaceKind::Directory) && kinds.contains(&PlaceKind::Device);
     let root = scratch.join("kvdyno-conformance");
     let mut made = 0;
-    check_all::<E>(
-        Box::new(move |name| {
-            made += 1;
-            let path = root.join(format!("{made:04}-{}", name.replace(' ', "-")));
-            if device { device_file(&root, path) } else { fresh_directory(path) }
-        }),
-        true,
-    )
+    Box::new(move |name| {
+        made += 1;
+        let path = root.join(format!("{made:04}-{}", name.replace(' ', "-")));
+        if device { device_file(&root, path) } else { fresh_directory(path) }
+    })
 }
 
 /// Runs every check at places of the caller's choice, for servers and real devices. `place` is
 /// called with the name of the check, at least once for each, and must give an empty database
 /// every time: another port, table or database number.
 pub fn run_at<E: Engine>(place: impl FnMut(&str) -> Result<Place>) -> Report {
-    check_all::<E>(Box::new(place), false)
+    check_all::<E>(Box::new(place), false, checks())
 }
 
 type CheckFn<E> = fn(&Field<'_, E>) -> Outcome;
+type Checks<E> = Vec<(&'static str, CheckFn<E>)>;
 
 /// The checks in the order a reader wants them to fail: the simplest first.
-fn checks<E: Engine>() -> Vec<(&'static str, CheckFn<E>)> {
+fn checks<E: Engine>() -> Checks<E> {
     vec![
         ("describes itself", lifecycle::describes_itself),
         ("opens with every word of its options", lifecycle::opens_with_every_word),
@@ -97,11 +108,20 @@ fn checks<E: Engine>() -> Vec<(&'static str, CheckFn<E>)> {
     ]
 }
 
-fn check_all<E: Engine>(place: field::MakePlace<'_>, remove: bool) -> Report {
+fn graph_checks<G: GraphEngine>() -> Checks<G::Engine> {
+    vec![
+        ("a graph has nodes", graph::nodes::<G>),
+        ("a graph has links and counts", graph::links::<G>),
+        ("a graph is loaded and audited", graph::load::<G>),
+        ("writers of a graph lose no count", graph::side_by_side::<G>),
+    ]
+}
+
+fn check_all<E: Engine>(place: field::MakePlace<'_>, remove: bool, checks: Checks<E>) -> Report {
     let description = E::describe();
     let mut report = Report::new(&description);
     let field = Field::<E>::new(description, place);
-    for (name, check) in checks::<E>() {
+    for (name, check) in checks {
         field.begin(name);
         let verdict = match catch_unwind(AssertUnwindSafe(|| check(&field))) {
             Ok(Ok(())) => Verdict::Passed,

@@ -1,5 +1,6 @@
 //! What an engine says of itself, as data: a plan is checked against it before a process starts.
 
+use crate::graph::Isolation;
 use crate::{OptionKind, OptionSpec, Options, Transactions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,12 @@ impl Description {
         }
     }
 
+    /// Whether transactions of its own keep a link of a graph and its count together.
+    pub fn keeps_counts(&self, options: &Options) -> bool {
+        self.capabilities.graph.contains(&Isolation::Transaction)
+            || self.transactions(options) != Transactions::None
+    }
+
     /// The words of that option; none: it has no such option.
     pub fn transaction_words(&self) -> Option<&[String]> {
         let option = self.options.iter().find(|option| option.name == TRANSACTIONS)?;
@@ -75,6 +82,10 @@ pub struct Capabilities {
     /// option says (`off`, `serial`, `optimistic`, `pessimistic`), and this is the best of them.
     #[serde(default)]
     pub transactions: Transactions,
+    /// How a link of a graph and its count are kept together, where the engine has ways of its own
+    /// for that. Empty: its transactions do, or its batches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub graph: Vec<Isolation>,
     /// How many threads can write at the same moment; others wait. Null: any number.
     pub concurrent_writers: Option<u32>,
     /// Stores nothing: figures of it are the load generator's own cost. Its reads find every key.
@@ -130,6 +141,7 @@ impl Capabilities {
             batch: BatchKind::Loop,
             atomic_read_modify_write: false,
             transactions: Transactions::None,
+            graph: Vec::new(),
             concurrent_writers: None,
             stores_nothing: false,
             external_processes: false,

@@ -102,11 +102,47 @@ impl Audited {
     }
 }
 
+/// A node and a type, and how many links.
+pub type Links = ((u64, u64), u64);
+
+/// Shows what counts say and how many links there are, of two streams in the order of nodes and
+/// types. `go_on` is asked now and then: false ends it, and is returned.
+pub fn side_by_side(
+    mut counts: impl FnMut() -> Result<Option<Links>>,
+    mut visible: impl FnMut() -> Result<Option<Links>>,
+    go_on: impl Fn() -> bool,
+    mut seen: impl FnMut(Audited),
+) -> Result<bool> {
+    const LOOK_EVERY: u64 = 65_536;
+    let (mut count, mut linked, mut shown) = (counts()?, visible()?, 0);
+    while let Some(place) = count.into_iter().chain(linked).map(|(place, _)| place).min() {
+        let number = |of: Option<Links>| of.filter(|(at, _)| *at == place).map(|(_, links)| links);
+        let (says, found) = (number(count), number(linked));
+        let ((id, kind), links) = (place, found.unwrap_or(0));
+        // They are counted by one index: what is in another is the server's own affair.
+        seen(Audited { id, kind, count: says.unwrap_or(0), links, listed: links });
+        shown += 1;
+        if shown % LOOK_EVERY == 0 && !go_on() {
+            return Ok(false);
+        }
+        if says.is_some() {
+            count = counts()?;
+        }
+        if found.is_some() {
+            linked = visible()?;
+        }
+    }
+    Ok(true)
+}
+
 /// How a link and its count are kept together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Isolation {
     /// By the engine's own transactions.
     Transaction,
+    /// One after the other, with a record of both beside them for as long as that takes.
+    TwoPhase,
     /// By a latch of the load generator around reading and one atomic batch: from its own threads
     /// alone.
     Latch,

@@ -73,6 +73,8 @@ pub struct Look {
     pub version: String,
     /// How a write that it has answered is kept; none: it does not tell.
     pub durability: Option<Durability>,
+    /// It has transactions that an engine of the same program on this machine has not.
+    pub transactions: bool,
 }
 
 /// Where a server has its data, and where it is reached.

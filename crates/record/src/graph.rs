@@ -1,6 +1,7 @@
 //! A data set that is a social graph: `LinkBench`'s, every choice of it resolved.
 
 use crate::workload::Size;
+use kvdyno_engine::graph::Isolation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,8 +84,22 @@ pub enum Consistency {
     /// As one transaction; where an engine has none, as one atomic batch under a latch of the load
     /// generator, which is told.
     Transaction,
+    /// One after the other, with a record of both beside them for as long as that takes: a way of
+    /// stores without transactions.
+    TwoPhase,
     /// As one batch, of what was read before: requests side by side lose counts.
     None,
+}
+
+impl Consistency {
+    /// What is asked of an engine by it.
+    pub fn isolation(self) -> Isolation {
+        match self {
+            Self::Transaction => Isolation::Transaction,
+            Self::TwoPhase => Isolation::TwoPhase,
+            Self::None => Isolation::None,
+        }
+    }
 }
 
 impl Graph {

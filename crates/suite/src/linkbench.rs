@@ -47,7 +47,7 @@ impl Word for Year {
 impl Word for Consistency {
     const WHAT: &'static str = "a consistency";
     const ALL: &'static [(&'static str, Self)] =
-        &[("transaction", Self::Transaction), ("none", Self::None)];
+        &[("transaction", Self::Transaction), ("two_phase", Self::TwoPhase), ("none", Self::None)];
 }
 
 table!(LinkBench, "linkbench of [data]": mix fidelity consistency);
@@ -208,9 +208,14 @@ pub(super) fn check_engine(
         mistake.label("expected no `pack` beside `linkbench`");
     }
     let (abilities, name) = (&description.capabilities, &description.name);
+    let asked = linkbench.consistency.given_or(Consistency::Transaction);
+    if abilities.graph.contains(&asked.isolation()) {
+        return;
+    }
     let alone = abilities.batch != BatchKind::Atomic;
     let short = |most: Option<u64>, needed: u64| most.is_some_and(|most| most < needed);
     let missing = match abilities {
+        _ if asked == Consistency::TwoPhase => "two phases of its own, as MongoDB has",
         _ if !abilities.scan_forward => "scan, which lists of links take",
         _ if !abilities.delete => "delete, which links take",
         _ if abilities.numbered_keys_only => "keys of any kind, which a graph takes",

@@ -90,18 +90,29 @@ impl<E: Served> Engine for Apart<E> {
     }
 }
 
-/// The graph as the client of a server keeps it.
-pub(crate) struct OfClient<G>(PhantomData<G>);
+/// What has the client of a server within.
+pub(crate) trait AroundClient: Engine {
+    type Client: Engine;
+    fn client(&self) -> &Self::Client;
+}
 
-impl<G: GraphEngine> GraphEngine for OfClient<G>
-where
-    G::Engine: Served,
-{
-    type Engine = Apart<G::Engine>;
+impl<E: Served> AroundClient for Apart<E> {
+    type Client = E;
+
+    fn client(&self) -> &E {
+        &self.client
+    }
+}
+
+/// The graph as the client of a server keeps it.
+pub(crate) struct OfClient<G, A>(PhantomData<(G, A)>);
+
+impl<G: GraphEngine, A: AroundClient<Client = G::Engine>> GraphEngine for OfClient<G, A> {
+    type Engine = A;
     type Graph<'e> = G::Graph<'e>;
 
-    fn graph(engine: &Self::Engine, isolation: Isolation) -> Result<G::Graph<'_>> {
-        G::graph(&engine.client, isolation)
+    fn graph(engine: &A, isolation: Isolation) -> Result<G::Graph<'_>> {
+        G::graph(engine.client(), isolation)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::keeper::orders;
 use crate::output::send;
+use kvdyno_engine::graph::Isolation;
 use kvdyno_engine::server::{Address, Attachment, Served};
 use kvdyno_engine::{Error, ErrorClass, Planning, Result};
 use kvdyno_record::protocol::{AttachedServer, Event, KeeperOrder};
@@ -36,6 +37,9 @@ pub(crate) fn describe<E: Served>(reference: &str) -> Result<ExitCode> {
         engine.build = BTreeMap::from([("server".to_owned(), format!("{at}, by {reference}"))]);
         if let Some(class) = look.durability {
             engine.capabilities.durability.retain(|known, _| *known == class);
+        }
+        if look.transactions {
+            engine.capabilities.graph.push(Isolation::Transaction);
         }
         // It is set up as it is, others ask it as well, and what it needs is not had here.
         engine.options.clear();

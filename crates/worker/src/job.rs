@@ -17,12 +17,10 @@ use crate::usage;
 use crate::values::Values;
 use crate::verify;
 use kvdyno_engine::graph::{GraphEngine, Isolation};
-use kvdyno_engine::{
-    Counters, Description, Engine, Error, ErrorClass, Options, Result, Transactions,
-};
+use kvdyno_engine::{Counters, Description, Engine, Error, ErrorClass, Options, Result};
 use kvdyno_record::case::{RoleResult, Verified};
 use kvdyno_record::found::leaves_gaps;
-use kvdyno_record::graph::{Consistency, Graph};
+use kvdyno_record::graph::Graph;
 use kvdyno_record::operations::{GRAPH_LOADS, OpInfo};
 use kvdyno_record::protocol::{Event, Job};
 use kvdyno_record::usage::ProcessUsage;
@@ -393,12 +391,9 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
 
 /// How a link and its count are kept together by this engine.
 fn isolation(engine: &Description, options: &Options, graph: &Graph) -> Isolation {
-    match graph.consistency {
-        Consistency::None => Isolation::None,
-        Consistency::Transaction if engine.transactions(options) == Transactions::None => {
-            Isolation::Latch
-        }
-        Consistency::Transaction => Isolation::Transaction,
+    match graph.consistency.isolation() {
+        Isolation::Transaction if !engine.keeps_counts(options) => Isolation::Latch,
+        asked => asked,
     }
 }
 

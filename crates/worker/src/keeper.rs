@@ -4,6 +4,7 @@
 
 #![expect(unsafe_code, reason = "what runs between fork and exec")]
 
+use crate::apart::AroundClient;
 use crate::on_device::OnDevice;
 use crate::output::send;
 use kvdyno_engine::server::{Address, LISTEN, Launch, SECRET, Served, Site, StopSignal};
@@ -429,5 +430,13 @@ impl<E: Served> Engine for Kept<E> {
 
     fn events(&self) -> Vec<EngineEvent> {
         self.client.events()
+    }
+}
+
+impl<E: Served> AroundClient for Kept<E> {
+    type Client = E;
+
+    fn client(&self) -> &E {
+        &self.client
     }
 }

@@ -64,7 +64,9 @@ const USAGE: &str = "\
 A worker of kvdyno. It is started by `kvdyno run`; by hand:
 
   describe         print what the engine is and can do, as JSON
-  conformance DIR  check the engine in a scratch folder DIR and print what passed
+  conformance DIR [WORDS]
+                   check the engine in a scratch folder DIR and print what passed: all, or
+                   the checks whose names have WORDS in them, such as `graph`
   run              read a job on standard input and do it (the program's business)
   serve            keep the server that the engine is, where it is one
   pledge, recover  write what must not be lost, and look for it (those of `kvdyno torture`)
@@ -90,7 +92,7 @@ pub fn main_with_graph<G: GraphEngine>() -> ExitCode {
         Command::Serve => None,
         Command::Pledge => Some(pledge::pledge::<G::Engine>()),
         Command::Recover => Some(pledge::recover::<G::Engine>()),
-        Command::Conformance(folder) => Some(check::<G::Engine>(&folder)),
+        Command::Conformance(folder, words) => Some(check::<G>(&folder, &words)),
         Command::Describe => Some(describe::<G::Engine>()),
         Command::Run => Some(run::<G>()),
     })
@@ -99,7 +101,7 @@ pub fn main_with_graph<G: GraphEngine>() -> ExitCode {
 /// That of an engine whose data a server keeps. Where nothing is measured, server and client are
 /// one process's affair.
 pub fn main_served<E: Served>() -> ExitCode {
-    served::<E, OverKeys<Apart<E>>>()
+    served::<E, OverKeys<Apart<E>>, OverKeys<Kept<E>>>()
 }
 
 /// That of a server whose client has a way of its own to keep a graph.
@@ -107,10 +109,15 @@ pub fn main_served_with_graph<G: GraphEngine>() -> ExitCode
 where
     G::Engine: Served,
 {
-    served::<G::Engine, OfClient<G>>()
+    served::<G::Engine, OfClient<G, Apart<G::Engine>>, OfClient<G, Kept<G::Engine>>>()
 }
 
-fn served<E: Served, G: GraphEngine<Engine = Apart<E>>>() -> ExitCode {
+fn served<E, G, K>() -> ExitCode
+where
+    E: Served,
+    G: GraphEngine<Engine = Apart<E>>,
+    K: GraphEngine<Engine = Kept<E>>,
+{
     begin::<E>(|command, server| match (command, server) {
         (Command::Serve, None) => Some(keeper::serve::<E>()),
         (Command::Serve, Some(server)) => Some(attached::serve::<E>(server)),
@@ -120,7 +127,7 @@ fn served<E: Served, G: GraphEngine<Engine = Apart<E>>>() -> ExitCode {
         (_, Some(_)) => None,
         (Command::Pledge, None) => Some(pledge::pledge::<Kept<E>>()),
         (Command::Recover, None) => Some(pledge::recover::<Kept<E>>()),
-        (Command::Conformance(folder), None) => Some(check::<Kept<E>>(&folder)),
+        (Command::Conformance(folder, words), None) => Some(check::<K>(&folder, &words)),
     })
 }
 
@@ -156,7 +163,8 @@ enum Command {
     Serve,
     Pledge,
     Recover,
-    Conformance(PathBuf),
+    /// Where, and which checks.
+    Conformance(PathBuf, String),
 }
 
 /// What the engine's code is: a library or program of that path, or a server that runs.
@@ -186,7 +194,12 @@ fn understood(arguments: impl Iterator<Item = OsString>) -> Option<(Command, By)
         [word] if word == "serve" => Command::Serve,
         [word] if word == "pledge" => Command::Pledge,
         [word] if word == "recover" => Command::Recover,
-        [word, folder] if word == "conformance" => Command::Conformance(folder.into()),
+        [word, folder] if word == "conformance" => {
+            Command::Conformance(folder.into(), String::new())
+        }
+        [word, folder, words] if word == "conformance" => {
+            Command::Conformance(folder.into(), words.clone().into_string().ok()?)
+        }
         _ => return None,
     };
     Some((command, by))
@@ -215,8 +228,8 @@ fn described(engine: Description, server: Option<AttachedServer>) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn check<E: Engine>(folder: &Path) -> Result<ExitCode> {
-    let report = conformance::run::<E>(folder);
+fn check<G: GraphEngine>(folder: &Path, words: &str) -> Result<ExitCode> {
+    let report = conformance::run_with_graph::<G>(folder, words);
     write!(std::io::stdout(), "{report}")?;
     Ok(if report.conforms() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -274,7 +287,7 @@ mod tests {
         let by = || By { library: Some(PathBuf::from("/lib.so")), server: None };
         assert_eq!(read("describe"), Some((Command::Describe, By::default())));
         assert_eq!(read("run --library /lib.so"), Some((Command::Run, by())));
-        let checked = Command::Conformance("/tmp".into());
+        let checked = Command::Conformance("/tmp".into(), String::new());
         assert_eq!(read("--library /lib.so conformance /tmp"), Some((checked, by())));
         let attached = By { library: None, server: Some("env:URL".to_owned()) };
         assert_eq!(read("serve --server env:URL"), Some((Command::Serve, attached)));

@@ -34,7 +34,7 @@ fn look(address: &Address) -> Result<Look> {
         "1" | "3" => Some(Durability::Commit),
         _ => None,
     };
-    Ok(Look { version, durability })
+    Ok(Look { version, durability, transactions: false })
 }
 
 fn create(address: &Address) -> Result<()> {

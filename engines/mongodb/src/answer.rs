@@ -18,15 +18,15 @@ pub(crate) struct Page {
     pub(crate) listed: bool,
 }
 
-/// Keys and values of a page, in its order.
+/// The documents of a page, in its order.
 #[derive(Debug)]
-pub(crate) struct Records<'a> {
+pub(crate) struct Documents<'a> {
     pub(crate) rest: &'a [u8],
     pub(crate) listed: bool,
 }
 
-impl<'a> Iterator for Records<'a> {
-    type Item = Result<(Cow<'a, [u8]>, &'a [u8])>;
+impl<'a> Iterator for Documents<'a> {
+    type Item = Result<&'a RawDocument>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -42,14 +42,15 @@ impl<'a> Iterator for Records<'a> {
             return Some(Err(nonsense("a document is cut off")));
         };
         self.rest = rest;
-        Some(record(one))
+        Some(document(one))
     }
 }
 
+/// Its key and its value.
 #[inline]
-fn record(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, &[u8])> {
+pub(crate) fn record(document: &RawDocument) -> Result<(Cow<'_, [u8]>, &[u8])> {
     let (mut key, mut value) = (None, None);
-    for element in document(bytes)? {
+    for element in document {
         match element.map_err(unread)? {
             (name, RawBsonRef::Binary(binary)) if name == "_id" => {
                 key = Some(Cow::Borrowed(binary.bytes));
@@ -109,26 +110,44 @@ pub(crate) fn done(said: &RawDocument) -> Result<()> {
 }
 
 fn is_one(number: RawBsonRef<'_>) -> bool {
+    number.as_bool().unwrap_or_else(|| whole(number).is_some_and(|number| number > 0))
+}
+
+/// A number of any type, whole and not negative.
+pub(crate) fn whole(number: RawBsonRef<'_>) -> Option<u64> {
     match number {
-        RawBsonRef::Double(number) => number > 0.0,
-        RawBsonRef::Int32(number) => number > 0,
-        RawBsonRef::Int64(number) => number > 0,
-        RawBsonRef::Boolean(flag) => flag,
-        _ => false,
+        RawBsonRef::Double(number) => Some(number as u64),
+        RawBsonRef::Int32(number) => number.try_into().ok(),
+        RawBsonRef::Int64(number) => number.try_into().ok(),
+        _ => None,
     }
 }
+
+/// How many documents a command has met.
+pub(crate) fn met(said: &RawDocument) -> Result<u64> {
+    let number = said.get("n").map_err(unread)?.and_then(whole);
+    number.ok_or_else(|| nonsense("an answer without a number"))
+}
+
+/// Of an error that ended a transaction, which may be tried again.
+const TRANSIENT: &str = "TransientTransactionError";
 
 /// The server's own words, and what they mean to us.
 pub(crate) fn refused(said: &RawDocument) -> Error {
     let words = said.get_str("errmsg").or_else(|_| said.get_str("$err"));
     let words = words.unwrap_or("it does not say why").to_owned();
     let code = said.get_i32("code").unwrap_or_default();
+    let labels = said.get_array("errorLabels").ok().into_iter().flatten().flatten();
+    let transient = labels.filter_map(RawBsonRef::as_str).any(|label| label == TRANSIENT);
     let class = match code {
-        // A key that two have put at once; a write that met another.
-        11000 | 112 => ErrorClass::Conflict,
+        _ if transient => ErrorClass::Conflict,
+        // A key that two have put at once; a write that met another; a lock that was not had; a
+        // transaction that was given up.
+        11000 | 112 | 24 | 251 => ErrorClass::Conflict,
         14031 => ErrorClass::Full,
         10334 | 17280 | 17419 | 17420 => ErrorClass::Invalid,
-        59 | 115 | 238 => ErrorClass::Unsupported,
+        // 20: transactions, of a server that is no member of a set.
+        20 | 59 | 115 | 238 | 263 => ErrorClass::Unsupported,
         91 | 11600 => ErrorClass::Unavailable,
         _ if words.contains("no such c") => ErrorClass::Unsupported,
         _ => ErrorClass::Other,
@@ -174,14 +193,17 @@ mod tests {
         let found = page(&said, "firstBatch").unwrap();
         assert_eq!(found.cursor, 7);
         let received = [&[0; MESSAGE_HEAD][..], said.as_bytes()].concat();
-        let listed = Records { rest: &received[found.documents], listed: true };
+        let records = |documents: Documents<'_>| {
+            let records = documents.map(|one| record(one.unwrap()).unwrap());
+            records.map(|(key, value)| (key.into_owned(), value.to_vec())).collect::<Vec<_>>()
+        };
+        let listed = Documents { rest: &received[found.documents], listed: true };
         let plain = [one.as_bytes(), two.as_bytes()].concat();
-        let expected = [(Cow::from(&b"a"[..]), &b"1"[..]), (Cow::from(&b""[..]), b"")];
+        let expected = [(b"a".to_vec(), b"1".to_vec()), (Vec::new(), Vec::new())];
         assert_eq!(of_hex("00fe"), Some(vec![0, 0xfe]));
-        assert_eq!(listed.map(Result::unwrap).collect::<Vec<_>>(), expected);
-        let plain = Records { rest: &plain, listed: false };
-        assert_eq!(plain.map(Result::unwrap).collect::<Vec<_>>(), expected);
-        let mut cut = Records { rest: &one.as_bytes()[..9], listed: false };
+        assert_eq!(records(listed), expected);
+        assert_eq!(records(Documents { rest: &plain, listed: false }), expected);
+        let mut cut = Documents { rest: &one.as_bytes()[..9], listed: false };
         assert!(cut.next().unwrap().is_err());
         assert!(cut.next().is_none());
     }
@@ -193,6 +215,8 @@ mod tests {
         assert_eq!(class(missing), ErrorClass::Unsupported);
         let twice = rawdoc! { "ok": 1, "writeErrors": [{ "code": 11000, "errmsg": "E11000" }] };
         assert_eq!(class(twice), ErrorClass::Conflict);
+        let given_up = rawdoc! { "ok": 0.0, "errmsg": "x", "code": 1, "errorLabels": [TRANSIENT] };
+        assert_eq!(class(given_up), ErrorClass::Conflict);
         let concern = rawdoc! { "ok": 1, "writeConcernError": { "code": 2, "errmsg": "no" } };
         assert_eq!(class(concern), ErrorClass::Other);
     }

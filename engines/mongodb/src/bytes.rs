@@ -55,6 +55,15 @@ impl<'a> Document<'a> {
         self
     }
 
+    /// Of a universally unique identifier.
+    pub(crate) fn uuid(mut self, name: &str, bytes: &[u8; 16]) -> Self {
+        self.name(0x05, name);
+        self.out.extend_from_slice(&16_u32.to_le_bytes());
+        self.out.push(0x04);
+        self.out.extend_from_slice(bytes);
+        self
+    }
+
     #[inline]
     pub(crate) fn key(mut self, name: &str, key: &[u8], keys: Keys) -> Self {
         if keys == Keys::Binary {

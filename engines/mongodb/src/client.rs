@@ -3,10 +3,11 @@
 //! A put is an `update` that replaces, or inserts (`upsert`): unlike `findAndModify` it sends no
 //! document back, and unlike `insert` it does not mind what is there.
 
-use crate::answer::Page;
+use crate::answer::{Page, record};
 use crate::bytes::{Document, Keys};
-use crate::connection::{ADMIN, COLLECTION, Connection, Whose};
+use crate::connection::{ADMIN, COLLECTION, Connection, Find, Whose};
 use crate::describe::{KEY_BYTES_MAX, VALUE_BYTES_MAX, description};
+use crate::graph;
 use crate::server::{DATA, program};
 use bson::{RawBsonRef, RawDocument};
 use kvdyno_engine::server::Address;
@@ -18,17 +19,21 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+
+/// Looks for records.
+const RECORDS: Find<'_> =
+    Find { collection: COLLECTION, sort: &[], fields: &[], documents: 0, alone: false };
 
 /// Documents of a page of a scan, at most.
 const PAGE: u64 = 500;
 
 /// Bytes of the writes of one command; the server takes 16 MiB.
-const COMMAND_BYTES: usize = 12 << 20;
+pub(crate) const COMMAND_BYTES: usize = 12 << 20;
 
 /// Two that put a key at once may both find none: one of them is told to try again.
-const TRIES: u32 = 10;
+pub(crate) const TRIES: u32 = 10;
 
 /// What of its status says nothing of the work, or is other at each look.
 const NOT_COUNTED: [&str; 4] = ["pid", "uptime", "uptimeMillis", "uptimeEstimate"];
@@ -39,11 +44,29 @@ pub(crate) struct MongoDb {
     durability: Durability,
     /// Beside those of the sessions.
     own: Mutex<Connection>,
+    /// Its collections of a graph are there.
+    graph: OnceLock<()>,
 }
 
 impl MongoDb {
     fn own(&self) -> MutexGuard<'_, Connection> {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection for requests of a graph, whose collections are there.
+    pub(crate) fn of_graph(&self) -> Result<Connection> {
+        let mut own = self.own();
+        if self.graph.get().is_none() {
+            graph::create(&mut own)?;
+            let _ = self.graph.set(());
+        }
+        drop(own);
+        Connection::open(&self.address)
+    }
+
+    /// A write is answered when it is in the journal on the disk.
+    pub(crate) fn journaled(&self) -> bool {
+        self.durability == Durability::Commit
     }
 
     /// The files of a server that has no `fsync` are synced by their names.
@@ -70,12 +93,12 @@ impl Engine for MongoDb {
     fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
         let address = Address::of::<Self>(place)?;
         let own = Mutex::new(Connection::open(&address)?);
-        Ok(Self { address, durability: options.durability, own })
+        Ok(Self { address, durability: options.durability, own, graph: OnceLock::new() })
     }
 
     fn session(&self) -> Result<Client> {
         let connection = Connection::open(&self.address)?;
-        Ok(Client { connection, journaled: self.durability == Durability::Commit })
+        Ok(Client { connection, journaled: self.journaled() })
     }
 
     /// All of it into its files. By a connection of its own, which is let go when it takes longer.
@@ -193,7 +216,7 @@ impl Client {
                 let doc = doc.text(command, COLLECTION);
                 let doc = doc.array(list, writes.iter(), |one, write| fill_write(one, write, keys));
                 let doc = doc.flag("ordered", true);
-                doc.inner("writeConcern", |concern| concern.int("w", 1).flag("j", journaled))
+                concern(doc, journaled)
             })
             .map(drop)
     }
@@ -202,14 +225,15 @@ impl Client {
     fn show(
         &mut self,
         mut page: Page,
+        find: &Find<'_>,
         limit: u64,
         mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let mut shown = 0;
         loop {
             let mut more = true;
-            for record in self.connection.records(&page) {
-                let (key, value) = record?;
+            for document in self.connection.documents(&page) {
+                let (key, value) = record(document?)?;
                 shown += 1;
                 more = seen(&key, value).is_continue() && shown < limit;
                 if !more {
@@ -218,14 +242,19 @@ impl Client {
             }
             match (page.cursor, more) {
                 (0, _) => return Ok(shown),
-                (cursor, false) => return self.connection.leave(cursor).map(|()| shown),
+                (cursor, false) => return self.connection.leave(cursor, find).map(|()| shown),
                 (cursor, true) => {
                     let left = (limit - shown).min(PAGE) as i32;
-                    page = self.connection.more(cursor, left)?;
+                    page = self.connection.more(cursor, find, left)?;
                 }
             }
         }
     }
+}
+
+/// When a write is answered: of one server, when it is done, or in the journal on the disk.
+pub(crate) fn concern(doc: Document<'_>, journaled: bool) -> Document<'_> {
+    doc.inner("writeConcern", |concern| concern.int("w", 1).flag("j", journaled))
 }
 
 /// One element of the command's list.
@@ -263,8 +292,10 @@ impl Session for Client {
     #[inline]
     fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         let keys = self.connection.keys;
-        let page = self.connection.find(|filter| filter.key("_id", key, keys), None, 1, true)?;
-        let found = self.connection.records(&page).next().transpose()?;
+        let find = Find { documents: 1, alone: true, ..RECORDS };
+        let page = self.connection.find(&find, |filter| filter.key("_id", key, keys))?;
+        let found = self.connection.documents(&page).next().transpose()?;
+        let found = found.map(record).transpose()?;
         Ok(seen(found.map(|(_, value)| value)))
     }
 
@@ -287,17 +318,13 @@ impl Session for Client {
         if range.limit == 0 {
             return Ok(0);
         }
-        let first = range.limit.min(PAGE) as i32;
         let order = if range.direction == Direction::Forward { 1 } else { -1 };
-        let alone = range.limit <= PAGE;
+        let sort = [("_id", order)];
+        let documents = range.limit.min(PAGE) as i32;
+        let find = Find { sort: &sort, documents, alone: range.limit <= PAGE, ..RECORDS };
         let keys = self.connection.keys;
-        let page = self.connection.find(
-            |filter| within(filter, &range, keys),
-            Some(order),
-            first,
-            alone,
-        )?;
-        self.show(page, range.limit, seen)
+        let page = self.connection.find(&find, |filter| within(filter, &range, keys))?;
+        self.show(page, &find, range.limit, seen)
     }
 
     /// One find; a key that is asked for twice is found twice.
@@ -314,18 +341,14 @@ impl Session for Client {
         for (index, key) in keys.iter().enumerate() {
             wanted.entry(key).or_default().push(index);
         }
-        let page = self.connection.find(
-            |filter| {
-                filter.inner("_id", |id| {
-                    id.list("$in", keys.iter(), |list, at, key| list.key(at, key, written))
-                })
-            },
-            None,
-            // One more than there can be: the first page then knows that it is the last.
-            keys.len() as i32 + 1,
-            false,
-        )?;
-        self.show(page, u64::MAX, |key, value| {
+        // One more than there can be: the first page then knows that it is the last.
+        let find = Find { documents: keys.len() as i32 + 1, ..RECORDS };
+        let page = self.connection.find(&find, |filter| {
+            filter.inner("_id", |id| {
+                id.list("$in", keys.iter(), |list, at, key| list.key(at, key, written))
+            })
+        })?;
+        self.show(page, &find, u64::MAX, |key, value| {
             for index in wanted.remove(key).unwrap_or_default() {
                 seen(index, Some(value));
             }

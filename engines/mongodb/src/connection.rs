@@ -3,7 +3,7 @@
 //! are gone since 5.1. Which of the two is what the server says of itself first decides, asked in
 //! the one `OP_QUERY` that all of them take.
 
-use crate::answer::{Page, Records, document, done, page, refused, word};
+use crate::answer::{Documents, Page, document, done, page, refused, word};
 use crate::bytes::{Document, Keys};
 use crate::elsewhere;
 use crate::server::{Kind, program};
@@ -58,6 +58,30 @@ fn database_of<'d>(whose: Whose<'d>, ours: &'d str) -> &'d str {
         Whose::Ours => ours,
         Whose::Of(database) => database,
     }
+}
+
+/// What is looked for, beside a filter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Find<'f> {
+    pub(crate) collection: &'f str,
+    /// By which fields, 1: from the least on, -1: from the greatest on.
+    pub(crate) sort: &'f [(&'f str, i32)],
+    /// Which fields, 1: this one, 0: not this one. None: all.
+    pub(crate) fields: &'f [(&'f str, i32)],
+    /// Documents of a page, at most.
+    pub(crate) documents: i32,
+    /// There is one page.
+    pub(crate) alone: bool,
+}
+
+/// Numbers by their names in a document of their own, where there are any.
+fn fill<'d>(doc: Document<'d>, name: &str, fields: &[(&str, i32)]) -> Document<'d> {
+    if fields.is_empty() { doc } else { doc.inner(name, |inner| numbers(inner, fields)) }
+}
+
+/// Numbers by their names.
+pub(crate) fn numbers<'d>(doc: Document<'d>, fields: &[(&str, i32)]) -> Document<'d> {
+    fields.iter().fold(doc, |doc, (name, number)| doc.int(name, *number))
 }
 
 /// A connection to a server.
@@ -132,56 +156,55 @@ impl Connection {
         Ok(said)
     }
 
-    /// The first page of a find: of so many documents at most, which are all where it is `alone`.
+    /// The first page of a find.
     #[inline]
     pub(crate) fn find(
         &mut self,
+        find: &Find<'_>,
         filter: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
-        order: Option<i32>,
-        documents: i32,
-        alone: bool,
     ) -> Result<Page> {
         if self.messages {
             let found = self.command(Whose::Ours, |doc| {
-                let doc = doc.text("find", COLLECTION).inner("filter", filter);
-                let doc = match order {
-                    None => doc,
-                    Some(order) => doc.inner("sort", |sort| sort.int("_id", order)),
-                };
-                if alone {
-                    doc.int("limit", documents).flag("singleBatch", true)
+                let doc = doc.text("find", find.collection).inner("filter", filter);
+                let doc = fill(doc, "sort", find.sort);
+                let doc = fill(doc, "projection", find.fields);
+                if find.alone {
+                    doc.int("limit", find.documents).flag("singleBatch", true)
                 } else {
-                    doc.int("batchSize", documents)
+                    doc.int("batchSize", find.documents)
                 }
             });
             return page(found?, "firstBatch");
         }
         self.begin(OP_QUERY);
         // Below zero: that is all, and there is to be no cursor.
-        self.query(&self.namespace(), if alone { -documents } else { documents });
-        match order {
-            None => filter(Document::begin(&mut self.out)).end(),
-            Some(order) => Document::begin(&mut self.out)
-                .inner("$query", filter)
-                .inner("$orderby", |sort| sort.int("_id", order))
-                .end(),
+        let documents = if find.alone { -find.documents } else { find.documents };
+        self.query(&self.namespace(find.collection), documents);
+        let query = Document::begin(&mut self.out);
+        if find.sort.is_empty() {
+            filter(query).end();
+        } else {
+            fill(query.inner("$query", filter), "$orderby", find.sort).end();
+        }
+        if !find.fields.is_empty() {
+            numbers(Document::begin(&mut self.out), find.fields).end();
         }
         self.send()?;
         self.reply()
     }
 
     /// The next page of a cursor.
-    pub(crate) fn more(&mut self, cursor: i64, documents: i32) -> Result<Page> {
+    pub(crate) fn more(&mut self, cursor: i64, find: &Find<'_>, documents: i32) -> Result<Page> {
         if self.messages {
             let found = self.command(Whose::Ours, |doc| {
-                let doc = doc.long("getMore", cursor).text("collection", COLLECTION);
+                let doc = doc.long("getMore", cursor).text("collection", find.collection);
                 doc.int("batchSize", documents)
             });
             return page(found?, "nextBatch");
         }
         self.begin(OP_GET_MORE);
         self.out.extend_from_slice(&[0; 4]);
-        self.name(&self.namespace());
+        self.name(&self.namespace(find.collection));
         self.out.extend_from_slice(&documents.to_le_bytes());
         self.out.extend_from_slice(&cursor.to_le_bytes());
         self.send()?;
@@ -189,10 +212,10 @@ impl Connection {
     }
 
     /// Leaves a cursor that was not read to its end.
-    pub(crate) fn leave(&mut self, cursor: i64) -> Result<()> {
+    pub(crate) fn leave(&mut self, cursor: i64, find: &Find<'_>) -> Result<()> {
         if self.messages {
             let killed = self.command(Whose::Ours, |doc| {
-                let doc = doc.text("killCursors", COLLECTION);
+                let doc = doc.text("killCursors", find.collection);
                 doc.list("cursors", std::iter::once(()), |list, at, ()| list.long(at, cursor))
             });
             return killed.map(drop);
@@ -210,10 +233,10 @@ impl Connection {
         Ok(self.stream.patience(limit)?)
     }
 
-    /// The records of a page.
+    /// The documents of a page.
     #[inline]
-    pub(crate) fn records(&self, page: &Page) -> Records<'_> {
-        Records { rest: &self.received[page.documents.clone()], listed: page.listed }
+    pub(crate) fn documents(&self, page: &Page) -> Documents<'_> {
+        Documents { rest: &self.received[page.documents.clone()], listed: page.listed }
     }
 
     /// A message of this kind; what it says is to follow.
@@ -236,8 +259,8 @@ impl Connection {
     }
 
     /// Database and collection together.
-    fn namespace(&self) -> String {
-        format!("{}.{COLLECTION}", self.database)
+    fn namespace(&self, collection: &str) -> String {
+        format!("{}.{collection}", self.database)
     }
 
     fn name(&mut self, name: &str) {

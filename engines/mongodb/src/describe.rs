@@ -1,6 +1,7 @@
 //! What a server of this protocol is and can do, and its options under its own names.
 
 use crate::server::Kind;
+use kvdyno_engine::graph::Isolation;
 use kvdyno_engine::server::{LISTEN, LISTENS, Program};
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, Planning, Result,
@@ -59,6 +60,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             native_multiget: true,
             batch: BatchKind::Together,
             external_processes: true,
+            graph: vec![Isolation::TwoPhase, Isolation::None],
             library: true,
             key_bytes_max: Some(KEY_BYTES_MAX as u64),
             value_bytes_max: Some(VALUE_BYTES_MAX as u64),

@@ -76,7 +76,10 @@ fn look(address: &Address) -> Result<Look> {
     let said = own.command(ADMIN, |doc| doc.int("buildInfo", 1))?;
     let version = said.get_str("ferretdbVersion").or_else(|_| said.get_str("version"));
     let version = version.map_err(|_| nonsense("buildInfo"))?.trim_start_matches('v').to_owned();
-    Ok(Look { version, durability: None })
+    let said = own.command(ADMIN, |doc| doc.int("isMaster", 1))?;
+    // A member of a set has transactions, and what stands before a cluster.
+    let set = said.get_str("setName").is_ok() || said.get_str("msg").is_ok();
+    Ok(Look { version, durability: None, transactions: set })
 }
 
 /// It comes to be with its first record.

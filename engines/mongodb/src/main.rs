@@ -10,10 +10,11 @@ mod client;
 mod connection;
 mod describe;
 mod elsewhere;
+mod graph;
 mod server;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    kvdyno_worker::main_served::<client::MongoDb>()
+    kvdyno_worker::main_served_with_graph::<graph::Collections>()
 }

@@ -47,7 +47,7 @@ fn look(address: &Address) -> Result<Look> {
         ("off", _) => Durability::Async,
         _ => Durability::Commit,
     };
-    Ok(Look { version, durability: Some(durability) })
+    Ok(Look { version, durability: Some(durability), transactions: false })
 }
 
 fn create(address: &Address) -> Result<()> {

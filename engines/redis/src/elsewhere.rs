@@ -44,7 +44,7 @@ fn look(address: &Address) -> Result<Look> {
         ("yes", _) => Durability::Async,
         _ => Durability::None,
     });
-    Ok(Look { version: version.trim().to_owned(), durability })
+    Ok(Look { version: version.trim().to_owned(), durability, transactions: false })
 }
 
 fn setting(own: &mut Connection, name: &[u8]) -> Result<String> {

@@ -33,8 +33,11 @@ struct State {
     own: usize,
     case: String,
     phase: String,
-    /// Of the case that runs, by its phase's count; falls back at each new phase.
+    /// Of the phase that runs, by its count.
     part: f64,
+    case_begun: Instant,
+    /// The case that runs has phases that end by the clock.
+    by_clock: bool,
     /// What phases that end by the clock still take: of the case that runs, and of those after it.
     timed: [Duration; 2],
     spoken: Instant,
@@ -59,6 +62,8 @@ impl<'p> Progress<'p> {
             case: String::new(),
             phase: String::new(),
             part: 0.0,
+            case_begun: now,
+            by_clock: false,
             timed: [Duration::ZERO; 2],
             spoken: now,
         };
@@ -87,6 +92,7 @@ impl<'p> Progress<'p> {
         state.case = one_line(id).into_owned();
         state.phase.clear();
         state.part = 0.0;
+        (state.case_begun, state.by_clock) = (Instant::now(), false);
         self.show(&state, "starting");
     }
 
@@ -97,7 +103,9 @@ impl<'p> Progress<'p> {
 
     /// So long they still take in the one that runs.
     pub(crate) fn timed_here(&self, left: Duration) {
-        self.lock().timed[0] = left;
+        let mut state = self.lock();
+        state.timed[0] = left;
+        state.by_clock |= !left.is_zero();
     }
 
     /// Where the running case stands: `done` of `total`, at `per_s`.
@@ -128,7 +136,7 @@ impl<'p> Progress<'p> {
         let mut state = self.lock();
         state.finished += 1;
         state.own += 1;
-        state.part = 0.0;
+        (state.part, state.by_clock) = (0.0, false);
         state.timed[0] = Duration::ZERO;
         let headline =
             if headline.is_empty() { String::new() } else { format!(": {}", one_line(headline)) };
@@ -142,7 +150,7 @@ impl<'p> Progress<'p> {
 
     fn show(&self, state: &State, words: &str) {
         let Some(bar) = &self.bar else { return };
-        bar.set_position(((state.finished as f64 + state.part) * STEPS_A_CASE as f64) as u64);
+        bar.set_position(((state.finished as f64 + of_case(state)) * STEPS_A_CASE as f64) as u64);
         bar.set_message(self.line(state, words));
     }
 
@@ -183,6 +191,16 @@ fn counted(state: &State, number: usize) -> String {
     format!("[{:>width$}/{}]", number.min(state.cases), state.cases)
 }
 
+/// How much of the running case is done: by the clock, where that ends its phases; else as much as
+/// of its phase.
+fn of_case(state: &State) -> f64 {
+    if !state.by_clock {
+        return state.part;
+    }
+    let (gone, left) = (state.case_begun.elapsed().as_secs_f64(), state.timed[0].as_secs_f64());
+    if gone > 0.0 { gone / (gone + left) } else { 0.0 }
+}
+
 /// What this run does of all cases, and how much of that it has done.
 struct Share {
     of_all: f64,
@@ -192,7 +210,7 @@ struct Share {
 impl Share {
     fn of(state: &State) -> Self {
         let own = state.cases.saturating_sub(state.skipped) as f64;
-        let done = state.own as f64 + state.part;
+        let done = state.own as f64 + of_case(state);
         let over = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 1.0 };
         Self { of_all: over(own, state.cases as f64), done: over(done, own) }
     }
@@ -255,6 +273,21 @@ mod tests {
         progress.timed_after(Duration::ZERO);
         progress.timed_here(Duration::from_secs(5400));
         assert_eq!(progress.left(&progress.lock()), ", 1h30m left");
+    }
+
+    /// The first of three windows of a case is not the case.
+    #[test]
+    fn a_phase_that_ends_is_not_the_case() {
+        let (printer, _) = Printer::captured();
+        let progress = printer.progress(3, Duration::from_secs(8000));
+        progress.case_started(1, "0001_lmdb_t1_r1");
+        progress.timed_after(Duration::from_secs(4800));
+        progress.timed_here(Duration::from_secs(1600));
+        progress.phase("hours-w1", 99, Some(100), None);
+        let late = Share::of(&progress.lock()).done;
+        progress.phase("hours-w2", 1, Some(100), None);
+        let early = Share::of(&progress.lock()).done;
+        assert!(late <= early && early < 0.1, "{late}, then {early}");
     }
 
     #[test]

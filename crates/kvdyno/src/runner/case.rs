@@ -10,7 +10,7 @@ use super::worker::Worker;
 use crate::libraries;
 use kvdyno_host::{ConcurrentRuns, meter};
 use kvdyno_record::case::{CaseRecord, Outcome, RamLimit, WorkerIdentity};
-use kvdyno_record::engine::{Place, Transactions};
+use kvdyno_record::engine::Place;
 use kvdyno_record::files::{CaseFolder, write_json};
 use kvdyno_record::graph::Consistency;
 use kvdyno_record::plan::Case;
@@ -159,13 +159,17 @@ pub(crate) fn blank(case: &Case, attempt: u32, worker: Option<WorkerIdentity>) -
 fn not_isolated(case: &Case, worker: Option<&WorkerIdentity>) -> Option<String> {
     let asked = case.data.graph.as_ref()?.consistency;
     let engine = &worker?.description.engine;
-    let none = engine.transactions(&case.options) == Transactions::None;
     match asked {
         Consistency::None => Some(format!(
             "{}: nothing keeps a link and its count together (consistency = \"none\")",
             case.label
         )),
-        Consistency::Transaction if none => Some(format!(
+        Consistency::TwoPhase => Some(format!(
+            "{}: a link is written before its count, with a record of both until that is done \
+             (consistency = \"two_phase\")",
+            case.label
+        )),
+        Consistency::Transaction if !engine.keeps_counts(&case.options) => Some(format!(
             "{}: no transactions: a link and its count are one batch under a latch of the load \
              generator",
             case.label

@@ -4,7 +4,7 @@
 use super::scratch::{Scratch, record, wait_until};
 use super::suites::{GET, UPDATE, suite};
 use super::theirs::free_port;
-use super::workers::needs;
+use super::workers::{find, needs};
 use kvdyno_record::case::Outcome;
 use kvdyno_record::files::RunFolder;
 use kvdyno_testing::skipped;
@@ -17,6 +17,25 @@ fn built() -> Option<PathBuf> {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home)?;
     Some(cache.join("kvdyno/tests/ferretdb-v1.24.2")).filter(|path| path.is_file())
+}
+
+/// In documents, in two phases: it has no transactions.
+#[test]
+fn a_server_of_mongodbs_protocol_keeps_a_graph() {
+    let test = "a_server_of_mongodbs_protocol_keeps_a_graph";
+    if !needs("mongodb", test) {
+        return;
+    }
+    let Some(library) = built() else {
+        skipped("ferretdb", test, "scripts/ferretdb.sh has not built it");
+        return;
+    };
+    let scratch = Scratch::new();
+    let mut worker = Command::new(find("mongodb").unwrap());
+    worker.arg("--library").arg(library).arg("conformance").arg(scratch.path("")).arg("graph");
+    let done = worker.output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(said.contains("4 passed, 0 skipped, 0 failed"), "{said}");
 }
 
 struct Ferret(Child);

@@ -70,7 +70,7 @@ fn servers_keep_the_graph_in_tables() {
 
 fn asked() -> Suite {
     graph("fidelity = \"as-run\"")
-        .measure("name = \"requests\"\nduration = \"1s\"")
+        .measure("name = \"requests\"\nduration = \"3s\"")
         .role("requesters", "threads = 4")
         .phase("verify", "name = \"asked\"")
 }

@@ -69,6 +69,13 @@ refused! {
 }
 
 #[test]
+fn a_graph_in_two_phases() {
+    let graph = "linkbench = { consistency = \"two_phase\" }";
+    let text = SMALL.replace("value_bytes = 100", graph).replace("\"get\"", "\"get_node\"");
+    insta::assert_snapshot!(refusal(&text, &Overrides::default()));
+}
+
+#[test]
 fn mistakes_in_arguments_are_shown_in_the_arguments() {
     let cases: &[&[&str]] = &[
         &["data.records=1Q"],

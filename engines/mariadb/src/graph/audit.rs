@@ -3,8 +3,7 @@
 use super::row::Row;
 use crate::connection::{Connection, Part, Progress};
 use kvdyno_engine::Result;
-use kvdyno_engine::graph::Audited;
-use std::cmp::Ordering;
+use kvdyno_engine::graph::{Audited, Links, side_by_side};
 
 const COUNTED: &str = "SELECT id, link_type, count FROM counttable \
                        FORCE INDEX (PRIMARY) ORDER BY id, link_type";
@@ -21,45 +20,16 @@ pub(super) fn audit(
     counted: Connection,
     linked: Connection,
     go_on: impl Fn() -> bool,
-    mut seen: impl FnMut(Audited),
+    seen: impl FnMut(Audited),
 ) -> Result<u64> {
     let mut counted = Stream::of(counted, COUNTED, medium)?;
     let mut linked = Stream::of(linked, LINKED, large)?;
-    let (mut count, mut links, mut shown) = (counted.next()?, linked.next()?, 0);
-    loop {
-        let first = match (&count, &links) {
-            (None, None) => break,
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some(count), Some(links)) => count.0.cmp(&links.0),
-        };
-        let of_count = if first.is_le() { count.take() } else { None };
-        let of_links = if first.is_ge() { links.take() } else { None };
-        let (id, kind) = of_count.or(of_links).map_or((0, 0), |(place, _)| place);
-        let number = |of: Option<Of>| of.map_or(0, |(_, number)| number);
-        let (count_says, listed) = (number(of_count), number(of_links));
-        // They are counted in the index by time, which is the server's own affair.
-        seen(Audited { id, kind, count: count_says, links: listed, listed });
-        shown += 1;
-        if shown % LOOK_EVERY == 0 && !go_on() {
-            return Ok(0);
-        }
-        if of_count.is_some() {
-            count = counted.next()?;
-        }
-        if of_links.is_some() {
-            links = linked.next()?;
-        }
+    if !side_by_side(|| counted.next(), || linked.next(), go_on, seen)? {
+        return Ok(0);
     }
     let nodes = Stream::of(counted.connection, NODES, large)?.next()?;
     Ok(nodes.map_or(0, |(_, nodes)| nodes))
 }
-
-/// Between two looks at whether to go on.
-const LOOK_EVERY: u64 = 65_536;
-
-/// Node and type, and how many links.
-type Of = ((u64, u64), u64);
 
 fn medium(row: &mut Row<'_>) -> Result<u64> {
     row.medium().map(u64::from)
@@ -89,7 +59,7 @@ impl Stream {
         Ok(Self { connection, progress: Progress::default(), number })
     }
 
-    fn next(&mut self) -> Result<Option<Of>> {
+    fn next(&mut self) -> Result<Option<Links>> {
         self.connection.wire.forget();
         let Part::Row(row) = self.connection.part(&mut self.progress)? else { return Ok(None) };
         let mut row = Row::of(self.connection.bytes(row));

@@ -1,0 +1,217 @@
+//! A social graph: what requests leave, and that a count is the number of its links whoever writes
+//! at the same time. Under each way that the engine has to keep the two together.
+
+use super::field::{Field, Outcome, Stop, expect, needs};
+use crate::graph::{
+    Added, Audited, Chunk, Count, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
+};
+use crate::{BatchKind, Engine, ErrorClass, Options, Result, Transactions};
+
+type CheckOf<G> =
+    fn(&<G as GraphEngine>::Engine, Isolation, &mut <G as GraphEngine>::Graph<'_>) -> Outcome;
+
+/// The type of all links here.
+const KIND: u64 = 7;
+
+/// How the engine keeps a link and its count together, as it is set up by default.
+fn isolations<E: Engine>(field: &Field<'_, E>, options: &Options) -> Vec<Isolation> {
+    let abilities = field.capabilities();
+    let own = abilities.graph.iter().copied().filter(|way| *way != Isolation::None);
+    let ordered = abilities.scan_forward && abilities.delete && !abilities.numbered_keys_only;
+    match own.collect::<Vec<_>>() {
+        own if !own.is_empty() => own,
+        _ if !ordered => Vec::new(),
+        _ if field.description.transactions(options) != Transactions::None => {
+            vec![Isolation::Transaction]
+        }
+        _ if abilities.batch == BatchKind::Atomic => vec![Isolation::Latch],
+        _ => Vec::new(),
+    }
+}
+
+/// Runs `check` on a fresh database for each way.
+fn by_each_way<G: GraphEngine>(field: &Field<'_, G::Engine>, check: CheckOf<G>) -> Outcome {
+    field.needs_contents()?;
+    let options = field.options();
+    let ways = isolations(field, &options);
+    needs(!ways.is_empty(), "to keep a graph")?;
+    for way in ways {
+        let engine = field.open(1000)?;
+        let checked = check(&engine, way, &mut G::graph(&engine, way)?);
+        checked.map_err(|stop| match stop {
+            Stop::Fail(what) => Stop::Fail(format!("{way:?}: {what}")),
+            skip @ Stop::Skip(_) => skip,
+        })?;
+        engine.close()?;
+    }
+    Ok(())
+}
+
+fn node(version: u64, data: &[u8]) -> Node<'_> {
+    Node { kind: 3, version, time: 1_700_000_000, data }
+}
+
+fn link(id1: u64, id2: u64, time: u64, data: &[u8]) -> Link<'_> {
+    Link { key: at(id1, id2), visible: true, time, version: 2, data }
+}
+
+fn at(id1: u64, id2: u64) -> LinkKey {
+    LinkKey { id1, kind: KIND, id2 }
+}
+
+/// Numbers from 1 on, of a store that numbers nodes itself too.
+pub(super) fn nodes<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
+    by_each_way::<G>(field, |_, _, graph| {
+        let long = vec![9; 5000];
+        graph.load(&Chunk { nodes: &[(1, node(1, b"first"))], ..Chunk::default() })?;
+        graph.add_node(2, &node(1, &long))?;
+        let shown = |graph: &mut G::Graph<'_>, id| -> Result<_> {
+            let mut shown = None;
+            graph.get_node(id, |node| {
+                shown = node.map(|node| (node.kind, node.version, node.time, node.data.to_vec()));
+            })?;
+            Ok(shown)
+        };
+        let known = |version, data: &[u8]| Some((3, version, 1_700_000_000, data.to_vec()));
+        let loaded = shown(graph, 1)?;
+        expect(loaded == known(1, b"first"), || format!("a loaded node is {loaded:?}"))?;
+        expect(shown(graph, 2)? == known(1, &long), || "a node that was added is another".into())?;
+        expect(graph.update_node(1, &node(8, b""))?, || "a node was not there to update".into())?;
+        let updated = shown(graph, 1)?;
+        expect(updated == known(8, b""), || format!("an updated node is {updated:?}"))?;
+        expect(graph.delete_node(1)?, || "a node was not there to delete".into())?;
+        expect(!graph.delete_node(1)?, || "a node was deleted twice".into())?;
+        expect(!graph.update_node(1, &node(9, b"x"))?, || "a deleted node was updated".into())?;
+        expect(shown(graph, 1)?.is_none(), || "a deleted node is there".into())
+    })
+}
+
+/// Written, hidden, shown again and written anew: what a list, a look for some and the count say.
+pub(super) fn links<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
+    by_each_way::<G>(field, |_, _, graph| {
+        let add = |graph: &mut G::Graph<'_>, id2, time, data, wanted| {
+            let added = graph.add_link(&link(5, id2, time, data))?;
+            expect(added == wanted, || format!("a link that should be {wanted:?} is {added:?}"))
+        };
+        for id2 in 1..=6 {
+            add(graph, id2, 100 + id2, b"data", Added::Inserted)?;
+        }
+        graph.add_link(&link(6, 1, 100, b""))?;
+        add(graph, 3, 200, b"new", Added::Updated)?;
+        expect(graph.delete_link(at(5, 4), 300)?, || "a link was not there to hide".into())?;
+        expect(!graph.delete_link(at(5, 4), 301)?, || "a link was hidden twice".into())?;
+        expect(!graph.delete_link(at(5, 99), 301)?, || "no link was hidden".into())?;
+        listed::<G>(graph, (0, u64::MAX, 10), &[(3, 200), (6, 106), (5, 105), (2, 102), (1, 101)])?;
+        listed::<G>(graph, (0, 106, 2), &[(6, 106), (5, 105)])?;
+        listed::<G>(graph, (102, 105, 10), &[(5, 105), (2, 102)])?;
+        let mut some = Vec::new();
+        let found = graph.get_links(5, KIND, &[4, 3, 77], |link| {
+            some.push((link.key.id2, link.visible, link.data.to_vec()));
+        })?;
+        some.sort();
+        let wanted = [(3, true, b"new".to_vec()), (4, false, b"data".to_vec())];
+        expect(found == 2 && some == wanted, || format!("of three links {some:?} are there"))?;
+        counted::<G>(graph, 5, 5)?;
+        add(graph, 4, 400, b"again", Added::Shown)?;
+        counted::<G>(graph, 5, 6)?;
+        counted::<G>(graph, 6, 1)?;
+        counted::<G>(graph, 7, 0)?;
+        let all = audited::<G>(graph)?;
+        let right = |id, links| Audited { id, kind: KIND, count: links, links, listed: links };
+        expect(all == [right(5, 6), right(6, 1)], || format!("an audit says {all:?}"))
+    })
+}
+
+fn listed<G: GraphEngine>(
+    graph: &mut G::Graph<'_>,
+    (oldest, newest, limit): (u64, u64, u32),
+    wanted: &[(u64, u64)],
+) -> Outcome {
+    let mut seen = Vec::new();
+    let shown = graph.list_links(5, KIND, oldest..=newest, limit, |link| {
+        seen.push((link.key.id2, link.time));
+    })?;
+    expect(seen == wanted && shown == wanted.len() as u64, || {
+        format!("a list from {oldest} to {newest} of {limit} has {seen:?}, wanted {wanted:?}")
+    })
+}
+
+fn counted<G: GraphEngine>(graph: &mut G::Graph<'_>, id: u64, wanted: u64) -> Outcome {
+    let count = graph.count_links(id, KIND)?;
+    expect(count == wanted, || format!("node {id} has a count of {count}, wanted {wanted}"))
+}
+
+/// In the order of nodes.
+fn audited<G: GraphEngine>(graph: &mut G::Graph<'_>) -> Result<Vec<Audited>> {
+    let mut all = Vec::new();
+    graph.audit(|| true, |one| all.push(one))?;
+    all.sort_by_key(|one| one.id);
+    Ok(all)
+}
+
+/// A load in parts, one of them of several pages; and an audit finds a count that is wrong.
+pub(super) fn load<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
+    const LINKS: u64 = 2500;
+    by_each_way::<G>(field, |_, _, graph| {
+        let nodes: Vec<_> = (1..=LINKS).map(|id| (id, node(1, b"node"))).collect();
+        graph.load(&Chunk { nodes: &nodes, ..Chunk::default() })?;
+        let links: Vec<_> = (1..=LINKS).map(|id2| link(id2 % 2 + 1, id2, id2, b"l")).collect();
+        let count = |id, links| Count { id, kind: KIND, links, time: 1 };
+        let (of_first, wrong) = (LINKS / 2, 3);
+        let counts = [count(1, of_first), count(2, LINKS - of_first - wrong), count(9, 4)];
+        graph.load(&Chunk { links: &links, counts: &counts, ..Chunk::default() })?;
+        let mut all = Vec::new();
+        let found = graph.audit(|| true, |one| all.push(one))?;
+        expect(found == LINKS, || format!("of {LINKS} nodes there are {found}"))?;
+        let mut says: Vec<_> = all.iter().map(|one| (one.id, one.count, one.links)).collect();
+        says.sort_unstable();
+        let half = LINKS - of_first;
+        let wanted = [(1, of_first, of_first), (2, half - wrong, half), (9, 4, 0)];
+        expect(says == wanted, || format!("an audit says {says:?}, wanted {wanted:?}"))?;
+        let right = all.iter().filter(|one| one.is_right()).count();
+        expect(right == 1, || format!("{right} counts of three are right, and one is"))
+    })
+}
+
+/// Who writes the same links at the same time loses no count. A conflict is tried again.
+pub(super) fn side_by_side<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
+    const WRITERS: u64 = 4;
+    const WRITES: u64 = 150;
+    by_each_way::<G>(field, |engine, way, graph| {
+        std::thread::scope(|scope| {
+            let writers = (0..WRITERS).map(|writer| {
+                scope.spawn(move || {
+                    let mut graph = G::graph(engine, way)?;
+                    (0..WRITES).try_for_each(|number| {
+                        let (id1, id2) = (number % 2 + 1, number / 2 % 5 + 1);
+                        let time = number * WRITERS + writer + 1;
+                        again(|| match (number / 3 + writer) % 2 {
+                            0 => graph.delete_link(at(id1, id2), time).map(drop),
+                            _ => graph.add_link(&link(id1, id2, time, b"data")).map(drop),
+                        })
+                    })
+                })
+            });
+            let writers: Vec<_> = writers.collect();
+            writers.into_iter().try_for_each(|writer| match writer.join() {
+                Ok(done) => done.map_err(Stop::from),
+                Err(_) => Err(Stop::Fail("a writer panicked".to_owned())),
+            })
+        })?;
+        let all = audited::<G>(graph)?;
+        expect(!all.is_empty(), || "there are no counts".to_owned())?;
+        let wrong = all.iter().find(|one| !one.is_right());
+        expect(wrong.is_none(), || format!("of a count and its links: {wrong:?}"))
+    })
+}
+
+fn again(mut once: impl FnMut() -> Result<()>) -> Result<()> {
+    const TRIES: u32 = 10_000;
+    for _ in 1..TRIES {
+        match once() {
+            Err(error) if error.class == ErrorClass::Conflict => std::thread::yield_now(),
+            done => return done,
+        }
+    }
+    once()
+}

@@ -1,0 +1,272 @@
+//! `LinkBench`'s graph in collections of its own. A handle is a connection of its own.
+//!
+//! Documents are named by what they are looked for by: a link by its type and both ids, a count by
+//! its node and type, a node by its id.
+
+mod audit;
+mod documents;
+mod unit;
+
+use crate::answer::{Page, met};
+use crate::bytes::{Document, Keys};
+use crate::client::{COMMAND_BYTES, MongoDb, concern};
+use crate::connection::{Connection, Find, Whose, numbers};
+use documents::{count_key, count_of, large, link_of, node_fields, node_of};
+use kvdyno_engine::Result;
+use kvdyno_engine::graph::{
+    Added, Audited, Chunk, Count, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
+};
+use std::ops::RangeInclusive;
+use unit::{Change, Unit};
+
+const LINKS: &str = "linktable";
+const COUNTS: &str = "counttable";
+const NODES: &str = "nodetable";
+/// Of two phases that are under way.
+const TRANSACTIONS: &str = "transactions";
+
+/// The index that lists of links are read from, which has all that is in them.
+const BY_TIME: [(&str, i32); 7] = [
+    ("id1", 1),
+    ("link_type", 1),
+    ("visibility", 1),
+    ("time", 1),
+    ("id2", 1),
+    ("version", 1),
+    ("data", 1),
+];
+
+/// The index that all collections have.
+const BY_NAME: &[(&str, i32)] = &[("_id", 1)];
+
+/// What a list shows of a link.
+const LISTED: [(&str, i32); 6] =
+    [("_id", 0), ("visibility", 1), ("time", 1), ("id2", 1), ("version", 1), ("data", 1)];
+
+/// Looks for one document by its name.
+const ONE: Find<'_> = Find { collection: NODES, sort: &[], fields: &[], documents: 1, alone: true };
+
+/// The collections, where they are not there: a transaction makes none.
+pub(crate) fn create(connection: &mut Connection) -> Result<()> {
+    // One that is made by its own index is not made twice.
+    let alone = |collection| (collection, "_id_", BY_NAME);
+    let indexes = [(LINKS, "id1_type", &BY_TIME[..]), alone(COUNTS), alone(NODES)];
+    for (collection, name, fields) in indexes.into_iter().chain([alone(TRANSACTIONS)]) {
+        connection.command(Whose::Ours, |doc| {
+            let doc = doc.text("createIndexes", collection);
+            doc.array("indexes", std::iter::once(()), |index, ()| {
+                index.inner("key", |key| numbers(key, fields)).text("name", name)
+            })
+        })?;
+    }
+    Ok(())
+}
+
+/// The graph in collections.
+pub(crate) struct Collections;
+
+impl GraphEngine for Collections {
+    type Engine = MongoDb;
+    type Graph<'e> = Handle<'e>;
+
+    fn graph(engine: &MongoDb, isolation: Isolation) -> Result<Handle<'_>> {
+        let (connection, journaled) = (engine.of_graph()?, engine.journaled());
+        let unit = Unit::new();
+        Ok(Handle { engine, connection, isolation, journaled, unit })
+    }
+}
+
+/// One thread's handle.
+pub(crate) struct Handle<'e> {
+    engine: &'e MongoDb,
+    connection: Connection,
+    isolation: Isolation,
+    /// A write is answered when it is in the journal on the disk.
+    journaled: bool,
+    unit: Unit,
+}
+
+impl Handle<'_> {
+    fn keys(&self) -> Keys {
+        self.connection.keys
+    }
+
+    /// Inserts documents, which `bytes` and `fill` say, in as many commands as it takes.
+    fn insert<T>(
+        &mut self,
+        collection: &str,
+        mut rest: &[T],
+        data: impl Fn(&T) -> usize,
+        fill: impl for<'d> Fn(Document<'d>, &T) -> Document<'d>,
+    ) -> Result<()> {
+        /// What is around the data of a document.
+        const AROUND: usize = 200;
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = rest.iter().take(self.connection.writes_max).take_while(|item| {
+                bytes += data(item) + AROUND;
+                bytes <= COMMAND_BYTES
+            });
+            let (now, later) = rest.split_at(fits.count().max(1));
+            self.connection.command(Whose::Ours, |doc| {
+                let doc = doc.text("insert", collection).array("documents", now.iter(), &fill);
+                concern(doc.flag("ordered", false), self.journaled)
+            })?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Shows the links of a page that is all there is. Returns how many.
+    fn links(
+        &self,
+        page: &Page,
+        (id1, kind): (u64, u64),
+        mut seen: impl FnMut(Link<'_>),
+    ) -> Result<u64> {
+        let mut shown = 0;
+        for document in self.connection.documents(page) {
+            seen(link_of(document?, id1, kind)?);
+            shown += 1;
+        }
+        Ok(shown)
+    }
+}
+
+impl Graph for Handle<'_> {
+    fn add_node(&mut self, id: u64, node: &Node<'_>) -> Result<()> {
+        self.insert(
+            NODES,
+            &[()],
+            |()| node.data.len(),
+            |doc, ()| node_fields(doc.long("_id", large(id)).int("type", node.kind as i32), node),
+        )
+    }
+
+    fn get_node(&mut self, id: u64, seen: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
+        let page = self.connection.find(&ONE, |filter| filter.long("_id", large(id)))?;
+        let found = self.connection.documents(&page).next().transpose()?;
+        seen(found.map(node_of).transpose()?);
+        Ok(())
+    }
+
+    fn update_node(&mut self, id: u64, node: &Node<'_>) -> Result<bool> {
+        let said = self.connection.command(Whose::Ours, |doc| {
+            let doc = documents::update(
+                doc.text("update", NODES),
+                |q| q.long("_id", large(id)).int("type", node.kind as i32),
+                |u| u.inner("$set", |set| node_fields(set, node)),
+                false,
+            );
+            concern(doc, self.journaled)
+        })?;
+        Ok(met(said)? > 0)
+    }
+
+    fn delete_node(&mut self, id: u64) -> Result<bool> {
+        let said = self.connection.command(Whose::Ours, |doc| {
+            let doc = doc.text("delete", NODES);
+            concern(documents::delete(doc, |q| q.long("_id", large(id))), self.journaled)
+        })?;
+        Ok(met(said)? > 0)
+    }
+
+    fn add_link(&mut self, link: &Link<'_>) -> Result<Added> {
+        Ok(match self.write(&Change::Add(link))? {
+            None => Added::Inserted,
+            Some(false) => Added::Shown,
+            Some(true) => Added::Updated,
+        })
+    }
+
+    fn delete_link(&mut self, at: LinkKey, time: u64) -> Result<bool> {
+        Ok(self.write(&Change::Hide { at, time })?.is_some())
+    }
+
+    fn get_links(
+        &mut self,
+        id1: u64,
+        kind: u64,
+        id2s: &[u64],
+        seen: impl FnMut(Link<'_>),
+    ) -> Result<u64> {
+        let (documents, keys) = (id2s.len().max(1) as i32, self.keys());
+        let find = Find { collection: LINKS, fields: &LISTED, documents, ..ONE };
+        let named = id2s.iter().map(|id2| documents::link_key(LinkKey { id1, kind, id2: *id2 }));
+        let page = self.connection.find(&find, |filter| {
+            filter.inner("_id", |id| {
+                id.list("$in", named, |list, at, name| list.key(at, &name, keys))
+            })
+        })?;
+        self.links(&page, (id1, kind), seen)
+    }
+
+    fn list_links(
+        &mut self,
+        id1: u64,
+        kind: u64,
+        times: RangeInclusive<u64>,
+        limit: u32,
+        seen: impl FnMut(Link<'_>),
+    ) -> Result<u64> {
+        let documents = i32::try_from(limit).unwrap_or(i32::MAX);
+        let sort = [("time", -1)];
+        let find = Find { collection: LINKS, sort: &sort, fields: &LISTED, documents, ..ONE };
+        let (oldest, newest) = (large(*times.start()), large(*times.end()));
+        let page = self.connection.find(&find, |filter| {
+            let filter = filter.long("id1", large(id1)).long("link_type", large(kind));
+            let filter = filter.int("visibility", 1);
+            filter.inner("time", |time| time.long("$gte", oldest).long("$lte", newest))
+        })?;
+        self.links(&page, (id1, kind), seen)
+    }
+
+    fn count_links(&mut self, id1: u64, kind: u64) -> Result<u64> {
+        let (find, keys) = (Find { collection: COUNTS, ..ONE }, self.keys());
+        let named = count_key(id1, kind);
+        let page = self.connection.find(&find, |filter| filter.key("_id", &named, keys))?;
+        let found = self.connection.documents(&page).next().transpose()?;
+        Ok(found.map(count_of).transpose()?.map_or(0, |(_, links)| links))
+    }
+
+    /// Each document is written alone.
+    fn load(&mut self, chunk: &Chunk<'_>) -> Result<()> {
+        let keys = self.keys();
+        self.insert(
+            NODES,
+            chunk.nodes,
+            |(_, node)| node.data.len(),
+            |doc, (id, node)| {
+                node_fields(doc.long("_id", large(*id)).int("type", node.kind as i32), node)
+            },
+        )?;
+        self.insert(
+            LINKS,
+            chunk.links,
+            |link| link.data.len(),
+            |doc, link| {
+                let doc = doc.key("_id", &documents::link_key(link.key), keys);
+                documents::link_fields(documents::link_ids(doc, link.key), link)
+            },
+        )?;
+        self.insert(
+            COUNTS,
+            chunk.counts,
+            |_: &Count| 0,
+            |doc, count| {
+                let doc = doc.key("_id", &count_key(count.id, count.kind), keys);
+                let doc = documents::count_ids(doc, count.id, count.kind);
+                let doc = doc.long("count", large(count.links)).long("time", large(count.time));
+                doc.int("version", 0)
+            },
+        )
+    }
+
+    fn audit(&mut self, go_on: impl Fn() -> bool, seen: impl FnMut(Audited)) -> Result<u64> {
+        if !audit::audit(self.engine.of_graph()?, self.engine.of_graph()?, go_on, seen)? {
+            return Ok(0);
+        }
+        let said = self.connection.command(Whose::Ours, |doc| doc.text("count", NODES))?;
+        met(said)
+    }
+}

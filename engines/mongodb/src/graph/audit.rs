@@ -1,0 +1,87 @@
+//! Counts and the links that they are of: two streams of one order, side by side.
+
+use super::documents::{count_of, place_of};
+use super::{COUNTS, LINKS};
+use crate::answer::Page;
+use crate::bytes::Document;
+use crate::connection::{Connection, Find};
+use bson::RawDocument;
+use kvdyno_engine::Result;
+use kvdyno_engine::graph::{Audited, Links, side_by_side};
+
+/// Documents of a page, at most.
+const PAGE: i32 = 10_000;
+
+/// In the order of their names, which is that of nodes and types.
+const COUNTED: Find<'_> =
+    Find { collection: COUNTS, sort: &[("_id", 1)], fields: &[], documents: PAGE, alone: false };
+
+/// In the order of the index by time, of which it has all.
+const LINKED: Find<'_> = Find {
+    collection: LINKS,
+    sort: &[("id1", 1), ("link_type", 1)],
+    fields: &[("_id", 0), ("id1", 1), ("link_type", 1)],
+    documents: PAGE,
+    alone: false,
+};
+
+/// Shows every node and type that either has, until `go_on` says no: false.
+pub(super) fn audit(
+    counted: Connection,
+    linked: Connection,
+    go_on: impl Fn() -> bool,
+    seen: impl FnMut(Audited),
+) -> Result<bool> {
+    let mut counts = Stream::of(counted, &COUNTED, |filter| filter)?;
+    let mut links = Stream::of(linked, &LINKED, |filter| filter.int("visibility", 1))?;
+    let mut ahead = None;
+    let grouped = || -> Result<Option<Links>> {
+        let take = |links: &mut Stream| links.next(place_of);
+        let Some(place) = ahead.take().map_or_else(|| take(&mut links), |it| Ok(Some(it)))? else {
+            return Ok(None);
+        };
+        let mut count = 1;
+        loop {
+            ahead = take(&mut links)?;
+            if ahead != Some(place) {
+                return Ok(Some((place, count)));
+            }
+            count += 1;
+        }
+    };
+    side_by_side(|| counts.next(count_of), grouped, go_on, seen)
+}
+
+/// All that a find finds, document by document.
+struct Stream {
+    connection: Connection,
+    find: &'static Find<'static>,
+    page: Page,
+}
+
+impl Stream {
+    fn of(
+        mut connection: Connection,
+        find: &'static Find<'static>,
+        filter: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
+    ) -> Result<Self> {
+        let page = connection.find(find, filter)?;
+        Ok(Self { connection, find, page })
+    }
+
+    /// What `read` makes of the next.
+    fn next<T>(&mut self, read: impl Fn(&RawDocument) -> Result<T>) -> Result<Option<T>> {
+        loop {
+            let mut documents = self.connection.documents(&self.page);
+            if let Some(document) = documents.next() {
+                let read = read(document?)?;
+                self.page.documents.start = self.page.documents.end - documents.rest.len();
+                return Ok(Some(read));
+            }
+            if self.page.cursor == 0 {
+                return Ok(None);
+            }
+            self.page = self.connection.more(self.page.cursor, self.find, PAGE)?;
+        }
+    }
+}

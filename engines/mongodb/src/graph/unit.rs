@@ -1,0 +1,336 @@
+//! A link and its count, written as one: by a transaction of the server, or in two phases, or with
+//! nothing around them.
+//!
+//! Two phases are the way of servers before 4.0, which write one document at a time: what is to be
+//! done is written down, each of the two documents is changed and says of which change it is, and
+//! when both are the marks are taken off and what was written down is removed. Changes of several
+//! clients add up in any order. What a client that was killed has left could be told from that and
+//! finished; nobody does here.
+
+use super::documents::{
+    count_ids, count_key, delete, large, link_fields, link_ids, link_key, update,
+};
+use super::{COUNTS, Handle, LINKS, TRANSACTIONS};
+use crate::answer::{unread, whole};
+use crate::bytes::{Document, Keys};
+use crate::client::{TRIES, concern};
+use crate::connection::{ADMIN, Whose};
+use bson::RawBsonRef;
+use kvdyno_engine::graph::{Graph as _, Isolation, Link, LinkKey};
+use kvdyno_engine::{Error, ErrorClass, Result};
+use std::hash::{BuildHasher as _, RandomState};
+
+/// What becomes of a link.
+pub(super) enum Change<'l> {
+    Add(&'l Link<'l>),
+    Hide { at: LinkKey, time: u64 },
+}
+
+impl Change<'_> {
+    fn at(&self) -> LinkKey {
+        match self {
+            Self::Add(link) => link.key,
+            Self::Hide { at, .. } => *at,
+        }
+    }
+
+    fn time(&self) -> u64 {
+        match self {
+            Self::Add(link) => link.time,
+            Self::Hide { time, .. } => *time,
+        }
+    }
+
+    /// What the count changes by, where the link was visible, hidden or not there before.
+    fn counted(&self, before: Option<bool>) -> i64 {
+        match self {
+            Self::Add(_) => (before != Some(true)).into(),
+            Self::Hide { .. } => -i64::from(before == Some(true)),
+        }
+    }
+}
+
+/// What a command is part of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Of nothing: it is done when it is answered.
+    Alone,
+    /// Of a change in two phases, of which it leaves a mark.
+    Marked,
+    /// A transaction's first command.
+    First,
+    /// One of its others.
+    Later,
+}
+
+/// Numbers the changes of one connection.
+pub(super) struct Unit {
+    session: [u8; 16],
+    number: i64,
+}
+
+impl Unit {
+    /// Of a session that no other has.
+    pub(super) fn new() -> Self {
+        let drawn = [0_u8; 2].map(|_| RandomState::new().hash_one(()).to_be_bytes());
+        let mut session = [0; 16];
+        session[..8].copy_from_slice(&drawn[0]);
+        session[8..].copy_from_slice(&drawn[1]);
+        // Drawn at random, says a universally unique identifier of itself.
+        session[6] = session[6] & 0x0f | 0x40;
+        session[8] = session[8] & 0x3f | 0x80;
+        Self { session, number: 0 }
+    }
+
+    /// The name of the change in two phases.
+    fn name(&self) -> [u8; 24] {
+        let mut name = [0; 24];
+        name[..16].copy_from_slice(&self.session);
+        name[16..].copy_from_slice(&self.number.to_be_bytes());
+        name
+    }
+
+    fn transaction<'d>(&self, doc: Document<'d>, part: Part) -> Document<'d> {
+        let doc = doc.inner("lsid", |lsid| lsid.uuid("id", &self.session));
+        let doc = doc.long("txnNumber", self.number).flag("autocommit", false);
+        if part == Part::First { doc.flag("startTransaction", true) } else { doc }
+    }
+}
+
+impl Handle<'_> {
+    /// Returns whether the link was visible before, or `None`: it was not there, or not visible
+    /// where it was to be hidden.
+    pub(super) fn write(&mut self, change: &Change<'_>) -> Result<Option<bool>> {
+        self.unit.number += 1;
+        match self.isolation {
+            Isolation::None => {
+                let before = self.change_link(change, Part::Alone)?;
+                match change.counted(before) {
+                    0 => {}
+                    by => self.recount(change, by)?,
+                }
+                Ok(before)
+            }
+            Isolation::TwoPhase => self.in_two_phases(change),
+            Isolation::Transaction | Isolation::Latch => {
+                let done = self.in_a_transaction(change);
+                if done.is_err() {
+                    // The server has given it up by itself, but for what it did not hear of.
+                    let _ = self.end("abortTransaction");
+                }
+                done
+            }
+        }
+    }
+
+    fn in_a_transaction(&mut self, change: &Change<'_>) -> Result<Option<bool>> {
+        let before = self.change_link(change, Part::First)?;
+        match change.counted(before) {
+            0 => {}
+            by => self.change_count(change, by, Part::Later)?,
+        }
+        self.end("commitTransaction").map(|()| before)
+    }
+
+    fn end(&mut self, command: &str) -> Result<()> {
+        let (unit, journaled) = (&self.unit, self.journaled);
+        let ended = self.connection.command(ADMIN, |doc| {
+            concern(unit.transaction(doc.int(command, 1), Part::Later), journaled)
+        });
+        ended.map(drop)
+    }
+
+    fn in_two_phases(&mut self, change: &Change<'_>) -> Result<Option<bool>> {
+        let (name, link) = (self.unit.name(), link_key(change.at()));
+        self.insert(
+            TRANSACTIONS,
+            &[()],
+            |()| 0,
+            |doc, ()| doc.binary("_id", &name).text("state", "pending").binary("link", &link),
+        )?;
+        let before = match self.change_link(change, Part::Marked) {
+            Ok(before) => before,
+            Err(error) => {
+                // Nothing was changed: it may be begun anew.
+                let _ = self.forget(&name);
+                return Err(error);
+            }
+        };
+        let by = change.counted(before);
+        if by != 0 {
+            self.again(|handle| handle.change_count(change, by, Part::Marked))?;
+            self.applied(&name)?;
+        }
+        if by != 0 || before.is_some() {
+            self.unmark(LINKS, &link, &name)?;
+        }
+        if by != 0 {
+            let at = change.at();
+            self.unmark(COUNTS, &count_key(at.id1, at.kind), &name)?;
+        }
+        self.forget(&name)?;
+        Ok(before)
+    }
+
+    /// Two that insert a document at once: one is told to try again, and finds it.
+    fn again(&mut self, mut once: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        for _ in 1..TRIES {
+            match once(self) {
+                Err(error) if error.class == ErrorClass::Conflict => {}
+                done => return done,
+            }
+        }
+        once(self)
+    }
+
+    fn applied(&mut self, name: &[u8]) -> Result<()> {
+        let journaled = self.journaled;
+        let applied = self.connection.command(Whose::Ours, |doc| {
+            let doc = doc.text("update", TRANSACTIONS);
+            let doc = update(
+                doc,
+                |q| q.binary("_id", name),
+                |u| u.inner("$set", |set| set.text("state", "applied")),
+                false,
+            );
+            concern(doc, journaled)
+        });
+        applied.map(drop)
+    }
+
+    /// Takes the mark of a change off.
+    fn unmark(&mut self, collection: &str, key: &[u8], name: &[u8]) -> Result<()> {
+        let (keys, journaled) = (self.keys(), self.journaled);
+        let taken = self.connection.command(Whose::Ours, |doc| {
+            let doc = doc.text("update", collection);
+            let doc = update(
+                doc,
+                |q| q.key("_id", key, keys),
+                |u| u.inner("$pull", |pull| pull.binary("pending", name)),
+                false,
+            );
+            concern(doc, journaled)
+        });
+        taken.map(drop)
+    }
+
+    fn forget(&mut self, name: &[u8]) -> Result<()> {
+        let journaled = self.journaled;
+        let removed = self.connection.command(Whose::Ours, |doc| {
+            let doc = doc.text("delete", TRANSACTIONS);
+            concern(delete(doc, |q| q.binary("_id", name)), journaled)
+        });
+        removed.map(drop)
+    }
+
+    /// Writes or hides the link: whether it was visible before.
+    fn change_link(&mut self, change: &Change<'_>, part: Part) -> Result<Option<bool>> {
+        let (keys, name, at) = (self.keys(), self.unit.name(), change.at());
+        let (unit, journaled) = (&self.unit, self.journaled);
+        let said = self.connection.command(Whose::Ours, |doc| {
+            let doc = doc.text("findAndModify", LINKS).inner("query", |query| {
+                let query = query.key("_id", &link_key(at), keys);
+                if matches!(change, Change::Hide { .. }) {
+                    query.int("visibility", 1)
+                } else {
+                    query
+                }
+            });
+            let doc = doc.inner("update", |update| {
+                let update = match change {
+                    Change::Add(link) => update
+                        .inner("$set", |set| link_fields(set, link))
+                        .inner("$setOnInsert", |new| link_ids(new, at)),
+                    Change::Hide { .. } => update.inner("$set", |set| set.int("visibility", 0)),
+                };
+                marked(update, part, &name)
+            });
+            let doc = match keys {
+                Keys::Binary => {
+                    doc.inner("fields", |fields| fields.int("_id", 0).int("visibility", 1))
+                }
+                // `FerretDB` shows the whole document.
+                Keys::Hex => doc,
+            };
+            let doc = doc.flag("upsert", matches!(change, Change::Add(_)));
+            closed(doc, unit, part, journaled)
+        });
+        match said.map_err(|error| remedy(error, part))?.get("value").map_err(unread)? {
+            Some(RawBsonRef::Document(before)) => {
+                let visible = before.get("visibility").map_err(unread)?.and_then(whole);
+                Ok(Some(visible == Some(1)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn change_count(&mut self, change: &Change<'_>, by: i64, part: Part) -> Result<()> {
+        let (keys, name, at) = (self.keys(), self.unit.name(), change.at());
+        let (unit, journaled) = (&self.unit, self.journaled);
+        let changed = self.connection.command(Whose::Ours, |doc| {
+            let doc = update(
+                doc.text("update", COUNTS),
+                |q| q.key("_id", &count_key(at.id1, at.kind), keys),
+                |u| {
+                    let u = u.inner("$inc", |inc| inc.long("count", by).int("version", 1));
+                    let u = u.inner("$set", |set| set.long("time", large(change.time())));
+                    let u = u.inner("$setOnInsert", |new| count_ids(new, at.id1, at.kind));
+                    marked(u, part, &name)
+                },
+                true,
+            );
+            closed(doc, unit, part, journaled)
+        });
+        changed.map(drop)
+    }
+
+    /// A count that is read and then written, by whoever comes between as well.
+    fn recount(&mut self, change: &Change<'_>, by: i64) -> Result<()> {
+        let (at, keys, journaled) = (change.at(), self.keys(), self.journaled);
+        let counted = self.count_links(at.id1, at.kind)?.saturating_add_signed(by);
+        self.again(|handle| {
+            let changed = handle.connection.command(Whose::Ours, |doc| {
+                let doc = update(
+                    doc.text("update", COUNTS),
+                    |q| q.key("_id", &count_key(at.id1, at.kind), keys),
+                    |u| {
+                        u.inner("$set", |set| {
+                            let set = count_ids(set, at.id1, at.kind);
+                            set.long("count", large(counted)).long("time", large(change.time()))
+                        })
+                    },
+                    true,
+                );
+                concern(doc, journaled)
+            });
+            changed.map(drop)
+        })
+    }
+}
+
+/// Of which change it is.
+fn marked<'d>(update: Document<'d>, part: Part, name: &[u8]) -> Document<'d> {
+    if part != Part::Marked {
+        return update;
+    }
+    update.inner("$push", |push| push.binary("pending", name))
+}
+
+/// When it is answered, and the transaction that it is part of.
+fn closed<'d>(doc: Document<'d>, unit: &Unit, part: Part, journaled: bool) -> Document<'d> {
+    match part {
+        Part::Alone | Part::Marked => concern(doc, journaled),
+        Part::First | Part::Later => unit.transaction(doc, part),
+    }
+}
+
+/// A server without transactions says so when the first is begun.
+fn remedy(error: Error, part: Part) -> Error {
+    if part != Part::First || error.class != ErrorClass::Unsupported {
+        return error;
+    }
+    error.context(
+        "transactions take a server of 4.0 or later that is a member of a replica set; \
+                   `consistency = \"two_phase\"` takes none",
+    )
+}
