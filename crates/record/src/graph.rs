@@ -87,7 +87,7 @@ pub enum Consistency {
     /// One after the other, with a record of both beside them for as long as that takes: a way of
     /// stores without transactions.
     TwoPhase,
-    /// As one batch, of what was read before: requests side by side lose counts.
+    /// With nothing around them, of what was read before: requests side by side lose counts.
     None,
 }
 

@@ -11,6 +11,7 @@ use super::sizing::Sized;
 use super::source::Span;
 use super::typed::{Data, Typed};
 use super::workload::sessions;
+use kvdyno_record::engine::graph::Isolation;
 use kvdyno_record::engine::{BatchKind, DataShape, Description, Options, Transactions};
 use kvdyno_record::graph::{Access, Consistency, Degrees, Graph, Split};
 use kvdyno_record::workload::{self, Op, Size};
@@ -228,8 +229,12 @@ pub(super) fn check_engine(
         }
         _ => return,
     };
-    let without = format!("leave it out with --engine, or ask for less of {name}");
-    mistakes.at(&linkbench.span, format!("{name} has no {missing}")).help(without);
+    let instead = if abilities.graph.contains(&Isolation::TwoPhase) {
+        format!("ask for `consistency = \"two_phase\"`, which {name} has")
+    } else {
+        format!("leave it out with --engine, or ask for less of {name}")
+    };
+    mistakes.at(&linkbench.span, format!("{name} has no {missing}")).help(instead);
 }
 
 /// The data as an engine is told it: the keys of an ordered store.

@@ -230,6 +230,11 @@ fn described(engine: Description, server: Option<AttachedServer>) -> Result<Exit
 
 fn check<G: GraphEngine>(folder: &Path, words: &str) -> Result<ExitCode> {
     let report = conformance::run_with_graph::<G>(folder, words);
+    if report.checks.is_empty() {
+        return Err(Error::invalid(format!(
+            "no check has `{words}` in its name; without it all run"
+        )));
+    }
     write!(std::io::stdout(), "{report}")?;
     Ok(if report.conforms() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

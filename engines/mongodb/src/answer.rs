@@ -97,11 +97,11 @@ pub(crate) fn done(said: &RawDocument) -> Result<()> {
             (name, number) if name == "ok" => ok = is_one(number),
             (name, RawBsonRef::Array(errors)) if name == "writeErrors" => {
                 if let Ok(Some(RawBsonRef::Document(first))) = errors.get(0) {
-                    return Err(refused(first));
+                    return Err(refused_in(said, first));
                 }
             }
             (name, RawBsonRef::Document(error)) if name == "writeConcernError" => {
-                return Err(refused(error));
+                return Err(refused_in(said, error));
             }
             _ => {}
         }
@@ -113,12 +113,12 @@ fn is_one(number: RawBsonRef<'_>) -> bool {
     number.as_bool().unwrap_or_else(|| whole(number).is_some_and(|number| number > 0))
 }
 
-/// A number of any type, whole and not negative.
-pub(crate) fn whole(number: RawBsonRef<'_>) -> Option<u64> {
+/// A number of any type, whole.
+pub(crate) fn whole(number: RawBsonRef<'_>) -> Option<i64> {
     match number {
-        RawBsonRef::Double(number) => Some(number as u64),
-        RawBsonRef::Int32(number) => number.try_into().ok(),
-        RawBsonRef::Int64(number) => number.try_into().ok(),
+        RawBsonRef::Double(number) => Some(number as i64),
+        RawBsonRef::Int32(number) => Some(number.into()),
+        RawBsonRef::Int64(number) => Some(number),
         _ => None,
     }
 }
@@ -126,7 +126,9 @@ pub(crate) fn whole(number: RawBsonRef<'_>) -> Option<u64> {
 /// How many documents a command has met.
 pub(crate) fn met(said: &RawDocument) -> Result<u64> {
     let number = said.get("n").map_err(unread)?.and_then(whole);
-    number.ok_or_else(|| nonsense("an answer without a number"))
+    number
+        .and_then(|number| number.try_into().ok())
+        .ok_or_else(|| nonsense("an answer without a number"))
 }
 
 /// Of an error that ended a transaction, which may be tried again.
@@ -134,16 +136,23 @@ const TRANSIENT: &str = "TransientTransactionError";
 
 /// The server's own words, and what they mean to us.
 pub(crate) fn refused(said: &RawDocument) -> Error {
+    refused_in(said, said)
+}
+
+/// Of an error within an answer, which has the labels.
+fn refused_in(answer: &RawDocument, said: &RawDocument) -> Error {
     let words = said.get_str("errmsg").or_else(|_| said.get_str("$err"));
     let words = words.unwrap_or("it does not say why").to_owned();
     let code = said.get_i32("code").unwrap_or_default();
-    let labels = said.get_array("errorLabels").ok().into_iter().flatten().flatten();
+    let labels = answer.get_array("errorLabels").ok().into_iter().flatten().flatten();
     let transient = labels.filter_map(RawBsonRef::as_str).any(|label| label == TRANSIENT);
     let class = match code {
         _ if transient => ErrorClass::Conflict,
         // A key that two have put at once; a write that met another; a lock that was not had; a
         // transaction that was given up.
-        11000 | 112 | 24 | 251 => ErrorClass::Conflict,
+        // PostgreSQL's 40001 and 40P01 as DocumentDB packs them: a row that another has changed, a
+        // circle of waiting.
+        11000 | 112 | 24 | 251 | 16_777_220 | 16_908_292 => ErrorClass::Conflict,
         14031 => ErrorClass::Full,
         10334 | 17280 | 17419 | 17420 => ErrorClass::Invalid,
         // 20: transactions, of a server that is no member of a set.

@@ -77,9 +77,11 @@ fn look(address: &Address) -> Result<Look> {
     let version = said.get_str("ferretdbVersion").or_else(|_| said.get_str("version"));
     let version = version.map_err(|_| nonsense("buildInfo"))?.trim_start_matches('v').to_owned();
     let said = own.command(ADMIN, |doc| doc.int("isMaster", 1))?;
-    // A member of a set has transactions, and what stands before a cluster.
-    let set = said.get_str("setName").is_ok() || said.get_str("msg").is_ok();
-    Ok(Look { version, durability: None, transactions: set })
+    // A member of a set has transactions since 4.0, and what stands before a cluster since 4.2.
+    let wire = said.get_i32("maxWireVersion").unwrap_or_default();
+    let member = said.get_str("setName").is_ok() && wire >= 7;
+    let router = said.get_str("msg").is_ok() && wire >= 8;
+    Ok(Look { version, durability: None, transactions: member || router })
 }
 
 /// It comes to be with its first record.

@@ -12,10 +12,10 @@ use crate::bytes::{Document, Keys};
 use crate::client::{COMMAND_BYTES, MongoDb, concern};
 use crate::connection::{Connection, Find, Whose, numbers};
 use documents::{count_key, count_of, large, link_of, node_fields, node_of};
-use kvdyno_engine::Result;
 use kvdyno_engine::graph::{
     Added, Audited, Chunk, Count, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
 };
+use kvdyno_engine::{Error, ErrorClass, Result};
 use std::ops::RangeInclusive;
 use unit::{Change, Unit};
 
@@ -91,7 +91,8 @@ impl Handle<'_> {
         self.connection.keys
     }
 
-    /// Inserts documents, which `bytes` and `fill` say, in as many commands as it takes.
+    /// Inserts documents, which `fill` says, in as many commands as it takes, by the bytes of their
+    /// `data`.
     fn insert<T>(
         &mut self,
         collection: &str,
@@ -108,10 +109,17 @@ impl Handle<'_> {
                 bytes <= COMMAND_BYTES
             });
             let (now, later) = rest.split_at(fits.count().max(1));
-            self.connection.command(Whose::Ours, |doc| {
+            let inserted = self.connection.command(Whose::Ours, |doc| {
                 let doc = doc.text("insert", collection).array("documents", now.iter(), &fill);
                 concern(doc.flag("ordered", false), self.journaled)
-            })?;
+            });
+            match inserted {
+                // Some are in: to insert them again would be another error.
+                Err(error) if now.len() > 1 && error.class == ErrorClass::Conflict => {
+                    return Err(Error::new(ErrorClass::Other, error.message));
+                }
+                inserted => drop(inserted?),
+            }
             rest = later;
         }
         Ok(())
@@ -226,10 +234,10 @@ impl Graph for Handle<'_> {
         let named = count_key(id1, kind);
         let page = self.connection.find(&find, |filter| filter.key("_id", &named, keys))?;
         let found = self.connection.documents(&page).next().transpose()?;
-        Ok(found.map(count_of).transpose()?.map_or(0, |(_, links)| links))
+        Ok(found.map(count_of).transpose()?.map_or(0, |(_, links)| links.try_into().unwrap_or(0)))
     }
 
-    /// Each document is written alone.
+    /// In commands of many inserts, in any order and in no transaction.
     fn load(&mut self, chunk: &Chunk<'_>) -> Result<()> {
         let keys = self.keys();
         self.insert(
@@ -266,7 +274,11 @@ impl Graph for Handle<'_> {
         if !audit::audit(self.engine.of_graph()?, self.engine.of_graph()?, go_on, seen)? {
             return Ok(0);
         }
-        let said = self.connection.command(Whose::Ours, |doc| doc.text("count", NODES))?;
+        let said = self.connection.command(Whose::Ours, |doc| {
+            // Without a query it would be what the server remembers.
+            doc.text("count", NODES)
+                .inner("query", |query| query.inner("_id", |id| id.long("$gte", 0)))
+        })?;
         met(said)
     }
 }

@@ -38,7 +38,10 @@ struct State {
     case_begun: Instant,
     /// The case that runs has phases that end by the clock.
     by_clock: bool,
-    /// What phases that end by the clock still take: of the case that runs, and of those after it.
+    phase_begun: Instant,
+    /// What the phase that runs still takes, where the clock ends it.
+    here: Option<Duration>,
+    /// What later phases that end by the clock take: of the case that runs, and of those after it.
     timed: [Duration; 2],
     spoken: Instant,
 }
@@ -64,6 +67,8 @@ impl<'p> Progress<'p> {
             part: 0.0,
             case_begun: now,
             by_clock: false,
+            phase_begun: now,
+            here: None,
             timed: [Duration::ZERO; 2],
             spoken: now,
         };
@@ -98,19 +103,24 @@ impl<'p> Progress<'p> {
 
     /// So long phases that end by the clock take in the cases after the one that runs.
     pub(crate) fn timed_after(&self, left: Duration) {
-        self.lock().timed = [Duration::ZERO, left];
+        let mut state = self.lock();
+        (state.timed, state.here) = ([Duration::ZERO, left], None);
     }
 
-    /// So long they still take in the one that runs.
-    pub(crate) fn timed_here(&self, left: Duration) {
+    /// So long they still take in the one that runs: later phases, and the one that runs where the
+    /// clock ends it.
+    pub(crate) fn timed_here(&self, later: Duration, here: Option<Duration>) {
         let mut state = self.lock();
-        state.timed[0] = left;
-        state.by_clock |= !left.is_zero();
+        (state.timed[0], state.here) = (later, here);
+        state.by_clock |= here.is_some() || !later.is_zero();
     }
 
     /// Where the running case stands: `done` of `total`, at `per_s`.
     pub(crate) fn phase(&self, name: &str, done: u64, total: Option<u64>, per_s: Option<f64>) {
         let mut state = self.lock();
+        if state.phase != name {
+            state.phase_begun = Instant::now();
+        }
         name.clone_into(&mut state.phase);
         let share = total.filter(|total| *total > 0).map(|total| done as f64 / total as f64);
         state.part = share.unwrap_or(0.0).clamp(0.0, 1.0);
@@ -137,7 +147,7 @@ impl<'p> Progress<'p> {
         state.finished += 1;
         state.own += 1;
         (state.part, state.by_clock) = (0.0, false);
-        state.timed[0] = Duration::ZERO;
+        (state.timed[0], state.here) = (Duration::ZERO, None);
         let headline =
             if headline.is_empty() { String::new() } else { format!(": {}", one_line(headline)) };
         let left = if self.bar.is_some() { String::new() } else { self.left(&state) };
@@ -166,7 +176,7 @@ impl<'p> Progress<'p> {
         }
         let Share { of_all, done } = Share::of(state);
         let left = time_left(self.begun.elapsed(), state.estimate.mul_f64(of_all), done);
-        let left = left.max(state.timed.iter().sum());
+        let left = left.max(left_here(state) + state.timed[1]);
         match left.as_secs() {
             0 => ", under 1 s left".to_owned(),
             seconds => format!(", {} left", units::duration(seconds * 1_000_000_000)),
@@ -191,14 +201,24 @@ fn counted(state: &State, number: usize) -> String {
     format!("[{:>width$}/{}]", number.min(state.cases), state.cases)
 }
 
-/// How much of the running case is done: by the clock, where that ends its phases; else as much as
-/// of its phase.
+/// How much of the running case is done: by the time that it still takes, where the clock ends some
+/// of its phases; else as much as of its phase.
 fn of_case(state: &State) -> f64 {
     if !state.by_clock {
         return state.part;
     }
-    let (gone, left) = (state.case_begun.elapsed().as_secs_f64(), state.timed[0].as_secs_f64());
+    let (gone, left) = (state.case_begun.elapsed().as_secs_f64(), left_here(state).as_secs_f64());
     if gone > 0.0 { gone / (gone + left) } else { 0.0 }
+}
+
+/// What the running case still takes: its phase, by the clock or at the pace so far, and later
+/// phases that the clock ends.
+fn left_here(state: &State) -> Duration {
+    let by_pace = || {
+        let part = if state.part > 0.0 { state.part } else { 1.0 };
+        state.phase_begun.elapsed().mul_f64(1.0 / part - 1.0)
+    };
+    state.timed[0] + state.here.unwrap_or_else(by_pace)
 }
 
 /// What this run does of all cases, and how much of that it has done.
@@ -271,7 +291,7 @@ mod tests {
         assert_eq!(progress.left(&progress.lock()), ", 2h left");
         progress.case_started(2, "0002_lmdb_t1_r1");
         progress.timed_after(Duration::ZERO);
-        progress.timed_here(Duration::from_secs(5400));
+        progress.timed_here(Duration::ZERO, Some(Duration::from_secs(5400)));
         assert_eq!(progress.left(&progress.lock()), ", 1h30m left");
     }
 
@@ -282,12 +302,38 @@ mod tests {
         let progress = printer.progress(3, Duration::from_secs(8000));
         progress.case_started(1, "0001_lmdb_t1_r1");
         progress.timed_after(Duration::from_secs(4800));
-        progress.timed_here(Duration::from_secs(1600));
+        progress.timed_here(Duration::from_secs(1600), Some(Duration::from_secs(8)));
         progress.phase("hours-w1", 99, Some(100), None);
         let late = Share::of(&progress.lock()).done;
+        progress.timed_here(Duration::from_secs(800), Some(Duration::from_secs(792)));
         progress.phase("hours-w2", 1, Some(100), None);
         let early = Share::of(&progress.lock()).done;
         assert!(late <= early && early < 0.1, "{late}, then {early}");
+    }
+
+    /// A load and an audit end by their counts, a minute between them by the clock.
+    #[test]
+    fn phases_by_count_go_on_at_their_pace() {
+        let (printer, _) = Printer::captured();
+        let progress = printer.progress(1, Duration::from_secs(100));
+        progress.case_started(1, "0001_lmdb_t1_r1");
+        let at = |state: &mut State, gone: u64| {
+            let begun = Instant::now().checked_sub(Duration::from_secs(gone)).unwrap();
+            (state.case_begun, state.phase_begun) = (begun, begun);
+        };
+        progress.timed_here(Duration::from_secs(60), None);
+        progress.phase("load", 10, Some(100), None);
+        let mut state = progress.lock();
+        at(&mut state, 100);
+        let (left, done) = (left_here(&state).as_secs(), of_case(&state));
+        assert!((955..=965).contains(&left), "{left}: 900 of the load, 60 after it");
+        assert!((0.09..0.1).contains(&done), "{done}");
+        drop(state);
+        progress.timed_here(Duration::ZERO, None);
+        progress.phase("audit", 50, Some(100), None);
+        let mut state = progress.lock();
+        at(&mut state, 30);
+        assert!((29..=31).contains(&left_here(&state).as_secs()), "{:?}", left_here(&state));
     }
 
     #[test]

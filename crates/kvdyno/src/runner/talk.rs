@@ -360,8 +360,8 @@ impl<'r> Talk<'r> {
             (None, Some(duration)) => (elapsed_ns, Some(duration)),
             (total, _) => (done, total),
         };
-        let here = duration.map_or(0, |duration| duration.saturating_sub(elapsed_ns));
-        self.environment.progress.timed_here(later + Duration::from_nanos(here));
+        let here = duration.map(|all| Duration::from_nanos(all.saturating_sub(elapsed_ns)));
+        self.environment.progress.timed_here(later, here);
         self.environment.progress.phase(&phase.name, done, total, per_s);
     }
 

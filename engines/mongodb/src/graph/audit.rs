@@ -33,7 +33,10 @@ pub(super) fn audit(
     seen: impl FnMut(Audited),
 ) -> Result<bool> {
     let mut counts = Stream::of(counted, &COUNTED, |filter| filter)?;
-    let mut links = Stream::of(linked, &LINKED, |filter| filter.int("visibility", 1))?;
+    let mut links = Stream::of(linked, &LINKED, |filter| {
+        // Of the index alone: it begins with the node.
+        filter.inner("id1", |id1| id1.long("$gte", 0)).int("visibility", 1)
+    })?;
     let mut ahead = None;
     let grouped = || -> Result<Option<Links>> {
         let take = |links: &mut Stream| links.next(place_of);
@@ -49,7 +52,11 @@ pub(super) fn audit(
             count += 1;
         }
     };
-    side_by_side(|| counts.next(count_of), grouped, go_on, seen)
+    // One below zero is no number of links.
+    let counted = |document: &RawDocument| {
+        count_of(document).map(|(place, count)| (place, count.try_into().unwrap_or(u64::MAX)))
+    };
+    side_by_side(|| counts.next(counted), grouped, go_on, seen)
 }
 
 /// All that a find finds, document by document.

@@ -3,7 +3,7 @@
 use crate::answer::{unread, whole};
 use crate::bytes::Document;
 use bson::{RawBsonRef, RawDocument};
-use kvdyno_engine::graph::{Link, LinkKey, Links, Node};
+use kvdyno_engine::graph::{Link, LinkKey, Node};
 use kvdyno_engine::server::nonsense;
 use kvdyno_engine::{Error, Result};
 
@@ -91,11 +91,12 @@ pub(super) fn link_of(document: &RawDocument, id1: u64, kind: u64) -> Result<Lin
     })
 }
 
-/// Node and type, and how many links.
-pub(super) fn count_of(document: &RawDocument) -> Result<Links> {
+/// Node and type, and how many links: below zero for a moment, where a link that is being added is
+/// hidden before it is counted.
+pub(super) fn count_of(document: &RawDocument) -> Result<((u64, u64), i64)> {
     let fields = Fields::of(document)?;
     let place = (fields.number("id")?, fields.number("link_type")?);
-    Ok((place, fields.number("count")?))
+    Ok((place, fields.signed("count")?))
 }
 
 /// Of a link: its node and type.
@@ -106,7 +107,7 @@ pub(super) fn place_of(document: &RawDocument) -> Result<(u64, u64)> {
 
 /// Fields as they were met, so that a document is read once.
 struct Fields<'d> {
-    numbers: [(&'d str, u64); 6],
+    numbers: [(&'d str, i64); 6],
     count: usize,
     data: Option<&'d [u8]>,
 }
@@ -131,6 +132,10 @@ impl<'d> Fields<'d> {
     }
 
     fn number(&self, name: &str) -> Result<u64> {
+        self.signed(name)?.try_into().map_err(|_| another())
+    }
+
+    fn signed(&self, name: &str) -> Result<i64> {
         let mut known = self.numbers[..self.count].iter();
         known.find(|(known, _)| *known == name).map(|(_, number)| *number).ok_or_else(another)
     }

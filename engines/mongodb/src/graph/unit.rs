@@ -4,8 +4,8 @@
 //! Two phases are the way of servers before 4.0, which write one document at a time: what is to be
 //! done is written down, each of the two documents is changed and says of which change it is, and
 //! when both are the marks are taken off and what was written down is removed. Changes of several
-//! clients add up in any order. What a client that was killed has left could be told from that and
-//! finished; nobody does here.
+//! clients add up in any order. What a client that was killed, or an error, has left can be found by
+//! that; nobody looks here but an audit.
 
 use super::documents::{
     count_ids, count_key, delete, large, link_fields, link_ids, link_key, update,
@@ -151,25 +151,35 @@ impl Handle<'_> {
         let before = match self.change_link(change, Part::Marked) {
             Ok(before) => before,
             Err(error) => {
-                // Nothing was changed: it may be begun anew.
-                let _ = self.forget(&name);
+                if error.class == ErrorClass::Conflict {
+                    // Nothing was changed: it may be begun anew.
+                    let _ = self.forget(&name);
+                }
                 return Err(error);
             }
         };
-        let by = change.counted(before);
+        // To begin anew would be another change.
+        let finished = self.finish(change, before, &name);
+        finished.map(|()| before).map_err(|error| {
+            let words = "a link is written, and its count may not be";
+            Error::new(ErrorClass::Other, error.message).context(words)
+        })
+    }
+
+    /// What follows the change of the link.
+    fn finish(&mut self, change: &Change<'_>, before: Option<bool>, name: &[u8]) -> Result<()> {
+        let (by, at) = (change.counted(before), change.at());
         if by != 0 {
             self.again(|handle| handle.change_count(change, by, Part::Marked))?;
-            self.applied(&name)?;
+            self.applied(name)?;
         }
         if by != 0 || before.is_some() {
-            self.unmark(LINKS, &link, &name)?;
+            self.unmark(LINKS, &link_key(at), name)?;
         }
         if by != 0 {
-            let at = change.at();
-            self.unmark(COUNTS, &count_key(at.id1, at.kind), &name)?;
+            self.unmark(COUNTS, &count_key(at.id1, at.kind), name)?;
         }
-        self.forget(&name)?;
-        Ok(before)
+        self.forget(name)
     }
 
     /// Two that insert a document at once: one is told to try again, and finds it.
