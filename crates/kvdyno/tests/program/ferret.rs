@@ -19,8 +19,8 @@ fn built() -> Option<PathBuf> {
     Some(cache.join("kvdyno/tests/ferretdb-v1.24.2")).filter(|path| path.is_file())
 }
 
-/// In documents, in two phases: it has no transactions. One client after the other: its `$inc` is not
-/// atomic, and 200 by each of four clients came to 284 of 800.
+/// In documents, in two phases: it has no transactions. One client after the other: its `$inc` is
+/// not atomic, and 200 by each of four clients came to 284 of 800.
 #[test]
 fn a_server_of_mongodbs_protocol_keeps_a_graph() {
     let test = "a_server_of_mongodbs_protocol_keeps_a_graph";

@@ -4,8 +4,8 @@
 //! Two phases are the way of servers before 4.0, which write one document at a time: what is to be
 //! done is written down, each of the two documents is changed and says of which change it is, and
 //! when both are the marks are taken off and what was written down is removed. Changes of several
-//! clients add up in any order. What a client that was killed, or an error, has left can be found by
-//! that; nobody looks here but an audit.
+//! clients add up in any order. What a client that was killed has left, or an error, can be found
+//! by that; nobody looks here but an audit.
 
 use super::documents::{
     count_ids, count_key, delete, large, link_fields, link_ids, link_key, update,
