@@ -12,7 +12,7 @@ export const WORDS: Record<Judgement, string> = {
 export const JUDGEMENTS = Object.keys(WORDS) as Judgement[];
 
 /** Outlines in a square of 12. */
-const OUTLINES: Record<Judgement, string> = {
+export const OUTLINES: Record<Judgement, string> = {
   improved: "M6 .8 11.4 10.6H.6z",
   regressed: "M6 11.2.6 1.4h10.8z",
   changed: "M6 .4 11.6 6 6 11.6.4 6z",

@@ -63,6 +63,9 @@ export function inUnit(value: number | null | undefined, unit: string): string {
   }
 }
 
+/** A value of a table: times in the unit that suits them. */
+export const reading = (value: number, unit: string): string => (unit === "ns" ? duration(value) : inUnit(value, unit));
+
 export const ratio = (value: number): string =>
   value === 0 ? "0" : value >= 99.5 ? si(value) : value < 0.1 ? value.toPrecision(2) : value.toFixed(2);
 

@@ -4,6 +4,7 @@ import { h } from "./dom";
 import { load } from "./load";
 import { report } from "./pages/report";
 import { runs } from "./pages/runs";
+import { trend } from "./pages/trend";
 import { versus } from "./pages/versus";
 
 async function main(): Promise<void> {
@@ -14,6 +15,7 @@ async function main(): Promise<void> {
     switch (data.kind) {
       case "report": return report(root, data, json);
       case "runs": return runs(root, data);
+      case "trend": return trend(root, data, json);
       case "versus": return versus(root, data, json);
     }
   } catch (error) {

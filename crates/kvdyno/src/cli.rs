@@ -7,6 +7,7 @@ mod compare;
 mod drive;
 mod engines;
 mod export;
+mod history;
 mod named;
 mod quick;
 mod schema;
@@ -20,6 +21,7 @@ pub(crate) use compare::{CompareArgs, ComparisonArgs};
 pub(crate) use drive::{DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay};
 pub(crate) use engines::{BuildArgs, EnginesAction, EnginesArgs, GetArgs, NewEngineArgs};
 pub(crate) use export::{BundleArgs, ExportArgs, RerunArgs};
+pub(crate) use history::{AddArgs, HistoryAction, HistoryArgs, HistoryShowArgs};
 pub(crate) use named::NamedArgs;
 pub(crate) use quick::QuickArgs;
 pub(crate) use schema::SchemaOf;
@@ -52,13 +54,14 @@ Examples:
   kvdyno export --xlsx latest.xlsx         the tables as a workbook, with charts and formulas
   kvdyno bundle                            the run in one file, to be published and repeated
   kvdyno compare 2026-11-19 latest         what changed since, and how sure that is
+  kvdyno history show nightly.ndjson       where a suite's figures changed over its runs
   kvdyno torture --engine lmdb             what it loses when the power goes
   kvdyno suites show quick > mine.toml     begin a suite of your own
 
 Exit codes:
   0 all is well   1 the program could not go on   2 a mistake on the command line or in the suite
   3 an engine failed (other cases are kept)       4 findings make the figures invalid
-  5 compare: a figure regressed past the gate     130 interrupted (what was done is kept)";
+  5 a figure regressed past the gate              130 interrupted (what was done is kept)";
 
 /// A dynamometer for storage engines: puts them under a known load on a known machine, and reads
 /// off what they deliver and what that costs.
@@ -110,6 +113,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run two builds or versions of an engine side by side: what differs, and how sure that is
     Versus(Box<VersusArgs>),
+    /// Keep a suite's figures over its runs; say where they changed, and gate the newest
+    History(HistoryArgs),
     /// Measure the smallest difference that this machine can resolve
     Calibrate(CalibrateArgs),
     /// Find the least memory with which an engine meets a target

@@ -42,6 +42,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Report(args) => commands::report::run(args, printer),
         Command::Serve(args) => commands::serve::run(args, printer),
         Command::Check(args) => commands::check::run(args, printer),
+        Command::History(args) => commands::history::run(args, printer),
         Command::Compare(args) => commands::compare::run(args, printer),
         Command::Versus(args) => commands::versus::run(args, printer),
         Command::Calibrate(args) => commands::calibrate::run(args, printer),

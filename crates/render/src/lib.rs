@@ -27,6 +27,7 @@ pub mod table;
 pub mod tables;
 pub mod time_csv;
 pub mod tone;
+pub mod trend;
 pub mod versus;
 pub mod wide;
 pub mod wrap;

@@ -201,7 +201,8 @@ fn chance(versus: &Versus) -> String {
     )
 }
 
-fn gate(gate: &Gate, [passed, failed, whether]: &[String; 3]) -> Vec<Line> {
+/// What came of a gate: in words for passed, failed and not judged.
+pub(crate) fn gate(gate: &Gate, [passed, failed, whether]: &[String; 3]) -> Vec<Line> {
     let allowed = units::percent(gate.allowed);
     let (tone, text) = match gate.result {
         GateResult::Passed => (Tone::Good, format!("passed: {passed} {allowed}")),
@@ -244,7 +245,8 @@ fn unjudged(list: &[NotJudged]) -> Vec<String> {
     alike.map(words).collect()
 }
 
-fn some(list: &[String]) -> String {
+/// The first of a list, and how many more.
+pub(crate) fn some(list: &[String]) -> String {
     let shown: Vec<&str> = list.iter().take(LISTED_MAX).map(String::as_str).collect();
     let more = list.len().saturating_sub(LISTED_MAX);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
@@ -373,7 +375,7 @@ fn resolution_cells(found: &Resolution) -> [String; 7] {
 }
 
 /// Names in a record are anybody's: nothing of them reaches the terminal but letters.
-fn harmless(lines: Vec<Line>) -> Vec<Line> {
+pub(crate) fn harmless(lines: Vec<Line>) -> Vec<Line> {
     let clean = |(tone, word, text): Line| (tone, word, one_line(&text).into_owned());
     lines.into_iter().map(clean).collect()
 }

@@ -5,12 +5,13 @@ import type { Judgement, Pair, Sample, Side, Versus, VersusData, VersusRow } fro
 import { h, type Child } from "../dom";
 import { group } from "../filters";
 import { axis, forest, JUDGEMENTS, scaleOf, verdictMark, WORDS, type Scale } from "../forest";
-import { date, duration, inUnit, NONE, ratio } from "../format";
+import { date, inUnit, NONE, ratio, reading } from "../format";
 import { home } from "../live";
 import { unique } from "../model";
 import { download } from "../save";
 import { section } from "../sections";
 import { table } from "../table";
+import { titled } from "../titles";
 
 interface Choice {
   verdicts: string[];
@@ -78,15 +79,6 @@ function titleOf({ base, new: other }: Versus): string {
   if (base.label != null && other.label != null) return `${other.label} beside ${base.label}`;
   return base.suite === other.suite ? `${other.suite}: two runs compared` : `${other.suite} beside ${base.suite}`;
 }
-
-/** `ops_per_s` as people say it. */
-const TITLES: Record<string, string> = {
-  ops_per_s: "operations a second", records_per_s: "records a second", service_ns_p50: "latency p50", service_ns_p99: "latency p99",
-  service_ns_p99_9: "latency p99.9", response_ns_p50: "response p50", response_ns_p99: "response p99", response_ns_p99_9: "response p99.9",
-  cpu_ns_per_op: "CPU an operation", device_write_bytes_per_op: "device writes an operation", database_allocated_bytes: "size on the volume",
-};
-
-const titled = (figure: string): string => TITLES[figure] ?? figure.replaceAll("_", " ");
 
 const place = (row: VersusRow): string => [row.role ?? row.phase, row.op].filter((word) => word != null).join(" ");
 
@@ -180,7 +172,7 @@ const ARROWS = { higher: "↑", lower: "↓", neither: "" };
 /** The median; where nothing can be claimed, the range. */
 function sample(row: VersusRow, { median, n, min, max }: Sample): string {
   if (row.verdict === "too_few_trials" && n > 1 && min != null && max != null) return `${inUnit(min, row.unit)} … ${inUnit(max, row.unit)}`;
-  return median == null ? NONE : row.unit === "ns" ? duration(median) : inUnit(median, row.unit);
+  return median == null ? NONE : reading(median, row.unit);
 }
 
 const fine = (value: number): string => (value < 10 ? value.toFixed(3) : ratio(value));

@@ -2,6 +2,7 @@
 //! units or engines.
 
 mod bootstrap;
+mod divisive;
 mod expression;
 mod median;
 mod normal;
@@ -9,10 +10,13 @@ mod quantile;
 mod random;
 mod rank;
 mod steady;
+mod student;
 
 pub use bootstrap::{CONFIDENCE, RESAMPLES, RatioInterval, chance_ratio, ratio_of_medians};
+pub use divisive::change_points;
 pub use expression::{Estimate, estimate};
 pub use median::{Interval, median, median_interval};
 pub use quantile::{SAMPLES_BEYOND, quantile, quantile_of_counts, samples_needed};
 pub use rank::{MIN_TRIALS, RankTest, mann_whitney, signed_rank};
 pub use steady::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};
+pub use student::{means_differ, next_within};

@@ -1,7 +1,7 @@
 //! Which figures a comparison shows.
 
 use super::super::catalogue as c;
-use super::super::metric::{Definition, Direction, Metric};
+use super::super::metric::{Definition, Direction};
 
 /// Which figures a comparison shows.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,7 @@ pub struct UnknownFigure {
 
 /// Where a figure stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seat {
+pub(crate) enum Seat {
     Load,
     Phase,
     Role { open_loop: bool },
@@ -50,10 +50,10 @@ impl Figures {
         Ok(Self::Named(named))
     }
 
-    pub(super) fn wants(&self, metric: &Metric, seat: Seat) -> bool {
-        let among = |wanted: &[&Definition]| wanted.iter().any(|figure| figure.name == metric.name);
+    pub(crate) fn wants(&self, name: &str, direction: Direction, seat: Seat) -> bool {
+        let among = |wanted: &[&Definition]| wanted.iter().any(|figure| figure.name == name);
         match (self, seat) {
-            (Self::All, _) => metric.direction != Direction::Neither,
+            (Self::All, _) => direction != Direction::Neither,
             (Self::Named(_) | Self::Usual, Seat::Op) => false,
             (Self::Named(wanted), _) => among(wanted),
             (Self::Usual, Seat::Load) => among(&LOAD),

@@ -94,6 +94,16 @@ impl Gate {
                 why: "none has a figure that could be judged".to_owned(),
             });
         }
+        Self::from_lists(allowed, regressed, not_judged, may_hide)
+    }
+
+    /// A gate from what it found.
+    pub(crate) fn from_lists(
+        allowed: f64,
+        regressed: Vec<String>,
+        not_judged: Vec<NotJudged>,
+        may_hide: Vec<String>,
+    ) -> Self {
         let result = match (regressed.as_slice(), not_judged.as_slice()) {
             ([_, ..], _) => GateResult::Failed,
             ([], [_, ..]) => GateResult::CannotJudge,

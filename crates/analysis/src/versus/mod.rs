@@ -14,6 +14,7 @@ mod refusal;
 pub mod sides;
 mod work;
 
+pub(crate) use figures::Seat;
 pub use figures::{Figures, UnknownFigure};
 pub use gate::{Gate, GateResult, NotJudged};
 pub use judge::{Row, Sample, Verdict};

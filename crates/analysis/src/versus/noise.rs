@@ -216,7 +216,7 @@ fn compare(first: &Group, second: &Group, resolves: &mut Vec<Resolution>) {
     let mut add = |place: &str, seat: Seat, one: &Metrics, other: &Metrics| {
         for metric in one.0.iter().filter(|metric| metric.direction != Direction::Neither) {
             let twin = other.0.iter().find(|other| other.name == metric.name);
-            let usual = Figures::Usual.wants(metric, seat);
+            let usual = Figures::Usual.wants(metric.name, metric.direction, seat);
             resolves.extend(twin.and_then(|twin| resolution(&case, place, usual, metric, twin)));
         }
     };

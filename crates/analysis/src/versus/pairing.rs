@@ -3,14 +3,13 @@
 use super::super::comparable;
 use super::super::group::{Group, LoadRow, OpRow, RoleRow, RunRow};
 use super::super::metric::{Metric, Metrics};
+use super::super::naming::Naming;
 use super::figures::{Figures, Seat};
 use super::judge::{Bout, Row, Spot, Trials};
 use super::noise::Noise;
 use super::refusal::Refusal;
 use super::sides::{Chosen, Sides};
 use super::work;
-use crate::group::data;
-use crate::lists::several;
 use kvdyno_record::engine::Durability;
 use kvdyno_record::work::{Purpose, Work};
 use schemars::JsonSchema;
@@ -143,29 +142,13 @@ fn counterpart(unit: &Unit<'_>, free: &[&Unit<'_>], sides: &Sides<'_>) -> Option
 
 /// `labelled`: their names say the engine's; of two engines' cases it is in the title.
 fn units<'r>(chosen: &Chosen<'r>, labelled: bool) -> Vec<Unit<'r>> {
-    // A bare drive needs no limit and no data beside engines that have some.
-    let engines = chosen.groups.iter().any(|group| group.competes());
-    let all = || chosen.groups.iter().filter(|group| !(engines && group.bare_drive));
-    let several_rams = several(all().map(|group| group.ram()));
-    let several_data = several(all().map(|group| data(group)));
+    let naming = Naming::of(&chosen.groups);
     let unit = |group: &&'r Group| {
         let id = &group.trials.first()?.case;
         let case = chosen.record.evidence.plan.cases.iter().find(|case| case.id == *id)?;
-        let mut name = match group.threads {
-            Some(threads) => format!("t{threads}"),
-            None => "load".to_owned(),
-        };
+        let mut name = naming.without_label(group);
         if labelled {
             name = format!("{} {name}", group.label);
-        }
-        if several_data {
-            name += &format!(" {}", data(group));
-        }
-        if several_rams {
-            name += &format!(" RAM {}", group.ram());
-        }
-        if let Some(volume) = &group.volume {
-            name += &format!(" on {volume}");
         }
         let work = Work::of(case, &chosen.record.evidence.plan).equal(Purpose::Runs);
         Some(Unit { group, work, name })
@@ -273,7 +256,8 @@ impl Rows<'_> {
             let found = base.0.iter().chain(&new.0).filter(has_any);
             self.figures.extend(found.map(|metric| metric.name));
         }
-        for metric in base.0.iter().filter(|metric| self.wanted.wants(metric, seat)) {
+        let wanted = |metric: &&Metric| self.wanted.wants(metric.name, metric.direction, seat);
+        for metric in base.0.iter().filter(wanted) {
             let other = new.0.iter().find(|other| other.name == metric.name);
             let bout = Bout {
                 spot,

@@ -120,15 +120,17 @@ pub(super) fn refused(refusal: &Refusal) -> Complaint {
 }
 
 fn print(versus: &Versus, printer: &Printer) {
-    let lines = |lines: Vec<text::Line>| {
-        for (tone, word, text) in lines {
-            printer.marked(tone, &format!("{word:<INDENT$}"), &wrap(&text, INDENT));
-        }
-    };
-    lines(text::header(versus));
+    lines(text::header(versus), printer);
     printer.data("");
     printer.data(&text::table(versus).text());
     printer.data(&wrap(&text::aid(versus).replace('\n', " "), 0));
     printer.data("");
-    lines(text::footer(versus));
+    lines(text::footer(versus), printer);
+}
+
+/// Lines above and below a table: a word, and what it says.
+pub(super) fn lines(lines: Vec<text::Line>, printer: &Printer) {
+    for (tone, word, text) in lines {
+        printer.marked(tone, &format!("{word:<INDENT$}"), &wrap(&text, INDENT));
+    }
 }

@@ -18,6 +18,8 @@ pub enum Kind {
     Runs,
     /// Two runs, or two engines of one.
     Versus,
+    /// A suite's figures over its runs.
+    Trend,
 }
 
 /// The page as `report/` builds it (`make page`), without data. It is kept in the repository, so

@@ -1,7 +1,7 @@
 //! The page's program names what it is given by hand, in `report/src`: every field that it reads is
 //! one that this program writes, and is null where it may be.
 
-use crate::page::{PageData, RunsData, VersusData};
+use crate::page::{PageData, RunsData, TrendData, VersusData};
 use schemars::schema_for;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,6 +110,7 @@ fn the_page_reads_what_the_program_writes() {
         ("PageData", schema_for!(PageData)),
         ("RunsData", schema_for!(RunsData)),
         ("VersusData", schema_for!(VersusData)),
+        ("TrendData", schema_for!(TrendData)),
     ];
     let mut seen = BTreeSet::new();
     for (name, schema) in roots {
@@ -123,7 +124,7 @@ fn the_page_reads_what_the_program_writes() {
     assert!(seen.len() > 30, "{seen:?}");
     for name in [
         "Live", "Group", "Standing", "RoleRow", "Metric", "TimeLine", "Search", "History", "Side",
-        "Seat",
+        "Seat", "Course",
     ] {
         assert!(seen.contains(name), "{name}: {seen:?}");
     }

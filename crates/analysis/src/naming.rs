@@ -1,0 +1,46 @@
+//! What a case is called beside the others of its run: no more than tells them apart.
+
+use super::group::{Group, data};
+use super::lists::several;
+
+/// What of a case differs within a run.
+pub(crate) struct Naming {
+    several_rams: bool,
+    several_data: bool,
+}
+
+impl Naming {
+    /// Of these cases.
+    pub(crate) fn of(groups: &[&Group]) -> Self {
+        // A bare drive needs no limit and no data beside engines that have some.
+        let engines = groups.iter().any(|group| group.competes());
+        let all = || groups.iter().filter(|group| !(engines && group.bare_drive));
+        Self {
+            several_rams: several(all().map(|group| group.ram())),
+            several_data: several(all().map(|group| data(group))),
+        }
+    }
+
+    /// `lmdb t4 RAM 1 GiB on nvme`.
+    pub(crate) fn name(&self, group: &Group) -> String {
+        format!("{} {}", group.label, self.without_label(group))
+    }
+
+    /// `t4 RAM 1 GiB on nvme`.
+    pub(crate) fn without_label(&self, group: &Group) -> String {
+        let mut name = match group.threads {
+            Some(threads) => format!("t{threads}"),
+            None => "load".to_owned(),
+        };
+        if self.several_data {
+            name += &format!(" {}", data(group));
+        }
+        if self.several_rams {
+            name += &format!(" RAM {}", group.ram());
+        }
+        if let Some(volume) = &group.volume {
+            name += &format!(" on {volume}");
+        }
+        name
+    }
+}

@@ -1,0 +1,66 @@
+//! Student's t: whether two handfuls of values have different means, and what the next value of
+//! one may be.
+
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
+
+/// How often chance alone sets the means of two samples of one normal distribution as far apart
+/// (the pooled t-test, two-sided); none where there is nothing to judge by.
+pub fn means_differ(left: &[f64], right: &[f64]) -> Option<f64> {
+    let freedom = (left.len() + right.len()).checked_sub(2).filter(|freedom| *freedom > 0)? as f64;
+    if left.is_empty() || right.is_empty() {
+        return None;
+    }
+    let apart = (mean(left) - mean(right)).abs();
+    let pooled = (squares(left) + squares(right)) / freedom;
+    let error = (pooled * (1.0 / left.len() as f64 + 1.0 / right.len() as f64)).sqrt();
+    if apart == 0.0 {
+        return Some(1.0);
+    }
+    let beyond = StudentsT::new(0.0, 1.0, freedom).ok()?.sf(apart / error);
+    Some((2.0 * beyond).min(1.0))
+}
+
+/// Between what the next value lies, `sure` of it, if nothing changes; none below two values.
+pub fn next_within(values: &[f64], sure: f64) -> Option<(f64, f64)> {
+    let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)? as f64;
+    let beyond = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.5 + sure / 2.0);
+    let spread = (squares(values) / freedom * (1.0 + 1.0 / values.len() as f64)).sqrt();
+    let (middle, reach) = (mean(values), beyond * spread);
+    Some((middle - reach, middle + reach))
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Of the differences from the mean.
+fn squares(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SciPy: `ttest_ind([1, 2, 3, 4], [3, 4, 5, 6, 7])`; and the tables' 2.776 for four
+    /// degrees of freedom.
+    #[test]
+    fn as_scipy_and_the_tables_have_it() {
+        let p = means_differ(&[1.0, 2.0, 3.0, 4.0], &[3.0, 4.0, 5.0, 6.0, 7.0]).unwrap();
+        assert!((p - 0.038_333_728_836).abs() < 1e-9, "{p}");
+        let (low, high) = next_within(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.95).unwrap();
+        let reach = 2.776_445 * (2.5_f64 * 1.2).sqrt();
+        assert!((low - (3.0 - reach)).abs() < 1e-5 && (high - (3.0 + reach)).abs() < 1e-5);
+    }
+
+    #[test]
+    fn values_that_never_differ_leave_nothing_to_chance() {
+        assert_eq!(means_differ(&[5.0, 5.0], &[5.0]), Some(1.0));
+        assert_eq!(means_differ(&[5.0, 5.0], &[6.0]), Some(0.0));
+        assert_eq!(means_differ(&[5.0], &[6.0]), None);
+        assert_eq!(means_differ(&[5.0, 5.0], &[]), None);
+        assert_eq!(next_within(&[5.0, 5.0], 0.99), Some((5.0, 5.0)));
+        assert_eq!(next_within(&[5.0], 0.99), None);
+    }
+}

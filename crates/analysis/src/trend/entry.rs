@@ -1,0 +1,183 @@
+//! A run as a line of a history's file.
+
+use crate::engines::EngineInfo;
+use crate::findings::Severity;
+use crate::group::Group;
+use crate::metric::{Direction, Metrics};
+use crate::naming::Naming;
+use crate::summary::Summary;
+use crate::versus::Seat;
+use kvdyno_record::host::Host;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of a line.
+pub const FORMAT: u32 = 1;
+
+/// A run, as a history keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Entry {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Its id.
+    pub run: String,
+    /// The suite.
+    pub suite: String,
+    /// What it is called: a commit, a version; null: nothing.
+    pub label: Option<String>,
+    /// When it began.
+    pub started_unix_ns: u64,
+    /// The program that made it.
+    pub program: String,
+    /// The machine: processors, memory, filesystem, drive. Figures of others are not beside these.
+    pub machine: String,
+    /// `uname -n`.
+    pub hostname: String,
+    /// `uname -r`.
+    pub kernel: String,
+    /// Engines by label: version and program.
+    pub engines: BTreeMap<String, String>,
+    /// How far to trust its figures, in words.
+    pub confidence: String,
+    /// Its figures, by case, phase and role.
+    pub series: Vec<Series>,
+}
+
+/// The figures of one load, phase or role of a case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Series {
+    /// The case's key: equal keys, equal work.
+    pub key: String,
+    /// The case in a few words.
+    pub case: String,
+    /// The phase.
+    pub phase: String,
+    /// The role; null: figures of the whole process.
+    pub role: Option<String>,
+    /// It loads.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub load: bool,
+    /// It works on a schedule: response times count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub open_loop: bool,
+    /// Figures by their names in the catalogue, over the trials.
+    pub figures: BTreeMap<String, f64>,
+}
+
+impl Entry {
+    /// A run as a line, under a name of its own; findings by which its figures are void, if there
+    /// are any.
+    ///
+    /// # Errors
+    /// The names of those findings.
+    pub fn of(summary: &Summary, label: Option<String>) -> Result<Self, Vec<String>> {
+        let invalid = summary.findings.iter().filter(|f| f.severity == Severity::Invalid);
+        let invalid: Vec<String> = invalid.map(|f| f.id.as_str().to_owned()).collect();
+        if !invalid.is_empty() {
+            return Err(invalid);
+        }
+        let engine = |engine: &EngineInfo| {
+            let worker = engine.worker.as_ref()?;
+            let program: String = worker.sha256.chars().take(12).collect();
+            Some((engine.label.clone(), format!("{} ({program})", worker.version)))
+        };
+        let naming = Naming::of(&summary.groups.iter().collect::<Vec<_>>());
+        Ok(Self {
+            format: FORMAT,
+            run: summary.run.id.clone(),
+            suite: summary.run.suite.clone(),
+            label: label.or_else(|| summary.run.name.clone()),
+            started_unix_ns: summary.run.started_unix_ns,
+            program: summary.run.program.clone(),
+            machine: machine(&summary.host),
+            hostname: summary.host.hostname.clone(),
+            kernel: summary.host.kernel.clone(),
+            engines: summary.engines.iter().filter_map(engine).collect(),
+            confidence: summary.confidence.words(),
+            series: summary.groups.iter().flat_map(|group| series(group, &naming)).collect(),
+        })
+    }
+
+    /// What tables call it.
+    pub fn called(&self) -> &str {
+        self.label.as_deref().unwrap_or_else(|| self.run.split('_').next().unwrap_or(&self.run))
+    }
+
+    /// What is another one than in the run before.
+    pub(super) fn differs(&self, before: &Self) -> Vec<String> {
+        let mut differs = Vec::new();
+        let mut held = |what: &str, old: &str, new: &str| {
+            if old != new {
+                differs.push(format!("{what}: {old} before, now {new}"));
+            }
+        };
+        for (label, new) in &self.engines {
+            if let Some(old) = before.engines.get(label) {
+                held(label, old, new);
+            }
+        }
+        held("kernel", &before.kernel, &self.kernel);
+        held("kvdyno", &before.program, &self.program);
+        held("machine", &before.machine, &self.machine);
+        differs
+    }
+}
+
+impl Series {
+    /// Whether it is the same work's.
+    pub(super) fn same_as(&self, other: &Self) -> bool {
+        (&self.key, &self.phase, &self.role) == (&other.key, &other.phase, &other.role)
+    }
+
+    /// Where its figures stand.
+    pub(super) fn seat(&self) -> Seat {
+        match (self.load, &self.role) {
+            (true, _) => Seat::Load,
+            (false, None) => Seat::Phase,
+            (false, Some(_)) => Seat::Role { open_loop: self.open_loop },
+        }
+    }
+}
+
+fn series(group: &Group, naming: &Naming) -> Vec<Series> {
+    let one = |phase: &str, role: Option<&str>, metrics: &Metrics| {
+        let figures = metrics.0.iter().filter(|metric| metric.direction != Direction::Neither);
+        let figures = figures.filter_map(|metric| Some((metric.name.to_owned(), metric.value?)));
+        Series {
+            key: group.key.clone(),
+            case: naming.name(group),
+            phase: phase.to_owned(),
+            role: role.map(str::to_owned),
+            load: false,
+            open_loop: false,
+            figures: figures.collect(),
+        }
+    };
+    let load =
+        group.load.iter().map(|row| Series { load: true, ..one(&row.phase, None, &row.metrics) });
+    let runs = group.runs.iter().flat_map(|run| {
+        let roles = run.roles.iter().map(|role| Series {
+            open_loop: role.open_loop,
+            ..one(&run.phase, Some(&role.role), &role.metrics)
+        });
+        std::iter::once(one(&run.phase, None, &run.metrics)).chain(roles)
+    });
+    load.chain(runs).filter(|series| !series.figures.is_empty()).collect()
+}
+
+/// What makes figures of two machines differ, as far as it can be named.
+fn machine(host: &Host) -> String {
+    let machine = &host.machine;
+    // Kernels keep a little more or less of it for themselves.
+    let gibibytes = (machine.memory_bytes as f64 / f64::from(1 << 30)).round();
+    let filesystem = host.filesystem.as_ref().map_or("no filesystem known", |f| f.kind.as_str());
+    let drive = host.drive.as_ref().and_then(|drive| drive.model.as_deref());
+    let drive = drive.or_else(|| host.drive.as_ref().map(|drive| drive.name.as_str()));
+    format!(
+        "{} x {}, {gibibytes} GiB, {filesystem} on {}",
+        machine.cpus,
+        machine.cpu_model,
+        drive.unwrap_or("no drive known")
+    )
+}

@@ -1,0 +1,137 @@
+//! `kvdyno history`: a suite's figures over its runs, kept in a file of their own.
+
+use super::{compare, report, runs};
+use crate::cli::{AddArgs, HistoryAction, HistoryArgs, HistoryShowArgs, RunName};
+use crate::exit::Complaint;
+use crate::printer::Printer;
+use anyhow::Context as _;
+use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::trend::entry::{Entry, FORMAT};
+use kvdyno_analysis::trend::{Question, Trend};
+use kvdyno_analysis::versus::GateResult;
+use kvdyno_record::exit::Exit;
+use kvdyno_render::page::TrendData;
+use kvdyno_render::trend as text;
+use kvdyno_render::wrap::wrap;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::path::Path;
+
+pub(crate) fn run(args: &HistoryArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    match &args.action {
+        HistoryAction::Add(args) => add(args, printer),
+        HistoryAction::Show(args) => show(args, printer),
+    }
+}
+
+fn add(args: &AddArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let name = RunName { run: args.run.clone(), runs: args.runs.clone() };
+    let folder = runs::find(&name)?;
+    let summary = Summary::read(&folder).with_context(runs::unread(&folder))?;
+    runs::warn_if_altered(&summary, printer);
+    let entry = match Entry::of(&summary, args.label.clone()) {
+        Ok(entry) => entry,
+        Err(findings) => {
+            let (id, findings) = (&summary.run.id, findings.join(", "));
+            printer.warning(&format!(
+                "run {id} is not added: its figures are void ({findings}); `kvdyno show {id} \
+                 --findings` says why"
+            ));
+            return Ok(Exit::Invalid);
+        }
+    };
+    let file = &args.file;
+    let failed = || format!("failed to add to `{}`", file.display());
+    let opened = OpenOptions::new().read(true).append(true).create(true).open(file);
+    let mut opened = opened.with_context(failed)?;
+    // Two jobs that end at one time.
+    opened.lock().with_context(failed)?;
+    let known = entries(&mut opened, file)?;
+    if known.iter().any(|known| known.run == entry.run) {
+        let what = format!("run {} is in `{}` already", entry.run, file.display());
+        return Err(Complaint::usage(what).hint("`kvdyno list` shows the runs").into());
+    }
+    if let Some(other) = known.iter().find(|known| known.suite != entry.suite) {
+        let what = format!(
+            "`{}` is a history of the suite {}, and run {} is of {}",
+            file.display(),
+            other.suite,
+            entry.run,
+            entry.suite
+        );
+        return Err(Complaint::usage(what).hint("a file for each suite").into());
+    }
+    let line = serde_json::to_string(&entry)? + "\n";
+    opened.write_all(line.as_bytes()).with_context(failed)?;
+    opened.sync_all().with_context(failed)?;
+    printer.note(&format!(
+        "added run {} as {}: {} in `{}`",
+        entry.run,
+        entry.called(),
+        known.len() + 1,
+        file.display()
+    ));
+    Ok(Exit::Ok)
+}
+
+fn show(args: &HistoryShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let (figures, gate) = compare::question(&args.asked)?;
+    let file = &args.file;
+    let mut opened = File::open(file).map_err(|error| {
+        let what = format!("failed to open the history `{}`: {error}", file.display());
+        match error.kind() {
+            ErrorKind::NotFound => Complaint::usage(what).hint("`kvdyno history add` makes one"),
+            _ => Complaint::usage(what),
+        }
+    })?;
+    let entries = entries(&mut opened, file)?;
+    let question = Question { figures, gate, any_machine: args.any_machine };
+    let Some(trend) = Trend::of(&entries, &question) else {
+        let what = format!("no run is in the history `{}`", file.display());
+        return Err(Complaint::usage(what).hint("`kvdyno history add` adds one").into());
+    };
+    if args.asked.json {
+        printer.json(&trend)?;
+    } else if let Some(path) = &args.asked.html {
+        report::write(&TrendData::of(trend.clone()), path, printer)?;
+    } else {
+        print(&trend, printer);
+    }
+    Ok(match trend.gate.map(|gate| gate.result) {
+        Some(GateResult::Failed) => Exit::Regression,
+        Some(GateResult::CannotJudge) => Exit::Invalid,
+        Some(GateResult::Passed) | None => Exit::Ok,
+    })
+}
+
+/// The runs of a history's file, in its order.
+fn entries(file: &mut File, path: &Path) -> anyhow::Result<Vec<Entry>> {
+    let mut text = String::new();
+    file.read_to_string(&mut text)
+        .with_context(|| format!("failed to read `{}`", path.display()))?;
+    let at = |line: usize| format!("`{}`, line {}", path.display(), line + 1);
+    if !text.is_empty() && !text.ends_with('\n') {
+        let what = format!("{} is cut short", at(text.lines().count() - 1));
+        return Err(Complaint::usage(what).hint("remove that line, and add its run again").into());
+    }
+    let read = |(number, line): (usize, &str)| -> anyhow::Result<Entry> {
+        let format: serde_json::Value = serde_json::from_str(line).with_context(|| at(number))?;
+        let format = format["format"].as_u64().unwrap_or(0);
+        if format != u64::from(FORMAT) {
+            let what =
+                format!("{} has format {format}, and this program reads {FORMAT}", at(number));
+            return Err(Complaint::usage(what).hint("read it with a newer kvdyno").into());
+        }
+        serde_json::from_str(line).with_context(|| at(number))
+    };
+    text.lines().enumerate().map(read).collect()
+}
+
+fn print(trend: &Trend, printer: &Printer) {
+    compare::lines(text::header(trend), printer);
+    printer.data("");
+    printer.data(&text::table(trend).text());
+    printer.data(&wrap(&text::aid(trend), 0));
+    printer.data("");
+    compare::lines(text::footer(trend), printer);
+}

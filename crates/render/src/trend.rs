@@ -1,0 +1,147 @@
+//! A history on a terminal: the runs, each figure's levels, where they changed, the gate.
+
+use crate::header::moment;
+use crate::table::{Side as Column, Table};
+use crate::tone::Tone;
+use crate::versus::{Line, figure, gate, harmless, some};
+use kvdyno_analysis::trend::{Change, Course, Trend};
+use kvdyno_analysis::versus::Verdict;
+use kvdyno_record::units;
+
+/// More runs with changes than this are only counted.
+const RUNS_MAX: usize = 12;
+
+/// The lines above the table.
+pub fn header(trend: &Trend) -> Vec<Line> {
+    let (first, last) = (trend.runs.first(), trend.runs.last());
+    let span = first.zip(last).map_or_else(String::new, |(first, last)| {
+        let (from, to) = (moment(first.started_unix_ns), moment(last.started_unix_ns));
+        format!(", {} ({from}) to {} ({to})", first.label, last.label)
+    });
+    let runs = format!("{} of {}{span}", count(trend.runs.len(), "run"), trend.suite);
+    let mut lines =
+        vec![(Tone::Strong, "history", runs), (Tone::Strong, "machine", trend.machine.clone())];
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    for left_out in &trend.left_out {
+        match reasons.iter_mut().find(|(why, _)| *why == left_out.why) {
+            Some((_, runs)) => *runs += 1,
+            None => reasons.push((&left_out.why, 1)),
+        }
+    }
+    lines.extend(
+        reasons.into_iter().map(|(why, runs)| {
+            (Tone::Warning, "left out", format!("{}: {why}", count(runs, "run")))
+        }),
+    );
+    harmless(lines)
+}
+
+/// A line for each figure: the level it has now, the newest run, its last change.
+pub fn table(trend: &Trend) -> Table {
+    let mut table = Table::new([
+        ("case", Column::Left),
+        ("of", Column::Left),
+        ("figure", Column::Left),
+        ("runs", Column::Right),
+        ("first level", Column::Right),
+        ("level now", Column::Right),
+        ("newest", Column::Right),
+        ("last change", Column::Left),
+    ]);
+    for course in &trend.courses {
+        let number = |value: Option<f64>| {
+            value.map_or_else(|| "-".to_owned(), |value| figure(course.unit, value))
+        };
+        let [first, now] = levels(course);
+        table.row(&[
+            course.case.clone(),
+            course.place().to_owned(),
+            course.figure.to_owned(),
+            course.values.iter().flatten().count().to_string(),
+            number(first),
+            number(now),
+            number(course.values.last().copied().flatten()),
+            course.changes.last().map_or_else(
+                || "-".to_owned(),
+                |change| format!("{} at {}", by(change), trend.runs[change.at].label),
+            ),
+        ]);
+    }
+    table
+}
+
+/// How to read the table.
+pub fn aid(trend: &Trend) -> String {
+    format!(
+        "Levels are medians of runs between two changes. A change is where the runs before and \
+         after differ by more than {} and by more than chance (E-divisive, p < 0.001).",
+        units::percent(trend.least)
+    )
+}
+
+/// The lines below the table: changes by run, the newest first, and the gate.
+pub fn footer(trend: &Trend) -> Vec<Line> {
+    let by_run = trend.by_run();
+    let mut lines: Vec<Line> = by_run
+        .iter()
+        .take(RUNS_MAX)
+        .map(|(at, changes)| {
+            let run = &trend.runs[*at];
+            let worse = changes.iter().any(|(_, change)| change.verdict == Verdict::Regressed);
+            let tone = if worse { Tone::Bad } else { Tone::Good };
+            let changes: Vec<String> = changes
+                .iter()
+                .map(|(course, change)| format!("{} {}", course.name(), by(change)))
+                .collect();
+            let differs = if run.differs.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", run.differs.join("; "))
+            };
+            (tone, "changed", format!("{}{differs}: {}", run.label, some(&changes)))
+        })
+        .collect();
+    match by_run.len().checked_sub(RUNS_MAX) {
+        Some(more @ 1..) => {
+            lines.push((Tone::Strong, "changed", format!("and at {}", count(more, "more run"))));
+        }
+        _ if by_run.is_empty() => {
+            let text = "no figure changed its level".to_owned();
+            lines.push((Tone::Good, "changed", text));
+        }
+        _ => {}
+    }
+    let words = [
+        "nothing is worse than the last stable level by more than",
+        "worse than the last stable level by more than",
+        "whether anything is worse than the last stable level by more than",
+    ];
+    let words = words.map(str::to_owned);
+    lines.extend(trend.gate.as_ref().map(|result| gate(result, &words)).unwrap_or_default());
+    harmless(lines)
+}
+
+/// The first level's median, and the last one's.
+fn levels(course: &Course) -> [Option<f64>; 2] {
+    match (course.changes.first(), course.changes.last()) {
+        (Some(first), Some(last)) => [Some(first.before), Some(last.after)],
+        _ => {
+            let values: Vec<f64> = course.values.iter().flatten().copied().collect();
+            let level = kvdyno_analysis::stats::median(&values);
+            [level, level]
+        }
+    }
+}
+
+/// `-8.1 %`.
+fn by(change: &Change) -> String {
+    match change.ratio {
+        Some(ratio) if (0.5..2.0).contains(&ratio) => format!("{:+.1} %", 100.0 * (ratio - 1.0)),
+        Some(ratio) => format!("x {ratio:.2}"),
+        None => "from 0".to_owned(),
+    }
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}

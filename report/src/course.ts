@@ -1,0 +1,53 @@
+// A figure over the runs of a suite: a dot each run, the levels as lines, a marker where one ends.
+
+import type { Course, TrendRun } from "./data";
+import { svg } from "./dom";
+import { OUTLINES } from "./forest";
+import { reading } from "./format";
+
+const HEIGHT = 54;
+const EDGE = 6;
+
+const percent = (value: number): string => `${value.toFixed(2)}%`;
+
+/** The levels: from which run to which, and the median between them. */
+export function levelsOf(course: Course): { from: number; to: number; value: number }[] {
+  const last = course.values.length - 1;
+  const starts = [0, ...course.changes.map((change) => change.at)];
+  return starts.map((from, at) => {
+    const to = (starts[at + 1] ?? last + 1) - 1;
+    const before = course.changes[at]?.before, after = course.changes[at - 1]?.after;
+    return { from, to, value: after ?? before ?? middle(course.values) };
+  });
+}
+
+function middle(values: (number | null)[]): number {
+  const known = values.filter((value) => value != null).sort((a, b) => a - b);
+  const half = known.length / 2;
+  return ((known[Math.ceil(half) - 1] ?? NaN) + (known[Math.floor(half)] ?? NaN)) / 2;
+}
+
+/** The axis begins where the smallest value is: what is looked for are changes of a few percent. */
+export function coursePlot(course: Course, runs: TrendRun[]): SVGElement {
+  const known = course.values.filter((value) => value != null);
+  const low = Math.min(...known), high = Math.max(...known);
+  const span = high - low || Math.abs(high) * 0.02 || 1;
+  const x = (at: number) => (runs.length < 2 ? 50 : 2 + (96 * at) / (runs.length - 1));
+  const y = (value: number) => EDGE + (HEIGHT - 2 * EDGE) * (1 - (value - low) / span);
+  const line = (x1: number, x2: number, y1: number, y2: number, name: string) =>
+    svg("line", { x1: percent(x1), x2: percent(x2), y1: y1.toFixed(1), y2: y2.toFixed(1), class: name });
+  const levels = known.length === 0 ? [] : levelsOf(course).map(({ from, to, value }) => line(x(from), x(to), y(value), y(value), "level"));
+  const dots = course.values.flatMap((value, at) => {
+    if (value == null) return [];
+    const run = runs[at];
+    return [svg("circle", { cx: percent(x(at)), cy: y(value).toFixed(1), r: at === runs.length - 1 ? "3.5" : "2.2", class: at === runs.length - 1 ? "newest" : "run" },
+      svg("title", {}, `${run?.label ?? ""}: ${reading(value, course.unit)}`))];
+  });
+  const changes = course.changes.flatMap((change) => [
+    line(x(change.at), x(change.at), 0, HEIGHT, `border ${change.verdict}`),
+    svg("svg", { x: percent(x(change.at)), y: "0", width: "12", height: "12", overflow: "visible" },
+      svg("path", { d: OUTLINES[change.verdict], transform: "translate(-6 0)", class: `point ${change.verdict}` })),
+  ]);
+  return svg("svg", { class: "course", height: String(HEIGHT), role: "img", "aria-label": `${course.figure} over ${runs.length} runs, ${course.changes.length} changes` },
+    ...levels, ...changes, ...dots);
+}

@@ -1,0 +1,146 @@
+// The page of a history: a suite's figures over its runs, by commit or version, and where they changed.
+
+import { appearance, type Shade } from "../appearance";
+import { coursePlot, levelsOf } from "../course";
+import type { Change, Course, Trend, TrendData } from "../data";
+import { h } from "../dom";
+import { group } from "../filters";
+import { verdictMark, WORDS } from "../forest";
+import { date, NONE, reading } from "../format";
+import { unique } from "../model";
+import { download } from "../save";
+import { section } from "../sections";
+import { table } from "../table";
+import { titled } from "../titles";
+
+interface Choice {
+  cases: string[];
+  figures: string[];
+  theme: Shade | null;
+}
+
+function parse(hash: string): Choice {
+  const parameters = new URLSearchParams(hash.replace(/^#/, ""));
+  const theme = parameters.get("theme");
+  return { cases: parameters.getAll("case"), figures: parameters.getAll("figure"), theme: theme === "light" || theme === "dark" ? theme : null };
+}
+
+function write({ cases, figures, theme }: Choice): string {
+  const parameters = new URLSearchParams([...cases.map((one) => ["case", one]), ...figures.map((one) => ["figure", one])] as [string, string][]);
+  if (theme) parameters.set("theme", theme);
+  const text = parameters.toString();
+  return text ? `#${text}` : "";
+}
+
+export function trend(root: HTMLElement, data: TrendData, json: string): void {
+  let choice = parse(location.hash);
+  const remember = (next: Choice): void => {
+    choice = next;
+    history.replaceState(null, "", write(choice) || location.pathname + location.search);
+  };
+  const { trend } = data;
+  const title = `${trend.suite}: ${trend.runs.length} run${trend.runs.length === 1 ? "" : "s"}`;
+  document.title = `${title}: kvdyno`;
+  const button = appearance(() => choice.theme, (theme) => remember({ ...choice, theme }));
+  const bar = h("div", { class: "filterbar still" }), figures = h("div", { id: "courses" });
+  const show = (): void => {
+    bar.replaceChildren(filters(trend, choice, (next) => {
+      remember(next);
+      show();
+    }));
+    figures.replaceChildren(courses(data, choice));
+  };
+  const raw = h("button", { type: "button", class: "raw", click: () => download(new Blob([json], { type: "application/json" }), "history.json") },
+    `The history as JSON (${Math.ceil(json.length / 1024)} KiB)`);
+  root.replaceChildren(...[
+    h("header", { class: "head row" }, h("div", {}, h("p", { class: "kicker" }, "kvdyno · history"), h("h1", {}, title)), button),
+    gate(trend), changes(trend), bar, figures, remarks(data), section("raw", "Raw data", raw),
+  ].filter((one) => one !== null));
+  show();
+  addEventListener("hashchange", () => {
+    choice = parse(location.hash);
+    show();
+  });
+}
+
+const GATES = { passed: "The gate passed", failed: "The gate failed", cannot_judge: "The gate cannot judge" };
+
+/** What a nightly job asks first; without a gate, how many figures changed. */
+function gate(trend: Trend): HTMLElement {
+  const changed = trend.courses.filter((course) => course.changes.length > 0).length;
+  const sentence = `${changed || "None"} of ${trend.courses.length} figures changed ${changed === 1 ? "its" : "their"} level over these runs.`;
+  const list = trend.gate?.regressed ?? [];
+  return h("div", { class: "result" },
+    trend.gate ? h("p", { class: `sentence ${trend.gate.result}` }, h("strong", {}, `${GATES[trend.gate.result]}. `), list.length > 0 ? `Worse than the last stable level: ${list.join("; ")}.` : null) : null,
+    h("p", { class: "sentence" }, sentence));
+}
+
+/** `−8.1 %`, `3.2 times`. */
+function by({ ratio }: Change): string {
+  if (ratio == null) return "from 0";
+  return ratio >= 2 || ratio <= 0.5 ? `${ratio.toPrecision(3)} times` : `${ratio >= 1 ? "+" : "−"}${(Math.abs(ratio - 1) * 100).toFixed(1)} %`;
+}
+
+const place = (course: Course): string => course.role ?? course.phase;
+
+/** By run, the newest first. */
+function changes(trend: Trend): HTMLElement | null {
+  const rows = trend.courses.flatMap((course) => course.changes.map((change) => ({ course, change }))).sort((a, b) => b.change.at - a.change.at);
+  if (rows.length === 0) return null;
+  return section("changes", "What changed", table({
+    head: ["run", "began", "figure", "change", "verdict", "what else is new"], words: 6,
+    rows: rows.map(({ course, change }) => {
+      const run = trend.runs[change.at];
+      return [run?.label ?? "", date(run?.started_unix_ns ?? 0), `${course.case}, ${place(course)}: ${titled(course.figure)}`, by(change), WORDS[change.verdict], run?.differs.join("; ") || NONE];
+    }),
+  }, "Where figures changed"));
+}
+
+function filters(trend: Trend, choice: Choice, changed: (choice: Choice) => void): HTMLElement {
+  const cases = unique(trend.courses.map((course) => course.case)), names = unique(trend.courses.map((course) => course.figure));
+  return h("nav", { class: "filters", "aria-label": "What is shown" },
+    cases.length < 2 ? null : group("Cases", cases.map((name) => ({ key: name, label: [name] })), choice.cases, (chosen) => changed({ ...choice, cases: chosen })),
+    names.length < 2 ? null : group("Figures", names.map((name) => ({ key: name, label: [titled(name)] })), choice.figures, (chosen) => changed({ ...choice, figures: chosen })));
+}
+
+const ARROWS = { higher: "↑", lower: "↓", neither: "" };
+
+function courses(data: TrendData, choice: Choice): HTMLElement {
+  const { trend } = data;
+  const wants = (list: string[], value: string) => list.length === 0 || list.includes(value);
+  const list = trend.courses.filter((course) => wants(choice.cases, course.case) && wants(choice.figures, course.figure));
+  const head = h("tr", {}, h("th", { scope: "col" }, "figure"), h("th", { scope: "col", class: "plot" }, "over the runs"),
+    ...["first level", "level now", "newest"].map((text) => h("th", { scope: "col", class: "number" }, text)), h("th", { scope: "col" }, "last change"));
+  const help = (figure: string) => data.definitions.find((one) => one.name === figure)?.help;
+  const body = unique(list.map((course) => course.case)).map((name) => h("tbody", {},
+    h("tr", { class: "pair" }, h("th", { scope: "rowgroup", colspan: "6" }, name)),
+    ...list.filter((course) => course.case === name).map((course) => row(course, trend, help(course.figure)))));
+  return section("figures", "Figures",
+    h("p", { class: "note" }, "A dot is a run's median over its trials, a line the level between two changes; each plot has an axis of its own. ↑ more is better, ↓ less is better."),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Figures over the runs" },
+      h("table", { class: "pairs courses" }, h("caption", { class: "hidden" }, "Figures over the runs"), h("thead", {}, head), ...body)));
+}
+
+function row(course: Course, trend: Trend, help: string | undefined): HTMLElement {
+  const levels = levelsOf(course), change = course.changes.at(-1);
+  const number = (value: number | null | undefined, name: string) =>
+    h("td", { class: "number", "data-name": name }, value == null || Number.isNaN(value) ? NONE : reading(value, course.unit));
+  return h("tr", {},
+    h("th", { scope: "row", title: help }, h("span", { class: "place" }, place(course)), ` ${titled(course.figure)} `, h("span", { class: "way" }, ARROWS[course.direction])),
+    h("td", { class: "plot" }, coursePlot(course, trend.runs)),
+    number(levels[0]?.value, "first level"), number(levels.at(-1)?.value, "level now"), number(course.values.at(-1), "newest"),
+    change ? h("td", { class: `verdict ${change.verdict}` }, verdictMark(change.verdict), ` ${by(change)} at ${trend.runs[change.at]?.label ?? ""}`) : h("td", {}, NONE));
+}
+
+const AID = "A change is where the runs before and after it differ by more than 1 % and by more than chance: E-divisive (Matteson and James, 2014) with Student's t (Fleming and others, 2023), p < 0.001. "
+  + "The gate holds the newest run against the median of the last level of at least 4 runs, and what 99.9 % of such runs would do.";
+
+function remarks(data: TrendData): HTMLElement {
+  return section("method", "How sure this is",
+    h("dl", { class: "facts" }, ...data.remarks.flatMap(([word, text]) => [h("dt", {}, word), h("dd", {}, text)])),
+    h("p", { class: "note" }, AID),
+    h("details", {}, h("summary", {}, "The runs"),
+      table({ head: ["run", "began", "id", "what else is new"], words: 4, rows: data.trend.runs.map((run) => [run.label, date(run.started_unix_ns), run.run, run.differs.join("; ") || NONE]) }, "Runs")),
+    h("details", {}, h("summary", {}, "What each figure is"),
+      table({ head: ["figure", "unit", "better", "what it is"], words: 4, rows: data.definitions.map((one) => [one.name, one.unit, one.direction, one.help]) }, "Figures")));
+}
