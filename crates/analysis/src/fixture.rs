@@ -432,6 +432,7 @@ impl Planned<'_> {
             part: None,
             library: None,
             server: None,
+            crew: None,
             options: Options { durability: engine.durability, values },
             trial,
             listed: 0,
