@@ -17,7 +17,8 @@ use std::collections::HashSet;
 /// workers below them would inherit, give theirs away while they wait, and share no memory, whose
 /// files would outlive ranks that are killed.
 const LAUNCH: &str = "mpirun --host {hosts} -n {ranks} --stdin 0 --bind-to none \
-                      --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl tcp,self --allow-run-as-root";
+                      --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl tcp,self \
+                      --allow-run-as-root";
 
 /// Names of the machine that kvdyno runs on.
 const HERE: [&str; 2] = ["localhost", "127.0.0.1"];
@@ -31,7 +32,7 @@ pub(super) struct CrewTable {
     #[schemars(length(min = 1))]
     pub(super) hosts: At<Vec<At<String>>>,
     /// What starts them: `{hosts}` and `{ranks}` are put in, and it is split at spaces. Default:
-    /// `mpirun` of OpenMPI.
+    /// `mpirun`, unbound and over TCP.
     launch: Option<At<String>>,
 }
 

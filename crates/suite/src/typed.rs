@@ -46,7 +46,7 @@ pub(super) struct Typed {
     /// How often, how long, with how many threads.
     #[schemars(default)]
     pub(super) run: Run,
-    /// Processes that drive a server together, each with its share of the threads; absent: one does.
+    /// Processes that drive a server together, each with its share of the threads; absent: one.
     pub(super) crew: Option<At<CrewTable>>,
     /// What its tables show.
     #[schemars(default)]

@@ -104,7 +104,7 @@ fn begin<'r>(
     // The client of a server must not eat the server's RAM.
     let group = memory.group().filter(|_| keeper.is_none());
     let worker = match (&environment.case.crew, &keeper) {
-        (Some(crew), _) => Worker::start_crew(crew, worker, group, log),
+        (Some(crew), _) => Worker::start_crew(crew, worker, &environment.folder.path, group, log),
         (None, Some(_)) => Worker::start(worker, "run", None, log),
         (None, None) => memory.start(worker, "run", log),
     };

@@ -10,6 +10,7 @@ use kvdyno_record::redact::redact;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::{ChildStdin, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
@@ -62,18 +63,19 @@ impl Worker {
         Self::spawn(workers::command(identity, word), group, log)
     }
 
-    /// Starts a crew of workers, which is to be talked with as one. What its launcher leaves in its
-    /// folder for temporary files goes with it.
+    /// Starts a crew of workers, which is to be talked with as one. What its launcher leaves in a
+    /// folder for temporary files, which is made `at` the case, goes with it.
     pub(super) fn start_crew(
         crew: &Crew,
         identity: &WorkerIdentity,
+        at: &Path,
         group: Option<&Group>,
         log: File,
     ) -> io::Result<Self> {
         let program =
             workers::find_crew(crew).map_err(|missing| io::Error::other(missing.message))?;
         let mut command = workers::crew_command(crew, &program, identity, "run");
-        let folder = tempfile::Builder::new().prefix("kvdyno-crew-").tempdir()?;
+        let folder = tempfile::Builder::new().prefix("launcher-").tempdir_in(at)?;
         command.env("TMPDIR", folder.path());
         let worker = Self::spawn(command, group, log)?;
         Ok(Self { _folder: Some(folder), ..worker })

@@ -12,10 +12,12 @@ use kvdyno_record::series::Slice;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 const RANKS: u32 = 4;
 
-/// OpenMPI, and the program that uses it.
+/// A launcher of MPI, and the program that is launched.
 fn has_mpi(test: &str) -> bool {
     let found = find("crew").is_some() && Command::new("mpirun").arg("--version").output().is_ok();
     if !found {
@@ -204,7 +206,7 @@ fn a_rank_that_dies_ends_the_case_and_leaves_nothing() {
     let said = [
         ("kvdyno-null", "of 4 ("),
         ("kvdyno-crew", "a rank of the crew died"),
-        ("mpirun", "signal 9"),
+        ("mpirun", "killed: while in `measure`"),
     ];
     for (name, words) in said {
         let (scratch, done) = killed(name);
@@ -227,6 +229,8 @@ fn a_crew_ends_with_its_program() {
         scratch.write("s.toml", &long("null").text());
         let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
         scratch.wait_for_phase("null", "measure");
+        // It has been said go: until the ranks hear that, a stop is one before they begin.
+        sleep(Duration::from_secs(1));
         (scratch, running)
     };
     let (scratch, running) = begun();
@@ -295,11 +299,20 @@ struct Server(Child);
 impl Server {
     fn start(networks: &Networks, port: u16) -> Self {
         let program = library::installed("redis").remove(0).path;
+        let libraries = library::beside(&program).join(":");
         let [ip, words @ ..] = networks.inside(0);
         let mut command = Command::new(ip);
         command.args(words).arg(program).args(["--bind", ADDRESSES[0], "--save", ""]);
         command.args(["--port", &port.to_string(), "--requirepass", "not-said"]);
-        Self(command.stdout(Stdio::null()).spawn().unwrap())
+        command.env("LD_LIBRARY_PATH", libraries).stdout(Stdio::null()).stdin(Stdio::null());
+        let server = Self(command.spawn().unwrap());
+        let asked = format!("exec 3<>/dev/tcp/{}/{port}", ADDRESSES[0]);
+        wait_until("the server answers", || {
+            let [ip, words @ ..] = networks.inside(0);
+            let answer = Command::new(ip).args(words).args(["bash", "-c", &asked]).output();
+            answer.unwrap().status.success()
+        });
+        server
     }
 }
 

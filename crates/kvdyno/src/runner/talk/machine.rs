@@ -1,5 +1,6 @@
-//! What is read of the worker's process and of the machine while a phase runs. The workers of a crew
-//! are elsewhere, or behind its launcher: what they have used they tell themselves, phase by phase.
+//! What is read of the worker's process and of the machine while a phase runs. The workers of a
+//! crew are elsewhere, or behind its launcher: what they have used they tell themselves, phase by
+//! phase.
 
 use super::{SIZE_EVERY, Talk};
 use crate::runner::readings::append;
