@@ -5,6 +5,8 @@
 //! CASE is the folder of a case that was run, by one worker or by a crew. Each slice of its phase
 //! stands for what another rank has recorded of one and the same slice.
 
+#![expect(clippy::print_stdout, reason = "it is run by hand, for its figures")]
+
 use kvdyno_crew::{CrewLog, RankFiles, RankSlice, Report, Slices};
 use std::io;
 use std::path::Path;

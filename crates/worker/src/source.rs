@@ -217,7 +217,7 @@ impl<'p> MixSource<'p> {
         // Looked at once and not for each key.
         match self.supply.keys.of_one_length() {
             Some(digits) if self.gets_alone() && !self.strides => {
-                self.fill_with_gets(block, steps, digits)
+                self.fill_with_gets(block, steps, digits);
             }
             Some(digits) => self.draw(block, steps, |data, number| data.push(number, digits)),
             None => {
