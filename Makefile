@@ -25,6 +25,7 @@ help:
 	@echo "make test      set up, check style, run all tests"
 	@echo "make check     style, lints and unit tests: what to run after each change"
 	@echo "make engines   the program and all its engines, into $(BIN)"
+	@echo "make crew      kvdyno-crew, several workers that drive one server (installs OpenMPI)"
 	@echo "make page      the report's page, where report/ was changed (needs Node.js)"
 	@echo "make bench     the load generator and the engines against their peers, as ratios"
 	@echo "make dist      one archive that runs on any Linux of the last years, into dist/"
@@ -73,6 +74,12 @@ get-engines:
 
 run-demo:
 	@scripts/demo.sh $(BIN)/kvdyno $(ROCKSDB)
+
+# The one program that needs MPI: on demand, and never with the others. libclang is for the bindings.
+.PHONY: crew
+crew:
+	@command -v mpicc >/dev/null || apt-get install -y openmpi-bin libopenmpi-dev libclang-dev
+	cargo build --release --locked -p kvdyno-crew --features mpi
 
 # The report's page: TypeScript to one HTML file, which is kept in the repository, and which the
 # program takes in. A test says when it is older than its sources.

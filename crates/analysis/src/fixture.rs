@@ -424,6 +424,7 @@ impl Planned<'_> {
     fn case(self) -> Case {
         let Self { engine, trial, threads, id, loader, phases } = self;
         let values = [("readahead".to_owned(), Value::Boolean(false))].into();
+        let (database, made_by) = (format!("{}_r{trial}", engine.name), loader.to_owned());
         Case {
             id: id.to_owned(),
             key: format!("{} {}", engine.name, threads.map_or("load".into(), |t| format!("t{t}"))),
@@ -432,17 +433,13 @@ impl Planned<'_> {
             part: None,
             library: None,
             server: None,
+            crew: None,
             options: Options { durability: engine.durability, values },
             trial,
             listed: 0,
             ceiling: false,
             threads,
-            database: Database {
-                id: format!("{}_r{trial}", engine.name),
-                made_by: loader.to_owned(),
-                last_use: threads == Some(2),
-                copy: None,
-            },
+            database: Database { id: database, made_by, last_use: threads == Some(2), copy: None },
             volume: None,
             ram_limit_bytes: Some(RAM),
             tier: None,

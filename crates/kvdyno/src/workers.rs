@@ -6,6 +6,7 @@ use crate::exit::{Complaint, did_you_mean};
 use anyhow::Context as _;
 use kvdyno_record::PROTOCOL;
 use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::crew::Crew;
 use kvdyno_record::engine::Description;
 use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::WorkerDescription;
@@ -84,6 +85,39 @@ impl By {
 pub fn command(worker: &WorkerIdentity, word: &str) -> Command {
     let mut command = Command::new(&worker.path);
     command.arg(word);
+    By::of_worker(worker).tell(&mut command);
+    command
+}
+
+/// The program by which several workers are one: named as an engine's is, and none.
+const CREW: &str = "crew";
+
+/// Where it is, for a crew that is planned; and that its launcher is there.
+pub fn find_crew(crew: &Crew) -> Result<PathBuf, Complaint> {
+    find_crew_in(&folders(), crew)
+}
+
+fn find_crew_in(folders: &[PathBuf], crew: &Crew) -> Result<PathBuf, Complaint> {
+    let launcher = crew.launch.first().map_or("", String::as_str);
+    let mut paths = folders.iter().map(|folder| folder.join(launcher));
+    if !paths.any(|path| is_program(&path)) {
+        let what = format!("there is no program `{launcher}`, which is to start the crew");
+        let hint = "`apt install openmpi-bin` brings `mpirun`; `launch` of [crew] names another";
+        return Err(Complaint::usage(what).hint(hint));
+    }
+    let mut paths = folders.iter().map(|folder| folder.join(format!("{PREFIX}{CREW}")));
+    paths.find(|path| is_program(path)).ok_or_else(|| {
+        let what = "there is no program `kvdyno-crew`, which the suite's [crew] needs";
+        let hint = "`make crew` builds it, with OpenMPI; it is found where engines are";
+        Complaint::usage(what).hint(hint)
+    })
+}
+
+/// A command of the workers of a crew: its launcher, `program`, and what each rank is to start.
+pub fn crew_command(crew: &Crew, program: &Path, worker: &WorkerIdentity, word: &str) -> Command {
+    let mut words = crew.launch.iter();
+    let mut command = Command::new(words.next().map_or("", String::as_str));
+    command.args(words).arg(program).arg(&worker.path).arg(word);
     By::of_worker(worker).tell(&mut command);
     command
 }
@@ -176,7 +210,8 @@ fn find_all_in(folders: &[PathBuf]) -> BTreeMap<String, PathBuf> {
         let Ok(entries) = std::fs::read_dir(folder) else { continue };
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
             let name = path.file_name().and_then(|name| name.to_str());
-            let name = name.and_then(|name| name.strip_prefix(PREFIX)).filter(|name| is_name(name));
+            let name = name.and_then(|name| name.strip_prefix(PREFIX));
+            let name = name.filter(|name| is_name(name) && *name != CREW);
             if let Some(name) = name.filter(|_| is_program(&path)) {
                 found.entry(name.to_owned()).or_insert(path.clone());
             }
@@ -311,6 +346,21 @@ mod tests {
         let misspelt = find_in(&folders, "rocksbd").unwrap_err();
         assert!(misspelt.hint.unwrap().starts_with("did you mean `rocksdb`?"));
         assert!(find_in(&folders, "../evil").is_err());
+    }
+
+    #[test]
+    fn a_crew_is_no_engine() {
+        let folder = tempfile::tempdir().unwrap();
+        let crew = Crew { hosts: Vec::new(), launch: vec!["kvdyno-launch".to_owned()] };
+        let folders = [folder.path().to_owned()];
+        let missing = find_crew_in(&folders, &crew).unwrap_err();
+        assert!(missing.message.contains("`kvdyno-launch`"), "{}", missing.message);
+        let launcher = worker(folder.path(), "launch", "");
+        let missing = find_crew_in(&folders, &crew).unwrap_err();
+        assert!(missing.hint.unwrap().starts_with("`make crew`"));
+        let program = worker(folder.path(), "crew", "");
+        assert_eq!(find_crew_in(&folders, &crew).unwrap(), program);
+        assert_eq!(find_all_in(&folders), BTreeMap::from([("launch".to_owned(), launcher)]));
     }
 
     #[test]

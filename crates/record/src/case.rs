@@ -1,5 +1,6 @@
 //! What a case left behind (`case.json`): outcome, raw counts and raw readings.
 
+use crate::crew::RankResult;
 use crate::graph::Totals;
 use crate::library::Library;
 pub use crate::outcome::Outcome;
@@ -152,6 +153,9 @@ pub struct PhaseRecord {
     pub synced: Option<(Snapshot, u64)>,
     /// What each role did.
     pub roles: Vec<RoleResult>,
+    /// Of a crew, what each of its ranks did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RankResult>,
     /// Of a verify phase.
     pub verified: Option<Verified>,
     /// Of a settle phase: whether the engine came to rest, and its words.

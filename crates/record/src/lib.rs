@@ -10,6 +10,7 @@ pub mod blockio;
 pub mod case;
 pub mod claim;
 pub mod column;
+pub mod crew;
 pub mod exit;
 pub mod files;
 pub mod fio;

@@ -2,6 +2,7 @@
 
 use crate::claim::Claim;
 use crate::column::ColumnName;
+use crate::crew::Crew;
 use crate::left_out::LeftOut;
 use crate::library::Library;
 use crate::outcome::Outcome;
@@ -67,6 +68,9 @@ pub struct Case {
     /// The server that it is, which somebody runs; null: its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<AttachedServer>,
+    /// Those who drive it together; null: one worker does, on this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crew: Option<Crew>,
     /// Every option, resolved.
     pub options: Options,
     /// Which repeat, from 1.

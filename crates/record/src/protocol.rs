@@ -8,6 +8,7 @@
 //! A server has a keeper, the same worker with another command: it reads [`KeeperOrder`] lines.
 
 use crate::case::{RoleResult, Verified};
+use crate::crew::{RankResult, Seat};
 use crate::usage::ProcessUsage;
 pub use crate::worker::{AttachedServer, NO_LOAD_GENERATOR, WorkerDescription};
 use crate::workload::{Data, Phase};
@@ -41,6 +42,9 @@ pub struct Job {
     pub folder: PathBuf,
     /// Differs between trials, so that trials draw different keys.
     pub trial: u32,
+    /// Its place among several workers that do this together, each its share; null: it is alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crew: Option<Seat>,
 }
 
 /// The lines after the job.
@@ -142,6 +146,9 @@ pub enum Event {
         settled: Option<(bool, String)>,
         /// It was ended by [`Control::Stop`].
         stopped: bool,
+        /// Of a crew, what each of its ranks did; empty: it is none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ranks: Vec<RankResult>,
     },
     /// The engine was closed: at the end, or in a phase `evict`, where it waits for go.
     Closed {

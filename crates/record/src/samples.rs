@@ -118,7 +118,7 @@ fn highest_of(index: usize) -> u64 {
 }
 
 /// Reads encoded histograms, one after the other; what it needs of memory it keeps.
-pub(crate) struct Decoder {
+pub struct Decoder {
     inflate: Decompress,
     packed: Vec<u8>,
     plain: Vec<u8>,
@@ -132,14 +132,21 @@ const HEADER: usize = 40;
 /// Bytes of one number at most.
 const NUMBER: usize = 9;
 
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Decoder {
-    pub(crate) fn new() -> Self {
+    /// With nothing read yet.
+    pub fn new() -> Self {
         let plain = vec![0; HEADER + BUCKETS * NUMBER];
         Self { inflate: Decompress::new(true), packed: Vec::new(), plain }
     }
 
     /// The buckets of a histogram in base64 that something fell into: upper end, and how many.
-    pub(crate) fn read(&mut self, text: &str) -> Result<Vec<(u64, u64)>, String> {
+    pub fn read(&mut self, text: &str) -> Result<Vec<(u64, u64)>, String> {
         self.packed.clear();
         let base64 = base64::engine::general_purpose::STANDARD;
         base64.decode_vec(text, &mut self.packed).map_err(|error| error.to_string())?;

@@ -155,6 +155,9 @@ impl<'c> Work<'c> {
             "shared": shared,
             "work": self.equal(Purpose::Runs),
         });
+        if let Some(crew) = &case.crew {
+            key["ranks"] = json!(crew.ranks());
+        }
         if let Some(packed) = case.data.packed {
             key["packed"] = json!(packed);
         }

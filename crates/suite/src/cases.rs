@@ -281,6 +281,7 @@ impl Cases {
             part: part.name().map(str::to_owned),
             library: setup.library.cloned(),
             server: setup.server.cloned(),
+            crew: part.typed.crew.as_ref().map(|crew| crew.planned()),
             options: opened(setup, before).clone(),
             trial,
             listed: self.listed,

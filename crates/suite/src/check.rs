@@ -2,6 +2,7 @@
 
 use super::check_drive::check as jobs_check;
 use super::check_storage::{check_tiers, check_volumes};
+use super::crew;
 use super::length::Length;
 use super::linkbench;
 use super::mistake::Mistakes;
@@ -35,6 +36,7 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_slice(typed, mistakes);
     check_volumes(typed, mistakes);
     check_tiers(typed, mistakes);
+    crew::check(typed, mistakes);
     if let Some(drive) = &typed.drive {
         jobs_check(drive, typed, mistakes);
     }

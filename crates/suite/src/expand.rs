@@ -73,7 +73,9 @@ const THREADS_PER_CPU: u32 = 4;
 
 /// That many threads will take turns on this machine.
 fn crowd(cases: &[Case], host: &SizingHost) -> Option<String> {
-    let most = cases.iter().map(threads_of).max()?;
+    // Those of a crew are on other machines as well.
+    let here = cases.iter().filter(|case| case.crew.as_ref().is_none_or(|c| c.hosts.len() == 1));
+    let most = here.map(threads_of).max()?;
     let cpus = host.cpus.max(1);
     (most > THREADS_PER_CPU.saturating_mul(cpus)).then(|| {
         format!(

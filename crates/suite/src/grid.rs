@@ -3,6 +3,7 @@
 use super::abilities::{self, misplaced};
 use super::attached;
 use super::cases::{is_on_device, phase_context, records_max};
+use super::crew;
 use super::engine::Engine;
 use super::fidelity::Fidelity;
 use super::found;
@@ -75,6 +76,7 @@ impl<'a> Grid<'a> {
         }
         let threads = swept_threads(part);
         check_keys(part, &setups, &threads, &sets, mistakes);
+        check_crew(part, &setups, &threads, &sets, mistakes);
         let drive = part.typed.drive.as_ref();
         let workers = drive.map(|drive| jobs::find(drive, engines, mistakes)).unwrap_or_default();
         let bare = drive.and_then(|drive| {
@@ -189,6 +191,7 @@ fn set_up<'a>(
         let device = is_on_device(first, false) || host.device;
         abilities::check(&part.typed, engine, description, data, device, mistakes);
         attached::check(part, engine, limits, mistakes);
+        crew::check_engine(&part.typed, engine, description, mistakes);
         for (place, limit) in limits.iter().enumerate() {
             let by = Measures { memory: limit.memory_bytes(host), scale: part.scale };
             let options = options::resolve(engine, description, by, mistakes);
@@ -310,6 +313,23 @@ fn swept_threads(part: &Part) -> Vec<Option<u32>> {
     }
 }
 
+/// Each rank of a crew has something to do, whatever the number of threads.
+fn check_crew(
+    part: &Part,
+    setups: &[EngineSetup],
+    threads: &[Option<u32>],
+    sets: &[Sized],
+    mistakes: &mut Mistakes,
+) {
+    for setup in setups.iter().filter(|_| part.typed.crew.is_some()) {
+        for threads in threads {
+            let context = phase_context(setup, *threads, &sets[setup.data]);
+            let phases = workload::phases(part, context);
+            crew::check_threads(&part.typed, &phases, mistakes);
+        }
+    }
+}
+
 /// Keys must have room for the largest number, inserts included.
 fn check_keys(
     part: &Part,
@@ -321,7 +341,11 @@ fn check_keys(
     let (Some(setup), Some(first)) = (setups.first(), sets.first()) else { return };
     let most = |threads: &Option<u32>, sized: &Sized| {
         let phases = workload::phases(part, phase_context(setup, *threads, sized));
-        let records = records_max(&phases, sized);
+        // Ranks of a crew may insert at different speeds, and each has keys of its own.
+        let ranks = part.typed.crew.as_ref().map_or(1, |crew| crew.planned().ranks());
+        let inserts = records_max(&phases, sized) - sized.data.records;
+        let inserts = inserts.saturating_mul(ranks.into());
+        let records = sized.data.records.saturating_add(inserts);
         // Those that are not there have numbers of their own.
         let mut entries = phases.iter().filter_map(Planned::mix).flat_map(Mix::entries);
         let absent = entries.any(|entry| !entry.keys.finds());

@@ -2,6 +2,7 @@
 //! from these types; what their values mean together is for `check` and `expand`.
 
 use super::claim::WrittenClaim;
+use super::crew::CrewTable;
 use super::drive::Drive;
 use super::engine::{Engine, EngineTable};
 use super::fidelity::Fidelity;
@@ -45,6 +46,8 @@ pub(super) struct Typed {
     /// How often, how long, with how many threads.
     #[schemars(default)]
     pub(super) run: Run,
+    /// Processes that drive a server together, each with its share of the threads; absent: one.
+    pub(super) crew: Option<At<CrewTable>>,
     /// What its tables show.
     #[schemars(default)]
     pub(super) show: Show,
@@ -250,6 +253,7 @@ impl FromToml for Typed {
         let volume = Key::take(&mut fields, "volume");
         let media = Key::take(&mut fields, "media");
         let run: Option<Run> = Key::take(&mut fields, "run");
+        let crew: Option<At<CrewTable>> = fields.optional("crew");
         let show = Key::take(&mut fields, "show");
         let tables: Option<Vec<At<EngineTable>>> = Key::take(&mut fields, "engine");
         let tables = tables.into_iter().flatten();
@@ -266,7 +270,7 @@ impl FromToml for Typed {
         let (ram, place, volume, media) = (ram?, place?, volume?, media?);
         let (mut phase, show) = (phase?, show?);
         linkbench::fill(&data, &mut phase);
-        Some(Self { suite, data, ram, place, volume, media, run, show, drive, engine, phase })
+        Some(Self { suite, data, ram, place, volume, media, run, crew, show, drive, engine, phase })
     }
 }
 

@@ -19,6 +19,7 @@ use crate::verify;
 use kvdyno_engine::graph::{GraphEngine, Isolation};
 use kvdyno_engine::{Counters, Description, Engine, Error, ErrorClass, Options, Result};
 use kvdyno_record::case::{RoleResult, Verified};
+use kvdyno_record::crew::Seat;
 use kvdyno_record::found::leaves_gaps;
 use kvdyno_record::graph::Graph;
 use kvdyno_record::operations::{GRAPH_LOADS, OpInfo};
@@ -30,6 +31,7 @@ use std::time::Duration;
 /// A job at work.
 pub(crate) struct Case<'j, G: GraphEngine, C: Clock> {
     job: &'j Job,
+    seat: Seat,
     clock: C,
     listener: &'j Listener,
     files: Files,
@@ -64,11 +66,13 @@ pub(crate) fn run<G: GraphEngine, C: Clock>(
 ) -> Result<(), (Option<u32>, Error)> {
     let early = |error| (None, error);
     let files = Files::create(&job.folder).map_err(early)?;
-    let population = Population::new(job.data.records);
+    let seat = job.crew.unwrap_or(Seat::ALONE);
+    let population = Population::new(job.data.records, seat);
     let isolation = |graph: &Graph| isolation(&G::Engine::describe(), &job.options, graph);
     let graph = job.data.graph.as_ref().map(|graph| GraphCase::new(graph, isolation(graph)));
     let mut case = Case::<G, C> {
         job,
+        seat,
         clock,
         listener,
         files,
@@ -131,6 +135,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             verified: found.verified,
             settled: found.settled,
             stopped,
+            ranks: Vec::new(),
         })?;
         // Nothing may move until the program has read what this phase did.
         self.listener.wait_for_go()?;
@@ -217,13 +222,16 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         };
         let writes = Size::Fixed { bytes: load.batch.into() };
         let op = if load.batch == 1 { Op::Insert } else { Op::Batch { writes } };
+        let own = || self.seat.threads(load.threads);
         RoleSpec {
             name: "load".to_owned(),
             ops: vec![op.info()],
             rate: None,
             depth: None,
-            sources: (0..load.threads).map(range).collect(),
-            seeds: (0..load.threads).map(|t| self.rng(index, 1, (t, load.threads))).collect(),
+            sources: own().map(range).collect(),
+            seeds: own().map(|t| self.rng(index, 1, (t, load.threads))).collect(),
+            first: own().start,
+            of: load.threads,
         }
     }
 
@@ -241,6 +249,8 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             rate: None,
             depth: None,
             seeds: (0..sources.len() as u32).map(|thread| rng(2, thread)).collect(),
+            first: 0,
+            of: sources.len() as u32,
             sources,
         };
         let links = |thread| graph::Source::links(graph, rng(0, thread));
@@ -251,9 +261,10 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     }
 
     fn measure(&mut self, index: u32, phase: &Phase, mix: &Mix) -> Result<Option<Found>> {
+        let counting = mix.roles.first().map_or(1, |role| role.threads);
         let task = Task {
             duration_ns: mix.ends.duration_ns,
-            operations: mix.ends.operations,
+            operations: mix.ends.operations.map(|all| self.seat.share(all, counting)),
             total: mix.ends.operations.filter(|_| mix.ends.duration_ns.is_none()),
             ..self.task(index, phase)
         };
@@ -290,13 +301,16 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     ) -> Vec<RoleSpec<S>> {
         let spec = |(place, role): (usize, &Role)| {
             let rng = |salt, t| self.rng(index, place as u64 * 2 + salt, (t, role.threads));
+            let own = || self.seat.threads(role.threads);
             RoleSpec {
                 name: role.name.clone(),
                 ops: role.mix.iter().map(|entry| entry.op.info()).collect(),
                 rate: role.rate.clone(),
                 depth: role.depth,
-                sources: (0..role.threads).map(|t| source(role, t, rng(0, t))).collect(),
-                seeds: (0..role.threads).map(|thread| rng(1, thread)).collect(),
+                sources: own().map(|t| source(role, t, rng(0, t))).collect(),
+                seeds: own().map(|thread| rng(1, thread)).collect(),
+                first: own().start,
+                of: role.threads,
             }
         };
         mix.roles.iter().enumerate().map(spec).collect()
@@ -353,7 +367,8 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         let verified = if let Some(graph) = self.graph {
             self.audit(index, graph, start)?
         } else {
-            let check = verify::Check { phase: index, samples, count, start };
+            let seat = self.seat;
+            let check = verify::Check { phase: index, samples, count, start, seat };
             verify::run(self.engine()?, self.clock, self.job, check, &self.listener.stop)?
         };
         Ok(Found {

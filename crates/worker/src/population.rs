@@ -1,6 +1,7 @@
 //! Which key numbers exist: shared by the threads of a case, touched once a block and never by an
 //! operation.
 
+use kvdyno_record::crew::Seat;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,8 +9,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const CHUNK: u64 = 64;
 
 /// The numbers `0..visible` exist; above them, inserts are at work.
+///
+/// Of a crew each rank has numbers of its own above those that were loaded, and counts them without
+/// a gap: it knows nothing of the others' inserts, and chooses among what it knows. By
+/// [`Population::key`] they become the numbers of keys, which no two ranks share.
 #[derive(Debug)]
 pub(crate) struct Population {
+    loaded: u64,
+    seat: Seat,
     state: Mutex<State>,
 }
 
@@ -25,8 +32,10 @@ struct State {
 
 impl Population {
     /// After a load of `records`.
-    pub(crate) fn new(records: u64) -> Self {
+    pub(crate) fn new(records: u64, seat: Seat) -> Self {
         Self {
+            loaded: records,
+            seat,
             state: Mutex::new(State { next: records, claims: Vec::new(), returned: Vec::new() }),
         }
     }
@@ -36,6 +45,30 @@ impl Population {
         let state = self.lock();
         let open = state.claims.iter().chain(&state.returned).filter(|range| !range.is_empty());
         open.map(|range| range.start).fold(state.next, u64::min)
+    }
+
+    /// Keys are not simply the numbers: it is a crew's, and something was inserted, or is going to.
+    pub(crate) fn strides(&self, grows: bool) -> bool {
+        self.seat.ranks > 1 && (grows || self.lock().next > self.loaded)
+    }
+
+    /// The key of a number: chunks of what the ranks of a crew insert take turns.
+    #[inline]
+    pub(crate) fn key(&self, number: u64) -> u64 {
+        let Some(inserted) = number.checked_sub(self.loaded).filter(|_| self.seat.ranks > 1) else {
+            return number;
+        };
+        let chunk = inserted / CHUNK * u64::from(self.seat.ranks) + u64::from(self.seat.rank);
+        self.loaded + chunk * CHUNK + inserted % CHUNK
+    }
+
+    /// The number that has this key.
+    fn number(&self, key: u64) -> u64 {
+        let Some(inserted) = key.checked_sub(self.loaded).filter(|_| self.seat.ranks > 1) else {
+            return key;
+        };
+        let chunk = inserted / CHUNK / u64::from(self.seat.ranks);
+        self.loaded + chunk * CHUNK + inserted % CHUNK
     }
 
     /// A place for one inserting thread.
@@ -86,10 +119,12 @@ impl<'p> Inserter<'p> {
         self.range.next().unwrap_or(start)
     }
 
-    /// The block at hand is done: all numbers taken exist now, but for `not_inserted`.
+    /// The block at hand is done: all numbers taken exist now, but for those of the keys
+    /// `not_inserted`.
     pub(crate) fn settle(&mut self, not_inserted: impl IntoIterator<Item = u64>) {
         let mut state = self.population.lock();
-        state.returned.extend(not_inserted.into_iter().map(|number| number..number + 1));
+        let numbers = not_inserted.into_iter().map(|key| self.population.number(key));
+        state.returned.extend(numbers.map(|number| number..number + 1));
         state.claims[self.place] = self.range.clone();
     }
 }
@@ -111,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_number_is_visible_once_all_below_it_exist() {
-        let population = Population::new(10);
+        let population = Population::new(10, Seat::ALONE);
         let (mut a, mut b) = (Inserter::new(&population), Inserter::new(&population));
         assert_eq!((a.take(), a.take()), (10, 11));
         let from_b = b.take();
@@ -129,5 +164,28 @@ mod tests {
         taken.dedup();
         assert_eq!(taken.len(), 130);
         assert!(taken.contains(&11) && !taken.contains(&10) && !taken.contains(&from_b));
+    }
+
+    #[test]
+    fn ranks_of_a_crew_insert_keys_of_their_own() {
+        let mut keys = Vec::new();
+        for rank in 0..3 {
+            let population = Population::new(100, Seat { rank, ranks: 3 });
+            assert_eq!((0..100).map(|n| population.key(n)).sum::<u64>(), 4950, "those loaded");
+            let mut inserter = Inserter::new(&population);
+            let taken: Vec<u64> = (0..200).map(|_| inserter.take()).collect();
+            assert_eq!(taken, Vec::from_iter(100..300), "numbered as if it were alone");
+            let own: Vec<u64> = taken.iter().map(|number| population.key(*number)).collect();
+            let back = own.iter().map(|key| population.number(*key));
+            assert!(back.eq(taken.iter().copied()));
+            inserter.settle([own[150]]);
+            assert_eq!(population.visible(), 250, "the one that failed is missing");
+            keys.extend(own);
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), 600);
+        // Without holes but in the last chunks.
+        assert_eq!(keys[..576], Vec::from_iter(100..676)[..]);
     }
 }

@@ -20,6 +20,7 @@ use crate::values::Values;
 use kvdyno_engine::{
     DataShape, Description, Engine, Error, ErrorClass, Options, Place, Result, Session, Settled,
 };
+use kvdyno_record::crew::Seat;
 use kvdyno_record::hlog::Kind;
 use kvdyno_record::workload::{
     Choice, Found, Key, KeyFormat, MixEntry, Op, Rate, Role, Schedule, Size, ValueShape,
@@ -260,7 +261,7 @@ impl Play {
             pace: rate.map(|rate| (rate, (0, 1), Rng::new(&[1]))),
         };
         let (sender, packets) = channel();
-        let population = Population::new(100);
+        let population = Population::new(100, Seat::ALONE);
         let source = gets(&population);
         let stage = Stage(Mutex::new(Some(script)));
         (0..self.others).for_each(|_| shared.leave(0));

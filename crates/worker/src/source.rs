@@ -116,6 +116,8 @@ pub(crate) struct MixSource<'p> {
     /// Records that exist, as of the last block; constant where nobody inserts.
     records: u64,
     grows: bool,
+    /// Keys are not simply the numbers: others of a crew insert as well.
+    strides: bool,
     inserter: Option<Inserter<'p>>,
     version: u32,
 }
@@ -201,6 +203,7 @@ impl<'p> MixSource<'p> {
             population,
             records,
             grows,
+            strides: population.strides(grows),
             inserter: inserts.then(|| Inserter::new(population)),
             version: 0,
         }
@@ -213,7 +216,9 @@ impl<'p> MixSource<'p> {
         self.version = self.version.wrapping_add(1);
         // Looked at once and not for each key.
         match self.supply.keys.of_one_length() {
-            Some(digits) if self.gets_alone() => self.fill_with_gets(block, steps, digits),
+            Some(digits) if self.gets_alone() && !self.strides => {
+                self.fill_with_gets(block, steps, digits);
+            }
             Some(digits) => self.draw(block, steps, |data, number| data.push(number, digits)),
             None => {
                 let keys = self.supply.keys.clone();
@@ -246,6 +251,7 @@ impl<'p> MixSource<'p> {
         while block.steps.len() < steps {
             let slot = self.slot();
             let Self { supply, rng, entries, records, inserter, version, .. } = self;
+            let Self { population, strides, .. } = self;
             let (entry, data) = (&mut entries[slot], &mut block.data);
             let (first, value) = (data.numbers.len() as u32, data.values.len() as u32);
             let keys = draw(&entry.keys, rng) as u32;
@@ -255,6 +261,7 @@ impl<'p> MixSource<'p> {
                     Some(inserter) if entry.inserts => inserter.take(),
                     _ => entry.chooser.next(*records, rng),
                 };
+                let number = if *strides { population.key(number) } else { number };
                 let key_bytes = push(data, number);
                 if entry.values {
                     let at = supply.values.prepare(number, *version, rng, &mut data.arena);

@@ -36,6 +36,10 @@ pub(crate) struct RoleSpec<S> {
     pub(crate) sources: Vec<S>,
     /// Open loop: where each thread's schedule comes from.
     pub(crate) seeds: Vec<crate::rng::Rng>,
+    /// Which of the role's threads the first of them is, and of how many: of a crew, those of its
+    /// other ranks are counted as well.
+    pub(crate) first: u32,
+    pub(crate) of: u32,
 }
 
 /// What a team has done.
@@ -81,15 +85,14 @@ pub(crate) fn run<K: Kind, C: Clock>(
     std::thread::scope(|scope| {
         let mut handles = Vec::new();
         for (role, spec) in specs.into_iter().enumerate() {
-            let RoleSpec { ops, rate, depth, sources, seeds, .. } = spec;
-            let places = sources.len() as u32;
+            let RoleSpec { ops, rate, depth, sources, seeds, first, of, .. } = spec;
             for (place, (source, rng)) in sources.into_iter().zip(seeds).enumerate() {
                 let thread = ThreadSpec {
                     role,
                     thread: handles.len(),
                     ops: ops.clone(),
                     depth,
-                    pace: rate.clone().map(|rate| (rate, (place as u32, places), rng)),
+                    pace: rate.clone().map(|rate| (rate, (first + place as u32, of), rng)),
                 };
                 let (sender, shared) = (sender.clone(), &shared);
                 let work =
@@ -288,8 +291,8 @@ mod tests {
 
     fn result_of(results: impl IntoIterator<Item = ThreadResult>) -> RoleResult {
         let (ops, sources, seeds) = (Vec::new(), Vec::<()>::new(), Vec::new());
-        let spec =
-            RoleSpec { name: "readers".into(), ops, rate: None, depth: None, sources, seeds };
+        let (name, rate, depth) = ("readers".to_owned(), None, None);
+        let spec = RoleSpec { name, ops, rate, depth, sources, seeds, first: 0, of: 0 };
         let mut roles = [empty_result(&spec, None)];
         results.into_iter().for_each(|result| result.add_to(&mut roles, START));
         let [role] = roles;
@@ -319,7 +322,8 @@ mod tests {
         let rate = Rate { sine: Some(sine), ..Rate::new(1_000.0, Schedule::Fixed) };
         let (ops, sources, seeds) = (Vec::new(), Vec::<()>::new(), Vec::new());
         let rate = Some(rate);
-        let spec = RoleSpec { name: "readers".into(), ops, rate, depth: None, sources, seeds };
+        let (name, depth) = ("readers".to_owned(), None);
+        let spec = RoleSpec { name, ops, rate, depth, sources, seeds, first: 0, of: 0 };
         let offered = |duration_ns| empty_result(&spec, duration_ns).offered_per_s.unwrap();
         let half = 1_000.0 + 500.0 * 2.0 / std::f64::consts::PI;
         assert!((offered(Some(50 * MS)) - half).abs() < 1.0, "{}", offered(Some(50 * MS)));

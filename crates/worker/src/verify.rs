@@ -10,6 +10,7 @@ use crate::output::send;
 use crate::values::is_sound;
 use kvdyno_engine::{Direction, Engine, Error, Result, Session, Walk};
 use kvdyno_record::case::Verified;
+use kvdyno_record::crew::Seat;
 use kvdyno_record::protocol::{Event, Job};
 use std::ops::ControlFlow;
 
@@ -23,6 +24,8 @@ pub(crate) struct Check {
     pub(crate) samples: u64,
     pub(crate) count: bool,
     pub(crate) start: u64,
+    /// Of a crew each rank samples its share, and the first counts.
+    pub(crate) seat: Seat,
 }
 
 /// Samples keys spread evenly over all, then counts all records where asked.
@@ -42,7 +45,8 @@ pub(crate) fn run<E: Engine, C: Clock>(
     let size = &job.data.value.size;
     let sizes = size.min() as usize..=size.max() as usize;
     let samples = check.samples.min(records);
-    for sample in 0..samples {
+    let share = check.seat.share_of(samples);
+    for sample in share.clone() {
         let number = (u128::from(sample) * u128::from(records) / u128::from(samples)) as u64;
         key.clear();
         keys.push(number, &mut key);
@@ -64,7 +68,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
             let elapsed_ns = clock.now() - check.start;
             send(&Event::Progress {
                 phase: check.phase,
-                done: sample,
+                done: sample - share.start,
                 total: Some(samples),
                 elapsed_ns,
             })?;
@@ -74,7 +78,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
         }
     }
     // An engine that stores nothing shows as many records as it is asked for, for ever.
-    if check.count && !stores_nothing {
+    if check.count && check.seat.rank == 0 && !stores_nothing {
         let told = |done| {
             let elapsed_ns = clock.now() - check.start;
             send(&Event::Progress { phase: check.phase, done, total: Some(records), elapsed_ns })

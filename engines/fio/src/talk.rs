@@ -170,6 +170,7 @@ impl<'j> Case<'j> {
             verified: None,
             settled: None,
             stopped: found.stopped,
+            ranks: Vec::new(),
         })?;
         Ok(self.wait_for_go()? || found.stopped)
     }

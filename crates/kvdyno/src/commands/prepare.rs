@@ -157,8 +157,15 @@ pub(crate) fn check_load_allowed(plan: &Plan, allowed: &[String]) -> Result<(), 
 /// Refuses a plan of which this machine lacks something.
 pub(crate) fn check_machine(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     check_threads(root, plan)?;
+    check_crews(plan)?;
     check_volumes(plan)?;
     check_tiers(root, plan)
+}
+
+/// What starts a crew must be there before any case is run.
+fn check_crews(plan: &Plan) -> Result<(), Complaint> {
+    let mut crews = plan.cases.iter().filter_map(|case| case.crew.as_ref());
+    crews.try_for_each(|crew| workers::find_crew(crew).map(drop))
 }
 
 /// A place that is not there is a slip of the keyboard, or a drive that is not mounted: made
@@ -292,7 +299,10 @@ fn check_threads(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     let maps = root.number::<u64>("/proc/sys/vm/max_map_count").unwrap_or(MAPS_USUAL);
     let system = root.number::<u64>("/proc/sys/kernel/threads-max").unwrap_or(u64::MAX);
     let most = (maps / MAPS_PER_THREAD).min(system / 2);
-    let threads = |case| u64::from(kvdyno_suite::threads_of(case));
+    let threads = |case: &Case| {
+        let ranks = case.crew.as_ref().map_or(1, |crew| crew.ranks().max(1));
+        u64::from(kvdyno_suite::threads_of(case).div_ceil(ranks))
+    };
     let Some(case) = plan.cases.iter().max_by_key(|case| threads(case)) else { return Ok(()) };
     if threads(case) <= most {
         return Ok(());

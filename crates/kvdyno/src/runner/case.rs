@@ -101,10 +101,12 @@ fn begin<'r>(
             return Err(Box::new(Unstarted { outcome, ram_limit, not_measured }));
         }
     };
-    let worker = match keeper {
-        // The client of a server must not eat the server's RAM.
-        Some(_) => Worker::start(worker, "run", None, log),
-        None => memory.start(worker, "run", log),
+    // The client of a server must not eat the server's RAM.
+    let group = memory.group().filter(|_| keeper.is_none());
+    let worker = match (&environment.case.crew, &keeper) {
+        (Some(crew), _) => Worker::start_crew(crew, worker, &environment.folder.path, group, log),
+        (None, Some(_)) => Worker::start(worker, "run", None, log),
+        (None, None) => memory.start(worker, "run", log),
     };
     Ok((memory, keeper, worker.map_err(failed)?))
 }
@@ -127,6 +129,7 @@ fn job(environment: &CaseEnvironment<'_>, keeper: Option<&Keeper<'_>>) -> Job {
         errors_max: case.errors_max,
         folder: environment.folder.path.clone(),
         trial: case.trial,
+        crew: None,
     }
 }
 

@@ -69,6 +69,14 @@ pub(super) fn judge(
             Some(message) => Outcome::Failed { class: ErrorClass::Corrupt, message },
             None => Outcome::Done,
         },
+        _ if case.crew.is_some() => Outcome::Failed {
+            class: ErrorClass::Other,
+            message: format!(
+                "a rank of the crew died, and all others with it, in `{phase}`: the launcher {} \
+                 (log.txt has its words)",
+                exit_words(exit)
+            ),
+        },
         _ => Outcome::Failed {
             class: ErrorClass::Other,
             message: format!("the worker {} in `{phase}` without a word", exit_words(exit)),

@@ -106,6 +106,7 @@ impl Solo<'_> {
             errors_max: 0,
             folder: self.folder.to_owned(),
             trial: 1,
+            crew: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The conversation with a worker: phase by phase it is told to go, accounted for, and watched by
 //! the clock. What comes of it is judged elsewhere (`outcome.rs`).
 
+mod machine;
 mod served;
 
 use super::blockio::BlockIoOfCase;
@@ -8,17 +9,15 @@ use super::environment::CaseEnvironment;
 use super::keeper::Keeper;
 use super::memory::CaseMemory;
 use super::outcome::{self, Cut, Ending};
-use super::readings::append;
 use super::worker::{Heard, Worker};
 use super::{case, timed};
 use crate::steps;
 use kvdyno_host::cache::{self, Reach};
 use kvdyno_host::wait_samples::WaitSampler;
-use kvdyno_host::{Meter, Server, process, size};
+use kvdyno_host::{Meter, Server, size};
 use kvdyno_record::case::{CaseRecord, Clock, CounterFile, Outcome, PhaseRecord};
 use kvdyno_record::engine::{Counters, ErrorClass};
 use kvdyno_record::protocol::{Control, Event};
-use kvdyno_record::series::MachineReading;
 use kvdyno_record::usage::{DatabaseSize, ProcessUsage, Residency, Snapshot};
 use kvdyno_record::workload::{Activity, Phase};
 use std::fs::File;
@@ -123,11 +122,7 @@ impl<'r> Talk<'r> {
             self.look(worker);
         }
         self.see_off(worker);
-        if self.wait_samples.denied() {
-            let sentence =
-                "what the threads waited for: permission denied for /proc/PID/task/TID/syscall";
-            self.record.not_measured.push(sentence.to_owned());
-        }
+        self.record.not_measured.extend(self.not_watched());
         self.block_io.end(&self.environment.folder.path, &mut self.record.not_measured);
         let stopped = self.environment.run.interrupt.asked() && !self.said_done_in_full();
         if stopped && self.ending.cut.is_none() {
@@ -328,21 +323,6 @@ impl<'r> Talk<'r> {
         }
     }
 
-    /// The threads of a phase that is timed.
-    fn look_at_threads(&mut self, pid: u32) {
-        let phases = &self.environment.case.phases;
-        let phase = self.current.as_ref().and_then(|begun| phases.get(begun.index));
-        let roles: Vec<&str> = match phase.map(|phase| &phase.work) {
-            Some(Activity::Load(_)) if self.environment.case.data.graph.is_some() => {
-                vec!["load", "nodes"]
-            }
-            Some(Activity::Load(_)) => vec!["load"],
-            Some(Activity::Measure(mix)) => mix.roles.iter().map(|role| &*role.name).collect(),
-            _ => return,
-        };
-        self.wait_samples.look(self.meter.root, pid, &roles);
-    }
-
     fn progress(&mut self, phase: usize, done: u64, total: Option<u64>, elapsed_ns: u64) {
         let Some(begun) = &mut self.current else { return };
         let (before, at_ns) = begun.last_progress;
@@ -377,6 +357,7 @@ impl<'r> Talk<'r> {
             verified,
             settled,
             stopped,
+            ranks,
         } = event
         else {
             return;
@@ -401,6 +382,7 @@ impl<'r> Talk<'r> {
             after,
             synced,
             roles,
+            ranks,
             verified,
             settled,
             evicted: begun.evicted,
@@ -447,41 +429,6 @@ impl<'r> Talk<'r> {
                 None
             }
         }
-    }
-
-    /// One line of `machine.ndjson`.
-    fn read_machine(&mut self, pid: u32, now: Instant) {
-        let root = self.meter.root;
-        let rss_bytes = match self.keeper {
-            Some(_) if self.environment.case.server.is_some() => None,
-            Some(_) => self.server.memory_bytes(root),
-            None => process::memory_bytes(root, &[pid]),
-        };
-        let database = (now >= self.next_size).then(|| {
-            self.next_size = now + SIZE_EVERY;
-            self.size()
-        });
-        let reading = MachineReading {
-            phase: self.phase_name(),
-            reading: Snapshot {
-                process: process::usage(root, &[pid]),
-                server: self.server.usage(root),
-                elsewhere: self.environment.case.server.is_some(),
-                wait_samples: self.wait_samples.counts(),
-                ..self.meter.snapshot()
-            },
-            rss_bytes,
-            database: database.flatten(),
-        };
-        append(&self.machine, &reading);
-        self.block_io.line(&reading.phase);
-    }
-
-    /// The worker and its server ask for block I/O, and what they have started since.
-    fn watch_processes(&mut self, worker: u32) {
-        self.block_io.of_processes(self.environment, &[worker]);
-        let server = self.server.processes(self.meter.root);
-        self.block_io.of_processes(self.environment, &server);
     }
 }
 

@@ -4,15 +4,18 @@ use crate::workers;
 use kvdyno_host::child::{Child, ExitStatus};
 use kvdyno_host::group::Group;
 use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::crew::Crew;
 use kvdyno_record::protocol::{Control, Event};
 use kvdyno_record::redact::redact;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::ChildStdin;
+use std::path::Path;
+use std::process::{ChildStdin, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// How long a worker's pipes are listened to after its end: what it started may hold them open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -44,6 +47,8 @@ pub(super) struct Worker {
     threads: Vec<JoinHandle<()>>,
     /// When it was first seen to have ended.
     ended: Option<Instant>,
+    /// Of a crew: temporary files of its launcher. Dropped after the child.
+    _folder: Option<TempDir>,
 }
 
 impl Worker {
@@ -55,7 +60,29 @@ impl Worker {
         group: Option<&Group>,
         log: File,
     ) -> io::Result<Self> {
-        let mut child = Child::spawn(workers::command(identity, word), group)?;
+        Self::spawn(workers::command(identity, word), group, log)
+    }
+
+    /// Starts a crew of workers, which is to be talked with as one. What its launcher leaves in a
+    /// folder for temporary files, which is made `at` the case, goes with it.
+    pub(super) fn start_crew(
+        crew: &Crew,
+        identity: &WorkerIdentity,
+        at: &Path,
+        group: Option<&Group>,
+        log: File,
+    ) -> io::Result<Self> {
+        let program =
+            workers::find_crew(crew).map_err(|missing| io::Error::other(missing.message))?;
+        let mut command = workers::crew_command(crew, &program, identity, "run");
+        let folder = tempfile::Builder::new().prefix("launcher-").tempdir_in(at)?;
+        command.env("TMPDIR", folder.path());
+        let worker = Self::spawn(command, group, log)?;
+        Ok(Self { _folder: Some(folder), ..worker })
+    }
+
+    fn spawn(command: Command, group: Option<&Group>, log: File) -> io::Result<Self> {
+        let mut child = Child::spawn(command, group)?;
         let gone = || io::Error::other("the child has no pipes");
         let input = child.stdin.take().ok_or_else(gone)?;
         let output = child.stdout.take().ok_or_else(gone)?;
@@ -66,7 +93,8 @@ impl Worker {
         });
         let logger = std::thread::spawn(move || keep_log(errors, log));
         let input = Some(input);
-        Ok(Self { child, input, heard, threads: vec![reader, logger], ended: None })
+        let threads = vec![reader, logger];
+        Ok(Self { child, input, heard, threads, ended: None, _folder: None })
     }
 
     pub(super) fn pid(&self) -> u32 {

@@ -65,7 +65,9 @@ impl Scratch {
         };
         scratch.link("null", workers::null());
         let servers = ["redis", "postgres", "mariadb", "mongodb"];
-        for engine in ["lmdb", "lmdb1", "rocksdb", "drive", "fio"].into_iter().chain(servers) {
+        for engine in
+            ["lmdb", "lmdb1", "rocksdb", "drive", "fio", "crew"].into_iter().chain(servers)
+        {
             if let Some(path) = workers::find(engine) {
                 scratch.link(engine, &path);
             }

@@ -71,6 +71,12 @@ impl Suite {
         self
     }
 
+    /// A crew of so many ranks on this machine.
+    pub(crate) fn crew(mut self, ranks: u32) -> Self {
+        self.tables += &format!("[crew]\nhosts = [\"localhost:{ranks}\"]\n");
+        self
+    }
+
     /// A volume: further lines beside its name.
     pub(crate) fn volume(mut self, name: &str, lines: &str) -> Self {
         self.tables += &format!("[[volume]]\nname = \"{name}\"\n{lines}\n");

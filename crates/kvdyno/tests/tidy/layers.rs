@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// What each crate may build on: nothing above it. (docs/architecture.md)
-const LAYERS: [(&str, &[&str]); 12] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("engine", &[]),
     ("attach", &["engine"]),
     ("testing", &["engine"]),
@@ -15,6 +15,7 @@ const LAYERS: [(&str, &[&str]); 12] = [
     ("torture", &["record"]),
     ("host", &["record", "testing"]),
     ("blockio", &["host", "record"]),
+    ("crew", &["engine", "host", "record"]),
     ("analysis", &["record"]),
     ("render", &["analysis", "record"]),
     ("kvdyno", &["analysis", "blockio", "host", "record", "render", "suite", "torture"]),

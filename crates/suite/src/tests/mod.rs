@@ -2,6 +2,7 @@
 
 mod adjusted;
 mod claims;
+mod crews;
 mod data_sets;
 mod drive;
 mod engines;

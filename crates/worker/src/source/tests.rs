@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::scripted::supply;
+use kvdyno_record::crew::Seat;
 use kvdyno_record::workload::{Choice, Found, MixEntry};
 
 fn loaded(order: LoadOrder, batch: u32, threads: u32) -> Vec<u64> {
@@ -50,7 +51,7 @@ fn a_walk_needs_no_keys() {
         depth: None,
         found: Found::All,
     };
-    let population = Population::new(100);
+    let population = Population::new(100, Seat::ALONE);
     let mix = MixSource::new(&role, 0, false, &supply(), Rng::new(&[5]), &population);
     let (mut source, mut block) = (Source::Mix(mix), KeyedBlock::default());
     assert!(source.steps_max() > 100 && source.fill(&mut block, 100));
@@ -72,7 +73,7 @@ fn a_mix_has_its_weights_and_reads_only_what_exists() {
         depth: None,
         found: Found::All,
     };
-    let population = Population::new(100);
+    let population = Population::new(100, Seat::ALONE);
     let mut source =
         Source::Mix(MixSource::new(&role, 0, true, &supply(), Rng::new(&[5]), &population));
     let (mut block, mut seen, mut inserted) = (KeyedBlock::default(), [0u32; 3], 0);
@@ -114,7 +115,7 @@ fn operations_take_as_many_keys_as_are_drawn() {
         depth: None,
         found: Found::All,
     };
-    let population = Population::new(100);
+    let population = Population::new(100, Seat::ALONE);
     let mix = MixSource::new(&role, 0, false, &supply(), Rng::new(&[5]), &population);
     let (mut source, mut block) = (Source::Mix(mix), KeyedBlock::default());
     // Of the mean, 4.6 keys, so many fit into a block.
@@ -138,4 +139,37 @@ fn operations_take_as_many_keys_as_are_drawn() {
     assert_eq!(counts[..2], [0, 0]);
     let mean = (2..10).map(|n| f64::from(n * counts[n as usize])).sum::<f64>() / 50_000.0;
     assert!((mean - keys.mean()).abs() < 6.0 * 2.4 / 50_000f64.sqrt(), "{mean}");
+}
+
+/// Readers of a crew look up what was loaded and what their own rank has inserted, by its keys.
+#[test]
+fn a_rank_reads_and_inserts_its_own_keys() {
+    let mix = |op, weight| MixEntry { op, weight, keys: Choice::Uniform };
+    let role = Role {
+        name: "both".to_owned(),
+        threads: 1,
+        mix: vec![mix(Op::Insert, 1.0), mix(Op::Get, 1.0)],
+        rate: None,
+        depth: None,
+        found: Found::default(),
+    };
+    let population = Population::new(100, Seat { rank: 1, ranks: 4 });
+    let mix = MixSource::new(&role, 0, true, &supply(), Rng::new(&[7]), &population);
+    let mut source = Source::Mix(mix);
+    let (mut block, mut inserted) = (KeyedBlock::default(), Vec::new());
+    for _ in 0..20 {
+        assert!(source.fill(&mut block, 100));
+        for (step, key) in block.steps.iter().zip(&block.data.numbers) {
+            let own = inserted.contains(key);
+            match step.action.action {
+                Action::Put => assert_eq!((key - 100) / 64 % 4, 1, "{key}"),
+                _ => assert!(*key < 100 || own, "{key} was never inserted"),
+            }
+        }
+        let puts = block.steps.iter().zip(&block.data.numbers);
+        let puts = puts.filter(|(step, _)| step.action.action == Action::Put);
+        inserted.extend(puts.map(|(_, key)| *key));
+        source.settle(&block, block.steps.len(), &[]);
+    }
+    assert!(inserted.len() > 500, "{}", inserted.len());
 }

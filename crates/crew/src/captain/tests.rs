@@ -1,0 +1,209 @@
+//! The first rank's head, in the words that ranks and program say.
+
+use super::*;
+use kvdyno_engine::{Counters, DataShape, Durability, Options, Value};
+use kvdyno_record::case::OpResult;
+use kvdyno_record::key::{Key, KeyFormat};
+use kvdyno_record::usage::ProcessUsage;
+use kvdyno_record::workload::{
+    Choice, Data, Ends, Found, Mix, MixEntry, Op, Role, Size, ValueShape,
+};
+use std::collections::BTreeMap;
+
+const RANKS: u32 = 2;
+
+/// Three readers for a second.
+fn job() -> Job {
+    let entry = MixEntry { op: Op::Get, weight: 1.0, keys: Choice::Uniform };
+    let role = Role {
+        name: "readers".to_owned(),
+        threads: 3,
+        mix: vec![entry],
+        rate: None,
+        depth: None,
+        found: Found::default(),
+    };
+    let ends = Ends { duration_ns: Some(1_000_000_000), operations: None };
+    let work = Activity::Measure(Mix { roles: vec![role], ends });
+    Job {
+        protocol: PROTOCOL,
+        case: "0001".to_owned(),
+        place: Place::Server("unix:/x".to_owned()),
+        options: Options { durability: Durability::Async, values: BTreeMap::new() },
+        shape: DataShape {
+            records: 10,
+            records_max: 10,
+            key_bytes: 16,
+            value_bytes_mean: 100,
+            value_bytes_max: 100,
+            sessions: 3,
+            depth: 1,
+        },
+        data: Data {
+            records: 10,
+            key: Key::ordered(16, KeyFormat::Hex),
+            value: ValueShape { size: Size::Fixed { bytes: 100 }, compress_to: 1.0 },
+            seed: 1,
+            verify: false,
+            graph: None,
+            packed: None,
+        },
+        phases: vec![Phase { name: "measure".to_owned(), work }],
+        slice_ns: 1_000_000_000,
+        errors_max: 5,
+        folder: "/nowhere".into(),
+        trial: 1,
+        crew: None,
+    }
+}
+
+fn captain() -> Captain {
+    let mut captain = Captain::new(job(), RANKS);
+    for rank in 0..RANKS {
+        let name = format!("node{rank}");
+        assert_eq!(captain.hear(rank, Report::Host { name }), []);
+    }
+    captain
+}
+
+fn event(event: Event) -> Report {
+    Report::Event { event }
+}
+
+fn counters(gets: u64) -> Counters {
+    Counters::from([("gets".to_owned(), Value::Integer(gets))])
+}
+
+fn ready(gets: u64) -> Report {
+    let (usage, counters) =
+        (ProcessUsage { user_ns: 7, ..ProcessUsage::default() }, counters(gets));
+    event(Event::Ready { phase: 0, usage, counters })
+}
+
+/// What a rank's worker says of its threads.
+fn finished(threads: u32, gets: u64, errors: u64, started_unix_ns: u64) -> Report {
+    let count = u64::from(threads) * 100;
+    let errors = BTreeMap::from([(ErrorClass::Conflict, errors)]);
+    let op = OpResult { count, errors, ..OpResult::default() };
+    let role = RoleResult {
+        role: "readers".to_owned(),
+        threads,
+        window_ns: 1_000_000_000 + u64::from(threads),
+        windows: Vec::new(),
+        offered_per_s: None,
+        backlog: 0,
+        own_ns: 0,
+        usage: None,
+        ops: BTreeMap::from([("get".to_owned(), op)]),
+    };
+    event(Event::Finished {
+        phase: 0,
+        started_unix_ns,
+        wall_ns: 1_000_000_500 + u64::from(threads),
+        usage_before: ProcessUsage::default(),
+        usage: ProcessUsage::default(),
+        counters: counters(gets),
+        roles: vec![role],
+        verified: None,
+        settled: None,
+        stopped: false,
+        ranks: Vec::new(),
+    })
+}
+
+/// Ready, go, and what both ranks then say.
+fn measured(captain: &mut Captain, reports: [Report; 2]) -> Vec<Turn> {
+    assert_eq!(captain.hear(1, ready(20)), []);
+    let turns = captain.hear(0, ready(20));
+    let [Turn::Clocks, Turn::Say(Event::Ready { phase: 0, usage, .. })] = turns.as_slice() else {
+        panic!("{turns:?}")
+    };
+    assert_eq!(usage.user_ns, 14);
+    captain.clocks_are([ClockOffset::default(), ClockOffset { ahead_ns: -4_000, error_ns: 20 }]);
+    assert_eq!(captain.told(Control::Go), [Turn::Order(Order::GoTogether)]);
+    let [first, second] = reports;
+    assert_eq!(captain.hear(0, first), [], "the other is still at work");
+    captain.hear(1, second)
+}
+
+#[test]
+fn what_all_have_said_is_said_once() {
+    let mut captain = captain();
+    let turns = measured(&mut captain, [finished(2, 21, 0, 50_000), finished(1, 320, 1, 46_300)]);
+    let [Turn::Say(Event::Finished { wall_ns, roles, counters: read, ranks, .. })] =
+        turns.as_slice()
+    else {
+        panic!("{turns:?}")
+    };
+    assert_eq!((*wall_ns, roles[0].threads, roles[0].ops["get"].count), (1_000_000_502, 3, 300));
+    assert_eq!(*read, counters(320), "as the last has read them");
+    let rows: Vec<_> = ranks.iter().map(|row| (row.rank, row.operations, row.skew_ns)).collect();
+    assert_eq!(rows, [(0, 200, 0), (1, 100, 300)], "its clock is 4000 behind");
+    assert_eq!((ranks[1].host.as_str(), ranks[1].clock_offset_ns), ("node1", -4_000));
+    let merge = Turn::Merge { phase: "measure".to_owned(), started_unix_ns: 50_000 };
+    assert_eq!(captain.told(Control::Go), [merge, Turn::Order(Order::Go)]);
+    for report in [Event::Closed { took_ns: 5 }, Event::Done { drift_ppm: Some(-2.0) }] {
+        assert_eq!(captain.hear(0, event(report.clone())), []);
+        assert_eq!(captain.hear(1, event(report.clone())), [Turn::Say(report)]);
+    }
+    assert_eq!(captain.hear(0, Report::Ended), []);
+    assert_eq!(captain.hear(1, Report::Ended), [Turn::Over]);
+}
+
+/// The program reads what the phase did, its slices are kept, and then the case fails.
+fn doomed(reports: [Report; 2]) -> String {
+    let mut captain = captain();
+    measured(&mut captain, reports);
+    match captain.told(Control::Go).as_slice() {
+        [
+            Turn::Merge { .. },
+            Turn::Say(Event::Failed { phase: Some(0), message, .. }),
+            rest @ ..,
+        ] => {
+            assert_eq!(rest, [Turn::Order(Order::End), Turn::Over]);
+            message.clone()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_no_rank_sees_alone_ends_the_case() {
+    let message = doomed([finished(2, 1, 3, 0), finished(1, 1, 3, 0)]);
+    assert_eq!(message, "6 operations of all ranks failed, more than 5");
+    let message = doomed([finished(3, 1, 0, 0), finished(3, 1, 0, 0)]);
+    assert!(message.starts_with("rank 0 of 2 (node0): the worker had other threads"), "{message}");
+}
+
+#[test]
+fn a_rank_that_is_lost_ends_all_once() {
+    let mut captain = captain();
+    captain.hear(0, ready(0));
+    captain.hear(1, ready(0));
+    captain.told(Control::Go);
+    let lost = || Report::Lost { class: ErrorClass::Other, message: "it died".to_owned() };
+    let error = Error::new(ErrorClass::Other, "rank 1 of 2 (node1): it died");
+    let expected = [Turn::Say(Event::failed(Some(0), &error)), Turn::Order(Order::End), Turn::Over];
+    assert_eq!(captain.hear(1, lost()), expected);
+    assert_eq!(captain.hear(0, lost()), [], "the others follow from it");
+}
+
+/// One rank was over before the stop came and went on to the end; the others follow.
+#[test]
+fn a_stop_is_everybodys_and_ends_in_order() {
+    let mut captain = captain();
+    captain.hear(0, ready(0));
+    captain.hear(1, ready(0));
+    captain.told(Control::Go);
+    assert_eq!(captain.hear(0, finished(2, 0, 0, 0)), []);
+    assert_eq!(captain.told(Control::Stop), [Turn::Order(Order::Stop)]);
+    assert_eq!(captain.hear(0, event(Event::Closed { took_ns: 1 })), []);
+    assert_eq!(captain.hear(0, event(Event::Done { drift_ppm: None })), []);
+    assert_eq!(captain.hear(0, Report::Ended), []);
+    assert!(matches!(captain.hear(1, finished(1, 0, 0, 0))[..], [Turn::Say(_)]));
+    let turns = captain.told(Control::Go);
+    assert!(matches!(turns[..], [Turn::Merge { .. }, Turn::Order(Order::Go)]), "{turns:?}");
+    assert!(matches!(captain.hear(1, event(Event::Closed { took_ns: 3 }))[..], [Turn::Say(_)]));
+    assert!(matches!(captain.hear(1, event(Event::Done { drift_ppm: None }))[..], [Turn::Say(_)]));
+    assert_eq!(captain.hear(1, Report::Ended), [Turn::Over]);
+}

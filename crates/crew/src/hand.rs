@@ -1,0 +1,162 @@
+//! A rank's own worker: started with the job, heard, and never left behind.
+
+use crate::message::{Begin, Report, Slices};
+use crate::slices::{LATENCY, RankFiles};
+use kvdyno_engine::{EngineEvent, ErrorClass};
+use kvdyno_host::child::{Child, ExitStatus};
+use kvdyno_record::crew::Seat;
+use kvdyno_record::protocol::{Control, Event};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
+use std::process::{ChildStdin, Command};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A worker at work. Dropped, it is killed with all it has started.
+pub struct Hand {
+    child: Child,
+    input: Option<ChildStdin>,
+    heard: Receiver<Heard>,
+    /// Where the worker makes its files. They lose their names as soon as they are there: however
+    /// this ends, no disk is left with them.
+    folder: Option<TempDir>,
+    files: Option<RankFiles>,
+    /// It has said its last: that all is done, or what failed.
+    said_last: bool,
+    ended: bool,
+}
+
+enum Heard {
+    Event(Box<Event>),
+    Nonsense(String),
+}
+
+impl Hand {
+    /// Starts a worker by its command line and hands it the job, with its seat. It dies with the
+    /// thread that calls this.
+    pub fn start(command: &[OsString], seat: Seat, begin: &Begin) -> io::Result<Self> {
+        let (program, words) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut command = Command::new(program);
+        command.args(words).envs(begin.variable.clone());
+        let mut child = Child::spawn(command, None)?;
+        let gone = || io::Error::other("the child has no pipes");
+        let output = child.stdout.take().ok_or_else(gone)?;
+        let errors = child.stderr.take().ok_or_else(gone)?;
+        let input = Some(child.stdin.take().ok_or_else(gone)?);
+        let (sender, heard) = channel();
+        std::thread::spawn(move || listen(output, |heard| sender.send(heard).is_ok()));
+        std::thread::spawn(move || pass_on(errors, seat.rank));
+        let folder = tempfile::Builder::new().prefix("kvdyno-crew-").tempdir()?;
+        let mut job = begin.job.clone();
+        (job.folder, job.crew) = (folder.path().to_owned(), Some(seat));
+        let (files, folder) = (None, Some(folder));
+        let mut hand = Self { child, input, heard, folder, files, said_last: false, ended: false };
+        // One that dies before it has read it is seen at its end.
+        let _ = hand.say(&job);
+        Ok(hand)
+    }
+
+    /// Says go or stop. A worker that is dying does not listen; that is seen when it ends.
+    pub fn control(&mut self, control: Control) {
+        let _ = self.say(&control);
+    }
+
+    fn say(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(value)?;
+        line.push(b'\n');
+        self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(&line)
+    }
+
+    /// What there is to report, waited for so long; none: nothing, or it has ended and that was
+    /// reported.
+    pub fn report(&mut self, wait: Duration) -> io::Result<Option<Report>> {
+        if self.ended {
+            std::thread::sleep(wait);
+            return Ok(None);
+        }
+        let heard = self.heard.recv_timeout(wait);
+        self.take_names()?;
+        match heard {
+            Ok(Heard::Event(event)) => {
+                self.said_last |= matches!(*event, Event::Done { .. } | Event::Failed { .. });
+                Ok(Some(Report::Event { event: *event }))
+            }
+            Ok(Heard::Nonsense(line)) => {
+                self.ended = true;
+                Ok(Some(lost(format!("the worker said {line:?}"))))
+            }
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => {
+                self.ended = true;
+                // What it listens to is closed, so that it has no reason to stay.
+                self.input = None;
+                let exit = self.child.wait()?;
+                let ended = || lost(format!("the worker {} without a word", words(&exit)));
+                Ok(Some(if self.said_last { Report::Ended } else { ended() }))
+            }
+        }
+    }
+
+    /// Opens the worker's files once they are there, and takes their names away.
+    fn take_names(&mut self) -> io::Result<()> {
+        let made = |folder: &TempDir| folder.path().join(LATENCY).exists();
+        if let Some(folder) = self.folder.take_if(|folder| made(folder)) {
+            self.files = Some(RankFiles::open(folder.path())?);
+            folder.close()?;
+        }
+        Ok(())
+    }
+
+    /// The next slices of a phase that is over, `count` at most.
+    pub fn slices(&mut self, phase: &str, count: usize) -> io::Result<Slices> {
+        let mut slices = Slices::default();
+        if let Some(files) = &mut self.files {
+            while slices.slices.len() < count
+                && let Some(slice) = files.next(phase)?
+            {
+                slices.slices.push(slice);
+            }
+        }
+        slices.last = slices.slices.len() < count;
+        Ok(slices)
+    }
+
+    /// What happened inside the engine since the last time, as this worker saw it.
+    pub fn events(&mut self) -> io::Result<Vec<EngineEvent>> {
+        self.files.as_mut().map_or_else(|| Ok(Vec::new()), RankFiles::events)
+    }
+}
+
+fn lost(message: String) -> Report {
+    Report::Lost { class: ErrorClass::Other, message }
+}
+
+fn words(exit: &ExitStatus) -> String {
+    match (exit.code, exit.signal) {
+        (_, Some(signal)) => format!("died of signal {signal}"),
+        (Some(code), None) => format!("ended with code {code}"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+fn listen(output: impl Read, mut tell: impl FnMut(Heard) -> bool) {
+    for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+        let heard = match serde_json::from_slice(&line) {
+            Ok(event) => Heard::Event(Box::new(event)),
+            Err(_) => Heard::Nonsense(String::from_utf8_lossy(&line).chars().take(200).collect()),
+        };
+        if !tell(heard) {
+            return;
+        }
+    }
+}
+
+/// A worker's words to a person, with its rank, where the launcher gathers them.
+fn pass_on(errors: impl Read, rank: u32) {
+    for line in BufReader::new(errors).split(b'\n').map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line);
+        let _ = writeln!(io::stderr(), "rank {rank}: {line}");
+    }
+}

@@ -1,0 +1,24 @@
+//! Several workers that drive one server together: what they say to each other, and how what they
+//! did becomes what one worker would have done.
+//!
+//! To the program a crew is a worker. The first rank hears the job and says what all did; each rank
+//! starts an unmodified worker as its child and speaks the same protocol with it. This library adds
+//! up and keeps order; the program `kvdyno-crew` moves the messages with MPI, which nothing else of
+//! kvdyno links (`docs/crew.md`).
+//!
+//! It is not: a place where operations are made or timed. That is the workers' own.
+
+mod captain;
+mod hand;
+mod log;
+mod message;
+mod offset;
+mod slices;
+mod sum;
+
+pub use captain::{Captain, Turn};
+pub use hand::Hand;
+pub use log::CrewLog;
+pub use message::{Begin, Order, Report, Slices};
+pub use offset::{ClockOffset, Ping};
+pub use slices::{RankFiles, RankSlice};

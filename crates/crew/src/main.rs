@@ -1,0 +1,44 @@
+//! `mpirun kvdyno-crew WORKER run`: to the program a worker, and one rank of several. It moves what
+//! the library decides; MPI is called by one thread alone.
+//!
+//! Nobody waits in MPI while a phase runs: a call that waits there burns a processor.
+
+mod rank;
+mod transport;
+
+use rank::RankAtWork;
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::process::ExitCode;
+use transport::Transport;
+
+const USAGE: &str = "\
+A crew of kvdyno: started by a launcher of MPI, as `kvdyno run` does for a suite with [crew].
+
+  mpirun -n 4 kvdyno-crew WORKER run
+      the first rank reads a job on standard input, all ranks start WORKER and do their shares
+";
+
+fn main() -> ExitCode {
+    let command: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let is_word = |word: &OsString| word.to_string_lossy().starts_with('-');
+    if command.len() < 2 || command.first().is_some_and(is_word) {
+        let _ = std::io::stderr().write_all(USAGE.as_bytes());
+        return ExitCode::from(2);
+    }
+    let done = Transport::start().and_then(|transport| {
+        let mut rank = RankAtWork::new(&transport, command);
+        // What it holds goes before the other ranks are let go.
+        let done = rank.run();
+        drop(rank);
+        done
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "error: {error}");
+            // The launcher ends the other ranks.
+            ExitCode::FAILURE
+        }
+    }
+}

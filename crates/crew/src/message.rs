@@ -1,0 +1,83 @@
+//! What ranks say to each other: the first gives [`Order`]s, all [`Report`]. JSON, as between
+//! program and worker.
+
+use crate::slices::RankSlice;
+use kvdyno_engine::ErrorClass;
+use kvdyno_record::protocol::{Event, Job};
+use serde::{Deserialize, Serialize};
+
+/// What every rank is told, the first by itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "order")]
+pub enum Order {
+    /// Hand the worker its job.
+    Begin(Box<Begin>),
+    /// Say the worker go.
+    Go,
+    /// Wait until every rank is here, then say go.
+    GoTogether,
+    /// Say the worker stop.
+    Stop,
+    /// Answer pings until there are no more.
+    Pings {
+        /// How many.
+        count: u32,
+    },
+    /// Send so many of the phase's next slices, those that are there.
+    Slices {
+        /// The phase's name.
+        phase: String,
+        /// At most.
+        count: usize,
+    },
+    /// End: kill the worker where it still runs.
+    End,
+}
+
+/// The job, and what else a worker needs of the first rank's machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Begin {
+    /// As the program gave it; its folder is the first rank's.
+    pub job: Job,
+    /// An environment variable that the worker is to read the server's URL from.
+    pub variable: Option<(String, String)>,
+    /// Checksum of the first rank's worker: all have the same.
+    pub worker: String,
+}
+
+/// What a rank says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "report")]
+#[expect(clippy::large_enum_variant, reason = "a few a second; boxes would only be in the way")]
+pub enum Report {
+    /// The machine it is on, by the name that this has for itself.
+    Host {
+        /// The name.
+        name: String,
+    },
+    /// What its worker said.
+    Event {
+        /// The event.
+        event: Event,
+    },
+    /// Slices that were asked for.
+    Slices(Slices),
+    /// The worker is over, or cannot go on.
+    Lost {
+        /// What it was.
+        class: ErrorClass,
+        /// In words.
+        message: String,
+    },
+    /// The worker has ended in order.
+    Ended,
+}
+
+/// Some slices of a rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Slices {
+    /// In order.
+    pub slices: Vec<RankSlice>,
+    /// There are no more of the phase.
+    pub last: bool,
+}

@@ -1,0 +1,61 @@
+//! How far two machines' clocks are apart: of many round trips the shortest says most.
+
+/// A round trip: sent, answered and received, the middle one by the other's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ping {
+    /// When it was sent, by our clock.
+    pub sent_unix_ns: u64,
+    /// When it was answered, by the other's.
+    pub answered_unix_ns: u64,
+    /// When the answer was here, by our clock.
+    pub received_unix_ns: u64,
+}
+
+/// How far another clock is ahead of ours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClockOffset {
+    /// Negative: behind.
+    pub ahead_ns: i64,
+    /// It may be wrong by so much, either way: the answer may have been given at any moment of the
+    /// round trip.
+    pub error_ns: u64,
+}
+
+impl ClockOffset {
+    /// By the shortest of these; none: there was none.
+    pub fn of(pings: impl IntoIterator<Item = Ping>) -> Option<Self> {
+        let took = |ping: &Ping| ping.received_unix_ns.saturating_sub(ping.sent_unix_ns);
+        let shortest = pings.into_iter().min_by_key(took)?;
+        let half = took(&shortest) / 2;
+        let ahead_ns = shortest.answered_unix_ns as i64 - (shortest.sent_unix_ns + half) as i64;
+        Some(Self { ahead_ns, error_ns: took(&shortest).div_ceil(2) })
+    }
+
+    /// A moment of the other's clock by ours.
+    pub fn here(&self, unix_ns: u64) -> u64 {
+        unix_ns.saturating_add_signed(-self.ahead_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_round_trip_counts_and_bounds_the_error() {
+        let ping = |sent_unix_ns, answered_unix_ns, received_unix_ns| Ping {
+            sent_unix_ns,
+            answered_unix_ns,
+            received_unix_ns,
+        };
+        // The other's clock is 5000 ahead; the answers took 300 there and 100 back, then 40 and 20.
+        let pings = [ping(1_000, 6_300, 1_400), ping(2_000, 7_040, 2_060)];
+        let offset = ClockOffset::of(pings).unwrap();
+        assert_eq!(offset, ClockOffset { ahead_ns: 5_010, error_ns: 30 });
+        assert!(offset.ahead_ns.abs_diff(5_000) <= offset.error_ns);
+        assert_eq!(offset.here(7_040), 2_030);
+        let behind = ClockOffset::of([ping(9_000, 4_000, 9_000)]).unwrap();
+        assert_eq!((behind.ahead_ns, behind.here(4_000)), (-5_000, 9_000));
+        assert_eq!(ClockOffset::of([]), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! A crew: several workers that drive one server together, each a rank. What is dealt out among
+//! them follows from the rank's [`Seat`] alone, so that all of them know it without a word.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// A worker's place among those of its crew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Seat {
+    /// Which, from 0.
+    pub rank: u32,
+    /// Of how many.
+    pub ranks: u32,
+}
+
+impl Seat {
+    /// That of a worker without a crew.
+    pub const ALONE: Self = Self { rank: 0, ranks: 1 };
+
+    /// Which of a role's threads are this rank's: neighbours, and as many as the others have, or
+    /// one more or less.
+    #[must_use]
+    pub fn threads(&self, threads: u32) -> Range<u32> {
+        // Rounded up: one thread is the first rank's.
+        let bound = |rank: u32| {
+            (u64::from(threads) * u64::from(rank)).div_ceil(u64::from(self.ranks.max(1))) as u32
+        };
+        bound(self.rank)..bound(self.rank + 1)
+    }
+
+    /// Which of `all` are this rank's, whoever does them.
+    #[must_use]
+    pub fn share_of(&self, all: u64) -> Range<u64> {
+        let bound =
+            |rank: u32| (u128::from(all) * u128::from(rank) / u128::from(self.ranks.max(1))) as u64;
+        bound(self.rank)..bound(self.rank + 1)
+    }
+
+    /// How many of `all` are for this rank's threads, of a role of so many.
+    #[must_use]
+    pub fn share(&self, all: u64, threads: u32) -> u64 {
+        let own = self.threads(threads);
+        let bound = |thread: u32| {
+            (u128::from(all) * u128::from(thread) / u128::from(threads.max(1))) as u64
+        };
+        bound(own.end) - bound(own.start)
+    }
+}
+
+/// The crew of a case, as it is planned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Crew {
+    /// Where its ranks run, in order; the first is the machine that kvdyno runs on.
+    pub hosts: Vec<CrewHost>,
+    /// What starts them, word by word; behind it comes what is to be started.
+    pub launch: Vec<String>,
+}
+
+/// A host of a crew.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CrewHost {
+    /// Its name or number, as the launcher knows it.
+    pub name: String,
+    /// How many ranks it has.
+    pub ranks: u32,
+}
+
+impl Crew {
+    /// How many ranks it has in all.
+    #[must_use]
+    pub fn ranks(&self) -> u32 {
+        self.hosts.iter().map(|host| host.ranks).sum()
+    }
+}
+
+/// What one rank did in a phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RankResult {
+    /// Which, from 0.
+    pub rank: u32,
+    /// The machine it ran on, by the name that it has for itself.
+    pub host: String,
+    /// Threads, of all roles.
+    pub threads: u32,
+    /// Operations that succeeded, of all roles; of a load its records.
+    pub operations: u64,
+    /// Operations that failed, of all roles.
+    pub errors: u64,
+    /// From its start to the end of its last operation.
+    pub window_ns: u64,
+    /// How long after the first rank it began, by the first rank's clock; negative: before it.
+    pub skew_ns: i64,
+    /// How far its system clock was ahead of the first rank's.
+    pub clock_offset_ns: i64,
+    /// By how much that may be wrong, either way: half of the shortest round trip.
+    pub clock_error_ns: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a worker alone would have them, each once.
+    #[test]
+    fn all_is_dealt_out_once() {
+        for ranks in 1..9 {
+            for threads in [1, 2, 3, 4, 7, 8, 64, 65_536] {
+                let seats = (0..ranks).map(|rank| Seat { rank, ranks });
+                let dealt: Vec<u32> =
+                    seats.clone().flat_map(|seat| seat.threads(threads)).collect();
+                assert_eq!(dealt, Vec::from_iter(0..threads));
+                let lengths = seats.clone().map(|seat| seat.threads(threads).len() as u32);
+                let (least, most) = (threads / ranks, threads.div_ceil(ranks));
+                assert!(lengths.clone().all(|length| (least..=most).contains(&length)));
+                for all in [0, 1, 1000, 1_000_003, u64::MAX] {
+                    let shares = seats.clone().map(|seat| seat.share(all, threads));
+                    assert_eq!(shares.map(u128::from).sum::<u128>(), u128::from(all));
+                    let shares = seats.clone().map(|seat| seat.share_of(all));
+                    let lengths = shares.map(|share| u128::from(share.end - share.start));
+                    assert_eq!(lengths.sum::<u128>(), u128::from(all));
+                }
+            }
+        }
+        assert_eq!((Seat::ALONE.threads(5), Seat::ALONE.share(77, 5)), (0..5, 77));
+    }
+}
