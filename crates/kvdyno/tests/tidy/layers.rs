@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// What each crate may build on: nothing above it. (docs/architecture.md)
-const LAYERS: [(&str, &[&str]); 12] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("engine", &[]),
+    ("trace", &[]),
     ("attach", &["engine"]),
     ("testing", &["engine"]),
     ("record", &["engine"]),
@@ -17,7 +18,7 @@ const LAYERS: [(&str, &[&str]); 12] = [
     ("blockio", &["host", "record"]),
     ("analysis", &["record"]),
     ("render", &["analysis", "record"]),
-    ("kvdyno", &["analysis", "blockio", "host", "record", "render", "suite", "torture"]),
+    ("kvdyno", &["analysis", "blockio", "host", "record", "render", "suite", "torture", "trace"]),
 ];
 
 #[test]
