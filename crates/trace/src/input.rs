@@ -224,6 +224,20 @@ impl Bytes {
         })
     }
 
+    /// The next `length` bytes in place of those in `room`, which grows as they come: a length may
+    /// be nonsense.
+    pub(crate) fn fill_vec(
+        &mut self,
+        room: &mut Vec<u8>,
+        length: usize,
+    ) -> Result<Filled, TraceError> {
+        room.clear();
+        let read = (&mut self.from).take(length as u64).read_to_end(room);
+        let read = read.map_err(TraceError::reading(&self.name))?;
+        self.at += read as u64;
+        Ok(if read == length { Filled::Whole } else { Filled::Part(read) })
+    }
+
     /// Bytes read so far.
     pub(crate) fn at(&self) -> u64 {
         self.at

@@ -156,7 +156,8 @@ impl Reuse {
             return 0.0;
         }
         let known: f64 = self.distances.iter().sum::<f64>() + self.cold();
-        // What the sample has too many or too few of are mostly the most popular keys' (SHARDS-adj).
+        // What the sample has too many or too few of are mostly the most popular keys'
+        // (SHARDS-adj).
         let missing = self.accesses as f64 - known;
         let mut hits = 0.0;
         for (bucket, weight) in self.distances.iter().enumerate() {

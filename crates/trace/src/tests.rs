@@ -1,3 +1,5 @@
+//! Traces as a whole: written and read, damaged, packed, and what is known of one.
+
 use super::testing::{all, imported};
 use super::*;
 use proptest::prelude::*;

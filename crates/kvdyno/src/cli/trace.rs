@@ -33,7 +33,7 @@ Examples:
   kvdyno trace import --format twitter cluster52.zst -o cluster52.kvtrace
   kvdyno trace import --format cachelib kvcache_traces_1.csv -o kvcache.kvtrace --limit 10M
   kvdyno trace import --format msr hm_0.csv.gz -o hm_0.kvtrace
-  kvdyno trace import --format kvdyno runs/latest/cases/001/blockio.csv -o io.kvtrace
+  kvdyno trace import --format kvdyno blockio.csv -o io.kvtrace
   cat part-* | kvdyno trace import --format oracle-general - -o all.kvtrace
 
 Formats: rocksdb (of its tracer, or `db_bench --trace_file`), twitter (cache traces of 2020),

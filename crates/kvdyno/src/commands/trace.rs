@@ -8,6 +8,10 @@ use crate::printer::Printer;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::units;
 use kvdyno_trace::{Header, Import, Statistics, TraceError, TraceReader, import};
+use std::time::{Duration, Instant};
+
+/// A long import says now and then how far it is.
+const TOLD_EVERY: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(args: &TraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
     match &args.action {
@@ -28,7 +32,14 @@ fn bring_in(args: &ImportArgs, printer: &Printer) -> anyhow::Result<Exit> {
         limit: args.limit,
         scratch: args.scratch.clone(),
     };
-    let header = import(&task, |_| {}).map_err(complaint)?;
+    let mut told = Instant::now();
+    let tell = |requests| {
+        if told.elapsed() > TOLD_EVERY {
+            printer.note(&format!("{} requests read", units::grouped(requests)));
+            told = Instant::now();
+        }
+    };
+    let header = import(&task, tell).map_err(complaint)?;
     warn(&header, printer);
     printer.data(&about::imported(&header, &args.output));
     printer.note(&format!("`kvdyno trace show {}` says more", args.output.display()));
@@ -54,7 +65,7 @@ fn warn(header: &Header, printer: &Printer) {
     if header.out_of_order > 0 {
         let count = units::grouped(header.out_of_order);
         printer.warning(&format!(
-            "{count} requests have an earlier time than the one before them, and were given its time"
+            "{count} requests have an earlier time than the one before them, and were given that"
         ));
     }
     if header.requests == 0 {

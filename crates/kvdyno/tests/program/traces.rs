@@ -17,7 +17,7 @@ fn a_trace_is_imported_and_shown() {
     scratch.run(&import).assert_code(2).assert_says("is there already");
 
     let shown = scratch.run(&["trace", "show", "t.kvtrace"]).out;
-    for said in ["t.csv (twitter)", "requests  40", "values written", "spread evenly over each"] {
+    for said in ["t.csv (twitter)", "21 distinct", "values written", "spread evenly over each"] {
         assert!(shown.contains(said), "`{said}`: {shown}");
     }
     let json = scratch.run(&["trace", "show", "t.kvtrace", "--json"]).out;

@@ -12,6 +12,9 @@ const COLUMNS: [&str; 6] = ["op_time", "key", "key_size", "op", "op_count", "siz
 
 const FIELDS_MAX: usize = 32;
 
+/// Of one line: more than any has.
+const TIMES_MAX: u64 = 10_000_000;
+
 #[derive(Default)]
 pub(super) struct Cachelib {
     /// Where each of [`COLUMNS`] stands, and how many there are.
@@ -47,6 +50,10 @@ impl OfLine for Cachelib {
             field(at).filter(|field| !field.is_empty()).map_or(Ok(other), |f| wanted(f, what))
         };
         found.times = number(4, "how often the operation was made", 1)?;
+        if found.times > TIMES_MAX {
+            let often = format!("an operation made {} times", found.times);
+            return Err(Wrong::new(often, format!("at most {TIMES_MAX}")));
+        }
         let op = field(3).unwrap_or_default();
         found.op = match op {
             b"GET" | b"GET_LEASE" => Op::Get,

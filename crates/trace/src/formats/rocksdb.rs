@@ -103,18 +103,13 @@ impl Rocksdb {
             let found = format!("a record of {length} bytes");
             return Err(self.bytes.wrong(at, Wrong::new(found, "at most 1 GiB")));
         }
-        self.payload.resize(length, 0);
-        let filled = if length > 0 { self.bytes.fill(&mut self.payload)? } else { Filled::Whole };
-        let part = match filled {
-            Filled::Whole => {
-                return Ok(Some(Record { at, at_ns: time_us.saturating_mul(1_000), kind }));
-            }
-            Filled::End => 0,
-            Filled::Part(part) => part,
-        };
-        let cut = format!("the record at byte {at} has {part} of its {length} bytes of payload");
-        notes.cut_short = Some(cut);
-        Ok(None)
+        if let Filled::Part(part) = self.bytes.fill_vec(&mut self.payload, length)? {
+            let cut =
+                format!("the record at byte {at} has {part} of its {length} bytes of payload");
+            notes.cut_short = Some(cut);
+            return Ok(None);
+        }
+        Ok(Some(Record { at, at_ns: time_us.saturating_mul(1_000), kind }))
     }
 
     /// Takes the requests of a record apart.

@@ -1,3 +1,5 @@
+//! Each format: what is read of it, and what is said of a file that is not one.
+
 use super::*;
 use crate::request::Request;
 use crate::testing::{imported, refusal};
