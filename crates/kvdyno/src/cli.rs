@@ -15,6 +15,7 @@ mod search;
 mod show;
 mod suite;
 mod torture;
+mod trace;
 mod versus;
 
 pub(crate) use compare::{CompareArgs, ComparisonArgs};
@@ -30,6 +31,7 @@ pub(crate) use show::{NO_STUDY, OWN_STUDY, ReportArgs, ServeArgs, ShowArgs, View
 use suite::SuiteName;
 pub(crate) use suite::{BendArgs, PlaceArgs, PlanArgs, SuiteArgs};
 pub(crate) use torture::TortureArgs;
+pub(crate) use trace::{ImportArgs, ShowTraceArgs, TraceAction, TraceArgs};
 pub(crate) use versus::{CalibrateArgs, PairArgs, VersusArgs};
 
 use clap::{Args, ColorChoice, Parser, Subcommand};
@@ -56,6 +58,7 @@ Examples:
   kvdyno compare 2026-11-19 latest         what changed since, and how sure that is
   kvdyno history show nightly.ndjson       where a suite's figures changed over its runs
   kvdyno torture --engine lmdb             what it loses when the power goes
+  kvdyno trace show mine.kvtrace           what is in a trace of somebody's requests
   kvdyno suites show quick > mine.toml     begin a suite of your own
 
 Exit codes:
@@ -124,6 +127,8 @@ pub(crate) enum Command {
     Capacity(CapacityArgs),
     /// Say what an engine loses when the power goes, or its process is killed
     Torture(Box<TortureArgs>),
+    /// Import recorded requests, and say what is in them
+    Trace(TraceArgs),
     /// Write a run's figures for other programs
     Export(ExportArgs),
     /// Pack a run into one file, to be published and repeated elsewhere

@@ -49,6 +49,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Size(args) => commands::size::run(args, printer),
         Command::Capacity(args) => commands::capacity::run(args, printer),
         Command::Torture(args) => commands::torture::run(args, printer),
+        Command::Trace(args) => commands::trace::run(args, printer),
         Command::Export(args) => commands::export::run(args, printer),
         Command::Bundle(args) => commands::bundle::run(args, printer),
         Command::Rerun(args) => commands::rerun::run(args, printer),

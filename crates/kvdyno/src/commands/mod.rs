@@ -28,4 +28,5 @@ pub(crate) mod show;
 pub(crate) mod size;
 pub(crate) mod suites;
 pub(crate) mod torture;
+pub(crate) mod trace;
 pub(crate) mod versus;

@@ -54,5 +54,6 @@ mod suites;
 mod theirs;
 mod tiers;
 mod torture;
+mod traces;
 mod volumes;
 mod workers;

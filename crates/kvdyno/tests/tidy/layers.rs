@@ -7,6 +7,7 @@ use std::fs;
 /// What each crate may build on: nothing above it. (docs/architecture.md)
 const LAYERS: [(&str, &[&str]); 13] = [
     ("engine", &[]),
+    ("trace", &[]),
     ("attach", &["engine"]),
     ("testing", &["engine"]),
     ("record", &["engine"]),
@@ -18,7 +19,7 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("crew", &["engine", "host", "record"]),
     ("analysis", &["record"]),
     ("render", &["analysis", "record"]),
-    ("kvdyno", &["analysis", "blockio", "host", "record", "render", "suite", "torture"]),
+    ("kvdyno", &["analysis", "blockio", "host", "record", "render", "suite", "torture", "trace"]),
 ];
 
 #[test]

@@ -1,0 +1,105 @@
+//! `trace`: what can be typed.
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use kvdyno_record::units;
+use kvdyno_trace::Format;
+use std::path::PathBuf;
+
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno trace import --format rocksdb mine.trace -o mine.kvtrace
+  kvdyno trace show mine.kvtrace
+
+docs/traces.md says what each format has, and what becomes of it.")]
+pub(crate) struct TraceArgs {
+    #[command(subcommand)]
+    pub(crate) action: TraceAction,
+}
+
+/// What to do with traces.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum TraceAction {
+    /// Read a trace of another format, and write it as one of ours
+    Import(ImportArgs),
+    /// Say what is in a trace: mix, sizes, working set, what a cache would have
+    Show(ShowTraceArgs),
+}
+
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno trace import --format rocksdb db_bench.trace -o db_bench.kvtrace
+  kvdyno trace import --format twitter cluster52.zst -o cluster52.kvtrace
+  kvdyno trace import --format cachelib kvcache_traces_1.csv -o kvcache.kvtrace --limit 10M
+  kvdyno trace import --format msr hm_0.csv.gz -o hm_0.kvtrace
+  kvdyno trace import --format kvdyno blockio.csv -o io.kvtrace
+  cat part-* | kvdyno trace import --format oracle-general - -o all.kvtrace
+
+Formats: rocksdb (of its tracer, or `db_bench --trace_file`), twitter (cache traces of 2020),
+cachelib (key-value caches, of 2022 and later), oracle-general (libCacheSim), msr (block traces of
+Cambridge), fio-iolog (versions 2 and 3), kvdyno (`blockio.csv` of `kvdyno run --io-log`). What is
+packed by gzip or zstd is unpacked.
+
+Memory is constant, about 250 MB at most, however long the trace and however many its keys. Files
+without a name are needed in between, up to the size of the unpacked trace: --scratch says where.")]
+pub(crate) struct ImportArgs {
+    /// The format of FILE
+    #[arg(long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
+    pub(crate) format: TraceFormat,
+    /// The file; `-`: standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Where the trace is written
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// Write over a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Only so many requests, from the first on
+    #[arg(long, value_name = "N", value_parser = units::parse_count)]
+    pub(crate) limit: Option<u64>,
+    /// The folder for files that are needed in between [default: that of the output]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) scratch: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno trace show mine.kvtrace
+  kvdyno trace show mine.kvtrace --json > mine.json
+
+Popularity, working set and what an LRU cache would have are exact up to a million distinct keys;
+beyond that they are of a sample of a million, and it is said of how many.")]
+pub(crate) struct ShowTraceArgs {
+    /// A trace that `kvdyno trace import` wrote
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A format, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TraceFormat(pub(crate) Format);
+
+impl ValueEnum for TraceFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        const ALL: [TraceFormat; Format::ALL.len()] = {
+            let mut all = [TraceFormat(Format::ALL[0]); Format::ALL.len()];
+            let mut at = 0;
+            while at < all.len() {
+                all[at] = TraceFormat(Format::ALL[at]);
+                at += 1;
+            }
+            all
+        };
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        Some(clap::builder::PossibleValue::new(self.0.name()))
+    }
+}

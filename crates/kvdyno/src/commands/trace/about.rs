@@ -1,0 +1,165 @@
+//! What is said of a trace: sentences, and tables.
+
+use kvdyno_record::units;
+use kvdyno_render::table::{Side, Table};
+use kvdyno_trace::{Header, Kind, Quantiles, Statistics, Times, Window};
+use std::path::Path;
+
+/// Lines of the table of windows: they fit a screen.
+const LINES: usize = 24;
+
+/// After an import: what there is now.
+pub(super) fn imported(header: &Header, to: &Path) -> String {
+    let keys = match header.kind {
+        Kind::Keys => format!("{} distinct keys", units::grouped(header.keys)),
+        Kind::Blocks => format!("a drive of {} at least", units::bytes(header.keys)),
+    };
+    let requests = units::grouped(header.requests);
+    let bytes = std::fs::metadata(to).map_or(0, |file| file.len());
+    format!("{}: {requests} requests, {keys}, {}", to.display(), units::bytes(bytes))
+}
+
+/// What is known of the whole.
+pub(super) fn facts(found: &Statistics) -> String {
+    let header = &found.header;
+    let mut lines = vec![
+        ("source", format!("{} ({})", header.file, header.source.name())),
+        ("requests", units::grouped(header.requests)),
+        ("times", times(found)),
+        (what(header.kind, "keys", "4 KiB blocks"), distinct(found)),
+    ];
+    if header.joined > 0 {
+        let joined = units::grouped(header.joined);
+        lines.push(("calls", format!("{joined} requests came in the call of the one before")));
+    }
+    if let Some(share) = found.sequential {
+        let text = format!("{} of requests begin where the last one ended", units::percent(share));
+        lines.push(("sequential", text));
+    }
+    for (from, count) in &header.mapped {
+        lines.push(("taken", format!("{from}: {}", units::grouped(*count))));
+    }
+    for (left, count) in &header.left_out {
+        lines.push(("left out", format!("{left}: {}", units::grouped(*count))));
+    }
+    lines.extend(header.cut_short.iter().map(|cut| ("cut short", cut.clone())));
+    if found.sampled < 1.0 {
+        let share = 1.0 / found.sampled;
+        let text = format!("figures of keys are of one key in {share:.1}, a million of them");
+        lines.push(("sample", text));
+    }
+    let widest = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    lines.into_iter().map(|(name, text)| format!("{name:widest$}  {text}\n")).collect()
+}
+
+fn what<T>(kind: Kind, keys: T, blocks: T) -> T {
+    match kind {
+        Kind::Keys => keys,
+        Kind::Blocks => blocks,
+    }
+}
+
+fn times(found: &Statistics) -> String {
+    let header = &found.header;
+    let (Some(mean), Some(most)) = (found.mean_per_s, found.most_in_a_second) else {
+        return "the source has none: only the order is known".to_owned();
+    };
+    let spread = match header.times {
+        Times::SpreadOverSeconds => "; whole seconds, requests spread evenly over each",
+        _ => "",
+    };
+    let span = units::duration(header.span_ns);
+    let (mean, most) = (units::rate(mean), units::grouped(most));
+    format!("{span}, {mean} in the mean, {most} in the busiest second{spread}")
+}
+
+fn distinct(found: &Statistics) -> String {
+    let part =
+        |keys: f64| units::percent(if found.distinct > 0.0 { keys / found.distinct } else { 0.0 });
+    let (once, read) = (part(found.once), part(found.read_first));
+    let distinct = units::grouped(found.distinct.round() as u64);
+    format!("{distinct} distinct; {once} asked for once, {read} read before they are written")
+}
+
+/// Tables with their titles.
+pub(super) fn tables(found: &Statistics) -> Vec<(&'static str, Table)> {
+    let kind = found.header.kind;
+    vec![
+        ("Mix", mix(found)),
+        ("Sizes in bytes", sizes(found)),
+        (what(kind, "Popular keys", "Popular blocks"), popular(found)),
+        ("Working set over time", windows(found)),
+    ]
+}
+
+fn mix(found: &Statistics) -> Table {
+    let mut table =
+        Table::new([("operation", Side::Left), ("requests", Side::Right), ("share", Side::Right)]);
+    for (op, count) in &found.header.ops {
+        let share = found.mix.get(op).copied().unwrap_or(0.0);
+        table.row(&[op.name().to_owned(), units::grouped(*count), units::percent(share)]);
+    }
+    table
+}
+
+fn sizes(found: &Statistics) -> Table {
+    let titles = ["requests", "mean", "min", "p50", "p90", "p99", "max"];
+    let columns = titles.map(|title| (title, Side::Right));
+    let mut table = Table::new([("of", Side::Left)].into_iter().chain(columns));
+    let kind = found.header.kind;
+    for (name, lengths) in [
+        ("keys", found.key_bytes),
+        (what(kind, "values written", "writes"), found.written_bytes),
+        (what(kind, "values read", "reads"), found.read_bytes),
+    ] {
+        let Some(Quantiles { count, mean, min, p50, p90, p99, max }) = lengths else { continue };
+        let numbers = [count, mean.round() as u64, min, p50, p90, p99, max].map(units::grouped);
+        let cells: Vec<String> = [name.to_owned()].into_iter().chain(numbers).collect();
+        table.row(&cells);
+    }
+    table
+}
+
+/// How much goes to few keys, and what a cache of as many would have.
+fn popular(found: &Statistics) -> Table {
+    let mut table = Table::new([
+        ("of the keys", Side::Right),
+        ("go to the most\npopular of them", Side::Right),
+        ("an LRU cache of\nas many has", Side::Right),
+    ]);
+    for point in &found.popular {
+        table.row(&[point.keys, point.requests, point.lru_hits].map(units::percent));
+    }
+    table
+}
+
+fn windows(found: &Statistics) -> Table {
+    let timed = found.header.times != Times::None;
+    let begins = if timed { "from" } else { "from request" };
+    let kind = found.header.kind;
+    let mut table = Table::new([
+        (begins, Side::Right),
+        ("requests", Side::Right),
+        ("writes", Side::Right),
+        (what(kind, "keys", "blocks"), Side::Right),
+        ("never asked\nfor before", Side::Right),
+    ]);
+    for window in joined(&found.windows) {
+        let begins =
+            if timed { units::duration(window.begins) } else { units::grouped(window.begins) };
+        let of = |part: f64, of: f64| units::percent(if of > 0.0 { part / of } else { 0.0 });
+        table.row(&[
+            begins,
+            units::grouped(window.requests),
+            of(window.writes as f64, window.requests as f64),
+            units::grouped(window.keys.round() as u64),
+            of(window.new_keys, window.keys),
+        ]);
+    }
+    table
+}
+
+/// No more than fit a screen: every so manieth. Sets of keys cannot be added up.
+fn joined(windows: &[Window]) -> impl Iterator<Item = &Window> {
+    windows.iter().step_by(windows.len().div_ceil(LINES).max(1))
+}

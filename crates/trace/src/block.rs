@@ -1,0 +1,84 @@
+//! A block of requests as bytes: column after column, because what is alike packs well together.
+
+use super::request::{Op, Request};
+use super::varint;
+
+/// Requests of one block.
+pub(crate) const REQUESTS_MAX: usize = 1 << 16;
+
+/// Bytes that a block may have: more than any of [`REQUESTS_MAX`] requests takes.
+pub(crate) const BYTES_MAX: usize = REQUESTS_MAX * 52 + 64;
+
+const JOINED: u8 = 0x80;
+
+/// Writes a block behind what is in `out`. Times and keys are written as the difference to the one
+/// before; `before_ns` is the time of the request before the first.
+pub(crate) fn encode(requests: &[Request], before_ns: u64, out: &mut Vec<u8>) {
+    let mut last_ns = before_ns;
+    for request in requests {
+        varint::put(out, request.at_ns - last_ns);
+        last_ns = request.at_ns;
+    }
+    out.extend(requests.iter().map(|r| r.op.code() | if r.joined { JOINED } else { 0 }));
+    let mut last_key = 0;
+    for request in requests {
+        varint::put(out, varint::zigzag(request.key.wrapping_sub(last_key) as i64));
+        last_key = request.key;
+    }
+    for request in requests {
+        varint::put(out, request.key_bytes.into());
+    }
+    for request in requests {
+        varint::put(out, request.value_bytes);
+    }
+    for request in requests {
+        varint::put(out, request.client.into());
+    }
+}
+
+/// Reads a block of `count` requests into `requests`, in place of what was there. `None`: these
+/// are not the bytes of one.
+pub(crate) fn decode(
+    mut bytes: &[u8],
+    count: usize,
+    before_ns: u64,
+    requests: &mut Vec<Request>,
+) -> Option<()> {
+    let empty = Request {
+        at_ns: 0,
+        op: Op::Get,
+        joined: false,
+        key: 0,
+        key_bytes: 0,
+        value_bytes: 0,
+        client: 0,
+    };
+    requests.clear();
+    requests.resize(count, empty);
+    let mut last_ns = before_ns;
+    for request in requests.iter_mut() {
+        last_ns = last_ns.checked_add(varint::take(&mut bytes)?)?;
+        request.at_ns = last_ns;
+    }
+    let (ops, mut bytes) = bytes.split_at_checked(count)?;
+    for (request, code) in requests.iter_mut().zip(ops) {
+        request.op = Op::of_code(code & !JOINED)?;
+        request.joined = code & JOINED != 0;
+    }
+    let mut last_key = 0u64;
+    for request in requests.iter_mut() {
+        let step = varint::unzigzag(varint::take(&mut bytes)?);
+        last_key = last_key.wrapping_add(step as u64);
+        request.key = last_key;
+    }
+    for request in requests.iter_mut() {
+        request.key_bytes = varint::take(&mut bytes)?.try_into().ok()?;
+    }
+    for request in requests.iter_mut() {
+        request.value_bytes = varint::take(&mut bytes)?;
+    }
+    for request in requests.iter_mut() {
+        request.client = varint::take(&mut bytes)?.try_into().ok()?;
+    }
+    bytes.is_empty().then_some(())
+}

@@ -1,0 +1,82 @@
+//! What is wrong with a trace, and where.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// Where in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// A line, from 1.
+    Line(u64),
+    /// Bytes from the beginning; of a file that was unpacked, of what was in it.
+    Byte(u64),
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(out, "line {line}"),
+            Self::Byte(byte) => write!(out, "byte {byte}"),
+        }
+    }
+}
+
+/// Why a trace was not read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The system refused.
+    #[error("cannot {doing} `{file}`: {source}")]
+    Io {
+        /// "read", "write".
+        doing: &'static str,
+        /// The file.
+        file: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is not what it should be.
+    #[error("`{file}`, {at}: found {found}, expected {wanted}")]
+    Malformed {
+        /// The file.
+        file: String,
+        /// Where in it.
+        at: At,
+        /// What stands there.
+        found: String,
+        /// What should.
+        wanted: String,
+    },
+}
+
+impl TraceError {
+    pub(crate) fn reading(file: &str) -> impl Fn(io::Error) -> Self + '_ {
+        move |source| Self::Io { doing: "read", file: file.to_owned(), source }
+    }
+
+    pub(crate) fn writing(file: &Path) -> impl Fn(io::Error) -> Self + '_ {
+        move |source| Self::Io { doing: "write", file: file.display().to_string(), source }
+    }
+
+    pub(crate) fn malformed(
+        file: &str,
+        at: At,
+        found: impl Into<String>,
+        wanted: impl Into<String>,
+    ) -> Self {
+        let (found, wanted) = (found.into(), wanted.into());
+        Self::Malformed { file: file.to_owned(), at, found, wanted }
+    }
+}
+
+/// Bytes of a file as a message shows them: no more than fit on a line.
+pub(crate) fn quoted(bytes: &[u8]) -> String {
+    const SHOWN: usize = 60;
+    let text = String::from_utf8_lossy(bytes);
+    if text.is_empty() {
+        return "nothing".to_owned();
+    }
+    let shown: String = text.chars().take(SHOWN).flat_map(char::escape_default).collect();
+    let more = if text.chars().count() > SHOWN { "..." } else { "" };
+    format!("`{shown}{more}`")
+}

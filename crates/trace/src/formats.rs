@@ -1,0 +1,244 @@
+//! The formats that are read: each a reader of records, one after the other.
+
+mod blockio;
+mod cachelib;
+mod fio_iolog;
+mod in_order;
+mod msr;
+mod oracle_general;
+mod rocksdb;
+#[cfg(test)]
+mod tests;
+mod twitter;
+
+use super::error::TraceError;
+use super::header::{Kind, Times};
+use super::input::{Input, Lines, Wrong};
+use super::request::Op;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A format that traces come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// Queries of `RocksDB`, as its tracer and `db_bench --trace_file` record them.
+    Rocksdb,
+    /// Twitter's cache traces of 2020.
+    Twitter,
+    /// `CacheLib`'s traces of key-value caches, of 2022 and later.
+    Cachelib,
+    /// libCacheSim's binary format.
+    OracleGeneral,
+    /// The block traces of Microsoft Research in Cambridge.
+    Msr,
+    /// What fio writes with `write_iolog`, of version 2 or 3.
+    FioIolog,
+    /// `blockio.csv`, as `kvdyno run --io-log` writes it.
+    Kvdyno,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Rocksdb,
+        Self::Twitter,
+        Self::Cachelib,
+        Self::OracleGeneral,
+        Self::Msr,
+        Self::FioIolog,
+        Self::Kvdyno,
+    ];
+
+    /// Its name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rocksdb => "rocksdb",
+            Self::Twitter => "twitter",
+            Self::Cachelib => "cachelib",
+            Self::OracleGeneral => "oracle-general",
+            Self::Msr => "msr",
+            Self::FioIolog => "fio-iolog",
+            Self::Kvdyno => "kvdyno",
+        }
+    }
+
+    /// What its requests are made to.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Msr | Self::FioIolog | Self::Kvdyno => Kind::Blocks,
+            _ => Kind::Keys,
+        }
+    }
+
+    /// Reads the front of a file.
+    pub(crate) fn open(self, input: Input) -> Result<Box<dyn Importer>, TraceError> {
+        Ok(match self {
+            Self::Rocksdb => Box::new(rocksdb::Rocksdb::open(input)?),
+            Self::Twitter => Box::new(OfLines::new(input, twitter::Twitter)),
+            Self::Cachelib => Box::new(OfLines::new(input, cachelib::Cachelib::default())),
+            Self::OracleGeneral => Box::new(oracle_general::OracleGeneral::open(input)),
+            Self::Msr => Box::new(in_order::InOrder::new(OfLines::new(input, msr::Msr::default()))),
+            Self::FioIolog => Box::new(OfLines::new(input, fio_iolog::FioIolog::default())),
+            Self::Kvdyno => {
+                let lines = OfLines::new(input, blockio::BlockIo::default());
+                Box::new(in_order::InOrder::new(lines))
+            }
+        })
+    }
+}
+
+/// One request as it was found. Room is kept from one to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// By whatever clock.
+    pub(crate) at_ns: u64,
+    pub(crate) op: Op,
+    pub(crate) joined: bool,
+    /// What tells keys apart, and puts them into their order.
+    pub(crate) key: Vec<u8>,
+    pub(crate) key_bytes: u32,
+    /// Of a drive: the first byte.
+    pub(crate) offset: u64,
+    pub(crate) value_bytes: u64,
+    pub(crate) client: u32,
+    /// How many times, one after the other.
+    pub(crate) times: u64,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self {
+            at_ns: 0,
+            op: Op::Get,
+            joined: false,
+            key: Vec::new(),
+            key_bytes: 0,
+            offset: 0,
+            value_bytes: 0,
+            client: 0,
+            times: 1,
+        }
+    }
+}
+
+/// What becomes of records that are no plain requests.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    pub(crate) left_out: BTreeMap<String, u64>,
+    pub(crate) mapped: BTreeMap<String, u64>,
+    pub(crate) cut_short: Option<String>,
+}
+
+impl Notes {
+    /// Notes one more; what is noted is one of a few words.
+    pub(crate) fn left_out(&mut self, what: &str) {
+        add(&mut self.left_out, what, 1);
+    }
+
+    pub(crate) fn mapped(&mut self, from: &str, to: Op, times: u64) {
+        add(&mut self.mapped, &format!("{from} as {}", to.name()), times);
+    }
+}
+
+fn add(counts: &mut BTreeMap<String, u64>, what: &str, more: u64) {
+    match counts.get_mut(what) {
+        Some(count) => *count += more,
+        None => _ = counts.insert(what.to_owned(), more),
+    }
+}
+
+/// Reads requests.
+pub(crate) trait Importer {
+    /// The next, into `found`. False: there are none left.
+    fn next(&mut self, found: &mut Found, notes: &mut Notes) -> Result<bool, TraceError>;
+
+    /// What was learned of times.
+    fn times(&self) -> Times;
+}
+
+/// What a line was.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Line {
+    /// A request.
+    Request,
+    /// Of no interest by itself: column names, a file that is opened.
+    Aside,
+    /// Something that has no counterpart here.
+    LeftOut(&'static str),
+}
+
+/// Reads a format of a line a request.
+pub(crate) trait OfLine {
+    /// One line; its number is told, as the first may be special.
+    fn read(&mut self, line: &[u8], found: &mut Found, notes: &mut Notes) -> Result<Line, Wrong>;
+
+    /// What was learned of times.
+    fn times(&self) -> Times;
+}
+
+/// An importer of lines.
+struct OfLines<R> {
+    lines: Lines,
+    reader: R,
+}
+
+impl<R: OfLine> OfLines<R> {
+    fn new(input: Input, reader: R) -> Self {
+        Self { lines: input.lines(), reader }
+    }
+}
+
+impl<R: OfLine> Importer for OfLines<R> {
+    fn next(&mut self, found: &mut Found, notes: &mut Notes) -> Result<bool, TraceError> {
+        found.times = 1;
+        while let Some(line) = self.lines.next()? {
+            match self.reader.read(line, found, notes) {
+                Ok(Line::Request) => return Ok(true),
+                Ok(Line::Aside) => {}
+                Ok(Line::LeftOut(what)) => notes.left_out(what),
+                Err(wrong) if self.lines.is_cut_short() => {
+                    let (at, found) = (self.lines.at(), wrong.found);
+                    notes.cut_short = Some(format!("{at} has no end: {found}"));
+                    return Ok(false);
+                }
+                Err(wrong) => return Err(self.lines.wrong(wrong.found, &wrong.wanted)),
+            }
+        }
+        Ok(false)
+    }
+
+    fn times(&self) -> Times {
+        self.reader.times()
+    }
+}
+
+/// The fields of a line with commas.
+fn fields<'l, const N: usize>(line: &'l [u8], names: &str) -> Result<[&'l [u8]; N], Wrong> {
+    let (fields, count) = Lines::split::<N>(line, b',');
+    if count < N {
+        return Err(Wrong::new(format!("{count} of {N} fields"), names));
+    }
+    Ok(fields)
+}
+
+/// Numbers of things that have names: disks, files.
+#[derive(Debug, Default)]
+struct Names(Vec<Vec<u8>>);
+
+impl Names {
+    /// More than any machine has.
+    const MAX: usize = 65_536;
+
+    fn number(&mut self, name: &[u8]) -> Result<u32, Wrong> {
+        if let Some(at) = self.0.iter().position(|known| known == name) {
+            return Ok(at as u32);
+        }
+        if self.0.len() == Self::MAX {
+            let found = format!("more than {} disks or files", Self::MAX);
+            return Err(Wrong::new(found, "a trace of one machine"));
+        }
+        self.0.push(name.to_vec());
+        Ok(self.0.len() as u32 - 1)
+    }
+}

@@ -1,0 +1,87 @@
+//! `CacheLib`'s traces of key-value caches, their columns by their names: of 2022
+//! `key,op,size,op_count,key_size`, later `op_time,key,key_size,op,op_count,size` and more.
+
+use super::{Found, Line, Notes, OfLine};
+use crate::error::quoted;
+use crate::header::Times;
+use crate::input::{Wrong, wanted};
+use crate::request::Op;
+
+/// Columns that are looked at.
+const COLUMNS: [&str; 6] = ["op_time", "key", "key_size", "op", "op_count", "size"];
+
+const FIELDS_MAX: usize = 32;
+
+/// Of one line: more than any has.
+const TIMES_MAX: u64 = 10_000_000;
+
+#[derive(Default)]
+pub(super) struct Cachelib {
+    /// Where each of [`COLUMNS`] stands, and how many there are.
+    columns: Option<([Option<usize>; 6], usize)>,
+}
+
+impl Cachelib {
+    /// The first line has the columns' names; in files that were cut apart it may be missing, and
+    /// their order is the first one.
+    fn begin(&mut self, line: &[u8]) -> Result<Line, Wrong> {
+        let names: Vec<&[u8]> = line.split(|byte| *byte == b',').collect();
+        let at = |name: &str| names.iter().position(|found| *found == name.as_bytes());
+        let columns = COLUMNS.map(at);
+        let [_, key, _, op, ..] = columns;
+        if key.is_none() || op.is_none() || names.len() > FIELDS_MAX {
+            let found = format!("columns {}", quoted(line));
+            return Err(Wrong::new(found, "names, `key` and `op` among them"));
+        }
+        self.columns = Some((columns, names.len()));
+        Ok(Line::Aside)
+    }
+}
+
+impl OfLine for Cachelib {
+    fn read(&mut self, line: &[u8], found: &mut Found, notes: &mut Notes) -> Result<Line, Wrong> {
+        let Some((columns, count)) = self.columns else { return self.begin(line) };
+        let (fields, there) = crate::input::Lines::split::<FIELDS_MAX>(line, b',');
+        if there < count.min(5) {
+            return Err(Wrong::new(format!("{there} fields"), format!("{count} fields")));
+        }
+        let field = |at: usize| columns[at].map(|at| fields[at]);
+        let number = |at: usize, what: &str, other: u64| {
+            field(at).filter(|field| !field.is_empty()).map_or(Ok(other), |f| wanted(f, what))
+        };
+        found.times = number(4, "how often the operation was made", 1)?;
+        if found.times > TIMES_MAX {
+            let often = format!("an operation made {} times", found.times);
+            return Err(Wrong::new(often, format!("at most {TIMES_MAX}")));
+        }
+        let op = field(3).unwrap_or_default();
+        found.op = match op {
+            b"GET" | b"GET_LEASE" => Op::Get,
+            b"SET" | b"SET_LEASE" => Op::Put,
+            b"DELETE" => Op::Delete,
+            other => {
+                let found = format!("operation {}", quoted(other));
+                return Err(Wrong::new(found, "GET, GET_LEASE, SET, SET_LEASE or DELETE"));
+            }
+        };
+        if op.ends_with(b"_LEASE") {
+            notes.mapped(&String::from_utf8_lossy(op), found.op, found.times);
+        }
+        let seconds = number(0, "a time in whole seconds", 0)?;
+        found.at_ns = seconds.saturating_mul(1_000_000_000);
+        found.key.clear();
+        found.key.extend_from_slice(field(1).unwrap_or_default());
+        let length = found.key.len() as u64;
+        found.key_bytes = number(2, "the bytes of a key", length)?.min(u32::MAX.into()) as u32;
+        found.value_bytes = number(5, "the bytes of a value", 0)?;
+        found.client = 0;
+        Ok(if found.times == 0 { Line::LeftOut("made no times") } else { Line::Request })
+    }
+
+    fn times(&self) -> Times {
+        match self.columns {
+            Some(([Some(_), ..], _)) => Times::SpreadOverSeconds,
+            _ => Times::None,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What fio writes with `write_iolog`: `[microseconds] file action [offset length]`; times since
+//! version 3, before it waits in between. (fio, HOWTO, "Trace file format")
+
+use super::{Found, Line, Names, Notes, OfLine};
+use crate::error::quoted;
+use crate::header::Times;
+use crate::input::{Wrong, wanted};
+use crate::request::Op;
+
+#[derive(Default)]
+pub(super) struct FioIolog {
+    version: u32,
+    files: Names,
+    /// Of version 2, the sum of what was waited for.
+    waited_us: u64,
+    waits: bool,
+}
+
+impl FioIolog {
+    fn begin(&mut self, line: &[u8]) -> Result<Line, Wrong> {
+        self.version = match line {
+            b"fio version 2 iolog" => 2,
+            b"fio version 3 iolog" => 3,
+            _ => {
+                let wanted = "`fio version 2 iolog` or `fio version 3 iolog`";
+                return Err(Wrong::new(quoted(line), wanted));
+            }
+        };
+        Ok(Line::Aside)
+    }
+}
+
+impl OfLine for FioIolog {
+    fn read(&mut self, line: &[u8], found: &mut Found, _: &mut Notes) -> Result<Line, Wrong> {
+        if self.version == 0 {
+            return self.begin(line);
+        }
+        let mut words: Vec<&[u8]> =
+            line.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).collect();
+        let time_us = match self.version {
+            2 => None,
+            _ if words.is_empty() => None,
+            _ => Some(wanted(words.remove(0), "a time in microseconds")?),
+        };
+        let (file, action, range) = match words.as_slice() {
+            [_, b"add" | b"open" | b"close"] => return Ok(Line::Aside),
+            [file, action, offset, length] => (*file, *action, (*offset, *length)),
+            [file, action @ (b"sync" | b"datasync")] => (*file, *action, (&b"0"[..], &b"0"[..])),
+            _ => {
+                let wanted = if time_us.is_some() {
+                    "microseconds, file, action, offset, length"
+                } else {
+                    "file, action, offset, length"
+                };
+                return Err(Wrong::new(quoted(line), wanted));
+            }
+        };
+        let (offset, length) = (wanted(range.0, "an offset")?, wanted(range.1, "a length")?);
+        found.op = match action {
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"sync" | b"datasync" => Op::Flush,
+            b"trim" => Op::Discard,
+            b"wait" if self.version == 2 => {
+                self.waits = true;
+                // fio takes no notice of shorter ones.
+                self.waited_us += if offset >= 100 { offset } else { 0 };
+                return Ok(Line::Aside);
+            }
+            b"sync_file_range" => return Ok(Line::LeftOut("sync_file_range")),
+            _ => {
+                let found = format!("action {}", quoted(action));
+                return Err(Wrong::new(found, "read, write, sync, datasync, trim or wait"));
+            }
+        };
+        let flush = found.op == Op::Flush;
+        (found.offset, found.value_bytes) = if flush { (0, 0) } else { (offset, length) };
+        found.at_ns = time_us.unwrap_or(self.waited_us).saturating_mul(1_000);
+        found.client = self.files.number(file)?;
+        Ok(Line::Request)
+    }
+
+    fn times(&self) -> Times {
+        if self.version == 3 || self.waits { Times::Exact } else { Times::None }
+    }
+}

@@ -1,0 +1,43 @@
+//! The block traces of Microsoft Research in Cambridge:
+//! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, in 100 ns since 1601.
+
+use super::{Found, Line, Names, Notes, OfLine, fields};
+use crate::error::quoted;
+use crate::header::Times;
+use crate::input::{Wrong, wanted};
+use crate::request::Op;
+
+const NAMES: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
+
+/// From 1601 to 1970, in 100 ns.
+const TO_1970: u64 = 116_444_736_000_000_000;
+
+#[derive(Default)]
+pub(super) struct Msr {
+    disks: Names,
+    begun: bool,
+}
+
+impl OfLine for Msr {
+    fn read(&mut self, line: &[u8], found: &mut Found, _: &mut Notes) -> Result<Line, Wrong> {
+        if !std::mem::replace(&mut self.begun, true) && line.starts_with(b"Timestamp") {
+            return Ok(Line::Aside);
+        }
+        let [time, host, disk, kind, offset, bytes, _] = fields::<7>(line, NAMES)?;
+        let time = wanted(time, "a time in units of 100 ns")?;
+        found.op = match kind.to_ascii_lowercase().as_slice() {
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            _ => return Err(Wrong::new(format!("type {}", quoted(kind)), "Read or Write")),
+        };
+        found.at_ns = time.saturating_sub(TO_1970).saturating_mul(100);
+        found.offset = wanted(offset, "an offset in bytes")?;
+        found.value_bytes = wanted(bytes, "how many bytes")?;
+        found.client = self.disks.number(&[host, b"," as &[u8], disk].concat())?;
+        Ok(Line::Request)
+    }
+
+    fn times(&self) -> Times {
+        Times::Exact
+    }
+}

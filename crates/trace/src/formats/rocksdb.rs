@@ -1,0 +1,300 @@
+//! Queries of `RocksDB`: records of u64 microseconds, u8 kind, u32 length and a payload,
+//! little-endian. A write is a whole write batch; since version 0.2 a payload begins with a map of
+//! what is in it. (`RocksDB`, `trace_replay/trace_replay.h`, `db/write_batch.cc`)
+
+use super::{Found, Importer, Notes};
+use crate::error::{TraceError, quoted};
+use crate::header::Times;
+use crate::input::{Bytes, Filled, Input, Wrong};
+use crate::request::Op;
+use crate::varint;
+use std::collections::VecDeque;
+
+const FRONT: usize = 13;
+/// Of one record: `RocksDB` refuses batches of 4 GiB, and nobody traces batches like that.
+const PAYLOAD_MAX: usize = 1 << 30;
+const MAGIC: &str = "feedcafedeadbeef";
+
+/// Kinds of records that are looked at.
+const BEGIN: u8 = 1;
+const END: u8 = 2;
+const WRITE: u8 = 3;
+const GET: u8 = 4;
+const SEEK: u8 = 5;
+const SEEK_FOR_PREV: u8 = 6;
+const MULTIGET: u8 = 13;
+
+pub(super) struct Rocksdb {
+    bytes: Bytes,
+    /// Payloads begin with a map.
+    mapped: bool,
+    payload: Vec<u8>,
+    /// Requests of the record at hand.
+    waiting: VecDeque<Waiting>,
+    ended: bool,
+}
+
+struct Waiting {
+    at_ns: u64,
+    op: Op,
+    joined: bool,
+    key: Vec<u8>,
+    key_bytes: u32,
+    value_bytes: u64,
+}
+
+/// A record's front.
+struct Record {
+    at: u64,
+    at_ns: u64,
+    kind: u8,
+}
+
+impl Rocksdb {
+    pub(super) fn open(input: Input) -> Result<Self, TraceError> {
+        let mut this = Self {
+            bytes: input.bytes(),
+            mapped: true,
+            payload: Vec::new(),
+            waiting: VecDeque::new(),
+            ended: false,
+        };
+        let header = this.record(&mut Notes::default())?;
+        let header = header.filter(|record| record.kind == BEGIN);
+        let text = String::from_utf8_lossy(&this.payload).into_owned();
+        let mut words = text.trim_end().split('\t');
+        let version = words.nth(1).and_then(|word| word.strip_prefix("Trace Version: "));
+        let is_one = header.is_some() && text.starts_with(MAGIC);
+        this.mapped = match version.filter(|_| is_one) {
+            Some("0.1") => false,
+            Some("0.2") => true,
+            Some(other) => {
+                let found = format!("trace version {}", quoted(other.as_bytes()));
+                return Err(this.bytes.wrong(0, Wrong::new(found, "version 0.1 or 0.2")));
+            }
+            None => {
+                let wrong = Wrong::new(
+                    quoted(text.as_bytes()),
+                    format!("a record that begins with `{MAGIC}`: a query trace of RocksDB"),
+                );
+                return Err(this.bytes.wrong(0, wrong));
+            }
+        };
+        Ok(this)
+    }
+
+    /// The next record, its payload in its place. `None`: there are no more, whole ones at least.
+    fn record(&mut self, notes: &mut Notes) -> Result<Option<Record>, TraceError> {
+        let at = self.bytes.at();
+        let mut front = [0; FRONT];
+        match self.bytes.fill(&mut front)? {
+            Filled::Whole => {}
+            Filled::End => return Ok(None),
+            Filled::Part(part) => {
+                let cut = format!("the record at byte {at} has {part} of its first {FRONT} bytes");
+                notes.cut_short = Some(cut);
+                return Ok(None);
+            }
+        }
+        let [t0, t1, t2, t3, t4, t5, t6, t7, kind, l0, l1, l2, l3] = front;
+        let time_us = u64::from_le_bytes([t0, t1, t2, t3, t4, t5, t6, t7]);
+        let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
+        if length > PAYLOAD_MAX {
+            let found = format!("a record of {length} bytes");
+            return Err(self.bytes.wrong(at, Wrong::new(found, "at most 1 GiB")));
+        }
+        if let Filled::Part(part) = self.bytes.fill_vec(&mut self.payload, length)? {
+            let cut =
+                format!("the record at byte {at} has {part} of its {length} bytes of payload");
+            notes.cut_short = Some(cut);
+            return Ok(None);
+        }
+        Ok(Some(Record { at, at_ns: time_us.saturating_mul(1_000), kind }))
+    }
+
+    /// Takes the requests of a record apart.
+    fn take(&mut self, record: &Record, notes: &mut Notes) -> Result<(), Wrong> {
+        let mut payload = Payload { left: &self.payload };
+        if self.mapped && !matches!(record.kind, BEGIN | END) {
+            payload.fixed::<8>("what is in the payload")?;
+        }
+        let (at_ns, waiting) = (record.at_ns, &mut self.waiting);
+        match record.kind {
+            WRITE => {
+                let batch =
+                    if self.mapped { payload.prefixed("a write batch")? } else { payload.left };
+                Batch { left: Payload { left: batch }, at_ns, joined: false }
+                    .take(waiting, notes)?;
+            }
+            GET | SEEK | SEEK_FOR_PREV => {
+                let family = u32::from_le_bytes(payload.fixed("a column family")?);
+                let key = payload.prefixed("a key")?;
+                let op = match record.kind {
+                    GET => Op::Get,
+                    SEEK => Op::Scan,
+                    _ => Op::ScanReverse,
+                };
+                waiting.push_back(Waiting::new(at_ns, op, family, key, 0));
+            }
+            MULTIGET => {
+                let count = u32::from_le_bytes(payload.fixed("how many keys")?);
+                let mut families = Payload { left: payload.prefixed("column families")? };
+                let mut keys = Payload { left: payload.prefixed("keys")? };
+                for number in 0..count {
+                    let family = u32::from_le_bytes(families.fixed("a column family")?);
+                    let key = keys.prefixed("a key")?;
+                    let get = Waiting::new(at_ns, Op::Get, family, key, 0);
+                    waiting.push_back(Waiting { joined: number > 0, ..get });
+                }
+            }
+            END => self.ended = true,
+            BEGIN => notes.left_out("a second header"),
+            other => {
+                let wanted = "a write, get, seek or multiget: a query trace";
+                return Err(Wrong::new(format!("a record of kind {other}"), wanted));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Importer for Rocksdb {
+    fn next(&mut self, found: &mut Found, notes: &mut Notes) -> Result<bool, TraceError> {
+        found.times = 1;
+        loop {
+            if let Some(next) = self.waiting.pop_front() {
+                found.at_ns = next.at_ns;
+                found.op = next.op;
+                found.joined = next.joined;
+                found.key = next.key;
+                found.key_bytes = next.key_bytes;
+                found.value_bytes = next.value_bytes;
+                return Ok(true);
+            }
+            if self.ended {
+                return Ok(false);
+            }
+            let Some(record) = self.record(notes)? else {
+                let missing = || "there is no last record: the writer was stopped".to_owned();
+                notes.cut_short.get_or_insert_with(missing);
+                self.ended = true;
+                return Ok(false);
+            };
+            self.take(&record, notes).map_err(|wrong| self.bytes.wrong(record.at, wrong))?;
+        }
+    }
+
+    fn times(&self) -> Times {
+        Times::Exact
+    }
+}
+
+impl Waiting {
+    /// Column families have keys of their own.
+    fn new(at_ns: u64, op: Op, family: u32, key: &[u8], value_bytes: usize) -> Self {
+        let key_bytes = key.len() as u32;
+        let key = [&family.to_be_bytes(), key].concat();
+        Self { at_ns, op, joined: false, key, key_bytes, value_bytes: value_bytes as u64 }
+    }
+}
+
+/// Bytes that are taken from the front.
+struct Payload<'p> {
+    left: &'p [u8],
+}
+
+impl<'p> Payload<'p> {
+    fn fixed<const N: usize>(&mut self, what: &str) -> Result<[u8; N], Wrong> {
+        let (taken, left) = self.left.split_first_chunk::<N>().ok_or_else(|| self.short(what))?;
+        self.left = left;
+        Ok(*taken)
+    }
+
+    fn number(&mut self, what: &str) -> Result<u64, Wrong> {
+        varint::take(&mut self.left).ok_or_else(|| self.short(what))
+    }
+
+    /// A length, and so many bytes.
+    fn prefixed(&mut self, what: &str) -> Result<&'p [u8], Wrong> {
+        let length = self.number(what)? as usize;
+        let (taken, left) = self.left.split_at_checked(length).ok_or_else(|| self.short(what))?;
+        self.left = left;
+        Ok(taken)
+    }
+
+    fn short(&self, what: &str) -> Wrong {
+        let found = format!("a record that has {} bytes left", self.left.len());
+        Wrong::new(found, format!("{what} in them"))
+    }
+}
+
+/// A write batch: u64 sequence, u32 count, records of a tag and its slices.
+struct Batch<'p> {
+    left: Payload<'p>,
+    at_ns: u64,
+    /// There was a request in it already.
+    joined: bool,
+}
+
+impl Batch<'_> {
+    fn take(&mut self, to: &mut VecDeque<Waiting>, notes: &mut Notes) -> Result<(), Wrong> {
+        self.left.fixed::<12>("the front of a write batch")?;
+        while let Some(tag) = self.left.left.first().copied() {
+            self.left.left = &self.left.left[1..];
+            // Tags of column families have the same meanings as those without.
+            let (tag, family) = match tag {
+                0x4..=0x6 => (tag - 0x4, self.left.number("a column family")?),
+                0x8 => (0x7, self.left.number("a column family")?),
+                0xe => (0xf, self.left.number("a column family")?),
+                0x17 => (0x16, self.left.number("a column family")?),
+                _ => (tag, 0),
+            };
+            self.record(tag, family as u32, to, notes)?;
+        }
+        Ok(())
+    }
+
+    fn record(
+        &mut self,
+        tag: u8,
+        family: u32,
+        to: &mut VecDeque<Waiting>,
+        notes: &mut Notes,
+    ) -> Result<(), Wrong> {
+        let op = match tag {
+            0x0 => Op::Delete,
+            0x1 => Op::Put,
+            0x2 => {
+                notes.mapped("merge", Op::Rmw, 1);
+                Op::Rmw
+            }
+            0x3 => return self.left.prefixed("a remark").map(|_| ()),
+            0x7 => {
+                notes.mapped("single delete", Op::Delete, 1);
+                Op::Delete
+            }
+            // Marks of transactions, some with a name.
+            0x9 | 0xd | 0x12 | 0x13 => return Ok(()),
+            0xa..=0xc => return self.left.prefixed("a transaction's name").map(|_| ()),
+            0xf => {
+                self.left.prefixed("a key")?;
+                self.left.prefixed("a key")?;
+                notes.left_out("a range of keys deleted");
+                return Ok(());
+            }
+            0x16 => {
+                notes.mapped("put of columns", Op::Put, 1);
+                Op::Put
+            }
+            other => {
+                let wanted = "a put, delete, merge or mark of a transaction";
+                return Err(Wrong::new(format!("tag {other:#x} in a write batch"), wanted));
+            }
+        };
+        let key = self.left.prefixed("a key")?;
+        let value = if op == Op::Delete { 0 } else { self.left.prefixed("a value")?.len() };
+        let joined = std::mem::replace(&mut self.joined, true);
+        to.push_back(Waiting { joined, ..Waiting::new(self.at_ns, op, family, key, value) });
+        Ok(())
+    }
+}

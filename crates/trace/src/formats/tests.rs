@@ -1,0 +1,332 @@
+//! Each format: what is read of it, and what is said of a file that is not one.
+
+use super::*;
+use crate::request::Request;
+use crate::testing::{imported, refusal};
+
+/// (milliseconds, operation, key, bytes of the key, of the value, client)
+type Row = (u64, Op, u64, u32, u64, u32);
+
+fn rows(format: Format, bytes: &[u8]) -> (crate::Header, Vec<Row>) {
+    let (header, requests) = imported(format, bytes).unwrap();
+    let row =
+        |r: &Request| (r.at_ns / 1_000_000, r.op, r.key, r.key_bytes, r.value_bytes, r.client);
+    (header, requests.iter().map(row).collect())
+}
+
+#[test]
+fn names_are_those_in_files() {
+    for format in Format::ALL {
+        assert_eq!(serde_json::to_value(format).unwrap(), format.name());
+    }
+}
+
+#[test]
+fn twitter_requests_are_spread_over_their_second() {
+    let text = b"7,nz:u:b,8,0,3,get,0\n7,nz:u:a,8,40,3,set,60\n7,c,1,2,4,incr,0\n\
+        7,b,d,3,9,3,gets,0\n9,nz:u:b,8,0,1,delete,0\n";
+    let (header, rows) = rows(Format::Twitter, text);
+    let expected = [
+        (0, Op::Get, 3, 8, 0, 3),
+        (250, Op::Put, 2, 8, 40, 3),
+        (500, Op::Rmw, 1, 1, 2, 4),
+        (750, Op::Get, 0, 3, 9, 3),
+        (2_000, Op::Delete, 3, 8, 0, 1),
+    ];
+    assert_eq!(rows, expected);
+    assert_eq!((header.keys, header.times), (4, Times::SpreadOverSeconds));
+    let mapped: Vec<_> = header.mapped.into_iter().collect();
+    assert_eq!(mapped, [("gets as get".to_owned(), 1), ("incr as rmw".to_owned(), 1)]);
+}
+
+#[test]
+fn what_is_wrong_with_a_line_is_said() {
+    let cases: [(Format, &str, &str); 7] = [
+        (
+            Format::Twitter,
+            "7,a,1,0,3,get,0\n7,a,1,0,3,fetch,0\n",
+            "`given`, line 2: found operation `fetch`, expected get, gets, set, add, replace, \
+             cas, append, prepend, delete, incr or decr",
+        ),
+        (
+            Format::Twitter,
+            "7,a,1,get\n",
+            "`given`, line 1: found fewer than seven fields, expected timestamp,key,key size,\
+             value size,client id,operation,TTL",
+        ),
+        (
+            Format::Cachelib,
+            "a,b\n",
+            "`given`, line 1: found columns `a,b`, expected names, `key` and `op` among them",
+        ),
+        (
+            Format::Msr,
+            "128166372003061629,hm,0,Write,x,4096,26\n",
+            "`given`, line 1: found `x`, expected an offset in bytes",
+        ),
+        (
+            Format::FioIolog,
+            "fio version 4 iolog\n",
+            "`given`, line 1: found `fio version 4 iolog`, expected `fio version 2 iolog` or \
+             `fio version 3 iolog`",
+        ),
+        (
+            Format::FioIolog,
+            "fio version 3 iolog\n\n1 /a read\n",
+            "`given`, line 3: found `1 /a read`, expected microseconds, file, action, offset, \
+             length",
+        ),
+        (
+            Format::Kvdyno,
+            "a,b\n",
+            "`given`, line 1: found `a,b`, expected `issued_unix_ns,process,name,owner,device,\
+             kind,fua,sector,bytes,latency_ns`",
+        ),
+    ];
+    for (format, text, expected) in cases {
+        assert_eq!(refusal(format, text.as_bytes()), expected);
+    }
+}
+
+/// A file that is still being written, or was not copied whole.
+#[test]
+fn a_last_line_without_an_end_is_told_and_left_out() {
+    let (header, found) = rows(Format::Twitter, b"7,a,1,0,3,get,0\n7,a,1,0,3,ge");
+    assert_eq!(found.len(), 1);
+    assert_eq!(header.cut_short.unwrap(), "line 2 has no end: fewer than seven fields");
+    let (header, found) = rows(Format::Twitter, b"7,a,1,0,3,get,0\n7,a,1,0,3,get,0");
+    assert_eq!((found.len(), header.cut_short), (2, None), "only its end is missing");
+}
+
+#[test]
+fn cachelib_columns_are_found_by_name() {
+    let of_2022 = b"key,op,size,op_count,key_size\n17,SET,82,1,40\n5,GET_LEASE,0,3,41\n";
+    let (header, found) = rows(Format::Cachelib, of_2022);
+    let get = (0, Op::Get, 1, 41, 0, 0);
+    assert_eq!(found, [(0, Op::Put, 0, 40, 82, 0), get, get, get]);
+    assert_eq!((header.times, header.span_ns), (Times::None, 0));
+    assert_eq!(header.mapped["GET_LEASE as get"], 3);
+
+    let of_2024 = b"op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase,sub_usecase\n\
+        604,b,48,GET,2,87,1,0,366,300\n606,a,24,DELETE,1,0,0,0,6,9\n";
+    let (header, found) = rows(Format::Cachelib, of_2024);
+    let expected = [
+        (0, Op::Get, 1, 48, 87, 0),
+        (500, Op::Get, 1, 48, 87, 0),
+        (2_000, Op::Delete, 0, 24, 0, 0),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(header.times, Times::SpreadOverSeconds);
+}
+
+#[test]
+fn oracle_general_objects_keep_their_order() {
+    let record = |seconds: u32, object: u64, bytes: u32| {
+        let mut record = seconds.to_le_bytes().to_vec();
+        record.extend(object.to_le_bytes());
+        record.extend(bytes.to_le_bytes());
+        record.extend((-1i64).to_le_bytes());
+        record
+    };
+    let bytes = [record(5, 1 << 40, 7), record(5, 9, 512), record(6, 300, 1)].concat();
+    let (header, found) = rows(Format::OracleGeneral, &bytes);
+    let of = |ms, key, bytes| (ms, Op::Get, key, 0, bytes, 0);
+    assert_eq!(found, [of(0, 2, 7), of(500, 0, 512), of(1_000, 1, 1)]);
+    assert_eq!(header.cut_short, None);
+    let (header, found) = rows(Format::OracleGeneral, &bytes[..50]);
+    assert_eq!(found.len(), 2);
+    assert_eq!(header.cut_short.unwrap(), "the record at byte 48 has 2 of 24 bytes");
+}
+
+/// As the four lines that this format is mostly shown by.
+#[test]
+fn msr_requests_are_put_in_order() {
+    let text = b"128166372016382155,hm,0,Read,1074696192,4096,113\n\
+        128166372003061629,hm,0,Write,7014912,4096,26\n\
+        128166372026382155,hm,1,Read,1074696192,512,113\n";
+    let (header, found) = rows(Format::Msr, text);
+    let expected = [
+        (0, Op::Write, 7_014_912, 0, 4_096, 0),
+        (1_332, Op::Read, 1_074_696_192, 0, 4_096, 0),
+        (2_332, Op::Read, 1_074_696_192, 0, 512, 1),
+    ];
+    // Disks are numbered as they are met.
+    assert_eq!(found, expected);
+    assert_eq!((header.out_of_order, header.kind), (0, Kind::Blocks));
+    assert_eq!(header.keys, 1_074_696_192 + 4_096);
+}
+
+#[test]
+fn fio_logs_of_both_versions_are_read() {
+    let third = b"fio version 3 iolog\n18 /d add\n116 /d open\n119 /d read 249856 4096\n\
+        3119 /d write 8192 512\n5119 /d datasync 0 0\n5120 /d trim 0 65536\n6000 /d close\n";
+    let (header, found) = rows(Format::FioIolog, third);
+    let expected = [
+        (0, Op::Read, 249_856, 0, 4_096, 0),
+        (3, Op::Write, 8_192, 0, 512, 0),
+        (5, Op::Flush, 0, 0, 0, 0),
+        (5, Op::Discard, 0, 0, 65_536, 0),
+    ];
+    assert_eq!((found.as_slice(), header.times), (expected.as_slice(), Times::Exact));
+
+    let second = b"fio version 2 iolog\n/d add\n/d open\n/d read 0 512\n/e write 512 512\n";
+    let (header, found) = rows(Format::FioIolog, second);
+    assert_eq!(found, [(0, Op::Read, 0, 0, 512, 0), (0, Op::Write, 512, 0, 512, 1)]);
+    assert_eq!(header.times, Times::None);
+    let waits = b"fio version 2 iolog\n/d read 0 512\n/d wait 50 0\n/d wait 2000 0\n\
+        /d read 512 512\n";
+    let (header, found) = rows(Format::FioIolog, waits);
+    assert_eq!((found[1].0, header.times), (2, Times::Exact));
+}
+
+#[test]
+fn our_own_log_of_block_io_is_read() {
+    let text = b"issued_unix_ns,process,name,owner,device,kind,fua,sector,bytes,latency_ns\n\
+        9000000,17,kvdyno-rocksdb,ours,nvme0n1,read,false,16,4096,100\n\
+        7000000,17,\"a,b\",ours,nvme0n1,write,true,8,512,100\n\
+        9500000,1,kworker,kernel,nvme0n1,metadata,false,0,4096,5\n\
+        9500000,1,kworker,kernel,nvme0n1,other,false,0,0,5\n\
+        9900000,1,kworker,kernel,nvme1n1,flush,false,18446744073709551615,0,5\n";
+    let (header, found) = rows(Format::Kvdyno, text);
+    let expected = [
+        (0, Op::Write, 4_096, 0, 512, 0),
+        (2, Op::Read, 8_192, 0, 4_096, 0),
+        (2, Op::Write, 0, 0, 4_096, 0),
+        (2, Op::Flush, 0, 0, 0, 1),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!((header.left_out["other"], header.mapped["metadata as write"]), (1, 1));
+}
+
+fn record(kind: u8, time_us: u64, payload: &[u8]) -> Vec<u8> {
+    let mut record = time_us.to_le_bytes().to_vec();
+    record.push(kind);
+    record.extend((payload.len() as u32).to_le_bytes());
+    record.extend(payload);
+    record
+}
+
+fn prefixed(bytes: &[u8]) -> Vec<u8> {
+    [&[bytes.len() as u8], bytes].concat()
+}
+
+fn rocksdb_trace(version: &str) -> Vec<Vec<u8>> {
+    let text = format!("feedcafedeadbeef\tTrace Version: {version}\tRocksDB Version: 11.8\tF\n");
+    let map = if version == "0.2" { vec![6, 0, 0, 0, 0, 0, 0, 0] } else { Vec::new() };
+    let mut batch = vec![0; 12];
+    for (tag, slices) in [
+        (0x1, vec![prefixed(b"b"), prefixed(b"four")]),
+        (0x3, vec![prefixed(b"a remark")]),
+        (0x0, vec![prefixed(b"a")]),
+        (0x5, vec![vec![2], prefixed(b"a"), prefixed(b"xy")]),
+        (0xf, vec![prefixed(b"a"), prefixed(b"c")]),
+        (0x2, vec![prefixed(b"b"), prefixed(b"1")]),
+    ] {
+        batch.push(tag);
+        batch.extend(slices.concat());
+    }
+    let batch = if version == "0.2" { prefixed(&batch) } else { batch };
+    let key =
+        |family: u32, key: &[u8]| [&map, family.to_le_bytes().as_slice(), &prefixed(key)].concat();
+    let keys = [prefixed(b"a"), prefixed(b"b")].concat();
+    let multiget = [map.clone(), vec![2, 0, 0, 0], prefixed(&[0; 8]), prefixed(&keys)].concat();
+    vec![
+        record(1, 1_000, text.as_bytes()),
+        record(3, 2_000, &[map.clone(), batch].concat()),
+        record(4, 3_000, &key(0, b"a")),
+        record(5, 4_000, &key(2, b"a")),
+        record(6, 4_500, &key(0, b"zz")),
+        record(13, 5_000, &multiget),
+        record(2, 6_000, &[]),
+    ]
+}
+
+#[test]
+fn rocksdb_queries_of_both_versions_are_read() {
+    for version in ["0.1", "0.2"] {
+        let bytes = rocksdb_trace(version).concat();
+        let (header, found) = rows(Format::Rocksdb, &bytes);
+        let expected = [
+            (0, Op::Put, 1, 1, 4, 0),
+            (0, Op::Delete, 0, 1, 0, 0),
+            (0, Op::Put, 3, 1, 2, 0),
+            (0, Op::Rmw, 1, 1, 1, 0),
+            (1, Op::Get, 0, 1, 0, 0),
+            (2, Op::Scan, 3, 1, 0, 0),
+            (2, Op::ScanReverse, 2, 2, 0, 0),
+            (3, Op::Get, 0, 1, 0, 0),
+            (3, Op::Get, 1, 1, 0, 0),
+        ];
+        assert_eq!(found, expected, "{version}");
+        assert_eq!((header.joined, header.cut_short), (4, None));
+        assert_eq!(header.left_out["a range of keys deleted"], 1);
+        assert_eq!(header.mapped["merge as rmw"], 1);
+    }
+}
+
+#[test]
+fn a_rocksdb_trace_that_was_cut_is_read_up_to_there() {
+    let records = rocksdb_trace("0.2");
+    let whole = records.concat();
+    let before_last = whole.len() - records[6].len();
+    let cut = |bytes: usize| {
+        let (header, found) = rows(Format::Rocksdb, &whole[..bytes]);
+        (found.len(), header.cut_short.unwrap())
+    };
+    let stopped = "there is no last record: the writer was stopped".to_owned();
+    assert_eq!(cut(before_last), (9, stopped));
+    let at = before_last - records[5].len();
+    let length = records[5].len() - 13;
+    let half = format!("the record at byte {at} has 3 of its {length} bytes of payload");
+    assert_eq!(cut(at + 16), (7, half));
+    let front = format!("the record at byte {at} has 4 of its first 13 bytes");
+    assert_eq!(cut(at + 4), (7, front));
+}
+
+#[test]
+fn what_is_wrong_with_a_rocksdb_trace_is_said() {
+    let of = |bytes: &[u8]| refusal(Format::Rocksdb, bytes);
+    assert_eq!(
+        of(b"not a trace at all, but text"),
+        "`given`, byte 0: found a record of 1629513059 bytes, expected at most 1 GiB"
+    );
+    assert_eq!(
+        of(&rocksdb_trace("0.7").concat()),
+        "`given`, byte 0: found trace version `0.7`, expected version 0.1 or 0.2"
+    );
+    let records = rocksdb_trace("0.2");
+    let block = [records[0].clone(), record(7, 3, &[0; 8])].concat();
+    assert_eq!(
+        of(&block),
+        format!(
+            "`given`, byte {}: found a record of kind 7, expected a write, get, seek or \
+             multiget: a query trace",
+            records[0].len()
+        )
+    );
+    let mut batch = rocksdb_trace("0.2");
+    let damaged = batch[1].len() - 5;
+    batch[1][damaged] = 0x44;
+    assert!(of(&batch.concat()).contains("in a write batch, expected a put"), "{batch:?}");
+}
+
+/// Whatever is in a file: an error, a trace or one that is cut short, and never a panic.
+#[test]
+fn damaged_files_are_never_more_than_refused() {
+    let samples: [(Format, Vec<u8>); 3] = [
+        (Format::Rocksdb, rocksdb_trace("0.2").concat()),
+        (Format::Twitter, b"7,nz:u:b,8,0,3,get,0\n7,nz:u:a,8,40,3,set,60\n".to_vec()),
+        (Format::Kvdyno, b"issued_unix_ns,process\n1,2,3,4,5,read,7,8,9,10\n".to_vec()),
+    ];
+    for (format, whole) in samples {
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x81;
+            let input = std::io::Cursor::new(damaged);
+            let input = crate::input::Input::new("given".to_owned(), input).unwrap();
+            let Ok(mut importer) = format.open(input) else { continue };
+            let (mut found, mut notes) = (Found::default(), Notes::default());
+            while let Ok(true) = importer.next(&mut found, &mut notes) {}
+        }
+    }
+}

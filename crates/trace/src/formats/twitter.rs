@@ -1,0 +1,65 @@
+//! Twitter's cache traces: `timestamp,key,key size,value size,client id,operation,TTL`, in whole
+//! seconds. (twitter/cache-trace, README)
+
+use super::{Found, Line, Notes, OfLine};
+use crate::error::quoted;
+use crate::header::Times;
+use crate::input::{Wrong, wanted};
+use crate::request::Op;
+
+pub(super) struct Twitter;
+
+const OPERATIONS: &str = "get, gets, set, add, replace, cas, append, prepend, delete, incr or decr";
+
+impl OfLine for Twitter {
+    fn read(&mut self, line: &[u8], found: &mut Found, notes: &mut Notes) -> Result<Line, Wrong> {
+        // A key may have commas: the fields around it are counted from both ends.
+        let (seconds, rest) = split(line)?;
+        let mut behind = rest.rsplitn(6, |byte| *byte == b',');
+        let mut last = || {
+            behind.next().ok_or_else(|| {
+                let names = "timestamp,key,key size,value size,client id,operation,TTL";
+                Wrong::new("fewer than seven fields", names)
+            })
+        };
+        let [_ttl, operation, client, value, key_bytes, key] =
+            [last()?, last()?, last()?, last()?, last()?, last()?];
+        found.op = match operation {
+            b"get" => Op::Get,
+            b"set" => Op::Put,
+            b"delete" => Op::Delete,
+            b"gets" => mapped("gets", Op::Get, notes),
+            b"add" => mapped("add", Op::Put, notes),
+            b"replace" => mapped("replace", Op::Put, notes),
+            b"cas" => mapped("cas", Op::Put, notes),
+            b"append" => mapped("append", Op::Rmw, notes),
+            b"prepend" => mapped("prepend", Op::Rmw, notes),
+            b"incr" => mapped("incr", Op::Rmw, notes),
+            b"decr" => mapped("decr", Op::Rmw, notes),
+            other => return Err(Wrong::new(format!("operation {}", quoted(other)), OPERATIONS)),
+        };
+        let seconds = wanted(seconds, "a time in whole seconds")?;
+        found.at_ns = seconds.saturating_mul(1_000_000_000);
+        found.key_bytes = wanted(key_bytes, "the bytes of a key")?.min(u32::MAX.into()) as u32;
+        found.value_bytes = wanted(value, "the bytes of a value")?;
+        found.client = wanted(client, "the number of a client")? as u32;
+        found.key.clear();
+        found.key.extend_from_slice(key);
+        Ok(Line::Request)
+    }
+
+    fn times(&self) -> Times {
+        Times::SpreadOverSeconds
+    }
+}
+
+fn split(line: &[u8]) -> Result<(&[u8], &[u8]), Wrong> {
+    let comma = line.iter().position(|byte| *byte == b',');
+    let comma = comma.ok_or_else(|| Wrong::new(quoted(line), "seven fields with commas"))?;
+    Ok((&line[..comma], &line[comma + 1..]))
+}
+
+fn mapped(from: &str, to: Op, notes: &mut Notes) -> Op {
+    notes.mapped(from, to, 1);
+    to
+}

@@ -1,0 +1,96 @@
+//! What stands at the front of a trace: where it is from, and what is in it.
+
+use super::formats::Format;
+use super::request::Op;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of the format that is written, and the one that is read.
+pub(crate) const VERSION: u32 = 1;
+
+/// What requests are made to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A store of keys and values.
+    Keys,
+    /// A drive: a key is the first byte, a value the bytes.
+    Blocks,
+}
+
+/// What is known of when requests were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Times {
+    /// Each has its own.
+    Exact,
+    /// The source knows the second; those of one second were spread evenly over it.
+    SpreadOverSeconds,
+    /// The source has none: only the order is known.
+    None,
+}
+
+/// The front of a trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The version of the format.
+    pub version: u32,
+    /// What requests are made to.
+    pub kind: Kind,
+    /// The format that it was imported from.
+    pub source: Format,
+    /// The file that it was imported from, without its folder.
+    pub file: String,
+    /// What is known of times.
+    pub times: Times,
+    /// How many requests.
+    pub requests: u64,
+    /// Distinct keys: numbers are below this; of a drive, the end of the last request.
+    pub keys: u64,
+    /// From the first request to the last.
+    pub span_ns: u64,
+    /// Requests by operation.
+    pub ops: BTreeMap<Op, u64>,
+    /// Requests that came in the same call as the one before.
+    pub joined: u64,
+    /// Bytes of the longest key.
+    pub key_bytes_max: u32,
+    /// Bytes of the longest value.
+    pub value_bytes_max: u64,
+    /// Of the source, how many records were left out, by what they were.
+    #[serde(default)]
+    pub left_out: BTreeMap<String, u64>,
+    /// How many requests stand for something that is said otherwise in the source: `incr as rmw`.
+    #[serde(default)]
+    pub mapped: BTreeMap<String, u64>,
+    /// How many had an earlier time than the one before, and were given that one's.
+    #[serde(default)]
+    pub out_of_order: u64,
+    /// The source ends in the middle of a record: where, and what was found.
+    #[serde(default)]
+    pub cut_short: Option<String>,
+}
+
+impl Header {
+    /// Of a trace in which there is nothing yet.
+    pub fn new(kind: Kind, source: Format, file: &str, times: Times) -> Self {
+        Self {
+            version: VERSION,
+            kind,
+            source,
+            file: file.chars().take(200).collect(),
+            times,
+            requests: 0,
+            keys: 0,
+            span_ns: 0,
+            ops: BTreeMap::new(),
+            joined: 0,
+            key_bytes_max: 0,
+            value_bytes_max: 0,
+            left_out: BTreeMap::new(),
+            mapped: BTreeMap::new(),
+            out_of_order: 0,
+            cut_short: None,
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! From a file in any format to a trace, in constant memory: requests go to a file without a name,
+//! their keys are sorted (`sorting`), and the requests are read again with their keys' numbers.
+
+use super::error::TraceError;
+use super::formats::{Format, Found, Importer, Notes};
+use super::header::{Header, Kind, Times};
+use super::input::Input;
+use super::request::{Op, Request};
+use super::sorting::{Keys, Limits, Numbers, reread, spool};
+use super::varint;
+use super::writer::TraceWriter;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+/// What is imported.
+#[derive(Clone, Debug)]
+pub struct Import {
+    /// The format of the file.
+    pub format: Format,
+    /// The file; `-`: standard input.
+    pub from: PathBuf,
+    /// Where the trace is written.
+    pub to: PathBuf,
+    /// At most so many requests, from the first on.
+    pub limit: Option<u64>,
+    /// The folder for files that are needed in between; none: that of `to`.
+    pub scratch: Option<PathBuf>,
+}
+
+/// Reads a file in any format and writes it as a trace. `tell` is told now and then how many
+/// requests were read.
+pub fn import(task: &Import, tell: impl FnMut(u64)) -> Result<Header, TraceError> {
+    let input = Input::open(&task.from)?;
+    from_input(task, input, Limits::default(), tell)
+}
+
+pub(crate) fn from_input(
+    task: &Import,
+    input: Input,
+    limits: Limits,
+    tell: impl FnMut(u64),
+) -> Result<Header, TraceError> {
+    let folder = task.to.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = task.scratch.as_deref().or(folder).unwrap_or(Path::new("."));
+    let name = task.from.file_name().map_or_else(|| "-".into(), |name| name.to_string_lossy());
+    let mut importer = task.format.open(input)?;
+    let writing = TraceError::writing(folder);
+    let collected = Collected::new(folder, task.format.kind(), limits).map_err(&writing)?;
+    let limit = task.limit.unwrap_or(u64::MAX);
+    let (collected, notes) = collected.fill(importer.as_mut(), limit, &writing, tell)?;
+    let times = importer.times();
+    drop(importer);
+    let out_of_order = collected.out_of_order;
+    let header = Header::new(task.format.kind(), task.format, &name, times);
+    let mut writer = TraceWriter::create(&task.to, header)?;
+    let mut again = collected.again().map_err(&writing)?;
+    again.spread = times == Times::SpreadOverSeconds;
+    while let Some(request) = again.next().map_err(&writing)? {
+        writer.write(request)?;
+    }
+    let header = writer.header_mut();
+    header.left_out = notes.left_out;
+    header.mapped = notes.mapped;
+    header.cut_short = notes.cut_short;
+    header.out_of_order = out_of_order;
+    writer.finish()
+}
+
+/// Requests on their way.
+struct Collected {
+    requests: BufWriter<File>,
+    count: u64,
+    /// How many requests have each time, one after the other.
+    alike: BufWriter<File>,
+    of_this: u64,
+    keys: Option<Keys>,
+    first_ns: Option<u64>,
+    last_ns: u64,
+    out_of_order: u64,
+}
+
+/// Between two calls of `tell`.
+const TOLD_EVERY: u64 = 1 << 18;
+
+const JOINED: u8 = 0x80;
+
+impl Collected {
+    fn new(folder: &Path, kind: Kind, limits: Limits) -> io::Result<Self> {
+        Ok(Self {
+            requests: spool(folder)?,
+            count: 0,
+            alike: spool(folder)?,
+            of_this: 0,
+            keys: (kind == Kind::Keys).then(|| Keys::new(folder, limits)),
+            first_ns: None,
+            last_ns: 0,
+            out_of_order: 0,
+        })
+    }
+
+    fn fill(
+        mut self,
+        importer: &mut dyn Importer,
+        limit: u64,
+        writing: impl Fn(io::Error) -> TraceError,
+        mut tell: impl FnMut(u64),
+    ) -> Result<(Self, Notes), TraceError> {
+        let (mut found, mut notes) = (Found::default(), Notes::default());
+        while self.count < limit && importer.next(&mut found, &mut notes)? {
+            for _ in 0..found.times.min(limit - self.count) {
+                self.push(&found).map_err(&writing)?;
+                if self.count.is_multiple_of(TOLD_EVERY) {
+                    tell(self.count);
+                }
+            }
+        }
+        Ok((self, notes))
+    }
+
+    fn push(&mut self, found: &Found) -> io::Result<()> {
+        let first_ns = *self.first_ns.get_or_insert(found.at_ns);
+        let at_ns = found.at_ns.saturating_sub(first_ns);
+        self.out_of_order += u64::from(found.at_ns < first_ns + self.last_ns);
+        let at_ns = at_ns.max(self.last_ns);
+        if at_ns > self.last_ns {
+            varint::write(&mut self.alike, self.of_this)?;
+            self.of_this = 0;
+        }
+        self.of_this += 1;
+        self.count += 1;
+        let to = &mut self.requests;
+        varint::write(to, at_ns - self.last_ns)?;
+        self.last_ns = at_ns;
+        to.write_all(&[found.op.code() | if found.joined { JOINED } else { 0 }])?;
+        match &mut self.keys {
+            Some(keys) => keys.push(&found.key)?,
+            None => varint::write(to, found.offset)?,
+        }
+        varint::write(to, found.key_bytes.into())?;
+        varint::write(to, found.value_bytes)?;
+        varint::write(to, found.client.into())
+    }
+
+    fn again(mut self) -> io::Result<Again> {
+        varint::write(&mut self.alike, self.of_this)?;
+        let numbers = self.keys.map(Keys::numbers).transpose()?;
+        Ok(Again {
+            requests: reread(self.requests)?,
+            alike: reread(self.alike)?,
+            left: self.count,
+            numbers,
+            spread: false,
+            second_ns: 0,
+            in_second: Place::default(),
+        })
+    }
+}
+
+/// The requests once more, with their keys' numbers.
+struct Again {
+    requests: BufReader<File>,
+    alike: BufReader<File>,
+    left: u64,
+    numbers: Option<Numbers>,
+    spread: bool,
+    /// The time at hand, as the source has it.
+    second_ns: u64,
+    in_second: Place,
+}
+
+/// A place among requests of one time.
+#[derive(Default)]
+struct Place {
+    at: u64,
+    of: u64,
+}
+
+impl Again {
+    fn next(&mut self) -> io::Result<Option<Request>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let from = &mut self.requests;
+        self.second_ns += varint::read(from)?;
+        let mut code = [0];
+        from.read_exact(&mut code)?;
+        let op = Op::of_code(code[0] & !JOINED).ok_or_else(|| io::Error::other("no operation"))?;
+        let key = match &mut self.numbers {
+            Some(numbers) => numbers.next()?,
+            None => varint::read(from)?,
+        };
+        let key_bytes = varint::read(from)? as u32;
+        let value_bytes = varint::read(from)?;
+        let client = varint::read(from)? as u32;
+        let (joined, at_ns) = (code[0] & JOINED != 0, self.time()?);
+        Ok(Some(Request { at_ns, op, joined, key, key_bytes, value_bytes, client }))
+    }
+
+    fn time(&mut self) -> io::Result<u64> {
+        const SECOND_NS: u128 = 1_000_000_000;
+        if self.in_second.at == self.in_second.of {
+            self.in_second = Place { at: 0, of: varint::read(&mut self.alike)? };
+        }
+        let Place { at, of } = self.in_second;
+        self.in_second.at += 1;
+        let into = if self.spread { SECOND_NS * u128::from(at) / u128::from(of.max(1)) } else { 0 };
+        Ok(self.second_ns + into as u64)
+    }
+}

@@ -1,0 +1,34 @@
+//! Recorded requests: what was asked of a store or a drive, one after the other, with its times.
+//!
+//! Traces come in many formats. [`import`] reads them and writes one: a file of zstd frames of
+//! (time, operation, key number, lengths, client), read and written in constant memory. What is
+//! known of such a file is found by [`Statistics`].
+//!
+//! It is not what replays them: the worker reads requests from here and performs them.
+
+mod block;
+mod error;
+mod formats;
+mod header;
+mod import;
+mod input;
+mod reader;
+mod request;
+mod reuse;
+mod sorting;
+mod statistics;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod varint;
+mod writer;
+
+pub use error::{At, TraceError};
+pub use formats::Format;
+pub use header::{Header, Kind, Times};
+pub use import::{Import, import};
+pub use reader::TraceReader;
+pub use request::{Op, Request};
+pub use statistics::{Popular, Quantiles, Statistics, Window};
+pub use writer::TraceWriter;

@@ -1,0 +1,163 @@
+//! Reads a trace, block after block, in constant memory.
+
+use super::block::{self, BYTES_MAX, REQUESTS_MAX};
+use super::error::{At, TraceError, quoted};
+use super::header::{Header, VERSION};
+use super::request::Request;
+use super::writer::{HEADER_BYTES, MAGIC, PREFACE_BYTES, SKIPPED};
+use ruzstd::decoding::FrameDecoder;
+use std::fs::File;
+use std::io::{self, BufReader, ErrorKind, Read};
+use std::path::Path;
+use twox_hash::XxHash3_64;
+
+/// A trace that is being read.
+pub struct TraceReader {
+    name: String,
+    file: BufReader<File>,
+    /// Bytes read.
+    at: u64,
+    header: Header,
+    decoder: FrameDecoder,
+    packed: Vec<u8>,
+    bytes: Vec<u8>,
+    /// Requests given out.
+    given: u64,
+    before_ns: u64,
+    over: bool,
+}
+
+impl TraceReader {
+    /// Opens a file and reads its header.
+    pub fn open(path: &Path) -> Result<Self, TraceError> {
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(TraceError::reading(&name))?;
+        let mut file = BufReader::with_capacity(1 << 16, file);
+        let mut front = vec![0; 8 + HEADER_BYTES];
+        let read = read_up_to(&mut file, &mut front).map_err(TraceError::reading(&name))?;
+        let header = header_in(&name, &front[..read])?;
+        Ok(Self {
+            name,
+            file,
+            at: read as u64,
+            header,
+            decoder: FrameDecoder::new(),
+            packed: Vec::new(),
+            bytes: Vec::new(),
+            given: 0,
+            before_ns: 0,
+            over: false,
+        })
+    }
+
+    /// What stands at its front.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The next requests, in place of those in `requests`. False: there are none left.
+    pub fn next_block(&mut self, requests: &mut Vec<Request>) -> Result<bool, TraceError> {
+        requests.clear();
+        if self.over {
+            return Ok(false);
+        }
+        let mut preface = [0; 8 + PREFACE_BYTES];
+        let at = self.at;
+        self.read_whole(&mut preface)?;
+        let number = |at: usize| {
+            let bytes = [preface[at], preface[at + 1], preface[at + 2], preface[at + 3]];
+            u32::from_le_bytes(bytes)
+        };
+        if number(0) != SKIPPED || number(4) as usize != PREFACE_BYTES {
+            return Err(self.damaged(at, "the beginning of a block"));
+        }
+        let [count, packed, bytes] = [8, 12, 16].map(|at| number(at) as usize);
+        if count == 0 {
+            self.over = true;
+            if self.given != self.header.requests {
+                let (given, told) = (self.given, self.header.requests);
+                let found = format!("the end after {given} requests");
+                let wanted = format!("{told}, as the header says");
+                return Err(TraceError::malformed(&self.name, At::Byte(at), found, wanted));
+            }
+            return Ok(false);
+        }
+        if count > REQUESTS_MAX || bytes > BYTES_MAX || packed > BYTES_MAX {
+            return Err(self.damaged(at, "a block of a size that is written"));
+        }
+        let at = self.at;
+        self.packed.resize(packed, 0);
+        let mut room = std::mem::take(&mut self.packed);
+        let read = self.read_whole(&mut room);
+        self.packed = room;
+        read?;
+        self.bytes.resize(bytes, 0);
+        let unpacked = self.decoder.decode_all(&self.packed, &mut self.bytes);
+        let sum = u64::from(number(20)) | u64::from(number(24)) << 32;
+        let whole = unpacked.is_ok_and(|unpacked| unpacked == bytes)
+            && XxHash3_64::oneshot(&self.bytes) == sum
+            && block::decode(&self.bytes, count, self.before_ns, requests).is_some();
+        if !whole {
+            requests.clear();
+            return Err(self.damaged(at, "a block with its checksum"));
+        }
+        self.before_ns = requests.last().map_or(0, |request| request.at_ns);
+        self.given += count as u64;
+        Ok(true)
+    }
+
+    fn read_whole(&mut self, room: &mut [u8]) -> Result<(), TraceError> {
+        let read = read_up_to(&mut self.file, room).map_err(TraceError::reading(&self.name))?;
+        self.at += read as u64;
+        if read < room.len() {
+            let wanted = format!("{} more bytes of a trace", room.len() - read);
+            let at = At::Byte(self.at);
+            return Err(TraceError::malformed(&self.name, at, "the end of the file", wanted));
+        }
+        Ok(())
+    }
+
+    fn damaged(&self, at: u64, wanted: &str) -> TraceError {
+        TraceError::malformed(&self.name, At::Byte(at), "other bytes", wanted)
+    }
+}
+
+/// As many bytes as there are.
+pub(crate) fn read_up_to(from: &mut impl Read, room: &mut [u8]) -> io::Result<usize> {
+    let mut read = 0;
+    while read < room.len() {
+        match from.read(&mut room[read..]) {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(read)
+}
+
+/// What every version of a header says.
+#[derive(serde::Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
+fn header_in(name: &str, front: &[u8]) -> Result<Header, TraceError> {
+    let text = front.get(8..).and_then(|behind| behind.strip_prefix(MAGIC));
+    let whole = front.starts_with(&SKIPPED.to_le_bytes()) && front.len() == 8 + HEADER_BYTES;
+    let Some(text) = text.filter(|_| whole) else {
+        let found = quoted(&front[..front.len().min(16)]);
+        let wanted = "a trace that `kvdyno trace import` wrote";
+        return Err(TraceError::malformed(name, At::Byte(0), found, wanted));
+    };
+    let refused = |error: serde_json::Error| {
+        TraceError::malformed(name, At::Byte(16), error.to_string(), "the header of a trace")
+    };
+    let Versioned { version } = serde_json::from_slice(text).map_err(refused)?;
+    if version != VERSION {
+        let found = format!("a trace of version {version}");
+        let wanted = format!("version {VERSION}; import it anew");
+        return Err(TraceError::malformed(name, At::Byte(16), found, wanted));
+    }
+    serde_json::from_slice(text).map_err(refused)
+}

@@ -1,0 +1,326 @@
+//! How soon keys come again, of a sample of them, in constant memory.
+//!
+//! A key is in the sample when its hash is below a threshold, which falls when there are too many
+//! (SHARDS, Waldspurger et al., FAST 2015); until then the sample is all of them, and what is found
+//! exact. The stack distance of an access is how many other keys were asked for since the key was
+//! asked for last: an LRU cache of more keys than that has it.
+
+use std::collections::{BinaryHeap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Keys in the sample.
+const KEYS_MAX: usize = 1 << 20;
+/// Accesses that are told apart by their order, before the order is made anew.
+const SLOTS: usize = 4 << 20;
+/// Buckets of distances, to each power of two.
+const BUCKETS: u64 = 64;
+
+/// What is kept of a key in the sample.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    slot: u32,
+    window: u32,
+    count: u64,
+}
+
+/// Hashes are keys already.
+#[derive(Default)]
+struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {}
+
+    fn write_u64(&mut self, hash: u64) {
+        // The sample's are small: their upper half is alike.
+        self.0 = hash.rotate_left(32);
+    }
+}
+
+/// What an access was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Access {
+    /// How many accesses it stands for.
+    pub(crate) weight: f64,
+    /// The key was never asked for before.
+    pub(crate) first: bool,
+    /// Nor in this window.
+    pub(crate) first_in_window: bool,
+}
+
+/// Keys and their order.
+pub(crate) struct Reuse {
+    keys: HashMap<u64, Seen, BuildHasherDefault<AsIs>>,
+    hashes: BinaryHeap<u64>,
+    /// Hashes up to this are in the sample.
+    threshold: u64,
+    keys_max: usize,
+    order: Order,
+    /// Accesses by the distance to the one before, from the shortest on.
+    distances: Vec<f64>,
+    accesses: u64,
+}
+
+impl Reuse {
+    pub(crate) fn new() -> Self {
+        Self::of(KEYS_MAX, SLOTS)
+    }
+
+    fn of(keys_max: usize, slots: usize) -> Self {
+        Self {
+            keys: HashMap::default(),
+            hashes: BinaryHeap::new(),
+            threshold: u64::MAX,
+            keys_max,
+            order: Order::new(slots),
+            distances: Vec::new(),
+            accesses: 0,
+        }
+    }
+
+    /// An access; `None`: its key is not in the sample.
+    pub(crate) fn access(&mut self, key: u64, window: u32) -> Option<Access> {
+        self.accesses += 1;
+        let hash = mix(key);
+        if hash > self.threshold {
+            return None;
+        }
+        let weight = 1.0 / self.share();
+        if self.order.is_full() {
+            self.renumber();
+        }
+        let slot = self.order.push();
+        let Some(seen) = self.keys.get_mut(&hash) else {
+            self.keys.insert(hash, Seen { slot, window, count: 1 });
+            self.hashes.push(hash);
+            if self.keys.len() > self.keys_max {
+                self.leave_one_out();
+            }
+            return Some(Access { weight, first: true, first_in_window: true });
+        };
+        let before = std::mem::replace(&mut seen.slot, slot);
+        seen.count += 1;
+        let first_in_window = std::mem::replace(&mut seen.window, window) != window;
+        self.order.remove(before);
+        // This one is behind it as well.
+        let distance = self.order.behind(before) - 1;
+        let bucket = bucket((f64::from(distance) * weight) as u64);
+        if self.distances.len() <= bucket {
+            self.distances.resize(bucket + 1, 0.0);
+        }
+        self.distances[bucket] += weight;
+        Some(Access { weight, first: false, first_in_window })
+    }
+
+    /// The sample's part of all keys; 1: it is all of them.
+    pub(crate) fn share(&self) -> f64 {
+        (self.threshold as f64 + 1.0) / 2f64.powi(64)
+    }
+
+    /// Distinct keys.
+    pub(crate) fn distinct(&self) -> f64 {
+        self.keys.len() as f64 / self.share()
+    }
+
+    fn leave_one_out(&mut self) {
+        if let Some(hash) = self.hashes.pop() {
+            if let Some(seen) = self.keys.remove(&hash) {
+                self.order.remove(seen.slot);
+            }
+            self.threshold = hash - 1;
+        }
+    }
+
+    fn renumber(&mut self) {
+        let mut seen: Vec<&mut Seen> = self.keys.values_mut().collect();
+        seen.sort_unstable_by_key(|seen| seen.slot);
+        self.order.clear();
+        for seen in seen {
+            seen.slot = self.order.push();
+        }
+    }
+
+    /// How many times each key of the sample was asked for, the most popular first.
+    pub(crate) fn counts(&self) -> Vec<u64> {
+        let mut counts: Vec<u64> = self.keys.values().map(|seen| seen.count).collect();
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        counts
+    }
+
+    /// The part of all accesses that an LRU cache of so many keys has.
+    pub(crate) fn hits(&self, keys: f64) -> f64 {
+        if self.accesses == 0 {
+            return 0.0;
+        }
+        let known: f64 = self.distances.iter().sum::<f64>() + self.cold();
+        // What the sample has too many or too few of are mostly the most popular keys'
+        // (SHARDS-adj).
+        let missing = self.accesses as f64 - known;
+        let mut hits = 0.0;
+        for (bucket, weight) in self.distances.iter().enumerate() {
+            let (from, to) = (start(bucket), start(bucket + 1));
+            hits += weight * ((keys - from) / (to - from)).clamp(0.0, 1.0);
+        }
+        ((hits + missing) / self.accesses as f64).clamp(0.0, 1.0)
+    }
+
+    /// First accesses.
+    fn cold(&self) -> f64 {
+        self.distinct()
+    }
+}
+
+/// A distance's bucket: those up to [`BUCKETS`] have one each.
+fn bucket(distance: u64) -> usize {
+    if distance < BUCKETS {
+        return distance as usize;
+    }
+    let power = distance.ilog2() - BUCKETS.ilog2();
+    (u64::from(power) * BUCKETS + (distance >> power)) as usize
+}
+
+/// The first distance of a bucket.
+fn start(bucket: usize) -> f64 {
+    let bucket = bucket as u64;
+    if bucket < BUCKETS {
+        return bucket as f64;
+    }
+    let power = (bucket / BUCKETS - 1) as i32;
+    (bucket % BUCKETS + BUCKETS) as f64 * 2f64.powi(power)
+}
+
+/// `SplitMix64`'s finisher: a bijection, so hashes are as different as keys.
+fn mix(key: u64) -> u64 {
+    let mut x = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Which slots have a key, and how many of them there are behind one: a Fenwick tree.
+struct Order {
+    tree: Vec<u32>,
+    next: u32,
+    live: u32,
+}
+
+impl Order {
+    fn new(slots: usize) -> Self {
+        Self { tree: vec![0; slots + 1], next: 0, live: 0 }
+    }
+
+    fn is_full(&self) -> bool {
+        self.next as usize + 1 == self.tree.len()
+    }
+
+    fn clear(&mut self) {
+        self.tree.fill(0);
+        (self.next, self.live) = (0, 0);
+    }
+
+    /// The next slot, with a key in it.
+    fn push(&mut self) -> u32 {
+        let slot = self.next;
+        self.next += 1;
+        self.live += 1;
+        self.add(slot, 1);
+        slot
+    }
+
+    fn remove(&mut self, slot: u32) {
+        self.live -= 1;
+        self.add(slot, u32::MAX);
+    }
+
+    fn add(&mut self, slot: u32, by: u32) {
+        let mut at = slot as usize + 1;
+        while at < self.tree.len() {
+            self.tree[at] = self.tree[at].wrapping_add(by);
+            at += at & at.wrapping_neg();
+        }
+    }
+
+    /// How many slots behind this one have keys.
+    fn behind(&self, slot: u32) -> u32 {
+        let (mut at, mut up_to) = (slot as usize + 1, 0u32);
+        while at > 0 {
+            up_to = up_to.wrapping_add(self.tree[at]);
+            at &= at - 1;
+        }
+        self.live - up_to
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Draws with a few popular keys.
+    fn skewed(count: u64, keys: u64) -> Vec<u64> {
+        let draw = |n: u64| {
+            let u = (mix(n) >> 11) as f64 / (1u64 << 53) as f64;
+            (u * u * u * keys as f64) as u64
+        };
+        (0..count).map(draw).collect()
+    }
+
+    /// An LRU list, searched from its front.
+    fn exact(accesses: &[u64], size: usize) -> f64 {
+        let (mut list, mut hits) = (Vec::<u64>::new(), 0);
+        for key in accesses {
+            if let Some(at) = list.iter().position(|known| known == key) {
+                hits += usize::from(at < size);
+                list.remove(at);
+            }
+            list.insert(0, *key);
+        }
+        hits as f64 / accesses.len() as f64
+    }
+
+    #[test]
+    fn a_sample_of_all_keys_is_exact() {
+        let accesses = skewed(6_000, 400);
+        // Slots for a few keys only: the order is made anew many times.
+        let mut reuse = Reuse::of(1_000, 1_024);
+        for key in &accesses {
+            reuse.access(*key, 0);
+        }
+        assert!(reuse.share() >= 1.0);
+        for size in [0, 1, 2, 10, 63, 64, 128] {
+            let (found, exact) = (reuse.hits(size as f64), exact(&accesses, size));
+            assert!((found - exact).abs() < 1e-9, "{size}: {found} and {exact}");
+        }
+        for size in [100, 150, 333] {
+            let (found, exact) = (reuse.hits(f64::from(size)), exact(&accesses, size as usize));
+            assert!((found - exact).abs() < 2e-3, "{size}: {found} and {exact}");
+        }
+    }
+
+    #[test]
+    fn a_sample_of_some_is_near() {
+        let accesses = skewed(200_000, 20_000);
+        let (mut all, mut some) = (Reuse::of(1 << 20, 1 << 18), Reuse::of(2_000, 8_192));
+        for key in &accesses {
+            all.access(*key, 0);
+            some.access(*key, 0);
+        }
+        assert!(some.share() < 0.12 && some.keys.len() <= 2_000, "{}", some.share());
+        assert!((some.distinct() / all.distinct() - 1.0).abs() < 0.1);
+        for size in [200.0, 1_000.0, 5_000.0, 10_000.0] {
+            let (near, exact) = (some.hits(size), all.hits(size));
+            assert!((near - exact).abs() < 0.03, "{size}: {near} and {exact}");
+        }
+    }
+
+    #[test]
+    fn buckets_follow_each_other() {
+        for distance in (0..5_000).chain([1 << 20, 1 << 40, (1 << 40) + 12_345]) {
+            let bucket = bucket(distance);
+            let distance = distance as f64;
+            assert!(start(bucket) <= distance && distance < start(bucket + 1), "{distance}");
+        }
+    }
+}

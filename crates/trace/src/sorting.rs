@@ -1,0 +1,332 @@
+//! Keys as numbers without a gap, in the order of their bytes: an external sort, so that memory
+//! does not grow with the trace.
+//!
+//! Keys are sorted in runs that fit into memory and written to files without a name; the runs are
+//! merged, which gives each distinct key its number; numbers are dealt to files by the place of
+//! their request, each of a stretch that fits into memory, and given out in the requests' order.
+
+use super::varint;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek as _, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Bytes of keys, and of what is known of each, that are sorted at once.
+const RUN_BYTES: usize = 96 << 20;
+/// Runs that are merged at once.
+const MERGED_MAX: usize = 64;
+/// Requests whose numbers are held at once, and files that they are dealt to at most.
+const STRETCH: u64 = 4 << 20;
+const STRETCHES_MAX: u64 = 256;
+
+/// How much is held in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) run_bytes: usize,
+    pub(crate) merged_max: usize,
+    pub(crate) stretch: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { run_bytes: RUN_BYTES, merged_max: MERGED_MAX, stretch: STRETCH }
+    }
+}
+
+/// A file without a name, in a folder.
+pub(crate) fn spool(folder: &Path) -> io::Result<BufWriter<File>> {
+    Ok(BufWriter::with_capacity(1 << 16, tempfile::tempfile_in(folder)?))
+}
+
+/// The same, to be read from its beginning.
+pub(crate) fn reread(spool: BufWriter<File>) -> io::Result<BufReader<File>> {
+    let mut file = spool.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(BufReader::with_capacity(1 << 16, file))
+}
+
+/// Takes keys.
+pub(crate) struct Keys {
+    folder: PathBuf,
+    limits: Limits,
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+    /// Each with how many times what is in it was merged.
+    runs: Vec<(u32, BufReader<File>)>,
+    count: u64,
+}
+
+/// A key of the run at hand.
+struct Entry {
+    /// Its first eight bytes, which decide most comparisons.
+    first: u64,
+    start: u32,
+    length: u32,
+    place: u64,
+}
+
+impl Keys {
+    pub(crate) fn new(folder: &Path, limits: Limits) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            limits,
+            bytes: Vec::new(),
+            entries: Vec::new(),
+            runs: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// The key of the next request.
+    pub(crate) fn push(&mut self, key: &[u8]) -> io::Result<()> {
+        let held = self.bytes.len() + self.entries.len() * size_of::<Entry>();
+        if held + key.len() > self.limits.run_bytes && !self.entries.is_empty() {
+            self.end_run()?;
+        }
+        let mut first = [0; 8];
+        let known = key.len().min(8);
+        first[..known].copy_from_slice(&key[..known]);
+        self.entries.push(Entry {
+            first: u64::from_be_bytes(first),
+            start: self.bytes.len() as u32,
+            length: key.len() as u32,
+            place: self.count,
+        });
+        self.bytes.extend_from_slice(key);
+        self.count += 1;
+        Ok(())
+    }
+
+    fn end_run(&mut self) -> io::Result<()> {
+        let bytes = &self.bytes;
+        let key = |entry: &Entry| &bytes[entry.start as usize..][..entry.length as usize];
+        self.entries.sort_unstable_by(|a, b| {
+            let by_key = || key(a).cmp(key(b));
+            a.first.cmp(&b.first).then_with(by_key).then(a.place.cmp(&b.place))
+        });
+        let mut run = RunWriter::new(&self.folder)?;
+        for entry in &self.entries {
+            run.write(key(entry), entry.place)?;
+        }
+        self.runs.push((0, reread(run.file)?));
+        self.bytes.clear();
+        self.entries.clear();
+        self.merge_alike()
+    }
+
+    /// Merges the last runs where there are many that were merged as often: no more files are open
+    /// than that, for each time.
+    fn merge_alike(&mut self) -> io::Result<()> {
+        let most = self.limits.merged_max.max(2);
+        while let Some(first) = self.runs.len().checked_sub(most) {
+            let merged = self.runs[first].0;
+            if self.runs.last().is_none_or(|last| last.0 != merged) {
+                break;
+            }
+            self.merge_from(first, merged + 1)?;
+        }
+        Ok(())
+    }
+
+    fn merge_from(&mut self, first: usize, merged: u32) -> io::Result<()> {
+        let runs = self.runs.drain(first..).map(|(_, run)| run).collect();
+        let mut one = RunWriter::new(&self.folder)?;
+        merge(runs, |key, place| one.write(key, place))?;
+        self.runs.push((merged, reread(one.file)?));
+        Ok(())
+    }
+
+    /// Gives each key its number.
+    pub(crate) fn numbers(mut self) -> io::Result<Numbers> {
+        self.end_run()?;
+        self.bytes = Vec::new();
+        self.entries = Vec::new();
+        let most = self.limits.merged_max.max(2);
+        while self.runs.len() > most {
+            self.merge_from(self.runs.len() - most, 0)?;
+        }
+        let mut dealt = Dealt::new(&self.folder, self.count, self.limits.stretch)?;
+        let (mut last, mut distinct) = (Vec::new(), 0u64);
+        let runs = self.runs.into_iter().map(|(_, run)| run).collect();
+        merge(runs, |key, place| {
+            if distinct == 0 || last != key {
+                distinct += 1;
+                last.clear();
+                last.extend_from_slice(key);
+            }
+            dealt.write(place, distinct - 1)
+        })?;
+        let files = dealt.files.into_iter().map(reread).collect::<io::Result<Vec<_>>>()?;
+        Ok(Numbers { stretch: dealt.stretch, files: files.into_iter(), held: Vec::new() })
+    }
+}
+
+/// A run: each key as what it shares with the one before, the rest of it, and its request's place.
+struct RunWriter {
+    file: BufWriter<File>,
+    last: Vec<u8>,
+}
+
+impl RunWriter {
+    fn new(folder: &Path) -> io::Result<Self> {
+        Ok(Self { file: spool(folder)?, last: Vec::new() })
+    }
+
+    fn write(&mut self, key: &[u8], place: u64) -> io::Result<()> {
+        let shared = self.last.iter().zip(key).take_while(|(a, b)| a == b).count();
+        varint::write(&mut self.file, shared as u64)?;
+        varint::write(&mut self.file, (key.len() - shared) as u64)?;
+        self.file.write_all(&key[shared..])?;
+        self.last.truncate(shared);
+        self.last.extend_from_slice(&key[shared..]);
+        // Above zero, so that zero can be the end.
+        varint::write(&mut self.file, place + 1)
+    }
+}
+
+/// The key at hand of a run.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Head {
+    key: Vec<u8>,
+    place: u64,
+    run: usize,
+}
+
+impl Head {
+    /// False: the run is over.
+    fn next(&mut self, run: &mut BufReader<File>) -> io::Result<bool> {
+        use io::BufRead as _;
+        if run.fill_buf()?.is_empty() {
+            return Ok(false);
+        }
+        let shared = varint::read(run)? as usize;
+        let rest = varint::read(run)? as usize;
+        self.key.resize(shared + rest, 0);
+        run.read_exact(&mut self.key[shared..])?;
+        self.place = varint::read(run)? - 1;
+        Ok(true)
+    }
+}
+
+/// All keys of some runs in their order, equal ones by their requests' places.
+fn merge(
+    mut runs: Vec<BufReader<File>>,
+    mut each: impl FnMut(&[u8], u64) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut heads = BinaryHeap::new();
+    for (index, run) in runs.iter_mut().enumerate() {
+        let mut head = Head { key: Vec::new(), place: 0, run: index };
+        if head.next(run)? {
+            heads.push(Reverse(head));
+        }
+    }
+    while let Some(mut least) = heads.peek_mut() {
+        let head = &mut least.0;
+        each(&head.key, head.place)?;
+        if !head.next(&mut runs[head.run])? {
+            PeekMut::pop(least);
+        }
+    }
+    Ok(())
+}
+
+/// Numbers dealt to files, each of a stretch of requests.
+struct Dealt {
+    files: Vec<BufWriter<File>>,
+    stretch: u64,
+}
+
+impl Dealt {
+    fn new(folder: &Path, count: u64, stretch: u64) -> io::Result<Self> {
+        let stretch = stretch.max(count.div_ceil(STRETCHES_MAX));
+        let files = (0..count.div_ceil(stretch)).map(|_| spool(folder));
+        Ok(Self { files: files.collect::<io::Result<_>>()?, stretch })
+    }
+
+    fn write(&mut self, place: u64, number: u64) -> io::Result<()> {
+        let file = &mut self.files[(place / self.stretch) as usize];
+        varint::write(file, place % self.stretch)?;
+        varint::write(file, number)
+    }
+}
+
+/// Gives out numbers in the order in which their keys were taken.
+pub(crate) struct Numbers {
+    stretch: u64,
+    files: std::vec::IntoIter<BufReader<File>>,
+    /// Of the stretch at hand, the next one last.
+    held: Vec<u64>,
+}
+
+impl Numbers {
+    pub(crate) fn next(&mut self) -> io::Result<u64> {
+        if self.held.is_empty() {
+            self.hold()?;
+        }
+        self.held.pop().ok_or_else(|| io::Error::other("there are more requests than keys"))
+    }
+
+    fn hold(&mut self) -> io::Result<()> {
+        use io::BufRead as _;
+        let Some(mut file) = self.files.next() else { return Ok(()) };
+        self.held.reserve(self.stretch.min(STRETCH) as usize);
+        while !file.fill_buf()?.is_empty() {
+            let (place, number) = (varint::read(&mut file)? as usize, varint::read(&mut file)?);
+            if self.held.len() <= place {
+                self.held.resize(place + 1, 0);
+            }
+            self.held[place] = number;
+        }
+        self.held.reverse();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn numbers(keys: &[Vec<u8>], limits: Limits) -> Vec<u64> {
+        let folder = tempfile::tempdir().unwrap();
+        let mut taken = Keys::new(folder.path(), limits);
+        for key in keys {
+            taken.push(key).unwrap();
+        }
+        let mut numbers = taken.numbers().unwrap();
+        let given = keys.iter().map(|_| numbers.next().unwrap()).collect();
+        assert!(numbers.next().is_err());
+        given
+    }
+
+    fn exact(keys: &[Vec<u8>]) -> Vec<u64> {
+        let distinct: Vec<_> = keys.iter().collect::<BTreeSet<_>>().into_iter().collect();
+        let number = |key: &Vec<u8>| distinct.binary_search(&key).unwrap() as u64;
+        keys.iter().map(number).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_are_the_order_of_the_keys(
+            keys in proptest::collection::vec(proptest::collection::vec(0u8..4, 0..12), 0..300),
+            run_bytes in 1usize..3000,
+            merged_max in 2usize..5,
+            stretch in 1u64..100,
+        ) {
+            // No more files at once than a process may have.
+            let run_bytes = run_bytes.max(keys.len());
+            let limits = Limits { run_bytes, merged_max, stretch };
+            prop_assert_eq!(numbers(&keys, limits), exact(&keys));
+        }
+    }
+
+    #[test]
+    fn equal_beginnings_are_told_apart() {
+        let keys: Vec<Vec<u8>> =
+            ["user0001b", "user0001a", "user0001", "", "user0001\0"].map(Vec::from).into();
+        assert_eq!(numbers(&keys, Limits::default()), exact(&keys));
+    }
+}

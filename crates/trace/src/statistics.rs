@@ -1,0 +1,270 @@
+//! What is known of a trace once it was read through, in constant memory.
+
+use super::error::TraceError;
+use super::header::{Header, Kind, Times};
+use super::reader::TraceReader;
+use super::request::{Op, Request};
+use super::reuse::Reuse;
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Stretches of time that a trace is shown in.
+const WINDOWS: u64 = 48;
+/// Bytes of a drive that count as one key.
+const BLOCK_BYTES: u64 = 4096;
+/// Of one request; a discard may be a whole drive.
+const BLOCKS_MAX: u64 = 1024;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A trace's statistics.
+#[derive(Clone, Debug, Serialize)]
+pub struct Statistics {
+    /// What stands at its front.
+    pub header: Header,
+    /// Requests of each operation, and their part of all.
+    pub mix: BTreeMap<Op, f64>,
+    /// Requests a second, in the mean; none where times are not known.
+    pub mean_per_s: Option<f64>,
+    /// Requests in the second that had the most.
+    pub most_in_a_second: Option<u64>,
+    /// The part of all keys that the figures below are from; 1: they are exact.
+    pub sampled: f64,
+    /// Distinct keys; of a drive, blocks of 4 KiB.
+    pub distinct: f64,
+    /// Of them, those that were asked for once.
+    pub once: f64,
+    /// Of them, those whose first request reads: they are to be there beforehand.
+    pub read_first: f64,
+    /// Bytes of keys.
+    pub key_bytes: Option<Quantiles>,
+    /// Bytes of values, or of a drive, in requests that write.
+    pub written_bytes: Option<Quantiles>,
+    /// In requests that read.
+    pub read_bytes: Option<Quantiles>,
+    /// What goes to the most popular keys, and what caches of as many would have.
+    pub popular: Vec<Popular>,
+    /// Of a drive: the part of requests that begin where the one before of its disk ended.
+    pub sequential: Option<f64>,
+    /// The trace in stretches as long as each other.
+    pub windows: Vec<Window>,
+}
+
+/// Lengths, by how many requests have less.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Quantiles {
+    /// Requests that have one.
+    pub count: u64,
+    /// The mean.
+    pub mean: f64,
+    /// The shortest.
+    pub min: u64,
+    /// Half have less.
+    pub p50: u64,
+    /// Nine of ten have less.
+    pub p90: u64,
+    /// 99 of 100 have less.
+    pub p99: u64,
+    /// The longest.
+    pub max: u64,
+}
+
+/// Some of the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Popular {
+    /// This part of all.
+    pub keys: f64,
+    /// The part of requests that go to the most popular of them.
+    pub requests: f64,
+    /// The part that an LRU cache with room for as many has.
+    pub lru_hits: f64,
+}
+
+/// A stretch of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Window {
+    /// When it begins; requests from the first on where times are not known.
+    pub begins: u64,
+    /// Requests in it.
+    pub requests: u64,
+    /// Of them, those that write.
+    pub writes: u64,
+    /// Distinct keys asked for in it: the working set.
+    pub keys: f64,
+    /// Of them, those that were never asked for before.
+    pub new_keys: f64,
+}
+
+impl Statistics {
+    /// Reads a trace through.
+    pub fn read(mut reader: TraceReader) -> Result<Self, TraceError> {
+        let mut counted = Counted::new(reader.header().clone());
+        let mut requests = Vec::new();
+        while reader.next_block(&mut requests)? {
+            for request in &requests {
+                counted.count(request);
+            }
+        }
+        Ok(counted.end())
+    }
+}
+
+/// What is counted as requests go by.
+struct Counted {
+    header: Header,
+    reuse: Reuse,
+    read_first: f64,
+    key_bytes: Histogram<u64>,
+    written_bytes: Histogram<u64>,
+    read_bytes: Histogram<u64>,
+    windows: Vec<Window>,
+    window_length: u64,
+    number: u64,
+    second: u64,
+    in_second: u64,
+    most_in_a_second: u64,
+    /// Where the last request of each disk ended.
+    ends: BTreeMap<u32, u64>,
+    sequential: u64,
+}
+
+fn lengths() -> Histogram<u64> {
+    // Three digits of anything: only more than five are refused.
+    Histogram::new(3).expect("a histogram of three digits")
+}
+
+impl Counted {
+    fn new(header: Header) -> Self {
+        let whole = if header.times == Times::None { header.requests } else { header.span_ns + 1 };
+        let window_length = whole.div_ceil(WINDOWS).max(1);
+        let window = |index| Window { begins: index * window_length, ..Window::default() };
+        Self {
+            windows: (0..whole.div_ceil(window_length)).map(window).collect(),
+            window_length,
+            header,
+            reuse: Reuse::new(),
+            read_first: 0.0,
+            key_bytes: lengths(),
+            written_bytes: lengths(),
+            read_bytes: lengths(),
+            number: 0,
+            second: 0,
+            in_second: 0,
+            most_in_a_second: 0,
+            ends: BTreeMap::new(),
+            sequential: 0,
+        }
+    }
+
+    fn count(&mut self, request: &Request) {
+        let at = match self.header.times {
+            Times::None => self.number,
+            _ => request.at_ns,
+        };
+        self.number += 1;
+        let second = request.at_ns / SECOND_NS;
+        if second != self.second {
+            (self.second, self.in_second) = (second, 0);
+        }
+        self.in_second += 1;
+        self.most_in_a_second = self.most_in_a_second.max(self.in_second);
+        let last = self.windows.len().saturating_sub(1);
+        let window = ((at / self.window_length) as usize).min(last);
+        if let Some(window) = self.windows.get_mut(window) {
+            window.requests += 1;
+            window.writes += u64::from(request.op.writes() || request.op == Op::Delete);
+        }
+        if request.key_bytes > 0 {
+            self.key_bytes.saturating_record(request.key_bytes.into());
+        }
+        if request.value_bytes > 0 {
+            match request.op {
+                op if op.writes() => self.written_bytes.saturating_record(request.value_bytes),
+                Op::Get | Op::Read => self.read_bytes.saturating_record(request.value_bytes),
+                _ => {}
+            }
+        }
+        match self.header.kind {
+            Kind::Keys => self.access(request.key, request.op, window),
+            Kind::Blocks => self.count_blocks(request, window),
+        }
+    }
+
+    fn count_blocks(&mut self, request: &Request, window: usize) {
+        if !matches!(request.op, Op::Read | Op::Write) {
+            return;
+        }
+        let end = request.key.saturating_add(request.value_bytes);
+        let before = self.ends.insert(request.client, end);
+        self.sequential += u64::from(before == Some(request.key));
+        let first = request.key / BLOCK_BYTES;
+        let behind = end.div_ceil(BLOCK_BYTES).max(first + 1).min(first + BLOCKS_MAX);
+        for block in first..behind {
+            // Disks have blocks of their own; none has 2^44 of them.
+            self.access(block ^ u64::from(request.client) << 44, request.op, window);
+        }
+    }
+
+    fn access(&mut self, key: u64, op: Op, window: usize) {
+        let Some(access) = self.reuse.access(key, window as u32) else { return };
+        let reads = !matches!(op, Op::Put | Op::Write | Op::Delete | Op::Discard);
+        if access.first && reads {
+            self.read_first += access.weight;
+        }
+        if let Some(window) = self.windows.get_mut(window) {
+            window.keys += if access.first_in_window { access.weight } else { 0.0 };
+            window.new_keys += if access.first { access.weight } else { 0.0 };
+        }
+    }
+
+    fn end(self) -> Statistics {
+        let Self { header, reuse, .. } = self;
+        let requests = header.requests.max(1) as f64;
+        let timed = header.times != Times::None && header.span_ns > 0;
+        let counts = reuse.counts();
+        let once = counts.iter().filter(|count| **count == 1).count() as f64;
+        let disk = header.kind == Kind::Blocks;
+        let distinct = reuse.distinct();
+        let popular = |keys: f64| Popular {
+            keys,
+            requests: popular(&counts, keys),
+            lru_hits: reuse.hits(keys * distinct),
+        };
+        Statistics {
+            mix: header.ops.iter().map(|(op, count)| (*op, *count as f64 / requests)).collect(),
+            mean_per_s: timed.then(|| header.requests as f64 * 1e9 / header.span_ns as f64),
+            most_in_a_second: timed.then_some(self.most_in_a_second),
+            sampled: reuse.share(),
+            once: once / reuse.share(),
+            read_first: self.read_first,
+            key_bytes: quantiles(&self.key_bytes),
+            written_bytes: quantiles(&self.written_bytes),
+            read_bytes: quantiles(&self.read_bytes),
+            popular: [0.001, 0.01, 0.1, 0.25, 0.5, 1.0].map(popular).into(),
+            sequential: disk.then(|| self.sequential as f64 / requests),
+            windows: self.windows,
+            distinct,
+            header,
+        }
+    }
+}
+
+fn quantiles(lengths: &Histogram<u64>) -> Option<Quantiles> {
+    (!lengths.is_empty()).then(|| Quantiles {
+        count: lengths.len(),
+        mean: lengths.mean(),
+        min: lengths.min(),
+        p50: lengths.value_at_quantile(0.5),
+        p90: lengths.value_at_quantile(0.9),
+        p99: lengths.value_at_quantile(0.99),
+        max: lengths.max(),
+    })
+}
+
+/// Of a sample, keys as well as requests.
+fn popular(counts: &[u64], keys: f64) -> f64 {
+    let all: u64 = counts.iter().sum();
+    let many = ((counts.len() as f64 * keys).ceil() as usize).min(counts.len());
+    let theirs: u64 = counts[..many].iter().sum();
+    theirs as f64 / all.max(1) as f64
+}

@@ -1,0 +1,99 @@
+//! Numbers in as few bytes as they need: seven bits in each, the lowest first.
+
+use std::io::{self, Read, Write};
+
+/// Bytes of the longest.
+const BYTES_MAX: usize = 10;
+
+pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Takes one from the front; `None`: there is none.
+#[inline]
+pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for at in 0..bytes.len().min(BYTES_MAX) {
+        let byte = bytes[at];
+        // The tenth has room for one bit.
+        if at == BYTES_MAX - 1 && byte > 1 {
+            return None;
+        }
+        number |= u64::from(byte & 0x7f) << (7 * at);
+        if byte < 0x80 {
+            *bytes = &bytes[at + 1..];
+            return Some(number);
+        }
+    }
+    None
+}
+
+pub(crate) fn write(out: &mut impl Write, number: u64) -> io::Result<()> {
+    let mut bytes = [0; BYTES_MAX];
+    let (mut rest, mut length) = (number, 0);
+    while rest >= 0x80 {
+        bytes[length] = rest as u8 | 0x80;
+        rest >>= 7;
+        length += 1;
+    }
+    bytes[length] = rest as u8;
+    out.write_all(&bytes[..=length])
+}
+
+pub(crate) fn read(from: &mut impl Read) -> io::Result<u64> {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let mut byte = [0];
+        from.read_exact(&mut byte)?;
+        number |= u64::from(byte[0] & 0x7f) << shift;
+        if byte[0] < 0x80 {
+            return Ok(number);
+        }
+        shift += 7;
+        if shift >= 64 {
+            return Err(io::Error::other("a number does not end"));
+        }
+    }
+}
+
+/// Small where the number is near zero, on either side.
+pub(crate) fn zigzag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)) as u64
+}
+
+pub(crate) fn unzigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_number_comes_back(number: u64, signed: i64) {
+            let mut bytes = Vec::new();
+            put(&mut bytes, number);
+            let mut written = Vec::new();
+            write(&mut written, number).unwrap();
+            prop_assert_eq!(&written, &bytes);
+            prop_assert_eq!(read(&mut bytes.as_slice()).unwrap(), number);
+            let mut left = bytes.as_slice();
+            prop_assert_eq!(take(&mut left), Some(number));
+            prop_assert!(left.is_empty());
+            prop_assert_eq!(take(&mut &bytes[..bytes.len() - 1]), None);
+            prop_assert_eq!(unzigzag(zigzag(signed)), signed);
+        }
+    }
+
+    #[test]
+    fn what_does_not_end_is_no_number() {
+        assert_eq!(take(&mut [0xff; 12].as_slice()), None);
+        assert!(read(&mut [0xff; 12].as_slice()).is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! Writes a trace, request after request, in constant memory.
+//!
+//! The file is one that any zstd reads: the header and what is known of each block stand in frames
+//! that are skipped, so `zstd -dc` gives the blocks' bytes. Nothing is found under the file's name
+//! until it is whole.
+
+use super::block::{self, REQUESTS_MAX};
+use super::error::TraceError;
+use super::header::{Header, Kind};
+use super::request::Request;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use std::fs::File;
+use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+use twox_hash::XxHash3_64;
+
+/// Of frames that are skipped.
+pub(crate) const SKIPPED: u32 = 0x184d_2a5b;
+/// What the first of them begins with.
+pub(crate) const MAGIC: &[u8; 8] = b"kvtrace\n";
+/// Bytes of the first, behind its length: room for a header that is written when all is known.
+pub(crate) const HEADER_BYTES: usize = 16 << 10;
+/// Bytes of the others: requests, bytes packed, bytes unpacked, and the latter's checksum.
+pub(crate) const PREFACE_BYTES: usize = 20;
+
+/// A trace that is being written.
+#[derive(Debug)]
+pub struct TraceWriter {
+    path: PathBuf,
+    file: BufWriter<NamedTempFile>,
+    header: Header,
+    block: Vec<Request>,
+    bytes: Vec<u8>,
+    /// Of the last request of the block before.
+    before_ns: u64,
+}
+
+impl TraceWriter {
+    /// Begins a file at `path`, to be filled under another name beside it. Counts in `header` are
+    /// kept by this.
+    pub fn create(path: &Path, header: Header) -> Result<Self, TraceError> {
+        let file = tempfile_beside(path).map_err(TraceError::writing(path))?;
+        let mut file = BufWriter::with_capacity(1 << 16, file);
+        let room = vec![0; 8 + HEADER_BYTES];
+        file.write_all(&room).map_err(TraceError::writing(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            header,
+            block: Vec::with_capacity(REQUESTS_MAX),
+            bytes: Vec::new(),
+            before_ns: 0,
+        })
+    }
+
+    /// What is known so far; the caller says what only it can know.
+    pub fn header_mut(&mut self) -> &mut Header {
+        &mut self.header
+    }
+
+    /// Adds a request; its time is not before that of the one before.
+    pub fn write(&mut self, request: Request) -> Result<(), TraceError> {
+        let header = &mut self.header;
+        let at_ns = request.at_ns.max(header.span_ns);
+        header.requests += 1;
+        header.span_ns = at_ns;
+        *header.ops.entry(request.op).or_default() += 1;
+        header.joined += u64::from(request.joined);
+        header.key_bytes_max = header.key_bytes_max.max(request.key_bytes);
+        header.value_bytes_max = header.value_bytes_max.max(request.value_bytes);
+        let end = match header.kind {
+            Kind::Keys => request.key.saturating_add(1),
+            Kind::Blocks => request.key.saturating_add(request.value_bytes),
+        };
+        header.keys = header.keys.max(end);
+        self.block.push(Request { at_ns, ..request });
+        if self.block.len() == REQUESTS_MAX {
+            self.end_block().map_err(TraceError::writing(&self.path))?;
+        }
+        Ok(())
+    }
+
+    /// Ends the file and gives it its name. Whatever had it before is gone.
+    pub fn finish(self) -> Result<Header, TraceError> {
+        let path = self.path.clone();
+        self.end().map_err(TraceError::writing(&path))
+    }
+
+    fn end(mut self) -> io::Result<Header> {
+        if !self.block.is_empty() {
+            self.end_block()?;
+        }
+        self.file.write_all(&skipped(&[0; PREFACE_BYTES]))?;
+        let mut file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(&skipped(&of_header(&self.header)?))?;
+        file.as_file().sync_all()?;
+        file.persist(&self.path).map_err(|error| error.error)?;
+        Ok(self.header)
+    }
+
+    fn end_block(&mut self) -> io::Result<()> {
+        self.bytes.clear();
+        block::encode(&self.block, self.before_ns, &mut self.bytes);
+        let packed = compress_to_vec(self.bytes.as_slice(), CompressionLevel::Fastest);
+        let mut preface = Vec::with_capacity(PREFACE_BYTES);
+        for number in [self.block.len(), packed.len(), self.bytes.len()] {
+            preface.extend_from_slice(&(number as u32).to_le_bytes());
+        }
+        preface.extend_from_slice(&XxHash3_64::oneshot(&self.bytes).to_le_bytes());
+        self.file.write_all(&skipped(&preface))?;
+        self.file.write_all(&packed)?;
+        self.before_ns = self.block.last().map_or(0, |request| request.at_ns);
+        self.block.clear();
+        Ok(())
+    }
+}
+
+/// A file beside `path` without its name; as readable as any file that is made.
+fn tempfile_beside(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let make = |path: &Path| File::options().read(true).write(true).create_new(true).open(path);
+    tempfile::Builder::new().prefix(".kvtrace-").make_in(folder.unwrap_or(Path::new(".")), make)
+}
+
+fn skipped(payload: &[u8]) -> Vec<u8> {
+    let mut frame = SKIPPED.to_le_bytes().to_vec();
+    frame.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+    frame.extend_from_slice(payload);
+    frame
+}
+
+/// The header in its room, with spaces behind it.
+fn of_header(header: &Header) -> io::Result<Vec<u8>> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(serde_json::to_vec(header)?);
+    if bytes.len() > HEADER_BYTES {
+        return Err(io::Error::other("the header is too long"));
+    }
+    bytes.resize(HEADER_BYTES, b' ');
+    Ok(bytes)
+}
