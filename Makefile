@@ -40,7 +40,7 @@ demo:
 	@scripts/parts.sh setup fetch build-demo library run-demo
 
 test:
-	@scripts/parts.sh setup test-tools fetch check-style build library older-library get-engines build-tests test-rust test-engines test-page
+	@scripts/parts.sh setup test-tools fetch check-style build crew library older-library get-engines build-tests test-rust test-engines test-page
 
 setup:
 	@scripts/setup.sh

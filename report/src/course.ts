@@ -1,6 +1,6 @@
 // A figure over the runs of a suite: a dot each run, the levels as lines, a marker where one ends.
 
-import type { Course, TrendRun } from "./data";
+import type { TrendCourse, TrendRun } from "./trends";
 import { svg } from "./dom";
 import { OUTLINES } from "./forest";
 import { reading } from "./format";
@@ -11,7 +11,7 @@ const EDGE = 6;
 const percent = (value: number): string => `${value.toFixed(2)}%`;
 
 /** The levels: from which run to which, and the median between them. */
-export function levelsOf(course: Course): { from: number; to: number; value: number }[] {
+export function levelsOf(course: TrendCourse): { from: number; to: number; value: number }[] {
   const last = course.values.length - 1;
   const starts = [0, ...course.changes.map((change) => change.at)];
   return starts.map((from, at) => {
@@ -28,7 +28,7 @@ function middle(values: (number | null)[]): number {
 }
 
 /** The axis begins where the smallest value is: what is looked for are changes of a few percent. */
-export function coursePlot(course: Course, runs: TrendRun[]): SVGElement {
+export function coursePlot(course: TrendCourse, runs: TrendRun[]): SVGElement {
   const known = course.values.filter((value) => value != null);
   const low = Math.min(...known), high = Math.max(...known);
   const span = high - low || Math.abs(high) * 0.02 || 1;

@@ -397,47 +397,4 @@ export interface Versus {
   gate: { result: "passed" | "failed" | "cannot_judge" } | null;
 }
 
-export interface TrendData {
-  kind: "trend";
-  program: string;
-  trend: Trend;
-  remarks: [word: string, text: string][];
-  definitions: Definition[];
-}
-
-export interface Trend {
-  suite: string;
-  machine: string;
-  runs: TrendRun[];
-  left_out: { run: string; why: string }[];
-  courses: Course[];
-  gate: { result: "passed" | "failed" | "cannot_judge"; regressed: string[] } | null;
-}
-
-export interface TrendRun {
-  run: string;
-  label: string;
-  started_unix_ns: number;
-  differs: string[];
-}
-
-export interface Course {
-  case: string;
-  phase: string;
-  role: string | null;
-  figure: string;
-  unit: string;
-  direction: Direction;
-  values: (number | null)[];
-  changes: Change[];
-}
-
-export interface Change {
-  at: number;
-  before: number;
-  after: number;
-  ratio: number | null;
-  verdict: Judgement;
-}
-
-export type Page = PageData | RunsData | VersusData | TrendData;
+export type Page = PageData | RunsData | VersusData | import("./trends").TrendData;

@@ -2,7 +2,7 @@
 
 import { appearance, type Shade } from "../appearance";
 import { coursePlot, levelsOf } from "../course";
-import type { Change, Course, Trend, TrendData } from "../data";
+import type { TrendChange, TrendCourse, Trend, TrendData } from "../trends";
 import { h } from "../dom";
 import { group } from "../filters";
 import { verdictMark, WORDS } from "../forest";
@@ -76,12 +76,12 @@ function gate(trend: Trend): HTMLElement {
 }
 
 /** `−8.1 %`, `3.2 times`. */
-function by({ ratio }: Change): string {
+function by({ ratio }: TrendChange): string {
   if (ratio == null) return "from 0";
   return ratio >= 2 || ratio <= 0.5 ? `${ratio.toPrecision(3)} times` : `${ratio >= 1 ? "+" : "−"}${(Math.abs(ratio - 1) * 100).toFixed(1)} %`;
 }
 
-const place = (course: Course): string => course.role ?? course.phase;
+const place = (course: TrendCourse): string => course.role ?? course.phase;
 
 /** By run, the newest first. */
 function changes(trend: Trend): HTMLElement | null {
@@ -121,7 +121,7 @@ function courses(data: TrendData, choice: Choice): HTMLElement {
       h("table", { class: "pairs courses" }, h("caption", { class: "hidden" }, "Figures over the runs"), h("thead", {}, head), ...body)));
 }
 
-function row(course: Course, trend: Trend, help: string | undefined): HTMLElement {
+function row(course: TrendCourse, trend: Trend, help: string | undefined): HTMLElement {
   const levels = levelsOf(course), change = course.changes.at(-1);
   const number = (value: number | null | undefined, name: string) =>
     h("td", { class: "number", "data-name": name }, value == null || Number.isNaN(value) ? NONE : reading(value, course.unit));

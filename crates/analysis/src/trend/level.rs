@@ -43,7 +43,7 @@ impl Judged {
             return Self::Not("the level before it has no middle".to_owned());
         };
         if middle <= 0.0 {
-            return if value == middle {
+            return if value <= 0.0 {
                 Self::Within(0.0)
             } else {
                 Self::Not("the level before it is zero, so that it has no ratio to it".to_owned())

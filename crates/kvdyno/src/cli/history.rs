@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kvdyno history add nightly.ndjson latest --as \"$(git rev-parse --short HEAD)\"
+  kvdyno history add nightly.ndjson latest --as 3f2a9c1
   kvdyno history show nightly.ndjson
   kvdyno history show nightly.ndjson --gate 5% --html nightly.html
 
@@ -31,7 +31,6 @@ pub(crate) enum HistoryAction {
 Examples:
   kvdyno history add nightly.ndjson
   kvdyno history add nightly.ndjson runs/2026-11-20T10-15-02Z_quick_7f3a --as v1.4.2
-  for run in runs/*_nightly_*; do kvdyno history add nightly.ndjson \"$run\"; done
 
 A run is added once; one whose figures are void is refused (exit code 4). Runs stand in the order in
 which they were added.")]

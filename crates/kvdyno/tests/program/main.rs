@@ -27,6 +27,7 @@ mod ferret;
 mod figures;
 mod given;
 mod graph;
+mod histories;
 mod interrupts;
 mod kills;
 mod libraries;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// What each crate may build on: nothing above it. (docs/architecture.md)
-const LAYERS: [(&str, &[&str]); 13] = [
+const LAYERS: [(&str, &[&str]); 14] = [
     ("engine", &[]),
     ("trace", &[]),
     ("attach", &["engine"]),

@@ -15,6 +15,7 @@ fn interfaces() -> BTreeMap<String, String> {
         "overtime.ts",
         "search.ts",
         "versions.ts",
+        "trends.ts",
         "hiccups.ts",
         "ranked.ts",
         "sheets.ts",
@@ -123,8 +124,17 @@ fn the_page_reads_what_the_program_writes() {
     // What the page makes for itself is not told here.
     assert!(seen.len() > 30, "{seen:?}");
     for name in [
-        "Live", "Group", "Standing", "RoleRow", "Metric", "TimeLine", "Search", "History", "Side",
-        "Seat", "Course",
+        "Live",
+        "Group",
+        "Standing",
+        "RoleRow",
+        "Metric",
+        "TimeLine",
+        "Search",
+        "History",
+        "Side",
+        "Seat",
+        "TrendCourse",
     ] {
         assert!(seen.contains(name), "{name}: {seen:?}");
     }

@@ -1,0 +1,46 @@
+// What the page of a history is given: a suite's figures over its runs.
+
+import type { Definition, Direction, Judgement } from "./data";
+
+export interface TrendData {
+  kind: "trend";
+  program: string;
+  trend: Trend;
+  remarks: [word: string, text: string][];
+  definitions: Definition[];
+}
+
+export interface Trend {
+  suite: string;
+  machine: string;
+  runs: TrendRun[];
+  left_out: { run: string; why: string }[];
+  courses: TrendCourse[];
+  gate: { result: "passed" | "failed" | "cannot_judge"; regressed: string[] } | null;
+}
+
+export interface TrendRun {
+  run: string;
+  label: string;
+  started_unix_ns: number;
+  differs: string[];
+}
+
+export interface TrendCourse {
+  case: string;
+  phase: string;
+  role: string | null;
+  figure: string;
+  unit: string;
+  direction: Direction;
+  values: (number | null)[];
+  changes: TrendChange[];
+}
+
+export interface TrendChange {
+  at: number;
+  before: number;
+  after: number;
+  ratio: number | null;
+  verdict: Judgement;
+}
