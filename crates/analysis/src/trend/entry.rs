@@ -73,7 +73,7 @@ impl Entry {
     /// The names of those findings.
     pub fn of(summary: &Summary, label: Option<String>) -> Result<Self, Vec<String>> {
         let invalid = summary.findings.iter().filter(|f| f.severity == Severity::Invalid);
-        let invalid: Vec<String> = invalid.map(|f| f.id.as_str().into()).collect();
+        let invalid: Vec<String> = invalid.map(|f| f.id.as_str()).collect();
         if !invalid.is_empty() {
             return Err(invalid);
         }
