@@ -43,8 +43,8 @@ fn squares(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// As `SciPy` has it: `ttest_ind([1, 2, 3, 4], [3, 4, 5, 6, 7])`; and the tables' 2.776 for four
-    /// degrees of freedom.
+    /// `SciPy`: `ttest_ind([1, 2, 3, 4], [3, 4, 5, 6, 7])`; and the tables' 2.776 for four degrees of
+    /// freedom.
     #[test]
     fn as_scipy_and_the_tables_have_it() {
         let p = means_differ(&[1.0, 2.0, 3.0, 4.0], &[3.0, 4.0, 5.0, 6.0, 7.0]).unwrap();
