@@ -43,7 +43,7 @@ fn squares(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// `SciPy`: `ttest_ind([1, 2, 3, 4], [3, 4, 5, 6, 7])`; and the tables' 2.776 for four degrees of
+    /// `SciPy`: `ttest_ind([1, 2, 3, 4], [3, 4, 5, 6, 7])`; the tables: 2.776 for four degrees of
     /// freedom.
     #[test]
     fn as_scipy_and_the_tables_have_it() {
