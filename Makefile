@@ -25,7 +25,7 @@ help:
 	@echo "make test      set up, check style, run all tests"
 	@echo "make check     style, lints and unit tests: what to run after each change"
 	@echo "make engines   the program and all its engines, into $(BIN)"
-	@echo "make crew      kvdyno-crew, several workers that drive one server (installs OpenMPI)"
+	@echo "make crew      kvdyno-crew, several workers that drive one server (needs OpenMPI)"
 	@echo "make page      the report's page, where report/ was changed (needs Node.js)"
 	@echo "make bench     the load generator and the engines against their peers, as ratios"
 	@echo "make dist      one archive that runs on any Linux of the last years, into dist/"
@@ -40,7 +40,7 @@ demo:
 	@scripts/parts.sh setup fetch build-demo library run-demo
 
 test:
-	@scripts/parts.sh setup test-tools fetch check-style build crew library older-library get-engines build-tests test-rust test-engines test-page
+	@scripts/parts.sh setup test-tools fetch check-style build test-crew library older-library get-engines build-tests test-rust test-engines test-page
 
 setup:
 	@scripts/setup.sh
@@ -76,9 +76,10 @@ run-demo:
 	@scripts/demo.sh $(BIN)/kvdyno $(ROCKSDB)
 
 # The one program that needs MPI: on demand, and never with the others. libclang is for the bindings.
-.PHONY: crew
+.PHONY: crew test-crew
 crew:
-	@command -v mpicc >/dev/null || apt-get install -y openmpi-bin libopenmpi-dev libclang-dev
+	@command -v mpicc >/dev/null || { echo "error: no mpicc on PATH; install it with" \
+		"\`apt-get install openmpi-bin libopenmpi-dev libclang-dev\`" >&2; exit 1; }
 	cargo build --release --locked -p kvdyno-crew --features mpi
 
 # The report's page: TypeScript to one HTML file, which is kept in the repository, and which the
@@ -97,6 +98,10 @@ $(NODE_MODULES): report/package.json report/package-lock.json
 .PHONY: rocksdb-native
 rocksdb-native:
 	@scripts/rocksdb-native.sh
+
+# For the tests, where test-tools got it.
+test-crew:
+	@! command -v mpicc >/dev/null || $(MAKE) --no-print-directory crew
 
 test-tools:
 	@scripts/test-tools.sh

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what some tests set the program beside: fio (the drive's cross-check), the tools that make
-# filesystems on loop devices, Java and mvn (YCSB's own generators). Where they cannot be had, those
-# tests say that they were skipped; where KVDYNO_REQUIRE wants them, this fails.
+# filesystems on loop devices, Java and mvn (YCSB's own generators), valgrind, OpenMPI and what
+# kvdyno-crew is built with. Where they cannot be had, those tests say that they were skipped; where
+# KVDYNO_REQUIRE wants them, this fails.
 set -uo pipefail
 . "$(dirname "$0")/require.sh"
 PATH="$PATH:/usr/sbin:/sbin"
@@ -15,6 +16,9 @@ look() {
     command -v mkfs.btrfs >/dev/null || { packages+=(btrfs-progs); needs+=(mkfs); }
     command -v javac >/dev/null || { packages+=(default-jdk-headless); needs+=(java); }
     command -v mvn >/dev/null || { packages+=(maven); needs+=(java); }
+    command -v valgrind >/dev/null || { packages+=(valgrind); needs+=(valgrind); }
+    command -v mpicc >/dev/null || { packages+=(openmpi-bin libopenmpi-dev); needs+=(mpi); }
+    ldconfig -p | grep -q libclang- || { packages+=(libclang-dev); needs+=(mpi); }
 }
 
 # Says why they cannot be installed, where they cannot.

@@ -10,21 +10,11 @@ const EDGE = 6;
 
 const percent = (value: number): string => `${value.toFixed(2)}%`;
 
-/** The levels: from which run to which, and the median between them. */
-export function levelsOf(course: TrendCourse): { from: number; to: number; value: number }[] {
+/** The levels: from which run to which. */
+function levelsOf(course: TrendCourse): { from: number; to: number; value: number }[] {
   const last = course.values.length - 1;
   const starts = [0, ...course.changes.map((change) => change.at)];
-  return starts.map((from, at) => {
-    const to = (starts[at + 1] ?? last + 1) - 1;
-    const before = course.changes[at]?.before, after = course.changes[at - 1]?.after;
-    return { from, to, value: after ?? before ?? middle(course.values) };
-  });
-}
-
-function middle(values: (number | null)[]): number {
-  const known = values.filter((value) => value != null).sort((a, b) => a - b);
-  const half = known.length / 2;
-  return ((known[Math.ceil(half) - 1] ?? NaN) + (known[Math.floor(half)] ?? NaN)) / 2;
+  return course.levels.map((value, at) => ({ from: starts[at] ?? 0, to: (starts[at + 1] ?? last + 1) - 1, value }));
 }
 
 /** The axis begins where the smallest value is: what is looked for are changes of a few percent. */
@@ -36,7 +26,7 @@ export function coursePlot(course: TrendCourse, runs: TrendRun[]): SVGElement {
   const y = (value: number) => EDGE + (HEIGHT - 2 * EDGE) * (1 - (value - low) / span);
   const line = (x1: number, x2: number, y1: number, y2: number, name: string) =>
     svg("line", { x1: percent(x1), x2: percent(x2), y1: y1.toFixed(1), y2: y2.toFixed(1), class: name });
-  const levels = known.length === 0 ? [] : levelsOf(course).map(({ from, to, value }) => line(x(from), x(to), y(value), y(value), "level"));
+  const levels = levelsOf(course).map(({ from, to, value }) => line(x(from), x(to), y(value), y(value), "level"));
   const dots = course.values.flatMap((value, at) => {
     if (value == null) return [];
     const run = runs[at];

@@ -396,5 +396,3 @@ export interface Versus {
   false_alarms_expected: number;
   gate: { result: "passed" | "failed" | "cannot_judge" } | null;
 }
-
-export type Page = PageData | RunsData | VersusData | import("./trends").TrendData;

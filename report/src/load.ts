@@ -1,6 +1,9 @@
 // Reads the data out of the page: base64, gzip, JSON.
 
-import type { Page } from "./data";
+import type { PageData, RunsData, VersusData } from "./data";
+import type { TrendData } from "./trends";
+
+export type Page = PageData | RunsData | VersusData | TrendData;
 
 export async function unpack(base64: string): Promise<string> {
   const text = atob(base64.trim());

@@ -35,12 +35,11 @@ export interface TrendCourse {
   direction: Direction;
   values: (number | null)[];
   changes: TrendChange[];
+  levels: number[];
 }
 
 export interface TrendChange {
   at: number;
-  before: number;
-  after: number;
   ratio: number | null;
   verdict: Judgement;
 }

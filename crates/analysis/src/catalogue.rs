@@ -135,6 +135,12 @@ figures! {
     /// The client's user and system time over the operations of all roles, where a server keeps the
     /// data: all other counts of processes are then the server's.
     CLIENT_CPU_PER_OP: "client_cpu_ns_per_op", "ns", Lower, KernelAndLoadGenerator, Median;
+    /// Instructions in user mode of the threads that call the engine, while they perform
+    /// operations, over the operations of all roles, or over a load's records: counted by valgrind.
+    INSTRUCTIONS_PER_OP: "instructions_per_op", "1/op", Lower, Valgrind, Median;
+    /// Those of the engine: all less what the load generator executes at the same work, which the
+    /// null engine tells.
+    ENGINE_INSTRUCTIONS_PER_OP: "engine_instructions_per_op", "1/op", Lower, Valgrind, Median;
     /// Times a thread waited for something.
     SWITCHES_VOLUNTARY: "context_switches_voluntary", "switches", Lower, Kernel, Median;
     /// Times a thread was pushed off its CPU.

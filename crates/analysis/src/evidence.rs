@@ -108,6 +108,11 @@ impl Evidence {
         })
     }
 
+    /// Its instructions were counted in place of times, with which the machine has nothing to do.
+    pub(super) fn is_counted(&self) -> bool {
+        self.plan.cases.iter().any(|case| case.count)
+    }
+
     /// Another program measured it, on a machine that is not known: the host described is the one
     /// that imported its report.
     pub fn is_imported(&self) -> bool {

@@ -457,6 +457,7 @@ impl Planned<'_> {
             budget_ns: 600 * SECOND,
             slice_ns: SECOND,
             io_latency: false,
+            count: false,
             errors_max: 0,
         }
     }

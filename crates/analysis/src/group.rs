@@ -1,13 +1,14 @@
 //! A case over its trials: one line of the load table, and a few of the run table.
 
 use super::beside::Beside;
+use super::catalogue as c;
 use super::efficiency::standing::Efficiency;
 use super::evidence::CaseEvidence;
 use super::job::DriveJob;
 use super::lists::{together, unique};
 use super::metric::Metrics;
 use super::trials::{At, Trials};
-use super::{cost, rates};
+use super::{cost, instructions, rates};
 use kvdyno_record::engine::Durability;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::host::Host;
@@ -219,7 +220,7 @@ impl Group {
         let equal = |beside| work.equal(beside).to_string();
         let bare_drive = case.ceiling || trials.cases.iter().any(|(case, _)| case.is_bare_drive());
         let packed = case.data.packed;
-        Self {
+        let mut group = Self {
             key: case.key.clone(),
             engine: case.engine.clone(),
             label: case.label.clone(),
@@ -249,7 +250,11 @@ impl Group {
             run_on_volumes: equal(Purpose::Volumes),
             answer_peers: equal(Purpose::Answer),
             answer_on_volumes: equal(Purpose::AnswerOnVolumes),
+        };
+        if case.count {
+            instructions::in_place_of_times(&mut group, trials);
         }
+        group
     }
 
     /// What the suite calls its engine, in whichever part.
@@ -279,6 +284,13 @@ impl Group {
     /// How many records, how long a key and a mean value: what makes data the same.
     pub fn data_sizes(&self) -> (u64, u32, u64) {
         (self.records, self.key_bytes, self.value_bytes_mean)
+    }
+
+    /// Instructions were counted in place of times.
+    pub fn is_counted(&self) -> bool {
+        let runs = self.runs.iter().map(|run| &run.metrics);
+        let mut all = runs.chain(self.load.iter().map(|load| &load.metrics));
+        all.any(|metrics| metrics.get(&c::INSTRUCTIONS_PER_OP).is_some())
     }
 
     /// Whether it is an engine under test: neither the load generator alone nor a bare drive.

@@ -26,6 +26,7 @@ pub mod fixture;
 pub mod group;
 pub mod hiccups;
 pub mod history;
+mod instructions;
 pub mod job;
 pub mod lists;
 pub mod load_generator;

@@ -35,6 +35,8 @@ pub enum Source {
     Device,
     /// What the kernel counted over what the load generator counted.
     KernelAndLoadGenerator,
+    /// Counted by valgrind's simulated processor.
+    Valgrind,
     /// From the plan.
     Plan,
 }

@@ -14,6 +14,7 @@ use super::findings::{self, Finding, Severity};
 use super::group::Group;
 use super::hiccups::HiccupRow;
 use super::history;
+use super::instructions;
 use super::lists::{together, unique};
 use super::load_generator::LoadGenerator;
 use super::ranking;
@@ -38,6 +39,7 @@ impl Summary {
         for cases in by_key(&evidence.cases) {
             groups.push(Group::read(&cases, host)?);
         }
+        instructions::tell_apart(&mut groups);
         comparison::compare(&mut groups);
         comparable::mark(&mut groups);
         efficiency::judge(&mut groups);

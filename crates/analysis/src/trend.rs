@@ -12,7 +12,7 @@ use super::metric::{Definition, Direction};
 use super::versus::Figures;
 use super::versus::gate::{Gate, NotJudged};
 use super::versus::judge::Verdict;
-use super::versus::noise::LEAST_NOISE;
+use super::versus::noise::{LEAST_NOISE, least};
 use crate::lists::unique;
 use crate::stats::{change_points, median};
 use entry::{Entry, Series};
@@ -92,6 +92,9 @@ pub struct Course {
     pub values: Vec<Option<f64>>,
     /// Where its level changed, in order.
     pub changes: Vec<Change>,
+    /// The levels: medians of the runs between two changes, one more than changes; empty where no
+    /// run has a value.
+    pub levels: Vec<f64>,
 }
 
 /// From one run on the level is another.
@@ -99,11 +102,7 @@ pub struct Course {
 pub struct Change {
     /// The first run of the new level: its place in `runs`.
     pub at: usize,
-    /// The median of the runs before, back to the change before that.
-    pub before: f64,
-    /// The median of the runs from there on, up to the next change.
-    pub after: f64,
-    /// The one over the other; null where that means nothing.
+    /// The new level over the one before; null where that means nothing.
     pub ratio: Option<f64>,
     /// Whether that is good.
     pub verdict: Verdict,
@@ -120,14 +119,11 @@ impl Trend {
                 None => kept.push(entry),
             }
         }
-        let mut courses: Vec<Course> = Vec::new();
-        let mut judged = Vec::new();
-        for (series, definition) in wanted(newest, &question.figures) {
-            let course = Course::of(series, definition, &kept);
-            judged.push(Judged::of(&course));
-            courses.push(course);
-        }
-        let gate = question.gate.map(|allowed| gate(allowed, &courses, &judged, &kept));
+        let courses: Vec<Course> = wanted(newest, &question.figures)
+            .into_iter()
+            .map(|(series, definition)| Course::of(series, definition, &kept))
+            .collect();
+        let gate = question.gate.map(|allowed| gate(allowed, &courses, &kept));
         Some(Self {
             suite: newest.suite.clone(),
             machine: newest.machine.clone(),
@@ -163,9 +159,8 @@ fn stranger(entry: &Entry, newest: &Entry, question: &Question) -> Option<String
     if entry.machine != newest.machine && !question.any_machine {
         return Some(format!("made on another machine: {}", entry.machine));
     }
-    let work = |entry: &Entry| unique(entry.series.iter().map(|series| series.key.clone()));
-    let known = work(newest);
-    if work(entry).iter().any(|key| known.contains(key)) {
+    let known = |series: &Series| newest.series.iter().any(|other| other.key == series.key);
+    if entry.series.iter().any(known) {
         return None;
     }
     Some("none of its cases did the newest run's work".to_owned())
@@ -201,6 +196,7 @@ impl Course {
             same.figures.get(definition.name).copied()
         };
         let values: Vec<Option<f64>> = kept.iter().map(value).collect();
+        let (levels, changes) = levels(&values, definition);
         Self {
             case: series.case.clone(),
             phase: series.phase.clone(),
@@ -208,8 +204,9 @@ impl Course {
             figure: definition.name,
             unit: definition.unit,
             direction: definition.direction,
-            changes: changes(&values, definition.direction),
             values,
+            changes,
+            levels,
         }
     }
 
@@ -224,23 +221,25 @@ impl Course {
     }
 }
 
-fn changes(values: &[Option<f64>], direction: Direction) -> Vec<Change> {
+/// The levels, and the changes between them.
+fn levels(values: &[Option<f64>], definition: &Definition) -> (Vec<f64>, Vec<Change>) {
     let (places, known): (Vec<usize>, Vec<f64>) = known(values).unzip();
-    let points = change_points(&known, LEAST_NOISE);
-    let ends = points.iter().skip(1).copied().chain(std::iter::once(known.len()));
+    let points = change_points(&known, least(definition.name));
     let starts = std::iter::once(0).chain(points.iter().copied());
-    let change = |((start, &point), end): ((usize, &usize), usize)| {
-        let before = median(&known[start..point])?;
-        let after = median(&known[point..end])?;
-        let ratio = (before > 0.0).then(|| after / before);
-        let better = match direction {
+    let ends = points.iter().copied().chain(std::iter::once(known.len()));
+    let levels: Vec<f64> =
+        starts.zip(ends).filter_map(|(start, end)| median(&known[start..end])).collect();
+    let change = |(&point, levels): (&usize, &[f64])| {
+        let (before, after) = (levels[0], levels[1]);
+        let better = match definition.direction {
             Direction::Higher => after > before,
             Direction::Lower | Direction::Neither => after < before,
         };
         let verdict = if better { Verdict::Improved } else { Verdict::Regressed };
-        Some(Change { at: places[point], before, after, ratio, verdict })
+        Change { at: places[point], ratio: (before > 0.0).then(|| after / before), verdict }
     };
-    starts.zip(&points).zip(ends).filter_map(change).collect()
+    let changes = points.iter().zip(levels.windows(2)).map(change).collect();
+    (levels, changes)
 }
 
 /// The values that there are, each with the place of its run.
@@ -248,10 +247,11 @@ fn known(values: &[Option<f64>]) -> impl Iterator<Item = (usize, f64)> {
     values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?)))
 }
 
-fn gate(allowed: f64, courses: &[Course], judged: &[Judged], kept: &[&Entry]) -> Gate {
+fn gate(allowed: f64, courses: &[Course], kept: &[&Entry]) -> Gate {
     let (mut regressed, mut not_judged, mut may_hide) = (Vec::new(), Vec::new(), Vec::new());
-    for (course, judged) in courses.iter().zip(judged) {
-        judged.file(course, allowed, [&mut regressed, &mut may_hide], &mut not_judged);
+    for course in courses {
+        let lists = [&mut regressed, &mut may_hide];
+        Judged::of(course).file(course, allowed, lists, &mut not_judged);
     }
     not_judged.extend(lost(kept));
     if courses.is_empty() {

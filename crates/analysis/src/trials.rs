@@ -76,7 +76,10 @@ impl At<'_> {
     fn ops(&self, role: &RoleResult) -> Result<OpResult, Why> {
         match self.op {
             Some(op) => role.ops.get(op).cloned().ok_or_else(|| format!("no {op} was done").into()),
-            None => Ok(role.ops.values().fold(OpResult::default(), added)),
+            None => Ok(role.ops.values().fold(OpResult::default(), |mut sum, op| {
+                sum.add(op);
+                sum
+            })),
         }
     }
 }
@@ -100,21 +103,4 @@ pub(super) fn samples_of(
 pub(super) fn role<'p>(phase: &'p PhaseRecord, name: &str) -> Result<&'p RoleResult, Why> {
     let found = phase.roles.iter().find(|role| role.role == name);
     found.ok_or_else(|| format!("role {name} left no result").into())
-}
-
-fn added(mut sum: OpResult, op: &OpResult) -> OpResult {
-    sum.count += op.count;
-    sum.found += op.found;
-    sum.missing += op.missing;
-    sum.wrong += op.wrong;
-    sum.items += op.items;
-    sum.read_bytes += op.read_bytes;
-    sum.write_bytes += op.write_bytes;
-    sum.service_ns += op.service_ns;
-    sum.service_ns_max = sum.service_ns_max.max(op.service_ns_max);
-    sum.retries += op.retries;
-    for (class, count) in &op.errors {
-        *sum.errors.entry(*class).or_insert(0) += count;
-    }
-    sum
 }

@@ -260,9 +260,8 @@ impl<'t> RankAtWork<'t> {
 
     /// Puts all ranks' slices of a phase together, some at a time.
     fn merge(&mut self, phase: &str, started_unix_ns: u64, first: &mut First) -> io::Result<()> {
-        let phase_name = phase.to_owned();
+        let order = Order::Slices { phase: phase.to_owned(), count: SLICES };
         loop {
-            let order = Order::Slices { phase: phase_name.clone(), count: SLICES };
             self.transport.order(&order)?;
             let hand = self.hand.as_mut().ok_or(io::ErrorKind::NotFound)?;
             let own = hand.slices(phase, SLICES)?;

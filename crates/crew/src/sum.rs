@@ -2,37 +2,12 @@
 //! windows are the longest, maxima the largest.
 
 use kvdyno_engine::{Counters, Value};
-use kvdyno_record::case::{OpResult, RoleResult, Verified};
-use kvdyno_record::usage::{ProcessIo, ProcessUsage};
+use kvdyno_record::case::{RoleResult, Verified};
+use kvdyno_record::usage::ProcessUsage;
 
-/// What all processes used. Their peaks of memory are added: each has its own.
+/// What all processes used.
 pub(crate) fn usage<'u>(all: impl IntoIterator<Item = &'u ProcessUsage>) -> ProcessUsage {
-    let mut all = all.into_iter();
-    let first = all.next().cloned().unwrap_or_default();
-    all.fold(first, |sum, one| ProcessUsage {
-        user_ns: sum.user_ns + one.user_ns,
-        system_ns: sum.system_ns + one.system_ns,
-        voluntary_switches: sum.voluntary_switches + one.voluntary_switches,
-        involuntary_switches: sum.involuntary_switches + one.involuntary_switches,
-        minor_faults: sum.minor_faults + one.minor_faults,
-        major_faults: sum.major_faults + one.major_faults,
-        input_blocks_512: sum.input_blocks_512 + one.input_blocks_512,
-        output_blocks_512: sum.output_blocks_512 + one.output_blocks_512,
-        rss_peak_bytes: sum.rss_peak_bytes + one.rss_peak_bytes,
-        io: sum.io.zip(one.io).map(|(sum, one)| io(&sum, &one)),
-    })
-}
-
-fn io(sum: &ProcessIo, one: &ProcessIo) -> ProcessIo {
-    ProcessIo {
-        read_chars: sum.read_chars + one.read_chars,
-        write_chars: sum.write_chars + one.write_chars,
-        read_calls: sum.read_calls + one.read_calls,
-        write_calls: sum.write_calls + one.write_calls,
-        read_bytes: sum.read_bytes + one.read_bytes,
-        write_bytes: sum.write_bytes + one.write_bytes,
-        cancelled_write_bytes: sum.cancelled_write_bytes + one.cancelled_write_bytes,
-    }
+    all.into_iter().cloned().reduce(|sum, one| sum.and(&one)).unwrap_or_default()
 }
 
 /// The engine's own numbers. Of one server all ranks read the same, a moment apart: where they
@@ -86,23 +61,7 @@ fn add_role(sum: &mut RoleResult, one: RoleResult) {
         (sum, one) => sum.or(one),
     };
     for (name, op) in one.ops {
-        add_op(sum.ops.entry(name).or_default(), op);
-    }
-}
-
-fn add_op(sum: &mut OpResult, one: OpResult) {
-    sum.count += one.count;
-    sum.found += one.found;
-    sum.missing += one.missing;
-    sum.wrong += one.wrong;
-    sum.items += one.items;
-    sum.read_bytes += one.read_bytes;
-    sum.write_bytes += one.write_bytes;
-    sum.service_ns += one.service_ns;
-    sum.service_ns_max = sum.service_ns_max.max(one.service_ns_max);
-    sum.retries += one.retries;
-    for (class, count) in one.errors {
-        *sum.errors.entry(class).or_default() += count;
+        sum.ops.entry(name).or_default().add(&op);
     }
 }
 
@@ -121,7 +80,7 @@ pub(crate) fn verified(all: impl IntoIterator<Item = Verified>) -> Option<Verifi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kvdyno_record::case::ThreadWindow;
+    use kvdyno_record::case::{OpResult, ThreadWindow};
     use std::collections::BTreeMap;
 
     fn role(threads: u32, window_ns: u64, count: u64) -> RoleResult {

@@ -97,6 +97,11 @@ pub fn find_crew(crew: &Crew) -> Result<PathBuf, Complaint> {
     find_crew_in(&folders(), crew)
 }
 
+/// Whether a program of that name is where programs are.
+pub fn is_installed(name: &str) -> bool {
+    folders().iter().any(|folder| is_program(&folder.join(name)))
+}
+
 fn find_crew_in(folders: &[PathBuf], crew: &Crew) -> Result<PathBuf, Complaint> {
     let launcher = crew.launch.first().map_or("", String::as_str);
     let mut paths = folders.iter().map(|folder| folder.join(launcher));

@@ -156,6 +156,9 @@ pub struct PhaseRecord {
     /// Of a crew, what each of its ranks did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankResult>,
+    /// Instructions of its threads in their operations, where valgrind counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<u64>,
     /// Of a verify phase.
     pub verified: Option<Verified>,
     /// Of a settle phase: whether the engine came to rest, and its words.
@@ -271,6 +274,25 @@ pub struct OpResult {
     /// How often an operation met a conflict and was performed again, inside its own time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u64,
+}
+
+impl OpResult {
+    /// What another did of the same is counted in.
+    pub fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.found += other.found;
+        self.missing += other.missing;
+        self.wrong += other.wrong;
+        self.items += other.items;
+        self.read_bytes += other.read_bytes;
+        self.write_bytes += other.write_bytes;
+        self.service_ns += other.service_ns;
+        self.service_ns_max = self.service_ns_max.max(other.service_ns_max);
+        self.retries += other.retries;
+        for (class, count) in &other.errors {
+            *self.errors.entry(*class).or_default() += count;
+        }
+    }
 }
 
 /// What a verify phase found.

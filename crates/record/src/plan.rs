@@ -103,6 +103,9 @@ pub struct Case {
     /// Block I/O is watched in the kernel while it runs, whatever the command line says.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub io_latency: bool,
+    /// Its worker runs under valgrind, which counts instructions: its times mean nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub count: bool,
     /// The case fails past this many failed operations.
     pub errors_max: u64,
 }

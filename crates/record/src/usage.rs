@@ -31,6 +31,25 @@ pub struct ProcessUsage {
     pub io: Option<ProcessIo>,
 }
 
+impl ProcessUsage {
+    /// Two processes' usage together. Their peaks of memory are added: each has its own.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            user_ns: self.user_ns + other.user_ns,
+            system_ns: self.system_ns + other.system_ns,
+            voluntary_switches: self.voluntary_switches + other.voluntary_switches,
+            involuntary_switches: self.involuntary_switches + other.involuntary_switches,
+            minor_faults: self.minor_faults + other.minor_faults,
+            major_faults: self.major_faults + other.major_faults,
+            input_blocks_512: self.input_blocks_512 + other.input_blocks_512,
+            output_blocks_512: self.output_blocks_512 + other.output_blocks_512,
+            rss_peak_bytes: self.rss_peak_bytes + other.rss_peak_bytes,
+            io: self.io.zip(other.io).map(|(one, other)| one.and(&other)),
+        }
+    }
+}
+
 /// `/proc/PID/io`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessIo {
@@ -48,6 +67,20 @@ pub struct ProcessIo {
     pub write_bytes: u64,
     /// Of those, bytes that were truncated away before they were written.
     pub cancelled_write_bytes: u64,
+}
+
+impl ProcessIo {
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            read_chars: self.read_chars + other.read_chars,
+            write_chars: self.write_chars + other.write_chars,
+            read_calls: self.read_calls + other.read_calls,
+            write_calls: self.write_calls + other.write_calls,
+            read_bytes: self.read_bytes + other.read_bytes,
+            write_bytes: self.write_bytes + other.write_bytes,
+            cancelled_write_bytes: self.cancelled_write_bytes + other.cancelled_write_bytes,
+        }
+    }
 }
 
 /// A block device's counters, from `/sys/block/X/stat` (or the partition's).

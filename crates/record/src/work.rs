@@ -8,6 +8,7 @@
 //! | engine, label, options | yes | | the label | an answer about volumes: the label | |
 //! | swept threads | yes | yes | yes | | yes |
 //! | phases | all | its own | its own after the making | measured, no threads | all |
+//! | instructions counted, not times | yes | yes | yes | yes | yes |
 //! | database shared or copied | yes | | | | copied |
 
 use crate::plan::{Case, Plan};
@@ -78,6 +79,9 @@ impl<'c> Work<'c> {
         }
         if matches!(beside, Engines | Volumes | Runs) {
             all["threads"] = json!(case.threads);
+        }
+        if case.count {
+            all["count"] = json!(true);
         }
         if beside == Runs {
             all["database_copy"] = json!(case.database.copy);

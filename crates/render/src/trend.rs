@@ -4,7 +4,7 @@ use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
 use crate::versus::{Line, figure, gate, harmless, some};
-use kvdyno_analysis::trend::{Change, Course, Trend};
+use kvdyno_analysis::trend::{Change, Trend};
 use kvdyno_analysis::versus::Verdict;
 use kvdyno_record::units;
 
@@ -52,14 +52,13 @@ pub fn table(trend: &Trend) -> Table {
         let number = |value: Option<f64>| {
             value.map_or_else(|| "-".to_owned(), |value| figure(course.unit, value))
         };
-        let [first, now] = levels(course);
         table.row(&[
             course.case.clone(),
             course.place().to_owned(),
             course.figure.to_owned(),
             course.values.iter().flatten().count().to_string(),
-            number(first),
-            number(now),
+            number(course.levels.first().copied()),
+            number(course.levels.last().copied()),
             number(course.values.last().copied().flatten()),
             course.changes.last().map_or_else(
                 || "-".to_owned(),
@@ -119,18 +118,6 @@ pub fn footer(trend: &Trend) -> Vec<Line> {
     let words = words.map(str::to_owned);
     lines.extend(trend.gate.as_ref().map(|result| gate(result, &words)).unwrap_or_default());
     harmless(lines)
-}
-
-/// The first level's median, and the last one's.
-fn levels(course: &Course) -> [Option<f64>; 2] {
-    match (course.changes.first(), course.changes.last()) {
-        (Some(first), Some(last)) => [Some(first.before), Some(last.after)],
-        _ => {
-            let values: Vec<f64> = course.values.iter().flatten().copied().collect();
-            let level = kvdyno_analysis::stats::median(&values);
-            [level, level]
-        }
-    }
 }
 
 /// `-8.1 %`.

@@ -25,7 +25,7 @@ pub(super) fn put<'i>(table: &mut DeTable<'i>, key: &'i str, value: Toml<'i>) {
 /// A name that is neither is left to whoever selects the engines.
 pub(super) fn add_engines<'i>(
     suite: &mut DeTable<'i>,
-    wanted: &'i [String],
+    wanted: impl Iterator<Item = &'i str>,
     installed: &[String],
     source: &mut Source,
 ) -> Vec<String> {
@@ -34,7 +34,7 @@ pub(super) fn add_engines<'i>(
     for name in wanted {
         let is_there = engines(suite).any(|engine| is_called(engine, name));
         let own_drive = has_drive && name == DRIVE;
-        if is_there || own_drive || !installed.contains(name) {
+        if is_there || own_drive || !installed.iter().any(|one| one == name) {
             continue;
         }
         let start = source.add("--engine", name);
@@ -45,7 +45,7 @@ pub(super) fn add_engines<'i>(
             "engine {name} is not in the suite: added with its default options, durability {class}"
         ));
         let mut engine = DeTable::new();
-        put(&mut engine, "name", text(name.as_str(), &span));
+        put(&mut engine, "name", text(name, &span));
         if let Some(class) = durability {
             put(&mut engine, "durability", text(class, &span));
         }

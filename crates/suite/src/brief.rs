@@ -143,7 +143,7 @@ impl Changes {
     }
 }
 
-fn number(value: &DeValue<'_>) -> Option<u64> {
+pub(super) fn number(value: &DeValue<'_>) -> Option<u64> {
     match value {
         DeValue::Integer(number) => number.as_str().parse().ok(),
         DeValue::String(text) => units::parse_count(text).ok(),
@@ -173,7 +173,7 @@ pub(super) fn set_hours(suite: &mut DeTable<'_>, hours: u32, span: &Span) -> usi
 }
 
 /// The tables of a list.
-fn members<'t, 'i>(
+pub(super) fn members<'t, 'i>(
     table: &'t mut DeTable<'i>,
     key: &str,
 ) -> impl Iterator<Item = &'t mut DeTable<'i>> {
@@ -187,7 +187,10 @@ fn members<'t, 'i>(
     })
 }
 
-fn table<'t, 'i>(suite: &'t mut DeTable<'i>, key: &'static str) -> Option<&'t mut DeTable<'i>> {
+pub(super) fn table<'t, 'i>(
+    suite: &'t mut DeTable<'i>,
+    key: &'static str,
+) -> Option<&'t mut DeTable<'i>> {
     let span = 0..0;
     if suite.get(key).is_none() {
         put(suite, key, Spanned::new(span, DeValue::Table(DeTable::new())));

@@ -1,5 +1,6 @@
 //! Cases in the order they are run: trial by trial, engines interleaved in an order drawn anew.
 
+use super::count;
 use super::estimate;
 use super::grid::Grid;
 use super::growth::inserts_max;
@@ -296,6 +297,7 @@ impl Cases {
             budget_ns: 0,
             slice_ns: run.slice.given_or(Nanoseconds(SECOND)).0,
             io_latency: run.io_latency.given_or(false),
+            count: run.count.given_or(false),
             errors_max: run.max_errors.given_or(Count(100)).0,
             phases,
             id: id.clone(),
@@ -406,7 +408,8 @@ fn shape(sized: &Sized, phases: &[Phase]) -> DataShape {
 
 /// Five times what the case is expected to take, in whole minutes, at least ten.
 fn default_budget(case: &Case, engine: &Description) -> u64 {
-    let expected = estimate::cost(case, engine).wall_ns;
+    let slower = if case.count { count::SLOWER } else { 1 };
+    let expected = estimate::cost(case, engine).wall_ns.saturating_mul(slower);
     (expected.saturating_mul(5).div_ceil(MINUTE)).max(10).saturating_mul(MINUTE)
 }
 

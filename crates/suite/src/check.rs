@@ -2,6 +2,7 @@
 
 use super::check_drive::check as jobs_check;
 use super::check_storage::{check_tiers, check_volumes};
+use super::count;
 use super::crew;
 use super::length::Length;
 use super::linkbench;
@@ -37,6 +38,7 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_volumes(typed, mistakes);
     check_tiers(typed, mistakes);
     crew::check(typed, mistakes);
+    count::check(typed, mistakes);
     if let Some(drive) = &typed.drive {
         jobs_check(drive, typed, mistakes);
     }

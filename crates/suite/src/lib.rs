@@ -19,6 +19,7 @@ mod check_drive;
 mod check_storage;
 mod choice;
 mod claim;
+mod count;
 mod crew;
 mod db_bench;
 mod drive;

@@ -4,6 +4,7 @@ use super::adjust;
 use super::brief::{self, Quick};
 use super::check::{check, check_mentions};
 use super::claim::{self, Names};
+use super::count;
 use super::db_bench;
 use super::engine::Engine;
 use super::fidelity::{self, Fidelity};
@@ -63,6 +64,8 @@ pub struct Overrides {
     pub scale: Option<Ratio>,
     /// `--no-ram-limit`: none of the suite's limits is set. Data keeps the size it has with them.
     pub no_ram_limit: bool,
+    /// `--count`: instructions are counted under valgrind.
+    pub count: bool,
 }
 
 /// A suite that makes sense, as typed: places for messages kept, defaults not yet filled in.
@@ -117,13 +120,14 @@ impl Suite {
         }
         say_for_all_parts(overrides, &mut document);
         let (wanted, installed) = (&overrides.engines, &overrides.installed);
-        let mut notes = adjust::add_engines(&mut document, wanted, installed, &mut source);
+        let asked = wanted.iter().map(String::as_str).chain(overrides.count.then_some("null"));
+        let mut notes = adjust::add_engines(&mut document, asked, installed, &mut source);
         notes.extend(files);
         let claims = claim::take(&mut document, &mut mistakes);
         let mut documents = part::split(document, &mut mistakes);
         let names = Names::of(&documents);
         part::only(&mut documents, &overrides.parts, &mut mistakes);
-        let shortened = set_lengths(&mut documents, overrides, &mut source, &mut mistakes);
+        notes.extend(set_lengths(&mut documents, overrides, &mut source, &mut mistakes));
         let read = documents.into_iter().map(|document| {
             let tables = Spanned::new(span.clone(), DeValue::Table(document.tables));
             let typed = Typed::from_toml(tables, &mut mistakes)?;
@@ -132,7 +136,7 @@ impl Suite {
                 typed,
                 fidelity: document.fidelity,
                 scale: overrides.scale.unwrap_or(Ratio::ONE),
-                no_ram_limit: overrides.no_ram_limit,
+                no_ram_limit: overrides.no_ram_limit || overrides.count,
                 notes: Vec::new(),
                 left_out: Vec::new(),
             };
@@ -159,7 +163,6 @@ impl Suite {
             check(&part.typed, &mut mistakes);
         }
         mistakes.none(&source)?;
-        let notes = notes.into_iter().chain(shortened).collect();
         Ok(Self { source, parts, notes, claims, place: overrides.place.clone() })
     }
 
@@ -241,13 +244,13 @@ fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes
     texts.iter().filter_map(|(flag, text)| Argument::new(flag, text, source, mistakes)).collect()
 }
 
-/// How long the phases of every part last; what `--quick` changed, in a sentence.
+/// How long the phases of every part last; what `--quick` and `--count` changed, in a sentence each.
 fn set_lengths<'i>(
     documents: &mut [Document<'i>],
     overrides: &'i Overrides,
     source: &mut Source,
     mistakes: &mut Mistakes,
-) -> Option<String> {
+) -> Vec<String> {
     let shortened = shorten(documents, overrides, source);
     if let Some(hours) = overrides.hours {
         set_hours(documents, hours, source, mistakes);
@@ -255,7 +258,8 @@ fn set_lengths<'i>(
     if let Some(duration) = &overrides.duration {
         set_duration(documents, duration, source, mistakes);
     }
-    shortened
+    let counted = overrides.count.then(|| count::bend(documents, source));
+    shortened.into_iter().chain(counted).collect()
 }
 
 /// Every part as short as `--quick` has it; what that changed, in a sentence.

@@ -165,6 +165,8 @@ pub(super) struct Run {
     pub(super) slice: Option<At<Nanoseconds>>,
     /// Watch block I/O in the kernel (needs rights). Default: as the command line has it.
     pub(super) io_latency: Option<At<bool>>,
+    /// Count instructions under valgrind, in place of times. Default: false.
+    pub(super) count: Option<At<bool>>,
     /// Which database each thread count works on. Default: shared.
     pub(super) database: Option<At<Sharing>>,
     /// A case fails past this many failed operations. Default: 100.
@@ -281,7 +283,7 @@ table!(Data, "[data]":
 table!(Ram, "[ram]": limit data_to_ram tier);
 table!(PlaceTable, "[place]": directory);
 table!(Show, "[show]": columns);
-table!(Run, "[run]": threads phases trials budget slice io_latency database max_errors);
+table!(Run, "[run]": threads phases trials budget slice io_latency count database max_errors);
 
 impl Data {
     /// Stands in where no engine needs any: as much as the drive's file is to hold.

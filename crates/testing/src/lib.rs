@@ -9,7 +9,7 @@ pub mod turns;
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 36] = [
+pub const NEEDS: [(&str, &str); 37] = [
     ("root", "the right of the system's administrator"),
     ("user", "to become another user"),
     ("mount", "to mount"),
@@ -42,6 +42,7 @@ pub const NEEDS: [(&str, &str); 36] = [
     ("mongodb", "a mongod on PATH, of which there is no package"),
     ("ferretdb", "FerretDB, which `scripts/ferretdb.sh` builds where there is a `go`"),
     ("aerospike", "an asd on PATH, of which there is no package"),
+    ("valgrind", "valgrind, which counts instructions"),
     ("mpi", "mpirun of OpenMPI, and `kvdyno-crew`: `make crew`"),
     ("netns", "network namespaces: `ip netns`, as root"),
     ("chromium", "Node.js and Chromium, for the page"),

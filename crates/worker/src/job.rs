@@ -121,6 +121,9 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     }
 
     /// Does a phase and reports. True: the program said stop.
+    ///
+    /// It stays a function of its own: instructions of a phase are counted up to its end.
+    #[inline(never)]
     fn phase(&mut self, index: u32, phase: &'j Phase) -> Result<bool> {
         let Some(found) = self.work(index, phase)? else { return Ok(true) };
         let stopped = found.stopped;

@@ -124,6 +124,11 @@ fn options() -> Vec<OptionSpec> {
         ),
         count("pause_ms", u64::MAX, "Length of that one pause."),
         count("hang_at_op", u64::MAX, "The operation that never returns; 0: none."),
+        count(
+            "spins",
+            1_000_000,
+            "Turns of an empty loop in each operation: as many instructions on any machine.",
+        ),
         OptionSpec::bytes(
             "memory_bytes",
             0,

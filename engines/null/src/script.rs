@@ -1,6 +1,7 @@
 //! Misbehaviour on request: slowness, lost keys, failures, a pause, a hang.
 
 use kvdyno_engine::{Counters, Edge, Error, ErrorClass, EventKind, EventLog, Options, Result};
+use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ pub(crate) struct Script {
     pause_at_op: u64,
     pause: Duration,
     hang_at_op: u64,
+    spins: u64,
     /// What [`busy_wait`] is called with so that it takes `latency_ns` on average.
     wait: Option<Duration>,
     operations: AtomicU64,
@@ -30,6 +32,7 @@ impl Script {
             pause_at_op: options.integer("pause_at_op")?,
             pause: Duration::from_millis(options.integer("pause_ms")?),
             hang_at_op: options.integer("hang_at_op")?,
+            spins: options.integer("spins")?,
             wait: (latency > Duration::ZERO).then(|| calibrated(latency)),
             operations: AtomicU64::new(0),
             events: EventLog::default(),
@@ -44,6 +47,7 @@ impl Script {
             self.conflict_permille,
             self.pause_at_op,
             self.hang_at_op,
+            self.spins,
         ];
         numbers.iter().all(|asked| *asked == 0) && self.wait.is_none()
     }
@@ -65,6 +69,9 @@ impl Script {
             std::thread::sleep(self.pause);
             self.events.tell(EventKind::Stall, Edge::End, Counters::new());
         }
+        (0..self.spins).for_each(|turn| {
+            black_box(turn);
+        });
         if let Some(wait) = self.wait {
             busy_wait(wait);
         }

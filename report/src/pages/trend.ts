@@ -1,7 +1,7 @@
 // The page of a history: a suite's figures over its runs, by commit or version, and where they changed.
 
 import { appearance, type Shade } from "../appearance";
-import { coursePlot, levelsOf } from "../course";
+import { coursePlot } from "../course";
 import type { TrendChange, TrendCourse, Trend, TrendData } from "../trends";
 import { h } from "../dom";
 import { group } from "../filters";
@@ -122,13 +122,13 @@ function courses(data: TrendData, choice: Choice): HTMLElement {
 }
 
 function row(course: TrendCourse, trend: Trend, help: string | undefined): HTMLElement {
-  const levels = levelsOf(course), change = course.changes.at(-1);
+  const change = course.changes.at(-1);
   const number = (value: number | null | undefined, name: string) =>
-    h("td", { class: "number", "data-name": name }, value == null || Number.isNaN(value) ? NONE : reading(value, course.unit));
+    h("td", { class: "number", "data-name": name }, value == null ? NONE : reading(value, course.unit));
   return h("tr", {},
     h("th", { scope: "row", title: help }, h("span", { class: "place" }, place(course)), ` ${titled(course.figure)} `, h("span", { class: "way" }, ARROWS[course.direction])),
     h("td", { class: "plot" }, coursePlot(course, trend.runs)),
-    number(levels[0]?.value, "first level"), number(levels.at(-1)?.value, "level now"), number(course.values.at(-1), "newest"),
+    number(course.levels[0], "first level"), number(course.levels.at(-1), "level now"), number(course.values.at(-1), "newest"),
     change ? h("td", { class: `verdict ${change.verdict}` }, verdictMark(change.verdict), ` ${by(change)} at ${trend.runs[change.at]?.label ?? ""}`) : h("td", {}, NONE));
 }
 

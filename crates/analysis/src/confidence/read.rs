@@ -55,10 +55,12 @@ struct Headline<'g> {
 
 /// All that have a value. What fills a bare drive's file is no figure of it.
 fn headlines<'g>(subjects: &'g [&'g Group]) -> impl Iterator<Item = Headline<'g>> {
+    let counted = &c::INSTRUCTIONS_PER_OP;
     let all = subjects.iter().flat_map(move |group| {
         let load = group.load.iter().filter(|_| !group.bare_drive);
         let load = load.filter_map(|load| {
-            let metric = load.metrics.get(&c::RECORDS_PER_S)?;
+            let metric =
+                load.metrics.get(if group.is_counted() { counted } else { &c::RECORDS_PER_S })?;
             Some(Headline { group, what: "load".to_owned(), metric })
         });
         let runs = group.runs.iter().filter(move |_| has_most_threads(group, subjects));
@@ -68,7 +70,12 @@ fn headlines<'g>(subjects: &'g [&'g Group]) -> impl Iterator<Item = Headline<'g>
             let what = format!("{}{what}", role.role);
             Some(Headline { group, what, metric: role.metrics.get(figure)? })
         });
-        load.chain(roles)
+        let runs = group.runs.iter().filter(|_| group.is_counted());
+        let phases = runs.filter_map(|run| {
+            let metric = run.metrics.get(counted)?;
+            Some(Headline { group, what: run.phase.clone(), metric })
+        });
+        load.chain(roles).chain(phases)
     });
     all.filter(|headline| headline.metric.value.is_some())
 }

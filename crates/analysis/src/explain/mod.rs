@@ -108,7 +108,9 @@ pub(super) fn read(
 /// Loads and measured phases of engines and of the load generator.
 fn group_phases(groups: &[Group], cpus: u32) -> Vec<GroupPhase<'_>> {
     let mut phases = Vec::new();
-    for (at, group) in groups.iter().enumerate().filter(|(_, group)| !group.bare_drive) {
+    for (at, group) in
+        groups.iter().enumerate().filter(|(_, group)| !group.bare_drive && !group.is_counted())
+    {
         phases.extend(group.load.as_ref().map(|load| GroupPhase {
             at,
             group,

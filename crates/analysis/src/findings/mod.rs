@@ -37,8 +37,9 @@ pub fn judge(
     let mut findings = Vec::new();
     findings.extend(integrity::altered(&evidence.altered()?));
     findings.extend(integrity::findings(evidence));
-    // What the host of the record says of itself is no evidence of a machine elsewhere.
-    if !evidence.is_imported() {
+    // What the host of the record says of itself is no evidence of a machine elsewhere, and says
+    // nothing of instructions.
+    if !evidence.is_imported() && !evidence.is_counted() {
         findings.extend(memory::RULES.iter().filter_map(|rule| rule(evidence)));
         findings.extend(drive::findings(evidence));
         findings.extend(machine::RULES.iter().filter_map(|rule| rule(evidence)));

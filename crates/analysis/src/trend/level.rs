@@ -31,12 +31,10 @@ impl Judged {
             return Self::Not("the newest run has no value".to_owned());
         }
         let Some(level) = stable(course, before) else {
+            let before = before.len();
             return Self::Not(format!(
-                "{} of one level before the newest, at least {STABLE} wanted",
-                match before.len() {
-                    1 => "1 run".to_owned(),
-                    runs => format!("{runs} runs, fewer than {STABLE}"),
-                }
+                "of the runs before it ({before}), fewer than {STABLE} are of one level: at least \
+                 {STABLE} are wanted"
             ));
         };
         let Some((middle, (low, high))) = median(&level).zip(next_within(&level, SURE)) else {

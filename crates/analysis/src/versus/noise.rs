@@ -3,6 +3,7 @@
 //! A calibration is a run of one engine under two labels, interleaved like any two engines. What
 //! its halves differ by is noise; a difference below that is not claimed of two other runs either.
 
+use super::super::catalogue as c;
 use super::super::group::Group;
 use super::super::metric::{Direction, Metric, Metrics};
 use super::figures::{Figures, Seat};
@@ -22,6 +23,9 @@ pub const DEFAULT_NOISE: f64 = 0.02;
 /// However quiet a machine was when it was calibrated: below this, what differs between two runs
 /// of one program (where it lies in memory, what its environment is) is not told from a change.
 pub const LEAST_NOISE: f64 = 0.01;
+
+/// Of instructions that valgrind counted: runs of one program differ by less.
+pub const COUNTED_NOISE: f64 = 0.001;
 
 /// What a comparison takes for noise.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -100,9 +104,21 @@ impl Noise {
 
     /// The share below which a difference of a figure is not claimed.
     pub fn of(&self, figure: &str) -> f64 {
+        if is_counted(figure) {
+            return COUNTED_NOISE;
+        }
         let calibrated = self.calibration.as_ref().and_then(|known| known.share(figure));
         calibrated.map_or(self.default, |share| share.max(self.least))
     }
+}
+
+/// The share below which two levels of a figure are one, on any machine.
+pub fn least(figure: &str) -> f64 {
+    if is_counted(figure) { COUNTED_NOISE } else { LEAST_NOISE }
+}
+
+fn is_counted(figure: &str) -> bool {
+    [&c::INSTRUCTIONS_PER_OP, &c::ENGINE_INSTRUCTIONS_PER_OP].iter().any(|c| c.name == figure)
 }
 
 impl Calibration {

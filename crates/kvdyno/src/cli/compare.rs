@@ -4,22 +4,22 @@ use super::RunsArgs;
 use clap::Args;
 use std::path::PathBuf;
 
-/// What is compared, the gate, and how the answer is shown.
+/// Which figures, the gate, and how the answer is shown.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ComparisonArgs {
     /// Only these figures, by their names in `kvdyno export --csv -`
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) figures: Vec<String>,
-    /// All figures, and each operation by itself
+    /// All figures, where otherwise those that usually matter are shown
     #[arg(long, conflicts_with = "figures")]
     pub(crate) all: bool,
     /// End with 5 when a figure regressed by more than this, as `5%`
     #[arg(long, value_name = "SHARE")]
     pub(crate) gate: Option<String>,
-    /// The comparison as JSON
+    /// The answer as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// The comparison as a page: one HTML file that fetches nothing; `-`: standard output
+    /// The answer as a page: one HTML file that fetches nothing; `-`: standard output
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) html: Option<PathBuf>,
 }

@@ -48,7 +48,11 @@ pub(crate) struct SuiteArgs {
 
 impl SuiteArgs {
     pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
-        let (threads, engines) = (self.threads.clone(), self.engines.clone());
+        let threads = self.threads.clone();
+        let mut engines = self.engines.clone();
+        if self.bend.count && !engines.is_empty() {
+            engines.push("null".to_owned());
+        }
         let (parts, phases) = (self.parts.clone(), self.phases.clone());
         let (duration, trials) = (self.duration.clone(), self.trials);
         let cpus = || std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
@@ -95,6 +99,9 @@ pub(crate) struct BendArgs {
     /// Do not limit RAM, whatever the suite says
     #[arg(long)]
     pub(crate) no_ram_limit: bool,
+    /// Count instructions under valgrind in place of times: equal to 0.1 % from run to run
+    #[arg(long)]
+    pub(crate) count: bool,
     /// What a medium of the suite is here: a block device, a directory, or `place`; may be repeated
     #[arg(long = "medium", value_name = "NAME=PATH")]
     pub(crate) media: Vec<String>,
@@ -108,8 +115,8 @@ impl BendArgs {
         let scale = self.scale.as_deref().map(units::parse_ratio).transpose();
         let scale = scale.map_err(|error| Complaint::usage(format!("--scale: {error}")))?;
         let (set, no_ram_limit) = (self.set.clone(), self.no_ram_limit);
-        let media = self.media.clone();
-        Ok(Overrides { set, media, scale, no_ram_limit, ..Overrides::default() })
+        let (media, count) = (self.media.clone(), self.count);
+        Ok(Overrides { set, media, scale, no_ram_limit, count, ..Overrides::default() })
     }
 }
 

@@ -1,6 +1,7 @@
 //! `trace`: what can be typed.
 
-use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand, ValueHint};
 use kvdyno_record::units;
 use kvdyno_trace::Format;
 use std::path::PathBuf;
@@ -45,8 +46,8 @@ Memory is constant, about 250 MB at most, however long the trace and however man
 without a name are needed in between, up to the size of the unpacked trace: --scratch says where.")]
 pub(crate) struct ImportArgs {
     /// The format of FILE
-    #[arg(long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
-    pub(crate) format: TraceFormat,
+    #[arg(long, value_parser = format(), value_name = "FORMAT", hide_possible_values = true)]
+    pub(crate) format: Format,
     /// The file; `-`: standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
@@ -81,25 +82,10 @@ pub(crate) struct ShowTraceArgs {
     pub(crate) json: bool,
 }
 
-/// A format, as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TraceFormat(pub(crate) Format);
-
-impl ValueEnum for TraceFormat {
-    fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [TraceFormat; Format::ALL.len()] = {
-            let mut all = [TraceFormat(Format::ALL[0]); Format::ALL.len()];
-            let mut at = 0;
-            while at < all.len() {
-                all[at] = TraceFormat(Format::ALL[at]);
-                at += 1;
-            }
-            all
-        };
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        Some(clap::builder::PossibleValue::new(self.0.name()))
-    }
+/// A format by its name.
+fn format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| {
+        let known = Format::ALL.into_iter().find(|format| format.name() == name);
+        known.ok_or("no such format")
+    })
 }

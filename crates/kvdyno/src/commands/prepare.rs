@@ -5,7 +5,7 @@ use crate::cli::{PlaceArgs, SuiteArgs};
 use crate::exit::Complaint;
 use crate::libraries;
 use crate::machine;
-use crate::runner::{check_tiers, check_volumes};
+use crate::runner::{VALGRIND, check_tiers, check_volumes};
 use crate::workers::{self, Workers};
 use anyhow::Context as _;
 use kvdyno_host::raw::{self, Consent};
@@ -158,6 +158,7 @@ pub(crate) fn check_load_allowed(plan: &Plan, allowed: &[String]) -> Result<(), 
 pub(crate) fn check_machine(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     check_threads(root, plan)?;
     check_crews(plan)?;
+    check_counting(plan)?;
     check_volumes(plan)?;
     check_tiers(root, plan)
 }
@@ -166,6 +167,15 @@ pub(crate) fn check_machine(root: &Root, plan: &Plan) -> Result<(), Complaint> {
 fn check_crews(plan: &Plan) -> Result<(), Complaint> {
     let mut crews = plan.cases.iter().filter_map(|case| case.crew.as_ref());
     crews.try_for_each(|crew| workers::find_crew(crew).map(drop))
+}
+
+/// Nor can instructions be counted without what counts them.
+fn check_counting(plan: &Plan) -> Result<(), Complaint> {
+    if !plan.cases.iter().any(|case| case.count) || workers::is_installed(VALGRIND) {
+        return Ok(());
+    }
+    let what = format!("there is no program `{VALGRIND}` on PATH, which is to count instructions");
+    Err(Complaint::usage(what).hint("`apt install valgrind`, or run it without --count"))
 }
 
 /// A place that is not there is a slip of the keyboard, or a drive that is not mounted: made

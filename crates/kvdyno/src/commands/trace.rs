@@ -26,7 +26,7 @@ fn bring_in(args: &ImportArgs, printer: &Printer) -> anyhow::Result<Exit> {
         return Err(Complaint::usage(message).hint("--force writes over it").into());
     }
     let task = Import {
-        format: args.format.0,
+        format: args.format,
         from: args.file.clone(),
         to: args.output.clone(),
         limit: args.limit,

@@ -1,6 +1,7 @@
 //! One case from nothing to its record: the worker is started inside its limit, told phase by
 //! phase to go, accounted for around each, and judged at the end.
 
+use super::count;
 use super::environment::CaseEnvironment;
 use super::keeper::Keeper;
 use super::memory::CaseMemory;
@@ -49,6 +50,9 @@ pub(super) fn run(
     talk.end_server();
     let wall_ns = started.elapsed().as_nanos() as u64;
     let (mut record, counters, ending) = talk.learned();
+    if environment.case.count {
+        count::take(&environment.folder.path, &mut record.phases)?;
+    }
     record.ram_limit = memory.end(&mut record.not_measured);
     record.not_measured.extend(not_isolated(environment.case, record.worker.as_ref()));
     let (phases, ram_limit) = (&record.phases, &record.ram_limit);
@@ -105,6 +109,9 @@ fn begin<'r>(
     let group = memory.group().filter(|_| keeper.is_none());
     let worker = match (&environment.case.crew, &keeper) {
         (Some(crew), _) => Worker::start_crew(crew, worker, &environment.folder.path, group, log),
+        _ if environment.case.count => {
+            Worker::start_counted(worker, &environment.folder.path, group, log)
+        }
         (None, Some(_)) => Worker::start(worker, "run", None, log),
         (None, None) => memory.start(worker, "run", log),
     };

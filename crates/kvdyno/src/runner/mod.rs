@@ -6,6 +6,7 @@
 mod blockio;
 pub(crate) mod case;
 mod consent;
+mod count;
 mod environment;
 mod interrupt;
 mod keeper;
@@ -19,6 +20,7 @@ mod tiers;
 mod volumes;
 mod worker;
 
+pub(crate) use count::VALGRIND;
 pub(crate) use environment::{RunEnvironment, images};
 pub(crate) use interrupt::Interrupt;
 pub(crate) use load_generator::load_generator_ns_per_op;

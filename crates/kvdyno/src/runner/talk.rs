@@ -383,6 +383,7 @@ impl<'r> Talk<'r> {
             synced,
             roles,
             ranks,
+            instructions: None,
             verified,
             settled,
             evicted: begun.evicted,

@@ -1,5 +1,6 @@
 //! A worker process as the runner talks to it: lines out, events in, its log kept.
 
+use super::count;
 use crate::workers;
 use kvdyno_host::child::{Child, ExitStatus};
 use kvdyno_host::group::Group;
@@ -61,6 +62,16 @@ impl Worker {
         log: File,
     ) -> io::Result<Self> {
         Self::spawn(workers::command(identity, word), group, log)
+    }
+
+    /// Starts it under valgrind, whose counts come into a folder.
+    pub(super) fn start_counted(
+        identity: &WorkerIdentity,
+        folder: &Path,
+        group: Option<&Group>,
+        log: File,
+    ) -> io::Result<Self> {
+        Self::spawn(count::counted(&workers::command(identity, "run"), folder), group, log)
     }
 
     /// Starts a crew of workers, which is to be talked with as one. What its launcher leaves in a

@@ -14,6 +14,7 @@ mod block_io;
 mod bundles;
 mod compare;
 mod copies;
+mod counted;
 mod crews;
 mod deaths;
 mod devices;

@@ -60,6 +60,9 @@ const COLUMNS: &[Column] = &[
     sheet("operations of all roles", Phase(|spent, _| spent.operations() as f64)),
     figure(&c::CPU_USER, "", "user, s"),
     figure(&c::CPU_SYSTEM, "", "sys, s"),
+    text("instr.\n/op", |line| line.figure(&c::INSTRUCTIONS_PER_OP)).when(|s| s.counted),
+    text("engine's\ninstr.", |line| line.figure(&c::ENGINE_INSTRUCTIONS_PER_OP))
+        .when(|s| s.counted),
     text("CPU\nus/op", |line| {
         let main = line.main(&c::CPU_PER_OP);
         match line.row.run.and_then(|(_, run)| run.different_mix.as_ref()) {

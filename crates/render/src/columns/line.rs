@@ -42,6 +42,8 @@ pub(crate) struct Shown {
     pub(super) swaps: bool,
     /// Servers are among these rows, which have clients.
     pub(super) clients: bool,
+    /// Instructions were counted in place of times.
+    pub(super) counted: bool,
     /// By case, what a search for a rate offered to it; empty: nothing was searched, or no rate.
     pub(super) offered: BTreeMap<String, String>,
     /// What ratios are over: the base's label where there is one base alone.
@@ -70,6 +72,7 @@ impl Shown {
             open: rows.iter().any(|row| row.role.is_some_and(|(_, role)| role.open_loop)),
             swaps: rows.iter().any(|row| row.metrics.get(&c::SWAP_IN_BYTES_PER_OP).is_some()),
             clients: rows.iter().any(|row| row.metrics.get(&c::CLIENT_CPU_PER_OP).is_some()),
+            counted: engines().any(Group::is_counted),
             offered: summary.search.as_ref().map(offered).unwrap_or_default(),
             base: one_line(base).chars().take(BASE_MAX).collect(),
         }

@@ -50,6 +50,9 @@ const COLUMNS: &[Column] = &[
     figure(&c::WRITE_AMPLIFICATION, "write\namp", "write amplification, B/B")
         .formula("{device written (load+settle), B}/{keys+values written, B}"),
     sheet("records loaded", Phase(|spent, case| spent.records(&case.case.data))),
+    text("instr.\n/record", |line| line.figure(&c::INSTRUCTIONS_PER_OP)).when(|s| s.counted),
+    text("engine's\ninstr.", |line| line.figure(&c::ENGINE_INSTRUCTIONS_PER_OP))
+        .when(|s| s.counted),
     figure(&c::RECORDS_PER_S, "records/s", "records/s").formula("{records loaded}/{wall, s}"),
     text("vs.\n{base}", |line| beside(line.row.beside())),
     text("vs.\nvol", |line| beside(line.row.beside_volume())).when(|shown| shown.volume),

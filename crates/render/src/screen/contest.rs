@@ -34,6 +34,11 @@ impl<'s> Contest<'s> {
         unique(self.groups.iter().map(|group| group.engine_label())).len()
     }
 
+    /// Instructions were counted in place of times.
+    pub(super) fn is_counted(&self) -> bool {
+        self.groups.iter().any(|group| group.is_counted())
+    }
+
     /// Measured phases, in the order of the plan.
     pub(super) fn phases(&self) -> Vec<&'s str> {
         let runs = self.groups.iter().flat_map(|group| &group.runs);

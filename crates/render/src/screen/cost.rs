@@ -1,8 +1,9 @@
 //! What the largest number of threads cost each engine.
 
 use super::super::footnotes::Footnotes;
-use super::block::{Block, Row};
+use super::block::{Block, Row, TIME};
 use super::cells::{Figure, Source, row};
+use super::engines::capitalised;
 use super::runs::{Detail, Runs};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::explain::Explained;
@@ -24,6 +25,7 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
         })
         .collect();
     let apart = found.iter().flatten().any(|(_, run)| run.different_mix.is_some());
+    let counted = Figure { definition: &c::INSTRUCTIONS_PER_OP, than: Some(TIME) };
     let mut figures = vec![
         ("write amp.", Figure::plain(&c::WRITE_AMPLIFICATION)),
         ("space amp.", Figure::plain(&c::SPACE_AMPLIFICATION)),
@@ -31,6 +33,8 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
     ];
     if !apart {
         figures.extend([
+            ("instructions/op", counted),
+            ("of the engine", Figure::plain(&c::ENGINE_INSTRUCTIONS_PER_OP)),
             ("CPU us/op", Figure::plain(&c::CPU_PER_OP)),
             ("client us/op", Figure::plain(&c::CLIENT_CPU_PER_OP)),
             ("KB read/op", Figure::plain(&c::DEVICE_READ_BYTES_PER_OP)),
@@ -58,7 +62,9 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
     if apart && !rows.is_empty() {
         notes.mark("CPU and reads of each operation left out: different mixes (--table cost)");
     }
+    let is_counted = found.iter().flatten().any(|(group, _)| group.is_counted());
     let title = match last {
+        _ if is_counted => capitalised(runs.phase),
         Some(threads) => format!("Cost at {threads}"),
         None => "Cost".to_owned(),
     };

@@ -14,6 +14,9 @@ use kvdyno_analysis::group::{Group, RoleRow, RunRow};
 /// More engines than this do not stand side by side.
 pub(super) const ENGINES_MAX: usize = 4;
 
+/// Where one figure stands for all: as many as fit.
+pub(super) const COUNTED_MAX: usize = 7;
+
 /// Footnotes, of which the rest is left to the tables.
 const NOTES_MAX: usize = 3;
 
@@ -70,7 +73,7 @@ fn footnotes(notes: &Footnotes, contest: &Contest<'_>) -> Vec<Line> {
         lines.truncate(NOTES_MAX);
         lines.push("... further reasons: --full".to_owned());
     }
-    if contest.labels.len() > 2 {
+    if contest.labels.len() > 2 && !contest.is_counted() {
         let base = contest.name(contest.labels[0]);
         lines.insert(
             0,
@@ -101,7 +104,9 @@ fn load(contest: &Contest<'_>, notes: &mut Footnotes) -> Block {
             Source { group, metrics: load.map(|load| &load.metrics), beside }
         })
         .collect();
-    let figures: [(&str, Figure); 3] = [
+    let figures: [(&str, Figure); 5] = [
+        ("instructions/record", Figure { definition: &c::INSTRUCTIONS_PER_OP, than: Some(TIME) }),
+        ("of the engine", Figure::plain(&c::ENGINE_INSTRUCTIONS_PER_OP)),
         ("records/s", Figure { definition: &c::RECORDS_PER_S, than: Some(RATE) }),
         ("size MiB", Figure::plain(&c::DATABASE_ALLOCATED)),
         ("write amp.", Figure::plain(&c::WRITE_AMPLIFICATION)),
@@ -241,12 +246,17 @@ impl<'s> Runs<'s> {
     }
 }
 
+/// The first letter large.
+pub(super) fn capitalised(name: &str) -> String {
+    match name.get(..1) {
+        Some(first) => format!("{}{}", first.to_uppercase(), &name[1..]),
+        None => name.to_owned(),
+    }
+}
+
 /// `Readers, get/s`; with a target rate `Readers at 2,000/s`.
 fn title(role: &RoleRow) -> String {
-    let mut name: String = role.role.clone();
-    if let Some(first) = name.get(..1) {
-        name = format!("{}{}", first.to_uppercase(), &role.role[1..]);
-    }
+    let name = capitalised(&role.role);
     match role.metrics.value(&c::OFFERED_OPS_PER_S).filter(|_| role.open_loop) {
         Some(rate) => format!("{name} at {}/s", grouped(rate)),
         None => format!("{name}, {}/s", role.mix),

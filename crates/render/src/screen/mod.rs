@@ -67,7 +67,9 @@ fn body(summary: &Summary, room: usize) -> Part {
     if contest.groups.is_empty() {
         return list::drives(summary, room);
     }
-    if contest.is_one_setting() && contest.labels.len() <= engines::ENGINES_MAX {
+    // Counted, they have no rates by which they could be ranked.
+    let most = if contest.is_counted() { engines::COUNTED_MAX } else { engines::ENGINES_MAX };
+    if contest.is_one_setting() && contest.labels.len() <= most {
         for detail in runs::Detail::ALL {
             let part = engines::blocks(&contest, detail);
             if part.lines.len() <= room {
@@ -75,7 +77,7 @@ fn body(summary: &Summary, room: usize) -> Part {
             }
         }
     }
-    if contest.engines() > engines::ENGINES_MAX && !summary.rankings.is_empty() {
+    if contest.engines() > most && !summary.rankings.is_empty() {
         return ranking::part(summary, room);
     }
     list::settings(&contest, room)

@@ -196,6 +196,7 @@ fn case(at: usize, job: &Job) -> Case {
         budget_ns: 0,
         slice_ns: job.window_ns(),
         io_latency: false,
+        count: false,
         errors_max: 0,
         id,
     }
@@ -251,6 +252,7 @@ fn phase_of(job: &Job, case: &Case, started_unix_ns: u64, ended_unix_ns: u64) ->
         synced: None,
         roles: vec![job.role(role_name(job), case.threads.unwrap_or(1))],
         ranks: Vec::new(),
+        instructions: None,
         verified: None,
         settled: None,
         evicted: None,

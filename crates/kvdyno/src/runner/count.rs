@@ -1,0 +1,95 @@
+//! A worker under valgrind, which counts the instructions of its threads while they are in the loop
+//! that performs operations: preparing them and filing their times lies outside of it, as it lies
+//! outside of latencies, and the engine's own threads and the kernel are not counted.
+
+use anyhow::Context as _;
+use kvdyno_record::case::PhaseRecord;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What counts.
+pub(crate) const VALGRIND: &str = "valgrind";
+
+/// The function of a worker's threads that is counted, and the one of its main thread at whose end
+/// a phase is over.
+const COUNTED: &str = "kvdyno_worker::hot::closed_loop*";
+const PHASE: &str = "kvdyno_worker::job::Case*::phase";
+
+/// What valgrind's files are called, in the case's folder: a number for each phase behind it.
+const FILE: &str = "callgrind";
+
+/// The same worker, counted; its counts come into `folder`.
+pub(super) fn counted(worker: &Command, folder: &Path) -> Command {
+    let mut command = Command::new(VALGRIND);
+    let file = folder.join(FILE).display().to_string().replace('%', "%%");
+    command.args(["--quiet", "--tool=callgrind", "--collect-atstart=no"]);
+    command.arg(format!("--toggle-collect={COUNTED}"));
+    command.arg(format!("--dump-after={PHASE}"));
+    command.arg(format!("--callgrind-out-file={file}"));
+    command.arg(worker.get_program()).args(worker.get_args());
+    for (name, value) in worker.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
+}
+
+/// Takes the counts of a case over into its phases, and their files away.
+pub(super) fn take(folder: &Path, phases: &mut [PhaseRecord]) -> anyhow::Result<()> {
+    for (number, phase) in (1..).zip(phases) {
+        let file = folder.join(format!("{FILE}.{number}"));
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => text,
+            // The worker ended before it did.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => break,
+            Err(error) => return Err(error).with_context(|| file.display().to_string()),
+        };
+        phase.instructions = total(&text).filter(|_| !phase.roles.is_empty());
+    }
+    for file in files(folder)? {
+        std::fs::remove_file(&file).with_context(|| file.display().to_string())?;
+    }
+    Ok(())
+}
+
+fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(FILE) {
+            files.push(entry.path());
+        }
+    }
+    Ok(files)
+}
+
+/// What was executed since the file before.
+fn total(text: &str) -> Option<u64> {
+    let line = text.lines().rev().find_map(|line| line.strip_prefix("totals: "))?;
+    line.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_of_a_file_is_read() {
+        let text = "version: 1\nevents: Ir\nfn=(1) a\n1 5\n\ntotals: 46800123\n";
+        assert_eq!(total(text), Some(46_800_123));
+        assert_eq!(total("events: Ir\n"), None);
+    }
+
+    #[test]
+    fn options_and_variables_of_the_worker_stay() {
+        let mut worker = Command::new("/x/kvdyno-lmdb");
+        worker.arg("run").env("A", "1");
+        let command = counted(&worker, Path::new("/runs/10%"));
+        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
+        assert_eq!(words[words.len() - 2..], ["/x/kvdyno-lmdb", "run"]);
+        assert!(words.iter().any(|word| word.ends_with("=/runs/10%%/callgrind")), "{words:?}");
+        assert_eq!(command.get_envs().count(), 1);
+    }
+}

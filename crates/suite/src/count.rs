@@ -1,0 +1,104 @@
+//! `--count`: a suite whose instructions are counted under valgrind, as its author would write it
+//! in the file: one thread, so many operations, as fast as they go; and what no suite can count.
+
+use super::adjust::{put, text, word};
+use super::brief::{members, number, table};
+use super::mistake::Mistakes;
+use super::part::Document;
+use super::phase::{Measure, Phase};
+use super::read::At;
+use super::scalar::Threads;
+use super::source::Source;
+use super::typed::Typed;
+use serde_spanned::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+/// At most, of a measured phase: under valgrind a second or two.
+const OPERATIONS: u64 = 100_000;
+
+/// How many times longer valgrind takes, at most.
+pub(super) const SLOWER: u64 = 60;
+
+/// Has every part count; what that changed, in a sentence.
+pub(super) fn bend(documents: &mut [Document<'_>], source: &mut Source) -> String {
+    let start = source.add("--count", "--count");
+    let span = start..start + "--count".len();
+    let set = |table: &mut DeTable<'_>, key: &'static str, number: u64| {
+        put(table, key, text(number.to_string(), &span));
+    };
+    for document in documents {
+        let suite = &mut document.tables;
+        suite.remove("drive");
+        for phase in members(suite, "phase") {
+            if word(phase, "kind") != Some("measure") {
+                continue;
+            }
+            for timed in ["duration", "windows", "warmup"] {
+                phase.remove(timed);
+            }
+            let asked = phase.get("operations").and_then(|typed| number(typed.get_ref()));
+            if asked.is_none_or(|asked| asked > OPERATIONS) {
+                set(phase, "operations", OPERATIONS);
+            }
+            for role in members(phase, "role") {
+                role.remove("rate");
+                if word(role, "threads") != Some("sweep") {
+                    set(role, "threads", 1);
+                }
+            }
+        }
+        let Some(run) = table(suite, "run") else { continue };
+        run.remove("budget");
+        put(run, "count", Spanned::new(span.clone(), DeValue::Boolean(true)));
+        if run.contains_key("threads") {
+            let mut one = DeArray::new();
+            one.push(text("1", &span));
+            put(run, "threads", Spanned::new(span.clone(), DeValue::Array(one)));
+        }
+    }
+    format!(
+        "--count: instructions are counted under valgrind, and no times: one thread a role, up to \
+         {OPERATIONS} operations a phase as fast as they go, no drive, no RAM limit"
+    )
+}
+
+/// What of a suite that counts would differ from run to run.
+pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
+    let Some(count) = typed.run.count.as_ref().filter(|count| count.value) else { return };
+    let phases = typed.phase.iter().filter_map(|phase| match &phase.value {
+        Phase::Measure(measure) => Some(measure),
+        _ => None,
+    });
+    phases.for_each(|phase| check_phase(phase, mistakes));
+    if let Some(crew) = &typed.crew {
+        let what = "instructions of a crew are not counted";
+        mistakes.at(&crew.span, what).label("expected no [crew], or no `count`");
+    }
+    if let Some(drive) = &typed.drive {
+        let what = "a drive has no instructions to count";
+        mistakes.at(&drive.span, what).label("expected no [drive], or no `count`");
+    }
+    let swept = typed.run.threads.as_ref();
+    if swept.is_some_and(|swept| swept.0.iter().any(|threads| threads.value.0 != 1)) {
+        let what = "instructions are counted of one thread: several wait for each other, by chance";
+        mistakes.at(&count.span, what).label("expected threads = [1], or no `count`");
+    }
+}
+
+fn check_phase(phase: &Measure, mistakes: &mut Mistakes) {
+    if let Some(duration) = &phase.duration {
+        let what = "under valgrind a phase that ends by the clock does other work each time";
+        mistakes.at(&duration.span, what).label("expected `operations` in its place");
+    }
+    for role in phase.role.iter() {
+        let one = |threads: &At<Threads>| matches!(threads.value, Threads::Sweep | Threads::Are(1));
+        if let Some(threads) = role.threads.as_ref().filter(|threads| !one(threads)) {
+            let what = "instructions are counted of one thread a role";
+            mistakes.at(&threads.span, what).label("expected 1, or no `count`");
+        }
+        if let Some(rate) = &role.rate {
+            let what = "under valgrind a schedule means nothing";
+            mistakes.at(&rate.span, what).label("expected no `rate`, or no `count`");
+        }
+    }
+}
