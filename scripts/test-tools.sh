@@ -18,7 +18,7 @@ look() {
     command -v mvn >/dev/null || { packages+=(maven); needs+=(java); }
     command -v valgrind >/dev/null || { packages+=(valgrind); needs+=(valgrind); }
     command -v mpicc >/dev/null || { packages+=(openmpi-bin libopenmpi-dev); needs+=(mpi); }
-    ldconfig -p | grep -q libclang- || { packages+=(libclang-dev); needs+=(mpi); }
+    ldconfig -p | grep -qE 'libclang(-[0-9]+)?\.so' || { packages+=(libclang-dev); needs+=(mpi); }
 }
 
 # Says why they cannot be installed, where they cannot.
