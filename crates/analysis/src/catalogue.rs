@@ -141,6 +141,19 @@ figures! {
     /// Those of the engine: all less what the load generator executes at the same work, which the
     /// null engine tells.
     ENGINE_INSTRUCTIONS_PER_OP: "engine_instructions_per_op", "1/op", Lower, Valgrind, Median;
+    /// Instructions in user mode of the engine's process, over the operations of all roles, its own
+    /// threads and, where it is no server, the load generator included: counted by the processor.
+    PROCESS_INSTRUCTIONS_PER_OP: "process_instructions_per_op", "1/op", Lower,
+        ProcessorAndLoadGenerator, Median;
+    /// Cycles of them.
+    PROCESS_CYCLES_PER_OP: "process_cycles_per_op", "1/op", Lower,
+        ProcessorAndLoadGenerator, Median;
+    /// Accesses of them that the caches did not have.
+    PROCESS_CACHE_MISSES_PER_OP: "process_cache_misses_per_op", "1/op", Lower,
+        ProcessorAndLoadGenerator, Median;
+    /// Branches of them that were predicted wrongly.
+    PROCESS_BRANCH_MISSES_PER_OP: "process_branch_misses_per_op", "1/op", Lower,
+        ProcessorAndLoadGenerator, Median;
     /// Times a thread waited for something.
     SWITCHES_VOLUNTARY: "context_switches_voluntary", "switches", Lower, Kernel, Median;
     /// Times a thread was pushed off its CPU.

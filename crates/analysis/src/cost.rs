@@ -8,6 +8,7 @@ use super::spent::{NO_FILES, Spent, device, over, resident};
 use super::trials::Trials;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::host::Host;
+use kvdyno_record::plan::Counting;
 use kvdyno_record::usage::{DatabaseSize, DeviceUsage, Residency, Snapshot};
 
 /// The figures of a measured phase.
@@ -20,6 +21,12 @@ pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metri
     per_op(&c::CPU_PER_OP, &|spent| spent.cpu_ns());
     if trials.cases.iter().any(|(case, _)| case.is_server()) {
         per_op(&c::CLIENT_CPU_PER_OP, &|spent| spent.client_cpu_ns());
+    }
+    if trials.cases.iter().any(|(case, _)| case.case.count == Some(Counting::Processor)) {
+        per_op(&c::PROCESS_INSTRUCTIONS_PER_OP, &|spent| spent.processor(|all| all.instructions));
+        per_op(&c::PROCESS_CYCLES_PER_OP, &|spent| spent.processor(|all| all.cycles));
+        per_op(&c::PROCESS_CACHE_MISSES_PER_OP, &|spent| spent.processor(|all| all.cache_misses));
+        per_op(&c::PROCESS_BRANCH_MISSES_PER_OP, &|spent| spent.processor(|all| all.branch_misses));
     }
     per_op(&c::SWITCHES_PER_OP, &|spent| {
         spent.process(|usage| usage.voluntary_switches + usage.involuntary_switches)

@@ -110,7 +110,7 @@ impl Evidence {
 
     /// Its instructions were counted in place of times, with which the machine has nothing to do.
     pub(super) fn is_counted(&self) -> bool {
-        self.plan.cases.iter().any(|case| case.count)
+        self.plan.cases.iter().any(Case::is_counted)
     }
 
     /// Another program measured it, on a machine that is not known: the host described is the one

@@ -457,7 +457,7 @@ impl Planned<'_> {
             budget_ns: 600 * SECOND,
             slice_ns: SECOND,
             io_latency: false,
-            count: false,
+            count: None,
             errors_max: 0,
         }
     }

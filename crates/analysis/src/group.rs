@@ -251,7 +251,7 @@ impl Group {
             answer_peers: equal(Purpose::Answer),
             answer_on_volumes: equal(Purpose::AnswerOnVolumes),
         };
-        if case.count {
+        if case.is_counted() {
             instructions::in_place_of_times(&mut group, trials);
         }
         group

@@ -37,6 +37,8 @@ pub enum Source {
     KernelAndLoadGenerator,
     /// Counted by valgrind's simulated processor.
     Valgrind,
+    /// What the processor counted over what the load generator counted.
+    ProcessorAndLoadGenerator,
     /// From the plan.
     Plan,
 }

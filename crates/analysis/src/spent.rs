@@ -2,11 +2,15 @@
 
 use super::metric::{Reading, Why};
 use kvdyno_record::case::PhaseRecord;
-use kvdyno_record::usage::{DeviceUsage, ProcessUsage, Residency, Snapshot};
+use kvdyno_record::usage::{
+    DeviceUsage, EventCount, ProcessUsage, ProcessorUsage, Residency, Snapshot,
+};
 use kvdyno_record::workload::Data;
 
 /// Of an engine that stores nothing, or nothing below its place.
 pub(super) const NO_FILES: &str = "no files: the engine stores nothing in its place";
+
+const NO_TURN: &str = "the processor's counter had no turn";
 
 const NO_FLUSHES: &str = "the kernel does not count this device's flushes";
 
@@ -41,6 +45,21 @@ impl<'p> Spent<'p> {
         let (before, after) = both.ok_or("the client's counters could not be read")?;
         let of = |usage: &ProcessUsage| usage.user_ns + usage.system_ns;
         grown(of(before), of(after), "client's")
+    }
+
+    /// By the processor, of the engine's process.
+    pub(super) fn processor(self, pick: impl Fn(&ProcessorUsage) -> Option<EventCount>) -> Reading {
+        if self.phase.before.elsewhere {
+            return Err("somebody else runs the server".into());
+        }
+        let of = |snapshot: &Snapshot| snapshot.processor.as_ref().and_then(&pick);
+        let both = of(&self.phase.before).zip(of(&self.phase.after));
+        let (before, after) = both.ok_or("the processor does not count it here")?;
+        let grown = |pick: fn(EventCount) -> u64| grown(pick(before), pick(after), "processor's");
+        // Of a part of the time where counters take turns.
+        let time =
+            over(grown(|event| event.enabled_ns)?, grown(|event| event.running_ns)?, NO_TURN)?;
+        Ok(grown(|event| event.count)? * time)
     }
 
     /// User and system time together.

@@ -101,8 +101,9 @@ impl Captain {
             }
             Report::Ended => {
                 known.ended = true;
-                let over = self.ranks.iter().all(|rank| rank.ended);
-                return Vec::from_iter(over.then_some(Turn::Over));
+                // Ranks that were stopped end without a go: their slices are still to be merged.
+                let merged = !matches!(self.at, At::Finished { .. });
+                return Vec::from_iter((merged && self.all_ended()).then_some(Turn::Over));
             }
             Report::Slices(_) => {}
         }
@@ -123,6 +124,7 @@ impl Captain {
                 let merge = Turn::Merge { phase, started_unix_ns };
                 match self.doomed.take() {
                     Some(event) => [vec![merge], self.end(event)].concat(),
+                    None if self.all_ended() => vec![merge, Turn::Over],
                     None => vec![merge, Turn::Order(Order::Go)],
                 }
             }
@@ -156,6 +158,10 @@ impl Captain {
             return Vec::new();
         }
         vec![Turn::Say(event), Turn::Order(Order::End), Turn::Over]
+    }
+
+    fn all_ended(&self) -> bool {
+        self.ranks.iter().all(|rank| rank.ended)
     }
 
     fn phase(&self, phase: u32) -> Option<&Phase> {

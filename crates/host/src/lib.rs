@@ -30,6 +30,7 @@ mod pages;
 mod patience;
 pub mod place;
 pub mod process;
+pub mod processor;
 pub mod raw;
 pub mod root;
 mod server;

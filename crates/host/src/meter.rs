@@ -32,6 +32,7 @@ impl Meter<'_> {
             process: None,
             server: None,
             elsewhere: false,
+            processor: None,
             device: self.device.and_then(|device| device.usage(self.root)),
             group: self.group.and_then(|group| group.usage().ok()),
             swap: self.swap.and_then(|device| device.usage(self.root)),

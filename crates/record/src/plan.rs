@@ -103,11 +103,21 @@ pub struct Case {
     /// Block I/O is watched in the kernel while it runs, whatever the command line says.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub io_latency: bool,
-    /// Its worker runs under valgrind, which counts instructions: its times mean nothing.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub count: bool,
+    /// Who counts instructions; null: nobody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<Counting>,
     /// The case fails past this many failed operations.
     pub errors_max: u64,
+}
+
+/// Who counts the instructions of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Counting {
+    /// Valgrind, under which the worker runs: its times mean nothing.
+    Valgrind,
+    /// The processor, beside all that is timed.
+    Processor,
 }
 
 /// Which database a case works on: one that it makes itself, or one that an earlier case left.
@@ -135,6 +145,11 @@ pub enum Copying {
 }
 
 impl Case {
+    /// Instructions are counted in place of times.
+    pub fn is_counted(&self) -> bool {
+        self.count == Some(Counting::Valgrind)
+    }
+
     /// Mean bytes of a record's value; of a graph, of an id with all its links.
     pub fn value_bytes_mean(&self) -> u64 {
         match self.data.graph {

@@ -212,6 +212,32 @@ pub struct GroupUsage {
     pub swap_bytes: Option<u64>,
 }
 
+/// What the processor counted of a process, with all that it started, in user mode
+/// (`perf_event_open(2)`); null: it does not count this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessorUsage {
+    /// Instructions retired.
+    pub instructions: Option<EventCount>,
+    /// Cycles.
+    pub cycles: Option<EventCount>,
+    /// Accesses that the caches did not have; of the last level, where the processor has several.
+    pub cache_misses: Option<EventCount>,
+    /// Branches predicted wrongly.
+    pub branch_misses: Option<EventCount>,
+}
+
+/// A counter of the processor. Where there are more of them than the processor has room for, each
+/// runs for a part of the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EventCount {
+    /// While it ran.
+    pub count: u64,
+    /// How long it was to run, summed over the threads.
+    pub enabled_ns: u64,
+    /// How long it did.
+    pub running_ns: u64,
+}
+
 /// All counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshot {
@@ -225,6 +251,10 @@ pub struct Snapshot {
     /// The engine is a server that somebody runs: what it has used nobody here knows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
+    /// What the processor counted of the engine's process; null where it was not asked, or has no
+    /// counters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<ProcessorUsage>,
     /// The device under the volume; null where there is none or it has no counters.
     pub device: Option<DeviceUsage>,
     /// The group with the RAM limit; null where there is none.

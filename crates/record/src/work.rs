@@ -80,7 +80,7 @@ impl<'c> Work<'c> {
         if matches!(beside, Engines | Volumes | Runs) {
             all["threads"] = json!(case.threads);
         }
-        if case.count {
+        if case.is_counted() {
             all["count"] = json!(true);
         }
         if beside == Runs {

@@ -297,7 +297,7 @@ impl Cases {
             budget_ns: 0,
             slice_ns: run.slice.given_or(Nanoseconds(SECOND)).0,
             io_latency: run.io_latency.given_or(false),
-            count: run.count.given_or(false),
+            count: run.count.as_ref().map(|count| count.value),
             errors_max: run.max_errors.given_or(Count(100)).0,
             phases,
             id: id.clone(),
@@ -408,7 +408,7 @@ fn shape(sized: &Sized, phases: &[Phase]) -> DataShape {
 
 /// Five times what the case is expected to take, in whole minutes, at least ten.
 fn default_budget(case: &Case, engine: &Description) -> u64 {
-    let slower = if case.count { count::SLOWER } else { 1 };
+    let slower = if case.is_counted() { count::SLOWER } else { 1 };
     let expected = estimate::cost(case, engine).wall_ns.saturating_mul(slower);
     (expected.saturating_mul(5).div_ceil(MINUTE)).max(10).saturating_mul(MINUTE)
 }

@@ -1,16 +1,18 @@
-//! `--count`: a suite whose instructions are counted under valgrind, as its author would write it
-//! in the file: one thread, so many operations, as fast as they go; and what no suite can count.
+//! `--count`: a suite whose instructions are counted, as its author would write it in the file;
+//! under valgrind: one thread, so many operations, as fast as they go; and what no suite can count.
 
 use super::adjust::{put, text, word};
 use super::brief::{members, number, table};
 use super::mistake::Mistakes;
 use super::part::Document;
 use super::phase::{Measure, Phase};
-use super::read::At;
+use super::read::{At, Word as _};
 use super::scalar::Threads;
 use super::source::Source;
 use super::typed::Typed;
+use kvdyno_record::plan::Counting;
 use serde_spanned::Spanned;
+use std::ops::Range;
 use toml::de::{DeArray, DeTable, DeValue};
 
 /// At most, of a measured phase: under valgrind a second or two.
@@ -19,12 +21,25 @@ const OPERATIONS: u64 = 100_000;
 /// How many times longer valgrind takes, at most.
 pub(super) const SLOWER: u64 = 60;
 
-/// Has every part count; what that changed, in a sentence.
-pub(super) fn bend(documents: &mut [Document<'_>], source: &mut Source) -> String {
+/// Has every part count; what that changed of it, in a sentence.
+pub(super) fn bend(
+    documents: &mut [Document<'_>],
+    by: Counting,
+    source: &mut Source,
+) -> Option<String> {
     let start = source.add("--count", "--count");
     let span = start..start + "--count".len();
+    let by_word = Counting::ALL.iter().find(|(_, known)| *known == by)?.0;
+    for document in documents.iter_mut() {
+        let run = table(&mut document.tables, "run")?;
+        put(run, "count", text(by_word, &span));
+    }
+    (by == Counting::Valgrind).then(|| for_valgrind(documents, &span))
+}
+
+fn for_valgrind(documents: &mut [Document<'_>], span: &Range<usize>) -> String {
     let set = |table: &mut DeTable<'_>, key: &'static str, number: u64| {
-        put(table, key, text(number.to_string(), &span));
+        put(table, key, text(number.to_string(), span));
     };
     for document in documents {
         let suite = &mut document.tables;
@@ -49,10 +64,9 @@ pub(super) fn bend(documents: &mut [Document<'_>], source: &mut Source) -> Strin
         }
         let Some(run) = table(suite, "run") else { continue };
         run.remove("budget");
-        put(run, "count", Spanned::new(span.clone(), DeValue::Boolean(true)));
         if run.contains_key("threads") {
             let mut one = DeArray::new();
-            one.push(text("1", &span));
+            one.push(text("1", span));
             put(run, "threads", Spanned::new(span.clone(), DeValue::Array(one)));
         }
     }
@@ -64,12 +78,7 @@ pub(super) fn bend(documents: &mut [Document<'_>], source: &mut Source) -> Strin
 
 /// What of a suite that counts would differ from run to run.
 pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
-    let Some(count) = typed.run.count.as_ref().filter(|count| count.value) else { return };
-    let phases = typed.phase.iter().filter_map(|phase| match &phase.value {
-        Phase::Measure(measure) => Some(measure),
-        _ => None,
-    });
-    phases.for_each(|phase| check_phase(phase, mistakes));
+    let Some(count) = &typed.run.count else { return };
     if let Some(crew) = &typed.crew {
         let what = "instructions of a crew are not counted";
         mistakes.at(&crew.span, what).label("expected no [crew], or no `count`");
@@ -78,6 +87,14 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
         let what = "a drive has no instructions to count";
         mistakes.at(&drive.span, what).label("expected no [drive], or no `count`");
     }
+    if count.value != Counting::Valgrind {
+        return;
+    }
+    let phases = typed.phase.iter().filter_map(|phase| match &phase.value {
+        Phase::Measure(measure) => Some(measure),
+        _ => None,
+    });
+    phases.for_each(|phase| check_phase(phase, mistakes));
     let swept = typed.run.threads.as_ref();
     if swept.is_some_and(|swept| swept.0.iter().any(|threads| threads.value.0 != 1)) {
         let what = "instructions are counted of one thread: several wait for each other, by chance";

@@ -21,6 +21,7 @@ use super::wanted::{Pick, WantedWorker};
 use kvdyno_record::claim::Claim;
 use kvdyno_record::column::ColumnName;
 use kvdyno_record::left_out::LeftOut;
+use kvdyno_record::plan::Counting;
 use kvdyno_record::units::Ratio;
 use serde_spanned::Spanned;
 use std::path::{Path, PathBuf};
@@ -64,8 +65,8 @@ pub struct Overrides {
     pub scale: Option<Ratio>,
     /// `--no-ram-limit`: none of the suite's limits is set. Data keeps the size it has with them.
     pub no_ram_limit: bool,
-    /// `--count`: instructions are counted under valgrind.
-    pub count: bool,
+    /// `--count`, `--count=processor`: instructions are counted.
+    pub count: Option<Counting>,
 }
 
 /// A suite that makes sense, as typed: places for messages kept, defaults not yet filled in.
@@ -95,6 +96,13 @@ pub(super) struct Part {
     pub(super) left_out: Vec<LeftOut>,
 }
 
+impl Overrides {
+    /// Instructions are counted in place of times.
+    pub fn is_counted(&self) -> bool {
+        self.count == Some(Counting::Valgrind)
+    }
+}
+
 impl Suite {
     /// Reads a suite. `file` is what messages call it.
     pub fn parse(file: &str, text: &str, overrides: &Overrides) -> Result<Self, SuiteError> {
@@ -120,7 +128,8 @@ impl Suite {
         }
         say_for_all_parts(overrides, &mut document);
         let (wanted, installed) = (&overrides.engines, &overrides.installed);
-        let asked = wanted.iter().map(String::as_str).chain(overrides.count.then_some("null"));
+        let asked =
+            wanted.iter().map(String::as_str).chain(overrides.is_counted().then_some("null"));
         let mut notes = adjust::add_engines(&mut document, asked, installed, &mut source);
         notes.extend(files);
         let claims = claim::take(&mut document, &mut mistakes);
@@ -136,7 +145,7 @@ impl Suite {
                 typed,
                 fidelity: document.fidelity,
                 scale: overrides.scale.unwrap_or(Ratio::ONE),
-                no_ram_limit: overrides.no_ram_limit || overrides.count,
+                no_ram_limit: overrides.no_ram_limit || overrides.is_counted(),
                 notes: Vec::new(),
                 left_out: Vec::new(),
             };
@@ -258,7 +267,7 @@ fn set_lengths<'i>(
     if let Some(duration) = &overrides.duration {
         set_duration(documents, duration, source, mistakes);
     }
-    let counted = overrides.count.then(|| count::bend(documents, source));
+    let counted = overrides.count.and_then(|by| count::bend(documents, by, source));
     shortened.into_iter().chain(counted).collect()
 }
 

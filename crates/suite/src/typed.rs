@@ -17,7 +17,7 @@ use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, OneOrMany, Severa
 use super::tier::Tier;
 use super::volume::Volume;
 use kvdyno_record::column::ColumnName;
-use kvdyno_record::plan::Copying;
+use kvdyno_record::plan::{Copying, Counting};
 use kvdyno_record::workload::{KeyFormat, KeyOrder, Size};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
@@ -165,8 +165,8 @@ pub(super) struct Run {
     pub(super) slice: Option<At<Nanoseconds>>,
     /// Watch block I/O in the kernel (needs rights). Default: as the command line has it.
     pub(super) io_latency: Option<At<bool>>,
-    /// Count instructions under valgrind, in place of times. Default: false.
-    pub(super) count: Option<At<bool>>,
+    /// Count instructions: `valgrind`, in place of times; `processor`, beside them. Default: not.
+    pub(super) count: Option<At<Counting>>,
     /// Which database each thread count works on. Default: shared.
     pub(super) database: Option<At<Sharing>>,
     /// A case fails past this many failed operations. Default: 100.
@@ -223,6 +223,12 @@ impl Word for Sharing {
         ("reflink", Self::Reflink),
         ("fresh", Self::Fresh),
     ];
+}
+
+impl Word for Counting {
+    const WHAT: &'static str = "who counts";
+    const ALL: &'static [(&'static str, Self)] =
+        &[("valgrind", Self::Valgrind), ("processor", Self::Processor)];
 }
 
 impl Sharing {

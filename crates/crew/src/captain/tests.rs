@@ -207,3 +207,15 @@ fn a_stop_is_everybodys_and_ends_in_order() {
     assert!(matches!(captain.hear(1, event(Event::Done { drift_ppm: None }))[..], [Turn::Say(_)]));
     assert_eq!(captain.hear(1, Report::Ended), [Turn::Over]);
 }
+
+/// A worker that was stopped does not wait for a go after its phase.
+#[test]
+fn ranks_that_end_before_the_program_says_go_lose_no_slices() {
+    let mut captain = captain();
+    measured(&mut captain, [finished(2, 21, 0, 50_000), finished(1, 320, 0, 46_300)]);
+    for rank in 0..RANKS {
+        assert_eq!(captain.hear(rank, Report::Ended), []);
+    }
+    let merge = Turn::Merge { phase: "measure".to_owned(), started_unix_ns: 50_000 };
+    assert_eq!(captain.told(Control::Go), [merge, Turn::Over]);
+}

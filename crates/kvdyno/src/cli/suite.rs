@@ -2,7 +2,8 @@
 
 use crate::exit::Complaint;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
+use kvdyno_record::plan::Counting;
 use kvdyno_record::units;
 use kvdyno_suite::{self as suite, Overrides};
 use std::path::PathBuf;
@@ -50,7 +51,7 @@ impl SuiteArgs {
     pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
         let threads = self.threads.clone();
         let mut engines = self.engines.clone();
-        if self.bend.count && !engines.is_empty() {
+        if matches!(self.bend.count, Some(CountBy::Valgrind)) && !engines.is_empty() {
             engines.push("null".to_owned());
         }
         let (parts, phases) = (self.parts.clone(), self.phases.clone());
@@ -99,9 +100,11 @@ pub(crate) struct BendArgs {
     /// Do not limit RAM, whatever the suite says
     #[arg(long)]
     pub(crate) no_ram_limit: bool,
-    /// Count instructions under valgrind in place of times: equal to 0.1 % from run to run
-    #[arg(long)]
-    pub(crate) count: bool,
+    /// Count instructions: by valgrind in place of times, equal to 0.1 % from run to run; or by the
+    /// processor beside them, with cycles, cache misses and branch misses
+    #[arg(long, value_name = "BY", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "valgrind")]
+    pub(crate) count: Option<CountBy>,
     /// What a medium of the suite is here: a block device, a directory, or `place`; may be repeated
     #[arg(long = "medium", value_name = "NAME=PATH")]
     pub(crate) media: Vec<String>,
@@ -115,8 +118,24 @@ impl BendArgs {
         let scale = self.scale.as_deref().map(units::parse_ratio).transpose();
         let scale = scale.map_err(|error| Complaint::usage(format!("--scale: {error}")))?;
         let (set, no_ram_limit) = (self.set.clone(), self.no_ram_limit);
-        let (media, count) = (self.media.clone(), self.count);
+        let (media, count) = (self.media.clone(), self.count.map(Counting::from));
         Ok(Overrides { set, media, scale, no_ram_limit, count, ..Overrides::default() })
+    }
+}
+
+/// Who counts instructions.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum CountBy {
+    Valgrind,
+    Processor,
+}
+
+impl From<CountBy> for Counting {
+    fn from(by: CountBy) -> Self {
+        match by {
+            CountBy::Valgrind => Self::Valgrind,
+            CountBy::Processor => Self::Processor,
+        }
     }
 }
 

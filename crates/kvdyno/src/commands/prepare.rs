@@ -171,7 +171,7 @@ fn check_crews(plan: &Plan) -> Result<(), Complaint> {
 
 /// Nor can instructions be counted without what counts them.
 fn check_counting(plan: &Plan) -> Result<(), Complaint> {
-    if !plan.cases.iter().any(|case| case.count) || workers::is_installed(VALGRIND) {
+    if !plan.cases.iter().any(Case::is_counted) || workers::is_installed(VALGRIND) {
         return Ok(());
     }
     let what = format!("there is no program `{VALGRIND}` on PATH, which is to count instructions");

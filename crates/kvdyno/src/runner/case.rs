@@ -32,7 +32,7 @@ pub(super) fn run(
     let started = Instant::now();
     record.started_unix_ns = meter::unix_ns();
     let log = File::create_new(environment.folder.path.join("log.txt"))?;
-    let (memory, keeper, mut worker) = match begin(environment, record.worker.as_ref(), log) {
+    let (memory, mut keeper, mut worker) = match begin(environment, record.worker.as_ref(), log) {
         Ok(begun) => begun,
         Err(unstarted) => {
             let Unstarted { outcome, ram_limit, not_measured } = *unstarted;
@@ -42,15 +42,19 @@ pub(super) fn run(
             return file(environment.folder, &record);
         }
     };
+    let processor = match &mut keeper {
+        Some(keeper) => keeper.processor.take(),
+        None => count::by_processor(environment.case, &worker),
+    };
     // A worker that dies before it has read its job is seen at its end.
     let _ = worker.say(&job(environment, keeper.as_ref()));
-    let mut talk = Talk::new(environment, (&memory, keeper), record, started)?;
+    let mut talk = Talk::new(environment, (&memory, keeper, processor), record, started)?;
     talk.run(&mut worker);
     let exit = worker.wait()?;
     talk.end_server();
     let wall_ns = started.elapsed().as_nanos() as u64;
     let (mut record, counters, ending) = talk.learned();
-    if environment.case.count {
+    if environment.case.is_counted() {
         count::take(&environment.folder.path, &mut record.phases)?;
     }
     record.ram_limit = memory.end(&mut record.not_measured);
@@ -109,7 +113,7 @@ fn begin<'r>(
     let group = memory.group().filter(|_| keeper.is_none());
     let worker = match (&environment.case.crew, &keeper) {
         (Some(crew), _) => Worker::start_crew(crew, worker, &environment.folder.path, group, log),
-        _ if environment.case.count => {
+        _ if environment.case.is_counted() => {
             Worker::start_counted(worker, &environment.folder.path, group, log)
         }
         (None, Some(_)) => Worker::start(worker, "run", None, log),

@@ -2,8 +2,11 @@
 //! that performs operations: preparing them and filing their times lies outside of it, as it lies
 //! outside of latencies, and the engine's own threads and the kernel are not counted.
 
+use super::worker::Worker;
 use anyhow::Context as _;
+use kvdyno_host::processor::Processor;
 use kvdyno_record::case::PhaseRecord;
+use kvdyno_record::plan::{Case, Counting};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -34,6 +37,12 @@ pub(super) fn counted(worker: &Command, folder: &Path) -> Command {
         };
     }
     command
+}
+
+/// What has the processor count a worker and all that it starts, where the case asks for it. It
+/// must not have begun.
+pub(super) fn by_processor(case: &Case, worker: &Worker) -> Option<Processor> {
+    (case.count == Some(Counting::Processor)).then(|| Processor::of(worker.pid()))
 }
 
 /// Takes the counts of a case over into its phases, and their files away.

@@ -1,9 +1,11 @@
 //! The keeper of a case whose engine is a server: told to start it and to stop it, and heard until
 //! it has.
 
+use super::count;
 use super::environment::CaseEnvironment;
 use super::memory::CaseMemory;
 use super::worker::{Heard, Worker};
+use kvdyno_host::processor::Processor;
 use kvdyno_record::case::{ServerRecord, WorkerIdentity};
 use kvdyno_record::engine::{ErrorClass, Options};
 use kvdyno_record::protocol::{Event, KeeperOrder, ServerJob};
@@ -26,6 +28,8 @@ pub(super) type Complaint = (ErrorClass, String);
 pub(super) struct Keeper<'r> {
     environment: &'r CaseEnvironment<'r>,
     worker: Worker,
+    /// What counts the server's instructions, where somebody asked for that.
+    pub(super) processor: Option<Processor>,
     record: ServerRecord,
     /// What the server is started with: the case's, until a phase has others.
     pub(super) options: Options,
@@ -52,7 +56,9 @@ impl<'r> Keeper<'r> {
         })?;
         let (record, options) = (ServerRecord::default(), environment.case.options.clone());
         let deadline = Instant::now() + Duration::from_nanos(environment.case.budget_ns);
-        let mut keeper = Self { environment, worker, record, options, deadline };
+        let ours = environment.case.server.is_none();
+        let processor = count::by_processor(environment.case, &worker).filter(|_| ours);
+        let mut keeper = Self { environment, worker, processor, record, options, deadline };
         keeper.serve()?;
         Ok(Some(keeper))
     }

@@ -13,6 +13,7 @@ use super::worker::{Heard, Worker};
 use super::{case, timed};
 use crate::steps;
 use kvdyno_host::cache::{self, Reach};
+use kvdyno_host::processor::Processor;
 use kvdyno_host::wait_samples::WaitSampler;
 use kvdyno_host::{Meter, Server, size};
 use kvdyno_record::case::{CaseRecord, Clock, CounterFile, Outcome, PhaseRecord};
@@ -39,6 +40,7 @@ pub(super) struct Talk<'r> {
     meter: Meter<'r>,
     keeper: Option<Keeper<'r>>,
     server: Server,
+    processor: Option<Processor>,
     started: Instant,
     machine: File,
     block_io: BlockIoOfCase,
@@ -68,7 +70,7 @@ struct Begun {
 impl<'r> Talk<'r> {
     pub(super) fn new(
         environment: &'r CaseEnvironment<'r>,
-        (memory, keeper): (&'r CaseMemory<'r>, Option<Keeper<'r>>),
+        (memory, keeper, processor): (&'r CaseMemory<'r>, Option<Keeper<'r>>, Option<Processor>),
         mut record: CaseRecord,
         started: Instant,
     ) -> anyhow::Result<Self> {
@@ -79,6 +81,7 @@ impl<'r> Talk<'r> {
             swap: memory.swap(),
         };
         record.not_measured.clone_from(&environment.site.not_measured);
+        record.not_measured.extend(processor.as_ref().and_then(Processor::not_counted));
         let block_io = BlockIoOfCase::start(environment, &mut record.not_measured);
         let mut server = Server::default();
         server.named(keeper.iter().filter_map(Keeper::pid).collect());
@@ -88,6 +91,7 @@ impl<'r> Talk<'r> {
             meter,
             keeper,
             server,
+            processor,
             started,
             machine: File::create_new(environment.folder.path.join("machine.ndjson"))?,
             block_io,
@@ -318,6 +322,7 @@ impl<'r> Talk<'r> {
             process: Some(usage),
             server: self.server.usage(self.meter.root),
             elsewhere: self.environment.case.server.is_some(),
+            processor: self.processor.as_mut().map(Processor::usage),
             wait_samples: self.wait_samples.counts(),
             ..self.meter.snapshot()
         }

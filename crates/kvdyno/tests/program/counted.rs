@@ -3,6 +3,7 @@
 use super::scratch::{Scratch, record};
 use super::suites::{GET, reads, suite};
 use super::workers::{needs, null_is_a_debug_build, skipped};
+use serde_json::Value;
 use std::process::Command;
 
 fn has_valgrind(test: &str) -> bool {
@@ -60,9 +61,7 @@ fn an_engines_instructions_are_the_same_in_every_trial_and_stand_in_place_of_tim
     shown.assert_says("instructions/op").assert_says("of the engine");
     assert!(!shown.out.contains("get/s\n") && !shown.out.contains("records/s"), "{}", shown.out);
     let summary = scratch.run(&["export", "latest", "--json"]).json();
-    let groups = summary["groups"].as_array().unwrap();
-    let lmdb = groups.iter().find(|group| group["engine"] == "lmdb").unwrap();
-    let metrics = lmdb["runs"][0]["metrics"].as_array().unwrap();
+    let metrics = metrics_of(&summary, "lmdb");
     let trials = |name: &str| -> Vec<f64> {
         let metric = metrics.iter().find(|metric| metric["name"] == name).unwrap();
         metric["per_trial"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
@@ -74,19 +73,27 @@ fn an_engines_instructions_are_the_same_in_every_trial_and_stand_in_place_of_tim
     let own = trials("engine_instructions_per_op");
     assert!(own.iter().zip(&all).all(|(own, all)| *own > 50.0 && own < all), "{own:?} of {all:?}");
     assert!(!metrics.iter().any(|metric| metric["name"] == "wall_ns"), "{metrics:?}");
-    let case = record(&scratch.only_run(), "lmdb");
+    let case = record(&scratch.only_run(), "lmdb_t1_r1");
     assert!(case.phases.iter().all(|phase| phase.instructions.is_some()), "{:?}", case.phases);
+}
+
+/// Those of the first phase of an engine that is no load.
+fn metrics_of<'s>(summary: &'s Value, engine: &str) -> &'s [Value] {
+    let groups = summary["groups"].as_array().unwrap();
+    let its_own = groups.iter().filter(|group| group["engine"] == engine);
+    let mut measured = its_own.flat_map(|group| group["runs"].as_array().unwrap());
+    measured.next().unwrap()["metrics"].as_array().unwrap()
 }
 
 #[test]
 fn what_cannot_be_counted_is_refused_before_anything_is_made() {
     let scratch = Scratch::new();
-    scratch.write("s.toml", &reads().engine("null").run("count = true").text());
+    scratch.write("s.toml", &reads().engine("null").run("count = \"valgrind\"").text());
     let refused = scratch.run(&["run", "s.toml"]);
     refused.assert_code(2).assert_says("expected `operations` in its place");
     let two = reads().engine("null").role("more", &format!("threads = 2\n{GET}")).text();
     let two = two.replace("duration = \"200ms\"", "operations = 100");
-    scratch.write("s.toml", &two.replace("trials = 1", "trials = 1\ncount = true"));
+    scratch.write("s.toml", &two.replace("trials = 1", "trials = 1\ncount = \"valgrind\""));
     let refused = scratch.run(&["run", "s.toml"]);
     refused.assert_code(2).assert_says("one thread a role");
     scratch.write("s.toml", &reads().engine("null").text());
@@ -97,4 +104,22 @@ fn what_cannot_be_counted_is_refused_before_anything_is_made() {
     });
     refused.wait().assert_code(2).assert_says("apt install valgrind");
     assert!(scratch.runs().is_empty());
+}
+
+/// Of most virtual machines nothing is counted, and it is said; of others all is.
+#[test]
+fn a_processors_counters_are_beside_the_times_or_their_absence_is_said() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine("null").text());
+    scratch.run(&["run", "s.toml", "-q", "--count=processor"]);
+    let summary = scratch.run(&["export", "latest", "--json"]).json();
+    let metrics = metrics_of(&summary, "null");
+    let value = |name: &str| {
+        let found = metrics.iter().find(|metric| metric["name"] == name);
+        found.unwrap_or_else(|| panic!("{name} in {metrics:#?}"))["value"].as_f64()
+    };
+    assert!(value("cpu_ns_per_op").is_some(), "timed as ever");
+    let not_measured = &record(&scratch.only_run(), "null_t1").not_measured;
+    let said = not_measured.iter().any(|words| words.contains("instructions"));
+    assert_eq!(value("process_instructions_per_op").is_none(), said, "{not_measured:?}");
 }

@@ -63,6 +63,10 @@ const COLUMNS: &[Column] = &[
     text("instr.\n/op", |line| line.figure(&c::INSTRUCTIONS_PER_OP)).when(|s| s.counted),
     text("engine's\ninstr.", |line| line.figure(&c::ENGINE_INSTRUCTIONS_PER_OP))
         .when(|s| s.counted),
+    figure(&c::PROCESS_INSTRUCTIONS_PER_OP, "", "instructions of the process/op"),
+    figure(&c::PROCESS_CYCLES_PER_OP, "", "cycles/op"),
+    figure(&c::PROCESS_CACHE_MISSES_PER_OP, "", "cache misses/op"),
+    figure(&c::PROCESS_BRANCH_MISSES_PER_OP, "", "branch misses/op"),
     text("CPU\nus/op", |line| {
         let main = line.main(&c::CPU_PER_OP);
         match line.row.run.and_then(|(_, run)| run.different_mix.as_ref()) {

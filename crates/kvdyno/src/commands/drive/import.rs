@@ -196,7 +196,7 @@ fn case(at: usize, job: &Job) -> Case {
         budget_ns: 0,
         slice_ns: job.window_ns(),
         io_latency: false,
-        count: false,
+        count: None,
         errors_max: 0,
         id,
     }
