@@ -29,6 +29,7 @@ pub mod plan;
 pub mod pledge;
 pub mod protocol;
 pub mod redact;
+pub mod replay;
 pub mod run;
 pub mod samples;
 pub mod search;
