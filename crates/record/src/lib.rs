@@ -56,4 +56,4 @@ pub const VERSION: &str = match option_env!("KVDYNO_VERSION") {
 pub const FORMAT: &str = "1.0";
 
 /// The version of the words between program and worker. They must be equal.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;

@@ -251,3 +251,6 @@ impl Dealt {
         &self.supply
     }
 }
+
+#[cfg(test)]
+mod tests;
