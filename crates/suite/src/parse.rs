@@ -244,7 +244,7 @@ fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes
     texts.iter().filter_map(|(flag, text)| Argument::new(flag, text, source, mistakes)).collect()
 }
 
-/// How long the phases of every part last; what `--quick` and `--count` changed, in a sentence each.
+/// How long the phases of every part last; what `--quick` and `--count` changed, a sentence each.
 fn set_lengths<'i>(
     documents: &mut [Document<'i>],
     overrides: &'i Overrides,

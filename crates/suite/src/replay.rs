@@ -293,7 +293,7 @@ pub(super) fn check_engine(
 /// What of a trace's keys the load does not write.
 pub(super) fn warnings(part: &Part, sets: &[&Data]) -> Vec<String> {
     let roles = || measures(&part.typed).flat_map(|(_, measure)| measure.role.iter());
-    let told = roles().filter_map(|role| role.found_trace()).flat_map(|trace| {
+    let told = roles().filter_map(|role| role.found_trace()).filter_map(|trace| {
         let fewer = sets.iter().find(|data| data.records < trace.keys)?;
         let (loaded, keys) = (units::grouped(fewer.records), units::grouped(trace.keys));
         Some(format!(

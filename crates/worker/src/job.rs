@@ -26,7 +26,7 @@ use kvdyno_record::graph::Graph;
 use kvdyno_record::operations::{GRAPH_LOADS, OpInfo};
 use kvdyno_record::protocol::{Event, Job};
 use kvdyno_record::replay::{Replay, replays};
-use kvdyno_record::usage::ProcessUsage;
+use kvdyno_record::usage::{ProcessUsage, ThreadsUsage};
 use kvdyno_record::workload::{self, Activity, Load, Mix, Op, Phase, Role, Size};
 use std::time::Duration;
 
@@ -210,10 +210,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             let (synced, used) = team::sync(self.engine()?, self.clock);
             synced.map_err(|error| error.context("sync after the load"))?;
             found.wall_ns += self.clock.now() - started;
-            // By a thread of the first role's.
-            for role in found.roles.iter_mut().take(1) {
-                role.usage = role.usage.map(|usage| usage.and(&used));
-            }
+            used_by(&mut found.roles, &used);
         }
         Ok(Some(found))
     }
@@ -309,8 +306,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         }
     }
 
-    /// The first role replays a trace, the others draw. What reads the trace is accounted for as
-    /// the role's threads are.
+    /// The first role replays a trace, the others draw.
     fn replay(
         &mut self,
         mix: &Mix,
@@ -323,22 +319,14 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         let (dealer, dealt) = replay::open(replay, role, requests, &self.supply, rngs)?;
         specs[0].sources = dealt.into_iter().map(Source::Trace).collect();
         let clock = self.clock;
-        std::thread::scope(|scope| {
-            let dealing = team::spawn_of_role(scope, 0, move || dealer.run(clock));
-            let found = self.team::<KeyValue<G::Engine>>(specs, task)?;
-            let dealt = dealing.join().unwrap_or_else(|_| {
-                Err(Error::new(ErrorClass::Other, "what reads the trace panicked"))
-            });
-            let Some(mut found) = found else { return Ok(None) };
-            match dealt {
-                Ok(used) => {
-                    let usage = found.roles[0].usage;
-                    found.roles[0].usage = usage.map(|usage| usage.and(&used));
-                }
-                Err(error) => found.failure = found.failure.or(Some(error)),
-            }
-            Ok(Some(found))
-        })
+        let work = || self.team::<KeyValue<G::Engine>>(specs, task);
+        let (found, used) = replay::beside(dealer, clock, work)?;
+        let Some(mut found) = found else { return Ok(None) };
+        match used {
+            Ok(used) => used_by(&mut found.roles, &used),
+            Err(error) => found.failure = found.failure.or(Some(error)),
+        }
+        Ok(Some(found))
     }
 
     /// The roles of a mix, with a source for each of their threads.
@@ -470,6 +458,12 @@ fn rng_of(seed: u64, trial: u32, phase: u32, role: u64, (thread, threads): (u32,
 
 fn opened<E>(engine: Option<&E>) -> Result<&E> {
     engine.ok_or_else(|| Error::new(ErrorClass::Other, "the engine is closed"))
+}
+
+/// A thread of the first role's used this as well.
+fn used_by(roles: &mut [RoleResult], used: &ThreadsUsage) {
+    let usage = roles.iter_mut().take(1).filter_map(|role| role.usage.as_mut());
+    usage.for_each(|usage| *usage = usage.and(used));
 }
 
 impl Found {

@@ -132,7 +132,9 @@ impl Pace {
             due.extend((0..steps).map(|_| self.next()));
             return;
         }
-        due.iter_mut().for_each(|due| *due += self.start);
+        for due in due.iter_mut() {
+            *due += self.start;
+        }
         self.offset_ns = due.last().map_or(self.offset_ns, |last| (last - self.start) as f64);
     }
 

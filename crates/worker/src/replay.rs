@@ -10,8 +10,9 @@ use crate::clock::Clock;
 use crate::keyed::{Action, Keyed, KeyedBlock, KeyedStep};
 use crate::rng::{Rng, mix};
 use crate::source::{KeySupply, action_of};
+use crate::team::spawn_of_role;
 use crate::usage;
-use kvdyno_engine::{Error, Result};
+use kvdyno_engine::{Error, ErrorClass, Result};
 use kvdyno_record::replay::{Replay, place_in};
 use kvdyno_record::usage::ThreadsUsage;
 use kvdyno_record::workload::Role;
@@ -120,10 +121,25 @@ fn error(error: TraceError) -> Error {
     Error::invalid(error.to_string())
 }
 
+/// Deals while `work` is done, in a thread that is accounted for as those of the first role are.
+/// Tells what came of both.
+pub(crate) fn beside<C: Clock, T>(
+    dealer: Dealer,
+    clock: C,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<(T, Result<ThreadsUsage>)> {
+    std::thread::scope(|scope| {
+        let dealing = spawn_of_role(scope, 0, move || dealer.run(clock));
+        let done = work()?;
+        let panicked = || Error::new(ErrorClass::Other, "what reads the trace panicked");
+        Ok((done, dealing.join().unwrap_or_else(|_| Err(panicked()))))
+    })
+}
+
 impl Dealer {
     /// Deals until there is no more, or until a thread has left, who does so when all are to. Tells
     /// what that took.
-    pub(crate) fn run<C: Clock>(mut self, clock: C) -> Result<ThreadsUsage> {
+    fn run<C: Clock>(mut self, clock: C) -> Result<ThreadsUsage> {
         let before = usage::of_this_thread(clock.now());
         self.deal()?;
         Ok(usage::of_this_thread(clock.now()).since(&before))
@@ -160,7 +176,7 @@ impl Dealer {
                 value_bytes: u32::try_from(request.value_bytes).unwrap_or(u32::MAX),
                 slot,
             };
-            let hand = (u128::from(mix(request.key)) * u128::from(threads) >> 64) as usize;
+            let hand = ((u128::from(mix(request.key)) * u128::from(threads)) >> 64) as usize;
             batches[hand].push(asked);
         }
         // Each is dealt something, if only nothing: so all know how far the trace has come.
