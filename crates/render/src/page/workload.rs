@@ -154,7 +154,7 @@ fn capital(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kvdyno_record::workload::{Domain, Ends, Found};
+    use kvdyno_record::workload::{Domain, Ends};
 
     fn role(name: &str, threads: u32, mix: Vec<(Op, f64, Choice)>) -> Role {
         let mix = mix.into_iter().map(|(op, weight, keys)| MixEntry { op, weight, keys }).collect();
