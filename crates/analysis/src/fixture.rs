@@ -269,6 +269,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         rate: None,
         depth: None,
         found: Found::All,
+        replay: None,
     };
     let drive = Mix {
         roles: vec![role("readers", threads, Op::Get), role("writer", 1, Op::Update)],

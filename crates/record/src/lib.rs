@@ -29,6 +29,7 @@ pub mod plan;
 pub mod pledge;
 pub mod protocol;
 pub mod redact;
+pub mod replay;
 pub mod run;
 pub mod samples;
 pub mod search;
@@ -55,4 +56,4 @@ pub const VERSION: &str = match option_env!("KVDYNO_VERSION") {
 pub const FORMAT: &str = "1.0";
 
 /// The version of the words between program and worker. They must be equal.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;

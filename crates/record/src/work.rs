@@ -12,6 +12,7 @@
 //! | database shared or copied | yes | | | | copied |
 
 use crate::plan::{Case, Plan};
+use crate::replay::without_place;
 use crate::tier::{Memory, Tier};
 use crate::units;
 use crate::volume::{Format, Medium, Volume};
@@ -91,7 +92,8 @@ impl<'c> Work<'c> {
 
     fn phases(&self, beside: Purpose) -> Value {
         use workload::Activity::{Load, Measure, Reopen, Settle, Verify};
-        let own = || self.case.phases.iter();
+        let all: Vec<Phase> = self.phases.iter().map(|phase| without_place(phase)).collect();
+        let own = || all[all.len() - self.case.phases.len()..].iter();
         // Whether a case loaded its database itself, as it must where nothing can be copied, does
         // not count between volumes: what comes after is the same.
         let makes = |phase: &&Phase| {
@@ -103,7 +105,7 @@ impl<'c> Work<'c> {
             _ => json!(phase),
         };
         match beside {
-            Purpose::Runs => json!(self.phases),
+            Purpose::Runs => json!(all),
             Purpose::Engines => own().map(without_options).collect(),
             Purpose::Volumes => json!(own().skip_while(makes).collect::<Vec<_>>()),
             Purpose::EnginesLoading | Purpose::VolumesLoading => {

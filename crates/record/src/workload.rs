@@ -5,6 +5,7 @@ pub use crate::found::Found;
 use crate::graph::Graph;
 pub use crate::key::{Key, KeyFormat, KeyOrder};
 use crate::operations::{OPERATIONS, OpInfo};
+use crate::replay::{Replay, replays};
 use kvdyno_engine::Options;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -201,6 +202,9 @@ pub struct Role {
     /// How many of the keys that it looks up are there.
     #[serde(default, skip_serializing_if = "Found::is_all")]
     pub found: Found,
+    /// The trace that its requests come from, each with its key and lengths; null: they are drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
 }
 
 /// One operation of a mix.
@@ -347,10 +351,26 @@ impl Op {
     }
 }
 
+impl Role {
+    /// A closed loop that finds all keys, one at a time.
+    pub fn new(name: &str, threads: u32, mix: Vec<MixEntry>) -> Self {
+        let name = name.to_owned();
+        Self { name, threads, mix, rate: None, depth: None, found: Found::All, replay: None }
+    }
+}
+
 impl Phase {
     /// What its roles do, where it has any.
     pub fn mix(&self) -> Option<&Mix> {
         match &self.work {
+            Activity::Warmup(mix) | Activity::Measure(mix) => Some(mix),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn mix_mut(&mut self) -> Option<&mut Mix> {
+        match &mut self.work {
             Activity::Warmup(mix) | Activity::Measure(mix) => Some(mix),
             _ => None,
         }
@@ -369,10 +389,12 @@ impl Mix {
     }
 }
 
-/// Some phase deletes, or asks for links that may not be there: what is not there is an answer.
+/// Some phase deletes, replays a trace, or asks for links that may not be there: what is not there
+/// is an answer.
 pub fn deletes(phases: &[Phase]) -> bool {
     let mut entries = phases.iter().filter_map(Phase::mix).flat_map(Mix::entries);
     entries.any(|entry| entry.op == Op::Delete || entry.op.is_of_graph())
+        || replays(phases).next().is_some()
 }
 
 /// The most operations that one thread keeps in flight; 1 where none does.

@@ -16,6 +16,7 @@ use super::volume::Volume;
 use super::workload::{self, PhaseContext};
 use kvdyno_record::engine::{DataShape, Description, Options, PlaceKind};
 use kvdyno_record::plan::{Case, Copying, Database};
+use kvdyno_record::replay::replays;
 use kvdyno_record::volume;
 use kvdyno_record::workload::{Activity, Phase};
 
@@ -400,7 +401,9 @@ fn shape(sized: &Sized, phases: &[Phase]) -> DataShape {
         records_max: records_max(phases, sized),
         key_bytes: data.key.bytes,
         value_bytes_mean: sized.value_bytes_mean(),
-        value_bytes_max: data.value.size.max(),
+        value_bytes_max: replays(phases)
+            .map(|replay| replay.value_bytes_max)
+            .fold(data.value.size.max(), u64::max),
         sessions: workload::sessions(phases),
         depth: kvdyno_record::workload::depth(phases),
     }
@@ -432,5 +435,6 @@ pub(super) fn phase_context<'a>(
 }
 
 pub(super) fn records_max(phases: &[Phase], sized: &Sized) -> u64 {
-    sized.data.records.saturating_add(inserts_max(phases, sized.record_bytes))
+    let inserted = sized.data.records.saturating_add(inserts_max(phases, sized.record_bytes));
+    replays(phases).map(|replay| replay.keys).fold(inserted, u64::max)
 }

@@ -10,6 +10,7 @@ use super::mistake::Mistakes;
 use super::names::check_names;
 use super::phase::{Load, Measure, Phase, Role};
 use super::read::{At, Or as _};
+use super::replay;
 use super::scalar::{DataSize, Nanoseconds, Several, Threads};
 use super::select;
 use super::source::Span;
@@ -32,6 +33,7 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_phases(typed, mistakes);
     check_sweep(typed, mistakes);
     linkbench::check(typed, mistakes);
+    replay::check(typed, mistakes);
     check_sharing(typed, mistakes);
     check_budget(typed, mistakes);
     check_slice(typed, mistakes);
@@ -240,7 +242,8 @@ fn check_phases(typed: &Typed, mistakes: &mut Mistakes) {
 }
 
 fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
-    if measure.duration.is_none() && measure.operations.is_none() {
+    let ends = measure.role.first().is_some_and(|first| first.trace.is_some());
+    if measure.duration.is_none() && measure.operations.is_none() && !ends {
         let mistake = mistakes.at(span, "the phase would never end");
         mistake.label("expected `duration`, `operations` or both");
     }
@@ -256,6 +259,7 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
     check_names("roles", measure.role.iter().map(|role| &role.name), mistakes);
     for role in measure.role.iter() {
         match &role.mix {
+            None if role.trace.is_some() => {}
             None => {
                 let mistake = mistakes.at(&role.span, "[[phase.role]] has no `mix`");
                 mistake.label("`mix` is missing here");
@@ -359,7 +363,7 @@ fn sweeps(typed: &Typed) -> Vec<Span> {
 }
 
 /// What would make a database another one for the case that comes next.
-fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
+pub(super) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
     const FRESH: &str = "expected database = \"fresh\" in [run] with this";
     const COPY: &str = "expected database = \"copy\" or \"fresh\" in [run] with this";
     let (once, same) = match typed.sharing() {

@@ -15,6 +15,7 @@ use super::options::{self, Measures};
 use super::packing;
 use super::parse::Part;
 use super::phase::Phase;
+use super::replay;
 use super::setup::EngineSetup;
 use super::sizing::{self, Limit, Sized, SizingHost};
 use super::typed::Sharing;
@@ -25,7 +26,7 @@ use kvdyno_record::engine::{Description, Options, PlaceKind};
 use kvdyno_record::left_out::LeftOut;
 use kvdyno_record::plan::Copying;
 use kvdyno_record::units;
-use kvdyno_record::workload::{Mix, Phase as Planned};
+use kvdyno_record::workload::{Data, Mix, Phase as Planned};
 use std::collections::BTreeMap;
 
 /// A part with all that its cases are made of.
@@ -134,7 +135,10 @@ impl<'a> Grid<'a> {
         let (setups, part) = (&self.setups, self.part);
         let untuned = untuned(&self.found);
         let not_copied = not_copied(part, setups, host);
-        [untuned, fit_warnings(setups, host), not_copied, attached::warnings(part, setups)].concat()
+        let data: Vec<&Data> = self.sets.iter().map(|set| &set.data).collect();
+        let replayed = replay::warnings(part, &data);
+        let attached = attached::warnings(part, setups);
+        [untuned, fit_warnings(setups, host), not_copied, attached, replayed].concat()
     }
 
     /// What engines and drive say of themselves, by name.
@@ -191,6 +195,7 @@ fn set_up<'a>(
         let device = is_on_device(first, false) || host.device;
         abilities::check(&part.typed, engine, description, data, device, mistakes);
         attached::check(part, engine, limits, mistakes);
+        replay::check_engine(part, engine, description, mistakes);
         crew::check_engine(&part.typed, engine, description, mistakes);
         for (place, limit) in limits.iter().enumerate() {
             let by = Measures { memory: limit.memory_bytes(host), scale: part.scale };

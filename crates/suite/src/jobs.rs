@@ -280,6 +280,7 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
             rate: None,
             depth: Some(PRECONDITION_DEPTH),
             found: Found::All,
+            replay: None,
         };
         let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
         let work = Mix { roles: vec![role], ends: Ends { duration_ns: None, operations } };
@@ -322,6 +323,7 @@ fn role(job: &DriveJob, swept: Option<u32>) -> Role {
         rate: None,
         depth: (job.io() == Way::IoUring).then_some(depth),
         found: Found::All,
+        replay: None,
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn packed(
             for entry in others {
                 let mistake = mistakes.at(&entry.span, "other work on packed records");
                 mistake
-                    .label("expected get or update, of uniform keys")
+                    .label("expected get or update, of uniform keys, and no trace")
                     .help(format!("`pack` of engine `{}` asks for it", engine.label.0));
             }
         }
@@ -62,5 +62,5 @@ pub(super) fn packed(
 fn is_same_work(role: &Role, entry: &Entry) -> bool {
     let keys = entry.keys.as_ref().or(role.keys.as_ref());
     let uniform = keys.is_none_or(|keys| keys.value == Choice::Uniform);
-    uniform && matches!(entry.op, Op::Get | Op::Update)
+    role.trace.is_none() && uniform && matches!(entry.op, Op::Get | Op::Update)
 }

@@ -5,6 +5,7 @@ use super::length::{Keys, Length, Written, WrittenKeys};
 use super::mistake::Mistakes;
 use super::rate::{Arrivals, WrittenRate};
 use super::read::{At, Fields, FromToml, Or as _, Toml, table};
+use super::replay::{Speed, TraceFile, WrittenSpeed};
 use super::scalar::{Count, Name, Nanoseconds, Several, Switch, Threads};
 use kvdyno_record::operations::{GRAPH_LOADS, OPERATIONS};
 use kvdyno_record::workload::{Choice, LoadOrder, Op, Size};
@@ -119,7 +120,8 @@ pub(super) struct Measure {
     pub(super) duration: Option<At<Nanoseconds>>,
     /// The duration in pieces of this length, each a measured phase of its own.
     pub(super) windows: Option<At<Nanoseconds>>,
-    /// End when the first role has done so many operations.
+    /// End when the first role has done so many operations. Needed without `duration`, but for a
+    /// `trace`.
     pub(super) operations: Option<At<Count>>,
     /// Who works.
     #[schemars(length(min = 1))]
@@ -134,7 +136,7 @@ pub(super) struct Role {
     pub(super) name: At<Name>,
     /// How many threads; "sweep": each of `run.threads` in turn. Default: 1.
     pub(super) threads: Option<At<Threads>>,
-    /// What they do. Needed, but for `linkbench`: then the published requests.
+    /// What they do. Needed, but for a `trace`, and for `linkbench`: then the published requests.
     #[schemars(length(min = 1))]
     pub(super) mix: Option<At<Vec<At<Entry>>>>,
     /// To which keys, where an operation does not say. Default: uniform.
@@ -149,6 +151,13 @@ pub(super) struct Role {
     /// load with `order = "drawn"` leaves), or a share such as 0.5. Default: as the load leaves.
     #[schemars(with = "Option<WrittenFound>")]
     pub(super) found: Option<At<ToBeFound>>,
+    /// Instead of a mix, a file that `kvdyno trace import` wrote: its requests are made again, in
+    /// their order for each key, and the phase ends with them. Beside the suite.
+    pub(super) trace: Option<At<TraceFile>>,
+    /// Of a trace: 1.0 makes its requests at their recorded times, 2.0 in half the time (an open
+    /// loop); "max": each when the one before has been answered. Default: max.
+    #[schemars(with = "Option<WrittenSpeed>")]
+    pub(super) speed: Option<At<Speed>>,
 }
 
 /// How many keys are there.
@@ -336,7 +345,7 @@ table!(Verify, "a verify phase": name samples count);
 table!(Evict, "an evict phase": name);
 table!(Reopen, "a reopen phase": name options);
 table!(Measure, "a measure phase": name warmup duration windows operations role);
-table!(Role, "[[phase.role]]": name threads mix keys rate depth found);
+table!(Role, "[[phase.role]]": name threads mix keys rate depth found trace speed);
 
 impl FromToml for Entry {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {

@@ -68,9 +68,21 @@ pub(super) struct Scheduled {
     /// mean.
     bytes_per_s: Option<At<ByteRate>>,
     /// The gaps between them. Default: poisson.
+    #[schemars(with = "Option<At<WrittenSchedule>>")]
     schedule: Option<At<Schedule>>,
     /// The rate rises and falls.
     sine: Option<At<Wave>>,
+}
+
+/// The gaps between starts. Only the schema is made from this.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case", rename = "Schedule")]
+#[expect(dead_code, reason = "describes the language for the schema")]
+enum WrittenSchedule {
+    /// All equal.
+    Fixed,
+    /// Exponentially distributed: arrivals that know nothing of each other.
+    Poisson,
 }
 
 /// A wave on a rate: mean + amplitude sin(2 pi t / period), from the start of each phase.

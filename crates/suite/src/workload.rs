@@ -167,12 +167,13 @@ fn mixes(part: &Part, measure: &Measure, context: PhaseContext<'_>) -> (Option<M
         roles: roles.clone(),
         ends: Ends { duration_ns: Some(ns), operations: None },
     });
+    let recorded = roles.first().and_then(|role| role.replay.as_ref());
+    let recorded = recorded.map(|replay| replay.requests);
+    let operations = measure.operations.as_ref();
+    let operations = operations.map(|count| scaled_operations(part.scale, count.value));
     let ends = Ends {
         duration_ns: measure.duration.as_ref().map(|duration| duration.0),
-        operations: measure
-            .operations
-            .as_ref()
-            .map(|count| scaled_operations(part.scale, count.value)),
+        operations: operations.into_iter().chain(recorded).min(),
     };
     (warmup, Mix { roles, ends })
 }
@@ -190,13 +191,18 @@ fn resolve_role(part: &Part, role: &Role, context: PhaseContext<'_>) -> plan::Ro
         MixEntry { op: entry.op.clone(), weight: entry.weight.given_or(1.0), keys }
     };
     let mix: Vec<MixEntry> = role.entries().iter().map(entry).collect();
+    let (replay, recorded) = role.replayed().unzip();
     let operation_bytes = || written_by(&mix) * context.record_bytes;
     plan::Role {
         name: role.name.0.clone(),
         threads: role.threads.given_or(Threads::Are(1)).at(context.threads),
-        rate: role.rate.as_ref().map(|rate| rate.resolve(operation_bytes())),
+        rate: match &role.rate {
+            Some(rate) => Some(rate.resolve(operation_bytes())),
+            None => recorded.flatten(),
+        },
         depth: role.depth.as_ref().map(|depth| depth.0),
         found: found(role, &mix, left(part, context)),
+        replay,
         mix,
     }
 }

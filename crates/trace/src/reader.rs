@@ -11,6 +11,14 @@ use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::Path;
 use twox_hash::XxHash3_64;
 
+/// What is known of a block before it is read.
+struct Preface {
+    count: usize,
+    packed: usize,
+    bytes: usize,
+    sum: u64,
+}
+
 /// A trace that is being read.
 pub struct TraceReader {
     name: String,
@@ -61,6 +69,56 @@ impl TraceReader {
         if self.over {
             return Ok(false);
         }
+        let at = self.at;
+        let Preface { count, packed, bytes, sum } = self.preface()?;
+        if count == 0 {
+            self.over = true;
+            if self.given != self.header.requests {
+                let (given, told) = (self.given, self.header.requests);
+                let found = format!("the end after {given} requests");
+                let wanted = format!("{told}, as the header says");
+                return Err(TraceError::malformed(&self.name, At::Byte(at), found, wanted));
+            }
+            return Ok(false);
+        }
+        let at = self.at;
+        self.packed.resize(packed, 0);
+        let mut room = std::mem::take(&mut self.packed);
+        let read = self.read_whole(&mut room);
+        self.packed = room;
+        read?;
+        self.bytes.resize(bytes, 0);
+        let unpacked = self.decoder.decode_all(&self.packed, &mut self.bytes);
+        let whole = unpacked.is_ok_and(|unpacked| unpacked == bytes)
+            && XxHash3_64::oneshot(&self.bytes) == sum
+            && block::decode(&self.bytes, count, self.before_ns, requests).is_some();
+        if !whole {
+            requests.clear();
+            return Err(self.damaged(at, "a block with its checksum"));
+        }
+        self.before_ns = requests.last().map_or(0, |request| request.at_ns);
+        self.given += count as u64;
+        Ok(true)
+    }
+
+    /// A checksum of all requests, made of the blocks' own: equal ones, equal requests. It leaves
+    /// nothing to be read.
+    pub fn digest(mut self) -> Result<String, TraceError> {
+        let mut sums = Vec::new();
+        loop {
+            let preface = self.preface()?;
+            sums.extend_from_slice(&(preface.count as u64).to_le_bytes());
+            sums.extend_from_slice(&preface.sum.to_le_bytes());
+            if preface.count == 0 {
+                return Ok(format!("{:016x}", XxHash3_64::oneshot(&sums)));
+            }
+            let packed = preface.packed as i64;
+            self.file.seek_relative(packed).map_err(TraceError::reading(&self.name))?;
+            self.at += packed as u64;
+        }
+    }
+
+    fn preface(&mut self) -> Result<Preface, TraceError> {
         let mut preface = [0; 8 + PREFACE_BYTES];
         let at = self.at;
         self.read_whole(&mut preface)?;
@@ -72,38 +130,11 @@ impl TraceReader {
             return Err(self.damaged(at, "the beginning of a block"));
         }
         let [count, packed, bytes] = [8, 12, 16].map(|at| number(at) as usize);
-        if count == 0 {
-            self.over = true;
-            if self.given != self.header.requests {
-                let (given, told) = (self.given, self.header.requests);
-                let found = format!("the end after {given} requests");
-                let wanted = format!("{told}, as the header says");
-                return Err(TraceError::malformed(&self.name, At::Byte(at), found, wanted));
-            }
-            return Ok(false);
-        }
         if count > REQUESTS_MAX || bytes > BYTES_MAX || packed > BYTES_MAX {
             return Err(self.damaged(at, "a block of a size that is written"));
         }
-        let at = self.at;
-        self.packed.resize(packed, 0);
-        let mut room = std::mem::take(&mut self.packed);
-        let read = self.read_whole(&mut room);
-        self.packed = room;
-        read?;
-        self.bytes.resize(bytes, 0);
-        let unpacked = self.decoder.decode_all(&self.packed, &mut self.bytes);
         let sum = u64::from(number(20)) | u64::from(number(24)) << 32;
-        let whole = unpacked.is_ok_and(|unpacked| unpacked == bytes)
-            && XxHash3_64::oneshot(&self.bytes) == sum
-            && block::decode(&self.bytes, count, self.before_ns, requests).is_some();
-        if !whole {
-            requests.clear();
-            return Err(self.damaged(at, "a block with its checksum"));
-        }
-        self.before_ns = requests.last().map_or(0, |request| request.at_ns);
-        self.given += count as u64;
-        Ok(true)
+        Ok(Preface { count, packed, bytes, sum })
     }
 
     fn read_whole(&mut self, room: &mut [u8]) -> Result<(), TraceError> {

@@ -68,7 +68,7 @@ pub(crate) fn drive<K: Kind, C: Clock>(
             }
         }
         if let Some(pace) = pace {
-            block.due.extend((0..block.steps.len()).map(|_| pace.next()));
+            pace.schedule(&mut block.due, block.steps.len());
             if !prepared {
                 ahead.step_ns = (context.clock.now() - before) / block.steps.len() as u64;
             }

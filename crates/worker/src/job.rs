@@ -9,6 +9,7 @@ use crate::keyvalue::KeyValue;
 use crate::kind::Kind;
 use crate::output::{Files, send};
 use crate::population::Population;
+use crate::replay;
 use crate::rng::Rng;
 use crate::shared::Task;
 use crate::source::{KeySupply, LoadRange, MixSource, Source};
@@ -24,7 +25,8 @@ use kvdyno_record::found::leaves_gaps;
 use kvdyno_record::graph::Graph;
 use kvdyno_record::operations::{GRAPH_LOADS, OpInfo};
 use kvdyno_record::protocol::{Event, Job};
-use kvdyno_record::usage::ProcessUsage;
+use kvdyno_record::replay::{Replay, replays};
+use kvdyno_record::usage::{ProcessUsage, ThreadsUsage};
 use kvdyno_record::workload::{self, Activity, Load, Mix, Op, Phase, Role, Size};
 use std::time::Duration;
 
@@ -68,6 +70,7 @@ pub(crate) fn run<G: GraphEngine, C: Clock>(
     let files = Files::create(&job.folder).map_err(early)?;
     let seat = job.crew.unwrap_or(Seat::ALONE);
     let population = Population::new(job.data.records, seat);
+    let longest = replays(&job.phases).map(|replay| replay.value_bytes_max).max().unwrap_or(0);
     let isolation = |graph: &Graph| isolation(&G::Engine::describe(), &job.options, graph);
     let graph = job.data.graph.as_ref().map(|graph| GraphCase::new(graph, isolation(graph)));
     let mut case = Case::<G, C> {
@@ -78,7 +81,7 @@ pub(crate) fn run<G: GraphEngine, C: Clock>(
         files,
         supply: KeySupply {
             keys: KeyWriter::new(&job.data.key),
-            values: Values::new(&job.data.value, job.data.verify, job.data.seed),
+            values: Values::up_to(longest, &job.data.value, job.data.verify, job.data.seed),
             keyspace: Keyspace {
                 records: job.data.records.max(1),
                 ycsb_items: workload::ycsb_items(job.data.records, &job.phases),
@@ -207,10 +210,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             let (synced, used) = team::sync(self.engine()?, self.clock);
             synced.map_err(|error| error.context("sync after the load"))?;
             found.wall_ns += self.clock.now() - started;
-            // By a thread of the first role's.
-            for role in found.roles.iter_mut().take(1) {
-                role.usage = role.usage.map(|usage| usage.and(&used));
-            }
+            used_by(&mut found.roles, &used);
         }
         Ok(Some(found))
     }
@@ -265,32 +265,66 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
 
     fn measure(&mut self, index: u32, phase: &Phase, mix: &Mix) -> Result<Option<Found>> {
         let counting = mix.roles.first().map_or(1, |role| role.threads);
-        let task = Task {
+        let mut task = Task {
             duration_ns: mix.ends.duration_ns,
             operations: mix.ends.operations.map(|all| self.seat.share(all, counting)),
             total: mix.ends.operations.filter(|_| mix.ends.duration_ns.is_none()),
             ..self.task(index, phase)
         };
-        let found = match self.graph {
-            Some(graph) => {
+        let replayed = mix.roles.first().and_then(|role| Some((role, role.replay.as_ref()?)));
+        let found = match (self.graph, replayed) {
+            (Some(graph), _) => {
                 let requests =
                     |role: &Role, _: u32, rng: Rng| graph::Source::requests(graph, role, rng);
                 self.team::<Social<G>>(self.roles(index, mix, requests), &task)?
             }
-            None => {
-                let grows = mix.entries().any(|entry| entry.op == Op::Insert);
-                let (supply, population) = (self.supply.clone(), self.population);
-                let drawn = |role: &Role, thread, rng| {
-                    let mix = MixSource::new(role, thread, grows, &supply, rng, population);
-                    Source::Mix(mix)
-                };
-                self.team::<KeyValue<G::Engine>>(self.roles(index, mix, drawn), &task)?
+            (None, Some((role, replay))) => {
+                let requests = mix.ends.operations.unwrap_or(replay.requests);
+                // The dealer counts them out: threads take what there is, until there is no more.
+                task.operations = Some(u64::MAX);
+                self.replay(mix, (role, replay), requests, &task)?
+            }
+            (None, None) => {
+                let specs = self.roles(index, mix, self.drawn(mix));
+                self.team::<KeyValue<G::Engine>>(specs, &task)?
             }
         };
         let Some(mut found) = found else { return Ok(None) };
         if mix.ends.operations.is_some() {
             // Counted out beforehand, as a load is: over with its last operation.
             found.roles.iter_mut().take(1).for_each(|role| role.windows.clear());
+        }
+        Ok(Some(found))
+    }
+
+    /// Sources of operations that are drawn.
+    fn drawn(&self, mix: &Mix) -> impl Fn(&Role, u32, Rng) -> Source<'j> {
+        let grows = mix.entries().any(|entry| entry.op == Op::Insert);
+        let (supply, population) = (self.supply.clone(), self.population);
+        move |role, thread, rng| {
+            Source::Mix(MixSource::new(role, thread, grows, &supply, rng, population))
+        }
+    }
+
+    /// The first role replays a trace, the others draw.
+    fn replay(
+        &mut self,
+        mix: &Mix,
+        (role, replay): (&Role, &Replay),
+        requests: u64,
+        task: &Task,
+    ) -> Result<Option<Found>> {
+        let mut specs = self.roles(task.phase, mix, self.drawn(mix));
+        let rngs = (0..role.threads).map(|t| self.rng(task.phase, 0, (t, role.threads)));
+        let (dealer, dealt) = replay::open(replay, role, requests, &self.supply, rngs)?;
+        specs[0].sources = dealt.into_iter().map(Source::Trace).collect();
+        let clock = self.clock;
+        let work = || self.team::<KeyValue<G::Engine>>(specs, task);
+        let (found, used) = replay::beside(dealer, clock, work)?;
+        let Some(mut found) = found else { return Ok(None) };
+        match used {
+            Ok(used) => used_by(&mut found.roles, &used),
+            Err(error) => found.failure = found.failure.or(Some(error)),
         }
         Ok(Some(found))
     }
@@ -424,6 +458,12 @@ fn rng_of(seed: u64, trial: u32, phase: u32, role: u64, (thread, threads): (u32,
 
 fn opened<E>(engine: Option<&E>) -> Result<&E> {
     engine.ok_or_else(|| Error::new(ErrorClass::Other, "the engine is closed"))
+}
+
+/// A thread of the first role's used this as well.
+fn used_by(roles: &mut [RoleResult], used: &ThreadsUsage) {
+    let usage = roles.iter_mut().take(1).filter_map(|role| role.usage.as_mut());
+    usage.for_each(|usage| *usage = usage.and(used));
 }
 
 impl Found {

@@ -68,6 +68,13 @@ pub(crate) trait Supply<A, D> {
     fn settle(&mut self, block: &Block<A, D>, done: usize, failed: &[usize]);
 
     /// How many operations one block can hold. What [`Self::fill`] is asked for within this it
-    /// delivers, so that a count of operations taken beforehand is exact.
+    /// delivers, so that a count of operations taken beforehand is exact; not so what was recorded,
+    /// which is counted out by itself.
     fn steps_max(&self) -> usize;
+
+    /// Of what was recorded, how much was due in so many nanoseconds of the phase and not prepared.
+    /// Asked once, when the phase is over.
+    fn left_until(&mut self, _until_ns: u64) -> u64 {
+        0
+    }
 }

@@ -33,6 +33,7 @@ mod pace;
 mod pledge;
 mod population;
 mod recorder;
+mod replay;
 mod rng;
 #[cfg(test)]
 mod scripted;

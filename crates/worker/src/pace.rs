@@ -19,7 +19,12 @@ pub(crate) struct Pace {
     issued: u64,
     poisson: Option<Rng>,
     wave: Option<Wave>,
+    /// Whoever prepares operations knows when each is due.
+    recorded: bool,
 }
+
+/// What was recorded is prepared in small pieces: nobody knows how far apart the next ones are.
+const RECORDED_STEPS: usize = 16;
 
 /// A rate that rises and falls, as time that runs faster and slower: what is due at the mean rate
 /// after so many nanoseconds is due when the wave has come as far. So gaps stay equal, or
@@ -72,7 +77,11 @@ impl Pace {
             issued: 0,
             poisson: (rate.schedule == Schedule::Poisson).then_some(rng),
             wave: Wave::of(rate),
+            recorded: rate.schedule == Schedule::Recorded,
         };
+        if pace.recorded {
+            return pace;
+        }
         if let Some(rng) = &mut pace.poisson {
             pace.even_ns = gap_ns * rng.exponential();
         }
@@ -88,6 +97,9 @@ impl Pace {
     /// How many operations of one thread are due in a span of time, at least one; where the rate
     /// rises and falls, when it is low.
     pub(crate) fn steps_of(rate: &Rate, place: (u32, u32), span_ns: u64) -> usize {
+        if rate.schedule == Schedule::Recorded {
+            return RECORDED_STEPS;
+        }
         let slowest = Wave::of(rate).as_ref().map_or(1.0, Wave::slowest);
         ((span_ns as f64 / Self::gap_ns(rate, place) * slowest) as usize).max(1)
     }
@@ -113,15 +125,35 @@ impl Pace {
         due
     }
 
+    /// Puts into `due` when the next `steps` operations are due. Of recorded ones the times since
+    /// the start are there: they become those of the clock.
+    pub(crate) fn schedule(&mut self, due: &mut Vec<u64>, steps: usize) {
+        if !self.recorded {
+            due.extend((0..steps).map(|_| self.next()));
+            return;
+        }
+        for due in due.iter_mut() {
+            *due += self.start;
+        }
+        self.offset_ns = due.last().map_or(self.offset_ns, |last| (last - self.start) as f64);
+    }
+
     /// How many operations are due in a span of time, at least one; where the rate rises and falls,
     /// when it is low.
     pub(crate) fn steps_in(&self, span_ns: u64) -> usize {
+        if self.recorded {
+            return RECORDED_STEPS;
+        }
         let slowest = self.wave.as_ref().map_or(1.0, Wave::slowest);
         ((span_ns as f64 / self.gap_ns * slowest) as usize).max(1)
     }
 
-    /// Operations due before `deadline` that [`Self::next`] has not given out.
+    /// Operations due before `deadline` that [`Self::next`] has not given out; what was recorded is
+    /// not known here.
     pub(crate) fn count_until(mut self, deadline: u64) -> u64 {
+        if self.recorded {
+            return 0;
+        }
         let before = self.issued;
         while self.next() < deadline {}
         self.issued - before - 1

@@ -322,6 +322,7 @@ fn gets(population: &Population) -> Source<'_> {
         rate: None,
         depth: None,
         found: Found::All,
+        replay: None,
     };
     Source::Mix(MixSource::new(&role, 0, false, &supply(), Rng::new(&[1]), population))
 }

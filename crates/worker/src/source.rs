@@ -1,4 +1,4 @@
-//! Where a thread's operations come from: an operation mix, or the order of a load.
+//! Where a thread's operations come from: an operation mix, the order of a load, or a trace.
 
 use crate::bijection::Bijection;
 use crate::block::Step;
@@ -7,6 +7,7 @@ use crate::keyed::{Action, Keyed, KeyedBlock, KeyedStep, View};
 use crate::keys::{Digits, KeyWriter};
 use crate::kind::Supply;
 use crate::population::{Inserter, Population};
+use crate::replay::Dealt;
 use crate::rng::Rng;
 use crate::shared::Task;
 use crate::values::{Values, draw};
@@ -36,6 +37,7 @@ pub(crate) struct KeySupply {
 pub(crate) enum Source<'p> {
     Mix(MixSource<'p>),
     Load(LoadRange),
+    Trace(Dealt),
 }
 
 impl Supply<KeyedStep, Keyed> for Source<'_> {
@@ -43,6 +45,7 @@ impl Supply<KeyedStep, Keyed> for Source<'_> {
         match self {
             Self::Mix(mix) => mix.fill(block, steps),
             Self::Load(load) => load.fill(block, steps),
+            Self::Trace(dealt) => dealt.fill(block, steps),
         }
         #[cfg(test)]
         crate::scripted::prepared(block.steps.len());
@@ -55,10 +58,18 @@ impl Supply<KeyedStep, Keyed> for Source<'_> {
         }
     }
 
+    fn left_until(&mut self, until_ns: u64) -> u64 {
+        match self {
+            Self::Trace(dealt) => dealt.left_until(until_ns),
+            Self::Mix(_) | Self::Load(_) => 0,
+        }
+    }
+
     fn steps_max(&self) -> usize {
         let keys = match self {
             Self::Mix(mix) => mix.entries.iter().map(|entry| entry.keys.mean()).fold(0.0, f64::max),
             Self::Load(load) => f64::from(load.batch),
+            Self::Trace(_) => 1.0,
         };
         // A walk has no keys at all.
         let keys = keys.ceil().max(1.0) as u64;
@@ -94,7 +105,7 @@ impl Source<'_> {
     pub(crate) fn records(&self) -> u64 {
         match self {
             Self::Mix(mix) => mix.records,
-            Self::Load(_) => 0,
+            Self::Load(_) | Self::Trace(_) => 0,
         }
     }
 
@@ -102,6 +113,7 @@ impl Source<'_> {
         match self {
             Self::Mix(mix) => &mix.supply,
             Self::Load(load) => &load.supply,
+            Self::Trace(dealt) => dealt.supply(),
         }
     }
 }
@@ -144,24 +156,16 @@ struct Entry {
 impl Entry {
     fn new(op: &Op, until: f64, chooser: Chooser) -> Self {
         let one = Size::Fixed { bytes: 1 };
-        let (action, keys, records) = match op.clone() {
-            Op::Get => (Action::Get, one, None),
-            Op::Insert | Op::Update => (Action::Put, one, None),
-            Op::Delete => (Action::Delete, one, None),
-            Op::Scan { reverse: false, length } => (Action::ScanForward, one, Some(length)),
-            Op::Scan { reverse: true, length } => (Action::ScanReverse, one, Some(length)),
-            Op::Multiget { keys } => (Action::Multiget, keys, None),
-            Op::ReadModifyWrite => (Action::ReadModifyWrite, one, None),
-            Op::Batch { writes } => (Action::Batch, writes, None),
-            Op::Walk { reverse, length } => {
-                let action = if reverse { Action::WalkReverse } else { Action::WalkForward };
-                (action, Size::Fixed { bytes: 0 }, Some(length))
-            }
-            op => unreachable!("{} is no operation on keys: the suite is refused", op.name()),
+        let (keys, records) = match op.clone() {
+            Op::Scan { length, .. } => (one, Some(length)),
+            Op::Multiget { keys } => (keys, None),
+            Op::Batch { writes } => (writes, None),
+            Op::Walk { length, .. } => (Size::Fixed { bytes: 0 }, Some(length)),
+            _ => (one, None),
         };
         Self {
             until,
-            action,
+            action: action_of(op),
             inserts: *op == Op::Insert,
             values: op.writes() && *op != Op::Delete,
             counts: op.writes(),
@@ -169,6 +173,23 @@ impl Entry {
             records,
             chooser,
         }
+    }
+}
+
+/// What performing an operation on keys is.
+pub(crate) fn action_of(op: &Op) -> Action {
+    match op {
+        Op::Get => Action::Get,
+        Op::Insert | Op::Update => Action::Put,
+        Op::Delete => Action::Delete,
+        Op::Scan { reverse: false, .. } => Action::ScanForward,
+        Op::Scan { reverse: true, .. } => Action::ScanReverse,
+        Op::Multiget { .. } => Action::Multiget,
+        Op::ReadModifyWrite => Action::ReadModifyWrite,
+        Op::Batch { .. } => Action::Batch,
+        Op::Walk { reverse: false, .. } => Action::WalkForward,
+        Op::Walk { reverse: true, .. } => Action::WalkReverse,
+        op => unreachable!("{} is no operation on keys: the suite is refused", op.name()),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::calls::{self, BLOCK_NS};
 use crate::clock::{Clock, unix_ns};
 use crate::collector::Collector;
 use crate::control::Gate;
-use crate::kind::Kind;
+use crate::kind::{Kind, Supply as _};
 use crate::output::Files;
 use crate::pace::Pace;
 use crate::recorder::Recorder;
@@ -222,7 +222,9 @@ pub(crate) fn work<K: Kind, C: Clock>(
     let usage = usage::of_this_thread(clock.now()).since(&before);
     let Recorder { mut tallies, time, last_end, not_begun, own_ns, .. } = recorder;
     time.end(&mut tallies);
-    let backlog = pace.map_or(0, |pace| not_begun + pace.count_until(deadline.min(last_end)));
+    let until = deadline.min(last_end);
+    let mut left = |pace: Pace| pace.count_until(until) + source.left_until(until - start);
+    let backlog = pace.map_or(0, |pace| not_begun + left(pace));
     ThreadResult { role, tallies, last_end, backlog, own_ns, usage }
 }
 

@@ -23,6 +23,7 @@ const POOL_BYTES: usize = 4 << 20;
 pub(crate) struct Values {
     pool: Arc<[u8]>,
     size: Size,
+    longest: u64,
     cursor: usize,
     verify: bool,
 }
@@ -35,10 +36,16 @@ pub(crate) struct ValueAt {
 }
 
 impl Values {
+    #[cfg(test)]
     pub(crate) fn new(shape: &ValueShape, verify: bool, seed: u64) -> Self {
-        let longest = shape.size.max() as usize;
-        let pool = pool(POOL_BYTES + longest, shape.compress_to, seed);
-        Self { pool, size: shape.size.clone(), cursor: 0, verify }
+        Self::up_to(shape.size.max(), shape, verify, seed)
+    }
+
+    /// The same, where values that are asked for by their lengths may be as long as `longest`.
+    pub(crate) fn up_to(longest: u64, shape: &ValueShape, verify: bool, seed: u64) -> Self {
+        let longest = longest.max(shape.size.max());
+        let pool = pool(POOL_BYTES + longest as usize, shape.compress_to, seed);
+        Self { pool, size: shape.size.clone(), longest, cursor: 0, verify }
     }
 
     /// The same pool for another thread, begun elsewhere.
@@ -48,7 +55,7 @@ impl Values {
 
     /// Of the longest value.
     pub(crate) fn bytes_max(&self) -> u64 {
-        self.size.max()
+        self.longest
     }
 
     /// The bytes that [`ValueAt`] points into, given a block's own.
@@ -67,6 +74,26 @@ impl Values {
         arena: &mut Vec<u8>,
     ) -> ValueAt {
         let bytes = self.draw_size(rng) as usize;
+        self.cut(number, version, bytes, arena)
+    }
+
+    /// The same with so many bytes; of 0, which stands for a length that nobody knows, with one
+    /// that is drawn. A header fits in each.
+    pub(crate) fn prepare_long(
+        &mut self,
+        number: u64,
+        version: u32,
+        bytes: u64,
+        rng: &mut Rng,
+        arena: &mut Vec<u8>,
+    ) -> ValueAt {
+        let bytes = if bytes == 0 { self.draw_size(rng) } else { bytes.min(self.longest) };
+        let least = if self.verify { HEADER_BYTES } else { 0 };
+        self.cut(number, version, (bytes as usize).max(least), arena)
+    }
+
+    #[inline]
+    fn cut(&mut self, number: u64, version: u32, bytes: usize, arena: &mut Vec<u8>) -> ValueAt {
         if self.cursor >= POOL_BYTES {
             self.cursor = 0;
         }

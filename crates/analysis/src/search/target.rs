@@ -362,6 +362,7 @@ mod tests {
             rate: None,
             depth: None,
             found: Found::All,
+            replay: None,
         };
         let ends = Ends { duration_ns: Some(1), operations: None };
         let roles = vec![role("readers", Op::Get), role("writer", Op::Update)];

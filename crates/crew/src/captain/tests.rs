@@ -22,6 +22,7 @@ fn job() -> Job {
         rate: None,
         depth: None,
         found: Found::default(),
+        replay: None,
     };
     let ends = Ends { duration_ns: Some(1_000_000_000), operations: None };
     let work = Activity::Measure(Mix { roles: vec![role], ends });

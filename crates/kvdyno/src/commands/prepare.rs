@@ -1,6 +1,7 @@
 //! What `run` and `plan` begin with: a suite's text, the workers it needs, the place's room, and
 //! from these the plan. Nothing is touched.
 
+use super::trace;
 use crate::cli::{PlaceArgs, SuiteArgs};
 use crate::exit::Complaint;
 use crate::libraries;
@@ -62,7 +63,10 @@ pub(crate) fn prepare_text(
 ) -> anyhow::Result<Prepared> {
     let installed = workers::find_all().into_keys().collect();
     let overrides = Overrides { place: at.place.clone(), installed, ..overrides };
-    let suite = Suite::parse(file, &text, &overrides)?;
+    let mut suite = Suite::parse(file, &text, &overrides)?;
+    if suite.replays() {
+        suite.read_traces(|named| trace::look_at(Path::new(file), named))?;
+    }
     let (engines, workers) = look_for(suite.wanted())?;
     let at = PlaceArgs { place: suite.place().map(Path::to_owned), ..at.clone() };
     prepared(text, workers, at, default_place, |volume, host, at| {

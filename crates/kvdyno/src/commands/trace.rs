@@ -1,6 +1,7 @@
 //! `kvdyno trace`: traces of other formats are read, and what is in one is shown.
 
 mod about;
+mod replayed;
 
 use crate::cli::{ImportArgs, ShowTraceArgs, TraceAction, TraceArgs};
 use crate::exit::Complaint;
@@ -12,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// A long import says now and then how far it is.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
+
+pub(crate) use replayed::look_at;
 
 pub(crate) fn run(args: &TraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
     match &args.action {

@@ -64,6 +64,7 @@ pub fn random_reads(threads: u32, duration_ns: u64) -> Mix {
         rate: None,
         depth: None,
         found: Found::All,
+        replay: None,
     };
     Mix { roles: vec![role], ends: Ends { duration_ns: Some(duration_ns), operations: None } }
 }

@@ -45,6 +45,7 @@ mod places;
 mod quick;
 mod ram;
 mod readme;
+mod replays;
 mod report;
 mod scratch;
 mod searches;

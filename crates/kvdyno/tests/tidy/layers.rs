@@ -11,7 +11,7 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("attach", &["engine"]),
     ("testing", &["engine"]),
     ("record", &["engine"]),
-    ("worker", &["engine", "record"]),
+    ("worker", &["engine", "record", "trace"]),
     ("suite", &["record"]),
     ("torture", &["record"]),
     ("host", &["record", "testing"]),

@@ -28,6 +28,8 @@ pub enum Schedule {
     Fixed,
     /// Exponentially distributed: arrivals that know nothing of each other.
     Poisson,
+    /// As they were recorded, in a trace.
+    Recorded,
 }
 
 /// A wave on a rate, from the start of each phase: mean + amplitude sin(2 pi t / period), changed

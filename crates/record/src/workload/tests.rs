@@ -206,6 +206,7 @@ fn ycsb_expects_twice_the_inserts_of_a_counted_phase() {
         rate: None,
         depth: None,
         found: crate::found::Found::All,
+        replay: None,
     };
     let phase = |name: &str, operations, duration_ns| Phase {
         name: name.to_owned(),

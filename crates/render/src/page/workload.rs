@@ -154,11 +154,11 @@ fn capital(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kvdyno_record::workload::{Domain, Ends, Found};
+    use kvdyno_record::workload::{Domain, Ends};
 
     fn role(name: &str, threads: u32, mix: Vec<(Op, f64, Choice)>) -> Role {
         let mix = mix.into_iter().map(|(op, weight, keys)| MixEntry { op, weight, keys }).collect();
-        Role { name: name.to_owned(), threads, mix, rate: None, depth: None, found: Found::All }
+        Role::new(name, threads, mix)
     }
 
     fn title(roles: Vec<Role>, swept: Option<u32>) -> String {

@@ -12,6 +12,7 @@ mod parts;
 mod phases;
 mod plans;
 mod refusals;
+mod replays;
 mod studies;
 mod tiers;
 mod vocabulary;

@@ -76,6 +76,7 @@ fn drawn(case: &GraphCase, op: &Op, count: usize) -> GraphBlock {
         rate: None,
         depth: None,
         found: Found::All,
+        replay: None,
     };
     let mut block = GraphBlock::default();
     Source::requests(case, &role, Rng::new(&[7])).fill(&mut block, count);

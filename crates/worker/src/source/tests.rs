@@ -50,6 +50,7 @@ fn a_walk_needs_no_keys() {
         rate: None,
         depth: None,
         found: Found::All,
+        replay: None,
     };
     let population = Population::new(100, Seat::ALONE);
     let mix = MixSource::new(&role, 0, false, &supply(), Rng::new(&[5]), &population);
@@ -72,6 +73,7 @@ fn a_mix_has_its_weights_and_reads_only_what_exists() {
         rate: None,
         depth: None,
         found: Found::All,
+        replay: None,
     };
     let population = Population::new(100, Seat::ALONE);
     let mut source =
@@ -114,6 +116,7 @@ fn operations_take_as_many_keys_as_are_drawn() {
         rate: None,
         depth: None,
         found: Found::All,
+        replay: None,
     };
     let population = Population::new(100, Seat::ALONE);
     let mix = MixSource::new(&role, 0, false, &supply(), Rng::new(&[5]), &population);
@@ -152,6 +155,7 @@ fn a_rank_reads_and_inserts_its_own_keys() {
         rate: None,
         depth: None,
         found: Found::default(),
+        replay: None,
     };
     let population = Population::new(100, Seat { rank: 1, ranks: 4 });
     let mix = MixSource::new(&role, 0, true, &supply(), Rng::new(&[7]), &population);

@@ -220,6 +220,7 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
         rate: None,
         depth,
         found: Found::All,
+        replay: None,
     };
     let ends = Ends { duration_ns: Some(job.window_ns()), operations: None };
     let work = Activity::Measure(Mix { roles: vec![role], ends });

@@ -1,0 +1,142 @@
+//! Traces that are replayed: what they leave, when their requests are made, what is refused.
+
+use super::loops::samples;
+use super::scratch::{Scratch, record};
+use super::suites::{GET, Suite, suite};
+use kvdyno_record::case::PhaseRecord;
+use kvdyno_record::hlog::Kind;
+use std::fmt::Write as _;
+
+/// Imports what a cache was asked for.
+fn import(scratch: &Scratch, lines: &str) {
+    scratch.write("t.csv", lines);
+    let import = ["trace", "import", "--format", "twitter", "t.csv", "-o", "t.kvtrace", "--force"];
+    scratch.run(&import).assert_ok();
+}
+
+/// A suite that replays what was imported; `lines` are more of its role.
+fn replay(suite: Suite, lines: &str) -> Suite {
+    suite.measure("").role("clients", &format!("trace = \"t.kvtrace\"\n{lines}"))
+}
+
+fn measured(scratch: &Scratch, case: &str) -> PhaseRecord {
+    let case = record(&scratch.only_run(), case);
+    case.phases.into_iter().find(|phase| phase.name == "measure").unwrap()
+}
+
+/// Keys are written with lengths that change, taken away and written again: what is there in the
+/// end depends on the order of each key's requests.
+#[test]
+fn any_number_of_threads_leaves_the_same() {
+    let scratch = Scratch::new();
+    let mut lines = String::new();
+    for number in 0..60_000_u64 {
+        let key = number * number % 997;
+        let (op, bytes) = match number % 5 {
+            0 => ("delete", 0),
+            1 => ("get", 0),
+            2 => ("incr", 8),
+            _ => ("set", 20 + number % 300),
+        };
+        let _ = writeln!(lines, "0,key{key},8,{bytes},{},{op},0", number % 7);
+    }
+    import(&scratch, &lines);
+    let suite = suite()
+        .data("records = 1000\nvalue_bytes = 100\nverify = true")
+        .run("threads = [1, 4]\ndatabase = \"fresh\"")
+        .engine_as("keeps", "null", "store = \"memory\"")
+        .load("batch = 100");
+    let all = "threads = 1\nmix = [{ op = \"walk\", length = 1000 }]";
+    let suite = replay(suite, "threads = \"sweep\"")
+        .measure("name = \"look\"\noperations = 1")
+        .role("looks", all);
+    scratch.write("s.toml", &suite.text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let left = ["t1", "t4"].map(|threads| {
+        let case = record(&scratch.only_run(), threads);
+        let ops = |phase: usize| case.phases[phase].roles[0].ops.clone();
+        let counts: Vec<u64> = ops(1).values().map(|op| op.count).collect();
+        assert_eq!(counts.iter().sum::<u64>(), 60_000);
+        let looked = &ops(2)["walk"];
+        assert!(looked.items > 0 && looked.items < 1_000 && looked.wrong == 0);
+        (counts, looked.items, looked.read_bytes)
+    });
+    assert_eq!(left[0], left[1]);
+    scratch.run(&["check"]).assert_code(0);
+}
+
+#[test]
+fn requests_are_made_at_their_recorded_times() {
+    let scratch = Scratch::new();
+    let second = |second: u64| (0..500).map(move |n| format!("{second},k{n},4,0,1,get,0\n"));
+    import(&scratch, &(0..2).flat_map(second).collect::<String>());
+    for (speed, span_ns) in [("1.0", 1_998_000_000), ("4", 499_500_000)] {
+        let scratch = &scratch;
+        let suite =
+            replay(suite().engine("null").load(""), &format!("threads = 3\nspeed = {speed}"));
+        scratch.write("s.toml", &suite.text());
+        scratch.run(&["run", "s.toml"]).assert_ok();
+        let phase = measured(scratch, "t3");
+        let role = &phase.roles[0];
+        assert_eq!((role.ops["get"].count, role.backlog), (1_000, 0));
+        assert!(role.window_ns >= span_ns, "{} of {span_ns} ns", role.window_ns);
+        std::fs::remove_dir_all(scratch.only_run().path).unwrap();
+    }
+}
+
+/// It stands still for half a second, with 1,000 requests due meanwhile, of which some are never
+/// made before time is up.
+#[test]
+fn a_pause_is_in_the_response_times_of_what_was_due() {
+    let scratch = Scratch::new();
+    let second = |second: u64| (0..2_000).map(move |n| format!("{second},k{n},4,0,1,get,0\n"));
+    import(&scratch, &(0..3).flat_map(second).collect::<String>());
+    let pauses = |at: u32| format!("pause_at_op = {at}\npause_ms = 500");
+    let suite = suite()
+        .engine_as("early", "null", &pauses(1_000))
+        .engine_as("late", "null", &pauses(1_800))
+        .load("batch = 500")
+        .measure("duration = \"1s\"")
+        .role("clients", "trace = \"t.kvtrace\"\nspeed = 1");
+    scratch.write("s.toml", &suite.text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let run = scratch.only_run();
+    let early = record(&run, "early_t1");
+    let tag = ["measure", "clients", "get"];
+    let response = samples(&run, &early, tag, Kind::Response);
+    let service = samples(&run, &early, tag, Kind::Service);
+    assert_eq!(service.count_between(400_000_000, u64::MAX), 1, "one call was slow");
+    assert!(response.count_between(240_000_000, u64::MAX) >= 450, "half of those due meanwhile");
+    let late = record(&run, "late_t1");
+    let role = &late.phases.last().unwrap().roles[0];
+    let due = role.ops["get"].count + role.backlog;
+    assert!(role.backlog > 100, "{}", role.backlog);
+    assert!((1_990..2_010).contains(&due), "{due}");
+}
+
+#[test]
+fn what_cannot_be_replayed_is_refused_before_anything_is_made() {
+    let scratch = Scratch::new();
+    import(&scratch, "0,a,1,9,1,set,0\n0,a,1,0,1,get,0\n");
+    let refuse = |lines: &str, words: &str| {
+        let text = replay(suite().engine("null").load(""), lines).text();
+        scratch.write("s.toml", &text);
+        scratch.run(&["plan", "s.toml"]).assert_code(2).assert_says(words);
+        scratch.run(&["run", "s.toml"]).assert_code(2).assert_says(words);
+    };
+    refuse(GET, "expected either `trace` or `mix`");
+    refuse("keys = { distribution = \"uniform\" }", "expected either `trace` or `keys`");
+    refuse("rate = 100", "expected either `trace` or `rate`");
+    refuse("depth = 4", "expected either `trace` or `depth`");
+    refuse("speed = 0", "this is no speed");
+    scratch.write("t.kvtrace", "0,a,1,9,1,set,0\n");
+    refuse("", "kvdyno trace import");
+    std::fs::remove_file(scratch.path("t.kvtrace")).unwrap();
+    refuse("", "No such file");
+
+    scratch.write("m.csv", "128166372003061629,hm,1,Read,383496192,32768,413\n");
+    let import = ["trace", "import", "--format", "msr", "m.csv", "-o", "t.kvtrace"];
+    scratch.run(&import).assert_ok();
+    refuse("", "made of a drive");
+    scratch.assert_nothing_left();
+}
