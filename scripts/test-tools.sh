@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what some tests set the program beside: fio (the drive's cross-check), the tools that make
 # filesystems on loop devices, Java and mvn (YCSB's own generators), valgrind, OpenMPI and what
-# kvdyno-crew is built with. Where they cannot be had, those tests say that they were skipped; where
+# kvdyno-crew is built with, GNU parallel, an sshd, Ansible and Slurm (docs/fleet.md). Where they cannot be had, those tests say that they were skipped; where
 # KVDYNO_REQUIRE wants them, this fails.
 set -uo pipefail
 . "$(dirname "$0")/require.sh"
@@ -18,6 +18,10 @@ look() {
     command -v mvn >/dev/null || { packages+=(maven); needs+=(java); }
     command -v valgrind >/dev/null || { packages+=(valgrind); needs+=(valgrind); }
     command -v mpicc >/dev/null || { packages+=(openmpi-bin libopenmpi-dev); needs+=(mpi); }
+    command -v parallel >/dev/null || { packages+=(parallel); needs+=(fleet); }
+    command -v sshd >/dev/null || { packages+=(openssh-server openssh-client); needs+=(fleet); }
+    command -v ansible-playbook >/dev/null || { packages+=(ansible-core); needs+=(fleet); }
+    command -v slurmctld >/dev/null || { packages+=(slurmctld slurmd slurm-client munge); needs+=(fleet); }
     ldconfig -p | grep -qE 'libclang(-[0-9]+)?\.so' || { packages+=(libclang-dev); needs+=(mpi); }
 }
 

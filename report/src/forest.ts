@@ -35,7 +35,7 @@ export interface Scale {
 const ENDS = [1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 30, 100];
 
 /** As wide as the widest ratio, and as most of the intervals: a few that know nothing do not press all others together. */
-export function scaleOf(rows: VersusRow[]): Scale {
+export function scaleOf(rows: Pick<VersusRow, "ratio" | "ratio_low" | "ratio_high">[]): Scale {
   const far = (value: number | null) => (value == null || value <= 0 ? [] : [Math.max(value, 1 / value)]);
   const ratios = rows.flatMap((row) => far(row.ratio));
   const ends = rows.flatMap((row) => [...far(row.ratio_low), ...far(row.ratio_high)]).sort((a, b) => a - b);

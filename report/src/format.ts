@@ -83,3 +83,9 @@ export function percentile(nines: number): string {
 export function date(unixNs: number): string {
   return new Date(unixNs / 1e6).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
 }
+
+/** A value by its share of another: `−8.1 %`, `3.2 times`. */
+export function by(ratio: number | null): string {
+  if (ratio == null) return "from 0";
+  return ratio >= 2 || ratio <= 0.5 ? `${ratio.toPrecision(3)} times` : `${ratio >= 1 ? "+" : "−"}${(Math.abs(ratio - 1) * 100).toFixed(1)} %`;
+}

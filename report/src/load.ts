@@ -1,9 +1,10 @@
 // Reads the data out of the page: base64, gzip, JSON.
 
 import type { PageData, RunsData, VersusData } from "./data";
+import type { FleetData } from "./fleets";
 import type { TrendData } from "./trends";
 
-export type Page = PageData | RunsData | VersusData | TrendData;
+export type Page = PageData | RunsData | VersusData | TrendData | FleetData;
 
 export async function unpack(base64: string): Promise<string> {
   const text = atob(base64.trim());

@@ -2,6 +2,7 @@
 
 import { h } from "./dom";
 import { load } from "./load";
+import { fleet } from "./pages/fleet";
 import { report } from "./pages/report";
 import { runs } from "./pages/runs";
 import { trend } from "./pages/trend";
@@ -13,6 +14,7 @@ async function main(): Promise<void> {
   try {
     const { json, data } = await load(document.getElementById("data"));
     switch (data.kind) {
+      case "fleet": return fleet(root, data, json);
       case "report": return report(root, data, json);
       case "runs": return runs(root, data);
       case "trend": return trend(root, data, json);

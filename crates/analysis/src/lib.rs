@@ -23,6 +23,7 @@ pub mod explain;
 pub mod findings;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
+pub mod fleet;
 pub mod group;
 pub mod hiccups;
 pub mod history;

@@ -64,7 +64,7 @@ pub struct RunOf {
     pub differs: Vec<String>,
 }
 
-/// A run that takes no part.
+/// A run that takes no part beside the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeftOut {
     /// Its id.
@@ -166,7 +166,11 @@ fn stranger(entry: &Entry, newest: &Entry, question: &Question) -> Option<String
     Some("none of its cases did the newest run's work".to_owned())
 }
 
-fn wanted<'e>(newest: &'e Entry, figures: &Figures) -> Vec<(&'e Series, &'static Definition)> {
+/// The figures of a run that are asked for.
+pub(crate) fn wanted<'e>(
+    run: &'e Entry,
+    figures: &Figures,
+) -> Vec<(&'e Series, &'static Definition)> {
     let of = |series: &'e Series| {
         let shown = catalogue::ALL.iter().filter(|definition| {
             series.figures.contains_key(definition.name)
@@ -175,7 +179,7 @@ fn wanted<'e>(newest: &'e Entry, figures: &Figures) -> Vec<(&'e Series, &'static
         });
         shown.map(move |definition| (series, *definition)).collect::<Vec<_>>()
     };
-    newest.series.iter().flat_map(of).collect()
+    run.series.iter().flat_map(of).collect()
 }
 
 fn runs(kept: &[&Entry]) -> Vec<RunOf> {

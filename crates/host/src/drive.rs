@@ -19,6 +19,10 @@ pub(super) fn read(root: &Root, device: &Device) -> Drive {
     Drive {
         name: device.disk.clone(),
         model: root.text(format!("{directory}/device/model")),
+        // NVMe, SCSI and SATA.
+        firmware: ["firmware_rev", "rev"]
+            .iter()
+            .find_map(|name| root.text(format!("{directory}/device/{name}"))),
         bytes: root.number::<u64>(format!("{directory}/size")).unwrap_or_default() * 512,
         rotational: switch("rotational"),
         scheduler: queue.get("scheduler").map(|text| chosen(text).to_owned()),
@@ -39,6 +43,7 @@ mod tests {
     fn a_virtual_disk_of_the_development_machine() {
         let fake = Fake::new()
             .file("/sys/devices/block/vda/size", "536870912\n")
+            .file("/sys/devices/block/vda/device/rev", "2.5+\n")
             .file("/sys/devices/block/vda/queue/read_ahead_kb", "8192\n")
             .file("/sys/devices/block/vda/queue/scheduler", "none [mq-deadline] kyber bfq \n")
             .file("/sys/devices/block/vda/queue/rotational", "1\n")
@@ -49,6 +54,7 @@ mod tests {
         let device = Device::find(&fake.root, (254, 0)).unwrap();
         let drive = read(&fake.root, &device);
         assert_eq!((drive.name.as_str(), drive.bytes), ("vda", 256 << 30));
+        assert_eq!(drive.firmware.as_deref(), Some("2.5+"));
         assert_eq!(drive.scheduler.as_deref(), Some("mq-deadline"));
         assert_eq!((drive.read_ahead_bytes, drive.rotational), (Some(8 << 20), Some(true)));
         assert_eq!((drive.iostats, drive.model), (Some(true), None));

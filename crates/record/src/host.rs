@@ -105,6 +105,8 @@ pub struct Drive {
     pub name: String,
     /// As the device says.
     pub model: Option<String>,
+    /// Its firmware's revision, as the device says; null in records from before it was asked.
+    pub firmware: Option<String>,
     /// Its size.
     pub bytes: u64,
     /// `queue/rotational`.

@@ -138,6 +138,20 @@ pub(crate) fn ratio(number: f64) -> String {
     }
 }
 
+/// A value by its share of another: `-8.1 %`.
+pub(crate) fn by(ratio: Option<f64>) -> String {
+    match ratio {
+        Some(ratio) if (0.5..2.0).contains(&ratio) => format!("{:+.1} %", 100.0 * (ratio - 1.0)),
+        Some(ratio) => format!("x {ratio:.2}"),
+        None => "from 0".to_owned(),
+    }
+}
+
+/// `1 run`, `2 runs`.
+pub(crate) fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

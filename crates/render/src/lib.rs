@@ -9,6 +9,7 @@ mod cell;
 mod columns;
 pub mod command;
 mod fit;
+pub mod fleet;
 pub mod footnotes;
 mod format;
 pub mod header;

@@ -1,10 +1,12 @@
 //! A history on a terminal: the runs, each figure's levels, where they changed, the gate.
 
+use crate::fleet::left_out;
+use crate::format::{by, counted};
 use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
 use crate::versus::{Line, figure, gate, harmless, some};
-use kvdyno_analysis::trend::{Change, Trend};
+use kvdyno_analysis::trend::Trend;
 use kvdyno_analysis::versus::Verdict;
 use kvdyno_record::units;
 
@@ -18,21 +20,10 @@ pub fn header(trend: &Trend) -> Vec<Line> {
         let (from, to) = (moment(first.started_unix_ns), moment(last.started_unix_ns));
         format!(", {} ({from}) to {} ({to})", first.label, last.label)
     });
-    let runs = format!("{} of {}{span}", count(trend.runs.len(), "run"), trend.suite);
+    let runs = format!("{} of {}{span}", counted(trend.runs.len(), "run"), trend.suite);
     let mut lines =
         vec![(Tone::Strong, "history", runs), (Tone::Strong, "machine", trend.machine.clone())];
-    let mut reasons: Vec<(&str, usize)> = Vec::new();
-    for left_out in &trend.left_out {
-        match reasons.iter_mut().find(|(why, _)| *why == left_out.why) {
-            Some((_, runs)) => *runs += 1,
-            None => reasons.push((&left_out.why, 1)),
-        }
-    }
-    lines.extend(
-        reasons.into_iter().map(|(why, runs)| {
-            (Tone::Warning, "left out", format!("{}: {why}", count(runs, "run")))
-        }),
-    );
+    lines.extend(left_out(&trend.left_out));
     harmless(lines)
 }
 
@@ -62,7 +53,7 @@ pub fn table(trend: &Trend) -> Table {
             number(course.values.last().copied().flatten()),
             course.changes.last().map_or_else(
                 || "-".to_owned(),
-                |change| format!("{} at {}", by(change), trend.runs[change.at].label),
+                |change| format!("{} at {}", by(change.ratio), trend.runs[change.at].label),
             ),
         ]);
     }
@@ -90,7 +81,7 @@ pub fn footer(trend: &Trend) -> Vec<Line> {
             let tone = if worse { Tone::Bad } else { Tone::Good };
             let changes: Vec<String> = changes
                 .iter()
-                .map(|(course, change)| format!("{} {}", course.name(), by(change)))
+                .map(|(course, change)| format!("{} {}", course.name(), by(change.ratio)))
                 .collect();
             let differs = if run.differs.is_empty() {
                 String::new()
@@ -102,7 +93,7 @@ pub fn footer(trend: &Trend) -> Vec<Line> {
         .collect();
     match by_run.len().checked_sub(RUNS_MAX) {
         Some(more @ 1..) => {
-            lines.push((Tone::Strong, "changed", format!("and at {}", count(more, "more run"))));
+            lines.push((Tone::Strong, "changed", format!("and at {}", counted(more, "more run"))));
         }
         _ if by_run.is_empty() => {
             let text = "no figure changed its level".to_owned();
@@ -118,17 +109,4 @@ pub fn footer(trend: &Trend) -> Vec<Line> {
     let words = words.map(str::to_owned);
     lines.extend(trend.gate.as_ref().map(|result| gate(result, &words)).unwrap_or_default());
     harmless(lines)
-}
-
-/// `-8.1 %`.
-fn by(change: &Change) -> String {
-    match change.ratio {
-        Some(ratio) if (0.5..2.0).contains(&ratio) => format!("{:+.1} %", 100.0 * (ratio - 1.0)),
-        Some(ratio) => format!("x {ratio:.2}"),
-        None => "from 0".to_owned(),
-    }
-}
-
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

@@ -9,7 +9,7 @@ pub mod turns;
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 37] = [
+pub const NEEDS: [(&str, &str); 38] = [
     ("root", "the right of the system's administrator"),
     ("user", "to become another user"),
     ("mount", "to mount"),
@@ -44,6 +44,7 @@ pub const NEEDS: [(&str, &str); 37] = [
     ("aerospike", "an asd on PATH, of which there is no package"),
     ("valgrind", "valgrind, which counts instructions"),
     ("mpi", "mpirun of OpenMPI, and `kvdyno-crew`: `make crew`"),
+    ("fleet", "GNU parallel, Ansible and an sshd, Slurm and munge, each started by the tests"),
     ("netns", "network namespaces: `ip netns`, as root"),
     ("chromium", "Node.js and Chromium, for the page"),
     ("java", "Java and mvn, for what workloads are pinned against"),

@@ -1,66 +1,28 @@
 // The page of a history: a suite's figures over its runs, by commit or version, and where they changed.
 
-import { appearance, type Shade } from "../appearance";
+import { among, ARROWS, chosen, defined, type Choice } from "../chosen";
 import { coursePlot } from "../course";
-import type { TrendChange, TrendCourse, Trend, TrendData } from "../trends";
+import type { TrendCourse, Trend, TrendData } from "../trends";
 import { h } from "../dom";
-import { group } from "../filters";
 import { verdictMark, WORDS } from "../forest";
-import { date, NONE, reading } from "../format";
+import { by, date, NONE, reading } from "../format";
 import { unique } from "../model";
 import { download } from "../save";
 import { section } from "../sections";
 import { table } from "../table";
 import { titled } from "../titles";
 
-interface Choice {
-  cases: string[];
-  figures: string[];
-  theme: Shade | null;
-}
-
-function parse(hash: string): Choice {
-  const parameters = new URLSearchParams(hash.replace(/^#/, ""));
-  const theme = parameters.get("theme");
-  return { cases: parameters.getAll("case"), figures: parameters.getAll("figure"), theme: theme === "light" || theme === "dark" ? theme : null };
-}
-
-function write({ cases, figures, theme }: Choice): string {
-  const parameters = new URLSearchParams([...cases.map((one) => ["case", one]), ...figures.map((one) => ["figure", one])] as [string, string][]);
-  if (theme) parameters.set("theme", theme);
-  const text = parameters.toString();
-  return text ? `#${text}` : "";
-}
-
 export function trend(root: HTMLElement, data: TrendData, json: string): void {
-  let choice = parse(location.hash);
-  const remember = (next: Choice): void => {
-    choice = next;
-    history.replaceState(null, "", write(choice) || location.pathname + location.search);
-  };
   const { trend } = data;
   const title = `${trend.suite}: ${trend.runs.length} run${trend.runs.length === 1 ? "" : "s"}`;
   document.title = `${title}: kvdyno`;
-  const button = appearance(() => choice.theme, (theme) => remember({ ...choice, theme }));
-  const bar = h("div", { class: "filterbar still" }), figures = h("div", { id: "courses" });
-  const show = (): void => {
-    bar.replaceChildren(filters(trend, choice, (next) => {
-      remember(next);
-      show();
-    }));
-    figures.replaceChildren(courses(data, choice));
-  };
+  const { bar, button, shown } = chosen(trend.courses, (choice) => courses(data, choice));
   const raw = h("button", { type: "button", class: "raw", click: () => download(new Blob([json], { type: "application/json" }), "history.json") },
     `The history as JSON (${Math.ceil(json.length / 1024)} KiB)`);
   root.replaceChildren(...[
     h("header", { class: "head row" }, h("div", {}, h("p", { class: "kicker" }, "kvdyno · history"), h("h1", {}, title)), button),
-    gate(trend), changes(trend), bar, figures, remarks(data), section("raw", "Raw data", raw),
+    gate(trend), changes(trend), bar, shown, remarks(data), section("raw", "Raw data", raw),
   ].filter((one) => one !== null));
-  show();
-  addEventListener("hashchange", () => {
-    choice = parse(location.hash);
-    show();
-  });
 }
 
 const GATES = { passed: "The gate passed", failed: "The gate failed", cannot_judge: "The gate cannot judge" };
@@ -75,12 +37,6 @@ function gate(trend: Trend): HTMLElement {
     h("p", { class: "sentence" }, sentence));
 }
 
-/** `−8.1 %`, `3.2 times`. */
-function by({ ratio }: TrendChange): string {
-  if (ratio == null) return "from 0";
-  return ratio >= 2 || ratio <= 0.5 ? `${ratio.toPrecision(3)} times` : `${ratio >= 1 ? "+" : "−"}${(Math.abs(ratio - 1) * 100).toFixed(1)} %`;
-}
-
 const place = (course: TrendCourse): string => course.role ?? course.phase;
 
 /** By run, the newest first. */
@@ -91,24 +47,14 @@ function changes(trend: Trend): HTMLElement | null {
     head: ["run", "began", "figure", "change", "verdict", "what else is new"], words: 6,
     rows: rows.map(({ course, change }) => {
       const run = trend.runs[change.at];
-      return [run?.label ?? "", date(run?.started_unix_ns ?? 0), `${course.case}, ${place(course)}: ${titled(course.figure)}`, by(change), WORDS[change.verdict], run?.differs.join("; ") || NONE];
+      return [run?.label ?? "", date(run?.started_unix_ns ?? 0), `${course.case}, ${place(course)}: ${titled(course.figure)}`, by(change.ratio), WORDS[change.verdict], run?.differs.join("; ") || NONE];
     }),
   }, "Where figures changed"));
 }
 
-function filters(trend: Trend, choice: Choice, changed: (choice: Choice) => void): HTMLElement {
-  const cases = unique(trend.courses.map((course) => course.case)), names = unique(trend.courses.map((course) => course.figure));
-  return h("nav", { class: "filters", "aria-label": "What is shown" },
-    cases.length < 2 ? null : group("Cases", cases.map((name) => ({ key: name, label: [name] })), choice.cases, (chosen) => changed({ ...choice, cases: chosen })),
-    names.length < 2 ? null : group("Figures", names.map((name) => ({ key: name, label: [titled(name)] })), choice.figures, (chosen) => changed({ ...choice, figures: chosen })));
-}
-
-const ARROWS = { higher: "↑", lower: "↓", neither: "" };
-
 function courses(data: TrendData, choice: Choice): HTMLElement {
   const { trend } = data;
-  const wants = (list: string[], value: string) => list.length === 0 || list.includes(value);
-  const list = trend.courses.filter((course) => wants(choice.cases, course.case) && wants(choice.figures, course.figure));
+  const list = among(trend.courses, choice);
   const head = h("tr", {}, h("th", { scope: "col" }, "figure"), h("th", { scope: "col", class: "plot" }, "over the runs"),
     ...["first level", "level now", "newest"].map((text) => h("th", { scope: "col", class: "number" }, text)), h("th", { scope: "col" }, "last change"));
   const help = (figure: string) => data.definitions.find((one) => one.name === figure)?.help;
@@ -129,7 +75,7 @@ function row(course: TrendCourse, trend: Trend, help: string | undefined): HTMLE
     h("th", { scope: "row", title: help }, h("span", { class: "place" }, place(course)), ` ${titled(course.figure)} `, h("span", { class: "way" }, ARROWS[course.direction])),
     h("td", { class: "plot" }, coursePlot(course, trend.runs)),
     number(course.levels[0], "first level"), number(course.levels.at(-1), "level now"), number(course.values.at(-1), "newest"),
-    change ? h("td", { class: `verdict ${change.verdict}` }, verdictMark(change.verdict), ` ${by(change)} at ${trend.runs[change.at]?.label ?? ""}`) : h("td", {}, NONE));
+    change ? h("td", { class: `verdict ${change.verdict}` }, verdictMark(change.verdict), ` ${by(change.ratio)} at ${trend.runs[change.at]?.label ?? ""}`) : h("td", {}, NONE));
 }
 
 const AID = "A change is where the runs before and after it differ by more than 1 % and by more than chance: E-divisive (Matteson and James, 2014) with Student's t (Fleming and others, 2023), p < 0.001. "
@@ -141,6 +87,5 @@ function remarks(data: TrendData): HTMLElement {
     h("p", { class: "note" }, AID),
     h("details", {}, h("summary", {}, "The runs"),
       table({ head: ["run", "began", "id", "what else is new"], words: 4, rows: data.trend.runs.map((run) => [run.label, date(run.started_unix_ns), run.run, run.differs.join("; ") || NONE]) }, "Runs")),
-    h("details", {}, h("summary", {}, "What each figure is"),
-      table({ head: ["figure", "unit", "better", "what it is"], words: 4, rows: data.definitions.map((one) => [one.name, one.unit, one.direction, one.help]) }, "Figures")));
+    defined(data.definitions));
 }

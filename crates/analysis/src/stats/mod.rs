@@ -6,6 +6,7 @@ mod divisive;
 mod expression;
 mod median;
 mod normal;
+mod outlier;
 mod quantile;
 mod random;
 mod rank;
@@ -16,6 +17,7 @@ pub use bootstrap::{CONFIDENCE, RESAMPLES, RatioInterval, chance_ratio, ratio_of
 pub use divisive::change_points;
 pub use expression::{Estimate, estimate};
 pub use median::{Interval, median, median_interval};
+pub use outlier::outliers;
 pub use quantile::{SAMPLES_BEYOND, quantile, quantile_of_counts, samples_needed};
 pub use rank::{MIN_TRIALS, RankTest, mann_whitney, signed_rank};
 pub use steady::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};

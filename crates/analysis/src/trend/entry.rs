@@ -126,12 +126,12 @@ impl Entry {
 
 impl Series {
     /// Whether it is the same work's.
-    pub(super) fn same_as(&self, other: &Self) -> bool {
+    pub(crate) fn same_as(&self, other: &Self) -> bool {
         (&self.key, &self.phase, &self.role) == (&other.key, &other.phase, &other.role)
     }
 
     /// Where its figures stand.
-    pub(super) fn seat(&self) -> Seat {
+    pub(crate) fn seat(&self) -> Seat {
         match (self.load, &self.role) {
             (true, _) => Seat::Load,
             (false, None) => Seat::Phase,

@@ -362,14 +362,18 @@ fn volume(filesystem: Option<&Filesystem>, drive: Option<&Drive>) -> Vec<Fact> {
         format!("{} {model}, {}", drive.name, units::bytes(drive.bytes))
     };
     let ahead = drive.and_then(|drive| drive.read_ahead_bytes).map(units::exact_bytes);
-    vec![
+    let firmware = drive.and_then(|drive| drive.firmware.clone());
+    let mut facts = vec![
         ("filesystem", filesystem.map_or_else(none, |found| found.kind.clone())),
         ("mount options", filesystem.map_or_else(none, |found| found.options.clone())),
         ("drive", drive.map_or_else(none, model)),
         ("scheduler", said(drive.and_then(|drive| drive.scheduler.as_ref()))),
         ("readahead", said(ahead.as_ref())),
         ("drive's write cache", said(drive.and_then(|drive| drive.write_cache.as_ref()))),
-    ]
+    ];
+    // Of records from before it was asked nothing is known.
+    facts.extend(firmware.map(|firmware| ("drive's firmware", firmware)));
+    facts
 }
 
 /// What differs between two engines: who they are, how they were built, how they were set up.

@@ -1,8 +1,8 @@
 //! `show`, `report` and `serve`: what can be typed.
 
 use super::{RunName, RunsArgs};
-use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
 use kvdyno_record::known::STUDIES;
 use kvdyno_render::tables;
 use std::path::PathBuf;
@@ -65,12 +65,47 @@ Examples:
   kvdyno show quick                 the latest run of that suite
   kvdyno show --table load --beside symas-optane-2018
   kvdyno show --study               a study's question, tables and claims, with these figures
-  kvdyno show runs/2026-11-20T10-15-02Z_quick_7f3a --json | jq .findings")]
+  kvdyno show runs/2026-11-20T10-15-02Z_quick_7f3a --json | jq .findings
+  kvdyno show *.tar.zst --by host   one suite on many machines: which of them stand apart
+  kvdyno show *.tar.zst --by host --html fleet.html")]
 pub(crate) struct ShowArgs {
+    /// A run's folder, a bundle, its name, the beginning of its id or of its suite's name, or
+    /// `latest` (calibrations aside); several with --by
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub(crate) names: Vec<String>,
     #[command(flatten)]
-    pub(crate) name: RunName,
+    pub(crate) runs: RunsArgs,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
+    #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
+}
+
+/// Runs of many machines.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Several runs of one suite")]
+pub(crate) struct FleetArgs {
+    /// Figures by host: what is lowest and highest, which hosts stand apart, in what the hosts
+    /// differ; --wide: the figure of each host
+    #[arg(long, value_name = "WHAT", conflicts_with_all =
+          ["full", "table", "beside", "study", "findings", "drive", "config"])]
+    pub(crate) by: Option<By>,
+    /// Only these figures, by their names in `kvdyno export --csv -`
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "by")]
+    pub(crate) figures: Vec<String>,
+    /// All figures, where otherwise those that usually matter are shown
+    #[arg(long, conflicts_with = "figures", requires = "by")]
+    pub(crate) all: bool,
+    /// The answer as a page: one HTML file that fetches nothing; `-`: standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "json", requires = "by")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// What several runs are told apart by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// The machine that made it.
+    Host,
 }
 
 #[derive(Clone, Debug, Default, Args)]

@@ -34,15 +34,19 @@ type Asked = (Figures, Option<f64>);
 pub(super) fn question(args: &ComparisonArgs) -> Result<Asked, Complaint> {
     let gate = args.gate.as_deref().map(units::parse_share).transpose();
     let gate = gate.map_err(|error| Complaint::usage(format!("--gate: {error}")))?;
-    let figures = match args.figures.as_slice() {
-        _ if args.all => Figures::All,
-        [] => Figures::Usual,
+    Ok((figures(&args.figures, args.all)?, gate))
+}
+
+/// The figures that are asked for.
+pub(super) fn figures(names: &[String], all: bool) -> Result<Figures, Complaint> {
+    match names {
+        _ if all => Ok(Figures::All),
+        [] => Ok(Figures::Usual),
         names => Figures::named(names).map_err(|error| {
             let hint = format!("one of: {}", error.known.join(", "));
             Complaint::usage(format!("--figures: {error}")).hint(hint)
-        })?,
-    };
-    Ok((figures, gate))
+        }),
+    }
 }
 
 /// Compares two sides by what this machine can resolve, shows it, and says what came of the gate.

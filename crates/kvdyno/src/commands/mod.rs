@@ -10,6 +10,7 @@ pub(crate) mod drive;
 pub(crate) mod engines;
 pub(crate) mod export;
 pub(crate) mod finish;
+mod fleet;
 pub(crate) mod history;
 pub(crate) mod list;
 pub(crate) mod new_engine;

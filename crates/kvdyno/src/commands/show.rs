@@ -1,6 +1,6 @@
 //! `kvdyno show`: a run on one screen, or what is asked for in place of that.
 
-use super::{report, runs};
+use super::{fleet, report, runs};
 use crate::cli::{NO_STUDY, OWN_STUDY, RunName, ShowArgs, ViewArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
@@ -24,7 +24,17 @@ use std::path::Path;
 const OF_DRIVE: [&str; 3] = ["baseline", "drive", "drive-times"];
 
 pub(crate) fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    show(&runs::find(&args.name)?, &args.view, printer)
+    if args.fleet.by.is_some() {
+        return fleet::show(args, printer);
+    }
+    let [name] = args.names.as_slice() else {
+        let what = format!("{} runs cannot be shown at once", args.names.len());
+        let hint = "`--by host` sets one suite's runs of many machines side by side; `kvdyno \
+                    compare BASE NEW` compares two";
+        return Err(Complaint::usage(what).hint(hint).into());
+    };
+    let name = RunName { run: name.clone(), runs: args.runs.clone() };
+    show(&runs::find(&name)?, &args.view, printer)
 }
 
 /// Prints a run that is at hand, and says how the program ends.

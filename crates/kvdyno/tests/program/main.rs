@@ -26,6 +26,7 @@ mod exports;
 mod fakes;
 mod ferret;
 mod figures;
+mod fleets;
 mod given;
 mod graph;
 mod histories;

@@ -20,6 +20,8 @@ pub enum Kind {
     Versus,
     /// A suite's figures over its runs.
     Trend,
+    /// A suite's figures by host.
+    Fleet,
 }
 
 /// The page as `report/` builds it (`make page`), without data. It is kept in the repository, so

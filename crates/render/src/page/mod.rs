@@ -6,6 +6,7 @@
 
 mod block_heat;
 mod curve;
+mod fleet;
 mod heat;
 mod html;
 mod list;
@@ -21,6 +22,7 @@ mod written;
 
 pub use block_heat::BlockHeat;
 pub use curve::Curve;
+pub use fleet::FleetData;
 pub use heat::Heat;
 pub use html::{Kind, TEMPLATE, html};
 pub use list::{FindingCounts, RunEntry, RunSize, RunsData};

@@ -1,7 +1,7 @@
 //! The page's program names what it is given by hand, in `report/src`: every field that it reads is
 //! one that this program writes, and is null where it may be.
 
-use crate::page::{PageData, RunsData, TrendData, VersusData};
+use crate::page::{FleetData, PageData, RunsData, TrendData, VersusData};
 use schemars::schema_for;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +16,7 @@ fn interfaces() -> BTreeMap<String, String> {
         "search.ts",
         "versions.ts",
         "trends.ts",
+        "fleets.ts",
         "hiccups.ts",
         "ranked.ts",
         "sheets.ts",
@@ -112,6 +113,7 @@ fn the_page_reads_what_the_program_writes() {
         ("RunsData", schema_for!(RunsData)),
         ("VersusData", schema_for!(VersusData)),
         ("TrendData", schema_for!(TrendData)),
+        ("FleetData", schema_for!(FleetData)),
     ];
     let mut seen = BTreeSet::new();
     for (name, schema) in roots {
@@ -135,6 +137,7 @@ fn the_page_reads_what_the_program_writes() {
         "Side",
         "Seat",
         "TrendCourse",
+        "FleetSpread",
     ] {
         assert!(seen.contains(name), "{name}: {seen:?}");
     }

@@ -1,0 +1,309 @@
+//! One suite on many machines: its figures by host, the hosts that stand apart from the others, and
+//! what only they have.
+
+mod member;
+
+use super::lists::unique;
+use super::metric::{Definition, Direction};
+use super::trend::entry::{Entry, Series};
+use super::trend::{LeftOut, wanted};
+use super::versus::Figures;
+use super::versus::noise::least;
+use crate::stats::{median, outliers};
+pub use member::Member;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Of figures in which all hosts are alike, in this share some host is called apart.
+pub const CHANCE: f64 = 0.01;
+
+/// Among fewer hosts none can be told from chance.
+pub const HOSTS_MIN: usize = 5;
+
+/// A suite on many machines.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Fleet {
+    /// The suite.
+    pub suite: String,
+    /// The hosts, by name.
+    pub hosts: Vec<HostOf>,
+    /// Runs that are not among them, and why.
+    pub left_out: Vec<LeftOut>,
+    /// Figures by host.
+    pub spreads: Vec<Spread>,
+    /// Facts in which the hosts differ.
+    pub facts: Vec<Fact>,
+    /// Hosts that stand apart in any figure.
+    pub apart: Vec<Apart>,
+}
+
+/// A host, by its newest run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HostOf {
+    /// Its name.
+    pub name: String,
+    /// The run.
+    pub run: String,
+    /// When it began.
+    pub started_unix_ns: u64,
+    /// Processors, memory, filesystem and drive, in words.
+    pub machine: String,
+    /// What the drive says of itself; null: it says nothing, or not to this user.
+    pub drive_health: Option<String>,
+    /// How far to trust its figures, in words.
+    pub confidence: String,
+}
+
+/// A figure over the hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Spread {
+    /// The case in a few words: `lmdb t4`.
+    pub case: String,
+    /// The phase.
+    pub phase: String,
+    /// The role; null: figures of the whole process.
+    pub role: Option<String>,
+    /// The figure's name, as in the catalogue.
+    pub figure: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub direction: Direction,
+    /// By host; null: it has none.
+    pub values: Vec<Option<f64>>,
+    /// Of the hosts.
+    pub median: f64,
+    /// Hosts whose value is too far from the others'.
+    pub apart: Vec<Outlier>,
+}
+
+/// A value that stands apart.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Outlier {
+    /// The host's place in `hosts`.
+    pub host: usize,
+    /// The value over the median; null where that means nothing.
+    pub ratio: Option<f64>,
+    /// Whether that is the good side.
+    pub better: bool,
+}
+
+/// Something in which the hosts differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Fact {
+    /// What: `kernel`, `governor`, a setting's path.
+    pub what: String,
+    /// By host.
+    pub values: Vec<String>,
+    /// What at least half of them have; null: there is no such.
+    pub most: Option<String>,
+}
+
+/// A host that stands apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Apart {
+    /// Its place in `hosts`.
+    pub host: usize,
+    /// Figures in which it is worse than the others, as places in `spreads`.
+    pub worse: Vec<usize>,
+    /// And better.
+    pub better: Vec<usize>,
+    /// Facts of its that no host has which does not stand apart: places in `facts`. That is no
+    /// proof that they are the cause.
+    pub only_apart: Vec<usize>,
+}
+
+impl Fleet {
+    /// What runs of many hosts say together; none where there is no run. `left_out`: runs whose
+    /// figures are void.
+    pub fn of(
+        mut members: Vec<Member>,
+        mut left_out: Vec<LeftOut>,
+        figures: &Figures,
+    ) -> Option<Self> {
+        let suite = members.first()?.entry.suite.clone();
+        members.sort_by(|a, b| {
+            let key = |member: &Member| {
+                let newest_first = std::cmp::Reverse(member.entry.started_unix_ns);
+                (member.entry.hostname.clone(), newest_first, member.entry.run.clone())
+            };
+            key(a).cmp(&key(b))
+        });
+        let mut hosts: Vec<Member> = Vec::new();
+        for member in members {
+            match stranger(&member.entry, &suite, hosts.last()) {
+                Some(why) => left_out.push(LeftOut { run: member.entry.run, why }),
+                None => hosts.push(member),
+            }
+        }
+        let spreads = spreads(&hosts, figures);
+        let facts = facts(&hosts);
+        let apart = apart(hosts.len(), &spreads, &facts);
+        Some(Self {
+            suite,
+            hosts: hosts.into_iter().map(HostOf::from).collect(),
+            left_out,
+            spreads,
+            facts,
+            apart,
+        })
+    }
+
+    /// Cases that a host has no figure of and others have: host and case.
+    pub fn missing(&self) -> Vec<(&HostOf, &str)> {
+        let gaps = self.spreads.iter().flat_map(|spread| {
+            let gap = |(host, value): (usize, &Option<f64>)| value.is_none().then_some(host);
+            let hosts = spread.values.iter().enumerate().filter_map(gap);
+            hosts.map(|host| (host, spread.case.as_str()))
+        });
+        let has_any = |host: usize, case: &str| {
+            let of_case = self.spreads.iter().filter(|spread| spread.case == case);
+            of_case.into_iter().any(|spread| spread.values[host].is_some())
+        };
+        let gaps = unique(gaps).into_iter().filter(|(host, case)| !has_any(*host, case));
+        gaps.map(|(host, case)| (&self.hosts[host], case)).collect()
+    }
+}
+
+impl From<Member> for HostOf {
+    fn from(member: Member) -> Self {
+        let Member { entry, drive_health, .. } = member;
+        Self {
+            name: entry.hostname,
+            run: entry.run,
+            started_unix_ns: entry.started_unix_ns,
+            machine: entry.machine,
+            drive_health,
+            confidence: entry.confidence,
+        }
+    }
+}
+
+impl Spread {
+    /// Whose figure it is: the role's, else the phase's.
+    pub fn place(&self) -> &str {
+        self.role.as_deref().unwrap_or(&self.phase)
+    }
+
+    /// `lmdb t4, readers: ops_per_s`.
+    pub fn name(&self) -> String {
+        format!("{}, {}: {}", self.case, self.place(), self.figure)
+    }
+
+    fn of(series: &Series, definition: &'static Definition, hosts: &[Member]) -> Self {
+        let value = |member: &Member| {
+            let same = member.entry.series.iter().find(|other| other.same_as(series))?;
+            same.figures.get(definition.name).copied()
+        };
+        let values: Vec<Option<f64>> = hosts.iter().map(value).collect();
+        let (places, known): (Vec<usize>, Vec<f64>) =
+            values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).unzip();
+        let median = median(&known).unwrap_or(f64::NAN);
+        let far =
+            |place: &usize| (known[*place] - median).abs() > least(definition.name) * median.abs();
+        let apart = found(&known).into_iter().filter(far).map(|place| Outlier {
+            host: places[place],
+            ratio: (median > 0.0).then(|| known[place] / median),
+            better: (known[place] > median) == (definition.direction == Direction::Higher),
+        });
+        Self {
+            case: series.case.clone(),
+            phase: series.phase.clone(),
+            role: series.role.clone(),
+            figure: definition.name,
+            unit: definition.unit,
+            direction: definition.direction,
+            apart: apart.collect(),
+            median,
+            values,
+        }
+    }
+}
+
+/// Machines differ by factors: values are held against each other by their logarithms, where they
+/// have any.
+fn found(values: &[f64]) -> Vec<usize> {
+    if values.len() < HOSTS_MIN {
+        return Vec::new();
+    }
+    if values.iter().all(|value| *value > 0.0) {
+        let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        return outliers(&logarithms, CHANCE);
+    }
+    outliers(values, CHANCE)
+}
+
+/// Why a run takes no part beside the others; none: it does.
+fn stranger(entry: &Entry, suite: &str, before: Option<&Member>) -> Option<String> {
+    if entry.suite != *suite {
+        return Some(format!("its suite is {}, the first run's {suite}", entry.suite));
+    }
+    let newer = before.filter(|before| before.entry.hostname == entry.hostname)?;
+    Some(format!("{} has a newer run: {}", entry.hostname, newer.entry.run))
+}
+
+fn spreads(hosts: &[Member], figures: &Figures) -> Vec<Spread> {
+    let mut found: Vec<(&Series, &'static Definition)> = Vec::new();
+    for member in hosts {
+        for (series, definition) in wanted(&member.entry, figures) {
+            let known = found
+                .iter()
+                .any(|(other, known)| known.name == definition.name && other.same_as(series));
+            if !known {
+                found.push((series, definition));
+            }
+        }
+    }
+    found.into_iter().map(|(series, definition)| Spread::of(series, definition, hosts)).collect()
+}
+
+fn facts(hosts: &[Member]) -> Vec<Fact> {
+    let names = unique(hosts.iter().flat_map(|member| member.facts.iter().map(|(what, _)| what)));
+    let differing = names.into_iter().filter_map(|what| {
+        let value = |member: &Member| {
+            let found = member.facts.iter().find(|(other, _)| other == what);
+            found.map_or_else(|| "not known".to_owned(), |(_, value)| value.clone())
+        };
+        let values: Vec<String> = hosts.iter().map(value).collect();
+        let distinct = unique(values.iter().cloned());
+        let share = |value: &String| values.iter().filter(|other| *other == value).count();
+        let most = distinct.iter().find(|value| 2 * share(value) >= hosts.len()).cloned();
+        (distinct.len() > 1).then(|| Fact { what: what.clone(), values, most })
+    });
+    differing.collect()
+}
+
+fn apart(hosts: usize, spreads: &[Spread], facts: &[Fact]) -> Vec<Apart> {
+    let of = |host: usize, better: bool| {
+        let its_own = |spread: &Spread| {
+            spread.apart.iter().any(|outlier| (outlier.host, outlier.better) == (host, better))
+        };
+        let places = spreads.iter().enumerate().filter(|(_, spread)| its_own(spread));
+        places.map(|(place, _)| place).collect::<Vec<_>>()
+    };
+    let is_apart: Vec<bool> = (0..hosts)
+        .map(|host| spreads.iter().any(|spread| spread.apart.iter().any(|o| o.host == host)))
+        .collect();
+    let only_apart = |host: usize| {
+        let only = |fact: &Fact| {
+            let own = &fact.values[host];
+            let same = (0..hosts).filter(|other| fact.values[*other] == *own);
+            fact.most.as_ref().is_some_and(|most| most != own)
+                && same.into_iter().all(|h| is_apart[h])
+        };
+        let places = facts.iter().enumerate().filter(|(_, fact)| only(fact));
+        places.map(|(place, _)| place).collect()
+    };
+    (0..hosts)
+        .filter(|host| is_apart[*host])
+        .map(|host| Apart {
+            host,
+            worse: of(host, false),
+            better: of(host, true),
+            only_apart: only_apart(host),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! A run as a host's part of a fleet: its figures, and the facts of the machine.
+
+use crate::summary::Summary;
+use crate::trend::entry::Entry;
+use crate::versus::sides::facts;
+use kvdyno_record::host::settings;
+
+/// Settings that say how full or busy a machine is, not how it is set up.
+const NOT_SET_UP: [&str; 3] = [settings::VOLUME_USED, settings::LARGEST_FILE, settings::NO_DEVICE];
+
+/// A host's run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// The figures.
+    pub entry: Entry,
+    /// What figures of two hosts may differ by, by name.
+    pub facts: Vec<(String, String)>,
+    /// What the drive says of itself.
+    pub drive_health: Option<String>,
+}
+
+impl Member {
+    /// A run's part; findings by which its figures are void, if there are any.
+    ///
+    /// # Errors
+    /// The names of those findings.
+    pub fn of(summary: &Summary) -> Result<Self, Vec<String>> {
+        let entry = Entry::of(summary, None)?;
+        let host = &summary.host;
+        let health = host.drive.as_ref().and_then(|drive| drive.health.as_ref());
+        let verdict = health.map(|told| if told.is_unwell() { "unwell" } else { "well" });
+        let machine = facts(host).into_iter().filter(|(what, _)| *what != "host");
+        let machine = machine.map(|(what, value)| (what.to_owned(), value));
+        let verdict = verdict.map(|verdict| ("drive's health".to_owned(), verdict.to_owned()));
+        let programs = [("kvdyno".to_owned(), entry.program.clone())];
+        let settings =
+            host.settings.iter().filter(|(what, _)| !NOT_SET_UP.contains(&what.as_str()));
+        let settings = settings.map(|(what, value)| (what.clone(), value.clone()));
+        let facts = machine.chain(verdict).chain(programs).chain(entry.engines.clone());
+        Ok(Self {
+            facts: facts.chain(settings).collect(),
+            drive_health: health.map(|told| told.in_words()),
+            entry,
+        })
+    }
+}

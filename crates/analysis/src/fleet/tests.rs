@@ -1,0 +1,110 @@
+//! A fleet of the fixture's machine, with figures that go as a test wants them to.
+
+use super::*;
+use crate::fixture::Fixture;
+
+const SLOW: &str = "LMDB t1, readers: ops_per_s";
+
+/// Hosts of which `readers` did so many operations a second.
+fn fleet_of(rates: &[f64]) -> Vec<Member> {
+    let member = |(number, rate): (usize, &f64)| {
+        let mut member = Member::of(&Fixture::new().summary()).unwrap();
+        let entry = &mut member.entry;
+        entry.hostname = format!("n{number:02}");
+        entry.run = format!("2026-11-24T10-15-02Z_fixture_{number:04}");
+        entry.series.retain(|series| {
+            series.role.as_deref() == Some("readers") && series.case.starts_with("LMDB t1")
+        });
+        assert_eq!(entry.series.len(), 1);
+        entry.series[0].figures.retain(|name, _| name == "ops_per_s");
+        entry.series[0].figures.insert("ops_per_s".to_owned(), *rate);
+        member
+    };
+    rates.iter().enumerate().map(member).collect()
+}
+
+/// Rates that differ by up to 1.6 %.
+fn alike(hosts: usize) -> Vec<f64> {
+    (0..hosts).map(|at| 1000.0 + [2.0, -5.0, 8.0, -8.0, 0.0][at % 5]).collect()
+}
+
+fn set(member: &mut Member, what: &str, value: &str) {
+    member.facts.retain(|(other, _)| other != what);
+    member.facts.push((what.to_owned(), value.to_owned()));
+}
+
+fn told(members: Vec<Member>) -> Fleet {
+    Fleet::of(members, Vec::new(), &Figures::Usual).unwrap()
+}
+
+#[test]
+fn slow_hosts_are_named_with_what_only_they_have() {
+    let mut rates = alike(10);
+    (rates[3], rates[7]) = (700.0, 705.0);
+    let mut members = fleet_of(&rates);
+    for (at, member) in members.iter_mut().enumerate() {
+        let slow = at == 3 || at == 7;
+        set(member, "drive's firmware", if slow { "1.1" } else { "1.2" });
+        set(member, "governor", if at == 3 || at == 4 { "powersave" } else { "performance" });
+        set(member, "memory", &format!("{at} GiB"));
+    }
+    let fleet = told(members);
+    let [spread] = &fleet.spreads[..] else { panic!("{:?}", fleet.spreads) };
+    assert!((spread.median - 997.5).abs() < 5.0 && spread.values.len() == 10);
+    let apart: Vec<_> = spread.apart.iter().map(|one| (one.host, one.better)).collect();
+    assert_eq!(apart, [(3, false), (7, false)]);
+    assert_eq!(spread.name(), SLOW);
+    let facts: Vec<&str> = fleet.facts.iter().map(|fact| fact.what.as_str()).collect();
+    assert_eq!(facts, ["drive's firmware", "governor", "memory"]);
+    assert_eq!(fleet.facts[2].most, None, "each host has its own");
+    for apart in &fleet.apart {
+        assert_eq!((apart.worse.as_slice(), apart.better.as_slice()), (&[0][..], &[][..]));
+        assert_eq!(apart.only_apart, [0], "a fast host has the same governor as a slow one");
+    }
+    assert_eq!(fleet.hosts[3].name, "n03");
+}
+
+#[test]
+fn hosts_that_are_alike_and_hosts_that_are_few_do_not_stand_apart() {
+    assert_eq!(told(fleet_of(&alike(20))).apart, []);
+    let few = told(fleet_of(&[1000.0, 1001.0, 999.0, 400.0]));
+    assert_eq!((few.apart.len(), few.hosts.len()), (0, 4));
+    // Below what two runs of one program differ by.
+    let mut rates = vec![1000.0; 12];
+    rates[5] = 1004.0;
+    assert_eq!(told(fleet_of(&rates)).apart, []);
+    rates[5] = 1040.0;
+    assert!(told(fleet_of(&rates)).spreads[0].apart[0].better);
+}
+
+#[test]
+fn of_a_host_the_newest_run_counts_and_other_suites_take_no_part() {
+    let mut members = fleet_of(&alike(6));
+    members[1].entry.hostname = "n00".to_owned();
+    members[1].entry.started_unix_ns += 1;
+    members[2].entry.suite = "other".to_owned();
+    let void = LeftOut { run: "r".to_owned(), why: "its figures are void".to_owned() };
+    let fleet = Fleet::of(members, vec![void], &Figures::Usual).unwrap();
+    let hosts: Vec<&str> = fleet.hosts.iter().map(|host| host.name.as_str()).collect();
+    assert_eq!(hosts, ["n00", "n03", "n04", "n05"]);
+    assert!(fleet.hosts[0].run.ends_with("0001"));
+    let reasons: Vec<&str> = fleet.left_out.iter().map(|run| run.why.as_str()).collect();
+    assert_eq!(reasons.len(), 3, "{reasons:?}");
+    assert!(reasons[1].starts_with("n00 has a newer run: "), "{reasons:?}");
+    assert_eq!(reasons[2], "its suite is other, the first run's fixture");
+}
+
+#[test]
+fn a_case_that_a_host_lacks_is_named() {
+    let mut members = fleet_of(&alike(6));
+    let mut other = members[0].entry.series[0].clone();
+    other.key = "another".to_owned();
+    other.case = "LMDB t9".to_owned();
+    members[4].entry.series.push(other);
+    let fleet = told(members);
+    let missing: Vec<_> =
+        fleet.missing().into_iter().map(|(host, case)| (host.name.as_str(), case)).collect();
+    assert_eq!(missing.len(), 5);
+    assert_eq!(missing[0], ("n00", "LMDB t9"));
+    assert!(Fleet::of(Vec::new(), Vec::new(), &Figures::Usual).is_none());
+}

@@ -1,0 +1,271 @@
+//! One suite on many machines: started as the docs say, by the real programs, on hosts that are
+//! names of this machine, each with a home and an `sshd` or `slurmd` of its own.
+
+use super::scratch::{Scratch, wait_until};
+use super::suites::{GET, suite};
+use super::theirs::free_port;
+use super::workers::{self, needs_root, null_is_a_debug_build, skipped};
+use std::fs;
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+const HOSTS: usize = 5;
+
+fn has(programs: &[&str], test: &str) -> bool {
+    if !needs_root(test) {
+        return false;
+    }
+    let there = |name: &&&str| {
+        ["/usr/bin", "/usr/sbin"].iter().any(|folder| Path::new(folder).join(name).exists())
+    };
+    let missing: Vec<_> = programs.iter().filter(|name| !there(name)).collect();
+    if !missing.is_empty() {
+        skipped("fleet", test, &format!("not installed: {missing:?}"));
+    }
+    missing.is_empty()
+}
+
+/// The block below a heading of docs/fleet.md.
+fn recipe(heading: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fleet.md");
+    let text = fs::read_to_string(path).unwrap();
+    let (_, below) = text.split_once(&format!("\n## {heading}\n")).unwrap();
+    let (_, block) = below.split_once("```").unwrap();
+    let (block, _) = block.split_once("\n```").unwrap();
+    let (_, block) = block.split_once('\n').unwrap();
+    block.to_owned() + "\n"
+}
+
+/// Programs that somebody else has running; gone with this.
+struct Fleet {
+    scratch: Scratch,
+    running: Vec<Child>,
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        for child in &mut self.running {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Fleet {
+    fn new() -> Self {
+        let scratch = Scratch::new();
+        fs::create_dir(scratch.path("bin")).unwrap();
+        // Homes are mounted over, and what is built may lie in one.
+        fs::copy(workers::program(), scratch.path("bin/kvdyno")).unwrap();
+        fs::copy(workers::null(), scratch.path("bin/kvdyno-null")).unwrap();
+        let text = suite()
+            .engine_as("null", "null", "latency_ns = 1_000")
+            .load("batch = 500")
+            .measure("operations = 2_000")
+            .role("readers", GET)
+            .text();
+        scratch.write("nightly.toml", &text);
+        Self { scratch, running: Vec::new() }
+    }
+
+    /// A shell with mounts of its own; `home` in place of this user's.
+    fn shell(&self, home: &str, script: &str) -> Command {
+        let folder = self.scratch.path("").display().to_string();
+        let whole = format!(
+            "set -e; mkdir -p {home}; mount --bind {home} \"$HOME\"; mount -t tmpfs none /run\n\
+             mkdir /run/sshd; {script}"
+        );
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--uts", "--propagation", "private", "bash", "-c", &whole]);
+        command.current_dir(&folder).stdin(Stdio::null());
+        command.env("PATH", format!("{folder}/bin:/usr/sbin:/usr/bin:/sbin:/bin"));
+        command.env("HOME", "/root").env("SLURM_CONF", format!("{folder}/slurm.conf"));
+        command
+    }
+
+    fn start(&mut self, mut command: Command, log: &str) {
+        let log = fs::File::create(self.scratch.path(log)).unwrap();
+        command.stdout(log.try_clone().unwrap()).stderr(log);
+        self.running.push(command.spawn().unwrap());
+    }
+
+    fn wait_for(&self, port: u16) {
+        wait_until(&format!("port {port} answers"), || {
+            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+    }
+
+    /// Hosts that `ssh` knows as n1 to n5, in `hosts`.
+    fn with_ssh() -> Self {
+        let mut fleet = Self::new();
+        let at = |name: &str| fleet.scratch.path(name).display().to_string();
+        for key in ["own-key", "host-key"] {
+            let path = at(key);
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f", &path])
+                .status();
+            assert!(made.unwrap().success());
+        }
+        let daemon = format!(
+            "ListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
+             PermitRootLogin yes\nPidFile none\nSubsystem sftp internal-sftp\n\
+             SetEnv PATH={}:/usr/bin:/bin\n",
+            at("host-key"),
+            at("own-key.pub"),
+            at("bin")
+        );
+        let config = at("sshd_config");
+        fleet.scratch.write("sshd_config", &daemon);
+        let mut known = format!(
+            "Host *\nIdentityFile {}\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n\
+             LogLevel ERROR\n",
+            at("own-key")
+        );
+        let mut hosts = String::new();
+        for host in 1..=HOSTS {
+            let port = free_port();
+            known += &format!("Host n{host}\nHostName 127.0.0.1\nPort {port}\n");
+            hosts += &format!("n{host}\n");
+            let script =
+                format!("hostname n{host}; exec /usr/sbin/sshd -D -e -f {config} -p {port}");
+            let command = fleet.shell(&format!("home-n{host}"), &script);
+            fleet.start(command, &format!("sshd-{host}.log"));
+            fleet.wait_for(port);
+        }
+        fs::create_dir_all(fleet.scratch.path("home/.ssh")).unwrap();
+        fleet.scratch.write("home/.ssh/config", &known);
+        let own = fs::Permissions::from_mode(0o600);
+        fs::set_permissions(fleet.scratch.path("home/.ssh/config"), own).unwrap();
+        fleet.scratch.write("hosts", &hosts);
+        fleet
+    }
+
+    /// What is typed, at home.
+    fn types(&self, script: &str) -> String {
+        let output = self.shell("home", script).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        // Runs of a debug build end with 4, as does what shows them.
+        assert!(output.status.success() || null_is_a_debug_build(), "{said}");
+        said
+    }
+
+    /// All hosts' figures are in one table, and on the page.
+    fn assert_shown(&self, told: &str) {
+        if null_is_a_debug_build() {
+            assert!(told.contains("debug-build"), "{told}");
+            return;
+        }
+        assert!(told.contains(&format!("{HOSTS} hosts ran ")), "{told}");
+        let bundles: Vec<String> = (1..=HOSTS).map(|host| format!("n{host}.tar.zst")).collect();
+        let show = |more: &[&str]| {
+            let bundles = bundles.iter().map(String::as_str);
+            let words: Vec<&str> = ["show"].into_iter().chain(bundles).collect();
+            self.scratch.run(&[&words[..], &["--by", "host"], more].concat())
+        };
+        let fleet = show(&["--json"]).json();
+        let names: Vec<&str> = fleet["hosts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|host| host["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["n1", "n2", "n3", "n4", "n5"]);
+        let spreads = fleet["spreads"].as_array().unwrap();
+        let rates = spreads.iter().find(|spread| spread["figure"] == "ops_per_s").unwrap();
+        assert!(rates["values"].as_array().unwrap().iter().all(|rate| rate.as_f64() > Some(0.0)));
+        assert_eq!(fleet["facts"], serde_json::json!([]), "they are one machine");
+        show(&["--wide"]).assert_code(0).assert_says("n5").assert_says("ops_per_s");
+        show(&["--html", "fleet.html"]).assert_code(0);
+        let page = fs::read_to_string(self.scratch.path("fleet.html")).unwrap();
+        assert!(page.len() > 100_000 && !page.contains("https://"));
+    }
+}
+
+#[test]
+fn a_fleet_by_gnu_parallel() {
+    let test = "a_fleet_by_gnu_parallel";
+    if !has(&["parallel", "sshd", "ssh", "scp"], test) {
+        return;
+    }
+    let fleet = Fleet::with_ssh();
+    let told = fleet.types(&recipe("GNU parallel"));
+    fleet.assert_shown(&told);
+}
+
+#[test]
+fn a_fleet_by_ansible() {
+    let test = "a_fleet_by_ansible";
+    if !has(&["ansible-playbook", "sshd", "ssh"], test) {
+        return;
+    }
+    let fleet = Fleet::with_ssh();
+    fleet.scratch.write("fleet.yml", &recipe("Ansible"));
+    let told = fleet.types(
+        "ansible-playbook -i hosts fleet.yml > ansible.log || cat ansible.log
+         kvdyno show *.tar.zst --by host",
+    );
+    fleet.assert_shown(&told);
+}
+
+#[test]
+fn a_fleet_by_slurm() {
+    let test = "a_fleet_by_slurm";
+    if !has(&["slurmctld", "slurmd", "sbatch", "srun", "munged"], test) {
+        return;
+    }
+    let mut fleet = Fleet::new();
+    let folder = fleet.scratch.path("").display().to_string();
+    let folder = folder.trim_end_matches('/');
+    let head = free_port();
+    let nodes: Vec<u16> = (0..HOSTS).map(|_| free_port()).collect();
+    let mut text = format!(
+        "ClusterName=fleet\nSlurmctldHost=head(127.0.0.1)\nSlurmctldPort={head}\n\
+         AuthType=auth/munge\nAuthInfo=socket={folder}/munge/socket\nCryptoType=crypto/munge\n\
+         SlurmUser=root\nSlurmdUser=root\nStateSaveLocation={folder}/state\n\
+         SlurmdSpoolDir={folder}/spool-%n\nSlurmctldPidFile={folder}/head.pid\n\
+         SlurmdPidFile={folder}/%n.pid\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
+         MpiDefault=none\nReturnToService=2\nAccountingStorageType=accounting_storage/none\n\
+         JobAcctGatherType=jobacct_gather/none\n"
+    );
+    for (host, port) in (1..).zip(&nodes) {
+        text += &format!("NodeName=n{host} NodeAddr=127.0.0.1 Port={port} CPUs=1 State=UNKNOWN\n");
+    }
+    text += "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n";
+    fleet.scratch.write("slurm.conf", &text);
+    fs::create_dir(fleet.scratch.path("state")).unwrap();
+    let munge = fleet.shell(
+        "home",
+        "mkdir munge; chmod 700 munge; head -c 1024 /dev/urandom > munge/key; chmod 400 munge/key
+         exec munged --force -F --key-file=$PWD/munge/key --socket=$PWD/munge/socket \
+         --pid-file=$PWD/munge/pid --log-file=$PWD/munge/log --seed-file=$PWD/munge/seed",
+    );
+    fleet.start(munge, "munge.log");
+    wait_until("munged listens", || fleet.scratch.path("munge/socket").exists());
+    let command = fleet.shell("home-head", "hostname head; exec slurmctld -D");
+    fleet.start(command, "head.log");
+    fleet.wait_for(head);
+    for (host, port) in (1..).zip(nodes) {
+        let command =
+            fleet.shell(&format!("home-n{host}"), &format!("hostname n{host}; exec slurmd -D"));
+        fleet.start(command, &format!("slurmd-{host}.log"));
+        fleet.wait_for(port);
+    }
+    wait_until("all nodes are idle", || {
+        let idle = fleet.shell("home", "sinfo -h -t idle -o %D").output().unwrap();
+        String::from_utf8_lossy(&idle.stdout).trim() == HOSTS.to_string()
+    });
+    fleet.scratch.write("fleet.sh", &recipe("Slurm"));
+    let told = fleet.types("sbatch fleet.sh || true; cat slurm-*.out");
+    fleet.assert_shown(&told);
+}
+
+#[test]
+fn several_runs_are_not_shown_without_being_told_apart() {
+    let scratch = Scratch::new();
+    scratch.run(&["show", "one", "two"]).assert_code(2).assert_says("--by host");
+    scratch.run(&["show", "one", "--html", "x.html"]).assert_code(2).assert_says("--by");
+    scratch.run(&["show", "one", "--by", "host"]).assert_code(2).assert_says("no runs");
+}

@@ -1,0 +1,177 @@
+//! A fleet on a terminal: the hosts, in what they differ, each figure over them, who stands apart.
+
+use crate::format::{by, counted};
+use crate::header::moment;
+use crate::table::{Side as Column, Table};
+use crate::tone::Tone;
+use crate::versus::{Line, figure, harmless, some};
+use kvdyno_analysis::fleet::{Apart, CHANCE, Fact, Fleet, HOSTS_MIN, Spread};
+use kvdyno_analysis::lists::unique;
+use kvdyno_analysis::trend::LeftOut;
+use kvdyno_record::units;
+
+/// More hosts of one value than this are only counted.
+const NAMED_MAX: usize = 4;
+
+/// The lines above the table.
+pub fn header(fleet: &Fleet) -> Vec<Line> {
+    let began = || fleet.hosts.iter().map(|host| host.started_unix_ns);
+    let span = began().min().zip(began().max()).map_or_else(String::new, |(from, to)| {
+        format!(", begun {} to {}", moment(from), moment(to))
+    });
+    let hosts = format!("{} ran {}{span}", counted(fleet.hosts.len(), "host"), fleet.suite);
+    let mut lines = vec![(Tone::Strong, "fleet", hosts)];
+    let machines = unique(fleet.hosts.iter().map(|host| host.machine.as_str()));
+    if let [one] = machines[..] {
+        lines.push((Tone::Strong, "machine", format!("all: {one}")));
+    }
+    lines.extend(fleet.facts.iter().map(|fact| (Tone::Strong, "differs", differs(fleet, fact))));
+    for host in &fleet.hosts {
+        if let Some(health) = &host.drive_health {
+            lines.push((Tone::Strong, "drive", format!("{}: {health}", host.name)));
+        }
+    }
+    lines.extend(left_out(&fleet.left_out));
+    harmless(lines)
+}
+
+/// Runs that take no part, those of one reason together.
+pub(crate) fn left_out(runs: &[LeftOut]) -> Vec<Line> {
+    let reasons = unique(runs.iter().map(|run| run.why.as_str()));
+    let line = |why: &str| {
+        let alike = runs.iter().filter(|run| run.why == why).count();
+        (Tone::Warning, "left out", format!("{}: {why}", counted(alike, "run")))
+    };
+    reasons.into_iter().map(line).collect()
+}
+
+/// `kernel: 6.1.0-11 on 18 hosts; 6.1.0-9 on n03, n07`.
+fn differs(fleet: &Fleet, fact: &Fact) -> String {
+    let with = |value: &str| {
+        let hosts = fleet.hosts.iter().zip(&fact.values);
+        let hosts = hosts.filter(|(_, other)| *other == value).map(|(host, _)| host.name.as_str());
+        let hosts: Vec<&str> = hosts.collect();
+        if hosts.len() > NAMED_MAX { counted(hosts.len(), "host") } else { hosts.join(", ") }
+    };
+    let mut values = unique(fact.values.iter().map(String::as_str));
+    values.sort_by_key(|value| Some(*value) != fact.most.as_deref());
+    let values: Vec<String> =
+        values.into_iter().map(|value| format!("{value} on {}", with(value))).collect();
+    format!("{}: {}", fact.what, some(&values))
+}
+
+/// A line for each figure: the lowest host, the median, the highest, who stands apart; with
+/// `by_host` all of them.
+pub fn table(fleet: &Fleet, by_host: bool) -> Table {
+    let words = ["case", "of", "figure"].map(|title| (title.to_owned(), Column::Left));
+    let mut titles = Vec::from(words);
+    if by_host {
+        let hosts = fleet.hosts.iter().map(|host| (host.name.clone(), Column::Right));
+        titles.push(("median".to_owned(), Column::Right));
+        titles.extend(hosts);
+    } else {
+        titles.extend([("hosts", Column::Right), ("lowest", Column::Right)].map(title));
+        titles.extend([("median", Column::Right), ("highest", Column::Right)].map(title));
+        titles.extend([("highest / lowest", Column::Right), ("apart", Column::Left)].map(title));
+    }
+    let mut table = Table::titled(titles);
+    table.lead = by_host.then_some(3);
+    for spread in &fleet.spreads {
+        let mut row =
+            vec![spread.case.clone(), spread.place().to_owned(), spread.figure.to_owned()];
+        row.extend(if by_host { each(spread) } else { ends(fleet, spread) });
+        table.row(&row);
+    }
+    table
+}
+
+fn title((title, side): (&str, Column)) -> (String, Column) {
+    (title.to_owned(), side)
+}
+
+/// The value of each host; `*`: it stands apart.
+fn each(spread: &Spread) -> Vec<String> {
+    let cell = |(host, value): (usize, &Option<f64>)| {
+        let mark = if spread.apart.iter().any(|apart| apart.host == host) { "*" } else { "" };
+        value.map_or_else(|| "-".to_owned(), |value| figure(spread.unit, value) + mark)
+    };
+    let median = figure(spread.unit, spread.median);
+    std::iter::once(median).chain(spread.values.iter().enumerate().map(cell)).collect()
+}
+
+fn ends(fleet: &Fleet, spread: &Spread) -> Vec<String> {
+    let values = spread.values.iter().enumerate();
+    let mut known: Vec<(usize, f64)> =
+        values.filter_map(|(host, value)| Some((host, (*value)?))).collect();
+    known.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let named = |(host, value): &(usize, f64)| {
+        format!("{} {}", figure(spread.unit, *value), fleet.hosts[*host].name)
+    };
+    let (first, last) = (known.first(), known.last());
+    let ratio = first.zip(last).filter(|(first, _)| first.1 > 0.0);
+    let apart: Vec<String> = spread
+        .apart
+        .iter()
+        .map(|apart| format!("{} {}", fleet.hosts[apart.host].name, by(apart.ratio)))
+        .collect();
+    vec![
+        known.len().to_string(),
+        first.map(named).unwrap_or_default(),
+        figure(spread.unit, spread.median),
+        last.map(named).unwrap_or_default(),
+        ratio.map_or_else(|| "-".to_owned(), |(first, last)| format!("{:.2}", last.1 / first.1)),
+        apart.join(", "),
+    ]
+}
+
+/// How to read the table.
+pub fn aid(fleet: &Fleet) -> String {
+    let rule = format!(
+        "A host's figure is its run's median over trials. A host stands apart where its figure is \
+         farther from the others' than in {} of fleets of equal hosts (generalized ESD of the \
+         logarithms), and by more than two runs of one program differ.",
+        units::percent(CHANCE)
+    );
+    if fleet.hosts.len() >= HOSTS_MIN {
+        return rule;
+    }
+    format!("{rule} Among fewer than {HOSTS_MIN} hosts none can be told from chance.")
+}
+
+/// The lines below the table: hosts that stand apart, and what only they have.
+pub fn footer(fleet: &Fleet) -> Vec<Line> {
+    let mut lines: Vec<Line> = fleet.apart.iter().map(|apart| host_apart(fleet, apart)).collect();
+    if lines.is_empty() && fleet.hosts.len() >= HOSTS_MIN {
+        lines.push((Tone::Good, "apart", "no host stands apart from the others".to_owned()));
+    }
+    for (host, case) in fleet.missing() {
+        let text = format!("{} has no figures of {case}, and others have", host.name);
+        lines.push((Tone::Warning, "missing", text));
+    }
+    harmless(lines)
+}
+
+fn host_apart(fleet: &Fleet, apart: &Apart) -> Line {
+    let named = |places: &[usize], word: &str| {
+        let figures = places.iter().map(|place| {
+            let spread = &fleet.spreads[*place];
+            let found = spread.apart.iter().find(|outlier| outlier.host == apart.host);
+            format!("{} {}", spread.name(), found.map(|found| by(found.ratio)).unwrap_or_default())
+        });
+        let figures: Vec<String> = figures.collect();
+        let (found, all) = (figures.len(), fleet.spreads.len());
+        (found > 0).then(|| format!("{word} in {found} of {all} figures: {}", some(&figures)))
+    };
+    let only = apart.only_apart.iter().map(|place| {
+        let fact = &fleet.facts[*place];
+        format!("{} {}", fact.what, fact.values[apart.host])
+    });
+    let only: Vec<String> = only.collect();
+    let only = (!only.is_empty()).then(|| {
+        format!("no host has that does not stand apart (which proves nothing): {}", some(&only))
+    });
+    let parts = [named(&apart.worse, "worse"), named(&apart.better, "better"), only];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let tone = if apart.worse.is_empty() { Tone::Good } else { Tone::Bad };
+    (tone, "apart", format!("{}: {}", fleet.hosts[apart.host].name, parts.join(". ")))
+}

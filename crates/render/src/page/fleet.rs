@@ -1,0 +1,45 @@
+//! What the page of a fleet shows.
+
+use super::html::Kind;
+use crate::fleet::{aid, footer, header};
+use kvdyno_analysis::catalogue;
+use kvdyno_analysis::fleet::Fleet;
+use kvdyno_analysis::metric::Definition;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A suite's figures by host.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct FleetData {
+    /// What it shows.
+    pub kind: Kind,
+    /// The program that made the page.
+    pub program: String,
+    /// The figures.
+    pub fleet: Fleet,
+    /// What the terminal says above and below its table: a word, and what it says.
+    pub remarks: Vec<(String, String)>,
+    /// How to read the figures.
+    pub aid: String,
+    /// What each figure is.
+    pub definitions: Vec<&'static Definition>,
+}
+
+impl FleetData {
+    /// The page of a fleet.
+    pub fn of(fleet: Fleet) -> Self {
+        let shown = |figure: &str| fleet.spreads.iter().any(|spread| spread.figure == figure);
+        let definitions = catalogue::ALL.iter().filter(|figure| shown(figure.name));
+        let lines = header(&fleet).into_iter().chain(footer(&fleet));
+        // Those have tables of their own on the page.
+        let lines = lines.filter(|(_, word, _)| !["apart", "differs", "drive"].contains(word));
+        Self {
+            kind: Kind::Fleet,
+            program: kvdyno_record::VERSION.to_owned(),
+            remarks: lines.map(|(_, word, text)| (word.to_owned(), text)).collect(),
+            aid: aid(&fleet),
+            definitions: definitions.copied().collect(),
+            fleet,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// What the page of a fleet is given: one suite's figures by host.
+
+import type { Definition, Direction } from "./data";
+
+export interface FleetData {
+  kind: "fleet";
+  program: string;
+  fleet: Fleet;
+  remarks: [word: string, text: string][];
+  aid: string;
+  definitions: Definition[];
+}
+
+export interface Fleet {
+  suite: string;
+  hosts: FleetHost[];
+  left_out: { run: string; why: string }[];
+  spreads: FleetSpread[];
+  facts: FleetFact[];
+  apart: FleetApart[];
+}
+
+export interface FleetHost {
+  name: string;
+  run: string;
+  started_unix_ns: number;
+  machine: string;
+  drive_health: string | null;
+  confidence: string;
+}
+
+export interface FleetSpread {
+  case: string;
+  phase: string;
+  role: string | null;
+  figure: string;
+  unit: string;
+  direction: Direction;
+  values: (number | null)[];
+  median: number;
+  apart: FleetOutlier[];
+}
+
+export interface FleetOutlier {
+  host: number;
+  ratio: number | null;
+  better: boolean;
+}
+
+export interface FleetFact {
+  what: string;
+  values: string[];
+  most: string | null;
+}
+
+export interface FleetApart {
+  host: number;
+  worse: number[];
+  better: number[];
+  only_apart: number[];
+}
