@@ -168,7 +168,7 @@ fn host_apart(fleet: &Fleet, apart: &Apart) -> Line {
     });
     let only: Vec<String> = only.collect();
     let only = (!only.is_empty()).then(|| {
-        format!("no host has that does not stand apart (which proves nothing): {}", some(&only))
+        format!("only hosts that stand apart have (which proves nothing): {}", some(&only))
     });
     let parts = [named(&apart.worse, "worse"), named(&apart.better, "better"), only];
     let parts: Vec<String> = parts.into_iter().flatten().collect();

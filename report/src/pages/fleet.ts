@@ -9,7 +9,7 @@ import { hostsPlot } from "../hosts";
 import { unique } from "../model";
 import { download } from "../save";
 import { section } from "../sections";
-import { table } from "../table";
+import { stacked, table } from "../table";
 import { titled } from "../titles";
 
 export function fleet(root: HTMLElement, data: FleetData, json: string): void {
@@ -49,7 +49,7 @@ function apart(fleet: Fleet): HTMLElement | null {
   }).join("; ") || NONE;
   const only = (one: FleetApart) => one.only_apart.map((at) => `${fleet.facts[at]?.what ?? ""} ${fleet.facts[at]?.values[one.host] ?? ""}`).join("; ") || NONE;
   return section("apart", "Hosts that stand apart",
-    table({ head: ["host", "worse than the others", "better", "what no host has that does not stand apart"], words: 4,
+    stacked({ head: ["host", "worse than the others", "better", "only on hosts that stand apart"], words: 4,
       rows: fleet.apart.map((one) => [name(fleet, one.host), list(one, one.worse), list(one, one.better), only(one)]) }, "Hosts that stand apart"),
     h("p", { class: "note" }, "That something is found on these hosts only proves nothing: change it, and run the suite again."));
 }

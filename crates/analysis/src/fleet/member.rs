@@ -3,7 +3,7 @@
 use crate::summary::Summary;
 use crate::trend::entry::Entry;
 use crate::versus::sides::facts;
-use kvdyno_record::host::settings;
+use kvdyno_record::host::{DriveHealth, settings};
 
 /// Settings that say how full or busy a machine is, not how it is set up.
 const NOT_SET_UP: [&str; 3] = [settings::VOLUME_USED, settings::LARGEST_FILE, settings::NO_DEVICE];
@@ -39,7 +39,7 @@ impl Member {
         let facts = machine.chain(verdict).chain(programs).chain(entry.engines.clone());
         Ok(Self {
             facts: facts.chain(settings).collect(),
-            drive_health: health.map(|told| told.in_words()),
+            drive_health: health.map(DriveHealth::in_words),
             entry,
         })
     }

@@ -38,6 +38,10 @@ fn recipe(heading: &str) -> String {
     block.to_owned() + "\n"
 }
 
+fn wait_for(port: u16) {
+    wait_until(&format!("port {port} answers"), || TcpStream::connect(("127.0.0.1", port)).is_ok());
+}
+
 /// Programs that somebody else has running; gone with this.
 struct Fleet {
     scratch: Scratch,
@@ -91,12 +95,6 @@ impl Fleet {
         self.running.push(command.spawn().unwrap());
     }
 
-    fn wait_for(&self, port: u16) {
-        wait_until(&format!("port {port} answers"), || {
-            TcpStream::connect(("127.0.0.1", port)).is_ok()
-        });
-    }
-
     /// Hosts that `ssh` knows as n1 to n5, in `hosts`.
     fn with_ssh() -> Self {
         let mut fleet = Self::new();
@@ -109,8 +107,8 @@ impl Fleet {
             assert!(made.unwrap().success());
         }
         let daemon = format!(
-            "ListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
-             PermitRootLogin yes\nPidFile none\nSubsystem sftp internal-sftp\n\
+            "ListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\n\
+             UsePAM no\nPermitRootLogin yes\nPidFile none\nSubsystem sftp internal-sftp\n\
              SetEnv PATH={}:/usr/bin:/bin\n",
             at("host-key"),
             at("own-key.pub"),
@@ -132,7 +130,7 @@ impl Fleet {
                 format!("hostname n{host}; exec /usr/sbin/sshd -D -e -f {config} -p {port}");
             let command = fleet.shell(&format!("home-n{host}"), &script);
             fleet.start(command, &format!("sshd-{host}.log"));
-            fleet.wait_for(port);
+            wait_for(port);
         }
         fs::create_dir_all(fleet.scratch.path("home/.ssh")).unwrap();
         fleet.scratch.write("home/.ssh/config", &known);
@@ -246,12 +244,12 @@ fn a_fleet_by_slurm() {
     wait_until("munged listens", || fleet.scratch.path("munge/socket").exists());
     let command = fleet.shell("home-head", "hostname head; exec slurmctld -D");
     fleet.start(command, "head.log");
-    fleet.wait_for(head);
+    wait_for(head);
     for (host, port) in (1..).zip(nodes) {
         let command =
             fleet.shell(&format!("home-n{host}"), &format!("hostname n{host}; exec slurmd -D"));
         fleet.start(command, &format!("slurmd-{host}.log"));
-        fleet.wait_for(port);
+        wait_for(port);
     }
     wait_until("all nodes are idle", || {
         let idle = fleet.shell("home", "sinfo -h -t idle -o %D").output().unwrap();
