@@ -268,6 +268,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         mix: vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }],
         rate: None,
         depth: None,
+        os_threads: None,
         found: Found::All,
         replay: None,
     };

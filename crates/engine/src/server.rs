@@ -5,6 +5,7 @@
 //! generator (`kvdyno_worker::main_served`).
 
 mod address;
+pub mod turns;
 mod wire;
 
 pub use address::{Address, BY_NAME, Elsewhere, Secrecy, Secret, Secured, Stream, near, send_to};

@@ -199,6 +199,9 @@ pub struct Role {
     /// Operations that each thread keeps in flight; null: it calls and waits, one at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
+    /// Threads of the operating system on which they take turns; null: each has one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os_threads: Option<u32>,
     /// How many of the keys that it looks up are there.
     #[serde(default, skip_serializing_if = "Found::is_all")]
     pub found: Found,
@@ -354,8 +357,21 @@ impl Op {
 impl Role {
     /// A closed loop that finds all keys, one at a time.
     pub fn new(name: &str, threads: u32, mix: Vec<MixEntry>) -> Self {
-        let name = name.to_owned();
-        Self { name, threads, mix, rate: None, depth: None, found: Found::All, replay: None }
+        Self {
+            name: name.to_owned(),
+            threads,
+            mix,
+            rate: None,
+            depth: None,
+            os_threads: None,
+            found: Found::All,
+            replay: None,
+        }
+    }
+
+    /// How many of its threads take turns on each of the operating system's.
+    pub fn turns(&self) -> u32 {
+        self.os_threads.map_or(1, |on| self.threads.div_ceil(on.max(1)))
     }
 }
 

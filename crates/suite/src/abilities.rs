@@ -10,6 +10,28 @@ use super::typed::Typed;
 use kvdyno_record::engine::{Capabilities, Description, PlaceKind};
 use kvdyno_record::workload::{Data, KeyFormat, Op};
 
+/// Only who waits for a server can let others go on meanwhile.
+fn check_turns(
+    typed: &Typed,
+    engine: &Engine,
+    description: &Description,
+    without: &str,
+    mistakes: &mut Mistakes,
+) {
+    if engine.attached().is_some() || description.capabilities.external_processes {
+        return;
+    }
+    for phase in &typed.phase {
+        let Phase::Measure(measure) = &phase.value else { continue };
+        for on in measure.role.iter().filter_map(|role| role.os_threads.as_ref()) {
+            let name = &description.name;
+            let message = format!("engine `{name}` works in the thread that calls it");
+            let mistake = mistakes.at(&on.span, message);
+            mistake.label("expected a server, or no `os_threads`").help(without);
+        }
+    }
+}
+
 /// Notes what the engine cannot do.
 pub(super) fn check(
     typed: &Typed,
@@ -42,6 +64,7 @@ pub(super) fn check(
              suite takes the format that all of its engines take",
         );
     }
+    check_turns(typed, engine, description, &without, mistakes);
     // What a graph takes is checked with the engine's options.
     if typed.data.linkbench.is_some() {
         return;

@@ -273,6 +273,9 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
         if let Some(depth) = &role.depth {
             check_depth(depth, role, mistakes);
         }
+        if let Some(on) = &role.os_threads {
+            check_turns(on, role, mistakes);
+        }
         check_absent(role, mistakes);
         check_bytes(role, mistakes);
     }
@@ -318,6 +321,17 @@ fn check_windows(windows: &At<Nanoseconds>, measure: &Measure, mistakes: &mut Mi
     } else if count > WINDOWS_MAX {
         let mistake = mistakes.at(&windows.span, format!("the phase comes to {count} windows"));
         mistake.label(format!("expected at most {WINDOWS_MAX}"));
+    }
+}
+
+/// Whoever has its turn goes on when its answer comes, and not at a time.
+fn check_turns(on: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
+    for (key, is_there) in [("rate", role.rate.is_some()), ("depth", role.depth.is_some())] {
+        if is_there {
+            let message = format!("threads that take turns cannot have a `{key}`");
+            let mistake = mistakes.at(&on.span, message);
+            mistake.label(format!("expected either `{key}` or `os_threads`"));
+        }
     }
 }
 

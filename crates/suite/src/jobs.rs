@@ -279,6 +279,7 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
             }],
             rate: None,
             depth: Some(PRECONDITION_DEPTH),
+            os_threads: None,
             found: Found::All,
             replay: None,
         };
@@ -322,6 +323,7 @@ fn role(job: &DriveJob, swept: Option<u32>) -> Role {
         mix: mix.into_iter().filter(|entry| entry.weight > 0.0).collect(),
         rate: None,
         depth: (job.io() == Way::IoUring).then_some(depth),
+        os_threads: None,
         found: Found::All,
         replay: None,
     }

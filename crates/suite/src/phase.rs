@@ -147,6 +147,9 @@ pub(super) struct Role {
     /// Operations that each thread keeps in flight; gets, inserts and updates in a closed loop, of
     /// engines that are pipelined. Default: it calls and waits.
     pub(super) depth: Option<At<Several>>,
+    /// Threads of the operating system on which those of the role take turns, of engines that are
+    /// servers (pgbench's --jobs). Default: each has one of its own.
+    pub(super) os_threads: Option<At<Several>>,
     /// How many of the keys that it looks up are there: `"all"`, `"none"`, `"drawn"` (as many as a
     /// load with `order = "drawn"` leaves), or a share such as 0.5. Default: as the load leaves.
     #[schemars(with = "Option<WrittenFound>")]
@@ -345,7 +348,8 @@ table!(Verify, "a verify phase": name samples count);
 table!(Evict, "an evict phase": name);
 table!(Reopen, "a reopen phase": name options);
 table!(Measure, "a measure phase": name warmup duration windows operations role);
-table!(Role, "[[phase.role]]": name threads mix keys rate depth found trace speed);
+table!(Role, "[[phase.role]]": name threads mix keys rate depth os_threads found trace
+    speed);
 
 impl FromToml for Entry {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {

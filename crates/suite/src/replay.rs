@@ -128,6 +128,7 @@ fn check_role(
         ("keys", span(role.keys.as_ref())),
         ("rate", span(role.rate.as_ref())),
         ("depth", span(role.depth.as_ref())),
+        ("os_threads", span(role.os_threads.as_ref())),
         ("found", span(role.found.as_ref())),
     ];
     for (key, span) in said {

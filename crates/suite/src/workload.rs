@@ -201,6 +201,7 @@ fn resolve_role(part: &Part, role: &Role, context: PhaseContext<'_>) -> plan::Ro
             None => recorded.flatten(),
         },
         depth: role.depth.as_ref().map(|depth| depth.0),
+        os_threads: role.os_threads.as_ref().map(|on| on.0),
         found: found(role, &mix, left(part, context)),
         replay,
         mix,

@@ -15,7 +15,7 @@ use crate::rng::Rng;
 use crate::shared::{Shared, Task};
 use crate::source::{KeySupply, MixSource, Source};
 use crate::tally::Packet;
-use crate::team::{ThreadResult, ThreadSpec, work};
+use crate::team::{Client, ThreadResult, ThreadSpec, work};
 use crate::values::Values;
 use kvdyno_engine::{
     DataShape, Description, Engine, Error, ErrorClass, Options, Place, Result, Session, Settled,
@@ -239,7 +239,7 @@ impl Play {
         COSTS.set(self.costs);
         // The first block is prepared before anybody knows when it starts.
         NOW.set(START - LEAD_NS - FIRST_STEPS as u64 * self.costs.preparing);
-        let shared = Shared::new((1, 1 + self.others), 0, self.operations);
+        let shared = Shared::new((1, 1 + self.others), 1, self.operations);
         shared.start.store(START, Relaxed);
         let task = Task {
             phase: 0,
@@ -265,8 +265,9 @@ impl Play {
         let source = gets(&population);
         let stage = Stage(Mutex::new(Some(script)));
         (0..self.others).for_each(|_| shared.leave(0));
-        let left =
-            work::<KeyValue<Stage>, _>(&stage, Scripted, spec, source, &task, &shared, sender);
+        let client = Client { spec, source, packets: sender };
+        let mut left = work::<KeyValue<Stage>, _>(&stage, Scripted, vec![client], &task, &shared);
+        let left = left.remove(0);
         let failure = shared.failure.lock().unwrap().take();
         Played { left, packets: packets.iter().collect(), failure }
     }

@@ -44,11 +44,11 @@ pub(crate) struct Shared {
 pub(crate) struct Padded(pub(crate) AtomicU64);
 
 impl Shared {
-    /// Of `threads`, the first role's `counting` among them, who wait at the barrier for `others`
-    /// besides.
+    /// Of `threads`, the first role's `counting` among them. So many meet at the barrier: of those
+    /// that take turns on one of the system's, that one.
     pub(crate) fn new(
         (threads, counting): (usize, usize),
-        others: usize,
+        meeting: usize,
         operations: Option<u64>,
     ) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Shared {
             counting: AtomicUsize::new(counting),
             errors: AtomicU64::new(0),
             failure: Mutex::new(None),
-            ready: Barrier::new(threads + others),
+            ready: Barrier::new(meeting),
             progress: (0..threads).map(|_| Padded(AtomicU64::new(0))).collect(),
         }
     }
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn operations_counted_out_are_taken_once() {
-        let shared = Shared::new((1, 1), 0, Some(10));
+        let shared = Shared::new((1, 1), 1, Some(10));
         assert_eq!([4; 4].map(|wanted| shared.take(0, wanted)), [4, 4, 2, 0]);
         assert_eq!(shared.take(1, 4), 4, "they are the first role's");
     }
@@ -156,11 +156,11 @@ mod tests {
     #[test]
     fn errors_end_a_phase_past_their_limit_or_by_their_class() {
         let error = |class| Error::new(class, "scripted");
-        let shared = Shared::new((1, 1), 0, None);
+        let shared = Shared::new((1, 1), 1, None);
         assert!(!shared.judge(error(ErrorClass::Conflict), 2));
         assert!(!shared.judge(error(ErrorClass::Conflict), 2));
         assert!(shared.judge(error(ErrorClass::Conflict), 2) && shared.is_over());
-        let shared = Shared::new((1, 1), 0, None);
+        let shared = Shared::new((1, 1), 1, None);
         assert!(shared.judge(error(ErrorClass::Corrupt), 2) && shared.is_over());
     }
 }

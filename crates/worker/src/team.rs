@@ -6,13 +6,14 @@ use crate::calls::{self, BLOCK_NS};
 use crate::clock::{Clock, unix_ns};
 use crate::collector::Collector;
 use crate::control::Gate;
-use crate::kind::{Kind, Supply as _};
+use crate::kind::{BlockOf, Kind, Supply as _};
 use crate::output::Files;
 use crate::pace::Pace;
 use crate::recorder::Recorder;
 use crate::shared::{Shared, Task, ThreadContext};
 use crate::tally::{Packet, Tally, TimeLine, Timing};
 use crate::usage;
+use kvdyno_engine::server::turns;
 use kvdyno_engine::{Engine, Error, ErrorClass, Result};
 use kvdyno_record::case::{RoleResult, ThreadWindow};
 use kvdyno_record::operations::OpInfo;
@@ -32,6 +33,8 @@ pub(crate) struct RoleSpec<S> {
     pub(crate) rate: Option<Rate>,
     /// Operations each thread keeps in flight, where it does not wait for each.
     pub(crate) depth: Option<u32>,
+    /// How many of them take turns on each thread of the system.
+    pub(crate) turns: u32,
     /// One source a thread.
     pub(crate) sources: Vec<S>,
     /// Open loop: where each thread's schedule comes from.
@@ -55,14 +58,15 @@ pub(crate) struct Done {
     pub(crate) failure: Option<Error>,
 }
 
-/// Threads that have a place in a team, and what they leave behind.
+/// What a thread leaves behind.
 pub(crate) struct ThreadResult {
     pub(crate) role: usize,
     pub(crate) tallies: Vec<Tally>,
     pub(crate) last_end: u64,
     pub(crate) backlog: u64,
     pub(crate) own_ns: u64,
-    pub(crate) usage: ThreadsUsage,
+    /// Of those that take turns, the first has what all used.
+    pub(crate) usage: Option<ThreadsUsage>,
 }
 
 /// Runs a task to its end. The threads open their sessions and prepare their first blocks, and
@@ -75,28 +79,25 @@ pub(crate) fn run<K: Kind, C: Clock>(
     files: &mut Files,
     gate: &Gate<'_>,
 ) -> Result<Option<Done>> {
-    let threads: usize = specs.iter().map(|spec| spec.sources.len()).sum();
+    let clients: usize = specs.iter().map(|spec| spec.sources.len()).sum();
+    let on = |spec: &RoleSpec<_>| spec.sources.len().div_ceil(spec.turns as usize);
+    let threads: usize = specs.iter().map(on).sum();
     let counting = specs.first().map_or(0, |spec| spec.sources.len());
-    let shared = Shared::new((threads, counting), 1, task.operations);
+    let shared = Shared::new((clients, counting), threads + 1, task.operations);
     let mut roles: Vec<RoleResult> =
         specs.iter().map(|spec| empty_result(spec, task.duration_ns)).collect();
     let names: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
     let (sender, packets) = channel();
     std::thread::scope(|scope| {
-        let mut handles = Vec::new();
+        let (mut handles, mut begun, shared) = (Vec::new(), 0, &shared);
         for (role, spec) in specs.into_iter().enumerate() {
-            let RoleSpec { ops, rate, depth, sources, seeds, first, of, .. } = spec;
-            for (place, (source, rng)) in sources.into_iter().zip(seeds).enumerate() {
-                let thread = ThreadSpec {
-                    role,
-                    thread: handles.len(),
-                    ops: ops.clone(),
-                    depth,
-                    pace: rate.clone().map(|rate| (rate, (first + place as u32, of), rng)),
-                };
-                let (sender, shared) = (sender.clone(), &shared);
-                let work =
-                    move || work::<K, C>(engine, clock, thread, source, task, shared, sender);
+            let on_each = spec.turns as usize;
+            let mut clients = spec.into_clients(role, begun, &sender);
+            begun += clients.len();
+            while !clients.is_empty() {
+                let rest = clients.split_off(on_each.min(clients.len()));
+                let on_this = std::mem::replace(&mut clients, rest);
+                let work = move || work::<K, C>(engine, clock, on_this, task, shared);
                 handles.push(spawn_of_role(scope, role, work));
             }
         }
@@ -111,13 +112,15 @@ pub(crate) fn run<K: Kind, C: Clock>(
         }
         shared.ready.wait();
         let collector = Collector { task, roles: &names, started_unix_ns, start };
-        let collected = collector.run(engine, clock, &packets, &shared, files, gate.stop());
+        let collected = collector.run(engine, clock, &packets, shared, files, gate.stop());
         if let Err(error) = collected {
             shared.fail(error);
         }
         for handle in handles {
             match handle.join() {
-                Ok(result) if begins => result.add_to(&mut roles, start),
+                Ok(results) if begins => {
+                    results.into_iter().for_each(|result| result.add_to(&mut roles, start));
+                }
                 Ok(_) => {}
                 Err(_) => shared.fail(Error::new(ErrorClass::Other, "a worker thread panicked")),
             }
@@ -170,62 +173,115 @@ pub(crate) struct ThreadSpec {
     pub(crate) pace: Option<(Rate, (u32, u32), crate::rng::Rng)>,
 }
 
-/// One thread, from its session to its last slice.
+/// A thread of a role's: alone on one of the system's, or a client that takes turns with others.
+pub(crate) struct Client<S> {
+    pub(crate) spec: ThreadSpec,
+    pub(crate) source: S,
+    pub(crate) packets: Sender<Packet>,
+}
+
+impl<S> RoleSpec<S> {
+    /// Those of one role; `begun` are of the roles before it.
+    fn into_clients(self, role: usize, begun: usize, packets: &Sender<Packet>) -> Vec<Client<S>> {
+        let Self { ops, rate, depth, sources, seeds, first, of, .. } = self;
+        let client = |(place, (source, rng)): (usize, (S, _))| {
+            let pace = rate.clone().map(|rate| (rate, (first + place as u32, of), rng));
+            let spec = ThreadSpec { role, thread: begun + place, ops: ops.clone(), depth, pace };
+            Client { spec, source, packets: packets.clone() }
+        };
+        sources.into_iter().zip(seeds).enumerate().map(client).collect()
+    }
+}
+
+/// One thread of the system, from its clients' sessions to their last slices.
 pub(crate) fn work<K: Kind, C: Clock>(
     engine: &K::Engine,
     clock: C,
-    spec: ThreadSpec,
-    mut source: K::Source<'_>,
+    clients: Vec<Client<K::Source<'_>>>,
     task: &Task,
     shared: &Shared,
-    packets: Sender<Packet>,
-) -> ThreadResult {
-    // A panic here must not leave the others waiting at the barrier.
-    let paced = spec.pace.as_ref();
-    let paced_max = paced.map(|(rate, place, _)| Pace::steps_of(rate, *place, BLOCK_NS));
-    let opened = catch_unwind(AssertUnwindSafe(|| {
-        let handle = K::open(engine, &source)?;
-        Ok((handle, calls::first_block::<K>(&mut source, shared, spec.role, paced_max)))
-    }));
-    let opened =
-        opened.unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
+) -> Vec<ThreadResult> {
+    let opened = |client| Opened::<K>::new(engine, client, shared);
+    let mut opened: Vec<_> = clients.into_iter().map(opened).collect();
     shared.ready.wait();
     shared.ready.wait();
-    let at_work = AtWork { shared, role: spec.role };
-    let start = shared.start.load(Relaxed);
     let before = usage::of_this_thread(clock.now());
-    let deadline = task.duration_ns.map_or(u64::MAX, |duration| start + duration);
-    let time = TimeLine::new((spec.role, spec.thread), start, task.slice_ns, deadline, packets);
-    let tallies = spec.ops.iter().map(|op| Tally::new(op, spec.timing())).collect();
-    let recorder = Recorder::new(tallies, time, start);
-    let mut pace = spec.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
-    let (role, thread) = (spec.role, spec.thread);
-    let recorder = match opened {
-        Ok(_) if start == 0 => recorder,
-        Ok((handle, block)) => {
-            // An open loop waits for its first operation, and prepares it before.
-            while pace.is_none() && clock.now() < start {
-                std::hint::spin_loop();
-            }
-            let context = ThreadContext { role, thread, handle, clock, recorder, task, shared };
-            match spec.depth {
-                Some(depth) => K::in_flight(context, &mut source, block, depth),
-                None => calls::drive::<K, C>(context, &mut source, block, &mut pace),
-            }
-        }
-        Err(error) => {
-            shared.fail(error.context("opening a session"));
-            recorder
+    let work = |client: Opened<'_, '_, K>| client.work(clock, task, shared);
+    let mut results = match (opened.pop(), opened.is_empty()) {
+        (Some(alone), true) => vec![work(alone)],
+        (last, _) => {
+            let clients = opened.into_iter().chain(last);
+            turns::take(clients.map(|client| move || work(client))).unwrap_or_else(|error| {
+                shared.fail(Error::from(error).context("waiting for answers"));
+                Vec::new()
+            })
         }
     };
-    drop(at_work);
-    let usage = usage::of_this_thread(clock.now()).since(&before);
-    let Recorder { mut tallies, time, last_end, not_begun, own_ns, .. } = recorder;
-    time.end(&mut tallies);
-    let until = deadline.min(last_end);
-    let mut left = |pace: Pace| pace.count_until(until) + source.left_until(until - start);
-    let backlog = pace.map_or(0, |pace| not_begun + left(pace));
-    ThreadResult { role, tallies, last_end, backlog, own_ns, usage }
+    if let Some(first) = results.first_mut() {
+        first.usage = Some(usage::of_this_thread(clock.now()).since(&before));
+    }
+    results
+}
+
+/// A client that has a session, or none, and its first operations.
+struct Opened<'e, 'p, K: Kind> {
+    spec: ThreadSpec,
+    source: K::Source<'p>,
+    packets: Sender<Packet>,
+    opened: Result<(K::Handle<'e>, BlockOf<K>)>,
+}
+
+impl<'e, 'p, K: Kind> Opened<'e, 'p, K> {
+    fn new(engine: &'e K::Engine, client: Client<K::Source<'p>>, shared: &Shared) -> Self {
+        let Client { spec, mut source, packets } = client;
+        // A panic here must not leave the others waiting at the barrier.
+        let paced = spec.pace.as_ref();
+        let paced_max = paced.map(|(rate, place, _)| Pace::steps_of(rate, *place, BLOCK_NS));
+        let opened = catch_unwind(AssertUnwindSafe(|| {
+            let handle = K::open(engine, &source)?;
+            Ok((handle, calls::first_block::<K>(&mut source, shared, spec.role, paced_max)))
+        }));
+        let opened =
+            opened.unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
+        Self { spec, source, packets, opened }
+    }
+
+    fn work<C: Clock>(self, clock: C, task: &Task, shared: &Shared) -> ThreadResult {
+        let Self { spec, mut source, packets, opened } = self;
+        let at_work = AtWork { shared, role: spec.role };
+        let start = shared.start.load(Relaxed);
+        let deadline = task.duration_ns.map_or(u64::MAX, |duration| start + duration);
+        let time = TimeLine::new((spec.role, spec.thread), start, task.slice_ns, deadline, packets);
+        let tallies = spec.ops.iter().map(|op| Tally::new(op, spec.timing())).collect();
+        let recorder = Recorder::new(tallies, time, start);
+        let mut pace = spec.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
+        let (role, thread) = (spec.role, spec.thread);
+        let recorder = match opened {
+            Ok(_) if start == 0 => recorder,
+            Ok((handle, block)) => {
+                // An open loop waits for its first operation, and prepares it before.
+                while pace.is_none() && clock.now() < start {
+                    std::hint::spin_loop();
+                }
+                let context = ThreadContext { role, thread, handle, clock, recorder, task, shared };
+                match spec.depth {
+                    Some(depth) => K::in_flight(context, &mut source, block, depth),
+                    None => calls::drive::<K, C>(context, &mut source, block, &mut pace),
+                }
+            }
+            Err(error) => {
+                shared.fail(error.context("opening a session"));
+                recorder
+            }
+        };
+        drop(at_work);
+        let Recorder { mut tallies, time, last_end, not_begun, own_ns, .. } = recorder;
+        time.end(&mut tallies);
+        let until = deadline.min(last_end);
+        let mut left = |pace: Pace| pace.count_until(until) + source.left_until(until - start);
+        let backlog = pace.map_or(0, |pace| not_begun + left(pace));
+        ThreadResult { role, tallies, last_end, backlog, own_ns, usage: None }
+    }
 }
 
 /// A thread that may still have something to do; ended by a panic as well, or the others would wait
@@ -274,8 +330,9 @@ impl ThreadResult {
         role.windows.push(ThreadWindow { window_ns, operations });
         role.backlog += self.backlog;
         role.own_ns += self.own_ns;
-        let used = role.usage.map_or(self.usage, |others| others.and(&self.usage));
-        role.usage = Some(used);
+        if let Some(own) = self.usage {
+            role.usage = Some(role.usage.map_or(own, |others| others.and(&own)));
+        }
         for tally in self.tallies {
             let name = tally.op.name.to_owned();
             tally.add_to(role.ops.entry(name).or_default());
@@ -294,7 +351,7 @@ mod tests {
     fn result_of(results: impl IntoIterator<Item = ThreadResult>) -> RoleResult {
         let (ops, sources, seeds) = (Vec::new(), Vec::<()>::new(), Vec::new());
         let (name, rate, depth) = ("readers".to_owned(), None, None);
-        let spec = RoleSpec { name, ops, rate, depth, sources, seeds, first: 0, of: 0 };
+        let spec = RoleSpec { name, ops, rate, depth, turns: 1, sources, seeds, first: 0, of: 0 };
         let mut roles = [empty_result(&spec, None)];
         results.into_iter().for_each(|result| result.add_to(&mut roles, START));
         let [role] = roles;
@@ -325,7 +382,7 @@ mod tests {
         let (ops, sources, seeds) = (Vec::new(), Vec::<()>::new(), Vec::new());
         let rate = Some(rate);
         let (name, depth) = ("readers".to_owned(), None);
-        let spec = RoleSpec { name, ops, rate, depth, sources, seeds, first: 0, of: 0 };
+        let spec = RoleSpec { name, ops, rate, depth, turns: 1, sources, seeds, first: 0, of: 0 };
         let offered = |duration_ns| empty_result(&spec, duration_ns).offered_per_s.unwrap();
         let half = 1_000.0 + 500.0 * 2.0 / std::f64::consts::PI;
         assert!((offered(Some(50 * MS)) - half).abs() < 1.0, "{}", offered(Some(50 * MS)));

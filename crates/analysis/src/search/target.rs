@@ -361,6 +361,7 @@ mod tests {
             mix: vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }],
             rate: None,
             depth: None,
+            os_threads: None,
             found: Found::All,
             replay: None,
         };

@@ -21,6 +21,7 @@ fn job() -> Job {
         mix: vec![entry],
         rate: None,
         depth: None,
+        os_threads: None,
         found: Found::default(),
         replay: None,
     };

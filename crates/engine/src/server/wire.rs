@@ -2,6 +2,7 @@
 //! together, answers are shown where they were received, and several may be on their way. What the
 //! bytes mean is each client's.
 
+use super::turns::{self, Known};
 use super::{Address, Stream};
 use crate::{Error, ErrorClass, Result};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -9,6 +10,7 @@ use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
 use std::ops::Range;
+use std::os::fd::BorrowedFd;
 
 /// So much is asked of the kernel at once.
 const READ_BYTES: usize = 64 << 10;
@@ -25,6 +27,7 @@ pub struct Wire {
     /// Bytes of `received` that the server has sent.
     filled: usize,
     gone: bool,
+    known: Known,
 }
 
 impl Wire {
@@ -36,7 +39,7 @@ impl Wire {
     /// Of a connection.
     pub fn new(stream: Stream) -> Self {
         let (received, out) = (vec![0; READ_BYTES], Vec::with_capacity(READ_BYTES));
-        Self { stream, out, received, at: 0, filled: 0, gone: false }
+        Self { stream, out, received, at: 0, filled: 0, gone: false, known: Known::default() }
     }
 
     /// From here on all is hidden, where the server elsewhere is to be reached so. Nothing may have
@@ -93,6 +96,15 @@ impl Wire {
         if self.received.len() < self.filled + READ_BYTES / 2 {
             self.received.resize(self.received.len() * 2, 0);
         }
+        match &self.stream {
+            // What is hidden may have come though there is nothing to be received.
+            Stream::Secured(_) if turns::is_shared() => {
+                let why = "a connection by TLS has its thread alone: `threads` in place of `depth`";
+                return Err(Error::unsupported(why));
+            }
+            Stream::Secured(_) => {}
+            _ => turns::wait_for_answer(std::iter::once(self.waited_for()))?,
+        }
         self.gone = true;
         let read = self.stream.read(&mut self.received[self.filled..])?;
         if read == 0 {
@@ -100,6 +112,10 @@ impl Wire {
         }
         (self.gone, self.filled) = (false, self.filled + read);
         Ok(())
+    }
+
+    fn waited_for(&self) -> (BorrowedFd<'_>, &Known) {
+        (self.stream.socket(), &self.known)
     }
 
     /// Sends what was written down.
@@ -125,6 +141,7 @@ impl Wire {
         if at_hand.contains(&true) {
             return Ok(at_hand);
         }
+        turns::wait_for_answer(wires.iter().map(|wire| wire.waited_for()))?;
         let sockets =
             wires.iter().map(|wire| PollFd::from_borrowed_fd(wire.stream.socket(), PollFlags::IN));
         let mut sockets: Vec<PollFd<'_>> = sockets.collect();

@@ -219,6 +219,7 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
         mix: mix.collect(),
         rate: None,
         depth,
+        os_threads: None,
         found: Found::All,
         replay: None,
     };

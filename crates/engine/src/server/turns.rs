@@ -1,0 +1,328 @@
+//! Clients that take turns on one thread. Each waits for answers of its own, on connections of its
+//! own, and is written as if the thread were its alone; while one waits, another goes on. A thread
+//! that sleeps costs two switches an answer, and they cost more than all else that a client does.
+//!
+//! Outside of [`take`] whoever waits sleeps, as ever.
+
+use crate::Result;
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// What a client waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    Answer,
+    Until(Instant),
+}
+
+type Turn = Yielder<(), Wait>;
+
+/// Whose turn it is.
+#[derive(Clone)]
+struct AtWork {
+    client: u64,
+    turn: *const Turn,
+    group: Rc<Group>,
+}
+
+/// What clients that share a thread wait with.
+struct Group {
+    epoll: OwnedFd,
+    /// No other has it: connections remember with whom they wait.
+    number: u64,
+}
+
+thread_local! {
+    static AT_WORK: RefCell<Option<AtWork>> = const { RefCell::new(None) };
+}
+
+/// With which group a connection waits: it is told of it once.
+#[derive(Debug, Default)]
+pub(super) struct Known(Cell<u64>);
+
+/// Has others go on until there is something to be received on one of the connections, where others
+/// share this thread.
+#[inline]
+pub(super) fn wait_for_answer<'w>(
+    connections: impl Iterator<Item = (BorrowedFd<'w>, &'w Known)>,
+) -> Result<()> {
+    let Some(at_work) = at_work() else { return Ok(()) };
+    let AtWork { client, group, .. } = &at_work;
+    for (socket, known) in connections.filter(|(_, known)| known.0.get() != group.number) {
+        let whose = epoll::EventData::new_u64(*client);
+        let added = epoll::add(&group.epoll, socket, whose, epoll::EventFlags::IN);
+        added.map_err(io::Error::from)?;
+        known.0.set(group.number);
+    }
+    suspend(&at_work, Wait::Answer);
+    Ok(())
+}
+
+/// Others share this thread: whoever sleeps in it, but by [`pause`], keeps them from going on.
+pub(super) fn is_shared() -> bool {
+    at_work().is_some()
+}
+
+/// Lets so much time pass: to the others that share this thread, where there are any.
+pub fn pause(time: Duration) {
+    match at_work() {
+        Some(at_work) => suspend(&at_work, Wait::Until(Instant::now() + time)),
+        None if time.is_zero() => std::thread::yield_now(),
+        None => std::thread::sleep(time),
+    }
+}
+
+#[inline]
+fn at_work() -> Option<AtWork> {
+    AT_WORK.with_borrow(Option::clone)
+}
+
+#[inline]
+#[expect(unsafe_code, reason = "whose turn it is cannot be lent through a thread's own variable")]
+fn suspend(at_work: &AtWork, wait: Wait) {
+    // SAFETY: it is this client's turn, so it runs on the stack that its yielder belongs to, which
+    // is there until the client has ended.
+    unsafe { (*at_work.turn).suspend(wait) };
+}
+
+/// A client, and how far it is.
+struct Client<T> {
+    work: Coroutine<(), Wait, T, DefaultStack>,
+    /// Once it has begun.
+    turn: Rc<Cell<*const Turn>>,
+    wait: Option<Wait>,
+    done: Option<T>,
+}
+
+/// Has `clients` take turns on this thread until all have ended: what each came to.
+pub fn take<'c, T: 'c>(
+    clients: impl IntoIterator<Item = impl FnOnce() -> T + 'c>,
+) -> io::Result<Vec<T>> {
+    static GROUPS: AtomicU64 = AtomicU64::new(1);
+    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    let group = Rc::new(Group { epoll, number: GROUPS.fetch_add(1, Relaxed) });
+    let clients = clients.into_iter().map(Client::new).collect::<io::Result<Vec<_>>>()?;
+    let mut turns = Turns { clients, group, ready: VecDeque::new() };
+    turns.ready.extend(0..turns.clients.len());
+    turns.go_round()?;
+    Ok(turns.clients.into_iter().filter_map(|client| client.done).collect())
+}
+
+impl<T> Client<T> {
+    #[expect(unsafe_code, reason = "what it works on need not live for ever")]
+    fn new<'c>(work: impl FnOnce() -> T + 'c) -> io::Result<Self> {
+        let turn = Rc::new(Cell::new(std::ptr::null()));
+        let here = turn.clone();
+        // A stack is given a pointer and no more.
+        let work = Box::new(work);
+        let work = move |yielder: &Turn, ()| {
+            here.set(yielder);
+            AT_WORK.with_borrow_mut(|at_work| {
+                at_work.as_mut().expect("it was resumed").turn = yielder;
+            });
+            work()
+        };
+        let stack = DefaultStack::new(STACK_BYTES)?;
+        // SAFETY: `take` has all clients end, or drops them, before it returns; what they borrow
+        // outlives its call.
+        let work = unsafe { Coroutine::with_stack_unchecked(stack, work) };
+        Ok(Self { work, turn, wait: None, done: None })
+    }
+}
+
+/// As much as a thread has; memory is taken as it is used.
+const STACK_BYTES: usize = 2 << 20;
+
+/// Answers that are looked for at once.
+const EVENTS_MAX: usize = 64;
+
+struct Turns<T> {
+    clients: Vec<Client<T>>,
+    group: Rc<Group>,
+    ready: VecDeque<usize>,
+}
+
+impl<T> Turns<T> {
+    fn go_round(&mut self) -> io::Result<()> {
+        loop {
+            while let Some(client) = self.ready.pop_front() {
+                self.resume(client);
+            }
+            if self.clients.iter().all(|client| client.done.is_some()) {
+                return Ok(());
+            }
+            self.wait()?;
+        }
+    }
+
+    fn resume(&mut self, index: usize) {
+        let client = &mut self.clients[index];
+        let (turn, group) = (client.turn.get(), self.group.clone());
+        AT_WORK.set(Some(AtWork { client: index as u64, turn, group }));
+        // A panic goes on from here, and it is nobody's turn then.
+        let _nobody = Nobody;
+        match client.work.resume(()) {
+            CoroutineResult::Yield(wait) => client.wait = Some(wait),
+            CoroutineResult::Return(done) => client.done = Some(done),
+        }
+    }
+
+    /// Waits for the first answer, or the end of the first pause.
+    fn wait(&mut self) -> io::Result<()> {
+        let pauses = self.clients.iter().filter_map(|client| match client.wait {
+            Some(Wait::Until(end)) => Some(end),
+            _ => None,
+        });
+        let longest = pauses.min().map(|end| {
+            let left = end.saturating_duration_since(Instant::now());
+            Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() }
+        });
+        let (flags, data) = (epoll::EventFlags::empty(), epoll::EventData::new_u64(0));
+        let mut events = [epoll::Event { flags, data }; EVENTS_MAX];
+        let count = match epoll::wait(&self.group.epoll, &mut events, longest.as_ref()) {
+            Err(Errno::INTR) => 0,
+            other => other?,
+        };
+        for event in &events[..count] {
+            self.end_wait(event.data.u64() as usize, |wait| wait == Wait::Answer);
+        }
+        if longest.is_some() {
+            let now = Instant::now();
+            for index in 0..self.clients.len() {
+                self.end_wait(index, |wait| matches!(wait, Wait::Until(end) if end <= now));
+            }
+        }
+        Ok(())
+    }
+
+    /// It is a client's turn again, if it waits for what has come.
+    fn end_wait(&mut self, index: usize, has_come: impl FnOnce(Wait) -> bool) {
+        let wait = &mut self.clients[index].wait;
+        if wait.is_some_and(has_come) {
+            *wait = None;
+            self.ready.push_back(index);
+        }
+    }
+}
+
+struct Nobody;
+
+impl Drop for Nobody {
+    fn drop(&mut self) {
+        AT_WORK.set(None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Stream, Wire};
+    use super::*;
+    use std::io::{Read as _, Write as _};
+    use std::os::unix::net::UnixStream;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    fn connected(count: usize) -> (Vec<Wire>, Vec<UnixStream>) {
+        let pairs = (0..count).map(|_| UnixStream::pair().unwrap());
+        pairs.map(|(ours, theirs)| (Wire::new(Stream::Unix(ours)), theirs)).unzip()
+    }
+
+    /// One byte there and one back.
+    fn ask(wire: &mut Wire, byte: u8) -> u8 {
+        wire.out.push(byte);
+        wire.send().unwrap();
+        wire.receive().unwrap();
+        let (at, answer) = wire.unread();
+        let answer = answer[0];
+        wire.read_to(at + 1);
+        wire.forget();
+        answer
+    }
+
+    /// The server answers nobody before all have asked, and the last first: clients that waited for
+    /// each other would wait for ever.
+    #[test]
+    fn each_waits_for_its_own_answers_and_keeps_nobody() {
+        const CLIENTS: usize = 5;
+        const ROUNDS: u8 = 20;
+        let (wires, mut servers) = connected(CLIENTS);
+        let server = std::thread::spawn(move || {
+            for _ in 0..ROUNDS {
+                let mut asked = [0; CLIENTS];
+                for (server, byte) in servers.iter_mut().zip(&mut asked) {
+                    server.read_exact(std::slice::from_mut(byte)).unwrap();
+                }
+                for (server, byte) in servers.iter_mut().zip(asked).rev() {
+                    server.write_all(&[byte + 1]).unwrap();
+                }
+            }
+        });
+        let thread = std::thread::current().id();
+        let client = |(number, mut wire): (usize, Wire)| {
+            move || {
+                assert_eq!(std::thread::current().id(), thread);
+                (0..ROUNDS).map(|round| u32::from(ask(&mut wire, round + number as u8))).sum()
+            }
+        };
+        let sums: Vec<u32> = take(wires.into_iter().enumerate().map(client)).unwrap();
+        let of = |number: u32| (0..u32::from(ROUNDS)).map(|round| round + number + 1).sum::<u32>();
+        assert_eq!(sums, (0..CLIENTS as u32).map(of).collect::<Vec<_>>());
+        server.join().unwrap();
+    }
+
+    #[test]
+    fn others_go_on_while_one_pauses() {
+        let order = RefCell::new(Vec::new());
+        let client = |name, times: [u64; 2]| {
+            let order = &order;
+            move || {
+                for time in times {
+                    pause(Duration::from_millis(time));
+                    order.borrow_mut().push(name);
+                }
+            }
+        };
+        take([client('a', [40, 0]), client('b', [0, 5])]).unwrap();
+        assert_eq!(order.take(), ['b', 'b', 'a', 'a']);
+    }
+
+    /// The one that is left is taken down, with what it holds, and the thread is nobody's.
+    #[test]
+    fn a_panic_ends_them_all() {
+        struct Held<'h>(&'h Cell<bool>);
+        impl Drop for Held<'_> {
+            fn drop(&mut self) {
+                self.0.set(true);
+            }
+        }
+        let let_go = Cell::new(false);
+        let clients = [true, false].map(|holds| {
+            let let_go = &let_go;
+            move || {
+                let _held = holds.then(|| Held(let_go));
+                assert!(holds, "scripted");
+                pause(Duration::from_secs(60));
+            }
+        });
+        assert!(catch_unwind(AssertUnwindSafe(|| take(clients))).is_err());
+        assert!(let_go.get() && !is_shared());
+        pause(Duration::ZERO);
+    }
+
+    #[test]
+    fn a_server_that_hangs_up_is_an_error_of_its_client_alone() {
+        let (wires, mut servers) = connected(2);
+        drop(servers.pop());
+        servers[0].write_all(&[7]).unwrap();
+        let client = |mut wire: Wire| move || wire.receive().is_ok();
+        assert_eq!(take(wires.into_iter().map(client)).unwrap(), [true, false]);
+    }
+}
