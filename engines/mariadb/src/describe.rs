@@ -81,9 +81,9 @@ fn common() -> Vec<OptionSpec> {
         ),
         OptionSpec::words(
             ROUND_TRIPS,
-            &["few", "original"],
-            "A graph's writes: statements of a transaction are sent together where they can be, or \
-             each waits for the one before, the commit too, as by LinkBench's own client.",
+            &["one", "original"],
+            "A graph's writes: all statements of one, with its commit, are sent as one, or each \
+             waits for the one before, the commit too, as by LinkBench's own client.",
         ),
     ]
 }

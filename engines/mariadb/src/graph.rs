@@ -20,7 +20,7 @@ use kvdyno_engine::server::nonsense;
 use kvdyno_engine::{Options, Result};
 use load::Loads;
 use row::Row;
-use statements::{Ending, Statements};
+use statements::Statements;
 use std::ops::RangeInclusive;
 
 /// Links of one statement that looks some up.
@@ -37,8 +37,8 @@ const OF_MYROCKS: [&str; 2] = [
 /// How the statements of a write come to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RoundTrips {
-    /// Together where none waits for what another has found: two of each write.
-    Few,
+    /// Together: each write is one statement of several, in one round trip.
+    One,
     /// One by one, and the commit by itself, as by `LinkBench`'s own client. As with that, there is
     /// no round trip for the begin.
     Original,
@@ -49,7 +49,7 @@ impl RoundTrips {
         // Where somebody else runs the server there are no options.
         match options.text(ROUND_TRIPS) {
             Ok("original") => Self::Original,
-            _ => Self::Few,
+            _ => Self::One,
         }
     }
 }
@@ -168,21 +168,26 @@ impl Handle<'_> {
         Ok(())
     }
 
-    /// Ends a transaction by its last statements. They are sent as one that stops where one of them
-    /// fails: a commit behind what has failed would keep what came before.
-    fn end(&mut self, ending: Ending, parts: &[Prepared<'_>]) -> Result<()> {
-        if self.round_trips == RoundTrips::Few && !self.alone {
-            let whole = self.statements.endings[ending as usize];
-            let parameters = parts.iter().flat_map(|(_, parameters)| parameters.iter().copied());
-            self.connection.wire.forget();
-            self.connection.execute_with(whole, parameters);
-            self.connection.wire.send()?;
-            return self.connection.answer().map(drop);
-        }
+    /// Ends a transaction by its last statements.
+    fn end(&mut self, parts: &[Prepared<'_>]) -> Result<()> {
         for part in parts {
             self.done(*part)?;
         }
         if self.alone { Ok(()) } else { self.done((self.statements.commit, &[])).map(drop) }
+    }
+
+    /// A write that is one statement: how many rows its first one has changed.
+    fn whole(&mut self, prepared: Prepared<'_>) -> Result<u64> {
+        self.unit(|graph| {
+            let changed = graph.lookup(prepared, |row| row.ok_or_else(another)?.large())?;
+            // Behind the row it says that it is done.
+            graph.connection.answer()?;
+            Ok(changed)
+        })
+    }
+
+    fn in_one_round_trip(&self) -> bool {
+        self.round_trips == RoundTrips::One && !self.alone
     }
 
     /// A count that is read and then written, by whoever comes between as well.
@@ -225,26 +230,29 @@ impl Graph for Handle<'_> {
         let [id1, kind, id2] = [id1, kind, id2].map(Number);
         let insert = [id1, id2, kind, Bytes(link.data), time, version];
         let (count, renew) = ([id1, kind, time], [Bytes(link.data), time, version, kind, id1, id2]);
+        if self.in_one_round_trip() {
+            let mut all = [Number(0); 15];
+            for (place, parameter) in all.iter_mut().zip(insert.iter().chain(&count).chain(&renew))
+            {
+                *place = *parameter;
+            }
+            return self.whole((self.statements.add_whole, &all)).map(added);
+        }
         self.unit(|graph| {
             let (count, renew) =
                 ((graph.statements.count, &count[..]), (graph.statements.renew, &renew[..]));
             graph.begin((graph.statements.add_link, &insert))?;
-            // A row that is there counts twice where it has changed: where it was hidden.
-            let added = match graph.changed()? {
-                0 => Added::Updated,
-                1 => Added::Inserted,
-                _ => Added::Shown,
-            };
+            let added = added(graph.changed()?);
             match added {
-                Added::Updated => graph.end(Ending::Update, &[renew])?,
+                Added::Updated => graph.end(&[renew])?,
                 _ if graph.alone => {
                     graph.recount(link.key, link.time, |links| links + 1)?;
                     if added == Added::Shown {
                         graph.done(renew)?;
                     }
                 }
-                Added::Inserted => graph.end(Ending::Insert, &[count])?,
-                Added::Shown => graph.end(Ending::Show, &[count, renew])?,
+                Added::Inserted => graph.end(&[count])?,
+                Added::Shown => graph.end(&[count, renew])?,
             }
             Ok(added)
         })
@@ -254,6 +262,11 @@ impl Graph for Handle<'_> {
         let [id1, kind, id2] = [at.id1, at.kind, at.id2].map(Number);
         let link = [kind, id1, id2];
         let uncount = [Number(time), id1, kind];
+        if self.in_one_round_trip() {
+            let [time, ..] = uncount;
+            let all = [kind, id1, id2, time, id1, kind];
+            return Ok(self.whole((self.statements.delete_whole, &all))? > 0);
+        }
         self.unit(|graph| {
             graph.begin((graph.statements.lock_link, &link))?;
             let visible = graph.found(|row| row.map_or(Ok(0), |mut row| row.small()))? == 1;
@@ -262,7 +275,7 @@ impl Graph for Handle<'_> {
                 graph.done(hide)?;
                 graph.recount(at, time, |links| links.saturating_sub(1))?;
             } else if visible {
-                graph.end(Ending::Hide, &[hide, (graph.statements.uncount, &uncount)])?;
+                graph.end(&[hide, (graph.statements.uncount, &uncount)])?;
             } else if !graph.alone {
                 graph.done((graph.statements.rollback, &[]))?;
             }
@@ -322,6 +335,16 @@ impl Graph for Handle<'_> {
     fn audit(&mut self, go_on: impl Fn() -> bool, seen: impl FnMut(Audited)) -> Result<u64> {
         // Both are read at once, and may be left in the middle.
         audit::audit(self.engine.of_graph()?, self.engine.of_graph()?, go_on, seen)
+    }
+}
+
+/// Of how many rows the statement that writes a link has changed. One that is there counts twice
+/// where it has changed: where it was hidden.
+fn added(changed: u64) -> Added {
+    match changed {
+        0 => Added::Updated,
+        1 => Added::Inserted,
+        _ => Added::Shown,
     }
 }
 

@@ -50,7 +50,7 @@ fn counts_are_the_links_before_and_after_requests() {
     }
 }
 
-/// In tables of their own, by transactions of the server.
+/// In tables of their own, by transactions of the server. Their requesters take turns.
 #[test]
 fn servers_keep_the_graph_in_tables() {
     let test = "servers_keep_the_graph_in_tables";
@@ -61,17 +61,28 @@ fn servers_keep_the_graph_in_tables() {
         ("postgres", "postgres", ""),
     ];
     for (label, engine, options) in cases.into_iter().filter(|(_, name, _)| needs(name, test)) {
-        let case = &loaded_and_asked(&asked().engine_as(label, engine, options))[label];
+        let case = &loaded_and_asked(&asked_on(2).engine_as(label, engine, options))[label];
         assert!(!case.not_measured.iter().any(|said| said.contains("latch")), "{label}");
         let requests = case.phases.iter().find(|phase| phase.name == "requests").unwrap();
-        assert!(requests.roles[0].ops.values().all(|op| op.errors.is_empty()), "{label}");
+        let requesters = &requests.roles[0];
+        assert!(requesters.ops.values().all(|op| op.errors.is_empty()), "{label}");
+        assert_eq!((requesters.threads, requesters.windows.len()), (4, 4), "{label}");
     }
 }
 
 fn asked() -> Suite {
+    asked_by("threads = 4")
+}
+
+/// On so few threads of the system.
+fn asked_on(threads: u32) -> Suite {
+    asked_by(&format!("threads = 4\nos_threads = {threads}"))
+}
+
+fn asked_by(role: &str) -> Suite {
     graph("fidelity = \"as-run\"")
         .measure("name = \"requests\"\nduration = \"3s\"")
-        .role("requesters", "threads = 4")
+        .role("requesters", role)
         .phase("verify", "name = \"asked\"")
 }
 

@@ -24,7 +24,7 @@ fn data() -> Suite {
     suite().data("records = 20000\nvalue_bytes = 400\nverify = true").run("database = \"fresh\"")
 }
 
-/// Loaded, evicted, looked through, and worked on by two readers and a writer.
+/// Loaded, evicted, looked through, and worked on by two readers, who take turns, and a writer.
 fn whole(engine: &str, options: &str) -> Suite {
     data()
         .engine_as(engine, engine, options)
@@ -33,7 +33,7 @@ fn whole(engine: &str, options: &str) -> Suite {
         .phase("evict", "")
         .phase("verify", "samples = 500")
         .measure("duration = \"400ms\"")
-        .role("readers", &format!("threads = 2\n{GET}"))
+        .role("readers", &format!("threads = 2\nos_threads = 1\n{GET}"))
         .role("writer", &format!("{UPDATE}\nrate = {{ per_second = 500 }}"))
 }
 

@@ -47,6 +47,9 @@ refused! {
     a_warmup_phase: "kind = \"load\"" => "kind = \"load\"\n[[phase]]\nkind = \"warmup\"";
     twins: "[[phase]]" => "[[engine]]\nname = \"null\"\n[[phase]]";
     a_sweep_of_nothing: "mix" => "threads = \"sweep\"\nmix";
+    turns_inside_of_an_engine: "mix" => "threads = 4\nos_threads = 2\nmix";
+    turns_with_a_rate_and_a_depth: "mix" =>
+        "threads = 4\nos_threads = 2\nrate = { per_second = 10 }\ndepth = 2\nmix";
     numbers_nobody_takes: "[[engine]]" => "[run]\nthreads = [1, 2, 2]\n[[engine]]";
     an_insert_into_a_shared_database: "\"get\"" => "\"insert\"";
     a_missing_ability: "{ op = \"get\" }" => "{ op = \"scan\", reverse = true }";

@@ -66,21 +66,22 @@ const LIST_LINKS: &str = "SELECT id2, visibility, time, version, data FROM linkt
                           FORCE INDEX (id1_type) WHERE id1 = ? AND link_type = ? AND \
                           time >= ? AND time <= ? AND visibility = 1 ORDER BY time DESC LIMIT ?";
 
-/// What a write ends with.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Ending {
-    Insert,
-    Show,
-    Update,
-    Hide,
+/// A write as one statement, and what its first has changed as its row. It stops where one of them
+/// fails, before the commit.
+fn whole(first: &str, rest: &str) -> String {
+    format!(
+        "BEGIN NOT ATOMIC DECLARE n BIGINT; START TRANSACTION; {first}; SET n = ROW_COUNT(); \
+         {rest}; COMMIT; SELECT n; END"
+    )
 }
 
-/// In the order of their names.
-const ENDINGS: [&[&str]; 4] = [&[COUNT], &[COUNT, RENEW], &[RENEW], &[HIDE, UNCOUNT]];
+fn add_whole() -> String {
+    let rest = format!("IF n <> 0 THEN {COUNT}; END IF; IF n <> 1 THEN {RENEW}; END IF");
+    whole(ADD_LINK, &rest)
+}
 
-/// Several statements and a commit, as one.
-fn whole(parts: &[&str]) -> String {
-    format!("BEGIN NOT ATOMIC {}; COMMIT; END", parts.join("; "))
+fn delete_whole() -> String {
+    whole(&format!("{HIDE} AND visibility = 1"), &format!("IF n > 0 THEN {UNCOUNT}; END IF"))
 }
 
 fn get_links(count: usize) -> String {
@@ -111,7 +112,9 @@ pub(crate) struct Statements {
     pub(super) get_count: Statement,
     pub(super) put_count: Statement,
     pub(super) list_links: Statement,
-    pub(super) endings: [Statement; 4],
+    /// Each in one round trip.
+    pub(super) add_whole: Statement,
+    pub(super) delete_whole: Statement,
     /// By how many links are looked up.
     get_links: [Option<Statement>; SOME + 1],
 }
@@ -136,12 +139,8 @@ impl Statements {
             get_count: of(GET_COUNT)?,
             put_count: of(PUT_COUNT)?,
             list_links: of(LIST_LINKS)?,
-            endings: [
-                of(&whole(ENDINGS[Ending::Insert as usize]))?,
-                of(&whole(ENDINGS[Ending::Show as usize]))?,
-                of(&whole(ENDINGS[Ending::Update as usize]))?,
-                of(&whole(ENDINGS[Ending::Hide as usize]))?,
-            ],
+            add_whole: of(&add_whole())?,
+            delete_whole: of(&delete_whole())?,
             get_links: [None; SOME + 1],
         })
     }
