@@ -18,6 +18,7 @@ use kvdyno_record::case::{RoleResult, ThreadWindow};
 use kvdyno_record::operations::OpInfo;
 use kvdyno_record::usage::{ProcessUsage, THREAD_NAME, ThreadsUsage};
 use kvdyno_record::workload::Rate;
+use kvdyno_trace::Spool;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
@@ -50,6 +51,8 @@ pub(crate) struct Done {
     /// When it was let begin.
     pub(crate) usage_before: ProcessUsage,
     pub(crate) roles: Vec<RoleResult>,
+    /// Each thread's requests, where they are recorded.
+    pub(crate) requests: Vec<Spool>,
     pub(crate) stopped: bool,
     /// What ended it early; the counts up to there are kept.
     pub(crate) failure: Option<Error>,
@@ -63,6 +66,7 @@ pub(crate) struct ThreadResult {
     pub(crate) backlog: u64,
     pub(crate) own_ns: u64,
     pub(crate) usage: ThreadsUsage,
+    pub(crate) requests: Option<Spool>,
 }
 
 /// Runs a task to its end. The threads open their sessions and prepare their first blocks, and
@@ -115,9 +119,13 @@ pub(crate) fn run<K: Kind, C: Clock>(
         if let Err(error) = collected {
             shared.fail(error);
         }
+        let mut requests = Vec::new();
         for handle in handles {
             match handle.join() {
-                Ok(result) if begins => result.add_to(&mut roles, start),
+                Ok(mut result) if begins => {
+                    requests.extend(result.requests.take());
+                    result.add_to(&mut roles, start);
+                }
                 Ok(_) => {}
                 Err(_) => shared.fail(Error::new(ErrorClass::Other, "a worker thread panicked")),
             }
@@ -128,6 +136,7 @@ pub(crate) fn run<K: Kind, C: Clock>(
             start,
             usage_before,
             roles,
+            requests,
             stopped: gate.stop().is_set(),
             failure: shared.failure.lock().unwrap_or_else(PoisonError::into_inner).take(),
         }))
@@ -185,7 +194,10 @@ pub(crate) fn work<K: Kind, C: Clock>(
     let paced_max = paced.map(|(rate, place, _)| Pace::steps_of(rate, *place, BLOCK_NS));
     let opened = catch_unwind(AssertUnwindSafe(|| {
         let handle = K::open(engine, &source)?;
-        Ok((handle, calls::first_block::<K>(&mut source, shared, spec.role, paced_max)))
+        let spool = |folder| Spool::create(folder, spec.thread as u32);
+        let requests = task.spools.as_deref().map(spool).transpose()?;
+        let block = calls::first_block::<K>(&mut source, shared, spec.role, paced_max);
+        Ok((handle, block, requests))
     }));
     let opened =
         opened.unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
@@ -197,12 +209,13 @@ pub(crate) fn work<K: Kind, C: Clock>(
     let deadline = task.duration_ns.map_or(u64::MAX, |duration| start + duration);
     let time = TimeLine::new((spec.role, spec.thread), start, task.slice_ns, deadline, packets);
     let tallies = spec.ops.iter().map(|op| Tally::new(op, spec.timing())).collect();
-    let recorder = Recorder::new(tallies, time, start);
+    let mut recorder = Recorder::new(tallies, time, start);
     let mut pace = spec.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
     let (role, thread) = (spec.role, spec.thread);
     let recorder = match opened {
         Ok(_) if start == 0 => recorder,
-        Ok((handle, block)) => {
+        Ok((handle, block, requests)) => {
+            recorder.requests = requests;
             // An open loop waits for its first operation, and prepares it before.
             while pace.is_none() && clock.now() < start {
                 std::hint::spin_loop();
@@ -220,12 +233,12 @@ pub(crate) fn work<K: Kind, C: Clock>(
     };
     drop(at_work);
     let usage = usage::of_this_thread(clock.now()).since(&before);
-    let Recorder { mut tallies, time, last_end, not_begun, own_ns, .. } = recorder;
+    let Recorder { mut tallies, time, last_end, not_begun, own_ns, requests, .. } = recorder;
     time.end(&mut tallies);
     let until = deadline.min(last_end);
     let mut left = |pace: Pace| pace.count_until(until) + source.left_until(until - start);
     let backlog = pace.map_or(0, |pace| not_begun + left(pace));
-    ThreadResult { role, tallies, last_end, backlog, own_ns, usage }
+    ThreadResult { role, tallies, last_end, backlog, own_ns, usage, requests }
 }
 
 /// A thread that may still have something to do; ended by a panic as well, or the others would wait

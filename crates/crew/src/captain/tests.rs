@@ -55,6 +55,7 @@ fn job() -> Job {
         folder: "/nowhere".into(),
         trial: 1,
         crew: None,
+        recordings: Vec::new(),
     }
 }
 

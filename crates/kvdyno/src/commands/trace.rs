@@ -1,6 +1,8 @@
-//! `kvdyno trace`: traces of other formats are read, and what is in one is shown.
+//! `kvdyno trace`: traces of other formats are read, those of our own runs are recorded, and what is
+//! in one is shown.
 
 mod about;
+mod record;
 mod replayed;
 
 use crate::cli::{ImportArgs, ShowTraceArgs, TraceAction, TraceArgs};
@@ -9,6 +11,7 @@ use crate::printer::Printer;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::units;
 use kvdyno_trace::{Header, Import, Statistics, TraceError, TraceReader, import};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A long import says now and then how far it is.
@@ -19,15 +22,13 @@ pub(crate) use replayed::look_at;
 pub(crate) fn run(args: &TraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
     match &args.action {
         TraceAction::Import(args) => bring_in(args, printer),
+        TraceAction::Record(args) => record::run(args, printer),
         TraceAction::Show(args) => show(args, printer),
     }
 }
 
 fn bring_in(args: &ImportArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    if args.output.exists() && !args.force {
-        let message = format!("`{}` is there already", args.output.display());
-        return Err(Complaint::usage(message).hint("--force writes over it").into());
-    }
+    check_free(&args.output, args.force)?;
     let task = Import {
         format: args.format,
         from: args.file.clone(),
@@ -44,9 +45,18 @@ fn bring_in(args: &ImportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     };
     let header = import(&task, tell).map_err(complaint)?;
     warn(&header, printer);
-    printer.data(&about::imported(&header, &args.output));
+    printer.data(&about::written(&header, &args.output));
     printer.note(&format!("`kvdyno trace show {}` says more", args.output.display()));
     Ok(Exit::Ok)
+}
+
+/// What is there already is kept, unless it is told otherwise.
+fn check_free(file: &Path, force: bool) -> Result<(), Complaint> {
+    if file.exists() && !force {
+        let message = format!("`{}` is there already", file.display());
+        return Err(Complaint::usage(message).hint("--force writes over it"));
+    }
+    Ok(())
 }
 
 /// What is in a file is the user's to put right; what the system refuses is not.

@@ -2,17 +2,20 @@
 
 use kvdyno_record::units;
 use kvdyno_render::table::{Side, Table};
-use kvdyno_trace::{Header, Kind, Quantiles, Statistics, Times, Window};
+use kvdyno_trace::{Header, Kind, Quantiles, Recorded, Statistics, Times, Window};
 use std::path::Path;
 
 /// Lines of the table of windows: they fit a screen.
 const LINES: usize = 24;
 
-/// After an import: what there is now.
-pub(super) fn imported(header: &Header, to: &Path) -> String {
-    let keys = match header.kind {
-        Kind::Keys => format!("{} distinct keys", units::grouped(header.keys)),
-        Kind::Blocks => format!("a drive of {} at least", units::bytes(header.keys)),
+/// After an import or a recording: what there is now.
+pub(super) fn written(header: &Header, to: &Path) -> String {
+    let keys = match (header.kind, header.source.recorded()) {
+        (Kind::Keys, Some(recorded)) => {
+            format!("keys of {} records that were loaded", units::grouped(recorded.records))
+        }
+        (Kind::Keys, None) => format!("{} distinct keys", units::grouped(header.keys)),
+        (Kind::Blocks, _) => format!("a drive of {} at least", units::bytes(header.keys)),
     };
     let requests = units::grouped(header.requests);
     let bytes = std::fs::metadata(to).map_or(0, |file| file.len());
@@ -23,7 +26,7 @@ pub(super) fn imported(header: &Header, to: &Path) -> String {
 pub(super) fn facts(found: &Statistics) -> String {
     let header = &found.header;
     let mut lines = vec![
-        ("source", format!("{} ({})", header.file, header.source.name())),
+        ("source", source(header)),
         ("requests", units::grouped(header.requests)),
         ("times", times(found)),
         (what(header.kind, "keys", "4 KiB blocks"), distinct(found)),
@@ -50,6 +53,14 @@ pub(super) fn facts(found: &Statistics) -> String {
     }
     let widest = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     lines.into_iter().map(|(name, text)| format!("{name:widest$}  {text}\n")).collect()
+}
+
+fn source(header: &Header) -> String {
+    let Some(Recorded { phase, engine, records }) = header.source.recorded() else {
+        return format!("{} ({})", header.file, header.source.name());
+    };
+    let (suite, records) = (&header.file, units::grouped(*records));
+    format!("phase {phase} of {suite}, recorded on {engine}; {records} records were loaded")
 }
 
 fn what<T>(kind: Kind, keys: T, blocks: T) -> T {
