@@ -1,15 +1,17 @@
 //! `kvdyno trace`: traces of other formats are read, those of our own runs are recorded, and what is
 //! in one is shown.
 
-mod about;
 mod record;
 mod replayed;
 
+use super::report;
 use crate::cli::{ImportArgs, ShowTraceArgs, TraceAction, TraceArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::units;
+use kvdyno_render::page::TraceData;
+use kvdyno_render::trace as text;
 use kvdyno_trace::{Header, Import, Statistics, TraceError, TraceReader, import};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -45,9 +47,15 @@ fn bring_in(args: &ImportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     };
     let header = import(&task, tell).map_err(complaint)?;
     warn(&header, printer);
-    printer.data(&about::written(&header, &args.output));
-    printer.note(&format!("`kvdyno trace show {}` says more", args.output.display()));
+    tell(&header, &args.output, printer);
     Ok(Exit::Ok)
+}
+
+/// What there is now.
+fn tell(header: &Header, file: &Path, printer: &Printer) {
+    let bytes = std::fs::metadata(file).map_or(0, |file| file.len());
+    printer.data(&text::written(header, file, bytes));
+    printer.note(&format!("`kvdyno trace show {}` says more", file.display()));
 }
 
 /// What is there already is kept, unless it is told otherwise.
@@ -93,8 +101,12 @@ fn show(args: &ShowTraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.json(&statistics)?;
         return Ok(Exit::Ok);
     }
-    printer.data(&about::facts(&statistics));
-    for (title, table) in about::tables(&statistics) {
+    if let Some(path) = &args.html {
+        report::write(&TraceData::of(statistics), path, printer)?;
+        return Ok(Exit::Ok);
+    }
+    printer.data(&text::lines(&statistics));
+    for (title, table) in text::tables(&statistics) {
         printer.data("\n");
         printer.heading(title);
         printer.data(&table.text());

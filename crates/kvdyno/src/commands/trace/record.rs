@@ -2,7 +2,7 @@
 //! becomes a trace.
 
 use super::super::{finish, prepare, run, runs};
-use super::{about, check_free, complaint};
+use super::{check_free, complaint, tell, warn};
 use crate::cli::{RecordTraceArgs, SuiteArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
@@ -11,6 +11,7 @@ use crate::workers::Workers;
 use anyhow::Context as _;
 use kvdyno_analysis::summary::verdict;
 use kvdyno_analysis::versus::Record;
+use kvdyno_record::case::Outcome;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::{Case, Counting, Plan};
 use kvdyno_record::protocol::NO_LOAD_GENERATOR;
@@ -43,15 +44,12 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
     let record = Record::read(&folder).with_context(runs::unread(&folder))?;
     runs::warn_of_findings(&record.summary, printer);
     let is_done = folder.case_records()?.iter().any(|(_, done)| {
-        done.case.id == case.id && matches!(done.outcome, kvdyno_record::case::Outcome::Done)
+        done.case.id == case.id && matches!(done.outcome, Outcome::Done)
     });
     for (_, file) in files.iter().filter(|_| is_done) {
         let reader = TraceReader::open(file).map_err(complaint)?;
-        for (what, count) in &reader.header().left_out {
-            printer.warning(&format!("left out: {what}, {count} times"));
-        }
-        printer.data(&about::written(reader.header(), file));
-        printer.note(&format!("`kvdyno trace show {}` says more", file.display()));
+        warn(reader.header(), printer);
+        tell(reader.header(), file, printer);
     }
     if !is_done {
         printer.warning(&format!("{} did not come to its end: there is no trace of it", case.id));

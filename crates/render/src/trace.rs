@@ -1,15 +1,18 @@
 //! What is said of a trace: sentences, and tables.
 
+use crate::table::{Side, Table};
 use kvdyno_record::units;
-use kvdyno_render::table::{Side, Table};
 use kvdyno_trace::{Header, Kind, Quantiles, Recorded, Statistics, Times, Window};
 use std::path::Path;
 
 /// Lines of the table of windows: they fit a screen.
 const LINES: usize = 24;
 
+/// Parts of the keys that have a line of their own.
+const SHARES: [f64; 6] = [0.001, 0.01, 0.1, 0.25, 0.5, 1.0];
+
 /// After an import or a recording: what there is now.
-pub(super) fn written(header: &Header, to: &Path) -> String {
+pub fn written(header: &Header, to: &Path, bytes: u64) -> String {
     let keys = match (header.kind, header.source.recorded()) {
         (Kind::Keys, Some(recorded)) => {
             format!("keys of {} records that were loaded", units::grouped(recorded.records))
@@ -18,12 +21,11 @@ pub(super) fn written(header: &Header, to: &Path) -> String {
         (Kind::Blocks, _) => format!("a drive of {} at least", units::bytes(header.keys)),
     };
     let requests = units::grouped(header.requests);
-    let bytes = std::fs::metadata(to).map_or(0, |file| file.len());
     format!("{}: {requests} requests, {keys}, {}", to.display(), units::bytes(bytes))
 }
 
-/// What is known of the whole.
-pub(super) fn facts(found: &Statistics) -> String {
+/// What is known of the whole: a word, and what it says.
+pub fn facts(found: &Statistics) -> Vec<(&'static str, String)> {
     let header = &found.header;
     let mut lines = vec![
         ("source", source(header)),
@@ -51,6 +53,12 @@ pub(super) fn facts(found: &Statistics) -> String {
         let text = format!("figures of keys are of one key in {share:.1}, a million of them");
         lines.push(("sample", text));
     }
+    lines
+}
+
+/// The same as lines of text.
+pub fn lines(found: &Statistics) -> String {
+    let lines = facts(found);
     let widest = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     lines.into_iter().map(|(name, text)| format!("{name:widest$}  {text}\n")).collect()
 }
@@ -93,7 +101,7 @@ fn distinct(found: &Statistics) -> String {
 }
 
 /// Tables with their titles.
-pub(super) fn tables(found: &Statistics) -> Vec<(&'static str, Table)> {
+pub fn tables(found: &Statistics) -> Vec<(&'static str, Table)> {
     let kind = found.header.kind;
     vec![
         ("Mix", mix(found)),
@@ -138,7 +146,7 @@ fn popular(found: &Statistics) -> Table {
         ("go to the most\npopular of them", Side::Right),
         ("an LRU cache of\nas many has", Side::Right),
     ]);
-    for point in &found.popular {
+    for point in found.popular.iter().filter(|point| SHARES.contains(&point.keys)) {
         table.row(&[point.keys, point.requests, point.lru_hits].map(units::percent));
     }
     table
