@@ -15,8 +15,11 @@ export function trace(root: HTMLElement, data: TraceData, json: string): void {
   const { trace } = data;
   const title = `${trace.header.file}: ${si(trace.header.requests)} requests`;
   document.title = `${title}: kvdyno`;
-  let shade: Shade | null = null;
-  const button = appearance(() => shade, (next) => { shade = next; });
+  const shade = (): Shade | null => {
+    const theme = new URLSearchParams(location.hash.slice(1)).get("theme");
+    return theme === "light" || theme === "dark" ? theme : null;
+  };
+  const button = appearance(shade, (theme) => history.replaceState(null, "", `#theme=${theme}`));
   const raw = h("button", { type: "button", class: "raw", click: () => download(new Blob([json], { type: "application/json" }), "trace.json") },
     `The statistics as JSON (${Math.ceil(json.length / 1024)} KiB)`);
   const facts = h("dl", { class: "facts" }, ...data.remarks.flatMap(([word, text]) => [h("dt", {}, word), h("dd", {}, text)]));

@@ -47,12 +47,12 @@ fn bring_in(args: &ImportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     };
     let header = import(&task, tell).map_err(complaint)?;
     warn(&header, printer);
-    tell(&header, &args.output, printer);
+    conclude(&header, &args.output, printer);
     Ok(Exit::Ok)
 }
 
 /// What there is now.
-fn tell(header: &Header, file: &Path, printer: &Printer) {
+fn conclude(header: &Header, file: &Path, printer: &Printer) {
     let bytes = std::fs::metadata(file).map_or(0, |file| file.len());
     printer.data(&text::written(header, file, bytes));
     printer.note(&format!("`kvdyno trace show {}` says more", file.display()));

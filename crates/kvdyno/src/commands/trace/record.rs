@@ -2,7 +2,7 @@
 //! becomes a trace.
 
 use super::super::{finish, prepare, run, runs};
-use super::{check_free, complaint, tell, warn};
+use super::{check_free, complaint, conclude, warn};
 use crate::cli::{RecordTraceArgs, SuiteArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
@@ -49,7 +49,7 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
     for (_, file) in files.iter().filter(|_| is_done) {
         let reader = TraceReader::open(file).map_err(complaint)?;
         warn(reader.header(), printer);
-        tell(reader.header(), file, printer);
+        conclude(reader.header(), file, printer);
     }
     if !is_done {
         printer.warning(&format!("{} did not come to its end: there is no trace of it", case.id));
