@@ -9,7 +9,7 @@ import { barPlot, linePlot, logarithmic, powers, rangePlot, type Bar, type Marks
 import { download } from "../save";
 import { section } from "../sections";
 import { table, type TableData } from "../table";
-import type { Trace, TraceData, TraceQuantiles } from "../traces";
+import { blocks, sentence, share, things, type Trace, type TraceData, type TraceQuantiles } from "../traces";
 
 export function trace(root: HTMLElement, data: TraceData, json: string): void {
   const { trace } = data;
@@ -28,21 +28,6 @@ export function trace(root: HTMLElement, data: TraceData, json: string): void {
     h("div", { class: "result" }, h("p", { class: "sentence" }, sentence(trace))),
     facts, mix(trace), sizes(trace), popular(trace), overTime(trace), method(trace), section("raw", "Raw data", raw),
   ].filter((one) => one !== null));
-}
-
-const blocks = (trace: Trace): boolean => trace.header.kind === "blocks";
-const things = (trace: Trace): string => (blocks(trace) ? "blocks" : "keys");
-
-export const share = (part: number): string => (part > 0 && part < 0.0005 ? "< 0.1 %" : `${Number((part * 100).toFixed(part < 0.1 ? 1 : 0))} %`);
-
-/** What a cache's owner asks first. */
-export function sentence(trace: Trace): string {
-  const { popular } = trace;
-  const tenth = popular.find((one) => one.keys === 0.1);
-  if (!tenth || trace.header.requests === 0) return "There is no request in it.";
-  const rate = trace.mean_per_s == null ? "" : `, ${si(trace.mean_per_s)} a second in the mean`;
-  return `${grouped(trace.header.requests)} requests of ${grouped(trace.distinct)} ${things(trace)}${rate}. A tenth of the ${things(trace)} gets ${share(tenth.requests)} of the requests, `
-    + `and an LRU cache of as many would have ${share(tenth.lru_hits)} of them.`;
 }
 
 /** A figure with the numbers behind it. */
