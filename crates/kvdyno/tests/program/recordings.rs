@@ -39,14 +39,14 @@ threads = \"sweep\"
 mix = [
   { op = \"get\", weight = 4 }, { op = \"update\", weight = 4 }, { op = \"insert\", weight = 2 },
   { op = \"delete\" }, { op = \"rmw\" }, { op = \"scan\", length = 5 },
-  { op = \"multiget\", keys = 3 }, { op = \"batch\", writes = { uniform = [1, 5] } },
+  { op = \"multiget\", count = 3 }, { op = \"batch\", count = { uniform = { min = 1, max = 5 } } },
 ]";
 
 /// A load, what is recorded or replayed, and a look at all that is there then.
 fn looked_at(engine: &str, options: &str, measure: Suite) -> Suite {
     let look = "threads = 1\nmix = [{ op = \"walk\", length = 5000 }]";
     measure
-        .data("records = 1000\nvalue_bytes = { uniform = [20, 300] }\nverify = true")
+        .data("records = 1000\nvalue_bytes = { uniform = { min = 20, max = 300 } }\nverify = true")
         .engine_as(engine, engine, options)
         .measure("name = \"look\"\noperations = 1")
         .role("looks", look)
@@ -118,7 +118,7 @@ fn requests_have_their_times_and_who_made_them() {
     let trace = recorded(&scratch, "made/t.kvtrace");
     let span = trace["header"]["span_ns"].as_u64().unwrap();
     assert!((400_000_000..600_000_000).contains(&span), "{span}");
-    let count = done(&record(&scratch.only_run(), "null"), "measure")["get"];
+    let count = done(&record(&scratch.only_run(), "null_t2"), "measure")["get"];
     assert_eq!(ops(&trace)["get"], count);
     assert_eq!(list(&scratch.path("made")), ["t.kvtrace"]);
     scratch.run(&["trace", "show", "made/t.kvtrace"]).assert_says("phase measure of test");
@@ -168,7 +168,7 @@ fn a_recording_that_is_killed_leaves_nothing_behind() {
     wait_until("all processes are gone", || scratch.processes().is_empty());
     none();
     scratch.run(&["resume"]).assert_ok();
-    assert_eq!(record(&scratch.only_run(), "slow").outcome, Outcome::Done);
+    assert_eq!(record(&scratch.only_run(), "slow_t1").outcome, Outcome::Done);
     assert_eq!(list(&scratch.path("made")), ["t.kvtrace"]);
     assert_eq!(recorded(&scratch, "made/t.kvtrace")["header"]["requests"], 2_000);
     scratch.assert_nothing_left();
