@@ -69,7 +69,7 @@ function sizes(trace: Trace): HTMLElement | null {
   return section("sizes", "Sizes",
     h("p", { class: "note" }, "From the shortest to the longest on an axis of powers of ten; the large dot is the median, the small ones p90 and p99."),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Sizes by quantile" },
-      h("table", { class: "pairs sizes" }, h("caption", { class: "hidden" }, "Sizes by quantile"), h("thead", {}, head), h("tbody", {}, ...rows))));
+      h("table", { class: "pairs courses sizes" }, h("caption", { class: "hidden" }, "Sizes by quantile"), h("thead", {}, head), h("tbody", {}, ...rows))));
 }
 
 function popular(trace: Trace): HTMLElement | null {
@@ -85,8 +85,8 @@ function popular(trace: Trace): HTMLElement | null {
     { name: "an LRU cache of as many has", points: line((one) => one.lru_hits) },
   ];
   return section("popular", "Popularity and reuse", figure("popular", `Share of requests by share of the ${name}`,
-    `An LRU cache never has a first request; where its line is far below, requests of one of the ${name} are far from each other.`,
-    linePlot(lines, powers(first.keys, 1, share), halves(1, share), `Requests by share of ${name}`),
+    `An LRU cache never has a first request. Where its line is far below the other, the popular ${name} change, or their requests lie far apart.`,
+    linePlot(lines, powers(first.keys, 1, (value) => `${Number((value * 100).toPrecision(2))} %`), halves(1, share), `Requests by share of ${name}`),
     { head: [`of the ${name}`, name, ...lines.map((one) => one.name)], words: 0,
       rows: shown.map((one) => [share(one.keys), grouped(one.keys * trace.distinct), share(one.requests), share(one.lru_hits)]) }));
 }
@@ -98,7 +98,7 @@ function overTime(trace: Trace): HTMLElement | null {
   const { windows, header } = trace;
   if (windows.length === 0 || header.requests === 0) return null;
   const timed = header.times !== "none";
-  const place = (at: number) => (timed ? duration(at) : grouped(at));
+  const place = (at: number) => (timed && at > 0 ? duration(at) : grouped(at));
   const end = timed ? header.span_ns : header.requests;
   const x: Marks = [0, 0.25, 0.5, 0.75, 1].map((at) => ({ at, text: place(Math.round(at * end)) }));
   const name = things(trace);
