@@ -75,7 +75,8 @@ const legend = (names: string[]): HTMLElement =>
 
 /** From the least to the most, with marks between, on an axis of its table. */
 export function rangePlot(values: number[], low: number, high: number, title: string): SVGElement {
-  const places = values.map((value) => logarithmic(value, low, high) * 100);
+  // A dot at either end is whole.
+  const places = values.map((value) => 1.5 + logarithmic(value, low, high) * 97);
   const dots = places.slice(1, -1).map((place, at) => svg("circle", { cx: percent(place), cy: "9", r: at === 0 ? "4" : "2.5", class: "dot" }));
   return svg("svg", { class: "plotted range", height: "18", role: "img", "aria-label": title },
     svg("line", { x1: percent(places[0] ?? 0), x2: percent(places.at(-1) ?? 0), y1: "9", y2: "9", class: "span" }), ...dots, svg("title", {}, title));

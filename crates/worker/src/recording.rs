@@ -60,7 +60,6 @@ pub(crate) fn note_together(
     steps.iter().try_for_each(|step| of_keys(step, view, began_ns, spool)).map_err(failed)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn failed(error: io::Error) -> Error {
     Error::from(error).context("recording requests")
 }
@@ -125,9 +124,9 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     /// When each request of a play began, since its first; and what was played.
-    fn began(play: Play, script: Script) -> (Vec<u64>, Played) {
+    fn began(play: &Play, script: Script) -> (Vec<u64>, Played) {
         let folder = tempfile::tempdir().unwrap();
-        let play = Play { spools: Some(folder.path().to_owned()), ..play };
+        let play = Play { spools: Some(folder.path().to_owned()), ..*play };
         let mut played = play.run(script);
         let spool = played.left.requests.take().unwrap();
         let source = Recorded { phase: "p".into(), engine: "e".into(), records: 100 };
@@ -150,12 +149,12 @@ mod tests {
         let costs = Costs { reading: 1, preparing: 0, filing: 0 };
         let play = Play { costs, operations: Some(5), errors_max: 1, ..Play::default() };
         let calls = [Ok(100), Ok(200), Err(50), Ok(300), Ok(10)];
-        let (times, played) = began(play, Script::of(&calls, 0));
+        let (times, played) = began(&play, Script::of(&calls, 0));
         assert_eq!(times, [0, 101, 302, 302 + 51 + 1, 302 + 51 + 1 + 301]);
         assert_eq!(played.count(), 4, "what failed was asked for as well");
 
         let play = Play { slice_ns: 1_000, operations: Some(5), ..Play::default() };
-        let (times, _) = began(play, Script::of(&[], 399));
+        let (times, _) = began(&play, Script::of(&[], 399));
         // Those at 400, 800 and so on; past an edge there is one more reading.
         assert_eq!(times, [0, 400, 800, 1_201, 1_601]);
     }
@@ -164,7 +163,7 @@ mod tests {
     #[test]
     fn an_open_loops_requests_begin_when_they_are_made() {
         let play = Play { rate: Some(1_000.0), duration_ns: Some(5 * MS), ..Play::default() };
-        let (times, played) = began(play, Script::of(&[Ok(100), Ok(2_500_000)], 100));
+        let (times, played) = began(&play, Script::of(&[Ok(100), Ok(2_500_000)], 100));
         assert_eq!(times.len() as u64, played.count());
         let late: Vec<u64> = times.iter().zip(0u64..).map(|(at, n)| at - n * MS).collect();
         assert!(late[0] == 0 && late[1] == 0 && late[4] == 0, "{late:?}");
@@ -175,7 +174,7 @@ mod tests {
     #[test]
     fn requests_in_flight_begin_with_their_round() {
         let play = Play { depth: Some(2), operations: Some(6), ..Play::default() };
-        let (times, played) = began(play, Script { answers: 2, ..Script::of(&[], 1_000) });
+        let (times, played) = began(&play, Script { answers: 2, ..Script::of(&[], 1_000) });
         assert_eq!((times.len() as u64, played.count()), (6, 6));
         for pair in times.chunks(2) {
             assert_eq!(pair[0], pair[1], "{times:?}");

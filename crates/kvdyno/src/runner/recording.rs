@@ -19,7 +19,7 @@ pub(crate) fn files(to: &Path, case: &Case) -> Vec<(u32, PathBuf)> {
     let file = |phase: &str| {
         let mut file = to.file_stem().unwrap_or_default().to_owned();
         file.push(".");
-        file.push(phase);
+        file.push(phase.replace('/', "_"));
         if let Some(extension) = to.extension() {
             file.push(".");
             file.push(extension);
@@ -38,4 +38,26 @@ pub(super) fn of(environment: &CaseEnvironment<'_>) -> Vec<Recording> {
         Recording { phase, file, suite, engine }
     };
     files(to, case).into_iter().map(recording).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_analysis::fixture::Fixture;
+
+    #[test]
+    fn of_several_phases_each_trace_has_its_phases_name() {
+        let mut case = Fixture::new().case("lmdb_t1_r1").record.case.clone();
+        let measured = case.phases.iter().position(|phase| phase.name == "measure").unwrap();
+        let named = |case: &Case, to: &str| files(Path::new(to), case);
+        assert_eq!(named(&case, "/a/t.kvtrace"), [(measured as u32, "/a/t.kvtrace".into())]);
+        let mut again = case.phases[measured].clone();
+        again.name = "reads/late".to_owned();
+        case.phases.push(again);
+        let last = case.phases.len() as u32 - 1;
+        let both = |a: &str, b: &str| [(measured as u32, a.into()), (last, b.into())];
+        let found = named(&case, "/a/t.kvtrace");
+        assert_eq!(found, both("/a/t.measure.kvtrace", "/a/t.reads_late.kvtrace"));
+        assert_eq!(named(&case, "/a/t"), both("/a/t.measure", "/a/t.reads_late"));
+    }
 }
