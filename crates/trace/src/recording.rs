@@ -64,8 +64,7 @@ pub fn merge(spools: Vec<Spool>, mut trace: TraceWriter) -> Result<Header, Trace
     let mut heads = BinaryHeap::with_capacity(spools.len());
     for spool in spools {
         let client = spool.client;
-        let mut thread =
-            Thread { file: reread(spool.file).map_err(&writing)?, last_ns: 0, client };
+        let mut thread = Thread { file: reread(spool.file).map_err(&writing)?, last_ns: 0, client };
         if let Some(request) = thread.next().map_err(&writing)? {
             heads.push(Reverse(Head { request, thread }));
         }

@@ -19,8 +19,8 @@ const BLOCKS_MAX: u64 = 1024;
 const SECOND_NS: u64 = 1_000_000_000;
 /// Parts of the keys whose popularity is told, and that a cache could hold.
 const SHARES: [f64; 18] = [
-    0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5,
-    0.75, 1.0,
+    0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4,
+    0.5, 0.75, 1.0,
 ];
 
 /// A trace's statistics.

@@ -26,8 +26,9 @@ impl Unnamed {
         match nameless {
             Ok(file) => Ok(Self::Nameless(file.into())),
             Err(_) => {
-                let make =
-                    |path: &Path| File::options().read(true).write(true).create_new(true).open(path);
+                let make = |path: &Path| {
+                    File::options().read(true).write(true).create_new(true).open(path)
+                };
                 beside(path, make).map(Self::Hidden)
             }
         }

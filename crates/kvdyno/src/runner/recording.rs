@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 /// phase's name in it.
 pub(crate) fn files(to: &Path, case: &Case) -> Vec<(u32, PathBuf)> {
     let measured = (0u32..).zip(&case.phases);
-    let measured: Vec<_> = measured
-        .filter(|(_, phase)| matches!(phase.work, Activity::Measure(_)))
-        .collect();
+    let measured: Vec<_> =
+        measured.filter(|(_, phase)| matches!(phase.work, Activity::Measure(_))).collect();
     if let [(index, _)] = measured[..] {
         return vec![(index, to.to_owned())];
     }

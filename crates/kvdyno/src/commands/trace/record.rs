@@ -43,9 +43,10 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
     }
     let record = Record::read(&folder).with_context(runs::unread(&folder))?;
     runs::warn_of_findings(&record.summary, printer);
-    let is_done = folder.case_records()?.iter().any(|(_, done)| {
-        done.case.id == case.id && matches!(done.outcome, Outcome::Done)
-    });
+    let is_done = folder
+        .case_records()?
+        .iter()
+        .any(|(_, done)| done.case.id == case.id && matches!(done.outcome, Outcome::Done));
     for (_, file) in files.iter().filter(|_| is_done) {
         let reader = TraceReader::open(file).map_err(complaint)?;
         warn(reader.header(), printer);
@@ -60,9 +61,8 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
 
 /// The one case that measures.
 fn only_case(plan: &Plan) -> Result<&Case, Complaint> {
-    let measures = |case: &&Case| {
-        case.phases.iter().any(|phase| matches!(phase.work, Activity::Measure(_)))
-    };
+    let measures =
+        |case: &&Case| case.phases.iter().any(|phase| matches!(phase.work, Activity::Measure(_)));
     let cases: Vec<&Case> = plan.cases.iter().filter(measures).collect();
     if let [case] = cases[..] {
         return Ok(case);
@@ -89,13 +89,9 @@ fn only_case(plan: &Plan) -> Result<&Case, Complaint> {
 /// What has no keys, or nobody who could record it.
 fn check_case(case: &Case, workers: &Workers) -> Result<(), Complaint> {
     let id = &case.id;
-    let refuse =
-        |what: &str, hint: &str| Err(Complaint::usage(format!("{id}: {what}")).hint(hint));
+    let refuse = |what: &str, hint: &str| Err(Complaint::usage(format!("{id}: {what}")).hint(hint));
     if case.data.graph.is_some() {
-        return refuse(
-            "requests of a graph are not recorded",
-            "record a suite of keys and values",
-        );
+        return refuse("requests of a graph are not recorded", "record a suite of keys and values");
     }
     if case.crew.is_some() {
         return refuse("what a crew does is not recorded", "record it without [crew]");
