@@ -50,7 +50,7 @@ export function linePlot(lines: Line[], x: Marks, y: Marks, label: string): HTML
   const drawn = lines.map((line, at) => svg("polyline", {
     class: `line s${at}`, points: line.points.map(([px, py]) => `${(px * 1000).toFixed(1)},${((1 - py) * 1000).toFixed(1)}`).join(" "),
   }));
-  return h("div", { class: "drawing plotting" }, legend(lines.map((line) => line.name)), area(220, x, y, label, ...drawn));
+  return h("div", { class: "plotting" }, legend(lines.map((line) => line.name)), area(220, x, y, label, ...drawn));
 }
 
 export interface Bar {
@@ -67,7 +67,7 @@ export function barPlot(bars: Bar[], names: [whole: string, part: string], x: Ma
     class: name, x: (at * each + each * 0.08).toFixed(2), width: (each * 0.84).toFixed(2), y: ((1 - height) * 1000).toFixed(1), height: (height * 1000).toFixed(1),
   }, svg("title", {}, bar.title));
   const drawn = bars.flatMap((bar, at) => [rect(bar, at, bar.whole, "bar s0"), rect(bar, at, bar.part, "bar s1")]);
-  return h("div", { class: "drawing plotting" }, legend(names), area(200, x, y, label, ...drawn));
+  return h("div", { class: "plotting" }, legend(names), area(200, x, y, label, ...drawn));
 }
 
 const legend = (names: string[]): HTMLElement =>

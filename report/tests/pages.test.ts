@@ -1,7 +1,8 @@
 // The pages of a trace, a history and a fleet, in a browser: all is drawn, nothing is cut off, nothing is fetched.
 
 import { spawnSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chromium, type Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -29,15 +30,24 @@ function trace(): string {
   return join(place(), "trace.html");
 }
 
-/** The same suite ten times, on as many days or hosts. */
+/** Sums of a bent record's files, as if it had been measured so. */
+function sealed(run: string): string {
+  const sums = join(run, "SHA256SUMS");
+  const files = readFileSync(sums, "utf8").split("\n").map((line) => line.slice(66)).filter((file) => file !== "");
+  const sum = (file: string) => createHash("sha256").update(readFileSync(join(run, file))).digest("hex");
+  writeFileSync(sums, files.map((file) => `${sum(file)}  ${file}\n`).join(""));
+  return run;
+}
+
+/** The same suite ten times, on as many days and hosts. */
 function runs(): string[] {
-  return Array.from({ length: 10 }, (_, at) => record(join(place(), `run${at}`), {
+  return Array.from({ length: 10 }, (_, at) => sealed(record(join(place(), `run${at}`), {
     run: (run) => {
       run["id"] = `2026-11-${10 + at}T10-15-02Z_fixture_000${at}`;
       run["started_unix_ns"] += at * 864e11;
       for (const host of [run["host_before"], run["host_after"]]) host["hostname"] = `bench-${at + 1}`;
     },
-  }));
+  })));
 }
 
 beforeAll(async () => {
@@ -61,6 +71,11 @@ afterAll(async () => {
 async function sound({ page, wrong }: Opened): Promise<void> {
   expect(wrong).toEqual([]);
   expect(await outside(page)).toEqual([]);
+  // Words of axes stand beside their pictures, and in the window.
+  expect(await page.$$eval(".plotted text", (texts) => texts.filter((text) => {
+    const { left, right } = text.getBoundingClientRect();
+    return left < 0 || right > document.documentElement.clientWidth;
+  }).map((text) => text.textContent))).toEqual([]);
   expect(await page.locator("[role=alert]").count()).toBe(0);
 }
 

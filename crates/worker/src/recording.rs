@@ -142,8 +142,8 @@ mod tests {
         (requests.iter().map(|request| request.at_ns).collect(), played)
     }
 
-    /// Each begins at the reading that ended the one before, of which a slice's edge is one; after a
-    /// failure and after a block there is one more.
+    /// Each begins at the reading that ended the one before; after a failure, a slice's edge and a
+    /// block there is one more.
     #[test]
     fn a_closed_loops_requests_begin_when_the_one_before_ended() {
         let costs = Costs { reading: 1, preparing: 0, filing: 0 };

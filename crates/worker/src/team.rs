@@ -122,10 +122,7 @@ pub(crate) fn run<K: Kind, C: Clock>(
         let mut requests = Vec::new();
         for handle in handles {
             match handle.join() {
-                Ok(mut result) if begins => {
-                    requests.extend(result.requests.take());
-                    result.add_to(&mut roles, start);
-                }
+                Ok(result) if begins => requests.extend(result.add_to(&mut roles, start)),
                 Ok(_) => {}
                 Err(_) => shared.fail(Error::new(ErrorClass::Other, "a worker thread panicked")),
             }
@@ -279,7 +276,8 @@ fn empty_result<S>(spec: &RoleSpec<S>, duration_ns: Option<u64>) -> RoleResult {
 }
 
 impl ThreadResult {
-    fn add_to(self, roles: &mut [RoleResult], start: u64) {
+    /// Counts what it did. Tells what it recorded.
+    fn add_to(self, roles: &mut [RoleResult], start: u64) -> Option<Spool> {
         let role = &mut roles[self.role];
         let window_ns = self.last_end - start;
         let operations = self.tallies.iter().map(|tally| tally.count).sum();
@@ -293,6 +291,7 @@ impl ThreadResult {
             let name = tally.op.name.to_owned();
             tally.add_to(role.ops.entry(name).or_default());
         }
+        self.requests
     }
 }
 
@@ -309,7 +308,7 @@ mod tests {
         let (name, rate, depth) = ("readers".to_owned(), None, None);
         let spec = RoleSpec { name, ops, rate, depth, sources, seeds, first: 0, of: 0 };
         let mut roles = [empty_result(&spec, None)];
-        results.into_iter().for_each(|result| result.add_to(&mut roles, START));
+        results.into_iter().for_each(|result| drop(result.add_to(&mut roles, START)));
         let [role] = roles;
         role
     }

@@ -188,3 +188,20 @@ fn each_role(groups: &[Group]) -> impl Iterator<Item = (&Group, &crate::group::R
         group.runs.iter().flat_map(|run| &run.roles).map(move |role| (group, role))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn a_run_whose_requests_were_recorded_says_so() {
+        let said = |trace: Option<&str>| {
+            let mut fixture = Fixture::new();
+            fixture.run.trace = trace.map(Into::into);
+            let findings = fixture.summary().findings;
+            findings.iter().any(|finding| finding.id == Id::RequestsRecorded)
+        };
+        assert_eq!([None, Some("/a/t.kvtrace")].map(said), [false, true]);
+    }
+}

@@ -188,11 +188,6 @@ fn places_without_a_drive_are_named() {
 }
 
 #[test]
-fn a_run_whose_requests_were_recorded_says_so() {
-    found(Id::RequestsRecorded, |fixture| fixture.run.trace = Some("/tmp/t.kvtrace".into()));
-}
-
-#[test]
 fn builds_clocks_and_machines_are_named() {
     let debug = found(Id::DebugBuild, |fixture| {
         fixture.case("lmdb_t1_r1").record.worker.as_mut().unwrap().description.debug_build = true;

@@ -1,5 +1,5 @@
-//! `kvdyno trace`: traces of other formats are read, those of our own runs are recorded, and what is
-//! in one is shown.
+//! `kvdyno trace`: traces of other formats are read, those of our own runs are recorded, and
+//! what is in one is shown.
 
 mod record;
 mod replayed;
