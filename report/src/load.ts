@@ -2,9 +2,10 @@
 
 import type { PageData, RunsData, VersusData } from "./data";
 import type { FleetData } from "./fleets";
+import type { TraceData } from "./traces";
 import type { TrendData } from "./trends";
 
-export type Page = PageData | RunsData | VersusData | TrendData | FleetData;
+export type Page = PageData | RunsData | VersusData | TrendData | FleetData | TraceData;
 
 export async function unpack(base64: string): Promise<string> {
   const text = atob(base64.trim());

@@ -5,6 +5,7 @@ import { load } from "./load";
 import { fleet } from "./pages/fleet";
 import { report } from "./pages/report";
 import { runs } from "./pages/runs";
+import { trace } from "./pages/trace";
 import { trend } from "./pages/trend";
 import { versus } from "./pages/versus";
 
@@ -17,6 +18,7 @@ async function main(): Promise<void> {
       case "fleet": return fleet(root, data, json);
       case "report": return report(root, data, json);
       case "runs": return runs(root, data);
+      case "trace": return trace(root, data, json);
       case "trend": return trend(root, data, json);
       case "versus": return versus(root, data, json);
     }

@@ -31,7 +31,7 @@ pub(crate) use show::{NO_STUDY, OWN_STUDY, ReportArgs, ServeArgs, ShowArgs, View
 use suite::SuiteName;
 pub(crate) use suite::{BendArgs, PlaceArgs, PlanArgs, SuiteArgs};
 pub(crate) use torture::TortureArgs;
-pub(crate) use trace::{ImportArgs, ShowTraceArgs, TraceAction, TraceArgs};
+pub(crate) use trace::{ImportArgs, RecordTraceArgs, ShowTraceArgs, TraceAction, TraceArgs};
 pub(crate) use versus::{CalibrateArgs, PairArgs, VersusArgs};
 
 use clap::{Args, ColorChoice, Parser, Subcommand};
@@ -127,7 +127,7 @@ pub(crate) enum Command {
     Capacity(CapacityArgs),
     /// Say what an engine loses when the power goes, or its process is killed
     Torture(Box<TortureArgs>),
-    /// Import recorded requests, and say what is in them
+    /// Import or record requests, and say what is in them
     Trace(TraceArgs),
     /// Write a run's figures for other programs
     Export(ExportArgs),

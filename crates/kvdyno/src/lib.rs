@@ -87,12 +87,16 @@ fn recorder() -> anyhow::Result<Exit> {
 }
 
 fn schema(of: SchemaOf) -> serde_json::Value {
-    let [run, case, summary] = schemas::all().map(|(_, schema)| schema.to_value());
+    let schemas = schemas::all().map(|(_, schema)| schema.to_value());
+    let [run, case, summary, history, fleet, trace] = schemas;
     match of {
         SchemaOf::Suite => kvdyno_suite::schema(),
         SchemaOf::Run => run,
         SchemaOf::Case => case,
         SchemaOf::Summary => summary,
+        SchemaOf::History => history,
+        SchemaOf::Fleet => fleet,
+        SchemaOf::Trace => trace,
     }
 }
 

@@ -45,6 +45,22 @@ pub struct Job {
     /// Its place among several workers that do this together, each its share; null: it is alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crew: Option<Seat>,
+    /// Phases whose requests are recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recordings: Vec<Recording>,
+}
+
+/// A phase whose requests are recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Recording {
+    /// Index into the phases.
+    pub phase: u32,
+    /// The trace that they become.
+    pub file: PathBuf,
+    /// The suite's name.
+    pub suite: String,
+    /// What the suite calls the engine.
+    pub engine: String,
 }
 
 /// The lines after the job.

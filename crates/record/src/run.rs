@@ -4,6 +4,7 @@ use crate::blockio::Watch;
 use crate::host::Host;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// `run.json`. Written when the run begins and again, whole, when it ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +43,9 @@ pub struct RunRecord {
     pub hiccups: Option<Hiccups>,
     /// Whether block I/O is watched in the kernel.
     pub block_io: Watch,
+    /// The trace that requests of measured phases are recorded to (`trace record`); null: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<PathBuf>,
 }
 
 /// The times between two readings of the clock by a thread that does nothing else: what is longer

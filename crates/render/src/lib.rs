@@ -28,6 +28,7 @@ pub mod table;
 pub mod tables;
 pub mod time_csv;
 pub mod tone;
+pub mod trace;
 pub mod trend;
 pub mod versus;
 pub mod wide;

@@ -1,16 +1,22 @@
 //! The JSON Schemas of the files that programs in other languages read, beside the suite's.
 
+use kvdyno_analysis::fleet::Fleet;
 use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::trend::entry::Entry;
 use kvdyno_record::case::CaseRecord;
 use kvdyno_record::run::RunRecord;
+use kvdyno_trace::Header;
 use schemars::{Schema, schema_for};
 
 /// All of them but the suite's: name and schema.
-pub fn all() -> [(&'static str, Schema); 3] {
+pub fn all() -> [(&'static str, Schema); 6] {
     [
         ("run", schema_for!(RunRecord)),
         ("case", schema_for!(CaseRecord)),
         ("summary", schema_for!(Summary)),
+        ("history", schema_for!(Entry)),
+        ("fleet", schema_for!(Fleet)),
+        ("trace", schema_for!(Header)),
     ]
 }
 

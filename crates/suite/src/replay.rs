@@ -29,6 +29,8 @@ pub struct Trace {
     pub requests: BTreeMap<String, u64>,
     /// Its keys are the numbers below this.
     pub keys: u64,
+    /// Records that were loaded when it was recorded; none: it was not recorded here.
+    pub records: Option<u64>,
     /// Bytes of its longest value.
     pub value_bytes_max: u64,
     /// From the first request to the last; none: it has no times.
@@ -295,8 +297,9 @@ pub(super) fn check_engine(
 pub(super) fn warnings(part: &Part, sets: &[&Data]) -> Vec<String> {
     let roles = || measures(&part.typed).flat_map(|(_, measure)| measure.role.iter());
     let told = roles().filter_map(|role| role.found_trace()).filter_map(|trace| {
-        let fewer = sets.iter().find(|data| data.records < trace.keys)?;
-        let (loaded, keys) = (units::grouped(fewer.records), units::grouped(trace.keys));
+        let keys = trace.records.unwrap_or(trace.keys);
+        let fewer = sets.iter().find(|data| data.records < keys)?;
+        let (loaded, keys) = (units::grouped(fewer.records), units::grouped(keys));
         Some(format!(
             "{loaded} records are loaded, and the trace has {keys} keys: what is asked for and not \
              there is counted as missing"

@@ -15,11 +15,12 @@ use super::error::TraceError;
 use super::header::{Kind, Times};
 use super::input::{Input, Lines, Wrong};
 use super::request::Op;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A format that traces come in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
     /// Queries of `RocksDB`, as its tracer and `db_bench --trace_file` record them.

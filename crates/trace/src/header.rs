@@ -2,6 +2,7 @@
 
 use super::formats::Format;
 use super::request::Op;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 pub(crate) const VERSION: u32 = 1;
 
 /// What requests are made to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A store of keys and values.
@@ -19,7 +20,7 @@ pub enum Kind {
 }
 
 /// What is known of when requests were made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Times {
     /// Each has its own.
@@ -30,22 +31,75 @@ pub enum Times {
     None,
 }
 
+/// What a trace was made from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Source {
+    /// A file of somebody's, in this format.
+    Imported(Format),
+    /// A phase of a case, while kvdyno performed it.
+    Recorded(Recorded),
+}
+
+impl Source {
+    /// As tables say it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Imported(format) => format.name(),
+            Self::Recorded(_) => "recorded",
+        }
+    }
+
+    /// Where it was recorded.
+    pub fn recorded(&self) -> Option<&Recorded> {
+        match self {
+            Self::Imported(_) => None,
+            Self::Recorded(recorded) => Some(recorded),
+        }
+    }
+}
+
+impl From<Format> for Source {
+    fn from(format: Format) -> Self {
+        Self::Imported(format)
+    }
+}
+
+impl From<Recorded> for Source {
+    fn from(recorded: Recorded) -> Self {
+        Self::Recorded(recorded)
+    }
+}
+
+/// Where a trace was recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Recorded {
+    /// The phase whose requests they are.
+    pub phase: String,
+    /// What the suite calls the engine.
+    pub engine: String,
+    /// Records that were loaded: key number N is record N, and those from this on were written by
+    /// the phases.
+    pub records: u64,
+}
+
 /// The front of a trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
     /// The version of the format.
     pub version: u32,
     /// What requests are made to.
     pub kind: Kind,
-    /// The format that it was imported from.
-    pub source: Format,
-    /// The file that it was imported from, without its folder.
+    /// The format that it was imported from, or where it was recorded.
+    pub source: Source,
+    /// The file that it was imported from, without its folder; the suite that it was recorded of.
     pub file: String,
     /// What is known of times.
     pub times: Times,
     /// How many requests.
     pub requests: u64,
-    /// Distinct keys: numbers are below this; of a drive, the end of the last request.
+    /// Numbers are below this: of what was imported the distinct keys; of what was recorded there
+    /// are gaps. Of a drive, the end of the last request.
     pub keys: u64,
     /// From the first request to the last.
     pub span_ns: u64,
@@ -73,7 +127,8 @@ pub struct Header {
 
 impl Header {
     /// Of a trace in which there is nothing yet.
-    pub fn new(kind: Kind, source: Format, file: &str, times: Times) -> Self {
+    pub fn new(kind: Kind, source: impl Into<Source>, file: &str, times: Times) -> Self {
+        let source = source.into();
         Self {
             version: VERSION,
             kind,

@@ -1,9 +1,12 @@
 //! One request, in the words that all traces have in common.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
     /// Look one key up.
@@ -82,8 +85,8 @@ pub struct Request {
     pub op: Op,
     /// It came in the same call as the one before: a batch, or a lookup of several keys.
     pub joined: bool,
-    /// The key's number in the order of the keys' bytes, from 0 and without a gap; of a drive the
-    /// first byte.
+    /// The key's number in the order of the keys' bytes, from 0 and without a gap; where it was
+    /// recorded, the record's of `[data]`; of a drive the first byte.
     pub key: u64,
     /// Bytes of the key; 0: the trace does not say.
     pub key_bytes: u32,

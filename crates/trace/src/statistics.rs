@@ -6,6 +6,7 @@ use super::reader::TraceReader;
 use super::request::{Op, Request};
 use super::reuse::Reuse;
 use hdrhistogram::Histogram;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -16,9 +17,14 @@ const BLOCK_BYTES: u64 = 4096;
 /// Of one request; a discard may be a whole drive.
 const BLOCKS_MAX: u64 = 1024;
 const SECOND_NS: u64 = 1_000_000_000;
+/// Parts of the keys whose popularity is told, and that a cache could hold.
+const SHARES: [f64; 18] = [
+    0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4,
+    0.5, 0.75, 1.0,
+];
 
 /// A trace's statistics.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Statistics {
     /// What stands at its front.
     pub header: Header,
@@ -51,7 +57,7 @@ pub struct Statistics {
 }
 
 /// Lengths, by how many requests have less.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Quantiles {
     /// Requests that have one.
     pub count: u64,
@@ -70,7 +76,7 @@ pub struct Quantiles {
 }
 
 /// Some of the keys.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Popular {
     /// This part of all.
     pub keys: f64,
@@ -81,7 +87,7 @@ pub struct Popular {
 }
 
 /// A stretch of a trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Window {
     /// When it begins; requests from the first on where times are not known.
     pub begins: u64,
@@ -240,7 +246,7 @@ impl Counted {
             key_bytes: quantiles(&self.key_bytes),
             written_bytes: quantiles(&self.written_bytes),
             read_bytes: quantiles(&self.read_bytes),
-            popular: [0.001, 0.01, 0.1, 0.25, 0.5, 1.0].map(popular).into(),
+            popular: SHARES.map(popular).into(),
             sequential: disk.then(|| self.sequential as f64 / requests),
             windows: self.windows,
             distinct,

@@ -8,11 +8,10 @@ use super::block::{self, REQUESTS_MAX};
 use super::error::TraceError;
 use super::header::{Header, Kind};
 use super::request::Request;
+use super::unnamed::Unnamed;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-use std::fs::File;
 use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 use twox_hash::XxHash3_64;
 
 /// Of frames that are skipped.
@@ -28,7 +27,7 @@ pub(crate) const PREFACE_BYTES: usize = 20;
 #[derive(Debug)]
 pub struct TraceWriter {
     path: PathBuf,
-    file: BufWriter<NamedTempFile>,
+    file: BufWriter<Unnamed>,
     header: Header,
     block: Vec<Request>,
     bytes: Vec<u8>,
@@ -37,10 +36,9 @@ pub struct TraceWriter {
 }
 
 impl TraceWriter {
-    /// Begins a file at `path`, to be filled under another name beside it. Counts in `header` are
-    /// kept by this.
+    /// Begins a file that is going to be called `path`. Counts in `header` are kept by this.
     pub fn create(path: &Path, header: Header) -> Result<Self, TraceError> {
-        let file = tempfile_beside(path).map_err(TraceError::writing(path))?;
+        let file = Unnamed::create(path).map_err(TraceError::writing(path))?;
         let mut file = BufWriter::with_capacity(1 << 16, file);
         let room = vec![0; 8 + HEADER_BYTES];
         file.write_all(&room).map_err(TraceError::writing(path))?;
@@ -57,6 +55,12 @@ impl TraceWriter {
     /// What is known so far; the caller says what only it can know.
     pub fn header_mut(&mut self) -> &mut Header {
         &mut self.header
+    }
+
+    /// What becomes of what the system refuses.
+    pub(crate) fn failing(&self) -> impl Fn(io::Error) -> TraceError + use<> {
+        let path = self.path.clone();
+        move |error| TraceError::writing(&path)(error)
     }
 
     /// Adds a request; its time is not before that of the one before.
@@ -95,8 +99,7 @@ impl TraceWriter {
         let mut file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.seek(SeekFrom::Start(0))?;
         file.write_all(&skipped(&of_header(&self.header)?))?;
-        file.as_file().sync_all()?;
-        file.persist(&self.path).map_err(|error| error.error)?;
+        file.call(&self.path)?;
         Ok(self.header)
     }
 
@@ -115,13 +118,6 @@ impl TraceWriter {
         self.block.clear();
         Ok(())
     }
-}
-
-/// A file beside `path` without its name; as readable as any file that is made.
-fn tempfile_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let make = |path: &Path| File::options().read(true).write(true).create_new(true).open(path);
-    tempfile::Builder::new().prefix(".kvtrace-").make_in(folder.unwrap_or(Path::new(".")), make)
 }
 
 fn skipped(payload: &[u8]) -> Vec<u8> {

@@ -7,6 +7,7 @@ use crate::hot::{Ended, Prepared, closed_loop, file, open_loop};
 use crate::kind::{BlockOf, Kind, Supply};
 use crate::pace::Pace;
 use crate::recorder::Recorder;
+use crate::recording;
 use crate::shared::{Shared, ThreadContext};
 use crate::tally::{OVER, Tally};
 
@@ -142,6 +143,10 @@ fn work_off<K: Kind, C: Clock>(
         file(clock, &block.steps, from..until, recorder);
         if recorder.last_end >= recorder.edge {
             recorder.edge = recorder.time.cross(recorder.last_end, &mut recorder.tallies);
+        }
+        if let Err(error) = recording::note(clock, &prepared, from..next, recorder) {
+            shared.fail(error);
+            return (next, failed);
         }
         match ended {
             Ended::Done | Ended::Over(_) => return (next, failed),

@@ -187,6 +187,7 @@ mod tests {
             errors_max: 0,
             verify: false,
             gaps: false,
+            spools: None,
         };
         let roles = ["readers".to_owned()];
         let collector = Collector { task: &task, roles: &roles, started_unix_ns: 0, start: 100 };

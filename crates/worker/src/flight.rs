@@ -17,6 +17,7 @@ use crate::hot::RETRIES_MAX;
 use crate::keyed::{Action, KeyedBlock, KeyedStep, Thread, View};
 use crate::kind::Supply;
 use crate::recorder::Recorder;
+use crate::recording::note_together;
 use crate::rng::Rng;
 use crate::shared::ThreadContext;
 use crate::source::{KeySupply, Source};
@@ -150,21 +151,28 @@ impl Flight {
         block: &KeyedBlock,
     ) -> Result<()> {
         let view = source.view(block, context.task);
-        for step in &block.steps {
+        // From here on they begin together.
+        let mut first = 0;
+        for (index, step) in block.steps.iter().enumerate() {
             if self.free.is_empty() {
+                let began = self.now;
                 while self.free.is_empty() {
                     self.round(context)?;
                 }
+                note(context, &block.steps[first..index], &view, began)?;
+                first = index;
                 // What was filed is no part of what begins now.
                 self.now = context.clock.ticks();
             }
             if context.recorder.edge == OVER || context.shared.is_over() {
-                return Ok(());
+                return note(context, &block.steps[first..index], &view, self.now);
             }
             self.take_on(&mut context.handle.session, step, &view)?;
         }
         // What was taken on does not wait until the next block is prepared.
-        self.hand_over(context)
+        let began = self.now;
+        self.hand_over(context)?;
+        note(context, &block.steps[first..], &view, began)
     }
 
     fn take_on<S: Session>(
@@ -279,6 +287,18 @@ impl Flight {
         }
         together.file(clock, now, &mut context.recorder.tallies);
     }
+}
+
+/// Records steps that began together.
+fn note<S, C: Clock>(
+    context: &mut ThreadContext<'_, Thread<S>, C>,
+    steps: &[Step<KeyedStep>],
+    view: &View<'_>,
+    began: u64,
+) -> Result<()> {
+    let ThreadContext { clock, recorder, .. } = context;
+    let Some(requests) = &mut recorder.requests else { return Ok(()) };
+    note_together(steps, view, clock.time(began), requests)
 }
 
 impl Together {

@@ -9,6 +9,7 @@ use crate::keyvalue::KeyValue;
 use crate::kind::Kind;
 use crate::output::{Files, send};
 use crate::population::Population;
+use crate::recording;
 use crate::replay;
 use crate::rng::Rng;
 use crate::shared::Task;
@@ -28,6 +29,7 @@ use kvdyno_record::protocol::{Event, Job};
 use kvdyno_record::replay::{Replay, replays};
 use kvdyno_record::usage::{ProcessUsage, ThreadsUsage};
 use kvdyno_record::workload::{self, Activity, Load, Mix, Op, Phase, Role, Size};
+use kvdyno_trace::Spool;
 use std::time::Duration;
 
 /// A job at work.
@@ -54,6 +56,7 @@ struct Found {
     started_unix_ns: u64,
     wall_ns: u64,
     roles: Vec<RoleResult>,
+    requests: Vec<Spool>,
     verified: Option<Verified>,
     settled: Option<(bool, String)>,
     stopped: bool,
@@ -145,6 +148,9 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         })?;
         // Nothing may move until the program has read what this phase did.
         self.listener.wait_for_go()?;
+        if found.failure.is_none() && !stopped {
+            recording::end(self.job, index, found.requests)?;
+        }
         found.failure.map_or(Ok(stopped), Err)
     }
 
@@ -367,6 +373,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             errors_max: self.job.errors_max,
             verify: self.job.data.verify,
             gaps: leaves_gaps(&self.job.phases, self.job.data.records),
+            spools: recording::folder(self.job, index),
         }
     }
 
@@ -440,7 +447,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     }
 
     fn rng(&self, phase: u32, role: u64, place: (u32, u32)) -> Rng {
-        rng_of(self.job.data.seed, self.job.trial, phase, role, place)
+        Rng::of_thread(self.job.data.seed, self.job.trial, phase, role, place)
     }
 }
 
@@ -450,13 +457,6 @@ fn isolation(engine: &Description, options: &Options, graph: &Graph) -> Isolatio
         Isolation::Transaction if !engine.keeps_counts(options) => Isolation::Latch,
         asked => asked,
     }
-}
-
-/// A thread's generator: different for each trial, phase, role, thread and number of threads (a
-/// sweep on one database must not find the keys of the point before it in some cache), and the same
-/// when the same case is run again, by whatever engine.
-fn rng_of(seed: u64, trial: u32, phase: u32, role: u64, (thread, threads): (u32, u32)) -> Rng {
-    Rng::new(&[seed, trial.into(), phase.into(), role, thread.into(), threads.into()])
 }
 
 fn opened<E>(engine: Option<&E>) -> Result<&E> {
@@ -476,28 +476,10 @@ impl Found {
             started_unix_ns: done.started_unix_ns,
             wall_ns: now.saturating_sub(done.start),
             roles: done.roles,
+            requests: done.requests,
             stopped: done.stopped,
             failure: done.failure,
             ..Self::default()
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_two_threads_of_a_run_draw_the_same_and_a_run_again_does() {
-        let first = |trial, phase, role, place| rng_of(1, trial, phase, role, place).next();
-        let mut drawn = Vec::new();
-        for (trial, phase, role) in [(1, 0, 0), (2, 0, 0), (1, 1, 0), (1, 0, 1)] {
-            // One thread, and two: the first of two is another one than the only one.
-            drawn.extend([(0, 1), (0, 2), (1, 2)].map(|place| first(trial, phase, role, place)));
-        }
-        assert_eq!(drawn[0], first(1, 0, 0, (0, 1)));
-        drawn.sort_unstable();
-        drawn.dedup();
-        assert_eq!(drawn.len(), 12);
     }
 }

@@ -11,11 +11,14 @@ use crate::flight;
 use crate::keyed::{Action, Keyed, KeyedBlock, KeyedStep, Thread, View};
 use crate::kind::{BlockOf, Kind};
 use crate::recorder::Recorder;
+use crate::recording;
 use crate::shared::{Task, ThreadContext};
 use crate::source::Source;
 use crate::tally::Tally;
 use crate::values::{is_sound, touch};
 use kvdyno_engine::{Direction, Engine, Range, Result, Session, Walk};
+use kvdyno_trace::Spool;
+use std::io;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
@@ -47,6 +50,15 @@ impl<E: Engine> Kind for KeyValue<E> {
         sink: &mut u64,
     ) -> Result<()> {
         perform(thread, &step.action, view, tally, sink)
+    }
+
+    fn record(
+        step: &Step<KeyedStep>,
+        view: &View<'_>,
+        began_ns: u64,
+        requests: &mut Spool,
+    ) -> io::Result<()> {
+        recording::of_keys(step, view, began_ns, requests)
     }
 
     fn in_flight<C: Clock>(

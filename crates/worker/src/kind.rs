@@ -8,6 +8,8 @@ use crate::recorder::Recorder;
 use crate::shared::{Task, ThreadContext};
 use crate::tally::Tally;
 use kvdyno_engine::{Engine, Error, Result};
+use kvdyno_trace::Spool;
+use std::io;
 
 /// A kind of work.
 pub(crate) trait Kind: Sized + 'static {
@@ -43,6 +45,16 @@ pub(crate) trait Kind: Sized + 'static {
         tally: &mut Tally,
         sink: &mut u64,
     ) -> Result<()>;
+
+    /// Puts what a step asks for, which began at a time, into a recording.
+    fn record(
+        _step: &Step<Self::Action>,
+        _view: &Self::View<'_>,
+        _began_ns: u64,
+        _requests: &mut Spool,
+    ) -> io::Result<()> {
+        Err(io::Error::other("only operations on keys are recorded"))
+    }
 
     /// Keeps `depth` operations in flight until there is no more to do or no more time.
     fn in_flight<C: Clock>(

@@ -33,6 +33,7 @@ mod pace;
 mod pledge;
 mod population;
 mod recorder;
+mod recording;
 mod replay;
 mod rng;
 #[cfg(test)]

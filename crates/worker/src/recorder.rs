@@ -2,6 +2,7 @@
 //! block at hand.
 
 use crate::tally::{Tally, TimeLine};
+use kvdyno_trace::Spool;
 
 /// What a thread carries from block to block.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Recorder {
     pub(crate) not_begun: u64,
     /// Open loop: what the load generator itself took while an operation was due.
     pub(crate) own_ns: u64,
+    /// Where its requests are recorded.
+    pub(crate) requests: Option<Spool>,
 }
 
 impl Recorder {
@@ -34,6 +37,7 @@ impl Recorder {
             late_ns: Vec::new(),
             not_begun: 0,
             own_ns: 0,
+            requests: None,
         }
     }
 }

@@ -22,6 +22,19 @@ impl Rng {
         Self { state: [next(), next(), next(), next()] }
     }
 
+    /// A thread's: different for each trial, phase, role, thread and number of threads (a sweep on
+    /// one database must not find the keys of the point before it in some cache), and the same when
+    /// the same case is run again, by whatever engine.
+    pub(crate) fn of_thread(
+        seed: u64,
+        trial: u32,
+        phase: u32,
+        role: u64,
+        (thread, threads): (u32, u32),
+    ) -> Self {
+        Self::new(&[seed, trial.into(), phase.into(), role, thread.into(), threads.into()])
+    }
+
     /// 64 random bits.
     #[inline]
     pub(crate) fn next(&mut self) -> u64 {
@@ -82,6 +95,20 @@ mod tests {
         assert_ne!(first(&[1, 2]), first(&[2, 1]));
         assert_ne!(first(&[1, 2]), first(&[1, 3]));
         assert_ne!(first(&[1]), first(&[1, 0]));
+    }
+
+    #[test]
+    fn no_two_threads_of_a_run_draw_the_same_and_a_run_again_does() {
+        let first = |trial, phase, role, place| Rng::of_thread(1, trial, phase, role, place).next();
+        let mut drawn = Vec::new();
+        for (trial, phase, role) in [(1, 0, 0), (2, 0, 0), (1, 1, 0), (1, 0, 1)] {
+            // One thread, and two: the first of two is another one than the only one.
+            drawn.extend([(0, 1), (0, 2), (1, 2)].map(|place| first(trial, phase, role, place)));
+        }
+        assert_eq!(drawn[0], first(1, 0, 0, (0, 1)));
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn.len(), 12);
     }
 
     #[test]

@@ -27,6 +27,7 @@ use kvdyno_record::workload::{
 };
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -210,6 +211,8 @@ pub(crate) struct Play {
     pub(crate) depth: Option<u32>,
     /// Threads of the role that have done all that is left before this one begins.
     pub(crate) others: usize,
+    /// Its requests are recorded, to a file in this folder.
+    pub(crate) spools: Option<PathBuf>,
 }
 
 impl Default for Play {
@@ -223,6 +226,7 @@ impl Default for Play {
             rate: None,
             depth: None,
             others: 0,
+            spools: None,
         }
     }
 }
@@ -251,6 +255,7 @@ impl Play {
             errors_max: self.errors_max,
             verify: false,
             gaps: false,
+            spools: self.spools.clone(),
         };
         let rate = self.rate.map(|operations_per_s| Rate::new(operations_per_s, Schedule::Fixed));
         let spec = ThreadSpec {
@@ -322,6 +327,7 @@ fn gets(population: &Population) -> Source<'_> {
         mix: vec![MixEntry { op: Op::Get, weight: 1.0, keys: Choice::Uniform }],
         rate: None,
         depth: None,
+        os_threads: None,
         found: Found::All,
         replay: None,
     };

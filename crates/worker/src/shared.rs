@@ -3,6 +3,7 @@
 use crate::recorder::Recorder;
 use crate::tally::Tally;
 use kvdyno_engine::{Error, ErrorClass};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Barrier, Mutex, PoisonError};
 
@@ -20,6 +21,8 @@ pub(crate) struct Task {
     pub(crate) verify: bool,
     /// Not every number is there: some phase of the case deletes, or the load drew its keys.
     pub(crate) gaps: bool,
+    /// Requests are recorded, to files that are made there.
+    pub(crate) spools: Option<PathBuf>,
 }
 
 /// What the threads of a phase share. Touched between blocks, never by an operation.

@@ -19,6 +19,7 @@ use kvdyno_record::case::{RoleResult, ThreadWindow};
 use kvdyno_record::operations::OpInfo;
 use kvdyno_record::usage::{ProcessUsage, THREAD_NAME, ThreadsUsage};
 use kvdyno_record::workload::Rate;
+use kvdyno_trace::Spool;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
@@ -53,6 +54,8 @@ pub(crate) struct Done {
     /// When it was let begin.
     pub(crate) usage_before: ProcessUsage,
     pub(crate) roles: Vec<RoleResult>,
+    /// Each thread's requests, where they are recorded.
+    pub(crate) requests: Vec<Spool>,
     pub(crate) stopped: bool,
     /// What ended it early; the counts up to there are kept.
     pub(crate) failure: Option<Error>,
@@ -67,6 +70,7 @@ pub(crate) struct ThreadResult {
     pub(crate) own_ns: u64,
     /// Of those that take turns, the first has what all used.
     pub(crate) usage: Option<ThreadsUsage>,
+    pub(crate) requests: Option<Spool>,
 }
 
 /// Runs a task to its end. The threads open their sessions and prepare their first blocks, and
@@ -116,10 +120,12 @@ pub(crate) fn run<K: Kind, C: Clock>(
         if let Err(error) = collected {
             shared.fail(error);
         }
+        let mut requests = Vec::new();
         for handle in handles {
             match handle.join() {
                 Ok(results) if begins => {
-                    results.into_iter().for_each(|result| result.add_to(&mut roles, start));
+                    let recorded = |result: ThreadResult| result.add_to(&mut roles, start);
+                    requests.extend(results.into_iter().filter_map(recorded));
                 }
                 Ok(_) => {}
                 Err(_) => shared.fail(Error::new(ErrorClass::Other, "a worker thread panicked")),
@@ -131,6 +137,7 @@ pub(crate) fn run<K: Kind, C: Clock>(
             start,
             usage_before,
             roles,
+            requests,
             stopped: gate.stop().is_set(),
             failure: shared.failure.lock().unwrap_or_else(PoisonError::into_inner).take(),
         }))
@@ -201,7 +208,7 @@ pub(crate) fn work<K: Kind, C: Clock>(
     task: &Task,
     shared: &Shared,
 ) -> Vec<ThreadResult> {
-    let opened = |client| Opened::<K>::new(engine, client, shared);
+    let opened = |client| Opened::<K>::new(engine, client, task, shared);
     let mut opened: Vec<_> = clients.into_iter().map(opened).collect();
     shared.ready.wait();
     shared.ready.wait();
@@ -228,18 +235,26 @@ struct Opened<'e, 'p, K: Kind> {
     spec: ThreadSpec,
     source: K::Source<'p>,
     packets: Sender<Packet>,
-    opened: Result<(K::Handle<'e>, BlockOf<K>)>,
+    opened: Result<(K::Handle<'e>, BlockOf<K>, Option<Spool>)>,
 }
 
 impl<'e, 'p, K: Kind> Opened<'e, 'p, K> {
-    fn new(engine: &'e K::Engine, client: Client<K::Source<'p>>, shared: &Shared) -> Self {
+    fn new(
+        engine: &'e K::Engine,
+        client: Client<K::Source<'p>>,
+        task: &Task,
+        shared: &Shared,
+    ) -> Self {
         let Client { spec, mut source, packets } = client;
         // A panic here must not leave the others waiting at the barrier.
         let paced = spec.pace.as_ref();
         let paced_max = paced.map(|(rate, place, _)| Pace::steps_of(rate, *place, BLOCK_NS));
         let opened = catch_unwind(AssertUnwindSafe(|| {
             let handle = K::open(engine, &source)?;
-            Ok((handle, calls::first_block::<K>(&mut source, shared, spec.role, paced_max)))
+            let spool = |folder| Spool::create(folder, spec.thread as u32);
+            let requests = task.spools.as_deref().map(spool).transpose()?;
+            let block = calls::first_block::<K>(&mut source, shared, spec.role, paced_max);
+            Ok((handle, block, requests))
         }));
         let opened =
             opened.unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
@@ -253,12 +268,13 @@ impl<'e, 'p, K: Kind> Opened<'e, 'p, K> {
         let deadline = task.duration_ns.map_or(u64::MAX, |duration| start + duration);
         let time = TimeLine::new((spec.role, spec.thread), start, task.slice_ns, deadline, packets);
         let tallies = spec.ops.iter().map(|op| Tally::new(op, spec.timing())).collect();
-        let recorder = Recorder::new(tallies, time, start);
+        let mut recorder = Recorder::new(tallies, time, start);
         let mut pace = spec.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
         let (role, thread) = (spec.role, spec.thread);
         let recorder = match opened {
             Ok(_) if start == 0 => recorder,
-            Ok((handle, block)) => {
+            Ok((handle, block, requests)) => {
+                recorder.requests = requests;
                 // An open loop waits for its first operation, and prepares it before.
                 while pace.is_none() && clock.now() < start {
                     std::hint::spin_loop();
@@ -275,12 +291,12 @@ impl<'e, 'p, K: Kind> Opened<'e, 'p, K> {
             }
         };
         drop(at_work);
-        let Recorder { mut tallies, time, last_end, not_begun, own_ns, .. } = recorder;
+        let Recorder { mut tallies, time, last_end, not_begun, own_ns, requests, .. } = recorder;
         time.end(&mut tallies);
         let until = deadline.min(last_end);
         let mut left = |pace: Pace| pace.count_until(until) + source.left_until(until - start);
         let backlog = pace.map_or(0, |pace| not_begun + left(pace));
-        ThreadResult { role, tallies, last_end, backlog, own_ns, usage: None }
+        ThreadResult { role, tallies, last_end, backlog, own_ns, usage: None, requests }
     }
 }
 
@@ -322,7 +338,8 @@ fn empty_result<S>(spec: &RoleSpec<S>, duration_ns: Option<u64>) -> RoleResult {
 }
 
 impl ThreadResult {
-    fn add_to(self, roles: &mut [RoleResult], start: u64) {
+    /// Counts what it did. Tells what it recorded.
+    fn add_to(self, roles: &mut [RoleResult], start: u64) -> Option<Spool> {
         let role = &mut roles[self.role];
         let window_ns = self.last_end - start;
         let operations = self.tallies.iter().map(|tally| tally.count).sum();
@@ -337,6 +354,7 @@ impl ThreadResult {
             let name = tally.op.name.to_owned();
             tally.add_to(role.ops.entry(name).or_default());
         }
+        self.requests
     }
 }
 
@@ -353,7 +371,7 @@ mod tests {
         let (name, rate, depth) = ("readers".to_owned(), None, None);
         let spec = RoleSpec { name, ops, rate, depth, turns: 1, sources, seeds, first: 0, of: 0 };
         let mut roles = [empty_result(&spec, None)];
-        results.into_iter().for_each(|result| result.add_to(&mut roles, START));
+        results.into_iter().for_each(|result| drop(result.add_to(&mut roles, START)));
         let [role] = roles;
         role
     }

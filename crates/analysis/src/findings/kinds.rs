@@ -206,6 +206,9 @@ kinds! {
     DatabaseReflinked = Warning,
         "its writes may be several times slower than on files of its own (docs/host.md): \
          `database = \"copy\"` in [run] copies byte by byte";
+    /// Requests were recorded while they were measured.
+    RequestsRecorded = Info,
+        "`kvdyno run` measures the same without";
     /// Measured for less than a minute.
     ShortMeasure = Info,
         "the first minutes of an LSM tree, or of a drive, are not its steady state: measure \

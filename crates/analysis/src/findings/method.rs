@@ -34,6 +34,7 @@ pub(super) fn findings(
 ) -> Result<Vec<Finding>, RecordError> {
     let all = [
         short(evidence),
+        requests_recorded(evidence),
         few_slices(evidence)?,
         few_trials(evidence, groups),
         not_settled(evidence),
@@ -49,6 +50,13 @@ fn short(evidence: &Evidence) -> Option<Finding> {
         let short = !at.phase.stopped && at.phase.wall_ns < SHORT_NS;
         short.then(|| format!("measured for {}", duration(at.phase.wall_ns)))
     })
+}
+
+/// What that takes is between operations: in rates, not in times.
+fn requests_recorded(evidence: &Evidence) -> Option<Finding> {
+    evidence.run.trace.as_ref()?;
+    let what = "rates are lower by what recording each request took";
+    Some(Finding::of_run(Id::RequestsRecorded, what))
 }
 
 fn few_slices(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
@@ -179,4 +187,21 @@ fn each_role(groups: &[Group]) -> impl Iterator<Item = (&Group, &crate::group::R
     groups.iter().filter(|group| !group.stores_nothing).flat_map(|group| {
         group.runs.iter().flat_map(|run| &run.roles).map(move |role| (group, role))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn a_run_whose_requests_were_recorded_says_so() {
+        let said = |trace: Option<&str>| {
+            let mut fixture = Fixture::new();
+            fixture.run.trace = trace.map(Into::into);
+            let findings = fixture.summary().findings;
+            findings.iter().any(|finding| finding.id == Id::RequestsRecorded)
+        };
+        assert_eq!([None, Some("/a/t.kvtrace")].map(said), [false, true]);
+    }
 }

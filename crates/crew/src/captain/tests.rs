@@ -56,6 +56,7 @@ fn job() -> Job {
         folder: "/nowhere".into(),
         trial: 1,
         crew: None,
+        recordings: Vec::new(),
     }
 }
 

@@ -13,4 +13,10 @@ pub(crate) enum SchemaOf {
     Case,
     /// What `show --json` prints
     Summary,
+    /// A line of what `history add` writes
+    History,
+    /// What `show --by host --json` prints
+    Fleet,
+    /// The header of a trace
+    Trace,
 }

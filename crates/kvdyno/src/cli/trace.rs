@@ -1,5 +1,6 @@
 //! `trace`: what can be typed.
 
+use super::{KeepArgs, SuiteArgs};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueHint};
 use kvdyno_record::units;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   kvdyno trace import --format rocksdb mine.trace -o mine.kvtrace
+  kvdyno trace record quick --engine lmdb --threads 1 -o quick.kvtrace
   kvdyno trace show mine.kvtrace
 
 docs/traces.md says what each format has, and what becomes of it.")]
@@ -23,6 +25,8 @@ pub(crate) struct TraceArgs {
 pub(crate) enum TraceAction {
     /// Read a trace of another format, and write it as one of ours
     Import(ImportArgs),
+    /// Run a case of a suite, and write what its engine was asked for as a trace
+    Record(Box<RecordTraceArgs>),
     /// Say what is in a trace: mix, sizes, working set, what a cache would have
     Show(ShowTraceArgs),
 }
@@ -68,18 +72,53 @@ pub(crate) struct ImportArgs {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
+  kvdyno trace record quick --engine lmdb --threads 4 -o quick.kvtrace
+  kvdyno trace record ycsb --engine rocksdb --part a --threads 1 -o a.kvtrace
+  kvdyno trace record mine.toml --set data.records=1M --place /mnt/nvme -o mine.kvtrace
+
+The suite must come to one case that measures; a refusal lists those that it comes to. Each phase
+of it that measures becomes a trace: of several, the phase's name is put into the file's name. One
+trial is made. The run is kept as any other; what recording costs is in its figures.")]
+pub(crate) struct RecordTraceArgs {
+    #[command(flatten)]
+    pub(crate) suite: SuiteArgs,
+    /// Where the trace is written
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// Write over a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// A block device of the suite's volumes or memory tiers whose data is lost, in full; may be
+    /// repeated
+    #[arg(long, value_name = "DEVICE", require_equals = true)]
+    pub(crate) destroy_data_on: Vec<PathBuf>,
+    /// The host of a server that somebody runs and that may be loaded, where the suite is attached
+    /// to one; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub(crate) yes_load: Vec<String>,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
+}
+
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
   kvdyno trace show mine.kvtrace
   kvdyno trace show mine.kvtrace --json > mine.json
+  kvdyno trace show mine.kvtrace --html mine.html
 
 Popularity, working set and what an LRU cache would have are exact up to a million distinct keys;
 beyond that they are of a sample of a million, and it is said of how many.")]
 pub(crate) struct ShowTraceArgs {
-    /// A trace that `kvdyno trace import` wrote
+    /// A trace that `kvdyno trace import` or `kvdyno trace record` wrote
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// As a page: one HTML file that fetches nothing; `-`: standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "json", value_hint = ValueHint::FilePath)]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// A format by its name.

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> 
         printer.warning(&warning);
     }
     let taken = (tiers, volumes);
-    let env = RunEnvironment::new(folder, lock, run.block_io, taken, workers, interrupt);
+    let env = RunEnvironment::new(folder, lock, &run, taken, workers, interrupt);
     if plan.search.is_some() {
         return search::resume(env, plan, args.view.json, printer);
     }

@@ -62,6 +62,16 @@ pub(super) fn start(
     keep: &KeepArgs,
     printer: &Printer,
 ) -> anyhow::Result<RunEnvironment> {
+    start_traced(prepared, keep, None, printer)
+}
+
+/// The same, with requests recorded to `trace`.
+pub(super) fn start_traced(
+    prepared: Checked<'_>,
+    keep: &KeepArgs,
+    trace: Option<PathBuf>,
+    printer: &Printer,
+) -> anyhow::Result<RunEnvironment> {
     let Prepared { plan, destroy_allowed, .. } = &*prepared;
     let (root, runs) = (Root::system(), &keep.runs.runs);
     let id = run_id(&plan.suite);
@@ -71,6 +81,7 @@ pub(super) fn start(
     let interrupt = Interrupt::listen()?;
     let mut run = record(&plan.suite, &id, &keep.named, &place, prepared.host.clone());
     run.block_io = keep.io.watch();
+    run.trace = trace;
     // A place that cannot be had is refused before a run is begun.
     let (folder, lock, claim) = if raw::is_device(&place) {
         let claim = Claim::device(&root, &place, &prepared.consent, None)?;
@@ -92,7 +103,7 @@ pub(super) fn start(
     look_first(&folder, &mut run, plan, prepared.workers.plain("null"), &root, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
     let (taken, workers) = ((tiers, volumes), prepared.workers.clone());
-    Ok(RunEnvironment::new(folder, lock, run.block_io, taken, workers, interrupt))
+    Ok(RunEnvironment::new(folder, lock, &run, taken, workers, interrupt))
 }
 
 /// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two at the same second differ.
@@ -174,6 +185,7 @@ pub(super) fn record(
         host_after: None,
         load_generator_ns_per_op: None,
         block_io: kvdyno_record::blockio::Watch::Off,
+        trace: None,
         hiccups: None,
     }
 }

@@ -1,14 +1,19 @@
-//! `kvdyno trace`: traces of other formats are read, and what is in one is shown.
+//! `kvdyno trace`: traces of other formats are read, those of our own runs are recorded, and
+//! what is in one is shown.
 
-mod about;
+mod record;
 mod replayed;
 
+use super::report;
 use crate::cli::{ImportArgs, ShowTraceArgs, TraceAction, TraceArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::units;
+use kvdyno_render::page::TraceData;
+use kvdyno_render::trace as text;
 use kvdyno_trace::{Header, Import, Statistics, TraceError, TraceReader, import};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A long import says now and then how far it is.
@@ -19,15 +24,13 @@ pub(crate) use replayed::look_at;
 pub(crate) fn run(args: &TraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
     match &args.action {
         TraceAction::Import(args) => bring_in(args, printer),
+        TraceAction::Record(args) => record::run(args, printer),
         TraceAction::Show(args) => show(args, printer),
     }
 }
 
 fn bring_in(args: &ImportArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    if args.output.exists() && !args.force {
-        let message = format!("`{}` is there already", args.output.display());
-        return Err(Complaint::usage(message).hint("--force writes over it").into());
-    }
+    check_free(&args.output, args.force)?;
     let task = Import {
         format: args.format,
         from: args.file.clone(),
@@ -44,9 +47,24 @@ fn bring_in(args: &ImportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     };
     let header = import(&task, tell).map_err(complaint)?;
     warn(&header, printer);
-    printer.data(&about::imported(&header, &args.output));
-    printer.note(&format!("`kvdyno trace show {}` says more", args.output.display()));
+    conclude(&header, &args.output, printer);
     Ok(Exit::Ok)
+}
+
+/// What there is now.
+fn conclude(header: &Header, file: &Path, printer: &Printer) {
+    let bytes = std::fs::metadata(file).map_or(0, |file| file.len());
+    printer.data(&text::written(header, file, bytes));
+    printer.note(&format!("`kvdyno trace show {}` says more", file.display()));
+}
+
+/// What is there already is kept, unless it is told otherwise.
+fn check_free(file: &Path, force: bool) -> Result<(), Complaint> {
+    if file.exists() && !force {
+        let message = format!("`{}` is there already", file.display());
+        return Err(Complaint::usage(message).hint("--force writes over it"));
+    }
+    Ok(())
 }
 
 /// What is in a file is the user's to put right; what the system refuses is not.
@@ -83,8 +101,12 @@ fn show(args: &ShowTraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.json(&statistics)?;
         return Ok(Exit::Ok);
     }
-    printer.data(&about::facts(&statistics));
-    for (title, table) in about::tables(&statistics) {
+    if let Some(path) = &args.html {
+        report::write(&TraceData::of(statistics), path, printer)?;
+        return Ok(Exit::Ok);
+    }
+    printer.data(&text::lines(&statistics));
+    for (title, table) in text::tables(&statistics) {
         printer.data("\n");
         printer.heading(title);
         printer.data(&table.text());

@@ -6,6 +6,7 @@ use super::environment::CaseEnvironment;
 use super::keeper::Keeper;
 use super::memory::CaseMemory;
 use super::outcome;
+use super::recording;
 use super::talk::Talk;
 use super::worker::Worker;
 use crate::libraries;
@@ -141,6 +142,7 @@ fn job(environment: &CaseEnvironment<'_>, keeper: Option<&Keeper<'_>>) -> Job {
         folder: environment.folder.path.clone(),
         trial: case.trial,
         crew: None,
+        recordings: recording::of(environment),
     }
 }
 

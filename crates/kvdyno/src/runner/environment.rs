@@ -9,15 +9,18 @@ use kvdyno_host::{Root, raw};
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::files::{CaseFolder, RunFolder};
 use kvdyno_record::plan::Case;
+use kvdyno_record::run::RunRecord;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// All that a run holds of its machine, until it is closed.
 pub(crate) struct RunEnvironment {
     pub(crate) root: Root,
     pub(crate) folder: RunFolder,
     pub(crate) block_io: Watch,
+    /// What requests are recorded to, and the suite that they are of.
+    pub(crate) trace: Option<(PathBuf, String)>,
     // Dropped in this order: what was taken goes back before the run is anybody's again.
     /// What there is of memory beside the RAM limits.
     pub(crate) tiers: Tiers,
@@ -35,13 +38,15 @@ impl RunEnvironment {
     pub(crate) fn new(
         folder: RunFolder,
         lock: File,
-        block_io: Watch,
+        run: &RunRecord,
         (tiers, volumes): (Tiers, Volumes),
         workers: Workers,
         interrupt: Interrupt,
     ) -> Self {
         let (root, databases) = (Root::system(), BTreeMap::new());
-        Self { root, folder, block_io, tiers, volumes, lock, databases, workers, interrupt }
+        let trace = run.trace.clone().map(|file| (file, run.suite.clone()));
+        let block_io = run.block_io;
+        Self { root, folder, block_io, trace, tiers, volumes, lock, databases, workers, interrupt }
     }
 
     /// Where images of swap lie: in the place, or beside the records where that is a device.

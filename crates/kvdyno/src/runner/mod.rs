@@ -14,6 +14,7 @@ pub mod load_generator;
 mod memory;
 mod outcome;
 mod readings;
+mod recording;
 pub mod solo;
 mod talk;
 mod tiers;
@@ -24,6 +25,7 @@ pub(crate) use count::VALGRIND;
 pub(crate) use environment::{RunEnvironment, images};
 pub(crate) use interrupt::Interrupt;
 pub(crate) use load_generator::load_generator_ns_per_op;
+pub(crate) use recording::files as recorded_files;
 pub(crate) use tiers::{Tiers, check as check_tiers};
 pub(crate) use volumes::{Volumes, check as check_volumes};
 

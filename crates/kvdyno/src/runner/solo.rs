@@ -107,6 +107,7 @@ impl Solo<'_> {
             folder: self.folder.to_owned(),
             trial: 1,
             crew: None,
+            recordings: Vec::new(),
         }
     }
 }

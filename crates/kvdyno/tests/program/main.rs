@@ -46,6 +46,7 @@ mod places;
 mod quick;
 mod ram;
 mod readme;
+mod recordings;
 mod replays;
 mod report;
 mod scratch;

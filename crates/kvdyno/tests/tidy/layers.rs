@@ -18,7 +18,7 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("blockio", &["host", "record"]),
     ("crew", &["engine", "host", "record"]),
     ("analysis", &["record"]),
-    ("render", &["analysis", "record"]),
+    ("render", &["analysis", "record", "trace"]),
     ("kvdyno", &["analysis", "blockio", "host", "record", "render", "suite", "torture", "trace"]),
 ];
 

@@ -22,6 +22,8 @@ pub enum Kind {
     Trend,
     /// A suite's figures by host.
     Fleet,
+    /// What is in a trace.
+    Trace,
 }
 
 /// The page as `report/` builds it (`make page`), without data. It is kept in the repository, so

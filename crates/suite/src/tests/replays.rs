@@ -14,6 +14,7 @@ fn trace() -> Trace {
         digest: "0123456789abcdef".to_owned(),
         requests: requests.map(|(op, count)| (op.to_owned(), count)).into(),
         keys: 2_000_000,
+        records: None,
         value_bytes_max: 5_000,
         span_ns: Some(2_000_000_000),
         of_drive: false,
@@ -66,6 +67,10 @@ fn a_trace_becomes_the_mix_of_its_role_and_ends_the_phase() {
         "{:?}",
         plan.warnings
     );
+    // What was recorded here says how many were loaded: keys above were written by requests.
+    let recorded = Trace { records: Some(1_000), ..trace() };
+    let plan = expanded("", &[FRESH, "data.records=1000"], &Ok(recorded)).unwrap();
+    assert!(!plan.warnings.iter().any(|told| told.contains("keys")), "{:?}", plan.warnings);
     let fewer = expanded("", &[FRESH, "phase.measure.operations=30"], &Ok(trace())).unwrap();
     assert_eq!(mix_of(&fewer).ends.operations, Some(30));
 }

@@ -75,6 +75,7 @@ fn drawn(case: &GraphCase, op: &Op, count: usize) -> GraphBlock {
         mix: vec![entry],
         rate: None,
         depth: None,
+        os_threads: None,
         found: Found::All,
         replay: None,
     };

@@ -49,6 +49,7 @@ fn a_walk_needs_no_keys() {
         mix: vec![entry],
         rate: None,
         depth: None,
+        os_threads: None,
         found: Found::All,
         replay: None,
     };
@@ -72,6 +73,7 @@ fn a_mix_has_its_weights_and_reads_only_what_exists() {
         ],
         rate: None,
         depth: None,
+        os_threads: None,
         found: Found::All,
         replay: None,
     };
@@ -115,6 +117,7 @@ fn operations_take_as_many_keys_as_are_drawn() {
         ],
         rate: None,
         depth: None,
+        os_threads: None,
         found: Found::All,
         replay: None,
     };
@@ -154,6 +157,7 @@ fn a_rank_reads_and_inserts_its_own_keys() {
         mix: vec![mix(Op::Insert, 1.0), mix(Op::Get, 1.0)],
         rate: None,
         depth: None,
+        os_threads: None,
         found: Found::default(),
         replay: None,
     };

@@ -19,6 +19,7 @@ pub(crate) fn look_at(suite: &Path, named: &str) -> Result<Trace, String> {
         digest,
         requests,
         keys: header.keys,
+        records: header.source.recorded().map(|recorded| recorded.records),
         value_bytes_max: header.value_bytes_max,
         span_ns: (header.times != Times::None).then_some(header.span_ns),
         of_drive: header.kind == Kind::Blocks,

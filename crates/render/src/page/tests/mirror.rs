@@ -1,7 +1,7 @@
 //! The page's program names what it is given by hand, in `report/src`: every field that it reads is
 //! one that this program writes, and is null where it may be.
 
-use crate::page::{FleetData, PageData, RunsData, TrendData, VersusData};
+use crate::page::{FleetData, PageData, RunsData, TraceData, TrendData, VersusData};
 use schemars::schema_for;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +17,7 @@ fn interfaces() -> BTreeMap<String, String> {
         "versions.ts",
         "trends.ts",
         "fleets.ts",
+        "traces.ts",
         "hiccups.ts",
         "ranked.ts",
         "sheets.ts",
@@ -114,6 +115,7 @@ fn the_page_reads_what_the_program_writes() {
         ("VersusData", schema_for!(VersusData)),
         ("TrendData", schema_for!(TrendData)),
         ("FleetData", schema_for!(FleetData)),
+        ("TraceData", schema_for!(TraceData)),
     ];
     let mut seen = BTreeSet::new();
     for (name, schema) in roots {
@@ -138,6 +140,7 @@ fn the_page_reads_what_the_program_writes() {
         "Seat",
         "TrendCourse",
         "FleetSpread",
+        "TraceWindow",
     ] {
         assert!(seen.contains(name), "{name}: {seen:?}");
     }

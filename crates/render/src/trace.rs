@@ -1,29 +1,34 @@
 //! What is said of a trace: sentences, and tables.
 
+use crate::table::{Side, Table};
 use kvdyno_record::units;
-use kvdyno_render::table::{Side, Table};
-use kvdyno_trace::{Header, Kind, Quantiles, Statistics, Times, Window};
+use kvdyno_trace::{Header, Kind, Quantiles, Recorded, Statistics, Times, Window};
 use std::path::Path;
 
 /// Lines of the table of windows: they fit a screen.
 const LINES: usize = 24;
 
-/// After an import: what there is now.
-pub(super) fn imported(header: &Header, to: &Path) -> String {
-    let keys = match header.kind {
-        Kind::Keys => format!("{} distinct keys", units::grouped(header.keys)),
-        Kind::Blocks => format!("a drive of {} at least", units::bytes(header.keys)),
+/// Parts of the keys that have a line of their own.
+const SHARES: [f64; 6] = [0.001, 0.01, 0.1, 0.25, 0.5, 1.0];
+
+/// After an import or a recording: what there is now.
+pub fn written(header: &Header, to: &Path, bytes: u64) -> String {
+    let keys = match (header.kind, header.source.recorded()) {
+        (Kind::Keys, Some(recorded)) => {
+            format!("keys of {} records that were loaded", units::grouped(recorded.records))
+        }
+        (Kind::Keys, None) => format!("{} distinct keys", units::grouped(header.keys)),
+        (Kind::Blocks, _) => format!("a drive of {} at least", units::bytes(header.keys)),
     };
     let requests = units::grouped(header.requests);
-    let bytes = std::fs::metadata(to).map_or(0, |file| file.len());
     format!("{}: {requests} requests, {keys}, {}", to.display(), units::bytes(bytes))
 }
 
-/// What is known of the whole.
-pub(super) fn facts(found: &Statistics) -> String {
+/// What is known of the whole: a word, and what it says.
+pub fn facts(found: &Statistics) -> Vec<(&'static str, String)> {
     let header = &found.header;
     let mut lines = vec![
-        ("source", format!("{} ({})", header.file, header.source.name())),
+        ("source", source(header)),
         ("requests", units::grouped(header.requests)),
         ("times", times(found)),
         (what(header.kind, "keys", "4 KiB blocks"), distinct(found)),
@@ -48,8 +53,22 @@ pub(super) fn facts(found: &Statistics) -> String {
         let text = format!("figures of keys are of one key in {share:.1}, a million of them");
         lines.push(("sample", text));
     }
+    lines
+}
+
+/// The same as lines of text.
+pub fn lines(found: &Statistics) -> String {
+    let lines = facts(found);
     let widest = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     lines.into_iter().map(|(name, text)| format!("{name:widest$}  {text}\n")).collect()
+}
+
+fn source(header: &Header) -> String {
+    let Some(Recorded { phase, engine, records }) = header.source.recorded() else {
+        return format!("{} ({})", header.file, header.source.name());
+    };
+    let (suite, records) = (&header.file, units::grouped(*records));
+    format!("phase {phase} of {suite}, recorded on {engine}; {records} records were loaded")
 }
 
 fn what<T>(kind: Kind, keys: T, blocks: T) -> T {
@@ -82,7 +101,7 @@ fn distinct(found: &Statistics) -> String {
 }
 
 /// Tables with their titles.
-pub(super) fn tables(found: &Statistics) -> Vec<(&'static str, Table)> {
+pub fn tables(found: &Statistics) -> Vec<(&'static str, Table)> {
     let kind = found.header.kind;
     vec![
         ("Mix", mix(found)),
@@ -127,7 +146,7 @@ fn popular(found: &Statistics) -> Table {
         ("go to the most\npopular of them", Side::Right),
         ("an LRU cache of\nas many has", Side::Right),
     ]);
-    for point in &found.popular {
+    for point in found.popular.iter().filter(|point| SHARES.contains(&point.keys)) {
         table.row(&[point.keys, point.requests, point.lru_hits].map(units::percent));
     }
     table

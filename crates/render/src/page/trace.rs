@@ -1,0 +1,33 @@
+//! What the page of a trace shows.
+
+use super::html::Kind;
+use crate::trace::facts;
+use kvdyno_trace::Statistics;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What is known of a trace.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TraceData {
+    /// What it shows.
+    pub kind: Kind,
+    /// The program that made the page.
+    pub program: String,
+    /// What was found.
+    pub trace: Statistics,
+    /// What the terminal says above its tables: a word, and what it says.
+    pub remarks: Vec<(String, String)>,
+}
+
+impl TraceData {
+    /// The page of a trace.
+    pub fn of(trace: Statistics) -> Self {
+        let remarks = facts(&trace).into_iter();
+        Self {
+            kind: Kind::Trace,
+            program: kvdyno_record::VERSION.to_owned(),
+            remarks: remarks.map(|(word, text)| (word.to_owned(), text)).collect(),
+            trace,
+        }
+    }
+}

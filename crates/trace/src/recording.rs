@@ -1,0 +1,215 @@
+//! Requests as they are made: each thread puts its own into a file without a name, in the order in
+//! which it makes them; afterwards they become one trace by when they began, in constant memory.
+
+use super::error::TraceError;
+use super::header::Header;
+use super::request::{Op, Request};
+use super::sorting::{reread, spool};
+use super::varint;
+use super::writer::TraceWriter;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write as _};
+use std::path::Path;
+
+const JOINED: u8 = 0x80;
+
+/// The requests of one thread. What has no counterpart is counted.
+#[derive(Debug)]
+pub struct Spool {
+    file: BufWriter<File>,
+    /// Of the last request.
+    last_ns: u64,
+    client: u32,
+    walks: u64,
+    /// Of the request at hand: room that is kept.
+    bytes: Vec<u8>,
+}
+
+impl Spool {
+    /// Of the thread `client`; the file is made in `folder`.
+    pub fn create(folder: &Path, client: u32) -> io::Result<Self> {
+        let (last_ns, walks, bytes) = (0, 0, Vec::with_capacity(64));
+        Ok(Self { file: spool(folder)?, last_ns, client, walks, bytes })
+    }
+
+    /// The next request. Its time is one of a clock that all threads have; it is not before that of
+    /// the one before. Its client is the thread.
+    pub fn push(&mut self, request: &Request) -> io::Result<()> {
+        let at_ns = request.at_ns.max(self.last_ns);
+        let bytes = &mut self.bytes;
+        bytes.clear();
+        varint::put(bytes, at_ns - self.last_ns);
+        bytes.push(request.op.code() | if request.joined { JOINED } else { 0 });
+        varint::put(bytes, request.key);
+        varint::put(bytes, request.key_bytes.into());
+        varint::put(bytes, request.value_bytes);
+        self.last_ns = at_ns;
+        self.file.write_all(bytes)
+    }
+
+    /// A walk: it goes on where the one before ended, from no key.
+    pub fn leave_out_walk(&mut self) {
+        self.walks += 1;
+    }
+}
+
+/// Makes one trace of what threads were asked for, by when each request began, from the first on.
+/// Those of one call stay together; of equal times, the lower thread's come first.
+pub fn merge(spools: Vec<Spool>, mut trace: TraceWriter) -> Result<Header, TraceError> {
+    let writing = trace.failing();
+    let walks: u64 = spools.iter().map(|spool| spool.walks).sum();
+    let mut heads = BinaryHeap::with_capacity(spools.len());
+    for spool in spools {
+        let client = spool.client;
+        let mut thread = Thread { file: reread(spool.file).map_err(&writing)?, last_ns: 0, client };
+        if let Some(request) = thread.next().map_err(&writing)? {
+            heads.push(Reverse(Head { request, thread }));
+        }
+    }
+    let first_ns = heads.peek().map_or(0, |head| head.0.request.at_ns);
+    while let Some(mut least) = heads.peek_mut() {
+        let Head { request, thread } = &mut least.0;
+        let over = loop {
+            trace.write(Request { at_ns: request.at_ns - first_ns, ..*request })?;
+            match thread.next().map_err(&writing)? {
+                Some(next) => *request = next,
+                None => break true,
+            }
+            if !request.joined {
+                break false;
+            }
+        };
+        if over {
+            PeekMut::pop(least);
+        }
+    }
+    if walks > 0 {
+        trace.header_mut().left_out.insert("walk".to_owned(), walks);
+    }
+    trace.finish()
+}
+
+/// A thread's requests once more.
+struct Thread {
+    file: BufReader<File>,
+    last_ns: u64,
+    client: u32,
+}
+
+impl Thread {
+    fn next(&mut self) -> io::Result<Option<Request>> {
+        let Self { file, last_ns, client } = self;
+        if file.fill_buf()?.is_empty() {
+            return Ok(None);
+        }
+        *last_ns += varint::read(file)?;
+        let mut code = [0];
+        file.read_exact(&mut code)?;
+        let op = Op::of_code(code[0] & !JOINED).ok_or_else(|| io::Error::other("no operation"))?;
+        let (at_ns, joined, client) = (*last_ns, code[0] & JOINED != 0, *client);
+        let key = varint::read(file)?;
+        let (key_bytes, value_bytes) = (varint::read(file)? as u32, varint::read(file)?);
+        Ok(Some(Request { at_ns, op, joined, key, key_bytes, value_bytes, client }))
+    }
+}
+
+/// The next request of a thread.
+struct Head {
+    request: Request,
+    thread: Thread,
+}
+
+impl Head {
+    fn place(&self) -> (u64, u32) {
+        (self.request.at_ns, self.thread.client)
+    }
+}
+
+impl PartialEq for Head {
+    fn eq(&self, other: &Self) -> bool {
+        self.place() == other.place()
+    }
+}
+
+impl Eq for Head {}
+
+impl PartialOrd for Head {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Head {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.place().cmp(&other.place())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::header::{Kind, Recorded, Times};
+    use crate::testing::all;
+    use proptest::prelude::*;
+
+    /// Gaps, whether it begins a call, and the key, of each thread's requests.
+    fn merged(threads: &[Vec<(u64, bool, u64)>]) -> (Header, Vec<Request>) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spools = Vec::new();
+        for (client, rows) in (0u32..).zip(threads) {
+            let mut spool = Spool::create(folder.path(), client).unwrap();
+            let mut at_ns = 1_000;
+            for (index, (gap, joined, key)) in rows.iter().enumerate() {
+                let joined = *joined && index > 0;
+                at_ns += if joined { 0 } else { *gap };
+                let (op, key_bytes, value_bytes) = (Op::Put, 16, key % 300);
+                let request =
+                    Request { at_ns, op, joined, key: *key, key_bytes, value_bytes, client: 9 };
+                spool.push(&request).unwrap();
+            }
+            spool.leave_out_walk();
+            spools.push(spool);
+        }
+        let to = folder.path().join("a");
+        let source = Recorded { phase: "p".into(), engine: "e".into(), records: 7 };
+        let header = Header::new(Kind::Keys, source, "s", Times::Exact);
+        let header = merge(spools, TraceWriter::create(&to, header).unwrap()).unwrap();
+        let (read, requests) = all(&to).unwrap();
+        assert_eq!(read, header);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        (header, requests)
+    }
+
+    proptest! {
+        #[test]
+        fn requests_of_threads_become_one_by_when_they_began(
+            threads in proptest::collection::vec(
+                proptest::collection::vec((0u64..5, any::<bool>(), any::<u64>()), 0..40), 0..5)
+        ) {
+            let (header, requests) = merged(&threads);
+            let count = threads.iter().map(Vec::len).sum::<usize>();
+            prop_assert_eq!((header.requests as usize, requests.len()), (count, count));
+            prop_assert_eq!(header.left_out.values().sum::<u64>(), threads.len() as u64);
+            prop_assert!(requests.iter().is_sorted_by_key(|request| request.at_ns));
+            prop_assert!(requests.first().is_none_or(|request| request.at_ns == 0));
+            for (client, rows) in (0u32..).zip(&threads) {
+                let own = requests.iter().filter(|request| request.client == client);
+                prop_assert!(own.map(|request| request.key).eq(rows.iter().map(|row| row.2)));
+            }
+            for pair in requests.windows(2).filter(|pair| pair[1].joined) {
+                prop_assert_eq!(pair[0].client, pair[1].client);
+            }
+        }
+    }
+
+    #[test]
+    fn of_what_began_together_the_lower_thread_comes_first() {
+        let rows = || vec![(0, false, 1), (10, false, 2)];
+        let (_, requests) = merged(&[rows(), rows()]);
+        let places = requests.iter().map(|request| (request.at_ns, request.client));
+        assert!(places.eq([(0, 0), (0, 1), (10, 0), (10, 1)]));
+    }
+}
