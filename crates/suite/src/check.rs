@@ -192,6 +192,10 @@ fn check_verified(length: &At<Length>, mistakes: &mut Mistakes) {
 }
 
 fn check_ram(ram: &Ram, mistakes: &mut Mistakes) {
+    if let (None, Some(unscaled)) = (&ram.limit, &ram.unscaled) {
+        let mistake = mistakes.at(&unscaled.span, "`unscaled` is added to a `limit`");
+        mistake.label("expected `limit` beside it");
+    }
     if let (Some(_), Some(ratio)) = (&ram.limit, &ram.data_to_ram) {
         let mistake = mistakes.at(&ratio.span, "[ram] has both `limit` and `data_to_ram`");
         mistake.label("expected either `limit` or `data_to_ram`");

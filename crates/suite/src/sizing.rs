@@ -275,7 +275,12 @@ fn bare_limits(part: &Part, sized: &mut Sized, host: &SizingHost) -> Vec<Limit> 
     let ram = &part.typed.ram;
     let mut limits = Vec::new();
     for typed in ram.limit.iter().flat_map(|list| &list.0) {
-        let bytes = scaled(part.scale, typed.0, "bytes of RAM", &mut sized.notes).max(PAGE);
+        let mut bytes = scaled(part.scale, typed.0, "bytes of RAM", &mut sized.notes).max(PAGE);
+        if let Some(more) = ram.unscaled.as_ref().filter(|_| bytes < typed.0) {
+            bytes = bytes.saturating_add(more.0).min(typed.0);
+            let more = units::bytes(more.0);
+            sized.notes.push(format!("and {more} of RAM for what does not scale ([ram] unscaled)"));
+        }
         let tag = units::exact_bytes(bytes).to_lowercase();
         limits.push(Limit { bytes: Some(bytes), tag: Some(tag), tier: None });
     }

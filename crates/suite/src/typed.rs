@@ -134,6 +134,9 @@ pub(super) struct Data {
 pub(super) struct Ram {
     /// The limit, or a list of limits that are swept.
     pub(super) limit: Option<At<OneOrMany<Bytes>>>,
+    /// What `--scale` adds to a limit that it makes smaller: engines hold memory beside their
+    /// caches, which does not scale. Default: nothing.
+    pub(super) unscaled: Option<At<Bytes>>,
     /// How many times larger than the limit the data is, or a list of such ratios.
     pub(super) data_to_ram: Option<At<OneOrMany<f64>>>,
     /// What is below each limit, each in turn; absent: nothing.
@@ -286,7 +289,7 @@ table!(Header, "[suite]": name title study);
 table!(Data, "[data]":
     records size key_bytes key_format key_order value_bytes compress_to seed verify
     linkbench);
-table!(Ram, "[ram]": limit data_to_ram tier);
+table!(Ram, "[ram]": limit unscaled data_to_ram tier);
 table!(PlaceTable, "[place]": directory);
 table!(Show, "[show]": columns);
 table!(Run, "[run]": threads phases trials budget slice io_latency count database max_errors);

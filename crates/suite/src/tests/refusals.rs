@@ -60,6 +60,7 @@ refused! {
         "name = \"rocksdb\"\n[engine.options]\nblock_cache = \"half\"\n\
          max_write_buffer_number = 100\ncompression = true";
     a_budget_too_small: "[[engine]]" => "[run]\nbudget = \"4s\"\n[[engine]]";
+    unscaled_of_no_limit: "[[engine]]" => "[ram]\nunscaled = \"1GiB\"\n[[engine]]";
     two_ram_limits: "[[engine]]" => "[ram]\nlimit = 0\ndata_to_ram = [4, 0]\n[[engine]]";
     too_many_cases: "[[engine]]" => "[run]\ntrials = 60_000\n[[engine]]";
     a_graph_with_values: "value_bytes = 100" => "value_bytes = 100\nlinkbench = {}";
