@@ -1,6 +1,6 @@
 //! A rank's own worker: started with the job, heard, and never left behind.
 
-use crate::message::{Begin, Report, Slices};
+use crate::message::{Begin, Report};
 use crate::slices::{LATENCY, RankFiles};
 use kvdyno_engine::{EngineEvent, ErrorClass};
 use kvdyno_host::child::{Child, ExitStatus};
@@ -109,18 +109,9 @@ impl Hand {
         Ok(())
     }
 
-    /// The next slices of a phase that is over, `count` at most.
-    pub fn slices(&mut self, phase: &str, count: usize) -> io::Result<Slices> {
-        let mut slices = Slices::default();
-        if let Some(files) = &mut self.files {
-            while slices.slices.len() < count
-                && let Some(slice) = files.next(phase)?
-            {
-                slices.slices.push(slice);
-            }
-        }
-        slices.last = slices.slices.len() < count;
-        Ok(slices)
+    /// What the worker writes; none: it has made no files yet.
+    pub fn files(&mut self) -> Option<&mut RankFiles> {
+        self.files.as_mut()
     }
 
     /// What happened inside the engine since the last time, as this worker saw it.

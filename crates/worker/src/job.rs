@@ -112,7 +112,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         let engine = G::Engine::open(&job.place, self.options, &job.shape)
             .map_err(|error| error.context("opening"))?;
         self.engine = Some(engine);
-        send(&Event::Opened { took_ns: self.clock.now() - started })
+        send(&Event::Opened { took_ns: self.clock.now() - started, crew: job.crew })
     }
 
     fn close(&mut self) -> Result<()> {
@@ -141,6 +141,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             verified: found.verified,
             settled: found.settled,
             stopped,
+            failed: found.failure.as_ref().map(|error| (error.class, error.message.clone())),
             ranks: Vec::new(),
         })?;
         // Nothing may move until the program has read what this phase did.
@@ -402,10 +403,11 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     fn verify(&mut self, index: u32, samples: u64, count: bool) -> Result<Found> {
         let (started_unix_ns, start) = (unix_ns(), self.clock.now());
         let verified = if let Some(graph) = self.graph {
-            self.audit(index, graph, start)?
+            self.audit(index, graph, (started_unix_ns, start))?
         } else {
             let seat = self.seat;
-            let check = verify::Check { phase: index, samples, count, start, seat };
+            let check =
+                verify::Check { phase: index, samples, count, started_unix_ns, start, seat };
             verify::run(self.engine()?, self.clock, self.job, check, &self.listener.stop)?
         };
         Ok(Found {
@@ -417,7 +419,12 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         })
     }
 
-    fn audit(&self, phase: u32, graph: &GraphCase, start: u64) -> Result<Verified> {
+    fn audit(
+        &self,
+        phase: u32,
+        graph: &GraphCase,
+        (started_unix_ns, start): (u64, u64),
+    ) -> Result<Verified> {
         let before = &self.job.phases[..phase as usize];
         let loads = |phase: &Phase| matches!(phase.work, Activity::Load(_));
         let untouched = before.iter().any(loads) && before.iter().all(|one| one.mix().is_none());
@@ -425,7 +432,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         let total = Some(self.job.data.graph.as_ref().map_or(0, |graph| graph.totals.counts));
         let tell = |done| {
             let elapsed_ns = self.clock.now() - start;
-            send(&Event::Progress { phase, done, total, elapsed_ns })
+            send(&Event::Progress { phase, started_unix_ns, done, total, elapsed_ns })
         };
         let engine = self.engine()?;
         let audit = if G::Engine::describe().capabilities.stores_nothing {

@@ -23,6 +23,7 @@ pub(crate) struct Check {
     pub(crate) phase: u32,
     pub(crate) samples: u64,
     pub(crate) count: bool,
+    pub(crate) started_unix_ns: u64,
     pub(crate) start: u64,
     /// Of a crew each rank samples its share, and the first counts.
     pub(crate) seat: Seat,
@@ -68,6 +69,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
             let elapsed_ns = clock.now() - check.start;
             send(&Event::Progress {
                 phase: check.phase,
+                started_unix_ns: check.started_unix_ns,
                 done: sample - share.start,
                 total: Some(samples),
                 elapsed_ns,
@@ -80,8 +82,13 @@ pub(crate) fn run<E: Engine, C: Clock>(
     // An engine that stores nothing shows as many records as it is asked for, for ever.
     if check.count && check.seat.rank == 0 && !stores_nothing {
         let told = |done| {
-            let elapsed_ns = clock.now() - check.start;
-            send(&Event::Progress { phase: check.phase, done, total: Some(records), elapsed_ns })
+            send(&Event::Progress {
+                phase: check.phase,
+                started_unix_ns: check.started_unix_ns,
+                done,
+                total: Some(records),
+                elapsed_ns: clock.now() - check.start,
+            })
         };
         verified.counted = count(&mut session, records, told, stop)?;
     }
