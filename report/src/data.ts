@@ -175,6 +175,7 @@ export interface Summary {
   search: Search | null;
   groups: Group[];
   rankings?: Ranking[]; // Absent before there was such.
+  ranks: RankRow[];
   explained: Explained[];
   confidence?: Confidence; // How far to trust the figures; absent before there was such.
   not_measured: string[];
@@ -189,6 +190,17 @@ export type Level = "low" | "medium" | "high";
 export interface Confidence {
   level: Level;
   reasons: { id: string; level: Level; text: string }[];
+}
+
+/** A rank of a crew in a load or a measured phase. */
+export interface RankRow {
+  group: number;
+  phase: string;
+  rank: number;
+  of: number;
+  host: string;
+  threads: number;
+  metrics: Metric[];
 }
 
 /** Where the time of a load or a role went. */

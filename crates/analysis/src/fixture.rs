@@ -9,6 +9,7 @@
     reason = "a test's helpers fail as it does"
 )]
 
+mod crew;
 #[cfg(test)]
 mod differs;
 mod drive;
