@@ -6,7 +6,7 @@ import type { Theme } from "../colour";
 import { trialsNote, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { inUnit, NONE } from "../format";
-import { axis, axisLabel, cut, FONT, panels, roundUp, tip, title, tooltip } from "../layout";
+import { axis, axisLabel, cut, FONT, panels, tip, title, tooltip } from "../layout";
 import { metricOf, unique, type Case } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
@@ -66,16 +66,15 @@ function chart(list: Panel[], width: number, theme: Theme): { height: number; op
   const key = keyOf(hosts, width, theme);
   const place = panels(list.length, width, { height: 190, least: 230, left: 56, right: 18, top: 34, bottom: 44, most: 2 });
   const places = place.panels.map((panel) => ({ ...panel, top: panel.top + key.height }));
-  const paces = list.flatMap(({ rows }) => rows.map((row) => value(row, "rank_pace_percent") ?? 0));
+  const top = Math.max(150, ...list.flatMap(({ rows }) => rows.map((row) => value(row, "rank_pace_percent") ?? 0)));
   const option: Option = {
     title: [...key.titles, ...list.map(({ one }, at) => title(one.engine.name, places[at]!, 56, theme))],
     grid: places,
     xAxis: list.map(({ rows }, at) => axis(theme, at, {
-      type: "value", min: 0, max: Math.max(1, ...rows.map((row) => row.rank)), minInterval: 1, name: "rank", nameGap: 26, splitLine: { show: false },
-      axisLabel: axisLabel(theme, String),
+      type: "category", data: rows.map((row) => String(row.rank)), name: "rank", nameGap: 26, splitLine: { show: false },
     })),
     yAxis: list.map((_, at) => axis(theme, at, {
-      type: "value", min: 0, max: roundUp(Math.max(140, ...paces)), axisLine: { show: false }, axisLabel: axisLabel(theme, (percent) => `${percent} %`),
+      type: "value", min: 0, max: 50 * Math.ceil(top / 50), ...(top > 400 ? {} : { interval: 50 }), axisLine: { show: false }, axisLabel: axisLabel(theme, (percent) => `${percent} %`),
     })),
     tooltip: tooltip(theme, { trigger: "item" }),
     series: list.flatMap((panel, at) => [...lines(at, theme), ...hosts.map((host, index) => dots(panel, at, host, colour(theme, hosts, index)))]),
@@ -121,7 +120,7 @@ function dots({ one, rows }: Panel, at: number, host: string, colour: string): o
   const own = rows.filter((row) => row.host === host && value(row, "rank_pace_percent") != null);
   return {
     type: "scatter", name: host, xAxisIndex: at, yAxisIndex: at, symbolSize: own.length > 100 ? 4 : 8, itemStyle: { color: colour },
-    data: own.map((row) => [row.rank, value(row, "rank_pace_percent")]),
+    data: own.map((row) => [String(row.rank), value(row, "rank_pace_percent")]),
     tooltip: { formatter: (item: { dataIndex: number }) => {
       const row = own[item.dataIndex];
       if (!row) return "";
