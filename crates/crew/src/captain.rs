@@ -453,4 +453,4 @@ fn both_settled(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const RANKS: u32 = 2;
 
 /// Three readers for a second.
-fn job() -> Job {
+pub(crate) fn job() -> Job {
     let entry = MixEntry { op: Op::Get, weight: 1.0, keys: Choice::Uniform };
     let role = Role {
         name: "readers".to_owned(),
