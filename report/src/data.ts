@@ -4,6 +4,7 @@
 import type { History } from "./versions";
 import type { Hiccups } from "./hiccups";
 import type { Lost, Ranking } from "./ranked";
+import type { RankRow } from "./crews";
 import type { TimeLine, Written } from "./overtime";
 import type { Search } from "./search"; import type { Sheet } from "./sheets";
 import type { BesideStudy } from "./study";
@@ -190,17 +191,6 @@ export type Level = "low" | "medium" | "high";
 export interface Confidence {
   level: Level;
   reasons: { id: string; level: Level; text: string }[];
-}
-
-/** A rank of a crew in a load or a measured phase. */
-export interface RankRow {
-  group: number;
-  phase: string;
-  rank: number;
-  of: number;
-  host: string;
-  threads: number;
-  metrics: Metric[];
 }
 
 /** Where the time of a load or a role went. */

@@ -166,9 +166,9 @@ mod tests {
         assert_eq!(files.next("measure").unwrap(), None);
         let slice = |number: u64| {
             let counts = r#"{"count":1,"service_ns":5,"service_ns_max":5,"errors":0}"#;
-            format!(
-                r#"{{"phase":"measure","slice":{number},"start_ns":{number},"length_ns":1,"roles":{{"r":{{"get":{counts}}}}}}}"#
-            ) + "\n"
+            let at = format!(r#""slice":{number},"start_ns":{number},"length_ns":1"#);
+            let roles = format!(r#""roles":{{"r":{{"get":{counts}}}}}"#);
+            format!("{{\"phase\":\"measure\",{at},{roles}}}\n")
         };
         add(LATENCY, "#comment\nTag=measure/r/get/service,1.000,1.000,1,abc\n");
         let first = slice(0);

@@ -401,38 +401,31 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     }
 
     fn verify(&mut self, index: u32, samples: u64, count: bool) -> Result<Found> {
-        let (started_unix_ns, start) = (unix_ns(), self.clock.now());
+        let begun = (unix_ns(), self.clock.now());
         let verified = if let Some(graph) = self.graph {
-            self.audit(index, graph, (started_unix_ns, start))?
+            self.audit(index, graph, begun)?
         } else {
-            let seat = self.seat;
-            let check =
-                verify::Check { phase: index, samples, count, started_unix_ns, start, seat };
+            let check = verify::Check { phase: index, samples, count, begun, seat: self.seat };
             verify::run(self.engine()?, self.clock, self.job, check, &self.listener.stop)?
         };
         Ok(Found {
-            started_unix_ns,
-            wall_ns: self.clock.now() - start,
+            started_unix_ns: begun.0,
+            wall_ns: self.clock.now() - begun.1,
             verified: Some(verified),
             stopped: self.listener.stop.is_set(),
             ..Found::default()
         })
     }
 
-    fn audit(
-        &self,
-        phase: u32,
-        graph: &GraphCase,
-        (started_unix_ns, start): (u64, u64),
-    ) -> Result<Verified> {
+    fn audit(&self, phase: u32, graph: &GraphCase, begun: (u64, u64)) -> Result<Verified> {
         let before = &self.job.phases[..phase as usize];
         let loads = |phase: &Phase| matches!(phase.work, Activity::Load(_));
         let untouched = before.iter().any(loads) && before.iter().all(|one| one.mix().is_none());
         let loaded = self.job.data.graph.as_ref().filter(|_| untouched).map(|graph| graph.totals);
         let total = Some(self.job.data.graph.as_ref().map_or(0, |graph| graph.totals.counts));
         let tell = |done| {
-            let elapsed_ns = self.clock.now() - start;
-            send(&Event::Progress { phase, started_unix_ns, done, total, elapsed_ns })
+            let elapsed_ns = self.clock.now() - begun.1;
+            send(&Event::Progress { phase, started_unix_ns: begun.0, done, total, elapsed_ns })
         };
         let engine = self.engine()?;
         let audit = if G::Engine::describe().capabilities.stores_nothing {

@@ -1,7 +1,7 @@
 // The ranks of a crew beside each other: how fast each was against the median one. A panel for each
 // engine, a dot for each rank, a colour for each host.
 
-import type { RankRow } from "../data";
+import type { RankRow } from "../crews";
 import type { Theme } from "../colour";
 import { trialsNote, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";

@@ -9,8 +9,8 @@ use kvdyno_record::crew::RankResult;
 use kvdyno_record::units::{duration, grouped, percent};
 
 /// A rank below this share of the median one's pace stands apart, and one above as far; as of a
-/// rate that changes while it is measured. Ranks that share processors differ by some percent: four
-/// on one processor beside their server by up to 12 % (docs/crew.md).
+/// rate that changes while it is measured. Ranks that are alike differ by far less: four on one
+/// processor beside their server by 1 % (docs/crew.md).
 const APART: f64 = 0.75;
 
 /// Fewer operations than this say nothing of a rank's pace: where they come at random a quarter

@@ -17,6 +17,7 @@ fn interfaces() -> BTreeMap<String, String> {
         "versions.ts",
         "trends.ts",
         "fleets.ts",
+        "crews.ts",
         "hiccups.ts",
         "ranked.ts",
         "sheets.ts",
