@@ -304,7 +304,8 @@ fn a_rank_that_is_held_up_is_named() {
     let held = Pid::from_raw(workers[1]).unwrap();
     while running.is_running() {
         // It ends before the program does.
-        let (stopped, _) = (kill_process(held, Signal::STOP), sleep(Duration::from_millis(90)));
+        let stopped = kill_process(held, Signal::STOP);
+        sleep(Duration::from_millis(90));
         if stopped.and_then(|()| kill_process(held, Signal::CONT)).is_err() {
             break;
         }
