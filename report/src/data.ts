@@ -4,6 +4,7 @@
 import type { History } from "./versions";
 import type { Hiccups } from "./hiccups";
 import type { Lost, Ranking } from "./ranked";
+import type { RankRow } from "./crews";
 import type { TimeLine, Written } from "./overtime";
 import type { Search } from "./search"; import type { Sheet } from "./sheets";
 import type { BesideStudy } from "./study";
@@ -175,6 +176,7 @@ export interface Summary {
   search: Search | null;
   groups: Group[];
   rankings?: Ranking[]; // Absent before there was such.
+  ranks: RankRow[];
   explained: Explained[];
   confidence?: Confidence; // How far to trust the figures; absent before there was such.
   not_measured: string[];

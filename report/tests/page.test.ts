@@ -5,7 +5,7 @@ import { chromium, type Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { executablePath, names, opener, scroll } from "./browser";
 import { inUnit, NONE, si } from "../src/format";
-import { BARE, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, remove, RATES, RICH, SIZES, VOLUMES } from "./records";
+import { BARE, CREW, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, remove, RATES, RICH, SIZES, VOLUMES } from "./records";
 
 let browser: Browser;
 const open = opener(() => browser);
@@ -69,6 +69,22 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
       expect(await panes.filter({ hasText: pane }).count()).toBeGreaterThan(0);
     }
     expect(wrong).toEqual([]);
+  });
+
+  test("shows the ranks of a crew, and none where there is no crew", async () => {
+    const { page, wrong } = await open(write("crew", CREW));
+    await scroll(page);
+    const figures = page.locator(".figure[data-figure='ranks']");
+    // Of the measured phase and of the load.
+    expect(await figures.count()).toBe(2);
+    const rows = await figures.first().locator("details tbody tr").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
+    const paces = rows.filter((row) => row[0] === "LMDB" && row[2] === "4").map((row) => [row[1], row[3], row[6]]);
+    expect(paces).toEqual([["node0", "0", "100 %"], ["node0", "1", "100 %"], ["{b|node1}", "2", "100 %"], ["{b|node1}", "3", "50.0 %"]]);
+    // Hosts' names are words: braces are not.
+    expect(await figures.first().locator("svg text", { hasText: "b node1" }).count()).toBe(1);
+    expect(wrong).toEqual([]);
+    const plain = await open(pages.rich);
+    expect(await names(plain.page)).not.toContain("ranks");
   });
 
   test("shows rates and sizes of RAM where a run has several", async () => {

@@ -216,6 +216,35 @@ export const RATES: Bend = {
     .map((line) => line.replace("/service", "/response") + "\n").join("") },
 };
 
+/** Four ranks on two hosts in place of one worker, the last of them at half the pace. */
+export const CREW: Bend = {
+  case: (planned) => {
+    if (planned["threads"] != null) planned["threads"] *= 4;
+    for (const phase of planned["phases"]) for (const role of phase["roles"] ?? []) role["threads"] *= 4;
+  },
+  record: (record) => {
+    for (const phase of record["phases"]) {
+      if (!["load", "measure"].includes(phase["kind"])) continue;
+      let operations = 0, threads = 0;
+      for (const role of phase["roles"]) {
+        role["threads"] *= 4;
+        threads += role["threads"] / 4;
+        const ops = Object.values<Json>(role["ops"]);
+        const each = Math.floor(ops.reduce((sum, op) => sum + op["items"], 0) / role["threads"]);
+        operations += (each * role["threads"]) / 4;
+        const last = (role["threads"] / 4) * 3;
+        if (phase["kind"] === "measure") {
+          role["windows"] = Array.from({ length: role["threads"] }, (_, at) => ({ window_ns: role["window_ns"], operations: at < last ? each : Math.floor(each / 2) }));
+        }
+      }
+      phase["ranks"] = Array.from({ length: 4 }, (_, rank) => ({
+        rank, host: rank < 2 ? "node0" : "{b|node1}", cpus: 8, threads, operations, errors: 0, backlog: 0, window_ns: phase["roles"][0]["window_ns"],
+        cpu_ns: 2e9, skew_ns: rank * 12e4, clock_offset_ns: rank < 2 ? 0 : -17e5, clock_error_ns: rank * 1e4,
+      }));
+    }
+  },
+};
+
 /** What a record must not do to a page. */
 export const HOSTILE = `</script><script>window.hit=1</script><img src=x onerror="window.hit=1">{a|b}%KVDYNO_DATA%`;
 

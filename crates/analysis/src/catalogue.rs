@@ -271,6 +271,23 @@ figures! {
     TIME_DEVICE_WRITE: "time_device_write_percent", "%", Neither, KernelAndLoadGenerator, Mean;
     /// Of the wait for the device: in calls that make writes durable.
     TIME_DEVICE_SYNC: "time_device_sync_percent", "%", Neither, KernelAndLoadGenerator, Mean;
+    /// Of a rank of a crew: operations of its closed loops (without one: of all its roles; of a
+    /// load: records) that succeeded, over each thread's own window.
+    RANK_OPS_PER_S: "rank_ops_per_s", "1/s", Higher, LoadGenerator, Median;
+    /// Of a rank of a crew: that, over what its threads would have done had each been as fast as
+    /// the median rank's of its role.
+    RANK_PACE: "rank_pace_percent", "%", Neither, LoadGenerator, Median;
+    /// Of a rank of a crew: user and system time of its worker over its operations.
+    RANK_CPU_PER_OP: "rank_cpu_ns_per_op", "ns", Lower, KernelAndLoadGenerator, Median;
+    /// Of a rank of a crew: user and system time of its worker over its window.
+    RANK_CPUS: "rank_cpus", "CPUs", Neither, KernelAndLoadGenerator, Median;
+    /// Of a rank of a crew: by how much later than the first one it began, by the first one's
+    /// clock.
+    RANK_SKEW: "rank_skew_ns", "ns", Neither, LoadGenerator, Median;
+    /// Of a rank of a crew: how far its system clock was ahead of the first one's.
+    CLOCK_OFFSET: "clock_offset_ns", "ns", Neither, LoadGenerator, Median;
+    /// By how much that may be wrong, either way.
+    CLOCK_ERROR: "clock_error_ns", "ns", Lower, LoadGenerator, Maximum;
     /// CPU time stolen by the hypervisor, of all CPUs.
     STEAL: "steal_percent", "%", Lower, Kernel, Maximum;
 }

@@ -107,7 +107,7 @@ const GRADES: [Grade; 7] = [
 
 /// Findings that lower the confidence by being there, each with its clause and whether that names
 /// the engines; beside these every invalid one, to low.
-const FINDINGS: [(Id, Level, bool, &str); 24] = [
+const FINDINGS: [(Id, Level, bool, &str); 25] = [
     (Id::KeysMissing, Level::Low, true, "keys missing"),
     (Id::ValuesWrong, Level::Low, true, "wrong values"),
     (Id::VerifyFailed, Level::Low, true, "failed verification"),
@@ -131,6 +131,7 @@ const FINDINGS: [(Id, Level, bool, &str); 24] = [
     (Id::DriveUnwell, Level::Medium, false, "drive unhealthy"),
     (Id::AssertionsOn, Level::Medium, true, "built with assertions"),
     (Id::DriveShared, Level::Medium, false, "drive shared while its baseline was taken"),
+    (Id::ClientsUneven, Level::Medium, true, "clients far apart"),
     (Id::AboveCeiling, Level::Medium, true, "above the raw-device baseline"),
 ];
 

@@ -9,6 +9,7 @@
     reason = "a test's helpers fail as it does"
 )]
 
+mod crew;
 #[cfg(test)]
 mod differs;
 mod drive;
@@ -32,7 +33,7 @@ use kvdyno_record::plan::{Case, Database, Estimate, Plan};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::series::{Slice, SliceCounts};
 use kvdyno_record::usage::ProcessUsage;
-use kvdyno_record::workload::{Activity, Choice, Ends, Found, Mix, MixEntry, Op, Phase, Role};
+use kvdyno_record::workload::{Activity, Choice, Ends, Mix, MixEntry, Op, Phase, Role};
 pub use moments::{hiccups, stall};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -262,15 +263,8 @@ fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
 }
 
 fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> FixtureCase {
-    let role = |name: &str, threads, op| Role {
-        name: name.to_owned(),
-        threads,
-        mix: vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }],
-        rate: None,
-        depth: None,
-        os_threads: None,
-        found: Found::All,
-        replay: None,
+    let role = |name: &str, threads, op| {
+        Role::new(name, threads, vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }])
     };
     let drive = Mix {
         roles: vec![role("readers", threads, Op::Get), role("writer", 1, Op::Update)],

@@ -36,6 +36,7 @@ pub mod metric;
 mod naming;
 mod narrow;
 pub mod ranking;
+pub mod ranks;
 mod rates;
 pub mod search;
 pub mod spent;

@@ -18,6 +18,7 @@ use super::instructions;
 use super::lists::{together, unique};
 use super::load_generator::LoadGenerator;
 use super::ranking;
+use super::ranks;
 use super::search;
 use super::summary::{METHOD_VERSION, RunInfo, Summary};
 use super::versus::Record;
@@ -59,6 +60,7 @@ impl Summary {
             run: run_info(evidence),
             host: host.clone(),
             host_after: evidence.run.host_after.clone(),
+            ranks: ranks::read(evidence, &groups),
             rankings: ranking::of(evidence, &groups, &engines),
             engines,
             load_generator,

@@ -12,6 +12,7 @@ use super::hiccups::HiccupRow;
 use super::history::History;
 use super::load_generator::LoadGenerator;
 use super::ranking::Ranking;
+use super::ranks::RankRow;
 use super::search::SearchResult;
 use super::study::BesideStudy;
 use kvdyno_record::column::ColumnName;
@@ -58,6 +59,8 @@ pub struct Summary {
     pub copies: Vec<Copies>,
     /// Block I/O by group and phase, where it was watched.
     pub block_io: Vec<PhaseIo>,
+    /// What each rank of a crew did, in loads and measured phases.
+    pub ranks: Vec<RankRow>,
     /// Where the time of each load, and of each role of each measured phase, went.
     pub explained: Vec<Explained>,
     /// How far to trust the figures.

@@ -1,4 +1,5 @@
-//! What it costs the first rank to put the slices of a thousand ranks together:
+//! What it costs to put the slices of a thousand ranks together, by one rank that hears all and by
+//! ranks that pass on sums:
 //!
 //!     cargo run --release -p kvdyno-crew --example merge -- CASE PHASE [RANKS]
 //!
@@ -7,10 +8,14 @@
 
 #![expect(clippy::print_stdout, reason = "it is run by hand, for its figures")]
 
-use kvdyno_crew::{CrewLog, RankFiles, RankSlice, Report, Slices};
+use kvdyno_crew::{CrewLog, Gatherer, RankFiles, RankSlice, Slices, Total};
+use kvdyno_record::samples::Decoder;
 use std::io;
 use std::path::Path;
 use std::time::Instant;
+
+/// Measured so often.
+const ROUNDS: usize = 5;
 
 fn main() -> io::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -18,51 +23,106 @@ fn main() -> io::Result<()> {
         return Err(io::Error::other("expected CASE PHASE [RANKS]"));
     };
     let ranks = ranks.first().and_then(|ranks| ranks.parse().ok()).unwrap_or(1_000_usize);
-    let mut files = RankFiles::open(Path::new(case))?;
-    let mut recorded: Vec<RankSlice> = Vec::new();
-    while recorded.len() < ranks
-        && let Some(slice) = files.next(phase)?
-    {
-        if !slice.histograms.is_empty() {
-            recorded.push(slice);
-        }
-    }
-    let count = recorded.len();
-    println!("{count} recorded slices of `{phase}`, for {ranks} ranks");
+    let recorded = recorded(Path::new(case), phase, ranks)?;
+    println!("{} recorded slices of `{phase}`, for {ranks} ranks", recorded.len());
     if recorded.is_empty() {
         return Ok(());
     }
-    let mut messages = Vec::new();
-    for rank in 0..ranks {
-        let mut slice = recorded[rank % count].clone();
-        (slice.slice.slice, slice.slice.start_ns) = (0, 0);
-        let report = Report::Slices(Slices { slices: vec![slice], last: true });
-        messages.push(serde_json::to_vec(&report)?);
-    }
-    let bytes: usize = messages.iter().map(Vec::len).sum();
-    println!("{bytes} bytes received, {} a rank", bytes / ranks);
+    let own: Vec<RankSlice> =
+        (0..ranks).map(|rank| recorded[rank % recorded.len()].clone()).collect();
     let scratch = tempfile::tempdir()?;
-    for round in 0..5 {
-        let folder = scratch.path().join(round.to_string());
+    let written = |name: &str, round: usize, of: Round| {
+        let folder = scratch.path().join(format!("{name}{round}"));
         std::fs::create_dir(&folder)?;
         let mut log = CrewLog::create(&folder, 0)?;
         let begun = Instant::now();
-        let read = messages.iter().map(|message| match serde_json::from_slice(message)? {
-            Report::Slices(slices) => Ok(slices.slices),
-            other => Err(io::Error::other(format!("{other:?}"))),
-        });
-        let by_rank = read.collect::<io::Result<Vec<_>>>()?;
-        let parsed = begun.elapsed();
-        log.add(0, &by_rank)?;
-        let ms = begun.elapsed().as_secs_f64() * 1e3;
-        let written: u64 = ["series.ndjson", "latency.hlog"]
-            .iter()
-            .map(|name| folder.join(name).metadata().map_or(0, |meta| meta.len()))
-            .sum();
-        let parsed = parsed.as_secs_f64() * 1e3;
+        log.add(0, &of.total)?;
+        let ms = of.head_ms + begun.elapsed().as_secs_f64() * 1e3;
         println!(
-            "round {round}: {ms:.1} ms, {parsed:.1} of it reading JSON; {written} bytes written"
+            "{name}: the first rank takes {ms:.2} ms for {} bytes of {} messages; {}",
+            of.bytes, of.messages, of.others
         );
+        ["series.ndjson", "latency.hlog"]
+            .into_iter()
+            .map(|file| std::fs::read(folder.join(file)))
+            .collect::<io::Result<Vec<_>>>()
+    };
+    for round in 0..ROUNDS {
+        let flat = written("flat", round, flat(&own)?)?;
+        let tree = written("tree", round, tree(&own)?)?;
+        let bytes = flat.iter().map(Vec::len).sum::<usize>();
+        assert!(flat == tree, "the two are not the same");
+        println!("{bytes} bytes written, the same by both");
     }
     Ok(())
+}
+
+fn recorded(case: &Path, phase: &str, ranks: usize) -> io::Result<Vec<RankSlice>> {
+    let mut files = RankFiles::open(case)?;
+    let mut recorded: Vec<RankSlice> = Vec::new();
+    while recorded.len() < ranks
+        && let Some(mut slice) = files.next(phase)?
+    {
+        if !slice.histograms.is_empty() {
+            (slice.slice.slice, slice.slice.start_ns) = (0, 0);
+            recorded.push(slice);
+        }
+    }
+    Ok(recorded)
+}
+
+struct Round {
+    total: Total,
+    head_ms: f64,
+    /// What the first rank has received.
+    bytes: usize,
+    messages: usize,
+    /// What the other ranks did.
+    others: String,
+}
+
+fn message(slice: RankSlice) -> io::Result<Vec<u8>> {
+    Ok(serde_json::to_vec(&Slices { slices: vec![slice], last: true })?)
+}
+
+/// Adds up a rank's own slice and the messages of those below it.
+fn sum(own: &RankSlice, messages: &[Vec<u8>]) -> io::Result<Total> {
+    let mut slices = vec![own.clone()];
+    for message in messages {
+        slices.extend(serde_json::from_slice::<Slices>(message)?.slices);
+    }
+    let total = Total::of(&slices, &mut Decoder::new())?;
+    total.ok_or_else(|| io::Error::other("no slice"))
+}
+
+fn flat(own: &[RankSlice]) -> io::Result<Round> {
+    let messages: Vec<_> = own[1..].iter().cloned().map(message).collect::<io::Result<_>>()?;
+    let begun = Instant::now();
+    let total = sum(&own[0], &messages)?;
+    let head_ms = begun.elapsed().as_secs_f64() * 1e3;
+    let bytes = messages.iter().map(Vec::len).sum();
+    Ok(Round { total, head_ms, bytes, messages: messages.len(), others: "no other".to_owned() })
+}
+
+fn tree(own: &[RankSlice]) -> io::Result<Round> {
+    let mut heard: Vec<Vec<Vec<u8>>> = vec![Vec::new(); own.len()];
+    let mut took_ms: Vec<f64> = Vec::new();
+    for rank in (1..own.len()).rev() {
+        let begun = Instant::now();
+        // A rank that hears nobody sends what its worker has written.
+        let sent = match heard[rank].as_slice() {
+            [] => message(own[rank].clone())?,
+            below => message(sum(&own[rank], below)?.encoded()?)?,
+        };
+        took_ms.push(begun.elapsed().as_secs_f64() * 1e3);
+        heard[rank] = Vec::new();
+        heard[Gatherer::above(rank as u32).unwrap_or(0) as usize].push(sent);
+    }
+    let begun = Instant::now();
+    let total = sum(&own[0], &heard[0])?;
+    let head_ms = begun.elapsed().as_secs_f64() * 1e3;
+    let bytes = heard[0].iter().map(Vec::len).sum();
+    let (all, most) = (took_ms.iter().sum::<f64>(), took_ms.iter().copied().fold(0.0, f64::max));
+    let others = format!("another at most {most:.2} ms, all others {all:.0} ms");
+    Ok(Round { total, head_ms, bytes, messages: heard[0].len(), others })
 }

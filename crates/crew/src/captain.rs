@@ -9,6 +9,7 @@ use kvdyno_record::PROTOCOL;
 use kvdyno_record::case::RoleResult;
 use kvdyno_record::crew::{RankResult, Seat};
 use kvdyno_record::protocol::{Control, Event, Job};
+use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{Activity, Phase};
 
 /// What is to be done next.
@@ -21,23 +22,21 @@ pub enum Turn {
     Order(Order),
     /// Find out how far the ranks' clocks are apart ([`Captain::clocks_are`]).
     Clocks,
-    /// Put the ranks' slices of a phase together.
-    Merge {
-        /// The phase's name.
-        phase: String,
-        /// When it began, by the system's clock here.
-        started_unix_ns: u64,
-    },
+    /// Wait until all slices of the phase are in the case's files.
+    Gather,
     /// All ranks have ended.
     Over,
 }
+
+/// A worker that does not say where its place is would do all ranks' work.
+const NO_CREW: &str = "its worker knows of no crew: build all from one version";
 
 /// What is known of the ranks.
 pub struct Captain {
     job: Job,
     ranks: Vec<Rank>,
     at: At,
-    /// Why the crew ends when the program has heard of the phase.
+    /// Why the crew ends once all ranks are done with the phase and the program has heard of it.
     doomed: Option<Event>,
     failed: bool,
 }
@@ -50,13 +49,14 @@ enum At {
     /// All wait for the phase's go.
     Ready(u32),
     /// All wait for the program to have read what the phase did.
-    Finished { phase: u32, started_unix_ns: u64 },
+    Finished(u32),
 }
 
 /// The last that was heard of one.
 #[derive(Clone, Debug, Default)]
 struct Rank {
     host: String,
+    cpus: u32,
     clock: ClockOffset,
     said: Vec<Event>,
     done: u64,
@@ -74,12 +74,13 @@ impl Captain {
     pub fn hear(&mut self, rank: u32, report: Report) -> Vec<Turn> {
         let Some(known) = self.ranks.get_mut(rank as usize) else { return Vec::new() };
         match report {
-            Report::Host { name } => known.host = name,
-            Report::Event { event: Event::Progress { phase, done, total, elapsed_ns } } => {
-                known.done = done;
+            Report::Host { name, cpus } => (known.host, known.cpus) = (name, cpus),
+            Report::Event { event: mut event @ Event::Progress { .. } } => {
+                if let Event::Progress { done, .. } = &mut event {
+                    known.done = *done;
+                    *done = self.ranks.iter().map(|rank| rank.done).sum();
+                }
                 // By the first rank's beat: the others' are as many.
-                let done = self.ranks.iter().map(|rank| rank.done).sum();
-                let event = Event::Progress { phase, done, total, elapsed_ns };
                 return Vec::from_iter((rank == 0).then_some(Turn::Say(event)));
             }
             Report::Event { event: Event::Failed { phase, class, message } } => {
@@ -91,21 +92,30 @@ impl Captain {
                 }
                 return self.said(rank, event);
             }
+            Report::Event { event: event @ Event::Opened { crew, .. } } => {
+                let seat = Seat { rank, ranks: self.ranks.len() as u32 };
+                if crew != Some(seat) {
+                    return self.fail(rank, None, ErrorClass::Invalid, NO_CREW);
+                }
+                return self.said(rank, event);
+            }
+            Report::Event { event: event @ Event::Finished { .. } } => {
+                return [self.cut(rank, &event), self.said(rank, event)].concat();
+            }
             Report::Event { event } => return self.said(rank, event),
             Report::Lost { class, message } => {
                 let phase = match self.at {
                     At::Work(phase) => phase,
-                    At::Ready(phase) | At::Finished { phase, .. } => Some(phase),
+                    At::Ready(phase) | At::Finished(phase) => Some(phase),
                 };
                 return self.fail(rank, phase, class, &message);
             }
             Report::Ended => {
                 known.ended = true;
-                // Ranks that were stopped end without a go: their slices are still to be merged.
-                let merged = !matches!(self.at, At::Finished { .. });
-                return Vec::from_iter((merged && self.all_ended()).then_some(Turn::Over));
+                // Ranks that were stopped end without a go: their slices are still to be gathered.
+                let gathered = !matches!(self.at, At::Finished(_));
+                return Vec::from_iter((gathered && self.all_ended()).then_some(Turn::Over));
             }
-            Report::Slices(_) => {}
         }
         Vec::new()
     }
@@ -116,16 +126,15 @@ impl Captain {
             (Control::Stop, _) => vec![Turn::Order(Order::Stop)],
             (Control::Go, At::Ready(phase)) => {
                 self.at = At::Work(Some(phase));
-                vec![Turn::Order(Order::GoTogether)]
-            }
-            (Control::Go, At::Finished { phase, started_unix_ns }) => {
-                self.at = At::Work(None);
                 let phase = self.phase(phase).map_or(String::new(), |phase| phase.name.clone());
-                let merge = Turn::Merge { phase, started_unix_ns };
+                vec![Turn::Order(Order::GoTogether { phase })]
+            }
+            (Control::Go, At::Finished(_)) => {
+                self.at = At::Work(None);
                 match self.doomed.take() {
-                    Some(event) => [vec![merge], self.end(event)].concat(),
-                    None if self.all_ended() => vec![merge, Turn::Over],
-                    None => vec![merge, Turn::Order(Order::Go)],
+                    Some(event) => [vec![Turn::Gather], self.end(event)].concat(),
+                    None if self.all_ended() => vec![Turn::Gather, Turn::Over],
+                    None => vec![Turn::Gather, Turn::Order(Order::Go)],
                 }
             }
             (Control::Go, At::Work(_)) => vec![Turn::Order(Order::Go)],
@@ -147,9 +156,37 @@ impl Captain {
         class: ErrorClass,
         message: &str,
     ) -> Vec<Turn> {
+        let event = self.failure(rank, phase, class, message);
+        self.end(event)
+    }
+
+    fn failure(&self, rank: u32, phase: Option<u32>, class: ErrorClass, message: &str) -> Event {
         let host = self.ranks.get(rank as usize).map_or("", |rank| rank.host.as_str());
         let message = format!("rank {rank} of {} ({host}): {message}", self.ranks.len());
-        self.end(Event::failed(phase, &Error::new(class, message)))
+        Event::failed(phase, &Error::new(class, message))
+    }
+
+    /// A rank that fails in a phase ends it for all: the others are told at once, and keep what
+    /// they have done up to there, as the threads of one worker do.
+    fn cut(&mut self, rank: u32, finished: &Event) -> Vec<Turn> {
+        let Event::Finished { phase, failed: Some((class, message)), .. } = finished else {
+            return Vec::new();
+        };
+        if self.doomed.is_some() {
+            return Vec::new();
+        }
+        self.doomed = Some(self.failure(rank, Some(*phase), *class, message));
+        vec![Turn::Order(Order::Cut)]
+    }
+
+    /// A rank has failed in the phase, and others do not come to its end though they were told.
+    pub fn is_doomed(&self) -> bool {
+        self.doomed.is_some() && matches!(self.at, At::Work(_))
+    }
+
+    /// Ends the crew for what has failed, without them.
+    pub fn give_up(&mut self) -> Vec<Turn> {
+        self.doomed.take().map_or_else(Vec::new, |event| self.end(event))
     }
 
     /// Of several failures the first is told: the others follow from it.
@@ -194,13 +231,13 @@ impl Captain {
     fn all_said(&mut self, events: Vec<Event>) -> Vec<Turn> {
         let longest = |of: fn(&Event) -> u64| events.iter().map(of).max().unwrap_or(0);
         let took = |event: &Event| match event {
-            Event::Opened { took_ns } | Event::Closed { took_ns } => *took_ns,
+            Event::Opened { took_ns, .. } | Event::Closed { took_ns } => *took_ns,
             _ => 0,
         };
         match events.first() {
             Some(Event::Hello { .. }) => vec![Turn::Say(self.hello(&events))],
             Some(Event::Opened { .. }) => {
-                vec![Turn::Say(Event::Opened { took_ns: longest(took) })]
+                vec![Turn::Say(Event::Opened { took_ns: longest(took), crew: None })]
             }
             Some(Event::Closed { .. }) => {
                 vec![Turn::Say(Event::Closed { took_ns: longest(took) })]
@@ -285,7 +322,11 @@ impl Captain {
                 continue;
             };
             let began = *started.get_or_insert(started_unix_ns);
-            ranks.push(self.row(rank, (phase, began, started_unix_ns), &own));
+            let row = self.row(rank, (phase, began, started_unix_ns), &own);
+            ranks.push(RankResult {
+                cpu_ns: cpu_ns(&usage).saturating_sub(cpu_ns(&usage_before)),
+                ..row
+            });
             (longest, any_stopped) = (wall_ns.max(longest), any_stopped || stopped);
             before.push(usage_before);
             after.push(usage);
@@ -295,7 +336,7 @@ impl Captain {
             settled = both_settled(settled, idle);
         }
         let started_unix_ns = started.unwrap_or(0);
-        self.at = At::Finished { phase, started_unix_ns };
+        self.at = At::Finished(phase);
         self.doomed = self.doomed.take().or_else(|| self.mistake(phase, &ranks, &roles));
         Event::Finished {
             phase,
@@ -308,6 +349,7 @@ impl Captain {
             verified: sum::verified(verified),
             settled,
             stopped: any_stopped,
+            failed: None,
             ranks: if self.works(phase) { ranks } else { Vec::new() },
         }
     }
@@ -331,10 +373,13 @@ impl Captain {
         RankResult {
             rank,
             host: known.host.clone(),
+            cpus: known.cpus,
             threads: roles.iter().map(|role| role.threads).sum(),
             operations: ops().map(|op| if loads { op.items } else { op.count }).sum(),
             errors: ops().flat_map(|op| op.errors.values()).sum(),
+            backlog: roles.iter().map(|role| role.backlog).sum(),
             window_ns: roles.iter().map(|role| role.window_ns).max().unwrap_or(0),
+            cpu_ns: 0,
             skew_ns: known.clock.here(started) as i64 - first as i64,
             clock_offset_ns: known.clock.ahead_ns,
             clock_error_ns: known.clock.error_ns,
@@ -386,6 +431,10 @@ fn phase_of(event: &Event) -> Option<u32> {
     }
 }
 
+fn cpu_ns(usage: &ProcessUsage) -> u64 {
+    usage.user_ns + usage.system_ns
+}
+
 fn other_protocol(event: &Event) -> Option<String> {
     let Event::Hello { protocol, .. } = event else { return None };
     let why = format!("its worker speaks protocol {protocol}, this crew {PROTOCOL}");
@@ -404,4 +453,4 @@ fn both_settled(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

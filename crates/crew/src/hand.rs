@@ -1,6 +1,6 @@
 //! A rank's own worker: started with the job, heard, and never left behind.
 
-use crate::message::{Begin, Report, Slices};
+use crate::message::{Begin, Report};
 use crate::slices::{LATENCY, RankFiles};
 use kvdyno_engine::{EngineEvent, ErrorClass};
 use kvdyno_host::child::{Child, ExitStatus};
@@ -11,8 +11,14 @@ use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::process::{ChildStdin, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
+
+/// No event is longer: more is not taken in at once.
+const LINE_BYTES_MAX: u64 = 64 << 20;
+
+/// A worker that has closed its output gets this long to end.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A worker at work. Dropped, it is killed with all it has started.
 pub struct Hand {
@@ -87,16 +93,30 @@ impl Hand {
                 self.ended = true;
                 Ok(Some(lost(format!("the worker said {line:?}"))))
             }
-            Err(RecvTimeoutError::Timeout) => Ok(None),
+            // One that has died takes what it started with it, which may hold its output open.
+            Err(RecvTimeoutError::Timeout) => self.child.poll().map(|_| None),
             Err(RecvTimeoutError::Disconnected) => {
                 self.ended = true;
                 // What it listens to is closed, so that it has no reason to stay.
                 self.input = None;
-                let exit = self.child.wait()?;
+                let exit = self.exit()?;
                 let ended = || lost(format!("the worker {} without a word", words(&exit)));
                 Ok(Some(if self.said_last { Report::Ended } else { ended() }))
             }
         }
+    }
+
+    /// How it ended, killed where it does not.
+    fn exit(&mut self) -> io::Result<ExitStatus> {
+        let begun = Instant::now();
+        while self.child.poll()?.is_none() {
+            if begun.elapsed() > PATIENCE {
+                self.child.kill();
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.child.wait()
     }
 
     /// Opens the worker's files once they are there, and takes their names away.
@@ -109,18 +129,9 @@ impl Hand {
         Ok(())
     }
 
-    /// The next slices of a phase that is over, `count` at most.
-    pub fn slices(&mut self, phase: &str, count: usize) -> io::Result<Slices> {
-        let mut slices = Slices::default();
-        if let Some(files) = &mut self.files {
-            while slices.slices.len() < count
-                && let Some(slice) = files.next(phase)?
-            {
-                slices.slices.push(slice);
-            }
-        }
-        slices.last = slices.slices.len() < count;
-        Ok(slices)
+    /// What the worker writes; none: it has made no files yet.
+    pub fn files(&mut self) -> Option<&mut RankFiles> {
+        self.files.as_mut()
     }
 
     /// What happened inside the engine since the last time, as this worker saw it.
@@ -142,10 +153,20 @@ fn words(exit: &ExitStatus) -> String {
 }
 
 fn listen(output: impl Read, mut tell: impl FnMut(Heard) -> bool) {
-    for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+    let mut output = BufReader::new(output);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = output.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
+        if !read.is_ok_and(|bytes| bytes > 0) {
+            return;
+        }
         let heard = match serde_json::from_slice(&line) {
             Ok(event) => Heard::Event(Box::new(event)),
-            Err(_) => Heard::Nonsense(String::from_utf8_lossy(&line).chars().take(200).collect()),
+            Err(_) => {
+                let text = String::from_utf8_lossy(&line);
+                Heard::Nonsense(text.trim_end().chars().take(200).collect())
+            }
         };
         if !tell(heard) {
             return;
@@ -158,5 +179,48 @@ fn pass_on(errors: impl Read, rank: u32) {
     for line in BufReader::new(errors).split(b'\n').map_while(Result::ok) {
         let line = String::from_utf8_lossy(&line);
         let _ = writeln!(io::stderr(), "rank {rank}: {line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::captain::tests::job;
+
+    /// What a rank whose worker is this script says, until the worker is over.
+    fn said(script: &str) -> Vec<Report> {
+        let begin = Begin { job: job(), variable: None, worker: String::new() };
+        let command = ["sh", "-c", script].map(OsString::from);
+        let seat = Seat { rank: 1, ranks: 2 };
+        let mut hand = Hand::start(&command, seat, &begin).unwrap();
+        let folder = hand.folder.as_ref().unwrap().path().to_owned();
+        let begun = Instant::now();
+        let mut reports = Vec::new();
+        while !hand.ended {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{reports:?}");
+            reports.extend(hand.report(Duration::from_millis(5)).unwrap());
+        }
+        drop(hand);
+        assert!(!folder.exists(), "its folder goes with it");
+        reports
+    }
+
+    #[test]
+    fn a_worker_that_ends_is_noticed_though_what_it_started_lives() {
+        let ended = "the worker ended with code 3 without a word";
+        assert_eq!(said("sleep 1000 & exit 3"), [lost(ended.to_owned())]);
+    }
+
+    #[test]
+    fn a_worker_that_closes_its_output_and_stays_is_killed() {
+        let killed = "the worker died of signal 9 without a word";
+        assert_eq!(said("exec >&-; sleep 1000"), [lost(killed.to_owned())]);
+    }
+
+    #[test]
+    fn a_worker_that_talks_nonsense_is_lost() {
+        let reports = said("echo '{\"event\":\"closed\",\"took_ns\":7}'; echo hello; sleep 1000");
+        let closed = Report::Event { event: Event::Closed { took_ns: 7 } };
+        assert_eq!(reports, [closed, lost("the worker said \"hello\"".to_owned())]);
     }
 }

@@ -9,16 +9,20 @@
 //! It is not: a place where operations are made or timed. That is the workers' own.
 
 mod captain;
+mod gather;
 mod hand;
 mod log;
 mod message;
 mod offset;
 mod slices;
 mod sum;
+mod total;
 
 pub use captain::{Captain, Turn};
+pub use gather::{Gatherer, Step};
 pub use hand::Hand;
 pub use log::CrewLog;
 pub use message::{Begin, Order, Report, Slices};
 pub use offset::{ClockOffset, Ping};
 pub use slices::{RankFiles, RankSlice};
+pub use total::Total;

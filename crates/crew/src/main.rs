@@ -26,19 +26,23 @@ fn main() -> ExitCode {
         let _ = std::io::stderr().write_all(USAGE.as_bytes());
         return ExitCode::from(2);
     }
-    let done = Transport::start().and_then(|transport| {
-        let mut rank = RankAtWork::new(&transport, command);
-        // What it holds goes before the other ranks are let go.
-        let done = rank.run();
-        drop(rank);
-        done
-    });
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
+    let tell = |error| {
+        let _ = writeln!(std::io::stderr(), "error: {error}");
+    };
+    let transport = match Transport::start() {
+        Ok(transport) => transport,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "error: {error}");
-            // The launcher ends the other ranks.
-            ExitCode::FAILURE
+            tell(error);
+            return ExitCode::FAILURE;
         }
+    };
+    let mut rank = RankAtWork::new(&transport, command);
+    let done = rank.run();
+    // What it holds goes before the other ranks are let go.
+    drop(rank);
+    if let Err(error) = done {
+        tell(error);
+        transport.abort();
     }
+    ExitCode::SUCCESS
 }

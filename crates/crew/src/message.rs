@@ -14,21 +14,19 @@ pub enum Order {
     Begin(Box<Begin>),
     /// Say the worker go.
     Go,
-    /// Wait until every rank is here, then say go.
-    GoTogether,
+    /// Wait until every rank is here, then say go; slices of the phase are gathered from here on.
+    GoTogether {
+        /// The phase's name.
+        phase: String,
+    },
     /// Say the worker stop.
     Stop,
+    /// Say it where the worker is still in the phase: another rank has failed there.
+    Cut,
     /// Answer pings until there are no more.
     Pings {
         /// How many.
         count: u32,
-    },
-    /// Send so many of the phase's next slices, those that are there.
-    Slices {
-        /// The phase's name.
-        phase: String,
-        /// At most.
-        count: usize,
     },
     /// End: kill the worker where it still runs.
     End,
@@ -54,14 +52,14 @@ pub enum Report {
     Host {
         /// The name.
         name: String,
+        /// Processors that it may use there.
+        cpus: u32,
     },
     /// What its worker said.
     Event {
         /// The event.
         event: Event,
     },
-    /// Slices that were asked for.
-    Slices(Slices),
     /// The worker is over, or cannot go on.
     Lost {
         /// What it was.
@@ -73,7 +71,7 @@ pub enum Report {
     Ended,
 }
 
-/// Some slices of a rank.
+/// Some slices of a rank and of those below it, as it answers the one above.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slices {
     /// In order.

@@ -2,7 +2,9 @@
 //! program's words, the captain, and the case's files.
 
 use crate::transport::{Transport, unix_ns};
-use kvdyno_crew::{Begin, Captain, ClockOffset, CrewLog, Hand, Order, RankSlice, Report, Turn};
+use kvdyno_crew::{
+    Begin, Captain, ClockOffset, CrewLog, Gatherer, Hand, Order, Report, Step, Turn,
+};
 use kvdyno_engine::ErrorClass;
 use kvdyno_record::crew::Seat;
 use kvdyno_record::files::sha256;
@@ -12,7 +14,7 @@ use std::ffi::OsString;
 use std::io::{self, BufRead as _, Write as _};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Between two looks for messages: while a phase runs nobody waits for any but a stop.
 const LOOK_AT_WORK: Duration = Duration::from_millis(10);
@@ -21,15 +23,15 @@ const LOOK: Duration = Duration::from_millis(1);
 /// Round trips by which two clocks are held against each other.
 const PINGS: u32 = 100;
 
-/// Slices of each rank that are in memory together: a long phase of many ranks is not gathered at
-/// once.
-const SLICES: usize = 16;
+/// Ranks that are told that another has failed get this long to write down what they have.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One rank.
 pub(crate) struct RankAtWork<'t> {
     transport: &'t Transport,
     command: Vec<OsString>,
     hand: Option<Hand>,
+    gatherer: Gatherer,
     /// A phase runs.
     at_work: bool,
     over: bool,
@@ -40,13 +42,18 @@ struct First {
     captain: Captain,
     log: CrewLog,
     program: Receiver<String>,
+    /// When the running phase began, by its worker; none: it has not said so yet.
+    started_unix_ns: Option<u64>,
+    /// Since when a rank has failed in the running phase.
+    doomed: Option<Instant>,
     /// Reports that came while others were waited for.
     late: VecDeque<(u32, Report)>,
 }
 
 impl<'t> RankAtWork<'t> {
     pub(crate) fn new(transport: &'t Transport, command: Vec<OsString>) -> Self {
-        Self { transport, command, hand: None, at_work: false, over: false }
+        let gatherer = Gatherer::new(transport.rank, transport.ranks);
+        Self { transport, command, hand: None, gatherer, at_work: false, over: false }
     }
 
     /// From the job to the end of all ranks.
@@ -62,36 +69,45 @@ impl<'t> RankAtWork<'t> {
         Seat { rank: self.transport.rank, ranks: self.transport.ranks }
     }
 
-    /// Any rank but the first: it does what it is told, and reports what its worker says.
+    /// Any rank but the first: it does what it is told, and reports what its worker says. One that
+    /// cannot go on says so, and waits for the end as the others do.
     fn follow(&mut self) -> io::Result<()> {
         self.transport.report(&host())?;
         while !self.over {
-            while let Some(order) = self.transport.ordered()? {
-                self.obey_and_report(order)?;
-            }
-            if let Some(report) = self.heard() {
-                self.transport.report(&report)?;
+            if let Err(error) = self.follow_on() {
+                self.hand = None;
+                self.transport.report(&lost(&error))?;
             }
         }
         Ok(())
     }
 
-    fn obey_and_report(&mut self, order: Order) -> io::Result<()> {
-        match order {
-            Order::Slices { phase, count } => {
-                let hand = self.hand.as_mut().ok_or(io::ErrorKind::NotFound)?;
-                let slices = hand.slices(&phase, count);
-                self.transport.report(&slices.map_or_else(|error| lost(&error), Report::Slices))
-            }
-            Order::Pings { count } => {
-                self.transport.answer_pings(count);
-                Ok(())
-            }
-            order => match self.obey(order) {
-                Ok(()) => Ok(()),
-                Err(error) => self.transport.report(&lost(&error)),
-            },
+    fn follow_on(&mut self) -> io::Result<()> {
+        while let Some(order) = self.transport.ordered()? {
+            self.obey(order)?;
         }
+        if let Some(report) = self.heard() {
+            self.transport.report(&report)?;
+        }
+        self.gather()
+    }
+
+    /// Passes slices on, those of the ranks below and its own.
+    fn gather(&mut self) -> io::Result<()> {
+        if self.transport.asked() {
+            self.gatherer.asked();
+        }
+        while let Some((rank, slices)) = self.transport.answered()? {
+            self.gatherer.answered(rank, slices);
+        }
+        let files = self.hand.as_mut().and_then(Hand::files);
+        for step in self.gatherer.steps(files, !self.at_work)? {
+            match step {
+                Step::Ask(rank) => self.transport.ask(rank),
+                Step::Answer(slices) => self.transport.answer(&slices)?,
+            }
+        }
+        Ok(())
     }
 
     /// What its worker says, waited for a moment.
@@ -124,17 +140,21 @@ impl<'t> RankAtWork<'t> {
                 self.hand = Some(Hand::start(&self.command, self.seat(), &begin)?);
             }
             Order::Go => self.control(Control::Go),
-            Order::GoTogether => {
+            Order::GoTogether { phase } => {
+                self.gatherer.begin(&phase);
                 self.transport.meet();
                 self.control(Control::Go);
                 self.at_work = true;
             }
             Order::Stop => self.control(Control::Stop),
+            // One that has failed, or is done, waits for go: it would go on.
+            Order::Cut if self.at_work => self.control(Control::Stop),
+            Order::Cut => {}
+            Order::Pings { count } => self.transport.answer_pings(count),
             Order::End => {
                 self.hand = None;
                 self.over = true;
             }
-            Order::Pings { .. } | Order::Slices { .. } => {}
         }
         Ok(())
     }
@@ -163,7 +183,8 @@ impl<'t> RankAtWork<'t> {
             }
         };
         let late = VecDeque::from([(0, host())]);
-        let mut first = First { captain, log, program, late };
+        let (started_unix_ns, doomed) = (None, None);
+        let mut first = First { captain, log, program, started_unix_ns, doomed, late };
         while !self.over {
             if let Some(report) = self.heard() {
                 self.take_in(0, report, &mut first)?;
@@ -172,6 +193,11 @@ impl<'t> RankAtWork<'t> {
                 self.take_in(rank, report, &mut first)?;
             }
             self.hear_program(&mut first)?;
+            if let Err(error) = self.gather_all(&mut first) {
+                let failed = not_gathered(&error, &mut first);
+                self.take(failed, &mut first)?;
+            }
+            self.look_at_doomed(&mut first)?;
         }
         Ok(())
     }
@@ -217,7 +243,23 @@ impl<'t> RankAtWork<'t> {
         }
     }
 
+    /// Ranks that do not end a phase in which another has failed are not waited for.
+    fn look_at_doomed(&mut self, first: &mut First) -> io::Result<()> {
+        if !first.captain.is_doomed() {
+            first.doomed = None;
+            return Ok(());
+        }
+        if first.doomed.get_or_insert_with(Instant::now).elapsed() < PATIENCE {
+            return Ok(());
+        }
+        let turns = first.captain.give_up();
+        self.take(turns, first)
+    }
+
     fn take_in(&mut self, rank: u32, report: Report, first: &mut First) -> io::Result<()> {
+        if let (0, Report::Event { event }) = (rank, &report) {
+            first.started_unix_ns = started_unix_ns(event).or(first.started_unix_ns);
+        }
         let turns = first.captain.hear(rank, report);
         self.take(turns, first)
     }
@@ -233,11 +275,13 @@ impl<'t> RankAtWork<'t> {
                     let clocks = others.collect::<io::Result<Vec<_>>>()?;
                     first.captain.clocks_are([ClockOffset::default()].into_iter().chain(clocks));
                 }
-                Turn::Merge { phase, started_unix_ns } => {
-                    if let Err(error) = self.merge(&phase, started_unix_ns, first) {
-                        let message = format!("putting slices together: {error}");
-                        let turns = first.captain.fail(0, None, ErrorClass::Other, &message);
-                        return self.take(turns, first);
+                Turn::Gather => {
+                    // A crew that fails in any case has said why, and ends with what is left.
+                    if let Err(error) = self.gather_rest(first) {
+                        let failed = not_gathered(&error, first);
+                        if !failed.is_empty() {
+                            return self.take(failed, first);
+                        }
                     }
                 }
                 Turn::Over => {
@@ -258,32 +302,34 @@ impl<'t> RankAtWork<'t> {
         Ok(())
     }
 
-    /// Puts all ranks' slices of a phase together, some at a time.
-    fn merge(&mut self, phase: &str, started_unix_ns: u64, first: &mut First) -> io::Result<()> {
-        let order = Order::Slices { phase: phase.to_owned(), count: SLICES };
+    /// Of the first rank: files the slices that all ranks have come to.
+    fn gather_all(&mut self, first: &mut First) -> io::Result<()> {
+        self.gather()?;
+        let mut any = false;
+        while let Some(started_unix_ns) = first.started_unix_ns
+            && let Some(total) = self.gatherer.next_total()?
+        {
+            first.log.add(started_unix_ns, &total)?;
+            any = true;
+        }
+        if any { self.file_events(first) } else { Ok(()) }
+    }
+
+    /// Until those of the phase are all there.
+    fn gather_rest(&mut self, first: &mut First) -> io::Result<()> {
         loop {
-            self.transport.order(&order)?;
-            let hand = self.hand.as_mut().ok_or(io::ErrorKind::NotFound)?;
-            let own = hand.slices(phase, SLICES)?;
-            let mut last = own.last;
-            let mut by_rank: Vec<Vec<RankSlice>> = vec![own.slices];
-            for rank in 1..self.transport.ranks {
-                let slices = loop {
-                    match self.transport.report_of(rank)? {
-                        (_, Report::Slices(slices)) => break slices,
-                        (_, Report::Lost { message, .. }) => {
-                            return Err(io::Error::other(format!("rank {rank}: {message}")));
-                        }
-                        late => first.late.push_back(late),
-                    }
-                };
-                last &= slices.last;
-                by_rank.push(slices.slices);
-            }
-            first.log.add(started_unix_ns, &by_rank)?;
-            if last {
+            self.gather_all(first)?;
+            if self.gatherer.is_over() {
+                first.started_unix_ns = None;
                 return self.file_events(first);
             }
+            while let Some((rank, report)) = self.transport.reported()? {
+                if let Report::Lost { message, .. } = &report {
+                    return Err(io::Error::other(format!("rank {rank}: {message}")));
+                }
+                first.late.push_back((rank, report));
+            }
+            std::thread::sleep(LOOK);
         }
     }
 
@@ -296,11 +342,27 @@ impl<'t> RankAtWork<'t> {
 
 fn host() -> Report {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    Report::Host { name }
+    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
+    Report::Host { name, cpus }
 }
 
 fn lost(error: &io::Error) -> Report {
     Report::Lost { class: ErrorClass::Other, message: error.to_string() }
+}
+
+fn not_gathered(error: &io::Error, first: &mut First) -> Vec<Turn> {
+    let message = format!("putting slices together: {error}");
+    first.captain.fail(0, None, ErrorClass::Other, &message)
+}
+
+/// When the running phase began.
+fn started_unix_ns(event: &Event) -> Option<u64> {
+    match event {
+        Event::Progress { started_unix_ns, .. } | Event::Finished { started_unix_ns, .. } => {
+            Some(*started_unix_ns)
+        }
+        _ => None,
+    }
 }
 
 /// The checksum of the worker that is to be started.

@@ -4,25 +4,36 @@ use kvdyno_engine::EngineEvent;
 use kvdyno_record::series::Slice;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
 
-/// One slice of one rank: its counts, and the histograms behind them.
+/// One slice of one rank, or of several together: its counts, and the histograms behind them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankSlice {
     /// The counts.
     pub slice: Slice,
-    /// By tag, as they stand in the worker's log: V2, deflated, in base64.
+    /// By tag, as they stand in a worker's log: V2, deflated, in base64.
     pub histograms: Vec<(String, String)>,
+}
+
+impl RankSlice {
+    /// Bytes of it, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let histograms = self.histograms.iter().map(|(tag, text)| tag.len() + text.len());
+        // An operation of a role takes some hundred bytes as JSON.
+        let ops: usize = self.slice.roles.values().map(BTreeMap::len).sum();
+        histograms.sum::<usize>() + 200 * (ops + 1)
+    }
 }
 
 /// The files of a rank's worker, read as they grow. They may have no names any more.
 #[derive(Debug)]
 pub struct RankFiles {
-    series: BufReader<File>,
-    events: BufReader<File>,
-    latency: BufReader<File>,
+    series: Lines,
+    events: Lines,
+    latency: Lines,
     /// Read ahead: the slice of another phase, and the histogram of another slice.
     slice: Option<Slice>,
     histogram: Option<LogLine>,
@@ -30,6 +41,13 @@ pub struct RankFiles {
 
 /// The last of them that a worker makes.
 pub(crate) const LATENCY: &str = "latency.hlog";
+
+/// Lines of a file that grows: one that has no end yet is not there yet.
+#[derive(Debug)]
+struct Lines {
+    file: BufReader<File>,
+    begun: Vec<u8>,
+}
 
 /// A line of a worker's log.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,7 +61,10 @@ struct LogLine {
 impl RankFiles {
     /// Those in a folder.
     pub fn open(folder: &Path) -> io::Result<Self> {
-        let open = |name| File::open(folder.join(name)).map(BufReader::new);
+        let open = |name| {
+            let file = BufReader::new(File::open(folder.join(name))?);
+            Ok::<_, io::Error>(Lines { file, begun: Vec::new() })
+        };
         Ok(Self {
             series: open("series.ndjson")?,
             events: open("events.ndjson")?,
@@ -53,10 +74,11 @@ impl RankFiles {
         })
     }
 
-    /// The next slice of a phase that is over; none: there are no more.
+    /// The next slice of a phase; none: it is not there yet, or the phase is over and there are no
+    /// more. A worker writes the histograms of a slice before its counts: where those are, all is.
     pub fn next(&mut self, phase: &str) -> io::Result<Option<RankSlice>> {
         if self.slice.is_none() {
-            self.slice = parsed(&mut self.series)?;
+            self.slice = self.series.parsed()?;
         }
         let Some(slice) = self.slice.take_if(|slice| slice.phase == phase) else { return Ok(None) };
         let counts = slice.roles.values().flat_map(|ops| ops.values());
@@ -71,11 +93,7 @@ impl RankFiles {
 
     /// What happened inside the engine since the last time.
     pub fn events(&mut self) -> io::Result<Vec<EngineEvent>> {
-        let mut events = Vec::new();
-        while let Some(event) = parsed(&mut self.events)? {
-            events.push(event);
-        }
-        Ok(events)
+        std::iter::from_fn(|| self.events.parsed().transpose()).collect()
     }
 
     /// The histograms of the next slice that has any.
@@ -93,29 +111,79 @@ impl RankFiles {
     }
 
     fn log_line(&mut self) -> io::Result<Option<LogLine>> {
-        let mut line = String::new();
-        while self.latency.read_line(&mut line)? > 0 {
-            if let Some(tagged) = line.trim_end().strip_prefix("Tag=") {
+        while let Some(line) = self.latency.next()? {
+            if let Some(tagged) = line.strip_prefix("Tag=") {
                 let mut fields = tagged.splitn(5, ',').map(str::to_owned);
                 let (tag, start, encoded) = (fields.next(), fields.next(), fields.nth(2));
                 let bad = || invalid(format!("no line of a worker's log: {line:?}"));
                 let (tag, start) = tag.zip(start).ok_or_else(bad)?;
                 return Ok(Some(LogLine { tag, start, encoded: encoded.ok_or_else(bad)? }));
             }
-            line.clear();
         }
         Ok(None)
     }
 }
 
-fn parsed<T: DeserializeOwned>(file: &mut impl io::BufRead) -> io::Result<Option<T>> {
-    let mut line = String::new();
-    if file.read_line(&mut line)? == 0 {
-        return Ok(None);
+impl Lines {
+    fn next(&mut self) -> io::Result<Option<String>> {
+        self.file.read_until(b'\n', &mut self.begun)?;
+        if self.begun.pop_if(|last| *last == b'\n').is_none() {
+            return Ok(None);
+        }
+        let line = String::from_utf8(std::mem::take(&mut self.begun));
+        line.map(Some).map_err(|error| invalid(error.to_string()))
     }
-    serde_json::from_str(&line).map(Some).map_err(io::Error::from)
+
+    fn parsed<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        let Some(line) = self.next()? else { return Ok(None) };
+        serde_json::from_str(&line).map(Some).map_err(io::Error::from)
+    }
 }
 
 pub(crate) fn invalid(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::OpenOptions;
+    use std::io::Write as _;
+
+    /// As a worker writes them, a few bytes at a time: nothing is read before it is whole.
+    #[test]
+    fn half_a_line_is_not_there_yet() {
+        let scratch = tempfile::tempdir().unwrap();
+        let add = |name: &str, text: &str| {
+            let path = scratch.path().join(name);
+            let file = OpenOptions::new().append(true).create(true).open(path);
+            file.unwrap().write_all(text.as_bytes()).unwrap();
+        };
+        for name in ["series.ndjson", "events.ndjson", LATENCY] {
+            add(name, "");
+        }
+        let mut files = RankFiles::open(scratch.path()).unwrap();
+        assert_eq!(files.next("measure").unwrap(), None);
+        let slice = |number: u64| {
+            let counts = r#"{"count":1,"service_ns":5,"service_ns_max":5,"errors":0}"#;
+            let at = format!(r#""slice":{number},"start_ns":{number},"length_ns":1"#);
+            let roles = format!(r#""roles":{{"r":{{"get":{counts}}}}}"#);
+            format!("{{\"phase\":\"measure\",{at},{roles}}}\n")
+        };
+        add(LATENCY, "#comment\nTag=measure/r/get/service,1.000,1.000,1,abc\n");
+        let first = slice(0);
+        add("series.ndjson", &first[..40]);
+        assert_eq!(files.next("measure").unwrap(), None);
+        add(LATENCY, "Tag=measure/r/get/service,2.0");
+        add("series.ndjson", &first[40..]);
+        let read = files.next("measure").unwrap().unwrap();
+        let histograms = |text: &str| vec![("measure/r/get/service".to_owned(), text.to_owned())];
+        assert_eq!((read.slice.slice, read.histograms), (0, histograms("abc")));
+        assert_eq!(files.next("measure").unwrap(), None);
+        add(LATENCY, "00,1.000,1,def\n");
+        add("series.ndjson", &slice(1));
+        let read = files.next("measure").unwrap().unwrap();
+        assert_eq!((read.slice.slice, read.histograms), (1, histograms("def")));
+        assert_eq!(files.next("measure").unwrap(), None);
+    }
 }

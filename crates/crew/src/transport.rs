@@ -1,6 +1,10 @@
 //! Messages between ranks, by MPI.
+//!
+//! A message goes in frames that MPI sends at once, whether anybody waits for them or not: larger
+//! ones it keeps until they are asked for, and until then their sender burns a processor, or waits
+//! for ever for one who has gone.
 
-use kvdyno_crew::{ClockOffset, Order, Ping, Report};
+use kvdyno_crew::{ClockOffset, Gatherer, Order, Ping, Report, Slices};
 use mpi::Threading;
 use mpi::environment::Universe;
 use mpi::topology::SimpleCommunicator;
@@ -8,21 +12,34 @@ use mpi::traits::{Communicator as _, CommunicatorCollectives as _, Destination a
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io;
 use std::time::SystemTime;
 
 const ORDERS: i32 = 1;
 const REPORTS: i32 = 2;
 const PINGS: i32 = 3;
+const ASKS: i32 = 4;
+const ANSWERS: i32 = 5;
 
 /// The rank that gives orders.
-const FIRST: i32 = 0;
+const FIRST: u32 = 0;
+
+/// Half of what `OpenMPI` sends at once over TCP (`btl_tcp_eager_limit`: 64 KiB).
+const FRAME: usize = 32 << 10;
+
+/// The last byte of a frame: whether others follow.
+const MORE: u8 = 0;
+const LAST: u8 = 1;
 
 /// This process among those that were launched with it.
 pub(crate) struct Transport {
     world: SimpleCommunicator,
     pub(crate) rank: u32,
     pub(crate) ranks: u32,
+    /// Frames of messages that are not whole, by sender and tag.
+    begun: RefCell<HashMap<(u32, i32), Vec<u8>>>,
     /// Last: MPI ends with it.
     _universe: Universe,
 }
@@ -35,46 +52,57 @@ impl Transport {
         let (universe, _) = started.ok_or_else(|| io::Error::other("MPI is at work already"))?;
         let world = universe.world();
         let (rank, ranks) = (world.rank() as u32, world.size() as u32);
-        Ok(Self { world, rank, ranks, _universe: universe })
+        Ok(Self { world, rank, ranks, begun: RefCell::default(), _universe: universe })
+    }
+
+    /// Ends all ranks: in order MPI ends with all of them, and waits for those who do not know.
+    pub(crate) fn abort(&self) -> ! {
+        self.world.abort(1)
     }
 
     /// Of the first rank: gives the others an order.
     pub(crate) fn order(&self, order: &Order) -> io::Result<()> {
         let bytes = serde_json::to_vec(order)?;
-        for rank in 1..self.ranks {
-            self.world.process_at_rank(rank as i32).send_with_tag(&bytes[..], ORDERS);
-        }
+        (1..self.ranks).for_each(|rank| self.send(rank, ORDERS, &bytes));
         Ok(())
     }
 
     /// The order that has come, if one has.
     pub(crate) fn ordered(&self) -> io::Result<Option<Order>> {
-        let first = self.world.process_at_rank(FIRST);
-        if first.immediate_probe_with_tag(ORDERS).is_none() {
-            return Ok(None);
-        }
-        received(&first.receive_vec_with_tag::<u8>(ORDERS).0).map(Some)
+        Ok(self.received(ORDERS)?.map(|(_, order)| order))
     }
 
     /// Reports to the first rank.
     pub(crate) fn report(&self, report: &Report) -> io::Result<()> {
-        let bytes = serde_json::to_vec(report)?;
-        self.world.process_at_rank(FIRST).send_with_tag(&bytes[..], REPORTS);
+        self.send(FIRST, REPORTS, &serde_json::to_vec(report)?);
         Ok(())
     }
 
     /// Of the first rank: the report of another that has come, if one has.
     pub(crate) fn reported(&self) -> io::Result<Option<(u32, Report)>> {
-        match self.world.any_process().immediate_probe_with_tag(REPORTS) {
-            Some(status) => self.report_of(status.source_rank() as u32).map(Some),
-            None => Ok(None),
-        }
+        self.received(REPORTS)
     }
 
-    /// Of the first rank: the next report of a rank, waited for.
-    pub(crate) fn report_of(&self, rank: u32) -> io::Result<(u32, Report)> {
-        let from = self.world.process_at_rank(rank as i32);
-        Ok((rank, received(&from.receive_vec_with_tag::<u8>(REPORTS).0)?))
+    /// Asks a rank below for slices.
+    pub(crate) fn ask(&self, rank: u32) {
+        self.send(rank, ASKS, &[]);
+    }
+
+    /// Whether the rank above has asked.
+    pub(crate) fn asked(&self) -> bool {
+        self.message(ASKS).is_some()
+    }
+
+    /// Answers the rank above.
+    pub(crate) fn answer(&self, slices: &Slices) -> io::Result<()> {
+        let above = Gatherer::above(self.rank).ok_or(io::ErrorKind::NotFound)?;
+        self.send(above, ANSWERS, &serde_json::to_vec(slices)?);
+        Ok(())
+    }
+
+    /// The answer of a rank below that has come, if one has.
+    pub(crate) fn answered(&self) -> io::Result<Option<(u32, Slices)>> {
+        self.received(ANSWERS)
     }
 
     /// Waits until every rank is here.
@@ -84,8 +112,8 @@ impl Transport {
 
     /// Of the first rank: how far another's clock is ahead, while that answers pings.
     pub(crate) fn clock_of(&self, rank: u32, count: u32) -> io::Result<ClockOffset> {
+        self.send(rank, ORDERS, &serde_json::to_vec(&Order::Pings { count })?);
         let other = self.world.process_at_rank(rank as i32);
-        other.send_with_tag(&serde_json::to_vec(&Order::Pings { count })?[..], ORDERS);
         let pings = (0..count).map(|_| {
             let sent_unix_ns = unix_ns();
             other.send_with_tag(&sent_unix_ns, PINGS);
@@ -97,16 +125,55 @@ impl Transport {
 
     /// Answers so many pings.
     pub(crate) fn answer_pings(&self, count: u32) {
-        let first = self.world.process_at_rank(FIRST);
+        let first = self.world.process_at_rank(FIRST as i32);
         for _ in 0..count {
             first.receive_with_tag::<u64>(PINGS);
             first.send_with_tag(&unix_ns(), PINGS);
         }
     }
+
+    fn send(&self, rank: u32, tag: i32, bytes: &[u8]) {
+        let to = self.world.process_at_rank(rank as i32);
+        let mut rest = bytes;
+        loop {
+            let (frame, after) = rest.split_at(rest.len().min(FRAME));
+            let follows = if after.is_empty() { LAST } else { MORE };
+            to.send_with_tag(&[frame, &[follows]].concat()[..], tag);
+            rest = after;
+            if follows == LAST {
+                return;
+            }
+        }
+    }
+
+    /// The next message that is whole, of whomever.
+    fn message(&self, tag: i32) -> Option<(u32, Vec<u8>)> {
+        while let Some(status) = self.world.any_process().immediate_probe_with_tag(tag) {
+            let from = status.source_rank();
+            let (mut frame, _) = self.world.process_at_rank(from).receive_vec_with_tag::<u8>(tag);
+            let follows = frame.pop();
+            let key = (from as u32, tag);
+            let mut begun = self.begun.borrow_mut();
+            begun.entry(key).or_default().append(&mut frame);
+            if follows != Some(MORE) {
+                return begun.remove_entry(&key).map(|((rank, _), message)| (rank, message));
+            }
+        }
+        None
+    }
+
+    fn received<T: DeserializeOwned + Serialize>(&self, tag: i32) -> io::Result<Option<(u32, T)>> {
+        let Some((rank, message)) = self.message(tag) else { return Ok(None) };
+        Ok(Some((rank, serde_json::from_slice(&message)?)))
+    }
 }
 
-fn received<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> io::Result<T> {
-    serde_json::from_slice(bytes).map_err(io::Error::from)
+impl Drop for Transport {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.abort();
+        }
+    }
 }
 
 /// By the system's clock.

@@ -215,7 +215,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// An open loop that leaves more of its operations undone than this share has fallen behind.
-const BEHIND: f64 = 0.01;
+pub const BEHIND: f64 = 0.01;
 
 impl RoleResult {
     /// What its counts are divided by for a rate: the window in which the sum of its threads'

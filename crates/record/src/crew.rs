@@ -81,14 +81,20 @@ pub struct RankResult {
     pub rank: u32,
     /// The machine it ran on, by the name that it has for itself.
     pub host: String,
+    /// Processors that it could use there.
+    pub cpus: u32,
     /// Threads, of all roles.
     pub threads: u32,
     /// Operations that succeeded, of all roles; of a load its records.
     pub operations: u64,
     /// Operations that failed, of all roles.
     pub errors: u64,
+    /// Open loops: operations whose time had come and which were not begun before the end.
+    pub backlog: u64,
     /// From its start to the end of its last operation.
     pub window_ns: u64,
+    /// User and system time of its worker while the phase ran.
+    pub cpu_ns: u64,
     /// How long after the first rank it began, by the first rank's clock; negative: before it.
     pub skew_ns: i64,
     /// How far its system clock was ahead of the first rank's.

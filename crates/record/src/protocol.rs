@@ -119,6 +119,9 @@ pub enum Event {
     Opened {
         /// How long that took.
         took_ns: u64,
+        /// Its place in a crew, as the job said it: one that knows of none would do all of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        crew: Option<Seat>,
     },
     /// A phase is about to begin: the program says go.
     Ready {
@@ -133,6 +136,8 @@ pub enum Event {
     Progress {
         /// Index into the phases.
         phase: u32,
+        /// When it began, by the system's clock.
+        started_unix_ns: u64,
         /// Operations (records while loading) done.
         done: u64,
         /// Out of how many; null where time decides.
@@ -162,6 +167,10 @@ pub enum Event {
         settled: Option<(bool, String)>,
         /// It was ended by [`Control::Stop`].
         stopped: bool,
+        /// It was ended by a failure: what it was, and in words. After go the worker says
+        /// [`Event::Failed`] and no more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failed: Option<(kvdyno_engine::ErrorClass, String)>,
         /// Of a crew, what each of its ranks did; empty: it is none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ranks: Vec<RankResult>,

@@ -59,7 +59,7 @@ fn by_unit(unit: &str, name: &str) -> Format {
         ("B", _) => (mebibytes, 1.0, Show::Count),
         ("B/s", _) => (|bytes| ratio(bytes / 1e6), 1e-6, Show::Ratio),
         ("B/op", _) => (|bytes| ratio(bytes / 1e3), 1e-3, Show::Fine),
-        ("B/B" | "requests", _) => (ratio, 1.0, Show::Ratio),
+        ("B/B" | "requests" | "CPUs", _) => (ratio, 1.0, Show::Ratio),
         _ => (whole, 1.0, Show::Count),
     };
     Format { text, times, show }

@@ -82,6 +82,7 @@ impl Collector<'_> {
     fn tell_progress(&self, shared: &Shared, now: u64) -> Result<()> {
         send(&Event::Progress {
             phase: self.task.phase,
+            started_unix_ns: self.started_unix_ns,
             done: shared.progress.iter().map(|items| items.0.load(Relaxed)).sum(),
             total: self.task.total,
             elapsed_ns: now.saturating_sub(self.start),

@@ -115,7 +115,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         let engine = G::Engine::open(&job.place, self.options, &job.shape)
             .map_err(|error| error.context("opening"))?;
         self.engine = Some(engine);
-        send(&Event::Opened { took_ns: self.clock.now() - started })
+        send(&Event::Opened { took_ns: self.clock.now() - started, crew: job.crew })
     }
 
     fn close(&mut self) -> Result<()> {
@@ -144,6 +144,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             verified: found.verified,
             settled: found.settled,
             stopped,
+            failed: found.failure.as_ref().map(|error| (error.class, error.message.clone())),
             ranks: Vec::new(),
         })?;
         // Nothing may move until the program has read what this phase did.
@@ -410,32 +411,31 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     }
 
     fn verify(&mut self, index: u32, samples: u64, count: bool) -> Result<Found> {
-        let (started_unix_ns, start) = (unix_ns(), self.clock.now());
+        let begun = (unix_ns(), self.clock.now());
         let verified = if let Some(graph) = self.graph {
-            self.audit(index, graph, start)?
+            self.audit(index, graph, begun)?
         } else {
-            let seat = self.seat;
-            let check = verify::Check { phase: index, samples, count, start, seat };
+            let check = verify::Check { phase: index, samples, count, begun, seat: self.seat };
             verify::run(self.engine()?, self.clock, self.job, check, &self.listener.stop)?
         };
         Ok(Found {
-            started_unix_ns,
-            wall_ns: self.clock.now() - start,
+            started_unix_ns: begun.0,
+            wall_ns: self.clock.now() - begun.1,
             verified: Some(verified),
             stopped: self.listener.stop.is_set(),
             ..Found::default()
         })
     }
 
-    fn audit(&self, phase: u32, graph: &GraphCase, start: u64) -> Result<Verified> {
+    fn audit(&self, phase: u32, graph: &GraphCase, begun: (u64, u64)) -> Result<Verified> {
         let before = &self.job.phases[..phase as usize];
         let loads = |phase: &Phase| matches!(phase.work, Activity::Load(_));
         let untouched = before.iter().any(loads) && before.iter().all(|one| one.mix().is_none());
         let loaded = self.job.data.graph.as_ref().filter(|_| untouched).map(|graph| graph.totals);
         let total = Some(self.job.data.graph.as_ref().map_or(0, |graph| graph.totals.counts));
         let tell = |done| {
-            let elapsed_ns = self.clock.now() - start;
-            send(&Event::Progress { phase, done, total, elapsed_ns })
+            let elapsed_ns = self.clock.now() - begun.1;
+            send(&Event::Progress { phase, started_unix_ns: begun.0, done, total, elapsed_ns })
         };
         let engine = self.engine()?;
         let audit = if G::Engine::describe().capabilities.stores_nothing {

@@ -23,7 +23,8 @@ pub(crate) struct Check {
     pub(crate) phase: u32,
     pub(crate) samples: u64,
     pub(crate) count: bool,
-    pub(crate) start: u64,
+    /// When, by the system's clock and by the worker's.
+    pub(crate) begun: (u64, u64),
     /// Of a crew each rank samples its share, and the first counts.
     pub(crate) seat: Seat,
 }
@@ -65,9 +66,10 @@ pub(crate) fn run<E: Engine, C: Clock>(
         verified.found += u64::from(answer.is_some());
         verified.wrong += u64::from(answer == Some(false));
         if sample % 4096 == 0 {
-            let elapsed_ns = clock.now() - check.start;
+            let elapsed_ns = clock.now() - check.begun.1;
             send(&Event::Progress {
                 phase: check.phase,
+                started_unix_ns: check.begun.0,
                 done: sample - share.start,
                 total: Some(samples),
                 elapsed_ns,
@@ -80,8 +82,13 @@ pub(crate) fn run<E: Engine, C: Clock>(
     // An engine that stores nothing shows as many records as it is asked for, for ever.
     if check.count && check.seat.rank == 0 && !stores_nothing {
         let told = |done| {
-            let elapsed_ns = clock.now() - check.start;
-            send(&Event::Progress { phase: check.phase, done, total: Some(records), elapsed_ns })
+            send(&Event::Progress {
+                phase: check.phase,
+                started_unix_ns: check.begun.0,
+                done,
+                total: Some(records),
+                elapsed_ns: clock.now() - check.begun.1,
+            })
         };
         verified.counted = count(&mut session, records, told, stop)?;
     }

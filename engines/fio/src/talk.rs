@@ -69,7 +69,7 @@ fn all(job: &Job, current: &mut Option<u32>) -> Result<()> {
 
 /// There is nothing to open before fio does.
 fn opened() -> Result<()> {
-    Ok(send(&Event::Opened { took_ns: 0 })?)
+    Ok(send(&Event::Opened { took_ns: 0, crew: None })?)
 }
 
 fn send(event: &Event) -> io::Result<()> {
@@ -170,6 +170,7 @@ impl<'j> Case<'j> {
             verified: None,
             settled: None,
             stopped: found.stopped,
+            failed: None,
             ranks: Vec::new(),
         })?;
         Ok(self.wait_for_go()? || found.stopped)

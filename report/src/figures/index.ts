@@ -13,6 +13,7 @@ import { overview } from "./overview";
 import { percentiles } from "./percentiles";
 import { published } from "./published";
 import { ranking } from "./ranking";
+import { ranks } from "./ranks";
 import { rate } from "./rate";
 import { scoreboard } from "./scoreboard";
 import { tails } from "./tails";
@@ -26,6 +27,6 @@ import { written } from "./written";
 export { overview, published, ranking, scoreboard };
 
 export const FIGURES: Figure[] = [
-  history, rate, memory, volumes, throughput, latency, percentiles, tails, heat, time, timeline, written, amplification, cost, efficiency,
+  history, rate, memory, volumes, throughput, latency, percentiles, tails, heat, time, timeline, written, amplification, cost, ranks, efficiency,
   tradeoff, blockio,
 ];

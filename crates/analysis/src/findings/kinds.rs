@@ -223,6 +223,12 @@ kinds! {
     ClientBound = Warning,
         "these are figures of the client: a faster server would show none of it; fewer client \
          threads on more CPUs, or deeper pipelines, ask more of the server";
+    /// Ranks of a crew stand far apart.
+    ClientsUneven = Warning,
+        "these are figures of unequal clients: the slow ones hold the totals down, percentiles \
+         mix them with the others, and slices of ranks that began late are of another time; \
+         `--table ranks` names the hosts: look for other work there, for slower processors or a \
+         longer way to the server; give such a host fewer ranks, or none";
     /// A slower clock had to be used.
     SlowClock = Info,
         "each operation costs some 15 ns more than with the processor's own clock; the load \

@@ -8,6 +8,7 @@ use crate::evidence::Evidence;
 use crate::group::Group;
 use crate::load_generator::LoadGenerator;
 use crate::spent::Spent;
+use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::units::{duration, percent};
 use std::collections::BTreeMap;
@@ -145,11 +146,24 @@ fn client_bound(evidence: &Evidence) -> Option<Finding> {
     let cpus = evidence.run.host_before.machine.cpus.max(1);
     Finding::of_phases(Id::ClientBound, evidence, |at| {
         let busy = Spent::of(at.phase).client_cpu_ns().ok()? / at.phase.wall_ns.max(1) as f64;
-        let threads: u32 = at.phase.roles.iter().map(|role| role.threads).sum();
-        let most = f64::from(threads.clamp(1, cpus));
+        let most = f64::from(cpus_of_client(at.phase, cpus));
         (busy > CLIENT_SHARE_MAX * most)
             .then(|| format!("the client had {busy:.1} CPUs of the {most:.0} it could have"))
     })
+}
+
+/// What a client's threads can have of the `cpus` here; those of a crew can have each host's.
+fn cpus_of_client(phase: &PhaseRecord, cpus: u32) -> u32 {
+    let mut hosts: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+    for rank in &phase.ranks {
+        let (threads, there) = hosts.entry(&rank.host).or_default();
+        (*threads, *there) = (*threads + rank.threads, rank.cpus);
+    }
+    let own: u32 = phase.roles.iter().map(|role| role.threads).sum();
+    if hosts.is_empty() {
+        return own.clamp(1, cpus);
+    }
+    hosts.values().map(|(threads, there)| *threads.min(there)).sum::<u32>().max(1)
 }
 
 /// The longest that the machine alone took, and from whom: the null engine's cases, which last as

@@ -6,6 +6,7 @@
 
 mod below;
 mod ceiling;
+mod crew;
 mod database;
 mod drive;
 mod durability;
@@ -45,6 +46,7 @@ pub fn judge(
         findings.extend(machine::RULES.iter().filter_map(|rule| rule(evidence)));
     }
     findings.extend(ceiling::findings(groups));
+    findings.extend(crew::uneven(evidence));
     findings.extend(durability::findings(evidence)?);
     findings.extend(method::findings(evidence, groups, load_generator)?);
     findings.extend(steady::findings(evidence, groups)?);

@@ -1,6 +1,7 @@
 //! Each finding from a record that shows it, and none from one that does not.
 
 mod altered;
+mod crew;
 mod durability;
 mod volumes;
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const RANKS: u32 = 2;
 
 /// Three readers for a second.
-fn job() -> Job {
+pub(crate) fn job() -> Job {
     let entry = MixEntry { op: Op::Get, weight: 1.0, keys: Choice::Uniform };
     let role = Role {
         name: "readers".to_owned(),
@@ -64,7 +64,7 @@ fn captain() -> Captain {
     let mut captain = Captain::new(job(), RANKS);
     for rank in 0..RANKS {
         let name = format!("node{rank}");
-        assert_eq!(captain.hear(rank, Report::Host { name }), []);
+        assert_eq!(captain.hear(rank, Report::Host { name, cpus: 2 }), []);
     }
     captain
 }
@@ -110,6 +110,7 @@ fn finished(threads: u32, gets: u64, errors: u64, started_unix_ns: u64) -> Repor
         verified: None,
         settled: None,
         stopped: false,
+        failed: None,
         ranks: Vec::new(),
     })
 }
@@ -123,7 +124,8 @@ fn measured(captain: &mut Captain, reports: [Report; 2]) -> Vec<Turn> {
     };
     assert_eq!(usage.user_ns, 14);
     captain.clocks_are([ClockOffset::default(), ClockOffset { ahead_ns: -4_000, error_ns: 20 }]);
-    assert_eq!(captain.told(Control::Go), [Turn::Order(Order::GoTogether)]);
+    let phase = "measure".to_owned();
+    assert_eq!(captain.told(Control::Go), [Turn::Order(Order::GoTogether { phase })]);
     let [first, second] = reports;
     assert_eq!(captain.hear(0, first), [], "the other is still at work");
     captain.hear(1, second)
@@ -143,8 +145,7 @@ fn what_all_have_said_is_said_once() {
     let rows: Vec<_> = ranks.iter().map(|row| (row.rank, row.operations, row.skew_ns)).collect();
     assert_eq!(rows, [(0, 200, 0), (1, 100, 300)], "its clock is 4000 behind");
     assert_eq!((ranks[1].host.as_str(), ranks[1].clock_offset_ns), ("node1", -4_000));
-    let merge = Turn::Merge { phase: "measure".to_owned(), started_unix_ns: 50_000 };
-    assert_eq!(captain.told(Control::Go), [merge, Turn::Order(Order::Go)]);
+    assert_eq!(captain.told(Control::Go), [Turn::Gather, Turn::Order(Order::Go)]);
     for report in [Event::Closed { took_ns: 5 }, Event::Done { drift_ppm: Some(-2.0) }] {
         assert_eq!(captain.hear(0, event(report.clone())), []);
         assert_eq!(captain.hear(1, event(report.clone())), [Turn::Say(report)]);
@@ -158,11 +159,7 @@ fn doomed(reports: [Report; 2]) -> String {
     let mut captain = captain();
     measured(&mut captain, reports);
     match captain.told(Control::Go).as_slice() {
-        [
-            Turn::Merge { .. },
-            Turn::Say(Event::Failed { phase: Some(0), message, .. }),
-            rest @ ..,
-        ] => {
+        [Turn::Gather, Turn::Say(Event::Failed { phase: Some(0), message, .. }), rest @ ..] => {
             assert_eq!(rest, [Turn::Order(Order::End), Turn::Over]);
             message.clone()
         }
@@ -205,7 +202,7 @@ fn a_stop_is_everybodys_and_ends_in_order() {
     assert_eq!(captain.hear(0, Report::Ended), []);
     assert!(matches!(captain.hear(1, finished(1, 0, 0, 0))[..], [Turn::Say(_)]));
     let turns = captain.told(Control::Go);
-    assert!(matches!(turns[..], [Turn::Merge { .. }, Turn::Order(Order::Go)]), "{turns:?}");
+    assert_eq!(turns, [Turn::Gather, Turn::Order(Order::Go)]);
     assert!(matches!(captain.hear(1, event(Event::Closed { took_ns: 3 }))[..], [Turn::Say(_)]));
     assert!(matches!(captain.hear(1, event(Event::Done { drift_ppm: None }))[..], [Turn::Say(_)]));
     assert_eq!(captain.hear(1, Report::Ended), [Turn::Over]);
@@ -219,6 +216,66 @@ fn ranks_that_end_before_the_program_says_go_lose_no_slices() {
     for rank in 0..RANKS {
         assert_eq!(captain.hear(rank, Report::Ended), []);
     }
-    let merge = Turn::Merge { phase: "measure".to_owned(), started_unix_ns: 50_000 };
-    assert_eq!(captain.told(Control::Go), [merge, Turn::Over]);
+    assert_eq!(captain.told(Control::Go), [Turn::Gather, Turn::Over]);
+}
+
+/// What a rank's worker says that has failed in the phase.
+fn failed_early() -> Report {
+    let Report::Event { event: mut finished } = finished(1, 1, 0, 0) else { unreachable!() };
+    if let Event::Finished { failed, .. } = &mut finished {
+        *failed = Some((ErrorClass::Io, "the server is gone".to_owned()));
+    }
+    event(finished)
+}
+
+/// The others are told to end at once, and are kept with what they did; then the case fails.
+#[test]
+fn a_rank_that_fails_in_a_phase_ends_it_for_all() {
+    let mut captain = captain();
+    captain.hear(0, ready(0));
+    captain.hear(1, ready(0));
+    captain.told(Control::Go);
+    assert!(!captain.is_doomed());
+    assert_eq!(captain.hear(1, failed_early()), [Turn::Order(Order::Cut)]);
+    assert!(captain.is_doomed(), "the first is still at work");
+    let turns = captain.hear(0, finished(2, 7, 0, 0));
+    let [Turn::Say(Event::Finished { ranks, .. })] = turns.as_slice() else { panic!("{turns:?}") };
+    assert_eq!(ranks.len(), 2);
+    assert!(!captain.is_doomed(), "all have ended the phase");
+    let error = Error::new(ErrorClass::Io, "rank 1 of 2 (node1): the server is gone");
+    let failed = Turn::Say(Event::failed(Some(0), &error));
+    let expected = [Turn::Gather, failed, Turn::Order(Order::End), Turn::Over];
+    assert_eq!(captain.told(Control::Go), expected);
+}
+
+#[test]
+fn ranks_that_do_not_end_a_phase_are_not_waited_for() {
+    let mut captain = captain();
+    captain.hear(0, ready(0));
+    captain.hear(1, ready(0));
+    captain.told(Control::Go);
+    captain.hear(1, failed_early());
+    let turns = captain.give_up();
+    let [Turn::Say(Event::Failed { message, .. }), rest @ ..] = turns.as_slice() else {
+        panic!("{turns:?}")
+    };
+    assert_eq!(message, "rank 1 of 2 (node1): the server is gone");
+    assert_eq!(rest, [Turn::Order(Order::End), Turn::Over]);
+    assert_eq!(captain.give_up(), [], "once");
+}
+
+/// It would do everything that all ranks are to do together.
+#[test]
+fn a_worker_that_knows_of_no_crew_does_not_begin() {
+    let opened = |crew| event(Event::Opened { took_ns: 3, crew });
+    let mut captain = captain();
+    let seat = |rank| Some(Seat { rank, ranks: RANKS });
+    assert_eq!(captain.hear(0, opened(seat(0))), []);
+    let mut deaf = self::captain();
+    assert!(matches!(captain.hear(1, opened(seat(1)))[..], [Turn::Say(Event::Opened { .. })]));
+    let turns = deaf.hear(1, opened(None));
+    let [Turn::Say(Event::Failed { phase: None, message, .. }), ..] = turns.as_slice() else {
+        panic!("{turns:?}")
+    };
+    assert!(message.starts_with("rank 1 of 2 (node1): its worker knows of no crew"), "{message}");
 }

@@ -1,15 +1,18 @@
 //! Logs of workers, merged, against what `HdrHistogram` itself makes of the same logs.
 
 use super::*;
-use crate::slices::RankFiles;
+use crate::slices::{RankFiles, RankSlice};
 use hdrhistogram::Histogram;
 use kvdyno_record::hlog::{Intervals, Kind};
+use kvdyno_record::samples::{Decoder, Samples};
+use kvdyno_record::series::{Slice, SliceCounts};
+use std::collections::BTreeMap;
 
 const SECOND: u64 = 1_000_000_000;
-const PHASE: u64 = 1_000 * SECOND;
+pub(crate) const PHASE: u64 = 1_000 * SECOND;
 
 /// A worker's files: of each slice so many times, drawn by the rank.
-fn worker(folder: &Path, rank: u64, slices: &[u64]) -> Histogram<u64> {
+pub(crate) fn worker(folder: &Path, rank: u64, slices: &[u64]) -> Histogram<u64> {
     std::fs::create_dir(folder).unwrap();
     let mut log = CrewLog::create(folder, PHASE - SECOND * rank).unwrap();
     let mut all = hlog::histogram();
@@ -41,6 +44,17 @@ fn worker(folder: &Path, rank: u64, slices: &[u64]) -> Histogram<u64> {
     all
 }
 
+/// One rank that hears all: each's slices, from the same one on.
+fn add_all(log: &mut CrewLog, by_rank: &[Vec<RankSlice>]) -> io::Result<()> {
+    let slices = by_rank.iter().map(Vec::len).max().unwrap_or(0);
+    for place in 0..slices {
+        let ranks = by_rank.iter().filter_map(|rank| rank.get(place));
+        let total = Total::of(ranks, &mut Decoder::new())?.unwrap();
+        log.add(PHASE, &total)?;
+    }
+    Ok(())
+}
+
 fn read_all(folder: &Path) -> Vec<RankSlice> {
     let mut files = RankFiles::open(folder).unwrap();
     assert_eq!(files.next("another").unwrap(), None);
@@ -63,7 +77,7 @@ fn what_is_merged_is_what_hdr_histogram_adds() {
     let merged = scratch.path().join("merged");
     std::fs::create_dir(&merged).unwrap();
     let mut log = CrewLog::create(&merged, PHASE - 5 * SECOND).unwrap();
-    log.add(PHASE, &by_rank).unwrap();
+    add_all(&mut log, &by_rank).unwrap();
     let intervals: Vec<_> =
         Intervals::open(&merged.join(LATENCY)).unwrap().collect::<Result<_, _>>().unwrap();
     let starts: Vec<u64> = intervals.iter().map(|interval| interval.start.as_secs()).collect();
@@ -99,9 +113,9 @@ fn a_slice_out_of_place_is_refused() {
     std::fs::create_dir(&folders[2]).unwrap();
     let mut log = CrewLog::create(&folders[2], PHASE).unwrap();
     let shifted = [one.clone(), other[1..].to_vec()];
-    let error = log.add(PHASE, &shifted).unwrap_err().to_string();
+    let error = add_all(&mut log, &shifted).unwrap_err().to_string();
     assert_eq!(error, "slice 1 of a rank in `measure`, and not 0");
     other[0].histograms = one[1].histograms.clone();
-    let error = log.add(PHASE, &[one, other]).unwrap_err().to_string();
+    let error = add_all(&mut log, &[one, other]).unwrap_err().to_string();
     assert_eq!(error, "`measure/readers/get/service`, slice 0: 11 times of 10 operations");
 }

@@ -4,6 +4,7 @@
 use super::count;
 use super::environment::CaseEnvironment;
 use super::keeper::Keeper;
+use super::launcher;
 use super::memory::CaseMemory;
 use super::outcome;
 use super::recording;
@@ -54,7 +55,9 @@ pub(super) fn run(
     let exit = worker.wait()?;
     talk.end_server();
     let wall_ns = started.elapsed().as_nanos() as u64;
-    let (mut record, counters, ending) = talk.learned();
+    let (mut record, counters, mut ending) = talk.learned();
+    let log = environment.folder.path.join("log.txt");
+    ending.launcher = environment.case.crew.as_ref().and_then(|_| launcher::last_words(&log));
     if environment.case.is_counted() {
         count::take(&environment.folder.path, &mut record.phases)?;
     }

@@ -10,6 +10,7 @@ mod count;
 mod environment;
 mod interrupt;
 mod keeper;
+mod launcher;
 pub mod load_generator;
 mod memory;
 mod outcome;

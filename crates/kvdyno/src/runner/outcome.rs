@@ -19,6 +19,8 @@ pub(super) struct Ending {
     pub(super) server: Option<Complaint>,
     /// Its last line was that it is done.
     pub(super) said_done: bool,
+    /// Of a crew: what its launcher said last.
+    pub(super) launcher: Option<String>,
     pub(super) phase: String,
 }
 
@@ -72,8 +74,9 @@ pub(super) fn judge(
         _ if case.crew.is_some() => Outcome::Failed {
             class: ErrorClass::Other,
             message: format!(
-                "a rank of the crew died, and all others with it, in `{phase}`: the launcher {} \
-                 (log.txt has its words)",
+                "a rank of the crew died, and all others with it, in `{phase}`: {} (the launcher \
+                 {}; log.txt has all its words)",
+                ending.launcher.as_deref().unwrap_or("the launcher does not say which"),
                 exit_words(exit)
             ),
         },

@@ -222,14 +222,14 @@ impl<'r> Talk<'r> {
                 self.record.clock =
                     Some(Clock { kind: clock, hz: clock_hz, note: clock_note, drift_ppm: None });
             }
-            Event::Opened { took_ns } => {
+            Event::Opened { took_ns, .. } => {
                 self.record.opens_ns.push(took_ns);
                 self.watch_processes(worker.pid());
             }
             Event::Ready { phase, usage, counters } => {
                 self.ready(phase as usize, usage, counters, worker);
             }
-            Event::Progress { phase, done, total, elapsed_ns } => {
+            Event::Progress { phase, done, total, elapsed_ns, .. } => {
                 self.progress(phase as usize, done, total, elapsed_ns);
             }
             finished @ Event::Finished { .. } => {
@@ -363,6 +363,7 @@ impl<'r> Talk<'r> {
             settled,
             stopped,
             ranks,
+            failed: _,
         } = event
         else {
             return;

@@ -1,7 +1,7 @@
 //! Crews: several workers that drive one server, launched by MPI on this machine and in network
 //! namespaces with addresses of their own.
 
-use super::scratch::{Done, Running, Scratch, record, wait_until};
+use super::scratch::{Done, Running, Scratch, files_below, record, wait_until};
 use super::suites::{GET, Suite, UPDATE, suite};
 use super::workers::{find, needs, needs_root, skipped};
 use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord};
@@ -11,6 +11,9 @@ use kvdyno_record::hlog::{Intervals, Kind};
 use kvdyno_record::series::Slice;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -205,7 +208,7 @@ fn a_rank_that_dies_ends_the_case_and_leaves_nothing() {
     }
     let said = [
         ("kvdyno-null", "of 4 ("),
-        ("kvdyno-crew", "a rank of the crew died"),
+        ("kvdyno-crew", "exited on signal 9"),
         ("mpirun", "killed: while in `measure`"),
     ];
     for (name, words) in said {
@@ -215,6 +218,108 @@ fn a_rank_that_dies_ends_the_case_and_leaves_nothing() {
         assert!(!matches!(outcome, Outcome::Done), "{name}: {outcome:?}");
         scratch.assert_nothing_left();
     }
+}
+
+/// What a server of Redis answers.
+fn ask(server: &mut BufReader<UnixStream>, words: &str) -> String {
+    server.get_mut().write_all(format!("{words}\r\n").as_bytes()).unwrap();
+    let mut line = String::new();
+    server.read_line(&mut line).unwrap();
+    let Some(bytes) = line.strip_prefix('$') else { return line };
+    let mut answer = vec![0; bytes.trim().parse::<usize>().unwrap() + 2];
+    server.read_exact(&mut answer).unwrap();
+    String::from_utf8(answer).unwrap()
+}
+
+/// The server hangs up on one client of four, in a phase of minutes: the others do not go on alone.
+#[test]
+fn a_rank_that_fails_ends_the_phase_for_all() {
+    let test = "a_rank_that_fails_ends_the_phase_for_all";
+    if !has_mpi(test) || !needs("redis", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let text = long("redis").run("max_errors = 0\nslice = \"100ms\"").text();
+    scratch.write("s.toml", &text.replace("\"6s\"", "\"10m\""));
+    let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
+    wait_until("slices of the phase are there while it runs", || {
+        let slices = slices_of(&scratch, "measure");
+        slices.iter().filter(|slice| !slice.roles.is_empty()).count() > 3
+    });
+    let run = scratch.runs().remove(0);
+    let is_socket = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "sock");
+    let socket = files_below(&run).into_iter().find(is_socket).unwrap();
+    let mut server = BufReader::new(UnixStream::connect(socket).unwrap());
+    let clients = ask(&mut server, "CLIENT LIST");
+    let client = clients.lines().find(|line| line.contains(" cmd=get ")).unwrap();
+    let id = client.split(' ').find_map(|word| word.strip_prefix("id=")).unwrap();
+    assert_eq!(ask(&mut server, &format!("CLIENT KILL ID {id}")), ":1\r\n");
+    running.wait();
+    let record = record(&scratch.only_run(), "_t");
+    let Outcome::Failed { message, .. } = &record.outcome else { panic!("{:?}", record.outcome) };
+    assert!(message.starts_with("rank ") && message.contains(" of 4 ("), "{message}");
+    // What all of them did up to there is kept.
+    let measured = phase(&record, "measure");
+    assert_eq!(measured.ranks.len(), RANKS as usize);
+    assert_eq!(measured.ranks.iter().map(|rank| rank.errors).sum::<u64>(), 1);
+    let counted: u64 = measured.ranks.iter().map(|rank| rank.operations).sum();
+    let in_slices = slices_of(&scratch, "measure");
+    let in_slices = in_slices.iter().filter_map(|slice| slice.roles.get("readers")?.get("get"));
+    assert_eq!(in_slices.map(|get| get.count).sum::<u64>(), counted);
+    scratch.assert_nothing_left();
+}
+
+/// What stands in the series of the only run's last case.
+fn slices_of(scratch: &Scratch, phase: &str) -> Vec<Slice> {
+    let runs = scratch.runs();
+    let files = runs.iter().flat_map(|run| files_below(&run.join("cases")));
+    let mut series: Vec<PathBuf> = files.filter(|path| path.ends_with("series.ndjson")).collect();
+    series.sort();
+    let text = series.last().map(|path| fs::read_to_string(path).unwrap()).unwrap_or_default();
+    let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    let slices = lines.map(|line| serde_json::from_str::<Slice>(line).unwrap());
+    slices.filter(|slice| slice.phase == phase).collect()
+}
+
+/// One rank's worker that is held up for nine tenths of the time is no client like the others.
+#[test]
+fn a_rank_that_is_held_up_is_named() {
+    let test = "a_rank_that_is_held_up_is_named";
+    if !has_mpi(test) || !needs("redis", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let suite = suite().engine("redis").crew(RANKS).load("").measure("duration = \"4s\"");
+    scratch.write("s.toml", &suite.role("readers", &format!("threads = 4\n{GET}")).text());
+    let mut running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
+    scratch.wait_for_phase("redis", "measure");
+    let worker = |pid: &String| {
+        let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
+        words[0].ends_with(b"kvdyno-redis") && words.contains(&&b"run"[..])
+    };
+    let workers = scratch.processes().into_iter().filter(worker);
+    let workers: Vec<i32> = workers.map(|pid| pid.parse().unwrap()).collect();
+    assert_eq!(workers.len(), RANKS as usize);
+    let held = Pid::from_raw(workers[1]).unwrap();
+    while running.is_running() {
+        // It ends before the program does.
+        let stopped = kill_process(held, Signal::STOP);
+        sleep(Duration::from_millis(90));
+        if stopped.and_then(|()| kill_process(held, Signal::CONT)).is_err() {
+            break;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    running.wait();
+    let findings = scratch.run(&["show", "--json"]).json()["findings"].clone();
+    let mut findings = findings.as_array().unwrap().iter();
+    let found = findings.find(|finding| finding["id"] == "clients-uneven").unwrap();
+    let evidence = found["evidence"].as_str().unwrap();
+    assert!(evidence.contains("of what its threads would have at the median"), "{evidence}");
+    let table = scratch.run(&["show", "--table", "ranks"]);
+    table.assert_says("median %").assert_says("ops/s");
+    scratch.assert_nothing_left();
 }
 
 /// Asked to stop, all ranks keep what they have; killed with the program, none stays.

@@ -20,6 +20,7 @@ pub(super) static KIND: Kind = Kind {
     name: "baseline",
     title: "How far from the raw device",
     sheet: "",
+    always: false,
     csv: false,
     engines: true,
     main: Some(&c::DEVICE_READS_PER_S),

@@ -25,6 +25,7 @@ pub(super) static KIND: Kind = Kind {
     name: "io",
     title: "Block I/O, as the kernel saw it",
     sheet: "",
+    always: false,
     csv: false,
     engines: true,
     main: None,

@@ -21,9 +21,11 @@ pub(crate) struct Kind {
     pub(crate) title: &'static str,
     /// Its sheet in the workbook; empty: it has none.
     pub(crate) sheet: &'static str,
+    /// The sheet is there without a row, too.
+    pub(crate) always: bool,
     /// It is among the CSV files.
     pub(crate) csv: bool,
-    /// Rows are engines': what tells those apart stands first, and the sheet is always there.
+    /// Rows are engines': what tells those apart stands first.
     pub(crate) engines: bool,
     /// The figure without which a row of a case in trouble says nothing.
     pub(crate) main: Option<&'static Definition>,

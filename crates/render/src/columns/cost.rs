@@ -31,6 +31,7 @@ pub(super) static KIND: Kind = Kind {
     name: "cost",
     title: "Cost of the run, all client groups together",
     sheet: "Cost",
+    always: true,
     csv: true,
     engines: true,
     main: Some(&c::CPU_PER_OP),

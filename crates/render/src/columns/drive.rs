@@ -29,6 +29,7 @@ pub(super) static KIND: Kind = Kind {
     name: "drive",
     title: "The drive",
     sheet: "Drive",
+    always: false,
     csv: true,
     engines: false,
     main: Some(&c::OPS_PER_S),
@@ -43,6 +44,7 @@ pub(super) static TIMES: Kind = Kind {
     name: "drive-times",
     title: "The drive: how long an I/O took",
     sheet: "",
+    always: false,
     csv: false,
     columns: TIME_COLUMNS,
     lines: |row, _| {

@@ -23,6 +23,7 @@ pub(super) static KIND: Kind = Kind {
     name: "load",
     title: "Load",
     sheet: "Load",
+    always: true,
     csv: true,
     engines: true,
     main: Some(&c::WALL),

@@ -10,6 +10,7 @@ mod drive;
 mod lead;
 mod line;
 mod load;
+mod ranks;
 mod row;
 mod run;
 mod time;
@@ -20,11 +21,12 @@ pub(crate) use line::{Line, Shown};
 pub(crate) use row::{Row, explained, jobs, loads, phases};
 
 /// All of them, in their order.
-pub(crate) static KINDS: [&Kind; 8] = [
+pub(crate) static KINDS: [&Kind; 9] = [
     &load::KIND,
     &run::KIND,
     &cost::KIND,
     &time::KIND,
+    &ranks::KIND,
     &block_io::KIND,
     &baseline::KIND,
     &drive::KIND,

@@ -7,6 +7,7 @@ use kvdyno_analysis::explain::Explained;
 use kvdyno_analysis::group::{Group, LoadRow, RoleRow, RunRow};
 use kvdyno_analysis::job::DriveJob;
 use kvdyno_analysis::metric::{Definition, Metric, Metrics};
+use kvdyno_analysis::ranks::RankRow;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_analysis::trials::At;
 use kvdyno_record::hlog::Kind as Clock;
@@ -28,6 +29,8 @@ pub(crate) struct Row<'s> {
     pub(crate) op: Option<&'s str>,
     pub(crate) explained: Option<&'s Explained>,
     pub(crate) io: Option<(&'s PhaseIo, &'s IoRow)>,
+    /// A rank of a crew.
+    pub(crate) rank: Option<&'s RankRow>,
     /// Which of its times are shown.
     pub(crate) clock: Clock,
 }
@@ -45,6 +48,7 @@ impl<'s> Row<'s> {
             op: None,
             explained: None,
             io: None,
+            rank: None,
             clock: Clock::Service,
         }
     }
@@ -103,11 +107,12 @@ impl<'s> Row<'s> {
         Some(At { phase: self.phase, role: &role.role, op: self.op })
     }
 
-    /// Threads: of the role, of the load, of all roles together.
+    /// Threads: of the role, of the load, of the rank, of all roles together.
     pub(crate) fn threads(&self) -> Option<u32> {
         let own = self.role.map(|(_, role)| role.threads);
         let own = own.or_else(|| Some(self.load?.threads));
         let own = own.or_else(|| Some(self.explained?.threads));
+        let own = own.or_else(|| Some(self.rank?.threads));
         own.or_else(|| Some(self.run?.1.roles.iter().map(|role| role.threads).sum()))
     }
 

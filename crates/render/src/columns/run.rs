@@ -31,6 +31,7 @@ pub(super) static KIND: Kind = Kind {
     name: "run",
     title: "Run: what each client group got",
     sheet: "Run",
+    always: true,
     csv: true,
     engines: true,
     main: Some(&c::OPS_PER_S),

@@ -21,6 +21,7 @@ pub(super) static KIND: Kind = Kind {
     name: "time",
     title: "Where the time went",
     sheet: "Time",
+    always: true,
     csv: true,
     engines: true,
     main: None,

@@ -119,3 +119,38 @@ fn a_column_that_the_suite_asks_for_needs_no_wide() {
     }
     assert!(!shown.iter().any(|title| title == "p90 us"), "{shown:?}");
 }
+
+/// A row a rank, wherever tables are written; of a crew of many those that are not like the others.
+#[test]
+fn ranks_of_a_crew_have_a_table() {
+    let fixture = Fixture::with_crew();
+    let mut summary = fixture.summary();
+    let ranks = |summary: &_, wide| {
+        let tables = all(summary, wide).into_iter();
+        let found = tables.filter(|titled| titled.name == "ranks").map(|titled| {
+            assert!(wide || titled.aid.lines().all(|line| line.len() <= 100), "{}", titled.aid);
+            titled.table.text()
+        });
+        found.collect::<String>()
+    };
+    let narrow = ranks(&summary, false);
+    assert!(narrow.lines().all(|line| line.chars().count() <= 100), "{narrow}");
+    insta::assert_snapshot!("ranks", narrow);
+    let csv = crate::wide::tables(&summary).unwrap();
+    let (_, csv) = csv.iter().find(|(name, _)| *name == "ranks").unwrap();
+    let csv = String::from_utf8_lossy(csv);
+    assert!(csv.lines().next().unwrap().contains("rank_pace_percent"), "{csv}");
+    assert_eq!(
+        csv.lines().count(),
+        narrow.lines().filter(|line| line.contains("node")).count() + 1
+    );
+    assert!(crate::markdown::page(&summary).contains("node1"));
+    assert_eq!(ranks(&Fixture::new().summary(), true), "", "no crew, no table");
+    for rank in &mut summary.ranks {
+        rank.of = 1000;
+    }
+    let of_many = ranks(&summary, false);
+    let left = of_many.lines().filter(|line| line.contains("node")).count();
+    assert_eq!(left, narrow.lines().filter(|line| line.contains(" 0  node0")).count());
+    assert_eq!(ranks(&summary, true).matches("node").count(), summary.ranks.len());
+}

@@ -45,14 +45,14 @@ pub(super) fn trials<'s>(evidence: &'s Evidence, summary: &Summary) -> Vec<Trial
     of_groups.collect()
 }
 
-/// Writes a table; none where there are no rows, but of engines.
+/// Writes a table; none where there are no rows, but of those that are always there.
 pub(super) fn write(
     kind: &Kind,
     summary: &Summary,
     trials: &[Trials<'_>],
 ) -> anyhow::Result<Option<Placed>> {
     let rows = (kind.rows)(summary);
-    if rows.is_empty() && !kind.engines {
+    if rows.is_empty() && !kind.always {
         return Ok(None);
     }
     let all = ABOUT.iter().chain(kind.columns).filter(|column| !column.heading.is_empty());

@@ -1,0 +1,76 @@
+//! The table of a crew's ranks: each process beside the others.
+
+use super::column::{Column, Kind, figure, text, words};
+use super::lead::count;
+use super::row::Row;
+use crate::cell::Cell;
+use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::ranks::RankRow;
+use kvdyno_analysis::summary::Summary;
+
+const AID: &str = "\
+Medians over trials. ops/s: of a rank's closed loops (without one: of all its client groups; of a
+load: records). of median: that, over what its threads would have done at the median rank's pace,
+client group by client group; below 75 % or as far above it a finding says so. CPUs: user and system
+time of its worker over its window. began: after the first rank, by the first one's clock, which is
+sure of it within +- us. clock: how far the host's system clock is ahead.
+--wide: windows, operations, errors, backlog; and of more than 16 ranks those, too, that are within
+a tenth of the median.";
+
+/// Of more ranks than this those stand on a terminal that are not like the others.
+const MANY: u32 = 16;
+
+/// As fast as the others, in percent of the median rank's pace.
+const LIKE: std::ops::RangeInclusive<f64> = 90.0..=110.0;
+
+/// A row for each rank in each load and measured phase.
+pub(super) static KIND: Kind = Kind {
+    name: "ranks",
+    title: "Ranks: what each process of the crew did",
+    sheet: "Ranks",
+    always: false,
+    csv: true,
+    engines: true,
+    main: None,
+    columns: COLUMNS,
+    rows,
+    lines: |row, wide| {
+        let like = row.value(&c::RANK_PACE).is_some_and(|pace| LIKE.contains(&pace));
+        let left_out = row.rank.is_some_and(|rank| rank.of > MANY && rank.rank > 0 && like);
+        if left_out && !wide { Vec::new() } else { vec![*row] }
+    },
+    aid: |_, _, _| AID.to_owned(),
+};
+
+fn rows(summary: &Summary) -> Vec<Row<'_>> {
+    let rows = summary.ranks.iter().filter_map(|rank| {
+        let group = summary.groups.get(rank.group)?;
+        let row = Row::new(rank.group, group, &rank.phase, &rank.metrics);
+        Some(Row { rank: Some(rank), ..row })
+    });
+    rows.collect()
+}
+
+const COLUMNS: &[Column] = &[
+    text("threads", |line| line.own_threads()),
+    text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
+    words("", "threads", "threads", |row| count(row.threads())),
+    words("rank", "rank", "rank", |row| of(row, |rank| Cell::count(u64::from(rank.rank)))),
+    words("host", "host", "host", |row| of(row, |rank| Cell::text(&rank.host))).left(),
+    words("", "cpus", "CPUs there", |row| of(row, |rank| Cell::count(u64::from(rank.cpus)))),
+    figure(&c::RANK_OPS_PER_S, "ops/s", "ops/s"),
+    figure(&c::RANK_PACE, "of\nmedian %", "of the median rank's pace, %"),
+    figure(&c::RANK_CPUS, "CPUs", "CPUs used"),
+    figure(&c::RANK_CPU_PER_OP, "CPU\nus/op", "CPU, us/op"),
+    figure(&c::RANK_SKEW, "began\nus", "began after the first, us"),
+    figure(&c::CLOCK_OFFSET, "clock\nus", "clock ahead, us"),
+    figure(&c::CLOCK_ERROR, "+-\nus", "clock, +- us"),
+    figure(&c::WINDOW, "took\ns", "window, s").wide(),
+    figure(&c::OPERATIONS, "operations", "operations").wide(),
+    figure(&c::ERRORS, "errors", "errors").wide(),
+    figure(&c::BACKLOG, "backlog", "backlog, ops").wide(),
+];
+
+fn of(row: &Row<'_>, cell: fn(&RankRow) -> Cell) -> Cell {
+    row.rank.map_or(Cell::Empty, cell)
+}
