@@ -68,7 +68,9 @@ pub(super) fn check(
                 for role in measure.role.iter().filter(|_| abilities.numbered_keys_only) {
                     check_known(role, description, &without, mistakes);
                 }
-                for entry in measure.role.iter().flat_map(|role| role.entries()) {
+                // What is by offset and length is checked with its trace.
+                let of_keys = measure.role.iter().filter(|role| !role.is_of_drive());
+                for entry in of_keys.flat_map(|role| role.entries()) {
                     if let Some(missing) = missing(abilities, entry) {
                         let message = format!("{} has no {missing}", description.name);
                         mistakes.at(&entry.span, message).help(&without);

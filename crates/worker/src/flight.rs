@@ -15,6 +15,7 @@ use crate::block::Step;
 use crate::clock::Clock;
 use crate::hot::RETRIES_MAX;
 use crate::keyed::{Action, KeyedBlock, KeyedStep, Thread, View};
+use crate::keyvalue::perform;
 use crate::kind::Supply;
 use crate::recorder::Recorder;
 use crate::rng::Rng;
@@ -50,10 +51,14 @@ struct InFlight {
     reads: bool,
     retries: u16,
     key_bytes: u32,
+    /// Of a drive, the offset.
     number: u64,
+    /// Of a drive; of a key, 1: the number itself.
+    length: u64,
     write_bytes: u64,
     start: u64,
     sent: u64,
+    busy: bool,
 }
 
 /// What met a conflict and is to be submitted again. Its block may be gone by then: the key is
@@ -98,6 +103,14 @@ pub(crate) fn drive<S: Session, C: Clock>(
     let mut prepared = !block.steps.is_empty();
     while context.recorder.edge != OVER && !shared.is_over() {
         if !prepared {
+            // Nor does what is in flight wait for what prepares.
+            if !flight.is_empty() && !source.is_ready() {
+                if let Err(error) = flight.round(&mut context) {
+                    shared.fail(error);
+                    return context.recorder;
+                }
+                continue;
+            }
             let wanted = shared.take(context.role, steps_max);
             if wanted == 0 || !source.fill(&mut block, wanted) {
                 break;
@@ -149,10 +162,16 @@ impl Flight {
         source: &Source<'_>,
         block: &KeyedBlock,
     ) -> Result<()> {
-        let view = source.view(block, context.task);
+        let (view, ordered) = (source.view(block, context.task), source.is_ordered());
         for step in &block.steps {
-            if self.free.is_empty() {
-                while self.free.is_empty() {
+            let asked = InFlight::of(step, &view);
+            let alone = matches!(step.action.action, Action::Flush | Action::Discard);
+            let waits = |flight: &Self| match alone {
+                true => !flight.is_empty(),
+                false => flight.free.is_empty() || ordered && flight.meets(&asked),
+            };
+            if waits(self) {
+                while waits(self) {
                     self.round(context)?;
                 }
                 // What was filed is no part of what begins now.
@@ -161,34 +180,71 @@ impl Flight {
             if context.recorder.edge == OVER || context.shared.is_over() {
                 return Ok(());
             }
-            self.take_on(&mut context.handle.session, step, &view)?;
+            if alone {
+                self.do_alone(context, step, &view);
+            } else {
+                self.take_on(&mut context.handle.session, step, asked, &view)?;
+            }
         }
         // What was taken on does not wait until the next block is prepared.
         self.hand_over(context)
     }
 
+    /// Something is in flight that this must come after: to the same bytes, and one of them writes.
+    fn meets(&self, asked: &InFlight) -> bool {
+        let in_flight = self.slots.iter().filter(|slot| slot.busy);
+        in_flight.filter(|slot| !(slot.reads && asked.reads)).any(|slot| {
+            slot.number < asked.number.saturating_add(asked.length)
+                && asked.number < slot.number.saturating_add(slot.length)
+        })
+    }
+
+    /// What is for all that was answered before it: nothing is in flight meanwhile.
+    fn do_alone<S: Session, C: Clock>(
+        &mut self,
+        context: &mut ThreadContext<'_, Thread<S>, C>,
+        step: &Step<KeyedStep>,
+        view: &View<'_>,
+    ) {
+        let ThreadContext { handle, clock, recorder, .. } = &mut *context;
+        let tally = &mut recorder.tallies[usize::from(step.slot)];
+        let done = perform(handle, &step.action, view, tally, &mut self.sink);
+        let end = clock.ticks();
+        recorder.last_end = clock.time(end);
+        if recorder.edge != OVER && recorder.last_end >= recorder.edge {
+            recorder.edge = recorder.time.cross(recorder.last_end, &mut recorder.tallies);
+        }
+        let tally = &mut recorder.tallies[usize::from(step.slot)];
+        match done {
+            Ok(()) => {
+                tally.count += 1;
+                tally.in_flight(0, clock.ns(end.saturating_sub(self.now)), 1);
+            }
+            Err(error) => {
+                tally.error(error.class);
+                context.shared.judge(error, context.task.errors_max);
+            }
+        }
+        self.now = end;
+    }
+
     fn take_on<S: Session>(
         &mut self,
         session: &mut S,
-        Step { slot, action: step, write_bytes }: &Step<KeyedStep>,
+        Step { action: step, .. }: &Step<KeyedStep>,
+        asked: InFlight,
         view: &View<'_>,
     ) -> Result<()> {
         let Some(ticket) = self.free.pop() else { return Ok(()) };
-        let key = view.key(step.first);
-        self.slots[ticket as usize] = InFlight {
-            tally: *slot,
-            reads: step.action == Action::Get,
-            retries: 0,
-            key_bytes: key.len() as u32,
-            number: view.data.numbers[step.first as usize],
-            write_bytes: *write_bytes,
-            start: self.now,
-            sent: self.now,
-        };
+        self.slots[ticket as usize] =
+            InFlight { start: self.now, sent: self.now, busy: true, ..asked };
         self.taken.push(ticket);
+        let (offset, bytes) = (asked.number, asked.length);
         match step.action {
-            Action::Get => session.submit_get(ticket, key),
-            Action::Put => session.submit_put(ticket, key, view.value(step.value)),
+            Action::Get => session.submit_get(ticket, view.key(step.first)),
+            Action::Put => session.submit_put(ticket, view.key(step.first), view.value(step.value)),
+            Action::ReadAt => session.submit_read_at(ticket, offset, bytes as usize),
+            Action::WriteAt => session.submit_write_at(ticket, offset, view.value(step.value)),
             _ => Err(Error::unsupported("this operation in flight")),
         }
     }
@@ -275,6 +331,7 @@ impl Flight {
                     context.shared.judge(error, context.task.errors_max);
                 }
             }
+            asked.busy = false;
             self.free.push(ticket);
         }
         together.file(clock, now, &mut context.recorder.tallies);
@@ -306,6 +363,24 @@ impl Together {
 }
 
 impl InFlight {
+    #[inline]
+    fn of(Step { slot, action: step, write_bytes }: &Step<KeyedStep>, view: &View<'_>) -> Self {
+        let of_drive = matches!(step.action, Action::ReadAt | Action::WriteAt);
+        let (number, length, key_bytes) = match of_drive {
+            true => (view.piece(step.first).0, view.piece(step.first).1, 0),
+            false => (view.data.numbers[step.first as usize], 1, view.key(step.first).len()),
+        };
+        Self {
+            tally: *slot,
+            reads: matches!(step.action, Action::Get | Action::ReadAt),
+            key_bytes: key_bytes as u32,
+            number,
+            length,
+            write_bytes: *write_bytes,
+            ..Self::default()
+        }
+    }
+
     fn may_retry(&self) -> bool {
         u32::from(self.retries) < RETRIES_MAX
     }
@@ -331,7 +406,8 @@ impl Again {
             return session.submit_get(ticket, key);
         }
         arena.clear();
-        let at = values.prepare(asked.number, asked.retries.into(), rng, arena);
+        let bytes = asked.write_bytes.saturating_sub(key.len() as u64);
+        let at = values.prepare_long(asked.number, asked.retries.into(), bytes, rng, arena);
         asked.write_bytes = (key.len() + at.bytes) as u64;
         session.submit_put(ticket, key, &values.bytes(arena)[at.start..][..at.bytes])
     }
@@ -352,8 +428,27 @@ fn look(asked: &InFlight, value: Option<&[u8]>, verify: bool, sink: &mut u64) ->
 
 #[cfg(test)]
 mod tests {
-    use crate::scripted::{Costs, Play, Played, Script};
+    use super::{Again, Flight, InFlight};
+    use crate::scripted::{Costs, Play, Played, Script, supply};
     use kvdyno_record::hlog::Kind;
+
+    #[test]
+    fn what_is_recorded_waits_for_what_is_to_the_same_bytes_and_writes() {
+        let mut flight = Flight::new(3, Again::new(&supply(), 0), 0);
+        let piece =
+            |reads, number, length| InFlight { reads, number, length, ..InFlight::default() };
+        let meets = |flight: &Flight, reads| {
+            [(0, 100), (99, 1), (100, 1), (149, 1), (150, 10), (0, 1_000), (u64::MAX, 5)]
+                .map(|(number, length)| flight.meets(&piece(reads, number, length)))
+        };
+        assert_eq!(meets(&flight, false), [false; 7], "nothing is in flight");
+        flight.slots[1] = InFlight { busy: true, ..piece(false, 100, 50) };
+        let those = [false, false, true, true, false, true, false];
+        assert_eq!([meets(&flight, false), meets(&flight, true)], [those; 2]);
+        flight.slots[1].reads = true;
+        assert_eq!(meets(&flight, true), [false; 7], "reads have no order");
+        assert_eq!(meets(&flight, false), those);
+    }
 
     fn sums(played: &Played) -> [u64; 3] {
         [Kind::Service, Kind::Submit, Kind::Completion].map(|kind| played.times(kind).sum)

@@ -9,7 +9,7 @@ use crate::keyvalue::KeyValue;
 use crate::kind::Kind;
 use crate::output::{Files, send};
 use crate::population::Population;
-use crate::replay;
+use crate::replay::{self, Deal, Dealer, Work};
 use crate::rng::Rng;
 use crate::shared::Task;
 use crate::source::{KeySupply, LoadRange, MixSource, Source};
@@ -195,11 +195,12 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     fn load(&mut self, index: u32, phase: &Phase, load: &Load) -> Result<Option<Found>> {
         // What was not written is missing.
         let errors_max = 0;
-        let total = Some(self.job.data.loaded());
+        let recorded = load.replay.as_ref().map(|replay| replay.requests);
+        let total = Some(recorded.unwrap_or(self.job.data.loaded()));
         let task = Task { total, errors_max, ..self.task(index, phase) };
         let found = match self.graph {
             Some(graph) => self.team::<Social<G>>(self.graph_loaders(graph, index, load), &task)?,
-            None => self.team::<KeyValue<G::Engine>>(vec![self.loaders(index, load)], &task)?,
+            None => self.load_records(load, &task)?,
         };
         let Some(mut found) = found else { return Ok(None) };
         // A load is over when its last record is written: its threads' shares were dealt out.
@@ -215,14 +216,28 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         Ok(Some(found))
     }
 
-    fn loaders(&self, index: u32, load: &Load) -> RoleSpec<Source<'j>> {
+    fn load_records(&mut self, load: &Load, task: &Task) -> Result<Option<Found>> {
         let records = self.job.data.records;
-        let range = |thread| {
-            let rng = self.rng(index, 0, (thread, load.threads));
-            let place = (thread, load.threads);
-            let range = LoadRange::new(load.order, load.batch, records, place, &self.supply, rng);
-            Source::Load(range)
+        let own = self.seat.threads(load.threads);
+        let rng = |thread| self.rng(task.phase, 0, (thread, load.threads));
+        let Some(replay) = &load.replay else {
+            let range = |thread| {
+                let (place, rng) = ((thread, load.threads), rng(thread));
+                LoadRange::new(load.order, load.batch, records, place, &self.supply, rng)
+            };
+            let sources = own.map(range).map(Source::Load).collect();
+            let specs = vec![self.loaders(task.phase, load, sources)];
+            return self.team::<KeyValue<G::Engine>>(specs, task);
         };
+        let work = Work::Load { batch: load.batch };
+        let deal = self.deal(replay, work, u64::MAX, load.threads);
+        let (dealer, dealt) = replay::open(&deal, &self.supply, own.map(rng))?;
+        let sources = dealt.into_iter().map(Source::Trace).collect();
+        let specs = vec![self.loaders(task.phase, load, sources)];
+        self.dealt(dealer, specs, task)
+    }
+
+    fn loaders(&self, index: u32, load: &Load, sources: Vec<Source<'j>>) -> RoleSpec<Source<'j>> {
         let writes = Size::Fixed { bytes: load.batch.into() };
         let op = if load.batch == 1 { Op::Insert } else { Op::Batch { writes } };
         let own = || self.seat.threads(load.threads);
@@ -231,7 +246,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             ops: vec![op.info()],
             rate: None,
             depth: None,
-            sources: own().map(range).collect(),
+            sources,
             seeds: own().map(|t| self.rng(index, 1, (t, load.threads))).collect(),
             first: own().start,
             of: load.threads,
@@ -315,9 +330,33 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         task: &Task,
     ) -> Result<Option<Found>> {
         let mut specs = self.roles(task.phase, mix, self.drawn(mix));
-        let rngs = (0..role.threads).map(|t| self.rng(task.phase, 0, (t, role.threads)));
-        let (dealer, dealt) = replay::open(replay, role, requests, &self.supply, rngs)?;
+        let rng = |thread| self.rng(task.phase, 0, (thread, role.threads));
+        let deal = self.deal(replay, Work::Mix(&role.mix), requests, role.threads);
+        let rngs = deal.own.clone().map(rng);
+        let (dealer, dealt) = replay::open(&deal, &self.supply, rngs)?;
         specs[0].sources = dealt.into_iter().map(Source::Trace).collect();
+        self.dealt(dealer, specs, task)
+    }
+
+    fn deal<'d>(
+        &self,
+        replay: &'d Replay,
+        work: Work<'d>,
+        requests: u64,
+        threads: u32,
+    ) -> Deal<'d> {
+        let shape = &self.job.shape;
+        let data_bytes = shape.records.saturating_mul(shape.value_bytes_max);
+        Deal { replay, work, requests, own: self.seat.threads(threads), of: threads, data_bytes }
+    }
+
+    /// Has a team's threads do `specs`, of which the first are dealt to.
+    fn dealt(
+        &mut self,
+        dealer: Dealer,
+        specs: Vec<RoleSpec<Source<'j>>>,
+        task: &Task,
+    ) -> Result<Option<Found>> {
         let clock = self.clock;
         let work = || self.team::<KeyValue<G::Engine>>(specs, task);
         let (found, used) = replay::beside(dealer, clock, work)?;

@@ -65,7 +65,9 @@ pub(crate) fn prepare_text(
     let overrides = Overrides { place: at.place.clone(), installed, ..overrides };
     let mut suite = Suite::parse(file, &text, &overrides)?;
     if suite.replays() {
-        suite.read_traces(|named| trace::look_at(Path::new(file), named))?;
+        suite.read_traces(|named, first_reads| {
+            trace::look_at(Path::new(file), named, first_reads)
+        })?;
     }
     let (engines, workers) = look_for(suite.wanted())?;
     let at = PlaceArgs { place: suite.place().map(Path::to_owned), ..at.clone() };
