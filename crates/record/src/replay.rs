@@ -69,20 +69,19 @@ pub fn replays(phases: &[Phase]) -> impl Iterator<Item = &Replay> {
 #[must_use]
 pub fn without_place(phase: &Phase) -> Phase {
     let mut phase = phase.clone();
-    files_mut(&mut phase).for_each(|file| *file = PathBuf::new());
+    replays_mut(&mut phase).for_each(|replay| replay.file = PathBuf::new());
     phase
 }
 
-/// Where the traces are that a phase takes its requests from.
-pub fn files_mut(phase: &mut Phase) -> impl Iterator<Item = &mut PathBuf> {
+/// All that a phase takes from traces, its load or its roles.
+pub fn replays_mut(phase: &mut Phase) -> impl Iterator<Item = &mut Replay> {
     let (load, mix) = match &mut phase.work {
         Activity::Load(load) => (load.replay.as_mut(), None),
         Activity::Warmup(mix) | Activity::Measure(mix) => (None, Some(mix)),
         _ => (None, None),
     };
     let roles = mix.into_iter().flat_map(|mix| &mut mix.roles);
-    let replays = load.into_iter().chain(roles.filter_map(|role| role.replay.as_mut()));
-    replays.map(|replay| &mut replay.file)
+    load.into_iter().chain(roles.filter_map(|role| role.replay.as_mut()))
 }
 
 #[cfg(test)]

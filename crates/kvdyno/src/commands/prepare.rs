@@ -165,6 +165,7 @@ pub(crate) fn check_machine(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     check_threads(root, plan)?;
     check_crews(plan)?;
     check_counting(plan)?;
+    trace::check(plan)?;
     check_volumes(plan)?;
     check_tiers(root, plan)
 }

@@ -1,6 +1,7 @@
 //! `kvdyno trace`: traces of other formats are read, and what is in one is shown.
 
 mod about;
+mod located;
 mod replayed;
 
 use crate::cli::{ImportArgs, ShowTraceArgs, TraceAction, TraceArgs};
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 /// A long import says now and then how far it is.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
+pub(crate) use located::{check, locate};
 pub(crate) use replayed::look_at;
 
 pub(crate) fn run(args: &TraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -83,7 +85,8 @@ fn show(args: &ShowTraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.json(&statistics)?;
         return Ok(Exit::Ok);
     }
-    printer.data(&about::facts(&statistics));
+    let digest = TraceReader::open(&args.file).and_then(TraceReader::digest).map_err(complaint)?;
+    printer.data(&about::facts(&statistics, &digest));
     for (title, table) in about::tables(&statistics) {
         printer.data("\n");
         printer.heading(title);

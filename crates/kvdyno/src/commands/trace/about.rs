@@ -20,10 +20,11 @@ pub(super) fn imported(header: &Header, to: &Path) -> String {
 }
 
 /// What is known of the whole.
-pub(super) fn facts(found: &Statistics) -> String {
+pub(super) fn facts(found: &Statistics, digest: &str) -> String {
     let header = &found.header;
     let mut lines = vec![
         ("source", format!("{} ({})", header.file, header.source.name())),
+        ("checksum", digest.to_owned()),
         ("requests", units::grouped(header.requests)),
         ("times", times(found)),
         (what(header.kind, "keys", "4 KiB blocks"), distinct(found)),
