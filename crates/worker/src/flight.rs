@@ -365,10 +365,12 @@ impl Together {
 impl InFlight {
     #[inline]
     fn of(Step { slot, action: step, write_bytes }: &Step<KeyedStep>, view: &View<'_>) -> Self {
-        let of_drive = matches!(step.action, Action::ReadAt | Action::WriteAt);
-        let (number, length, key_bytes) = match of_drive {
-            true => (view.piece(step.first).0, view.piece(step.first).1, 0),
-            false => (view.data.numbers[step.first as usize], 1, view.key(step.first).len()),
+        let (number, length, key_bytes) = match step.action {
+            Action::ReadAt | Action::WriteAt | Action::Discard | Action::Flush => {
+                let (offset, bytes) = view.piece(step.first);
+                (offset, bytes, 0)
+            }
+            _ => (view.data.numbers[step.first as usize], 1, view.key(step.first).len()),
         };
         Self {
             tally: *slot,

@@ -313,7 +313,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     }
 
     /// Sources of operations that are drawn.
-    fn drawn(&self, mix: &Mix) -> impl Fn(&Role, u32, Rng) -> Source<'j> {
+    fn drawn(&self, mix: &Mix) -> impl Fn(&Role, u32, Rng) -> Source<'j> + use<'j, G, C> {
         let grows = mix.entries().any(|entry| entry.op == Op::Insert);
         let (supply, population) = (self.supply.clone(), self.population);
         move |role, thread, rng| {
@@ -329,12 +329,15 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         requests: u64,
         task: &Task,
     ) -> Result<Option<Found>> {
-        let mut specs = self.roles(task.phase, mix, self.drawn(mix));
         let rng = |thread| self.rng(task.phase, 0, (thread, role.threads));
         let deal = self.deal(replay, Work::Mix(&role.mix), requests, role.threads);
         let rngs = deal.own.clone().map(rng);
         let (dealer, dealt) = replay::open(&deal, &self.supply, rngs)?;
-        specs[0].sources = dealt.into_iter().map(Source::Trace).collect();
+        let (mut dealt, drawn) = (dealt.into_iter(), self.drawn(mix));
+        let specs = self.roles(task.phase, mix, |role, thread, rng| {
+            let recorded = role.replay.as_ref().and_then(|_| dealt.next());
+            recorded.map_or_else(|| drawn(role, thread, rng), Source::Trace)
+        });
         self.dealt(dealer, specs, task)
     }
 
@@ -373,7 +376,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         &self,
         index: u32,
         mix: &Mix,
-        source: impl Fn(&Role, u32, Rng) -> S,
+        mut source: impl FnMut(&Role, u32, Rng) -> S,
     ) -> Vec<RoleSpec<S>> {
         let spec = |(place, role): (usize, &Role)| {
             let rng = |salt, t| self.rng(index, place as u64 * 2 + salt, (t, role.threads));
