@@ -176,7 +176,7 @@ pub(crate) fn beside<C: Clock, T>(
 impl Dealer {
     /// Deals until there is no more, or until a thread has left, who does so when all are to. Tells
     /// what that took.
-    fn run<C: Clock>(mut self, clock: C) -> Result<ThreadsUsage> {
+    pub(crate) fn run<C: Clock>(mut self, clock: C) -> Result<ThreadsUsage> {
         let before = usage::of_this_thread(clock.now());
         self.deal()?;
         Ok(usage::of_this_thread(clock.now()).since(&before))
