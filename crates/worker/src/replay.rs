@@ -189,6 +189,9 @@ impl Dealer {
             self.left -= block.len() as u64;
             if let Some(first_reads) = &mut self.first_reads {
                 block.retain(|request| first_reads.is_one(request));
+                if block.is_empty() && !self.deal_out(&[])? {
+                    return Ok(());
+                }
             }
             for requests in block.chunks(BATCH) {
                 if !self.deal_out(requests)? {
