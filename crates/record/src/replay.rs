@@ -38,7 +38,8 @@ pub struct OfDrive {
 }
 
 /// The operation that a recorded request is performed as, by the request's name. Of a drive's, a
-/// read is a `get`, a write an `update` and a discard a `delete` of as many bytes. Of a scan it is known where it began, not how far it went: it shows one record.
+/// read is a `get`, a write an `update` and a discard a `delete` of as many bytes. Of a scan it is
+/// known where it began, not how far it went: it shows one record.
 pub fn operation(recorded: &str) -> Option<Op> {
     let scan = |reverse| Op::Scan { reverse, length: Size::Fixed { bytes: 1 } };
     Some(match recorded {

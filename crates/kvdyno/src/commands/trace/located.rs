@@ -57,7 +57,7 @@ fn one(
     let what =
         format!("the trace with checksum {} is not here: {}", replay.digest, looked.join("; "));
     Err(Complaint::usage(what).hint(
-        "`kvdyno rerun --trace FILE` says where it is; `kvdyno trace show` tells a trace's checksum",
+        "`kvdyno rerun --trace FILE` says where it is; `kvdyno trace show` tells the checksum",
     ))
 }
 
