@@ -218,7 +218,7 @@ impl Suite {
             for phase in &mut part.typed.phase {
                 let Phase::Measure(measure) = &mut phase.value else { continue };
                 for role in &mut measure.role.value {
-                    read_trace(&mut role.value, &read, &mut notes, &mut mistakes);
+                    read_trace(&mut role.value, read, &mut notes, &mut mistakes);
                 }
             }
             check_sharing(&part.typed, &mut mistakes);

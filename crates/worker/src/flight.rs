@@ -166,10 +166,8 @@ impl Flight {
         for step in &block.steps {
             let asked = InFlight::of(step, &view);
             let alone = matches!(step.action.action, Action::Flush | Action::Discard);
-            let waits = |flight: &Self| match alone {
-                true => !flight.is_empty(),
-                false => flight.free.is_empty() || ordered && flight.meets(&asked),
-            };
+            let full = |flight: &Self| flight.free.is_empty() || ordered && flight.meets(&asked);
+            let waits = |flight: &Self| if alone { !flight.is_empty() } else { full(flight) };
             if waits(self) {
                 while waits(self) {
                     self.round(context)?;

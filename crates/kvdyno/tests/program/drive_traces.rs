@@ -44,24 +44,24 @@ fn import(scratch: &Scratch, asked: &[Asked]) {
 }
 
 /// Of each sector: as it was loaded, nothing, or something else.
-fn states(loaded: &[u8], content: &[u8]) -> Vec<u8> {
+fn states(loaded: &[u8], content: &[u8]) -> Vec<char> {
     let sectors = loaded.chunks(SECTOR).zip(content.chunks(SECTOR));
     let state = |(loaded, now): (&[u8], &[u8])| match now {
-        now if now == loaded => b'=',
-        now if now.iter().all(|byte| *byte == 0) => b'0',
-        _ => b'w',
+        now if now == loaded => '=',
+        now if now.iter().all(|byte| *byte == 0) => '0',
+        _ => 'w',
     };
     sectors.map(state).collect()
 }
 
 /// What they are after these requests, one after the other.
-fn states_after(asked: &[Asked]) -> Vec<u8> {
-    let mut states = vec![b'='; BYTES as usize / SECTOR];
+fn states_after(asked: &[Asked]) -> Vec<char> {
+    let mut states = vec!['='; BYTES as usize / SECTOR];
     for (what, at, bytes) in asked {
         let sectors = &mut states[at / SECTOR..(at + bytes) / SECTOR];
         match *what {
-            "write" => sectors.fill(b'w'),
-            "trim" => sectors.fill(b'0'),
+            "write" => sectors.fill('w'),
+            "trim" => sectors.fill('0'),
             _ => {}
         }
     }
@@ -98,7 +98,7 @@ fn several_in_flight_leave_what_one_after_the_other_leaves() {
     let expected = states_after(&asked);
     let differ = states(&loaded, &alone).iter().zip(&expected).filter(|(a, b)| a != b).count();
     assert_eq!(differ, 0, "sectors");
-    assert!(b"=0w".iter().all(|state| expected.iter().filter(|s| *s == state).count() > 5_000));
+    assert!(['=', '0', 'w'].iter().all(|of| expected.iter().filter(|s| *s == of).count() > 5_000));
     assert!(on(&device, &scratch, true, "depth = 16") == alone);
 
     let case = record(&scratch.only_run(), "t1");
@@ -135,7 +135,7 @@ fn a_drive_is_written_where_fio_writes_it() {
     }
     let theirs = states(&loaded, &peer.content());
     let ours = states(&loaded, &on(&device, &scratch, true, "threads = 3\ndepth = 4"));
-    assert!(theirs.iter().filter(|state| **state == b'w').count() > 5_000);
+    assert!(theirs.iter().filter(|state| **state == 'w').count() > 5_000);
     assert_eq!(ours.iter().zip(&theirs).filter(|(ours, theirs)| ours != theirs).count(), 0);
 }
 

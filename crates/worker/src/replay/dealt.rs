@@ -19,10 +19,11 @@ pub(crate) struct Dealt {
     by_time: bool,
     /// Requests are of a drive.
     of_drive: bool,
-    loads: bool,
     /// Requests of one step.
     each: usize,
     version: u32,
+    /// By how much a block's version is above the one before: what a load writes is all of one.
+    newer: u32,
     batches: Receiver<Batch>,
     used: Sender<Batch>,
     batch: Batch,
@@ -47,12 +48,12 @@ impl Dealt {
             actions: actions(deal.work, of_drive),
             by_time: deal.replay.speed.is_some(),
             of_drive,
-            loads: matches!(deal.work, Work::Load { .. }),
             each: match deal.work {
                 Work::Load { batch } => batch.max(1) as usize,
                 Work::Mix(_) => 1,
             },
             version: 0,
+            newer: u32::from(matches!(deal.work, Work::Mix(_))),
             batches,
             used,
             batch: Vec::new(),
@@ -71,8 +72,7 @@ impl Dealt {
                 return;
             }
         }
-        // What a load writes is the first of its key.
-        self.version = self.version.wrapping_add(u32::from(!self.loads));
+        self.version = self.version.wrapping_add(self.newer);
         if self.of_drive {
             return self.prepare(block, steps, |data, asked| {
                 data.numbers.extend([asked.number, asked.bytes]);
