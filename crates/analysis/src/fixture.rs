@@ -448,6 +448,7 @@ impl Planned<'_> {
                 value_bytes_max: 100,
                 sessions: threads.unwrap_or(0) + 1,
                 depth: 1,
+                requests: None,
             },
             phases,
             budget_ns: 600 * SECOND,

@@ -4,7 +4,7 @@
 use super::evidence::CaseEvidence;
 use kvdyno_record::engine::Value;
 use kvdyno_record::plan::Case;
-use kvdyno_record::workload::{Choice, Mix};
+use kvdyno_record::workload::{Choice, Mix, Op};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,11 +18,11 @@ const WRITTEN: &str = "written_in_full";
 /// A job of a bare drive.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DriveJob {
-    /// `rand read`, `seq write`, `rand 70/30` (reads before writes).
+    /// `rand read`, `seq write`, `rand 70/30` (reads before writes); of a trace `replay 70/30`.
     pub io: String,
     /// The calls that were asked for: `psync`, `mmap`, `io_uring`.
     pub method: String,
-    /// Bytes of each I/O.
+    /// Bytes of each I/O; of a trace, in the mean of what was done.
     pub block_bytes: u64,
     /// I/Os that each thread keeps in flight.
     pub depth: u32,
@@ -45,7 +45,10 @@ impl DriveJob {
         Some(Self {
             io: io(mix),
             method: case.options.values.get(METHOD).map_or_else(String::new, ToString::to_string),
-            block_bytes: case.shape.value_bytes_mean,
+            block_bytes: match role.replay {
+                Some(_) => mean_bytes(ran, phase),
+                None => case.shape.value_bytes_mean,
+            },
             depth: role.depth.unwrap_or(1),
             blocking: role.depth.is_none(),
             ran: told(ran, phase, HOW),
@@ -57,11 +60,13 @@ impl DriveJob {
 /// `rand read`, `seq write`, `rand 70/30`.
 fn io(mix: &Mix) -> String {
     let (mut reads, mut writes) = (0.0, 0.0);
-    for entry in mix.entries() {
+    for entry in mix.entries().filter(|entry| entry.op != Op::Flush) {
         let weight = if entry.op.writes() { &mut writes } else { &mut reads };
         *weight += entry.weight;
     }
+    let replays = mix.roles.first().is_some_and(|role| role.replay.is_some());
     let order = match mix.entries().next().map(|entry| &entry.keys) {
+        _ if replays => "replay",
         Some(Choice::Sequential { step: 1 }) => "seq",
         Some(Choice::Uniform) | None => "rand",
         Some(_) => "skewed",
@@ -72,6 +77,17 @@ fn io(mix: &Mix) -> String {
         (true, false) => format!("{order} read"),
         _ => format!("{order} write"),
     }
+}
+
+/// Of all that was done in a phase; what is flushed or discarded moves no bytes.
+fn mean_bytes(ran: &CaseEvidence, phase: &str) -> u64 {
+    let phases = ran.record.iter().flat_map(|record| &record.phases);
+    let roles = phases.filter(|done| done.name == phase).flat_map(|done| done.roles.iter().take(1));
+    let done = roles.flat_map(|role| role.ops.values());
+    let (bytes, count) = done.fold((0, 0), |(bytes, count), op| {
+        (bytes + op.read_bytes + op.write_bytes, count + op.count)
+    });
+    bytes.checked_div(count).unwrap_or(0)
 }
 
 /// What the worker told of itself after a phase.

@@ -108,6 +108,9 @@ pub struct Capabilities {
     /// It has no keys and no index of its own: figures of it are the drive's.
     #[serde(default)]
     pub bare_drive: bool,
+    /// Any piece of its bytes can be asked for: it has `read_at` and its kin.
+    #[serde(default)]
+    pub addressed: bool,
     /// Its code is a shared library that is chosen when its worker starts: see [`crate::library`].
     #[serde(default)]
     pub library: bool,
@@ -149,6 +152,7 @@ impl Capabilities {
             numbered_keys_only: false,
             pipelined: false,
             bare_drive: false,
+            addressed: false,
             library: false,
             key_bytes_max: None,
             value_bytes_max: None,

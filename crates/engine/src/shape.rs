@@ -59,6 +59,21 @@ pub struct DataShape {
     /// The most operations of one session in flight; 1 where none is pipelined.
     #[serde(default = "one")]
     pub depth: u32,
+    /// Requests by offset and length that are to come; none: all are of whole records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Requests>,
+}
+
+/// Requests by offset and length, all together: a drive makes room for them and checks that it can
+/// do them before anything is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Requests {
+    /// Bytes of the longest read or write.
+    pub longest: u64,
+    /// All offsets and lengths are multiples of this.
+    pub multiple_of: u64,
+    /// Some write, or discard.
+    pub writes: bool,
 }
 
 fn one() -> u32 {

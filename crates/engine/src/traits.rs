@@ -159,6 +159,33 @@ pub trait Session: Sized {
         Ok(found)
     }
 
+    /// Shows the `bytes` from `offset` on. This and its kin are those of
+    /// [`Capabilities::addressed`](crate::Capabilities::addressed), where
+    /// [`DataShape::requests`] announced them.
+    fn read_at<R>(
+        &mut self,
+        _offset: u64,
+        _bytes: usize,
+        _seen: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R> {
+        Err(Error::unsupported("requests by offset"))
+    }
+
+    /// Writes `bytes` from `offset` on, under the durability class the engine was opened with.
+    fn write_at(&mut self, _offset: u64, _bytes: &[u8]) -> Result<()> {
+        Err(Error::unsupported("requests by offset"))
+    }
+
+    /// Tells that so many bytes from `offset` on are no longer needed.
+    fn discard(&mut self, _offset: u64, _bytes: u64) -> Result<()> {
+        Err(Error::unsupported("requests by offset"))
+    }
+
+    /// Makes every write that was answered durable, whatever the durability class.
+    fn flush(&mut self) -> Result<()> {
+        Err(Error::unsupported("requests by offset"))
+    }
+
     /// Takes a lookup on without waiting for it. Its answer comes from [`Session::complete`] under
     /// `ticket`, which is below [`DataShape::depth`] and is not used again before.
     fn submit_get(&mut self, _ticket: u32, _key: &[u8]) -> Result<()> {
@@ -168,6 +195,16 @@ pub trait Session: Sized {
     /// Takes a write on without waiting for it; the value may be gone when this returns.
     fn submit_put(&mut self, _ticket: u32, _key: &[u8], _value: &[u8]) -> Result<()> {
         Err(Error::unsupported("operations in flight"))
+    }
+
+    /// Takes a [`read_at`](Session::read_at) on, which is answered as a lookup is.
+    fn submit_read_at(&mut self, _ticket: u32, _offset: u64, _bytes: usize) -> Result<()> {
+        Err(Error::unsupported("requests by offset in flight"))
+    }
+
+    /// Takes a [`write_at`](Session::write_at) on, which is answered as a write is.
+    fn submit_write_at(&mut self, _ticket: u32, _offset: u64, _bytes: &[u8]) -> Result<()> {
+        Err(Error::unsupported("requests by offset in flight"))
     }
 
     /// Hands over what was taken on and is not yet under way.

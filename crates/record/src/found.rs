@@ -3,7 +3,7 @@
 use crate::case::{Audit, OpResult, RoleResult, Verified};
 use crate::graph::Totals;
 use crate::units::grouped;
-use crate::workload::{Activity, LoadOrder, Phase, deletes};
+use crate::workload::{Activity, Load, LoadOrder, Phase, deletes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +86,8 @@ impl LoadOrder {
     pub fn share(self, records: u64) -> (f64, f64) {
         let n = records.max(1) as f64;
         match self {
-            Self::Sequential | Self::Random => (1.0, 0.0),
+            // Of first reads the load itself knows how many they are.
+            Self::Sequential | Self::Random | Self::FirstRead => (1.0, 0.0),
             // n balls into n bins: the mean, and the variance of the bins that stay empty.
             Self::Drawn => {
                 let empty = (1.0 - 1.0 / n).powf(n);
@@ -98,11 +99,25 @@ impl LoadOrder {
     }
 }
 
+impl Load {
+    /// What is to be found of keys that are drawn evenly over all records.
+    pub fn found(&self, records: u64) -> Found {
+        let Some(replay) = &self.replay else { return self.order.found(records) };
+        let share = replay.requests as f64 / records.max(1) as f64;
+        Found::Share { share, deviation: 0.0, or_more: false }
+    }
+
+    /// How many records it writes of so many.
+    pub fn records_of(&self, records: u64) -> u64 {
+        self.replay.as_ref().map_or(records, |replay| replay.requests)
+    }
+}
+
 /// What a load of so many records has left of the keys of a case. Where another case loaded, what
 /// its roles were planned to find says it.
 pub fn left(phases: &[Phase], records: u64) -> Found {
     let load = phases.iter().find_map(|phase| match &phase.work {
-        Activity::Load(load) => Some(load.order.found(records)),
+        Activity::Load(load) => Some(load.found(records)),
         _ => None,
     });
     let mut found =

@@ -14,7 +14,7 @@ pub struct OpInfo {
 }
 
 /// All of them, in the order of columns.
-pub const OPERATIONS: [OpInfo; 21] = [
+pub const OPERATIONS: [OpInfo; 22] = [
     op("get", true, false, false),
     op("insert", false, true, false),
     op("update", false, true, false),
@@ -24,6 +24,7 @@ pub const OPERATIONS: [OpInfo; 21] = [
     op("rmw", true, true, false),
     op("batch", false, true, true),
     op("walk", true, false, true),
+    op("flush", false, false, false),
     op("add_node", false, true, false),
     op("get_node", true, false, false),
     op("update_node", false, true, false),
@@ -70,6 +71,7 @@ mod tests {
             Op::ReadModifyWrite,
             Op::Batch { writes: length() },
             Op::Walk { reverse: false, length: length() },
+            Op::Flush,
             Op::AddNode,
             Op::GetNode,
             Op::UpdateNode,

@@ -10,7 +10,7 @@ use crate::search::Search;
 use crate::tier::{Memory, Tier};
 use crate::volume::Volume;
 use crate::worker::AttachedServer;
-use crate::workload::{Data, Phase};
+use crate::workload::{Activity, Data, Phase};
 use kvdyno_engine::{DataShape, Options};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -156,6 +156,16 @@ impl Case {
             Some(_) => self.data.value.size.mean() as u64,
             None => self.shape.value_bytes_mean,
         }
+    }
+
+    /// How many records its load phase of this name writes.
+    pub fn loaded(&self, phase: &str) -> u64 {
+        let all = self.data.loaded();
+        let load = self.phases.iter().find_map(|planned| match &planned.work {
+            Activity::Load(load) if planned.name == phase => Some(load),
+            _ => None,
+        });
+        load.map_or(all, |load| load.records_of(all))
     }
 
     /// Bytes of keys and values of all records after the load.

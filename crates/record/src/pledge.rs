@@ -81,6 +81,7 @@ impl Units {
             value_bytes_max: bytes.into_iter().max().unwrap_or_default(),
             sessions: self.writers as u32,
             depth: 1,
+            requests: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Recorded requests that a role makes again: which trace, and how fast.
 
-use crate::workload::{MixEntry, Op, Phase, Role, Size};
+use crate::workload::{Activity, MixEntry, Op, Phase, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -14,24 +14,39 @@ pub struct Replay {
     pub digest: String,
     /// How many it has.
     pub requests: u64,
-    /// Its keys are the numbers below this.
+    /// Its keys are the numbers below this; of a drive, the end of its last request.
     pub keys: u64,
-    /// Bytes of its longest value.
+    /// Bytes of its longest value; of a drive, of its longest read or write.
     pub value_bytes_max: u64,
+    /// What its requests to a drive are; null: it has keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive: Option<OfDrive>,
     /// How many times faster than recorded requests are made, each at its time; null: each thread
     /// makes its next one when the one before has been answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<f64>,
 }
 
-/// The operation that a recorded request is performed as, by the request's name; none: it is made
-/// to a drive. Of a scan it is known where it began, not how far it went: it shows one record.
+/// Requests to a drive, by offset and length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OfDrive {
+    /// All offsets and lengths are multiples of this.
+    pub multiple_of: u64,
+    /// Offsets are taken modulo the bytes of all records, and what reaches past their end begins
+    /// earlier.
+    pub fold: bool,
+}
+
+/// The operation that a recorded request is performed as, by the request's name. Of a drive's, a
+/// read is a `get`, a write an `update` and a discard a `delete` of as many bytes. Of a scan it is
+/// known where it began, not how far it went: it shows one record.
 pub fn operation(recorded: &str) -> Option<Op> {
     let scan = |reverse| Op::Scan { reverse, length: Size::Fixed { bytes: 1 } };
     Some(match recorded {
-        "get" => Op::Get,
-        "put" => Op::Update,
-        "delete" => Op::Delete,
+        "get" | "read" => Op::Get,
+        "put" | "write" => Op::Update,
+        "delete" | "discard" => Op::Delete,
+        "flush" => Op::Flush,
         "scan" => scan(false),
         "scan_reverse" => scan(true),
         "rmw" => Op::ReadModifyWrite,
@@ -55,19 +70,25 @@ pub fn replays(phases: &[Phase]) -> impl Iterator<Item = &Replay> {
 #[must_use]
 pub fn without_place(phase: &Phase) -> Phase {
     let mut phase = phase.clone();
-    let roles = phase.mix_mut().into_iter().flat_map(|mix| &mut mix.roles);
-    for Role { replay, .. } in roles {
-        if let Some(replay) = replay {
-            replay.file = PathBuf::new();
-        }
-    }
+    replays_mut(&mut phase).for_each(|replay| replay.file = PathBuf::new());
     phase
+}
+
+/// All that a phase takes from traces, its load or its roles.
+pub fn replays_mut(phase: &mut Phase) -> impl Iterator<Item = &mut Replay> {
+    let (load, mix) = match &mut phase.work {
+        Activity::Load(load) => (load.replay.as_mut(), None),
+        Activity::Warmup(mix) | Activity::Measure(mix) => (None, Some(mix)),
+        _ => (None, None),
+    };
+    let roles = mix.into_iter().flat_map(|mix| &mut mix.roles);
+    load.into_iter().chain(roles.filter_map(|role| role.replay.as_mut()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Activity, Ends, Mix};
+    use crate::workload::{Ends, Mix, Role};
 
     #[test]
     fn where_a_trace_is_says_nothing_of_the_work() {
@@ -78,6 +99,7 @@ mod tests {
                 requests: 3,
                 keys: 2,
                 value_bytes_max: 10,
+                drive: None,
                 speed: Some(2.0),
             };
             let role = Role { replay: Some(replay), ..Role::new("clients", 1, Vec::new()) };
@@ -92,9 +114,10 @@ mod tests {
     }
 
     #[test]
-    fn requests_to_a_drive_are_no_operations_on_keys() {
+    fn what_is_recorded_is_an_operation() {
         let known = ["get", "put", "delete", "scan", "scan_reverse", "rmw"];
-        assert!(known.iter().all(|name| operation(name).is_some()));
-        assert!(["read", "write", "flush", "discard"].iter().all(|name| operation(name).is_none()));
+        let of_drives = ["read", "write", "discard", "flush"];
+        assert!(known.iter().chain(&of_drives).all(|name| operation(name).is_some()));
+        assert_eq!(operation("seek"), None);
     }
 }

@@ -152,6 +152,10 @@ pub struct Load {
     pub batch: u32,
     /// Threads; each takes a contiguous range of the order.
     pub threads: u32,
+    /// Of order `first_read`: the trace, with as many `requests` as there are records to load;
+    /// null: the order is one of all records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
 }
 
 /// The order of a load.
@@ -165,6 +169,9 @@ pub enum LoadOrder {
     /// Each write to a key drawn anew, as `db_bench`'s fillrandom runs: some are written several
     /// times, and 36.8 % never.
     Drawn,
+    /// Of a trace: the keys that it reads before it writes them, in the order of their first reads,
+    /// each with the length that it has there.
+    FirstRead,
 }
 
 /// Roles at work side by side until an end.
@@ -265,6 +272,8 @@ pub enum Op {
         /// How many.
         length: Size,
     },
+    /// Make durable what was written; recorded, and never drawn.
+    Flush,
     /// Add a node, the next one. All from here on are requests of a graph, which says what they are
     /// for; they choose no keys.
     AddNode,
@@ -306,16 +315,17 @@ impl Op {
             Self::ReadModifyWrite => 6,
             Self::Batch { .. } => 7,
             Self::Walk { .. } => 8,
-            Self::AddNode => 9,
-            Self::GetNode => 10,
-            Self::UpdateNode => 11,
-            Self::DeleteNode => 12,
-            Self::AddLink => 13,
-            Self::UpdateLink => 14,
-            Self::DeleteLink => 15,
-            Self::CountLink => 16,
-            Self::MultigetLink => 17,
-            Self::GetLinksList => 18,
+            Self::Flush => 9,
+            Self::AddNode => 10,
+            Self::GetNode => 11,
+            Self::UpdateNode => 12,
+            Self::DeleteNode => 13,
+            Self::AddLink => 14,
+            Self::UpdateLink => 15,
+            Self::DeleteLink => 16,
+            Self::CountLink => 17,
+            Self::MultigetLink => 18,
+            Self::GetLinksList => 19,
         }]
     }
 
@@ -379,14 +389,6 @@ impl Phase {
     /// What its roles do, where it has any.
     pub fn mix(&self) -> Option<&Mix> {
         match &self.work {
-            Activity::Warmup(mix) | Activity::Measure(mix) => Some(mix),
-            _ => None,
-        }
-    }
-
-    /// The same, to be changed.
-    pub(crate) fn mix_mut(&mut self) -> Option<&mut Mix> {
-        match &mut self.work {
             Activity::Warmup(mix) | Activity::Measure(mix) => Some(mix),
             _ => None,
         }

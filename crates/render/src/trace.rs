@@ -25,10 +25,11 @@ pub fn written(header: &Header, to: &Path, bytes: u64) -> String {
 }
 
 /// What is known of the whole: a word, and what it says.
-pub fn facts(found: &Statistics) -> Vec<(&'static str, String)> {
+pub fn facts(found: &Statistics, digest: &str) -> Vec<(&'static str, String)> {
     let header = &found.header;
     let mut lines = vec![
         ("source", source(header)),
+        ("checksum", digest.to_owned()),
         ("requests", units::grouped(header.requests)),
         ("times", times(found)),
         (what(header.kind, "keys", "4 KiB blocks"), distinct(found)),
@@ -57,8 +58,8 @@ pub fn facts(found: &Statistics) -> Vec<(&'static str, String)> {
 }
 
 /// The same as lines of text.
-pub fn lines(found: &Statistics) -> String {
-    let lines = facts(found);
+pub fn lines(found: &Statistics, digest: &str) -> String {
+    let lines = facts(found, digest);
     let widest = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     lines.into_iter().map(|(name, text)| format!("{name:widest$}  {text}\n")).collect()
 }

@@ -48,21 +48,8 @@ pub(super) fn check(
         let mistake = mistakes.at(&engine.name.span, message);
         mistake.label(format!("expected an engine that stores {what}"));
     }
-    let numbers = data.key.format == KeyFormat::Binary && data.key.lengths.is_none();
-    if abilities.numbered_keys_only && numbers && !data.key.is_ordered() {
-        let order = typed.data.key_order.as_ref();
-        let span = order.map_or(&typed.data.span, |order| &order.span);
-        let message = format!("engine `{}` takes no hashed keys", description.name);
-        mistakes.at(span, message).label("expected key_order = \"ordered\"").help(&without);
-    } else if abilities.numbered_keys_only && !numbers {
-        let format = typed.data.key_format.as_ref();
-        let span = format.map_or(&typed.data.span, |format| &format.span);
-        let mistake = mistakes
-            .at(span, format!("engine `{}` takes no {} keys", description.name, words(data)));
-        mistake.label("expected key_format = \"binary\"").help(
-            "on the command line: --set data.key_format=binary; or leave the key out: then the \
-             suite takes the format that all of its engines take",
-        );
+    if abilities.numbered_keys_only {
+        check_key(typed, description, data, &without, mistakes);
     }
     check_turns(typed, engine, description, &without, mistakes);
     // What a graph takes is checked with the engine's options.
@@ -91,7 +78,9 @@ pub(super) fn check(
                 for role in measure.role.iter().filter(|_| abilities.numbered_keys_only) {
                     check_known(role, description, &without, mistakes);
                 }
-                for entry in measure.role.iter().flat_map(|role| role.entries()) {
+                // What is by offset and length is checked with its trace.
+                let of_keys = measure.role.iter().filter(|role| !role.is_of_drive());
+                for entry in of_keys.flat_map(|role| role.entries()) {
                     if let Some(missing) = missing(abilities, entry) {
                         let message = format!("{} has no {missing}", description.name);
                         mistakes.at(&entry.span, message).help(&without);
@@ -100,6 +89,32 @@ pub(super) fn check(
             }
             _ => {}
         }
+    }
+}
+
+/// Keys of one kind alone: numbers in their order.
+fn check_key(
+    typed: &Typed,
+    description: &Description,
+    data: &Data,
+    without: &str,
+    mistakes: &mut Mistakes,
+) {
+    let numbers = data.key.format == KeyFormat::Binary && data.key.lengths.is_none();
+    if numbers && !data.key.is_ordered() {
+        let order = typed.data.key_order.as_ref();
+        let span = order.map_or(&typed.data.span, |order| &order.span);
+        let message = format!("engine `{}` takes no hashed keys", description.name);
+        mistakes.at(span, message).label("expected key_order = \"ordered\"").help(without);
+    } else if !numbers {
+        let format = typed.data.key_format.as_ref();
+        let span = format.map_or(&typed.data.span, |format| &format.span);
+        let mistake = mistakes
+            .at(span, format!("engine `{}` takes no {} keys", description.name, words(data)));
+        mistake.label("expected key_format = \"binary\"").help(
+            "on the command line: --set data.key_format=binary; or leave the key out: then the \
+             suite takes the format that all of its engines take",
+        );
     }
 }
 

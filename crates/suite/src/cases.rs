@@ -7,6 +7,7 @@ use super::growth::inserts_max;
 use super::jobs::{self, Bare};
 use super::linkbench;
 use super::read::{At, Or as _};
+use super::replay;
 use super::scalar::{Count, Nanoseconds, slug};
 use super::setup::EngineSetup;
 use super::shuffle::shuffle;
@@ -402,10 +403,12 @@ fn shape(sized: &Sized, phases: &[Phase]) -> DataShape {
         key_bytes: data.key.bytes,
         value_bytes_mean: sized.value_bytes_mean(),
         value_bytes_max: replays(phases)
+            .filter(|replay| replay.drive.is_none())
             .map(|replay| replay.value_bytes_max)
             .fold(data.value.size.max(), u64::max),
         sessions: workload::sessions(phases),
         depth: kvdyno_record::workload::depth(phases),
+        requests: replay::requests(data, phases),
     }
 }
 
@@ -436,5 +439,6 @@ pub(super) fn phase_context<'a>(
 
 pub(super) fn records_max(phases: &[Phase], sized: &Sized) -> u64 {
     let inserted = sized.data.records.saturating_add(inserts_max(phases, sized.record_bytes));
-    replays(phases).map(|replay| replay.keys).fold(inserted, u64::max)
+    let with_keys = replays(phases).filter(|replay| replay.drive.is_none());
+    with_keys.map(|replay| replay.keys).fold(inserted, u64::max)
 }

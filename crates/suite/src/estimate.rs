@@ -218,9 +218,9 @@ fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
                 LoadOrder::Sequential if case.data.graph.is_none() => {
                     factor.min(SEQUENTIAL_WRITE_FACTOR_MAX)
                 }
-                LoadOrder::Sequential | LoadOrder::Random | LoadOrder::Drawn => factor,
+                _ => factor,
             };
-            case.data.records as f64 * record_bytes(case) * factor
+            load.records_of(case.data.records) as f64 * record_bytes(case) * factor
         }
         Activity::Warmup(mix) | Activity::Measure(mix) => {
             let records = writes_expected(std::slice::from_ref(phase)) as f64;
@@ -235,17 +235,15 @@ fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
 }
 
 fn load_s(load: &Load, case: &Case, engine: &Description, pace: Pace) -> f64 {
-    let loaded = case.data.loaded() as f64;
+    let loaded = load.records_of(case.data.loaded()) as f64;
     if engine.capabilities.stores_nothing {
         return loaded / LOAD_GENERATOR_PER_S;
     }
     let bytes_per_s = match load.order {
         LoadOrder::Sequential if case.data.graph.is_none() => pace.load_bytes_per_s,
-        LoadOrder::Sequential | LoadOrder::Random | LoadOrder::Drawn => {
-            pace.random_load_bytes_per_s
-        }
+        _ => pace.random_load_bytes_per_s,
     };
-    let bytes = case.data.records as f64 * record_bytes(case);
+    let bytes = load.records_of(case.data.records) as f64 * record_bytes(case);
     (loaded / pace.load_records_per_s).max(bytes / bytes_per_s)
 }
 

@@ -195,7 +195,7 @@ fn set_up<'a>(
         let device = is_on_device(first, false) || host.device;
         abilities::check(&part.typed, engine, description, data, device, mistakes);
         attached::check(part, engine, limits, mistakes);
-        replay::check_engine(part, engine, description, mistakes);
+        replay::check_engine(part, engine, description, data, mistakes);
         crew::check_engine(&part.typed, engine, description, mistakes);
         for (place, limit) in limits.iter().enumerate() {
             let by = Measures { memory: limit.memory_bytes(host), scale: part.scale };

@@ -266,7 +266,7 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
     if bare.section.is_read_only() {
         return Vec::new();
     }
-    let load = Load { order: LoadOrder::Sequential, batch: 1, threads: 1 };
+    let load = Load { order: LoadOrder::Sequential, batch: 1, threads: 1, replay: None };
     let mut phases = vec![Phase { name: "load".to_owned(), work: Activity::Load(load) }];
     if bare.precondition > 1 {
         let role = Role {

@@ -27,6 +27,7 @@ mod engine;
 mod estimate;
 mod expand;
 mod fidelity;
+mod first_reads;
 mod found;
 mod grid;
 mod growth;

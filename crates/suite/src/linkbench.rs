@@ -250,5 +250,6 @@ pub(super) fn shape(graph: &Graph, sized: &Sized, phases: &[workload::Phase]) ->
         // Nodes are loaded by a thread of their own.
         sessions: sessions(phases).saturating_add(1),
         depth: 1,
+        requests: None,
     }
 }

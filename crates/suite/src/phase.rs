@@ -37,7 +37,8 @@ pub(super) enum Phase {
 pub(super) struct Load {
     /// Its name. Default: load.
     pub(super) name: Option<At<Name>>,
-    /// Ascending keys, or each key once in random order. Default: sequential.
+    /// Ascending keys, each key once in random order, each drawn anew, or those that the suite's
+    /// trace reads before it writes them, with their recorded lengths. Default: sequential.
     pub(super) order: Option<At<LoadOrder>>,
     /// Records in one batch of the engine. Default: 1.
     pub(super) batch: Option<At<Several>>,
@@ -161,6 +162,9 @@ pub(super) struct Role {
     /// loop); "max": each when the one before has been answered. Default: max.
     #[schemars(with = "Option<WrittenSpeed>")]
     pub(super) speed: Option<At<Speed>>,
+    /// Of a trace of a drive: offsets are taken modulo the data's bytes, so that a trace of a large
+    /// drive is replayed on a small one. Default: false.
+    pub(super) fold: Option<At<bool>>,
 }
 
 /// How many keys are there.
@@ -348,8 +352,8 @@ table!(Verify, "a verify phase": name samples count);
 table!(Evict, "an evict phase": name);
 table!(Reopen, "a reopen phase": name options);
 table!(Measure, "a measure phase": name warmup duration windows operations role);
-table!(Role, "[[phase.role]]": name threads mix keys rate depth os_threads found trace
-    speed);
+table!(Role, "[[phase.role]]": name threads mix keys rate depth os_threads found trace speed
+    fold);
 
 impl FromToml for Entry {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
@@ -414,9 +418,9 @@ fn operation(op: &At<String>, fields: &mut Fields<'_, '_>) -> Option<Op> {
         "get_links_list" => Op::GetLinksList,
         other => {
             let message = format!("`{other}` is not an operation");
-            let known = OPERATIONS.map(|op| op.name);
-            let known = &known[..OPERATIONS.len() - GRAPH_LOADS.len()];
-            fields.mistakes.unknown(&op.span, message, other, known);
+            let unwritten = |name: &str| GRAPH_LOADS.contains(&name) || name == Op::Flush.name();
+            let known = OPERATIONS.iter().map(|op| op.name).filter(|name| !unwritten(name));
+            fields.mistakes.unknown(&op.span, message, other, &known.collect::<Vec<_>>());
             return None;
         }
     })

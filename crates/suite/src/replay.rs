@@ -3,16 +3,18 @@
 
 use super::check::{check_sharing, measures};
 use super::engine::Engine;
+use super::first_reads;
 use super::mistake::{Mistakes, SuiteError};
 use super::parse::{Part, Suite};
 use super::phase::{Entry, Measure, Phase, Role};
-use super::read::{At, FromToml, Toml};
+use super::read::{At, FromToml, Or as _, Toml};
+use super::scalar::Several;
 use super::source::Span;
 use super::typed::Typed;
-use kvdyno_record::engine::Description;
-use kvdyno_record::replay::{Replay, operation};
+use kvdyno_record::engine::{Description, Requests};
+use kvdyno_record::replay::{OfDrive, Replay, operation, replays};
 use kvdyno_record::units;
-use kvdyno_record::workload::{Data, Rate, Schedule};
+use kvdyno_record::workload::{self, Data, Mix, Rate, Schedule};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,21 +29,36 @@ pub struct Trace {
     pub digest: String,
     /// How many it has, by their names.
     pub requests: BTreeMap<String, u64>,
-    /// Its keys are the numbers below this.
+    /// Its keys are the numbers below this; of a drive, the end of its last request.
     pub keys: u64,
     /// Records that were loaded when it was recorded; none: it was not recorded here.
     pub records: Option<u64>,
-    /// Bytes of its longest value.
+    /// Bytes of its longest value; of a drive, of its longest read or write.
     pub value_bytes_max: u64,
+    /// How many keys are read before they are written; none: nobody asked.
+    pub first_reads: Option<u64>,
     /// From the first request to the last; none: it has no times.
     pub span_ns: Option<u64>,
-    /// They were made to a drive.
-    pub of_drive: bool,
+    /// They were made to a drive, and offsets and lengths are multiples of this; none: it has keys.
+    pub multiple_of: Option<u64>,
 }
 
 impl Trace {
     fn count(&self) -> u64 {
         self.requests.values().sum()
+    }
+
+    /// All of it, as fast as it goes.
+    pub(super) fn replay(&self, drive: Option<OfDrive>) -> Replay {
+        Replay {
+            file: self.file.clone(),
+            digest: self.digest.clone(),
+            requests: self.count(),
+            keys: self.keys,
+            value_bytes_max: self.value_bytes_max,
+            drive,
+            speed: None,
+        }
     }
 }
 
@@ -53,6 +70,16 @@ pub(super) struct TraceFile {
     path: String,
     #[schemars(skip)]
     found: Option<Trace>,
+}
+
+impl TraceFile {
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub(super) fn found(&self) -> Option<&Trace> {
+        self.found.as_ref()
+    }
 }
 
 impl FromToml for TraceFile {
@@ -100,6 +127,9 @@ impl FromToml for Speed {
 
 /// What a role says of a trace is said alone.
 pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
+    if !measures(typed).any(|(_, m)| m.role.iter().any(|role| role.trace.is_some())) {
+        first_reads::check(typed, mistakes);
+    }
     for (_, measure) in measures(typed) {
         for (place, role) in measure.role.iter().enumerate() {
             match &role.trace {
@@ -108,6 +138,10 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
                     if let Some(speed) = &role.speed {
                         let mistake = mistakes.at(&speed.span, "only a trace has a speed");
                         mistake.label("expected `trace` beside it, or `rate`");
+                    }
+                    if let Some(fold) = &role.fold {
+                        let mistake = mistakes.at(&fold.span, "only a trace of a drive is folded");
+                        mistake.label("expected `trace` beside it");
                     }
                 }
             }
@@ -129,7 +163,6 @@ fn check_role(
         ("mix", span(role.mix.as_ref())),
         ("keys", span(role.keys.as_ref())),
         ("rate", span(role.rate.as_ref())),
-        ("depth", span(role.depth.as_ref())),
         ("os_threads", span(role.os_threads.as_ref())),
         ("found", span(role.found.as_ref())),
     ];
@@ -146,14 +179,19 @@ fn check_role(
         let mistake = mistakes.at(&span, format!("a trace is replayed once: no `{key}` beside it"));
         mistake.label(format!("expected no `{key}` here"));
     }
+    if let (Some(depth), Some(_)) = (&role.depth, timed(role.speed.as_ref())) {
+        let message = "recorded times decide what is in flight, not a depth";
+        mistakes.at(&depth.span, message).label("expected either `speed` or `depth`");
+    }
     if place > 0 {
         let mistake =
             mistakes.at(&trace.span, "the first role of a phase ends it, and a trace ends");
         mistake.label("expected `trace` in the first role alone");
     }
-    if let Some(crew) = &typed.crew {
-        let mistake = mistakes.at(&crew.span, "no crew replays a trace");
-        mistake.label("expected no [crew], or no `trace`");
+    if typed.crew.is_some() && measure.role.len() > 1 {
+        let what = "each rank of a crew ends with its own share of the trace: they would end the \
+                    other roles at different times";
+        mistakes.at(&trace.span, what).label("expected a single role, or no [crew]");
     }
     if let Some(graph) = &typed.data.linkbench {
         let mistake = mistakes.at(&graph.span, "a trace has keys and values, and no graph");
@@ -169,22 +207,26 @@ impl Suite {
         })
     }
 
-    /// Asks what is in each trace that a role replays, by its name in the suite; `Err` says why it
-    /// cannot be read.
+    /// Asks what is in each trace that a role replays, by its name in the suite, and where asked
+    /// how many keys it reads first; `Err` says why it cannot be read.
     pub fn read_traces(
         &mut self,
-        read: impl Fn(&str) -> Result<Trace, String>,
+        read: impl Fn(&str, bool) -> Result<Trace, String>,
     ) -> Result<(), SuiteError> {
         let mut mistakes = Mistakes::default();
         let mut notes = Vec::new();
         for part in &mut self.parts {
+            let first_reads = first_reads::wanted(&part.typed);
+            let read = |named: &str| read(named, first_reads);
             for phase in &mut part.typed.phase {
                 let Phase::Measure(measure) = &mut phase.value else { continue };
                 for role in &mut measure.role.value {
-                    read_trace(&mut role.value, &read, &mut notes, &mut mistakes);
+                    read_trace(&mut role.value, read, &mut notes, &mut mistakes);
                 }
             }
             check_sharing(&part.typed, &mut mistakes);
+            first_reads::check(&part.typed, &mut mistakes);
+            notes.extend(first_reads::notes(&part.typed));
         }
         for note in notes {
             if !self.notes.contains(&note) {
@@ -213,10 +255,12 @@ fn read_trace(
             return;
         }
     };
-    if trace.of_drive {
-        let mistake = mistakes.at(&file.span, "this trace was made of a drive, and has no keys");
-        mistake.label("expected a trace of a store of keys and values");
-        return;
+    if let (Some(fold), None) = (&role.fold, trace.multiple_of) {
+        let mistake = mistakes.at(&fold.span, "this trace has keys, and no offsets to fold");
+        mistake.label("expected no `fold` here");
+    }
+    if let Some(depth) = &role.depth {
+        check_depth(depth, &trace, mistakes);
     }
     if trace.count() == 0 {
         mistakes.at(&file.span, "there is no request in it").label("expected another trace");
@@ -232,9 +276,23 @@ fn read_trace(
         Some(file.of(Entry { op, weight: Some(file.of(*count as f64)), keys: None }))
     };
     role.mix = Some(file.of(trace.requests.iter().filter_map(entry).collect()));
-    let (requests, keys) = (units::grouped(trace.count()), units::grouped(trace.keys));
-    notes.push(format!("trace {}: {requests} requests, {keys} keys", file.path));
+    let requests = units::grouped(trace.count());
+    let reach = match trace.multiple_of {
+        Some(_) => format!("up to byte {}", units::grouped(trace.keys)),
+        None => format!("{} keys", units::grouped(trace.keys)),
+    };
+    notes.push(format!("trace {}: {requests} requests, {reach}", file.path));
     file.value.found = Some(trace);
+}
+
+/// What waits for the operation itself is in no depth; a drive's flush and discard wait for all.
+fn check_depth(depth: &At<Several>, trace: &Trace, mistakes: &mut Mistakes) {
+    const IN_FLIGHT: [&str; 2] = ["get", "put"];
+    let mut waits = trace.requests.keys().filter(|name| !IN_FLIGHT.contains(&name.as_str()));
+    if let (None, Some(name)) = (trace.multiple_of, waits.next()) {
+        let message = format!("the trace has {name}: `depth` is for gets and puts alone");
+        mistakes.at(&depth.span, message).label("expected no `depth`, and more `threads`");
+    }
 }
 
 fn timed(speed: Option<&At<Speed>>) -> Option<At<f64>> {
@@ -249,18 +307,18 @@ impl Role {
         self.trace.as_ref()?.found.as_ref()
     }
 
+    /// It replays what was asked of a drive.
+    pub(super) fn is_of_drive(&self) -> bool {
+        self.found_trace().is_some_and(|trace| trace.multiple_of.is_some())
+    }
+
     /// The trace that it replays, and when its requests are due where that is as recorded.
     pub(super) fn replayed(&self) -> Option<(Replay, Option<Rate>)> {
         let trace = self.found_trace()?;
         let speed = timed(self.speed.as_ref()).map(|speed| speed.value);
-        let replay = Replay {
-            file: trace.file.clone(),
-            digest: trace.digest.clone(),
-            requests: trace.count(),
-            keys: trace.keys,
-            value_bytes_max: trace.value_bytes_max,
-            speed,
-        };
+        let fold = self.fold.given_or(false);
+        let drive = trace.multiple_of.map(|multiple_of| OfDrive { multiple_of, fold });
+        let replay = Replay { speed, ..trace.replay(drive) };
         let seconds = trace.span_ns.unwrap_or(0).max(1) as f64 / 1e9;
         let per_s = speed.map(|speed| trace.count() as f64 / seconds * speed);
         Some((replay, per_s.map(|per_s| Rate::new(per_s, Schedule::Recorded))))
@@ -272,18 +330,30 @@ pub(super) fn check_engine(
     part: &Part,
     engine: &Engine,
     description: &Description,
+    data: &Data,
     mistakes: &mut Mistakes,
 ) {
-    let name = &description.name;
+    let (name, abilities) = (&description.name, &description.capabilities);
+    first_reads::check_records(part, data, mistakes);
     for (_, measure) in measures(&part.typed) {
         for role in measure.role.iter() {
             let (Some(file), Some(trace)) = (&role.trace, role.found_trace()) else { continue };
             let without = format!("leave {} out with --engine", engine.label.0);
-            if description.capabilities.numbered_keys_only {
+            if trace.multiple_of.is_some() {
+                if abilities.addressed {
+                    check_reach(role, (file, trace), data, mistakes);
+                } else {
+                    let message = format!("the trace is of a drive, {name} stores keys and values");
+                    let mistake = mistakes.at(&file.span, message);
+                    mistake.label("expected a trace with keys, or engine `drive`").help(&without);
+                }
+                continue;
+            }
+            if abilities.numbered_keys_only {
                 let message = format!("engine `{name}` has records of one length, a trace of many");
                 mistakes.at(&file.span, message).help(&without);
             }
-            let most = description.capabilities.value_bytes_max.unwrap_or(u64::from(u32::MAX));
+            let most = abilities.value_bytes_max.unwrap_or(u64::from(u32::MAX));
             if trace.value_bytes_max > most {
                 let message = format!("{name} takes no values of {} bytes", trace.value_bytes_max);
                 let mistake = mistakes.at(&file.span, message);
@@ -293,10 +363,44 @@ pub(super) fn check_engine(
     }
 }
 
+/// A drive is the records, one after the other, and nothing beyond them is asked for.
+fn check_reach(
+    role: &Role,
+    (file, trace): (&At<TraceFile>, &Trace),
+    data: &Data,
+    mistakes: &mut Mistakes,
+) {
+    let block = data.value.size.max().max(1);
+    let bytes = data.records.saturating_mul(block);
+    let has = || {
+        let (records, block) = (units::grouped(data.records), units::grouped(block));
+        format!("{records} records of {block} bytes are {}", units::grouped(bytes))
+    };
+    if data.verify {
+        let mistake = mistakes.at(&file.span, "a trace of a drive writes no whole records");
+        mistake.label("expected verify = false in [data]");
+    }
+    let folded = role.fold.given_or(false);
+    let longest = units::grouped(trace.value_bytes_max);
+    if folded && trace.value_bytes_max > bytes {
+        let message = format!("the trace has a request of {longest} bytes, and {}", has());
+        mistakes.at(&file.span, message).label("expected more `records`");
+    } else if !folded && trace.keys > bytes {
+        let message =
+            format!("the trace reaches to byte {}, and {}", units::grouped(trace.keys), has());
+        let records = units::grouped(trace.keys.div_ceil(block));
+        mistakes
+            .at(&file.span, message)
+            .label(format!("expected at least {records} records"))
+            .help("or `fold = true` beside `trace`: offsets modulo the bytes there are");
+    }
+}
+
 /// What of a trace's keys the load does not write.
 pub(super) fn warnings(part: &Part, sets: &[&Data]) -> Vec<String> {
     let roles = || measures(&part.typed).flat_map(|(_, measure)| measure.role.iter());
-    let told = roles().filter_map(|role| role.found_trace()).filter_map(|trace| {
+    let with_keys = |trace: &&Trace| trace.multiple_of.is_none();
+    let told = roles().filter_map(|role| role.found_trace()).filter(with_keys).filter_map(|trace| {
         let keys = trace.records.unwrap_or(trace.keys);
         let fewer = sets.iter().find(|data| data.records < keys)?;
         let (loaded, keys) = (units::grouped(fewer.records), units::grouped(keys));
@@ -308,4 +412,19 @@ pub(super) fn warnings(part: &Part, sets: &[&Data]) -> Vec<String> {
     let mut told: Vec<String> = told.collect();
     told.dedup();
     told
+}
+
+/// What a drive is asked for by offset and length.
+pub(super) fn requests(data: &Data, phases: &[workload::Phase]) -> Option<Requests> {
+    let of_drives = replays(phases).filter_map(|replay| Some((replay, replay.drive?)));
+    let one = |(replay, of): (&Replay, OfDrive)| {
+        // What is folded ends where the records do.
+        let bytes = data.records.saturating_mul(data.value.size.max());
+        let end = if of.fold { 1 << bytes.trailing_zeros().min(63) } else { u64::MAX };
+        (replay.value_bytes_max, of.multiple_of.min(end))
+    };
+    let all = of_drives.map(one).reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
+    let mixes = phases.iter().filter_map(workload::Phase::mix);
+    let writes = mixes.flat_map(Mix::entries).any(|entry| entry.op.writes());
+    all.map(|(longest, multiple_of)| Requests { longest, multiple_of, writes })
 }

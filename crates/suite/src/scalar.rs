@@ -83,8 +83,12 @@ pub(super) struct Given(pub(super) Value);
 
 impl Word for LoadOrder {
     const WHAT: &'static str = "a load order";
-    const ALL: &'static [(&'static str, Self)] =
-        &[("sequential", Self::Sequential), ("random", Self::Random), ("drawn", Self::Drawn)];
+    const ALL: &'static [(&'static str, Self)] = &[
+        ("sequential", Self::Sequential),
+        ("random", Self::Random),
+        ("drawn", Self::Drawn),
+        ("first_read", Self::FirstRead),
+    ];
 }
 
 impl Word for Schedule {

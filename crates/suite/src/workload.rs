@@ -1,5 +1,6 @@
 //! Phases as typed become phases in which nothing is left open.
 
+use super::first_reads;
 use super::parse::Part;
 use super::phase::{Entry, Measure, Phase, Role, ToBeFound};
 use super::read::{At, Or as _};
@@ -48,7 +49,7 @@ pub(super) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase>
             }
             other => given.unwrap_or_else(|| names.free(other.kind())),
         };
-        let work = work(&phase.value, context, &mut reopened);
+        let work = work(part, &phase.value, context, &mut reopened);
         phases.push(plan::Phase { name, work });
     }
     phases
@@ -127,10 +128,16 @@ pub(super) fn threads(mix: &Mix) -> u32 {
     mix.roles.iter().map(|role| role.threads).fold(0, u32::saturating_add)
 }
 
-fn work(phase: &Phase, context: PhaseContext<'_>, reopened: &mut Iter<'_, Options>) -> Activity {
+fn work(
+    part: &Part,
+    phase: &Phase,
+    context: PhaseContext<'_>,
+    reopened: &mut Iter<'_, Options>,
+) -> Activity {
     match phase {
         Phase::Load(load) => Activity::Load(plan::Load {
             order: load.order.given_or(LoadOrder::Sequential),
+            replay: first_reads::planned(part, load),
             batch: load.batch.given_or(Several(if context.graph { GRAPH_UNIT } else { 1 })).0,
             threads: load.threads.given_or(Threads::Are(1)).at(context.threads),
         }),

@@ -47,6 +47,7 @@ pub fn open<E: Engine>(
         value_bytes_max: 100,
         sessions: 1,
         depth: 1,
+        requests: None,
     };
     let mut all = Options::defaults(&E::describe(), durability);
     let named = options.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));

@@ -109,8 +109,11 @@ pub struct Header {
     pub joined: u64,
     /// Bytes of the longest key.
     pub key_bytes_max: u32,
-    /// Bytes of the longest value.
+    /// Bytes of the longest value; of a drive, of the longest read or write.
     pub value_bytes_max: u64,
+    /// Of a drive: offsets and lengths are multiples of this; 0: it has keys.
+    #[serde(default)]
+    pub multiple_of: u64,
     /// Of the source, how many records were left out, by what they were.
     #[serde(default)]
     pub left_out: BTreeMap<String, u64>,
@@ -142,6 +145,7 @@ impl Header {
             joined: 0,
             key_bytes_max: 0,
             value_bytes_max: 0,
+            multiple_of: 0,
             left_out: BTreeMap::new(),
             mapped: BTreeMap::new(),
             out_of_order: 0,

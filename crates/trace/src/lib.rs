@@ -9,6 +9,7 @@
 
 mod block;
 mod error;
+mod first_reads;
 mod formats;
 mod header;
 mod import;
@@ -28,6 +29,7 @@ mod varint;
 mod writer;
 
 pub use error::{At, TraceError};
+pub use first_reads::FirstReads;
 pub use formats::Format;
 pub use header::{Header, Kind, Recorded, Source, Times};
 pub use import::{Import, import};

@@ -67,6 +67,11 @@ impl Op {
         matches!(self, Self::Put | Self::Rmw | Self::Write)
     }
 
+    /// It asks for what is there already.
+    pub(crate) fn asks(self) -> bool {
+        !matches!(self, Self::Put | Self::Write | Self::Delete | Self::Discard)
+    }
+
     pub(crate) fn code(self) -> u8 {
         self as u8
     }

@@ -213,8 +213,7 @@ impl Counted {
 
     fn access(&mut self, key: u64, op: Op, window: usize) {
         let Some(access) = self.reuse.access(key, window as u32) else { return };
-        let reads = !matches!(op, Op::Put | Op::Write | Op::Delete | Op::Discard);
-        if access.first && reads {
+        if access.first && op.asks() {
             self.read_first += access.weight;
         }
         if let Some(window) = self.windows.get_mut(window) {

@@ -7,7 +7,7 @@
 use super::block::{self, REQUESTS_MAX};
 use super::error::TraceError;
 use super::header::{Header, Kind};
-use super::request::Request;
+use super::request::{Op, Request};
 use super::unnamed::Unnamed;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
@@ -23,6 +23,9 @@ pub(crate) const HEADER_BYTES: usize = 16 << 10;
 /// Bytes of the others: requests, bytes packed, bytes unpacked, and the latter's checksum.
 pub(crate) const PREFACE_BYTES: usize = 20;
 
+/// Where nothing but the beginning of a drive is asked for.
+const MULTIPLE_BITS_MAX: u32 = 30;
+
 /// A trace that is being written.
 #[derive(Debug)]
 pub struct TraceWriter {
@@ -33,6 +36,8 @@ pub struct TraceWriter {
     bytes: Vec<u8>,
     /// Of the last request of the block before.
     before_ns: u64,
+    /// All bits of offsets and lengths, of a drive.
+    bits: u64,
 }
 
 impl TraceWriter {
@@ -49,6 +54,7 @@ impl TraceWriter {
             block: Vec::with_capacity(REQUESTS_MAX),
             bytes: Vec::new(),
             before_ns: 0,
+            bits: 0,
         })
     }
 
@@ -72,10 +78,17 @@ impl TraceWriter {
         *header.ops.entry(request.op).or_default() += 1;
         header.joined += u64::from(request.joined);
         header.key_bytes_max = header.key_bytes_max.max(request.key_bytes);
-        header.value_bytes_max = header.value_bytes_max.max(request.value_bytes);
+        // A discard may be a whole drive, and needs no room.
+        if request.op != Op::Discard {
+            header.value_bytes_max = header.value_bytes_max.max(request.value_bytes);
+        }
         let end = match header.kind {
             Kind::Keys => request.key.saturating_add(1),
-            Kind::Blocks => request.key.saturating_add(request.value_bytes),
+            Kind::Blocks => {
+                self.bits |= request.key | request.value_bytes;
+                header.multiple_of = 1 << self.bits.trailing_zeros().min(MULTIPLE_BITS_MAX);
+                request.key.saturating_add(request.value_bytes)
+            }
         };
         header.keys = header.keys.max(end);
         self.block.push(Request { at_ns, ..request });

@@ -15,6 +15,7 @@ use crate::block::Step;
 use crate::clock::Clock;
 use crate::hot::RETRIES_MAX;
 use crate::keyed::{Action, KeyedBlock, KeyedStep, Thread, View};
+use crate::keyvalue::perform;
 use crate::kind::Supply;
 use crate::recorder::Recorder;
 use crate::recording::note_together;
@@ -51,10 +52,14 @@ struct InFlight {
     reads: bool,
     retries: u16,
     key_bytes: u32,
+    /// Of a drive, the offset.
     number: u64,
+    /// Of a drive; of a key, 1: the number itself.
+    length: u64,
     write_bytes: u64,
     start: u64,
     sent: u64,
+    busy: bool,
 }
 
 /// What met a conflict and is to be submitted again. Its block may be gone by then: the key is
@@ -99,6 +104,14 @@ pub(crate) fn drive<S: Session, C: Clock>(
     let mut prepared = !block.steps.is_empty();
     while context.recorder.edge != OVER && !shared.is_over() {
         if !prepared {
+            // Nor does what is in flight wait for what prepares.
+            if !flight.is_empty() && !source.is_ready() {
+                if let Err(error) = flight.round(&mut context) {
+                    shared.fail(error);
+                    return context.recorder;
+                }
+                continue;
+            }
             let wanted = shared.take(context.role, steps_max);
             if wanted == 0 || !source.fill(&mut block, wanted) {
                 break;
@@ -150,13 +163,17 @@ impl Flight {
         source: &Source<'_>,
         block: &KeyedBlock,
     ) -> Result<()> {
-        let view = source.view(block, context.task);
+        let (view, ordered) = (source.view(block, context.task), source.is_ordered());
         // From here on they begin together.
         let mut first = 0;
         for (index, step) in block.steps.iter().enumerate() {
-            if self.free.is_empty() {
+            let asked = InFlight::of(step, &view);
+            let alone = matches!(step.action.action, Action::Flush | Action::Discard);
+            let full = |flight: &Self| flight.free.is_empty() || ordered && flight.meets(&asked);
+            let waits = |flight: &Self| if alone { !flight.is_empty() } else { full(flight) };
+            if waits(self) {
                 let began = self.now;
-                while self.free.is_empty() {
+                while waits(self) {
                     self.round(context)?;
                 }
                 note(context, &block.steps[first..index], &view, began)?;
@@ -167,7 +184,11 @@ impl Flight {
             if context.recorder.edge == OVER || context.shared.is_over() {
                 return note(context, &block.steps[first..index], &view, self.now);
             }
-            self.take_on(&mut context.handle.session, step, &view)?;
+            if alone {
+                self.do_alone(context, step, &view);
+            } else {
+                self.take_on(&mut context.handle.session, step, asked, &view)?;
+            }
         }
         // What was taken on does not wait until the next block is prepared.
         let began = self.now;
@@ -175,28 +196,61 @@ impl Flight {
         note(context, &block.steps[first..], &view, began)
     }
 
+    /// Something is in flight that this must come after: to the same bytes, and one of them writes.
+    fn meets(&self, asked: &InFlight) -> bool {
+        let in_flight = self.slots.iter().filter(|slot| slot.busy);
+        in_flight.filter(|slot| !(slot.reads && asked.reads)).any(|slot| {
+            slot.number < asked.number.saturating_add(asked.length)
+                && asked.number < slot.number.saturating_add(slot.length)
+        })
+    }
+
+    /// What is for all that was answered before it: nothing is in flight meanwhile.
+    fn do_alone<S: Session, C: Clock>(
+        &mut self,
+        context: &mut ThreadContext<'_, Thread<S>, C>,
+        step: &Step<KeyedStep>,
+        view: &View<'_>,
+    ) {
+        let ThreadContext { handle, clock, recorder, .. } = &mut *context;
+        let tally = &mut recorder.tallies[usize::from(step.slot)];
+        let done = perform(handle, &step.action, view, tally, &mut self.sink);
+        let end = clock.ticks();
+        recorder.last_end = clock.time(end);
+        if recorder.edge != OVER && recorder.last_end >= recorder.edge {
+            recorder.edge = recorder.time.cross(recorder.last_end, &mut recorder.tallies);
+        }
+        let tally = &mut recorder.tallies[usize::from(step.slot)];
+        match done {
+            Ok(()) => {
+                tally.count += 1;
+                tally.in_flight(0, clock.ns(end.saturating_sub(self.now)), 1);
+            }
+            Err(error) => {
+                tally.error(error.class);
+                context.shared.judge(error, context.task.errors_max);
+            }
+        }
+        self.now = end;
+    }
+
     fn take_on<S: Session>(
         &mut self,
         session: &mut S,
-        Step { slot, action: step, write_bytes }: &Step<KeyedStep>,
+        Step { action: step, .. }: &Step<KeyedStep>,
+        asked: InFlight,
         view: &View<'_>,
     ) -> Result<()> {
         let Some(ticket) = self.free.pop() else { return Ok(()) };
-        let key = view.key(step.first);
-        self.slots[ticket as usize] = InFlight {
-            tally: *slot,
-            reads: step.action == Action::Get,
-            retries: 0,
-            key_bytes: key.len() as u32,
-            number: view.data.numbers[step.first as usize],
-            write_bytes: *write_bytes,
-            start: self.now,
-            sent: self.now,
-        };
+        self.slots[ticket as usize] =
+            InFlight { start: self.now, sent: self.now, busy: true, ..asked };
         self.taken.push(ticket);
+        let (offset, bytes) = (asked.number, asked.length);
         match step.action {
-            Action::Get => session.submit_get(ticket, key),
-            Action::Put => session.submit_put(ticket, key, view.value(step.value)),
+            Action::Get => session.submit_get(ticket, view.key(step.first)),
+            Action::Put => session.submit_put(ticket, view.key(step.first), view.value(step.value)),
+            Action::ReadAt => session.submit_read_at(ticket, offset, bytes as usize),
+            Action::WriteAt => session.submit_write_at(ticket, offset, view.value(step.value)),
             _ => Err(Error::unsupported("this operation in flight")),
         }
     }
@@ -283,6 +337,7 @@ impl Flight {
                     context.shared.judge(error, context.task.errors_max);
                 }
             }
+            asked.busy = false;
             self.free.push(ticket);
         }
         together.file(clock, now, &mut context.recorder.tallies);
@@ -326,6 +381,26 @@ impl Together {
 }
 
 impl InFlight {
+    #[inline]
+    fn of(Step { slot, action: step, write_bytes }: &Step<KeyedStep>, view: &View<'_>) -> Self {
+        let (number, length, key_bytes) = match step.action {
+            Action::ReadAt | Action::WriteAt | Action::Discard | Action::Flush => {
+                let (offset, bytes) = view.piece(step.first);
+                (offset, bytes, 0)
+            }
+            _ => (view.data.numbers[step.first as usize], 1, view.key(step.first).len()),
+        };
+        Self {
+            tally: *slot,
+            reads: matches!(step.action, Action::Get | Action::ReadAt),
+            key_bytes: key_bytes as u32,
+            number,
+            length,
+            write_bytes: *write_bytes,
+            ..Self::default()
+        }
+    }
+
     fn may_retry(&self) -> bool {
         u32::from(self.retries) < RETRIES_MAX
     }
@@ -351,7 +426,8 @@ impl Again {
             return session.submit_get(ticket, key);
         }
         arena.clear();
-        let at = values.prepare(asked.number, asked.retries.into(), rng, arena);
+        let bytes = asked.write_bytes.saturating_sub(key.len() as u64);
+        let at = values.prepare_long(asked.number, asked.retries.into(), bytes, rng, arena);
         asked.write_bytes = (key.len() + at.bytes) as u64;
         session.submit_put(ticket, key, &values.bytes(arena)[at.start..][..at.bytes])
     }
@@ -371,87 +447,4 @@ fn look(asked: &InFlight, value: Option<&[u8]>, verify: bool, sink: &mut u64) ->
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::scripted::{Costs, Play, Played, Script};
-    use kvdyno_record::hlog::Kind;
-
-    fn sums(played: &Played) -> [u64; 3] {
-        [Kind::Service, Kind::Submit, Kind::Completion].map(|kind| played.times(kind).sum)
-    }
-
-    /// Regression test for fault 2: what a round filed was inside the next one's times.
-    #[test]
-    fn filing_is_in_no_operations_time() {
-        let costs = Costs { reading: 1, preparing: 300, filing: 500 };
-        let play = Play { costs, depth: Some(2), operations: Some(6), ..Play::default() };
-        let script = Script { submit_ns: 10, send_ns: 100, answers: 2, ..Script::of(&[], 1_000) };
-        let played = play.run(script);
-        let (submit, completion) = (2 * 10 + 100 + 1, 1_000 + 1);
-        assert_eq!(played.count(), 6);
-        assert_eq!(sums(&played), [submit + completion, submit, completion].map(|ns| ns * 6));
-    }
-
-    /// A block is 32 operations: its last ones were taken on, and waited for the next block.
-    #[test]
-    fn preparing_a_block_is_in_no_operations_handing_over() {
-        let costs = Costs { reading: 1, preparing: 300, filing: 500 };
-        let play = Play { costs, depth: Some(2), operations: Some(96), ..Play::default() };
-        let script = Script { submit_ns: 10, send_ns: 100, answers: 2, ..Script::of(&[], 1_000) };
-        let played = play.run(script);
-        assert_eq!((played.count(), played.times(Kind::Submit).max), (96, 2 * 10 + 100 + 1));
-    }
-
-    /// The answers of the second wait and the two after it are conflicts: the first operation of
-    /// them is in flight for five waits, and is one operation.
-    #[test]
-    fn a_conflict_is_handed_over_again_inside_the_operations_time() {
-        let play = Play { depth: Some(2), operations: Some(4), ..Play::default() };
-        let script = Script { answers: 1, conflicts: 3, ..Script::of(&[Ok(1_000)], 1_000) };
-        let in_flight = script.in_flight.clone();
-        let played = play.run(script);
-        assert_eq!((played.count(), played.left.tallies[0].retries), (4, 3));
-        assert!(played.packets[0].times[0].errors == 0 && played.failure.is_none());
-        // Nothing waits while another is tried again.
-        assert_eq!(*in_flight.lock().unwrap(), [2, 2, 2, 2, 2, 2, 1]);
-        let window = played.window_ns();
-        assert!((7_000..7_100).contains(&window), "{window}");
-        let service = played.times(Kind::Service);
-        assert_eq!(sums(&played)[0], sums(&played)[1] + sums(&played)[2]);
-        // What was tried again took its turn behind the other one each time.
-        assert!(service.max > 5_000 && service.sum > 4 * 2_000 + 3_000, "{service:?}");
-    }
-
-    #[test]
-    fn a_conflict_without_end_is_an_error() {
-        let play = Play { depth: Some(1), operations: Some(3), errors_max: 1, ..Play::default() };
-        let script = Script { answers: 1, conflicts: 17, ..Script::of(&[Ok(100)], 50) };
-        let played = play.run(script);
-        assert_eq!((played.count(), played.left.tallies[0].retries), (2, 16));
-        assert_eq!(played.packets[0].times[0].errors, 1);
-        assert!(played.failure.is_none());
-    }
-
-    #[test]
-    fn the_depth_is_kept_to_the_end() {
-        let play = Play { depth: Some(3), operations: Some(5), ..Play::default() };
-        let script = Script { answers: 1, ..Script::of(&[], 1_000) };
-        let in_flight = script.in_flight.clone();
-        let played = play.run(script);
-        assert_eq!(*in_flight.lock().unwrap(), [3, 3, 3, 2, 1]);
-        assert_eq!((played.count(), played.times(Kind::Completion).max), (5, 3 * 1_000 + 7));
-    }
-
-    #[test]
-    fn a_round_belongs_to_the_slice_it_ends_in() {
-        let (slice_ns, duration_ns) = (1_000, Some(2_000));
-        let play = Play { depth: Some(2), slice_ns, duration_ns, errors_max: 1, ..Play::default() };
-        let calls = [Ok(500), Err(600)];
-        let played = play.run(Script { answers: 2, ..Script::of(&calls, 1_000) });
-        // The second round ends past the first edge, the third past the end.
-        let slices: Vec<(u64, u64)> =
-            played.slices().iter().map(|slice| (slice.0, slice.1)).collect();
-        assert_eq!(slices, [(0, 2), (1, 1 + 2)]);
-        assert_eq!(played.packets[1].times[0].errors, 1);
-        assert!(played.failure.is_none() && played.window_ns() >= 2_000);
-    }
-}
+mod tests;

@@ -10,10 +10,9 @@ use crate::kind::Kind;
 use crate::output::{Files, send};
 use crate::population::Population;
 use crate::recording;
-use crate::replay;
 use crate::rng::Rng;
 use crate::shared::Task;
-use crate::source::{KeySupply, LoadRange, MixSource, Source};
+use crate::source::{KeySupply, MixSource, Source};
 use crate::team::{self, Done, RoleSpec};
 use crate::usage;
 use crate::values::Values;
@@ -26,11 +25,13 @@ use kvdyno_record::found::leaves_gaps;
 use kvdyno_record::graph::Graph;
 use kvdyno_record::operations::{GRAPH_LOADS, OpInfo};
 use kvdyno_record::protocol::{Event, Job};
-use kvdyno_record::replay::{Replay, replays};
+use kvdyno_record::replay::replays;
 use kvdyno_record::usage::{ProcessUsage, ThreadsUsage};
 use kvdyno_record::workload::{self, Activity, Load, Mix, Op, Phase, Role, Size};
 use kvdyno_trace::Spool;
 use std::time::Duration;
+
+mod recorded;
 
 /// A job at work.
 pub(crate) struct Case<'j, G: GraphEngine, C: Clock> {
@@ -202,11 +203,12 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     fn load(&mut self, index: u32, phase: &Phase, load: &Load) -> Result<Option<Found>> {
         // What was not written is missing.
         let errors_max = 0;
-        let total = Some(self.job.data.loaded());
+        let recorded = load.replay.as_ref().map(|replay| replay.requests);
+        let total = Some(recorded.unwrap_or(self.job.data.loaded()));
         let task = Task { total, errors_max, ..self.task(index, phase) };
         let found = match self.graph {
             Some(graph) => self.team::<Social<G>>(self.graph_loaders(graph, index, load), &task)?,
-            None => self.team::<KeyValue<G::Engine>>(vec![self.loaders(index, load)], &task)?,
+            None => self.load_records(load, &task)?,
         };
         let Some(mut found) = found else { return Ok(None) };
         // A load is over when its last record is written: its threads' shares were dealt out.
@@ -222,14 +224,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         Ok(Some(found))
     }
 
-    fn loaders(&self, index: u32, load: &Load) -> RoleSpec<Source<'j>> {
-        let records = self.job.data.records;
-        let range = |thread| {
-            let rng = self.rng(index, 0, (thread, load.threads));
-            let place = (thread, load.threads);
-            let range = LoadRange::new(load.order, load.batch, records, place, &self.supply, rng);
-            Source::Load(range)
-        };
+    fn loaders(&self, index: u32, load: &Load, sources: Vec<Source<'j>>) -> RoleSpec<Source<'j>> {
         let writes = Size::Fixed { bytes: load.batch.into() };
         let op = if load.batch == 1 { Op::Insert } else { Op::Batch { writes } };
         let own = || self.seat.threads(load.threads);
@@ -239,7 +234,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             rate: None,
             depth: None,
             turns: 1,
-            sources: own().map(range).collect(),
+            sources,
             seeds: own().map(|t| self.rng(index, 1, (t, load.threads))).collect(),
             first: own().start,
             of: load.threads,
@@ -307,7 +302,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     }
 
     /// Sources of operations that are drawn.
-    fn drawn(&self, mix: &Mix) -> impl Fn(&Role, u32, Rng) -> Source<'j> {
+    fn drawn(&self, mix: &Mix) -> impl Fn(&Role, u32, Rng) -> Source<'j> + use<'j, G, C> {
         let grows = mix.entries().any(|entry| entry.op == Op::Insert);
         let (supply, population) = (self.supply.clone(), self.population);
         move |role, thread, rng| {
@@ -315,35 +310,12 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         }
     }
 
-    /// The first role replays a trace, the others draw.
-    fn replay(
-        &mut self,
-        mix: &Mix,
-        (role, replay): (&Role, &Replay),
-        requests: u64,
-        task: &Task,
-    ) -> Result<Option<Found>> {
-        let mut specs = self.roles(task.phase, mix, self.drawn(mix));
-        let rngs = (0..role.threads).map(|t| self.rng(task.phase, 0, (t, role.threads)));
-        let (dealer, dealt) = replay::open(replay, role, requests, &self.supply, rngs)?;
-        specs[0].sources = dealt.into_iter().map(Source::Trace).collect();
-        let clock = self.clock;
-        let work = || self.team::<KeyValue<G::Engine>>(specs, task);
-        let (found, used) = replay::beside(dealer, clock, work)?;
-        let Some(mut found) = found else { return Ok(None) };
-        match used {
-            Ok(used) => used_by(&mut found.roles, &used),
-            Err(error) => found.failure = found.failure.or(Some(error)),
-        }
-        Ok(Some(found))
-    }
-
     /// The roles of a mix, with a source for each of their threads.
     fn roles<S>(
         &self,
         index: u32,
         mix: &Mix,
-        source: impl Fn(&Role, u32, Rng) -> S,
+        mut source: impl FnMut(&Role, u32, Rng) -> S,
     ) -> Vec<RoleSpec<S>> {
         let spec = |(place, role): (usize, &Role)| {
             let rng = |salt, t| self.rng(index, place as u64 * 2 + salt, (t, role.threads));

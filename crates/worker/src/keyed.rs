@@ -23,13 +23,17 @@ pub(crate) enum Action {
     Batch,
     WalkForward,
     WalkReverse,
+    ReadAt,
+    WriteAt,
+    Discard,
+    Flush,
 }
 
 /// What, on which prepared keys and values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyedStep {
     pub(crate) action: Action,
-    /// Its first key in the block.
+    /// Its first key in the block; of a request to a drive, the offset, behind which is the length.
     pub(crate) first: u32,
     /// Keys; for a scan, records asked for.
     pub(crate) items: u32,
@@ -40,7 +44,7 @@ pub(crate) struct KeyedStep {
 /// The keys and values of a block.
 #[derive(Debug, Default)]
 pub(crate) struct Keyed {
-    /// The number behind each key.
+    /// The number behind each key; offset and length of each request to a drive.
     pub(crate) numbers: Vec<u64>,
     pub(crate) keys: Vec<u8>,
     /// Where each key ends, where not all have one length.
@@ -125,6 +129,13 @@ impl<'b> View<'b> {
         let (index, ends) = (index as usize, &self.data.key_ends);
         let start = index.checked_sub(1).map_or(0, |before| ends[before]);
         &self.data.keys[start as usize..ends[index] as usize]
+    }
+
+    /// Offset and length of a request to a drive.
+    #[inline]
+    pub(crate) fn piece(&self, index: u32) -> (u64, u64) {
+        let numbers = &self.data.numbers[index as usize..];
+        (numbers[0], numbers[1])
     }
 
     #[inline]

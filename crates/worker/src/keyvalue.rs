@@ -73,7 +73,7 @@ impl<E: Engine> Kind for KeyValue<E> {
 
 /// One operation. Every value read is touched whole, or checked.
 #[inline(always)]
-fn perform<S: Session>(
+pub(crate) fn perform<S: Session>(
     thread: &mut Thread<S>,
     step: &KeyedStep,
     view: &View<'_>,
@@ -139,6 +139,19 @@ fn perform_rare<S: Session>(
             seen.add_to(tally);
             Ok(())
         }
+        Action::ReadAt => {
+            let (offset, bytes) = view.piece(step.first);
+            let read = |piece: &[u8]| *sink ^= touch(piece);
+            session.read_at(offset, bytes as usize, read)?;
+            tally.read_bytes += bytes;
+            Ok(())
+        }
+        Action::WriteAt => session.write_at(view.piece(step.first).0, view.value(step.value)),
+        Action::Discard => {
+            let (offset, bytes) = view.piece(step.first);
+            session.discard(offset, bytes)
+        }
+        Action::Flush => session.flush(),
         Action::Get | Action::Put | Action::Batch => unreachable!("handled in the loop"),
     }
 }

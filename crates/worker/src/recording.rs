@@ -85,6 +85,9 @@ pub(crate) fn of_keys(
             spool.leave_out_walk();
             return Ok(());
         }
+        Action::ReadAt | Action::WriteAt | Action::Discard | Action::Flush => {
+            return Err(io::Error::other("requests of a drive are not recorded"));
+        }
     };
     for item in 0..keys {
         let value_bytes = if writes { view.value(value + item).len() as u64 } else { 0 };

@@ -1,13 +1,12 @@
 //! Recorded requests, in place of operations that are drawn: one thread reads a trace ahead of the
-//! role's own threads, which are given what is ready to be performed.
+//! role's own threads, which are given what is ready to be performed (`dealt`).
 //!
 //! Each key belongs to one thread, by its hash: so requests of a key keep their order. Batch after
-//! batch goes to all threads, of which none is more than a few batches ahead of the slowest.
+//! batch goes to all threads, of which none is more than a few batches ahead of the slowest. Of a
+//! drive a key is a region, that of a request's first byte.
 
-use crate::block::Step;
-use crate::calls::BLOCK_NS;
 use crate::clock::Clock;
-use crate::keyed::{Action, Keyed, KeyedBlock, KeyedStep};
+use crate::keyed::Action;
 use crate::rng::{Rng, mix};
 use crate::source::{KeySupply, action_of};
 use crate::team::spawn_of_role;
@@ -15,9 +14,14 @@ use crate::usage;
 use kvdyno_engine::{Error, ErrorClass, Result};
 use kvdyno_record::replay::{Replay, place_in};
 use kvdyno_record::usage::ThreadsUsage;
-use kvdyno_record::workload::Role;
-use kvdyno_trace::{Op, Request, TraceError, TraceReader};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use kvdyno_record::workload::{self, MixEntry};
+use kvdyno_trace::{FirstReads, Op, Request, TraceError, TraceReader};
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+
+mod dealt;
+
+pub(crate) use dealt::Dealt;
 
 /// Requests of the trace that are dealt out together.
 const BATCH: usize = 4_096;
@@ -27,18 +31,46 @@ const BATCH: usize = 4_096;
 const AHEAD: usize = 3;
 const AHEAD_BY_TIME: usize = 64;
 
+/// Regions of a drive are of 2^20 bytes.
+const REGION_BITS: u32 = 20;
+
 /// A request as a thread performs it.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     /// Since the start of the phase, where there are times.
     due_ns: u64,
+    /// Of a drive, the offset.
     number: u64,
-    value_bytes: u32,
+    /// Of the value; of a drive, of the request.
+    bytes: u64,
     /// Of the operation in the role's mix.
     slot: u8,
 }
 
 type Batch = Vec<Asked>;
+
+/// What of a trace is done.
+#[derive(Clone, Copy)]
+pub(crate) enum Work<'a> {
+    /// All of it, as operations of this mix.
+    Mix(&'a [MixEntry]),
+    /// What it reads before it writes is written, so many records at a time.
+    Load { batch: u32 },
+}
+
+/// What is dealt, and to whom.
+pub(crate) struct Deal<'a> {
+    pub(crate) replay: &'a Replay,
+    pub(crate) work: Work<'a>,
+    /// The first requests of the trace.
+    pub(crate) requests: u64,
+    /// Threads that are dealt to, and of how many: of a crew, those of its other ranks are counted
+    /// as well.
+    pub(crate) own: Range<u32>,
+    pub(crate) of: u32,
+    /// Of all records.
+    pub(crate) data_bytes: u64,
+}
 
 /// Reads a trace, and deals its requests out.
 pub(crate) struct Dealer {
@@ -48,36 +80,27 @@ pub(crate) struct Dealer {
     /// How many times faster than recorded; none: as fast as it goes.
     speed: Option<f64>,
     slots: [Option<u8>; Op::ALL.len()],
+    /// Of a load: what was there already is not written again.
+    first_reads: Option<FirstReads>,
+    of_drive: bool,
+    /// Of a drive: where offsets begin anew.
+    fold: Option<u64>,
+    /// The thread of the request before.
+    before: usize,
+    own: Range<u32>,
+    of: u32,
     hands: Vec<SyncSender<Batch>>,
     /// Batches that were worked off, to be filled again.
     used: Receiver<Batch>,
 }
 
-/// What one thread is dealt.
-#[derive(Debug)]
-pub(crate) struct Dealt {
-    supply: KeySupply,
-    rng: Rng,
-    /// By slot: what is done, and whether it comes with a value.
-    actions: Vec<(Action, bool)>,
-    by_time: bool,
-    version: u32,
-    batches: Receiver<Batch>,
-    used: Sender<Batch>,
-    batch: Batch,
-    /// The next one in the batch.
-    next: usize,
-    asked: bool,
-}
-
-/// The dealer of a role that replays, and its threads' hands. `requests`: no more than so many.
+/// The dealer of a role that replays, and its threads' hands, one for each of `rngs`.
 pub(crate) fn open(
-    replay: &Replay,
-    role: &Role,
-    requests: u64,
+    deal: &Deal<'_>,
     supply: &KeySupply,
     rngs: impl Iterator<Item = Rng>,
 ) -> Result<(Dealer, Vec<Dealt>)> {
+    let replay = deal.replay;
     let open = || TraceReader::open(&replay.file).map_err(error);
     if open()?.digest().map_err(error)? != replay.digest {
         let file = replay.file.display();
@@ -85,35 +108,49 @@ pub(crate) fn open(
     }
     let ahead = if replay.speed.is_some() { AHEAD_BY_TIME } else { AHEAD };
     let (used, to_fill) = channel();
-    let actions: Vec<(Action, bool)> =
-        role.mix.iter().map(|entry| (action_of(&entry.op), has_value(&entry.op))).collect();
     let (hands, dealt) = rngs
-        .map(|mut rng| {
+        .map(|rng| {
             let (hand, batches) = sync_channel(ahead);
-            let values = supply.values.for_thread(&mut rng);
-            let dealt = Dealt {
-                supply: KeySupply { values, ..supply.clone() },
-                rng,
-                actions: actions.clone(),
-                by_time: replay.speed.is_some(),
-                version: 0,
-                batches,
-                used: used.clone(),
-                batch: Vec::new(),
-                next: 0,
-                asked: false,
-            };
-            (hand, dealt)
+            (hand, Dealt::new(deal, supply, rng, batches, used.clone()))
         })
         .unzip();
-    let slot = |op: Op| place_in(&role.mix, op.name()).map(|place| place as u8);
-    let (slots, speed) = (Op::ALL.map(slot), replay.speed);
-    let dealer = Dealer { reader: open()?, left: requests, speed, slots, hands, used: to_fill };
+    let slot = |op: Op| match deal.work {
+        Work::Mix(mix) => place_in(mix, op.name()).map(|place| place as u8),
+        Work::Load { .. } => Some(0),
+    };
+    let loads = matches!(deal.work, Work::Load { .. });
+    let dealer = Dealer {
+        reader: open()?,
+        left: deal.requests,
+        speed: replay.speed,
+        slots: Op::ALL.map(slot),
+        first_reads: loads.then(FirstReads::default),
+        of_drive: replay.drive.is_some(),
+        fold: replay.drive.filter(|drive| drive.fold).map(|_| deal.data_bytes.max(1)),
+        before: 0,
+        own: deal.own.clone(),
+        of: deal.of,
+        hands,
+        used: to_fill,
+    };
     Ok((dealer, dealt))
 }
 
-fn has_value(op: &kvdyno_record::workload::Op) -> bool {
-    op.writes() && *op != kvdyno_record::workload::Op::Delete
+/// What performing the operations of a mix is, and whether each comes with a value.
+fn actions(work: Work<'_>, of_drive: bool) -> Vec<(Action, bool)> {
+    let mix = match work {
+        Work::Mix(mix) => mix,
+        Work::Load { batch: 1 } => return vec![(Action::Put, true)],
+        Work::Load { .. } => return vec![(Action::Batch, true)],
+    };
+    let action = |entry: &MixEntry| match (&entry.op, of_drive) {
+        (workload::Op::Get, true) => (Action::ReadAt, false),
+        (workload::Op::Delete, true) => (Action::Discard, false),
+        (workload::Op::Flush, _) => (Action::Flush, false),
+        (_, true) => (Action::WriteAt, true),
+        (op, false) => (action_of(op), op.writes() && *op != workload::Op::Delete),
+    };
+    mix.iter().map(action).collect()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
@@ -139,7 +176,7 @@ pub(crate) fn beside<C: Clock, T>(
 impl Dealer {
     /// Deals until there is no more, or until a thread has left, who does so when all are to. Tells
     /// what that took.
-    fn run<C: Clock>(mut self, clock: C) -> Result<ThreadsUsage> {
+    pub(crate) fn run<C: Clock>(mut self, clock: C) -> Result<ThreadsUsage> {
         let before = usage::of_this_thread(clock.now());
         self.deal()?;
         Ok(usage::of_this_thread(clock.now()).since(&before))
@@ -150,6 +187,12 @@ impl Dealer {
         while self.left > 0 && self.reader.next_block(&mut block).map_err(error)? {
             block.truncate(self.left.min(block.len() as u64) as usize);
             self.left -= block.len() as u64;
+            if let Some(first_reads) = &mut self.first_reads {
+                block.retain(|request| first_reads.is_one(request));
+                if block.is_empty() && !self.deal_out(&[])? {
+                    return Ok(());
+                }
+            }
             for requests in block.chunks(BATCH) {
                 if !self.deal_out(requests)? {
                     return Ok(());
@@ -164,107 +207,40 @@ impl Dealer {
         let mut batches: Vec<Batch> =
             self.hands.iter().map(|_| self.used.try_recv().unwrap_or_default()).collect();
         batches.iter_mut().for_each(Vec::clear);
-        let threads = self.hands.len() as u64;
         for request in requests {
             let Some(slot) = self.slots[request.op as usize] else {
                 let name = request.op.name();
                 return Err(Error::unsupported(&format!("a recorded {name}")));
             };
-            let asked = Asked {
-                due_ns: self.speed.map_or(0, |speed| (request.at_ns as f64 / speed) as u64),
-                number: request.key,
-                value_bytes: u32::try_from(request.value_bytes).unwrap_or(u32::MAX),
-                slot,
-            };
-            let hand = ((u128::from(mix(request.key)) * u128::from(threads)) >> 64) as usize;
-            batches[hand].push(asked);
+            let (number, bytes) = self.placed(request);
+            let due_ns = self.speed.map_or(0, |speed| (request.at_ns as f64 / speed) as u64);
+            let asked = Asked { due_ns, number, bytes, slot };
+            let thread = self.thread_of(request.op, asked.number);
+            // Of a crew, the other ranks have the others.
+            if let Some(batch) = batches.get_mut(thread.wrapping_sub(self.own.start as usize)) {
+                batch.push(asked);
+            }
         }
         // Each is dealt something, if only nothing: so all know how far the trace has come.
         Ok(self.hands.iter().zip(batches).all(|(hand, batch)| hand.send(batch).is_ok()))
     }
-}
 
-impl Dealt {
-    /// Prepares what is at hand, up to `steps` requests; waits where that is nothing, but for the
-    /// first time: then other threads are not at work yet, and take nothing from the dealer.
-    pub(crate) fn fill(&mut self, block: &mut KeyedBlock, steps: usize) {
-        block.clear();
-        self.version = self.version.wrapping_add(1);
-        let first_time = !std::mem::replace(&mut self.asked, true);
-        while self.next == self.batch.len() {
-            if !self.take() || first_time && self.batch.is_empty() {
-                return;
-            }
-        }
-        match self.supply.keys.of_one_length() {
-            Some(digits) => self.prepare(block, steps, |data, number| data.push(number, digits)),
-            None => {
-                let keys = self.supply.keys.clone();
-                self.prepare(block, steps, |data, number| data.push_of_its_length(number, &keys));
-            }
-        }
+    /// The number of its key, or where it begins, and its bytes.
+    fn placed(&self, Request { key, value_bytes, .. }: &Request) -> (u64, u64) {
+        let Some(all) = self.fold else { return (*key, *value_bytes) };
+        // Only a discard is longer than all there is.
+        let bytes = *value_bytes.min(&all);
+        ((key % all).min(all - bytes), bytes)
     }
 
-    /// The next batch. False: there is none.
-    fn take(&mut self) -> bool {
-        let Ok(batch) = self.batches.recv() else { return false };
-        // Nobody takes it where all is read.
-        let _ = self.used.send(std::mem::replace(&mut self.batch, batch));
-        self.next = 0;
-        true
-    }
-
-    fn prepare(
-        &mut self,
-        block: &mut KeyedBlock,
-        steps: usize,
-        push: impl Fn(&mut Keyed, u64) -> u64,
-    ) {
-        let Self { supply, rng, actions, batch, version, .. } = self;
-        let ready = &batch[self.next..];
-        let ready = &ready[..steps.min(ready.len())];
-        // A thread that waits for a block's last request tells nobody how far it is.
-        let until = ready[0].due_ns.saturating_add(BLOCK_NS);
-        let ready = ready.iter().take_while(|asked| !self.by_time || asked.due_ns <= until);
-        for asked in ready {
-            let (action, has_value) = actions[usize::from(asked.slot)];
-            let data = &mut block.data;
-            let (first, value) = (data.numbers.len() as u32, data.values.len() as u32);
-            let mut write_bytes = push(data, asked.number);
-            if has_value {
-                let bytes = u64::from(asked.value_bytes);
-                let arena = &mut data.arena;
-                let at = supply.values.prepare_long(asked.number, *version, bytes, rng, arena);
-                data.values.push(at);
-                write_bytes += at.bytes as u64;
-            }
-            let writes = has_value || action == Action::Delete;
-            let write_bytes = if writes { write_bytes } else { 0 };
-            block.writes |= writes;
-            let action = KeyedStep { action, first, items: 1, value };
-            block.steps.push(Step { slot: asked.slot, action, write_bytes });
-            if self.by_time {
-                block.due.push(asked.due_ns);
-            }
+    fn thread_of(&mut self, op: Op, number: u64) -> usize {
+        // It is of what was written before it.
+        if op == Op::Flush {
+            return self.before;
         }
-        self.next += block.steps.len();
-    }
-
-    /// How many requests are due before `until_ns` that were never prepared.
-    pub(crate) fn left_until(&mut self, until_ns: u64) -> u64 {
-        let mut left = 0;
-        loop {
-            let rest = &self.batch[self.next..];
-            let due = rest.partition_point(|asked| asked.due_ns < until_ns);
-            left += due as u64;
-            if due < rest.len() || !self.take() {
-                return left;
-            }
-        }
-    }
-
-    pub(crate) fn supply(&self) -> &KeySupply {
-        &self.supply
+        let key = if self.of_drive { number >> REGION_BITS } else { number };
+        self.before = ((u128::from(mix(key)) * u128::from(self.of)) >> 64) as usize;
+        self.before
     }
 }
 

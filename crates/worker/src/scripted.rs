@@ -231,6 +231,22 @@ impl Default for Play {
     }
 }
 
+/// A task that never ends.
+pub(crate) fn task() -> Task {
+    Task {
+        phase: 0,
+        name: "measure".to_owned(),
+        duration_ns: None,
+        operations: None,
+        total: None,
+        slice_ns: 1_000_000_000,
+        errors_max: 0,
+        verify: false,
+        gaps: false,
+        spools: None,
+    }
+}
+
 /// What became of it.
 pub(crate) struct Played {
     pub(crate) left: ThreadResult,
@@ -246,16 +262,12 @@ impl Play {
         let shared = Shared::new((1, 1 + self.others), 1, self.operations);
         shared.start.store(START, Relaxed);
         let task = Task {
-            phase: 0,
-            name: "measure".to_owned(),
             duration_ns: self.duration_ns,
             operations: self.operations,
-            total: None,
             slice_ns: self.slice_ns,
             errors_max: self.errors_max,
-            verify: false,
-            gaps: false,
             spools: self.spools.clone(),
+            ..task()
         };
         let rate = self.rate.map(|operations_per_s| Rate::new(operations_per_s, Schedule::Fixed));
         let spec = ThreadSpec {

@@ -69,7 +69,7 @@ impl Supply<KeyedStep, Keyed> for Source<'_> {
         let keys = match self {
             Self::Mix(mix) => mix.entries.iter().map(|entry| entry.keys.mean()).fold(0.0, f64::max),
             Self::Load(load) => f64::from(load.batch),
-            Self::Trace(_) => 1.0,
+            Self::Trace(dealt) => dealt.each() as f64,
         };
         // A walk has no keys at all.
         let keys = keys.ceil().max(1.0) as u64;
@@ -99,6 +99,19 @@ impl Source<'_> {
             view.writes = view.batch_writes(&block.steps);
         }
         view
+    }
+
+    /// Whether preparing a block waits for nobody.
+    pub(crate) fn is_ready(&mut self) -> bool {
+        match self {
+            Self::Trace(dealt) => dealt.is_ready(),
+            Self::Mix(_) | Self::Load(_) => true,
+        }
+    }
+
+    /// Whether operations on a key are done in their order.
+    pub(crate) fn is_ordered(&self) -> bool {
+        matches!(self, Self::Trace(_))
     }
 
     /// How many numbers exist without a gap, as of the last block.
@@ -397,6 +410,7 @@ impl LoadRange {
                 LoadOrder::Sequential => Order::Sequential,
                 LoadOrder::Random => Order::Random(Bijection::new(records, supply.keyspace.seed)),
                 LoadOrder::Drawn => Order::Drawn(records, draws),
+                LoadOrder::FirstRead => unreachable!("a trace is dealt: the suite has it read"),
             },
             batch: batch.max(1),
         }

@@ -41,6 +41,13 @@ impl Values {
         Self::up_to(shape.size.max(), shape, verify, seed)
     }
 
+    /// Without headers, drawn ones of 20 bytes, others of at most so many.
+    #[cfg(test)]
+    pub(crate) fn of_pool(longest: u64) -> Self {
+        let shape = ValueShape { size: Size::Fixed { bytes: 20 }, compress_to: 1.0 };
+        Self::up_to(longest, &shape, false, 1)
+    }
+
     /// The same, where values that are asked for by their lengths may be as long as `longest`.
     pub(crate) fn up_to(longest: u64, shape: &ValueShape, verify: bool, seed: u64) -> Self {
         let longest = longest.max(shape.size.max());

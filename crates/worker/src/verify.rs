@@ -12,7 +12,8 @@ use kvdyno_engine::{Direction, Engine, Error, Result, Session, Walk};
 use kvdyno_record::case::Verified;
 use kvdyno_record::crew::Seat;
 use kvdyno_record::protocol::{Event, Job};
-use std::ops::ControlFlow;
+use kvdyno_record::workload::Activity;
+use std::ops::{ControlFlow, RangeInclusive};
 
 /// Records walked in one call, so that a stop is heard.
 const WALK_RECORDS: u64 = 100_000;
@@ -43,8 +44,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
     let records = job.data.records;
     let mut verified = Verified { expected: records, ..Verified::default() };
     let mut key = Vec::new();
-    let size = &job.data.value.size;
-    let sizes = size.min() as usize..=size.max() as usize;
+    let sizes = lengths(job);
     let samples = check.samples.min(records);
     let share = check.seat.share_of(samples);
     for sample in share.clone() {
@@ -93,6 +93,20 @@ pub(crate) fn run<E: Engine, C: Clock>(
         verified.counted = count(&mut session, records, told, stop)?;
     }
     Ok(verified)
+}
+
+/// Bytes that a value may have: those of the data, or as a trace has it.
+fn lengths(job: &Job) -> RangeInclusive<usize> {
+    let size = &job.data.value.size;
+    let recorded = job.phases.iter().filter_map(|phase| match &phase.work {
+        Activity::Load(load) => load.replay.as_ref(),
+        _ => None,
+    });
+    let longest = recorded.map(|replay| replay.value_bytes_max).max();
+    match longest {
+        Some(longest) => 0..=longest.max(size.max()) as usize,
+        None => size.min() as usize..=size.max() as usize,
+    }
 }
 
 /// Counts all records in key order; nothing when stopped on the way. Once there are more than

@@ -294,6 +294,7 @@ pub(crate) mod tests {
             value_bytes_max: 2 << 20,
             sessions: 10,
             depth: 1,
+            requests: None,
         }
     }
 

@@ -40,6 +40,7 @@ fn compare(folder: &std::path::Path, depth: u32) -> Result<()> {
         value_bytes_max: VALUE_BYTES as u64,
         sessions: 1,
         depth,
+        requests: None,
     };
     let options = Options::defaults(&Direct::describe(), Durability::Async);
     let engine = Direct::open(&Place::Directory(folder.to_owned()), &options, &shape)?;

@@ -28,6 +28,7 @@ fn a_hundred_billion_records_in_64_mb() {
         value_bytes_max: 32,
         sessions: 8,
         depth: 128,
+        requests: None,
     };
     let before = peak_kib();
     options.values.insert("pack".to_owned(), Value::Integer(64));

@@ -22,6 +22,7 @@ fn capabilities() -> Capabilities {
     Capabilities {
         native_multiget: true,
         batch: BatchKind::Together,
+        addressed: true,
         ..Capabilities::of_bare_drive([
             (
                 Durability::Async,

@@ -5,7 +5,7 @@ use crate::describe::{Asked, Calls};
 use crate::how::How;
 use crate::mapped_file::MappedFile;
 use crate::ring::{Ring, Setup};
-use kvdyno_engine::{DataShape, Result};
+use kvdyno_engine::{DataShape, Error, Result};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A drive: block `n` is the value of key `n`.
@@ -15,6 +15,8 @@ pub struct Drive {
     pub(crate) asked: Asked,
     pub(crate) map: Option<MappedFile>,
     pub(crate) block_bytes: usize,
+    /// Of the longest read or write.
+    pub(crate) buffer_bytes: usize,
     pub(crate) records: u64,
     pub(crate) depth: u32,
     pub(crate) alignment: u32,
@@ -29,6 +31,17 @@ impl Drive {
     #[inline]
     pub(crate) fn offset(&self, key: &[u8]) -> Result<u64> {
         Ok(DataShape::number(key, self.records)? * self.block_bytes as u64)
+    }
+
+    /// Refuses a piece that is not within the blocks of the plan.
+    #[inline]
+    pub(crate) fn demand_inside(&self, offset: u64, bytes: u64) -> Result<()> {
+        let all = self.records * self.block_bytes as u64;
+        if offset.checked_add(bytes).is_some_and(|end| end <= all) {
+            return Ok(());
+        }
+        let what = format!("{bytes} bytes at {offset} are not within the {all} of the plan");
+        Err(Error::invalid(what))
     }
 
     /// Refuses unless every block was written: what never was is answered by the file system.

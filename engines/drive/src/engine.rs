@@ -22,6 +22,7 @@ impl Engine for Drive {
     fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
         let asked = Asked::of(options)?;
         let bytes = file_bytes(data)?;
+        check_calls(data, asked)?;
         let blocks = Blocks::open(place, bytes, asked)?;
         let alignment = if asked.direct { alignment(&blocks.file) } else { 1 };
         if alignment == 0 || !data.value_bytes_max.is_multiple_of(u64::from(alignment)) {
@@ -34,6 +35,8 @@ impl Engine for Drive {
             };
             return Err(Error::invalid(what));
         }
+        check_alignment(data, alignment)?;
+        let longest = data.requests.as_ref().map_or(0, |requests| requests.longest);
         let whole = OnceLock::new();
         if !blocks.fresh {
             let _ = whole.set(blocks.demand_whole()?);
@@ -47,6 +50,7 @@ impl Engine for Drive {
             asked,
             map,
             block_bytes: data.value_bytes_max as usize,
+            buffer_bytes: data.value_bytes_max.max(longest) as usize,
             records: data.records,
             depth: data.depth,
             alignment,
@@ -99,6 +103,35 @@ impl Engine for Drive {
         }
         counters
     }
+}
+
+/// Refuses requests by offset that these calls do not do.
+fn check_calls(data: &DataShape, asked: Asked) -> Result<()> {
+    let Some(requests) = &data.requests else { return Ok(()) };
+    if asked.calls == Calls::Mmap {
+        return Err(Error::invalid(
+            "io = mmap has pages and no requests by offset and length; set io = io_uring or psync",
+        ));
+    }
+    if asked.read_only && requests.writes {
+        return Err(Error::invalid(
+            "option read_only is on, and some of the requests by offset write or discard",
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses requests by offset that the place does not do.
+fn check_alignment(data: &DataShape, alignment: u32) -> Result<()> {
+    let Some(requests) = &data.requests else { return Ok(()) };
+    let multiple_of = requests.multiple_of;
+    if multiple_of.is_multiple_of(u64::from(alignment)) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "requests begin and end at multiples of {multiple_of} bytes, this place takes multiples of \
+         {alignment}; set direct = false, or take a drive of shorter sectors"
+    )))
 }
 
 /// Bytes of all blocks of the plan, which are of one length and do not grow in number.

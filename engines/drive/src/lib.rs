@@ -11,6 +11,7 @@
 
 mod blocks;
 mod describe;
+mod discard;
 mod drive;
 mod engine;
 mod extents;

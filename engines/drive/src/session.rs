@@ -1,6 +1,7 @@
 //! One thread's handle: a ring of its own, or the map of all. A value is the block in its buffer.
 
 use crate::describe::Calls;
+use crate::discard::discard;
 use crate::drive::Drive;
 use crate::mapped_file::MappedFile;
 use crate::ring::Ring;
@@ -38,7 +39,7 @@ impl<'e> DriveSession<'e> {
         let depth = if drive.asked.calls == Calls::IoUring { drive.depth() } else { 1 };
         let carrier = match &drive.map {
             Some(map) => Carrier::Map(map),
-            None => Carrier::Ring(drive.ring(depth, drive.block_bytes)?),
+            None => Carrier::Ring(drive.ring(depth, drive.buffer_bytes)?),
         };
         let lookups = vec![false; depth as usize];
         let whole = drive.is_whole();
@@ -78,6 +79,28 @@ impl<'e> DriveSession<'e> {
             format!("the value has {bytes} bytes, a block has {block}")
         };
         Err(Error::invalid(what))
+    }
+
+    /// The ring, for a piece that is neither outside nor longer than was announced.
+    #[inline]
+    fn ring_for(&mut self, offset: u64, bytes: usize) -> Result<&mut Ring> {
+        self.demand_whole()?;
+        self.drive.demand_inside(offset, bytes as u64)?;
+        let most = self.drive.buffer_bytes;
+        match &mut self.carrier {
+            Carrier::Ring(ring) if bytes <= most => Ok(ring),
+            Carrier::Ring(_) => Err(Error::invalid(format!(
+                "a request of {bytes} bytes, and {most} were announced as the longest"
+            ))),
+            Carrier::Map(_) => Err(Error::unsupported("requests by offset with io = mmap")),
+        }
+    }
+
+    fn demand_writable(&self) -> Result<()> {
+        if self.drive.asked.read_only {
+            return Err(Error::invalid("option read_only is on: nothing can be written"));
+        }
+        Ok(())
     }
 
     /// Blocks of a batch that follow each other go as one write; what overlaps one that is in
@@ -183,7 +206,7 @@ impl Session for DriveSession<'_> {
                 alone(ring)?;
                 ring.read(0, 0, offset, block)?;
                 wait(ring)?;
-                Ok(seen(Some(ring.buffer(0))))
+                Ok(seen(Some(&ring.buffer(0)[..block])))
             }
         }
     }
@@ -202,7 +225,7 @@ impl Session for DriveSession<'_> {
             }
             Carrier::Ring(ring) => {
                 alone(ring)?;
-                ring.buffer_mut(0).copy_from_slice(value);
+                ring.buffer_mut(0)[..value.len()].copy_from_slice(value);
                 ring.write_as(durable, 0, offset, value.len())?;
                 wait(ring)
             }
@@ -233,7 +256,7 @@ impl Session for DriveSession<'_> {
         let wanted = keys.len().min(MULTIGET_DEPTH_MAX) as u32;
         if wanted > self.depth {
             alone(self.pipeline()?)?;
-            self.carrier = Carrier::Ring(self.drive.ring(wanted, self.drive.block_bytes)?);
+            self.carrier = Carrier::Ring(self.drive.ring(wanted, self.drive.buffer_bytes)?);
             self.depth = wanted;
             self.lookups.resize(wanted as usize, false);
         }
@@ -263,6 +286,61 @@ impl Session for DriveSession<'_> {
     }
 
     #[inline]
+    fn read_at<R>(
+        &mut self,
+        offset: u64,
+        bytes: usize,
+        seen: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R> {
+        let ring = self.ring_for(offset, bytes)?;
+        alone(ring)?;
+        ring.read(0, 0, offset, bytes)?;
+        wait(ring)?;
+        Ok(seen(&ring.buffer(0)[..bytes]))
+    }
+
+    #[inline]
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.demand_writable()?;
+        let durable = self.drive.asked.durable;
+        let ring = self.ring_for(offset, bytes.len())?;
+        alone(ring)?;
+        ring.buffer_mut(0)[..bytes.len()].copy_from_slice(bytes);
+        ring.write_as(durable, 0, offset, bytes.len())?;
+        wait(ring)
+    }
+
+    fn discard(&mut self, offset: u64, bytes: u64) -> Result<()> {
+        self.demand_writable()?;
+        self.drive.demand_inside(offset, bytes)?;
+        discard(&self.drive.blocks.file, offset, bytes)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        Ok(self.drive.blocks.file.sync_data()?)
+    }
+
+    #[inline]
+    fn submit_read_at(&mut self, ticket: u32, offset: u64, bytes: usize) -> Result<()> {
+        self.pipeline()?;
+        self.ring_for(offset, bytes)?.read(ticket, 0, offset, bytes)?;
+        self.lookups[ticket as usize] = true;
+        Ok(())
+    }
+
+    #[inline]
+    fn submit_write_at(&mut self, ticket: u32, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.pipeline()?;
+        self.demand_writable()?;
+        let durable = self.drive.asked.durable;
+        let ring = self.ring_for(offset, bytes.len())?;
+        ring.buffer_mut(ticket)[..bytes.len()].copy_from_slice(bytes);
+        ring.write_as(durable, ticket, offset, bytes.len())?;
+        self.lookups[ticket as usize] = false;
+        Ok(())
+    }
+
+    #[inline]
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
         self.demand_whole()?;
         let (offset, block) = (self.drive.offset(key)?, self.drive.block_bytes);
@@ -277,7 +355,7 @@ impl Session for DriveSession<'_> {
         let (offset, durable) = (self.drive.offset(key)?, self.drive.asked.durable);
         self.accepts(value)?;
         let ring = self.pipeline()?;
-        ring.buffer_mut(ticket).copy_from_slice(value);
+        ring.buffer_mut(ticket)[..value.len()].copy_from_slice(value);
         ring.write_as(durable, ticket, offset, value.len())?;
         self.lookups[ticket as usize] = false;
         Ok(())

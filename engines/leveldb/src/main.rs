@@ -58,6 +58,7 @@ mod tests {
             value_bytes_max: 1000,
             sessions: 1,
             depth: 1,
+            requests: None,
         };
         let engine = LevelDb::open(&place, &options, &shape).unwrap();
         let mut session = engine.session().unwrap();

@@ -103,6 +103,7 @@ fn shape(records: u64) -> DataShape {
         value_bytes_max: 1000,
         sessions: 2,
         depth: 1,
+        requests: None,
     }
 }
 

@@ -8,8 +8,8 @@ use sha1::{Digest as _, Sha1};
 pub(crate) const NAME: &str = "kvdyno";
 
 /// Of the bits that client and server share: a database is named, the protocol since 4.1, its
-/// transactions, passwords as they are since 4.1, rows of one of several statements, prepared or not,
-/// passwords by a method that is named, and no packet between columns and rows. Bit 0 is left
+/// transactions, passwords as they are since 4.1, rows of one of several statements, prepared or
+/// not, passwords by a method that is named, and no packet between columns and rows. Bit 0 is left
 /// out: who sets it has no [`KEEPS_COLUMNS`].
 const CLIENT: u32 = 1 << 3 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 17 | 1 << 18 | 1 << 19 | 1 << 24;
 

@@ -15,6 +15,7 @@ const SHAPE: DataShape = DataShape {
     value_bytes_max: 100,
     sessions: 1,
     depth: 1,
+    requests: None,
 };
 
 #[test]

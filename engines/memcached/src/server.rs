@@ -171,6 +171,7 @@ mod tests {
             value_bytes_max: 432,
             sessions: 1,
             depth: 1,
+            requests: None,
         };
         let item = item_bytes_max(&options, &data).unwrap();
         assert_eq!(item, MIB);

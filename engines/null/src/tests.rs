@@ -88,6 +88,7 @@ fn open(values: &[(&str, u64)]) -> Null {
         value_bytes_max: 100,
         sessions: 1,
         depth: 1,
+        requests: None,
     };
     Null::open(&Place::Directory("/nonexistent".into()), &options, &data).unwrap()
 }

@@ -71,6 +71,7 @@ fn open(directory: &str, records: u64) -> Result<RocksDb, Error> {
         value_bytes_max: 100,
         sessions: 1,
         depth: 1,
+        requests: None,
     };
     let mut options = Options::defaults(&RocksDb::describe(), Durability::Async);
     options.values.insert("block_cache".to_owned(), Value::Integer(1 << 30));

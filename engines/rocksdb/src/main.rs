@@ -39,6 +39,7 @@ mod tests {
         value_bytes_max: 8,
         sessions: 1,
         depth: 1,
+        requests: None,
     };
 
     /// Whether there is a library to test; says so where there is none.

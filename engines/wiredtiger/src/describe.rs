@@ -343,6 +343,7 @@ mod tests {
             value_bytes_max: 100,
             sessions: 3,
             depth: 1,
+            requests: None,
         };
         let config = |durability| {
             let options = Options { durability, ..options() };

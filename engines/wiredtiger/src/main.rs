@@ -34,6 +34,7 @@ mod tests {
         value_bytes_max: 100,
         sessions: 2,
         depth: 1,
+        requests: None,
     };
 
     /// Whether there is a library to test; says so where there is none.

@@ -40,6 +40,7 @@ pub(crate) fn job() -> Job {
             value_bytes_max: 100,
             sessions: 3,
             depth: 1,
+            requests: None,
         },
         data: Data {
             records: 10,

@@ -100,6 +100,7 @@ impl<'a, E: Engine> Field<'a, E> {
             value_bytes_max: self.long_value_bytes(),
             sessions: 8,
             depth: 1,
+            requests: None,
         }
     }
 

@@ -109,7 +109,7 @@ impl Bench {
         let (store, volume) = (scratch()?, scratch()?);
         fill(&drive, volume.path())?;
         let records = Data { value: fixed(RECORD_BYTES), ..blocks(BLOCK_BYTES) };
-        let load = Load { order: LoadOrder::Sequential, batch: 256, threads: 1 };
+        let load = Load { order: LoadOrder::Sequential, batch: 256, threads: 1, replay: None };
         run_with(
             &direct,
             ONE_A_BLOCK,
@@ -151,7 +151,7 @@ impl Bench {
 /// Writes the file in full.
 fn fill(drive: &WorkerIdentity, volume: &Path) -> anyhow::Result<()> {
     const LARGE: u64 = 1 << 20;
-    let load = Load { order: LoadOrder::Sequential, batch: 1, threads: 1 };
+    let load = Load { order: LoadOrder::Sequential, batch: 1, threads: 1, replay: None };
     run(drive, volume, blocks(LARGE), vec![phase("load", Activity::Load(load))]).map(drop)
 }
 

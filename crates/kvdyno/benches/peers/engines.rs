@@ -89,7 +89,7 @@ fn load_and_read(identity: &WorkerIdentity) -> anyhow::Result<PeerRates> {
     };
     let batch = if lmdb { 1000 } else { 1 };
     let phase = |name: &str, work| Phase { name: name.to_owned(), work };
-    let load = Load { order: LoadOrder::Sequential, batch, threads: 1 };
+    let load = Load { order: LoadOrder::Sequential, batch, threads: 1, replay: None };
     let solo = Solo {
         worker: identity,
         options,

@@ -115,7 +115,7 @@ fn options() -> Vec<(&'static str, Value)> {
 }
 
 fn loaded(batch: u32) -> Vec<Phase> {
-    let load = Load { order: LoadOrder::Sequential, batch, threads: 1 };
+    let load = Load { order: LoadOrder::Sequential, batch, threads: 1, replay: None };
     vec![
         phase("load", Activity::Load(load)),
         phase("settle", Activity::Settle { limit_ns: 60 * SECOND }),

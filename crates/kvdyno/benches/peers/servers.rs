@@ -180,6 +180,7 @@ impl Server {
                 value_bytes_max: 100,
                 sessions: 64,
                 depth: 1,
+                requests: None,
             },
         });
         let mut line = serde_json::to_vec(&order)?;
@@ -241,7 +242,7 @@ fn postgres(server: &Server, program: &str) -> anyhow::Result<Command> {
 }
 
 pub(super) fn load() -> Load {
-    Load { order: LoadOrder::Random, batch: 100, threads: 1 }
+    Load { order: LoadOrder::Random, batch: 100, threads: 1, replay: None }
 }
 
 pub(super) fn mix(writes: bool) -> Mix {

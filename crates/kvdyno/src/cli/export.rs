@@ -98,6 +98,10 @@ pub(crate) struct RerunArgs {
     /// repeated
     #[arg(long = "library", value_name = "LABEL=PATH")]
     pub(crate) libraries: Vec<String>,
+    /// A trace that the run replays, where it is neither beside the bundle nor where it was; may be
+    /// repeated
+    #[arg(long = "trace", value_name = "FILE")]
+    pub(crate) traces: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
 }

@@ -9,9 +9,12 @@ use anyhow::Context as _;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
+use kvdyno_record::plan::Plan;
+use kvdyno_record::replay::{Replay, replays};
 use kvdyno_record::units;
 use kvdyno_render::markdown;
 use kvdyno_render::page::{PageData, TEMPLATE, html};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -45,7 +48,23 @@ pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> 
         units::bytes(packed.bytes),
         units::bytes(packed.size_bytes)
     ));
+    for (name, digest) in traces(&folder.plan()?) {
+        printer.note(&format!(
+            "trace {name} (checksum {digest}) is not in it: publish it beside, under that name, \
+             or say where it is to be had"
+        ));
+    }
     Ok(Exit::Ok)
+}
+
+/// What its work is taken from and no record has, each once.
+fn traces(plan: &Plan) -> BTreeSet<(String, String)> {
+    let all = plan.cases.iter().flat_map(|case| replays(&case.phases));
+    let name = |replay: &Replay| {
+        let name = replay.file.file_name().unwrap_or(replay.file.as_os_str());
+        (name.to_string_lossy().into_owned(), replay.digest.clone())
+    };
+    all.map(name).collect()
 }
 
 /// What people read of it, made here and packed beside the record: the tables, and the page.

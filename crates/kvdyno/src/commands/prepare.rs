@@ -65,7 +65,9 @@ pub(crate) fn prepare_text(
     let overrides = Overrides { place: at.place.clone(), installed, ..overrides };
     let mut suite = Suite::parse(file, &text, &overrides)?;
     if suite.replays() {
-        suite.read_traces(|named| trace::look_at(Path::new(file), named))?;
+        suite.read_traces(|named, first_reads| {
+            trace::look_at(Path::new(file), named, first_reads)
+        })?;
     }
     let (engines, workers) = look_for(suite.wanted())?;
     let at = PlaceArgs { place: suite.place().map(Path::to_owned), ..at.clone() };
@@ -163,6 +165,7 @@ pub(crate) fn check_machine(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     check_threads(root, plan)?;
     check_crews(plan)?;
     check_counting(plan)?;
+    trace::check(plan)?;
     check_volumes(plan)?;
     check_tiers(root, plan)
 }

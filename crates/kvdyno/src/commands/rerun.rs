@@ -9,7 +9,7 @@ mod libraries;
 
 use super::prepare::{Prepared, prepared};
 use super::resume::check_secrets;
-use super::{compare, finish, plan, run, runs};
+use super::{compare, finish, plan, run, runs, trace};
 use crate::bundle::is_folder_name;
 use crate::cli::{CompareArgs, KeepArgs, RerunArgs};
 use crate::exit::Complaint;
@@ -33,7 +33,9 @@ pub(crate) fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let old = found.named().to_owned();
     let runs = &args.name.runs.runs;
     let (prepared, block_io) = {
-        let recorded = Recorded::read(&found).with_context(runs::unread(&found))?;
+        let mut recorded = Recorded::read(&found).with_context(runs::unread(&found))?;
+        let beside = found.named().parent().filter(|_| found.is_bundle());
+        trace::locate(&mut recorded.plan, &args.traces, beside)?;
         // A bundle is not left lying unpacked while something is measured.
         drop(found);
         let prepared = recorded.prepare(args, runs)?;

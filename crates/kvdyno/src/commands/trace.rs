@@ -1,6 +1,7 @@
 //! `kvdyno trace`: traces of other formats are read, those of our own runs are recorded, and
 //! what is in one is shown.
 
+mod located;
 mod record;
 mod replayed;
 
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 /// A long import says now and then how far it is.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
+pub(crate) use located::{check, locate};
 pub(crate) use replayed::look_at;
 
 pub(crate) fn run(args: &TraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -101,11 +103,12 @@ fn show(args: &ShowTraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.json(&statistics)?;
         return Ok(Exit::Ok);
     }
+    let digest = TraceReader::open(&args.file).and_then(TraceReader::digest).map_err(complaint)?;
     if let Some(path) = &args.html {
-        report::write(&TraceData::of(statistics), path, printer)?;
+        report::write(&TraceData::of(statistics, &digest), path, printer)?;
         return Ok(Exit::Ok);
     }
-    printer.data(&text::lines(&statistics));
+    printer.data(&text::lines(&statistics, &digest));
     for (title, table) in text::tables(&statistics) {
         printer.data("\n");
         printer.heading(title);

@@ -125,8 +125,8 @@ fn loaded_less(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
     let items = |phase: &PhaseRecord| -> u64 {
         phase.roles.iter().flat_map(|role| role.ops.values()).map(|op| op.items).sum()
     };
-    let planned = case.data.loaded();
-    let short = loads.map(items).find(|loaded| *loaded != planned)?;
+    let loaded = |phase: &PhaseRecord| (items(phase), case.loaded(&phase.name));
+    let (short, planned) = loads.map(loaded).find(|(loaded, planned)| loaded != planned)?;
     Some(format!("{short} of {planned} records were loaded"))
 }
 

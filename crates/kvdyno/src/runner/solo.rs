@@ -99,6 +99,7 @@ impl Solo<'_> {
                 value_bytes_max: size.max(),
                 sessions: 8,
                 depth: workload::depth(&self.phases),
+                requests: None,
             },
             data: self.data.clone(),
             phases: self.phases.clone(),

@@ -19,6 +19,7 @@ mod crews;
 mod deaths;
 mod devices;
 mod disk_full;
+mod drive_traces;
 mod drives;
 mod endings;
 mod explains;

@@ -127,7 +127,7 @@ fn what_cannot_be_replayed_is_refused_before_anything_is_made() {
     refuse(GET, "expected either `trace` or `mix`");
     refuse("keys = { distribution = \"uniform\" }", "expected either `trace` or `keys`");
     refuse("rate = 100", "expected either `trace` or `rate`");
-    refuse("depth = 4", "expected either `trace` or `depth`");
+    refuse("depth = 4\nspeed = 1.0", "expected either `speed` or `depth`");
     refuse("speed = 0", "this is no speed");
     scratch.write("t.kvtrace", "0,a,1,9,1,set,0\n");
     refuse("", "kvdyno trace import");
@@ -137,6 +137,79 @@ fn what_cannot_be_replayed_is_refused_before_anything_is_made() {
     scratch.write("m.csv", "128166372003061629,hm,1,Read,383496192,32768,413\n");
     let import = ["trace", "import", "--format", "msr", "m.csv", "-o", "t.kvtrace"];
     scratch.run(&import).assert_ok();
-    refuse("", "made of a drive");
+    refuse("", "the trace is of a drive");
     scratch.assert_nothing_left();
+}
+
+/// What is there afterwards is what the trace reads before it writes it, with its lengths, and so
+/// is every first read found.
+#[test]
+fn what_is_read_first_is_loaded_and_nothing_else() {
+    let scratch = Scratch::new();
+    let mut lines = String::new();
+    for number in 0..20_000_u64 {
+        let key = number * number % 1_009;
+        let (op, bytes) = match (key % 3, number % 4) {
+            (0, _) | (1, 1..) => ("get", 40 + key % 50),
+            _ => ("set", 40 + key % 50),
+        };
+        let _ = writeln!(lines, "0,key{key:05},8,{bytes},1,{op},0");
+    }
+    import(&scratch, &lines);
+    let known = scratch.run(&["trace", "show", "t.kvtrace", "--json"]).json();
+    let keys = known["header"]["keys"].as_u64().unwrap();
+    let first = known["read_first"].as_f64().unwrap() as u64;
+    assert!(first > 100 && first < keys - 100, "{first} of {keys}");
+    for (threads, batch, depth) in [(1, 1, ""), (3, 50, "depth = 4")] {
+        let suite = suite()
+            .data(&format!("records = {keys}\nvalue_bytes = 100"))
+            .run("database = \"fresh\"")
+            .engine_as("keeps", "null", "store = \"memory\"")
+            .load(&format!("order = \"first_read\"\nbatch = {batch}\nthreads = {threads}"))
+            .phase("verify", "samples = 1000000");
+        let suite = replay(suite, &format!("threads = 2\n{depth}"));
+        scratch.write("s.toml", &suite.text());
+        scratch.run(&["run", "s.toml"]).assert_ok().assert_says("are read before they are written");
+        let case = record(&scratch.only_run(), "t2");
+        let load = &case.phases[0].roles[0].ops;
+        assert_eq!(load.values().map(|op| op.items.max(op.count)).sum::<u64>(), first);
+        let verified = case.phases[1].verified.as_ref().unwrap();
+        assert_eq!((verified.sampled, verified.found), (keys, first), "all were looked up");
+        let ops = &case.phases[2].roles[0].ops;
+        assert_eq!((ops["get"].missing, ops["get"].count + ops["update"].count), (0, 20_000));
+        let read = |l: &&str| l.contains(",get,");
+        let bytes = lines
+            .lines()
+            .filter(read)
+            .map(|l| 16 + l.split(',').nth(3).unwrap().parse::<u64>().unwrap());
+        assert_eq!(ops["get"].read_bytes, bytes.sum::<u64>(), "as long as they were");
+        scratch.run(&["check"]).assert_code(0);
+        std::fs::remove_dir_all(scratch.only_run().path).unwrap();
+    }
+}
+
+/// A trace is not in a bundle: whoever repeats the run needs it, and it must be the same.
+#[test]
+fn a_bundle_is_repeated_with_the_trace_beside_it() {
+    let scratch = Scratch::new();
+    import(&scratch, "0,a,1,9,1,set,0\n0,a,1,0,1,get,0\n");
+    scratch.write("s.toml", &replay(suite().engine("null").load(""), "").text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let run = scratch.only_run().path;
+    let bundle = ["bundle", run.to_str().unwrap(), "-o", "there/b.tar.zst"];
+    std::fs::create_dir(scratch.path("there")).unwrap();
+    scratch.run(&bundle).assert_ok().assert_says("trace t.kvtrace (checksum");
+    std::fs::rename(scratch.path("t.kvtrace"), scratch.path("moved")).unwrap();
+    let rerun = |more: &[&str]| {
+        let all = [&["rerun", "there/b.tar.zst", "--plan"], more].concat();
+        scratch.run(&all)
+    };
+    rerun(&[]).assert_code(2).assert_says("is not here").assert_says("--trace FILE");
+    rerun(&["--trace", "moved"]).assert_ok();
+    std::fs::copy(scratch.path("moved"), scratch.path("there/t.kvtrace")).unwrap();
+    rerun(&[]).assert_ok();
+    import(&scratch, "0,a,1,9,1,set,0\n");
+    std::fs::rename(scratch.path("t.kvtrace"), scratch.path("there/t.kvtrace")).unwrap();
+    rerun(&[]).assert_code(2).assert_says("there/t.kvtrace has ");
+    scratch.run(&["rerun", "there/b.tar.zst", "--trace", "moved"]).assert_ok();
 }

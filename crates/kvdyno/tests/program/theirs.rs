@@ -76,6 +76,7 @@ impl Theirs {
             value_bytes_max: 0,
             sessions: 16,
             depth: 1,
+            requests: None,
         };
         let job = ServerJob {
             place: Place::Directory(folder.path().to_owned()),

@@ -21,8 +21,8 @@ pub struct TraceData {
 
 impl TraceData {
     /// The page of a trace.
-    pub fn of(trace: Statistics) -> Self {
-        let remarks = facts(&trace).into_iter();
+    pub fn of(trace: Statistics, digest: &str) -> Self {
+        let remarks = facts(&trace, digest).into_iter();
         Self {
             kind: Kind::Trace,
             program: kvdyno_record::VERSION.to_owned(),

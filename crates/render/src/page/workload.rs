@@ -35,18 +35,22 @@ fn loads(order: LoadOrder) -> &'static str {
         LoadOrder::Sequential => "Load in key order",
         LoadOrder::Random => "Load in random order",
         LoadOrder::Drawn => "Load of keys drawn at random",
+        LoadOrder::FirstRead => "Load of what a trace reads first",
     }
 }
 
 fn measures(mix: &Mix, swept: Option<u32>) -> String {
     let [first, others @ ..] = mix.roles.as_slice() else { return String::new() };
     let beside: Vec<String> = others.iter().map(|role| clause(role, swept)).collect();
-    let title = capital(&subject(&first.mix));
+    let title = match &first.replay {
+        Some(_) => format!("Replay of {}", subject(&first.mix, |_| "")),
+        None => capital(&subject(&first.mix, keys)),
+    };
     if beside.is_empty() { title } else { format!("{title} while {}", beside.join(" and ")) }
 }
 
 /// `random reads`, `95 % reads and 5 % updates, zipf keys`.
-fn subject(mix: &[MixEntry]) -> String {
+fn subject(mix: &[MixEntry], keys: impl Fn(&MixEntry) -> &'static str) -> String {
     match mix {
         // Ten shares are no heading.
         [_, _, ..] if mix.iter().all(|one| one.op.is_of_graph()) => {
@@ -115,6 +119,7 @@ fn noun(op: &Op) -> &'static str {
         Op::ReadModifyWrite => "read-modify-writes",
         Op::Batch { .. } => "batched updates",
         Op::Walk { .. } => "reads in key order",
+        Op::Flush => "flushes",
         Op::AddNode => "new nodes",
         Op::GetNode => "reads of nodes",
         Op::UpdateNode => "updates of nodes",
@@ -139,6 +144,7 @@ fn verbs(op: &Op) -> (&'static str, &'static str) {
         Op::ReadModifyWrite => ("reads and rewrites", "read and rewrite"),
         Op::Batch { .. } => ("updates in batches", "update in batches"),
         Op::Walk { .. } => ("reads in key order", "read in key order"),
+        Op::Flush => ("flushes", "flush"),
         Op::GetNode => ("reads nodes", "read nodes"),
         Op::CountLink | Op::MultigetLink | Op::GetLinksList => ("reads links", "read links"),
         Op::AddNode | Op::UpdateNode | Op::DeleteNode => ("writes nodes", "write nodes"),

@@ -249,6 +249,7 @@ fn engines() -> Engines {
         option("read_only", OptionKind::Boolean, Value::Boolean(false)),
     ];
     let fio = Description { name: "fio".to_owned(), ..drive.clone() };
+    drive.capabilities.addressed = true;
     let worker = |engine: Description| {
         let described = WorkerDescription {
             protocol: kvdyno_record::PROTOCOL,

@@ -1,7 +1,10 @@
 //! Roles that replay a trace.
 
 use super::*;
-use kvdyno_record::workload::{Activity, Mix, Op, Rate, Schedule};
+use kvdyno_record::engine::Requests;
+use kvdyno_record::found::Found;
+use kvdyno_record::replay::OfDrive;
+use kvdyno_record::workload::{Activity, Load, LoadOrder, Mix, Op, Rate, Schedule};
 use std::path::PathBuf;
 
 /// What came of reading one.
@@ -17,19 +20,24 @@ fn trace() -> Trace {
         records: None,
         value_bytes_max: 5_000,
         span_ns: Some(2_000_000_000),
-        of_drive: false,
+        multiple_of: None,
+        first_reads: None,
     }
 }
 
 /// The small suite with a trace in place of its mix, and what `lines` say.
 fn expanded(lines: &str, set: &[&str], trace: &Read) -> Result<Plan, SuiteError> {
+    expanded_for("lmdb", lines, set, trace)
+}
+
+fn expanded_for(engine: &str, lines: &str, set: &[&str], trace: &Read) -> Result<Plan, SuiteError> {
     let text =
         SMALL.replace("mix = [{ op = \"get\" }]", &format!("trace = \"a.kvtrace\"\n{lines}"));
-    let text = text.replace("name = \"null\"", "name = \"lmdb\"");
+    let text = text.replace("name = \"null\"", &format!("name = \"{engine}\""));
     let set = set.iter().map(|one| (*one).to_owned()).collect();
     let mut suite = Suite::parse("small.toml", &text, &Overrides { set, ..Overrides::default() })?;
     assert!(suite.replays());
-    suite.read_traces(|named| {
+    suite.read_traces(|named, _| {
         assert_eq!(named, "a.kvtrace");
         trace.clone()
     })?;
@@ -115,7 +123,6 @@ fn what_goes_with_no_trace_is_refused() {
     for (set, words) in [
         ("phase.measure.warmup=1s", "no `warmup` beside it"),
         ("phase.measure.windows=1s", "no `windows` beside it"),
-        ("crew.hosts=[\"a:2\"]", "no crew replays a trace"),
         ("run.database=shared", "deletes take from a database"),
     ] {
         let said = refused("", &[FRESH, set], &Ok(trace()));
@@ -123,10 +130,93 @@ fn what_goes_with_no_trace_is_refused() {
     }
     let said = refused("", &[FRESH], &Err("cannot read it".to_owned()));
     assert!(said.contains("cannot read it") && said.contains("kvdyno trace import"), "{said}");
-    let of_drive = Trace { of_drive: true, ..trace() };
-    assert!(refused("", &[FRESH], &Ok(of_drive)).contains("made of a drive"));
+    assert!(refused("fold = true", &[FRESH], &Ok(trace())).contains("no offsets to fold"));
+    let told = refused("depth = 4", &[FRESH], &Ok(trace()));
+    assert!(told.contains("the trace has delete: `depth` is for gets and puts"), "{told}");
+    let told = refused("depth = 4\nspeed = 1.0", &[FRESH], &Ok(trace()));
+    assert!(told.contains("recorded times decide what is in flight"), "{told}");
+    let fold = SMALL.replace("mix = ", "fold = true\nmix = ");
+    assert!(refusal(&fold, &Overrides::default()).contains("only a trace of a drive is folded"));
     let empty = Trace { requests: BTreeMap::new(), ..trace() };
     assert!(refused("", &[FRESH], &Ok(empty)).contains("no request in it"));
     let speed = SMALL.replace("mix = ", "speed = 1.0\nmix = ");
     assert!(refusal(&speed, &Overrides::default()).contains("only a trace has a speed"));
+}
+
+/// Of a drive of 4 GiB, by requests of 512 bytes to 128 KiB.
+fn of_drive() -> Trace {
+    let requests = [("read", 600), ("write", 300), ("flush", 50), ("discard", 50)];
+    Trace {
+        requests: requests.map(|(op, count)| (op.to_owned(), count)).into(),
+        keys: 4 << 30,
+        value_bytes_max: 128 << 10,
+        multiple_of: Some(512),
+        ..trace()
+    }
+}
+
+#[test]
+fn a_trace_of_a_drive_is_replayed_on_a_drive() {
+    let drive = |lines: &str, set: &[&str], trace: Trace| {
+        let set = [&[FRESH, "data.value_bytes=4096"], set].concat();
+        expanded_for("drive", lines, &set, &Ok(trace)).map_err(|error| error.render(false))
+    };
+    let plan = drive("depth = 32", &["data.records=1048576"], of_drive()).unwrap();
+    let mix = mix_of(&plan);
+    let ops: Vec<_> = mix.roles[0].mix.iter().map(|entry| entry.op.name()).collect();
+    assert_eq!((ops, mix.roles[0].depth), (vec!["delete", "flush", "get", "update"], Some(32)));
+    let whole = OfDrive { multiple_of: 512, fold: false };
+    assert_eq!(mix.roles[0].replay.as_ref().unwrap().drive, Some(whole));
+    let shape = &plan.cases[0].shape;
+    assert_eq!((shape.records_max, shape.value_bytes_max), (1 << 20, 4_096));
+    let longest = Requests { longest: 128 << 10, multiple_of: 512, writes: true };
+    assert_eq!(shape.requests, Some(longest));
+
+    let told = drive("", &[], of_drive()).unwrap_err();
+    for words in [
+        "reaches to byte 4,294,967,296, and 1,000,000 records of 4,096 bytes are",
+        "4,096,000,000",
+        "expected at least 1,048,576 records",
+        "`fold = true` beside `trace`",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+    let plan =
+        drive("fold = true", &["data.records=3"], Trace { value_bytes_max: 9, ..of_drive() });
+    let requests = plan.unwrap().cases[0].shape.requests.clone().unwrap();
+    assert_eq!((requests.longest, requests.multiple_of), (9, 512));
+    let told = drive("fold = true", &["data.records=3"], of_drive()).unwrap_err();
+    assert!(told.contains("a request of 131,072 bytes"), "{told}");
+    let told = drive("", &["data.records=2M", "data.verify=true"], of_drive()).unwrap_err();
+    assert!(told.contains("expected verify = false"), "{told}");
+    let told = drive("", &[], trace()).unwrap_err();
+    assert!(told.contains("has records of one length"), "{told}");
+    assert!(refused("", &[FRESH], &Ok(of_drive())).contains("lmdb stores keys and values"));
+}
+
+#[test]
+fn a_load_of_what_is_read_first_has_so_many_records() {
+    let first = Ok(Trace { first_reads: Some(1_234), ..trace() });
+    let set = [FRESH, "phase.load.order=first_read", "data.records=2M"];
+    let plan = expanded("", &set, &first).unwrap();
+    let load = plan.cases[0].phases.iter().find_map(|phase| match &phase.work {
+        Activity::Load(load) => Some(load.clone()),
+        _ => None,
+    });
+    let Load { order, replay: Some(replay), .. } = load.as_ref().unwrap() else {
+        panic!("{load:?}")
+    };
+    assert_eq!((*order, replay.requests, replay.keys), (LoadOrder::FirstRead, 1_234, 2_000_000));
+    let share = Found::Share { share: 617e-6, deviation: 0.0, or_more: false };
+    assert_eq!(load.unwrap().found(2_000_000), share);
+    assert!(plan.sized.iter().any(|note| note.contains("1,234 of the trace's 2,000,000 keys")));
+    assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
+
+    let told = refused("", &set[..2], &first);
+    assert!(told.contains("the data has 1,000,000 records, the trace 2,000,000 keys"), "{told}");
+    let drive = [&set[..2], &["data.value_bytes=4096", "data.records=1048576"]].concat();
+    let told = expanded_for("drive", "", &drive, &Ok(of_drive())).unwrap_err().render(false);
+    assert!(told.contains("a drive is loaded whole"), "{told}");
+    let told = refusal(SMALL, &super::set(&["phase.load.order=first_read"]));
+    assert!(told.contains("no role replays a trace"), "{told}");
 }

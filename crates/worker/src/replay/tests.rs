@@ -2,10 +2,13 @@
 
 use super::*;
 
+use crate::keyed::KeyedBlock;
 use crate::kind::Supply as _;
 use crate::scripted::{Scripted, supply};
 use crate::source::Source;
-use kvdyno_record::workload::{Choice, MixEntry};
+use crate::values::Values;
+use kvdyno_record::replay::OfDrive;
+use kvdyno_record::workload::{Choice, Role};
 use kvdyno_trace::{Format, Header, Kind, Times, TraceWriter};
 use std::path::Path;
 
@@ -13,35 +16,59 @@ const MS: u64 = 1_000_000;
 
 /// Request `n` is made at `n` ms, to `key(n)`, with `n + 1` bytes.
 fn written(path: &Path, requests: u64, key: impl Fn(u64) -> u64) -> (Replay, Role) {
-    let header = Header::new(Kind::Keys, Format::Twitter, "t", Times::Exact);
-    let mut writer = TraceWriter::create(path, header).unwrap();
-    for n in 0..requests {
+    let request = |n: u64| {
         let op = if n.is_multiple_of(3) { Op::Put } else { Op::Get };
-        let (at_ns, key, value_bytes) = (n * MS, key(n), n + 1);
-        let request =
-            Request { at_ns, op, joined: false, key, key_bytes: 8, value_bytes, client: 0 };
+        (op, key(n), n + 1)
+    };
+    written_as(path, Kind::Keys, (0..requests).map(request))
+}
+
+/// The same of requests with their keys and bytes.
+fn written_as(
+    path: &Path,
+    kind: Kind,
+    requests: impl Iterator<Item = (Op, u64, u64)>,
+) -> (Replay, Role) {
+    let header = Header::new(kind, Format::Twitter, "t", Times::Exact);
+    let mut writer = TraceWriter::create(path, header).unwrap();
+    for (n, (op, key, value_bytes)) in (0..).zip(requests) {
+        let (at_ns, joined) = (n * MS, false);
+        let request = Request { at_ns, op, joined, key, key_bytes: 8, value_bytes, client: 0 };
         writer.write(request).unwrap();
     }
     let header = writer.finish().unwrap();
+    let drive = OfDrive { multiple_of: header.multiple_of, fold: false };
     let replay = Replay {
         file: path.to_owned(),
         digest: TraceReader::open(path).unwrap().digest().unwrap(),
-        requests,
+        requests: header.requests,
         keys: header.keys,
         value_bytes_max: header.value_bytes_max,
+        drive: (kind == Kind::Blocks).then_some(drive),
         speed: None,
     };
-    let entry = |recorded: Op| {
+    let entry = |recorded: &Op| {
         let op = kvdyno_record::replay::operation(recorded.name()).unwrap();
         MixEntry { op, weight: 1.0, keys: Choice::Uniform }
     };
-    (replay, Role::new("clients", 1, vec![entry(Op::Get), entry(Op::Put)]))
+    (replay, Role::new("clients", 1, header.ops.keys().map(entry).collect()))
 }
 
 /// All that each of `threads` prepares: numbers, slots and times.
 fn dealt(replay: &Replay, role: &Role, threads: u64, most: u64) -> Vec<Vec<(u64, u8, u64)>> {
-    let rngs = (0..threads).map(|thread| Rng::new(&[thread]));
-    let (dealer, hands) = open(replay, role, most, &supply(), rngs).unwrap();
+    dealt_of(&Deal { requests: most, ..whole(replay, role, threads as u32) })
+}
+
+/// All of a trace for all of some threads.
+fn whole<'d>(replay: &'d Replay, role: &'d Role, threads: u32) -> Deal<'d> {
+    let (work, requests) = (Work::Mix(&role.mix), replay.requests);
+    Deal { replay, work, requests, own: 0..threads, of: threads, data_bytes: 0 }
+}
+
+/// All that each thread prepares of a deal.
+fn dealt_of(deal: &Deal<'_>) -> Vec<Vec<(u64, u8, u64)>> {
+    let rngs = deal.own.clone().map(|thread| Rng::new(&[thread.into()]));
+    let (dealer, hands) = open(deal, &supply(), rngs).unwrap();
     std::thread::scope(|scope| {
         let dealing = scope.spawn(move || dealer.run(Scripted));
         let prepare = |dealt: Dealt| {
@@ -109,7 +136,7 @@ fn by_its_times_a_request_is_due_and_what_is_left_is_counted() {
     assert!(all.iter().zip(0..).all(|((_, _, due), n)| *due == n * MS / 2));
 
     let rngs = std::iter::once(Rng::new(&[1]));
-    let (dealer, mut hands) = open(&replay, &role, 1_000, &supply(), rngs).unwrap();
+    let (dealer, mut hands) = open(&whole(&replay, &role, 1), &supply(), rngs).unwrap();
     let dealing = std::thread::spawn(move || dealer.run(Scripted));
     let (mut hand, mut block) = (hands.remove(0), KeyedBlock::default());
     hand.fill(&mut block, 16);
@@ -125,6 +152,152 @@ fn a_trace_that_is_another_now_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (replay, role) = written(&folder.path().join("t"), 10, |n| n);
     written(&folder.path().join("t"), 10, |n| n + 1);
-    let refused = open(&replay, &role, 10, &supply(), std::iter::empty()).map(|_| ()).unwrap_err();
+    let refused =
+        open(&whole(&replay, &role, 1), &supply(), std::iter::empty()).map(|_| ()).unwrap_err();
     assert!(refused.to_string().contains("not the trace that was planned with"), "{refused}");
+}
+
+/// Each rank of a crew reads all of the trace, and has the keys of its own threads.
+#[test]
+fn ranks_share_a_trace_by_its_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let (replay, role) = written(&folder.path().join("t"), 50_000, |n| n * n % 997);
+    let rank = |own: Range<u32>| dealt_of(&Deal { own, ..whole(&replay, &role, 5) });
+    let apart = [rank(0..2), rank(2..5)].concat();
+    assert_eq!(apart, dealt_of(&whole(&replay, &role, 5)));
+    assert!(apart.iter().all(|one| one.len() > 5_000));
+}
+
+/// The requests of a drive as they are performed: what, where, how many bytes.
+fn of_drive(deal: &Deal<'_>) -> Vec<Vec<(Action, u64, u64)>> {
+    let rngs = deal.own.clone().map(|thread| Rng::new(&[thread.into()]));
+    let supply = KeySupply { values: Values::of_pool(1 << 20), ..supply() };
+    let (dealer, hands) = open(deal, &supply, rngs).unwrap();
+    dealer.run(Scripted).unwrap();
+    let prepare = |dealt: Dealt| {
+        let (mut source, mut block, mut all) =
+            (Source::Trace(dealt), KeyedBlock::default(), Vec::new());
+        while source.fill(&mut block, 100) {
+            let task = crate::scripted::task();
+            let view = source.view(&block, &task);
+            for step in block.steps.iter().map(|step| step.action) {
+                let (offset, bytes) = view.piece(step.first);
+                if step.action == Action::WriteAt {
+                    assert_eq!(view.value(step.value).len() as u64, bytes);
+                }
+                all.push((step.action, offset, bytes));
+            }
+        }
+        all
+    };
+    hands.into_iter().map(prepare).collect()
+}
+
+#[test]
+fn requests_of_a_drive_keep_their_places_and_lengths() {
+    let folder = tempfile::tempdir().unwrap();
+    const MIB: u64 = 1 << 20;
+    let requests = [
+        (Op::Read, 5 * 512, 512),
+        (Op::Write, 3 * MIB, 4_096),
+        (Op::Flush, 0, 0),
+        (Op::Discard, MIB, 9 * MIB),
+        (Op::Write, 8 * MIB - 512, MIB),
+        (Op::Write, 0, 0),
+    ];
+    let path = folder.path().join("t");
+    let (mut replay, role) = written_as(&path, Kind::Blocks, requests.into_iter());
+    assert_eq!((replay.keys, replay.value_bytes_max), (10 * MIB, MIB));
+    assert_eq!(replay.drive.unwrap().multiple_of, 512);
+    let as_recorded = [Action::ReadAt, Action::WriteAt, Action::Flush, Action::Discard]
+        .into_iter()
+        .chain([Action::WriteAt; 2])
+        .zip(requests)
+        .map(|(action, (_, offset, bytes))| (action, offset, bytes))
+        .collect::<Vec<_>>();
+    assert_eq!(of_drive(&whole(&replay, &role, 1)), [as_recorded]);
+
+    // A flush is its write's thread's, and so are all requests that begin in one region.
+    let apart = of_drive(&whole(&replay, &role, 3));
+    let with = |action| apart.iter().position(|one| one.iter().any(|(a, ..)| *a == action));
+    let flushes = apart.iter().find(|one| one.iter().any(|(a, ..)| *a == Action::Flush)).unwrap();
+    assert!(flushes.contains(&(Action::WriteAt, 3 * MIB, 4_096)), "{flushes:?}");
+    let first = &apart[with(Action::ReadAt).unwrap()];
+    assert!(first.contains(&(Action::WriteAt, 0, 0)), "{first:?}");
+
+    replay.drive = Some(OfDrive { multiple_of: 512, fold: true });
+    let folded = of_drive(&Deal { data_bytes: 2 * MIB, ..whole(&replay, &role, 1) }).remove(0);
+    let places: Vec<_> = folded.iter().map(|(_, offset, _)| *offset).collect();
+    // The discard is longer than all there is.
+    assert_eq!(places, [5 * 512, MIB, 0, 0, MIB, 0]);
+    assert!(folded.iter().all(|(_, offset, bytes)| offset + bytes <= 2 * MIB), "{folded:?}");
+}
+
+#[test]
+fn a_load_writes_what_is_read_before_it_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let requests = [
+        (Op::Get, 9, 70),
+        (Op::Put, 4, 5),
+        (Op::Get, 4, 5),
+        (Op::Get, 9, 99),
+        (Op::Scan, 1, 0),
+        (Op::Delete, 2, 0),
+        (Op::Rmw, 3, 8),
+        (Op::Get, 2, 6),
+        (Op::Get, 0, 12),
+    ];
+    let path = folder.path().join("t");
+    let (replay, role) = written_as(&path, Kind::Keys, requests.into_iter());
+    assert_eq!(FirstReads::count(TraceReader::open(&path).unwrap()).unwrap(), 4);
+    for (batch, steps) in [(1, vec![1; 4]), (3, vec![3, 1]), (100, vec![4])] {
+        let work = Work::Load { batch };
+        let deal = Deal { work, requests: u64::MAX, ..whole(&replay, &role, 1) };
+        let supply = KeySupply { values: Values::of_pool(100), ..supply() };
+        let (dealer, mut hands) = open(&deal, &supply, std::iter::once(Rng::new(&[1]))).unwrap();
+        dealer.run(Scripted).unwrap();
+        let (mut source, mut block) = (Source::Trace(hands.remove(0)), KeyedBlock::default());
+        assert!(source.fill(&mut block, 10));
+        assert_eq!(block.data.numbers, [9, 1, 3, 0]);
+        let lengths: Vec<_> = block.data.values.iter().map(|value| value.bytes).collect();
+        // Of the scan it is not known: drawn.
+        assert_eq!(lengths, [70, 20, 8, 12]);
+        assert_eq!(block.steps.iter().map(|s| s.action.items).collect::<Vec<_>>(), steps);
+        let bytes: u64 = block.steps.iter().map(|step| step.write_bytes).sum();
+        assert_eq!(bytes, 4 * 16 + 70 + 20 + 8 + 12);
+        assert_eq!((block.data.batches, block.writes), (batch > 1, true));
+        assert!(!source.fill(&mut block, 10));
+    }
+}
+
+/// What was whole is done, the threads come to their end, and the damage is told.
+#[test]
+fn a_damaged_trace_ends_those_who_wait_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t");
+    let (replay, role) = written(&path, 200_000, |n| n);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() * 3 / 4;
+    bytes[middle..middle + 64].fill(0xaa);
+    std::fs::write(&path, bytes).unwrap();
+    let rngs = (0..2).map(|thread| Rng::new(&[thread]));
+    // Checksums of blocks are as they were: only reading one shows it.
+    let (dealer, hands) = open(&whole(&replay, &role, 2), &supply(), rngs).unwrap();
+    std::thread::scope(|scope| {
+        let dealing = scope.spawn(move || dealer.run(Scripted));
+        let count = |mut dealt: Dealt| {
+            let (mut block, mut done) = (KeyedBlock::default(), 0);
+            dealt.fill(&mut block, 100);
+            while !block.steps.is_empty() {
+                done += block.steps.len();
+                dealt.fill(&mut block, 100);
+            }
+            done
+        };
+        let hands: Vec<_> = hands.into_iter().map(|d| scope.spawn(move || count(d))).collect();
+        let done: usize = hands.into_iter().map(|hand| hand.join().unwrap()).sum();
+        assert!(done >= 65_536 && done < 200_000 && done.is_multiple_of(65_536), "{done}");
+        let error = dealing.join().unwrap().unwrap_err();
+        assert!(error.message.contains("a block with its checksum"), "{error}");
+    });
 }

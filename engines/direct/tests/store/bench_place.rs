@@ -73,6 +73,7 @@ pub(crate) fn shape(records: u64, depth: u32) -> DataShape {
         value_bytes_max: VALUE_BYTES,
         sessions: 4,
         depth,
+        requests: None,
     }
 }
 

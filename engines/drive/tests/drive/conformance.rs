@@ -28,6 +28,7 @@ impl<const CALLS: usize> Engine for Store<CALLS> {
         let mut description = Drive::describe();
         description.capabilities.value_bytes_max = Some((BLOCK - HEADER) as u64);
         description.capabilities.bare_drive = false;
+        description.capabilities.addressed = false;
         description.capabilities.pipelined = WORDS[CALLS] == "io_uring";
         for option in &mut description.options {
             if option.name == "io" {

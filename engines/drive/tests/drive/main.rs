@@ -5,6 +5,7 @@
 mod conformance;
 mod device;
 mod forbidden;
+mod pieces;
 mod refusals;
 mod whole;
 
@@ -40,6 +41,7 @@ fn shape(records: u64) -> DataShape {
         value_bytes_max: BLOCK as u64,
         sessions: 4,
         depth: 64,
+        requests: None,
     }
 }
 

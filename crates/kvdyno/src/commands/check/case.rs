@@ -96,7 +96,7 @@ fn loaded(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
         return Answer::NotCheckable("the load was ended early".to_owned());
     }
     let items: u64 = ops(phase).map(|op| op.items).sum();
-    let planned = record.case.data.loaded();
+    let planned = record.case.loaded(&phase.name);
     if items < planned && record.outcome != Outcome::Done {
         let word = record.outcome.word();
         return Answer::NotCheckable(format!("the case is {word}: {items} of {planned} records"));

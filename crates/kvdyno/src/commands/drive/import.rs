@@ -191,6 +191,7 @@ fn case(at: usize, job: &Job) -> Case {
             value_bytes_max: block,
             sessions: threads,
             depth: depth.unwrap_or(1),
+            requests: None,
         },
         phases: vec![phase(job, threads, depth)],
         budget_ns: 0,

@@ -15,6 +15,7 @@ use kvdyno_record::case::Outcome;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::{Case, Counting, Plan};
 use kvdyno_record::protocol::NO_LOAD_GENERATOR;
+use kvdyno_record::replay::replays;
 use kvdyno_record::workload::Activity;
 use kvdyno_trace::TraceReader;
 use std::path::Path;
@@ -95,6 +96,9 @@ fn check_case(case: &Case, workers: &Workers) -> Result<(), Complaint> {
     }
     if case.crew.is_some() {
         return refuse("what a crew does is not recorded", "record it without [crew]");
+    }
+    if replays(&case.phases).any(|replay| replay.drive.is_some()) {
+        return refuse("requests of a trace of a drive are recorded already", "record another one");
     }
     if case.count == Some(Counting::Valgrind) {
         return refuse("under valgrind, times mean nothing", "record it without --count");

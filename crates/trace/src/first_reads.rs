@@ -1,0 +1,43 @@
+//! Which keys a trace reads before it writes them: what is to be there beforehand.
+
+use super::error::TraceError;
+use super::reader::TraceReader;
+use super::request::Request;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// Keys of one page: a bit each.
+const PAGE: u64 = 1 << 16;
+
+/// Tells, request by request in their order, what reads a key that nobody had asked for before. It
+/// takes a bit for each key, of pages with keys that were asked for.
+#[derive(Debug, Default)]
+pub struct FirstReads {
+    pages: HashMap<u64, Box<[u64]>>,
+}
+
+impl FirstReads {
+    /// Whether this reads a key, and is the first request of it.
+    pub fn is_one(&mut self, request: &Request) -> bool {
+        let page = match self.pages.entry(request.key / PAGE) {
+            Entry::Occupied(page) => page.into_mut(),
+            Entry::Vacant(page) => page.insert(vec![0; (PAGE / 64) as usize].into()),
+        };
+        let at = request.key % PAGE;
+        let (word, bit) = (&mut page[(at / 64) as usize], 1 << (at % 64));
+        let first = *word & bit == 0;
+        *word |= bit;
+        first && request.op.asks()
+    }
+
+    /// How many there are in a trace.
+    pub fn count(mut reader: TraceReader) -> Result<u64, TraceError> {
+        let (mut first_reads, mut count) = (Self::default(), 0);
+        let mut requests = Vec::new();
+        while reader.next_block(&mut requests)? {
+            let found = requests.iter().filter(|request| first_reads.is_one(request));
+            count += found.count() as u64;
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,188 @@
+//! What one thread is dealt of a trace, and how its blocks are prepared from that.
+
+use super::{Asked, Batch, Deal, Work, actions};
+use crate::block::Step;
+use crate::calls::BLOCK_NS;
+use crate::keyed::{Action, Keyed, KeyedBlock, KeyedStep};
+use crate::rng::Rng;
+use crate::source::KeySupply;
+use crate::values::ValueAt;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+
+/// What one thread is dealt.
+#[derive(Debug)]
+pub(crate) struct Dealt {
+    supply: KeySupply,
+    rng: Rng,
+    /// By slot: what is done, and whether it comes with a value.
+    actions: Vec<(Action, bool)>,
+    by_time: bool,
+    /// Requests are of a drive.
+    of_drive: bool,
+    /// Requests of one step.
+    each: usize,
+    version: u32,
+    /// By how much a block's version is above the one before: what a load writes is all of one.
+    newer: u32,
+    batches: Receiver<Batch>,
+    used: Sender<Batch>,
+    batch: Batch,
+    /// The next one in the batch.
+    next: usize,
+    asked: bool,
+}
+
+impl Dealt {
+    pub(super) fn new(
+        deal: &Deal<'_>,
+        supply: &KeySupply,
+        mut rng: Rng,
+        batches: Receiver<Batch>,
+        used: Sender<Batch>,
+    ) -> Self {
+        let values = supply.values.for_thread(&mut rng);
+        let of_drive = deal.replay.drive.is_some();
+        Self {
+            supply: KeySupply { values, ..supply.clone() },
+            rng,
+            actions: actions(deal.work, of_drive),
+            by_time: deal.replay.speed.is_some(),
+            of_drive,
+            each: match deal.work {
+                Work::Load { batch } => batch.max(1) as usize,
+                Work::Mix(_) => 1,
+            },
+            version: 0,
+            newer: u32::from(matches!(deal.work, Work::Mix(_))),
+            batches,
+            used,
+            batch: Vec::new(),
+            next: 0,
+            asked: false,
+        }
+    }
+
+    /// Prepares what is at hand, up to `steps` operations; waits where that is nothing, but for the
+    /// first time: then other threads are not at work yet, and take nothing from the dealer.
+    pub(crate) fn fill(&mut self, block: &mut KeyedBlock, steps: usize) {
+        block.clear();
+        let first_time = !std::mem::replace(&mut self.asked, true);
+        while self.next == self.batch.len() {
+            if !self.take() || first_time && self.batch.is_empty() {
+                return;
+            }
+        }
+        self.version = self.version.wrapping_add(self.newer);
+        if self.of_drive {
+            return self.prepare(block, steps, |data, asked| {
+                data.numbers.extend([asked.number, asked.bytes]);
+                0
+            });
+        }
+        match self.supply.keys.of_one_length() {
+            Some(digits) => {
+                self.prepare(block, steps, |data, asked| data.push(asked.number, digits));
+            }
+            None => {
+                let keys = self.supply.keys.clone();
+                self.prepare(block, steps, |data, asked| {
+                    data.push_of_its_length(asked.number, &keys)
+                });
+            }
+        }
+    }
+
+    /// Whether [`Self::fill`] would not wait: there is something, or there never will be.
+    pub(crate) fn is_ready(&mut self) -> bool {
+        while self.next == self.batch.len() {
+            match self.batches.try_recv() {
+                Ok(batch) => self.replace(batch),
+                Err(TryRecvError::Empty) => return false,
+                Err(TryRecvError::Disconnected) => return true,
+            }
+        }
+        true
+    }
+
+    /// The next batch. False: there is none.
+    fn take(&mut self) -> bool {
+        let Ok(batch) = self.batches.recv() else { return false };
+        self.replace(batch);
+        true
+    }
+
+    fn replace(&mut self, batch: Batch) {
+        // Nobody takes it where all is read.
+        let _ = self.used.send(std::mem::replace(&mut self.batch, batch));
+        self.next = 0;
+    }
+
+    fn prepare(
+        &mut self,
+        block: &mut KeyedBlock,
+        steps: usize,
+        push: impl Fn(&mut Keyed, &Asked) -> u64,
+    ) {
+        let Self { supply, rng, actions, batch, version, each, .. } = self;
+        let ready = &batch[self.next..];
+        let ready = &ready[..steps.saturating_mul(*each).min(ready.len())];
+        // A thread that waits for a block's last request tells nobody how far it is.
+        let until = ready[0].due_ns.saturating_add(BLOCK_NS);
+        let ready = ready.iter().take_while(|asked| !self.by_time || asked.due_ns <= until);
+        let mut prepared = 0;
+        for asked in ready {
+            let (action, has_value) = actions[usize::from(asked.slot)];
+            let data = &mut block.data;
+            let (first, value) = (data.numbers.len() as u32, data.values.len() as u32);
+            let mut write_bytes = push(data, asked);
+            if has_value {
+                let (number, bytes, arena) = (asked.number, asked.bytes, &mut data.arena);
+                let at = match bytes {
+                    // Of a drive, nothing: of a key, a length that nobody knows.
+                    0 if self.of_drive => ValueAt::default(),
+                    _ => supply.values.prepare_long(number, *version, bytes, rng, arena),
+                };
+                data.values.push(at);
+                write_bytes += at.bytes as u64;
+            }
+            let writes = has_value || action == Action::Delete;
+            let write_bytes = if writes { write_bytes } else { 0 };
+            block.writes |= writes;
+            if self.by_time {
+                block.due.push(asked.due_ns);
+            }
+            prepared += 1;
+            if let Some(step) = block.steps.last_mut().filter(|_| (prepared - 1) % *each > 0) {
+                step.action.items += 1;
+                step.write_bytes += write_bytes;
+                continue;
+            }
+            data.batches |= action == Action::Batch;
+            let action = KeyedStep { action, first, items: 1, value };
+            block.steps.push(Step { slot: asked.slot, action, write_bytes });
+        }
+        self.next += prepared;
+    }
+
+    /// How many requests are due before `until_ns` that were never prepared.
+    pub(crate) fn left_until(&mut self, until_ns: u64) -> u64 {
+        let mut left = 0;
+        loop {
+            let rest = &self.batch[self.next..];
+            let due = rest.partition_point(|asked| asked.due_ns < until_ns);
+            left += due as u64;
+            if due < rest.len() || !self.take() {
+                return left;
+            }
+        }
+    }
+
+    pub(crate) fn supply(&self) -> &KeySupply {
+        &self.supply
+    }
+
+    /// Requests of one step.
+    pub(crate) fn each(&self) -> usize {
+        self.each
+    }
+}

@@ -1,0 +1,117 @@
+//! Requests by offset and length.
+
+use super::{BLOCK, block, folder, io, load, options, shape};
+use kvdyno_drive::Drive;
+use kvdyno_engine::{DataShape, Engine, ErrorClass, Place, Requests, Result, Session, Value};
+use std::path::Path;
+
+const RECORDS: u64 = 1_024;
+const BYTES: u64 = RECORDS * BLOCK as u64;
+
+fn requests() -> Requests {
+    Requests { longest: 1 << 20, multiple_of: BLOCK as u64, writes: true }
+}
+
+fn open(folder: &Path, words: &[(&str, Value)], requests: Requests) -> Result<Drive> {
+    let shape = DataShape { requests: Some(requests), ..shape(RECORDS) };
+    Drive::open(&Place::Directory(folder.to_owned()), &options(words), &shape)
+}
+
+fn read(session: &mut impl Session, offset: u64, bytes: usize) -> Vec<u8> {
+    session.read_at(offset, bytes, <[u8]>::to_vec).unwrap()
+}
+
+#[test]
+fn pieces_are_read_and_written_where_and_as_long_as_they_are() {
+    for calls in ["io_uring", "psync"] {
+        let folder = folder();
+        let drive = open(folder.path(), &[io(calls)], requests()).unwrap();
+        load(&drive, RECORDS).unwrap();
+        let mut session = drive.session().unwrap();
+        let mut content: Vec<u8> = (0..RECORDS).flat_map(|n| block(n, 0)).collect();
+        let at = BLOCK as u64;
+        for (offset, blocks) in [(0, 1), (at, 3), (1 << 20, 256), (BYTES - at, 1), (7 * at, 2)] {
+            let bytes: Vec<u8> = (0..blocks).flat_map(|n| block(offset + n, 7)).collect();
+            session.write_at(offset, &bytes).unwrap();
+            content[offset as usize..][..bytes.len()].copy_from_slice(&bytes);
+        }
+        session.flush().unwrap();
+        for (offset, bytes) in
+            [(0, 1 << 20), (at, 3 * BLOCK), (1 << 20, 1 << 20), (BYTES - at, BLOCK)]
+        {
+            assert!(read(&mut session, offset, bytes) == content[offset as usize..][..bytes]);
+        }
+        // A block by its number is as long as ever.
+        assert!(
+            session
+                .get(&2_u64.to_be_bytes(), |value| value == Some(&content[2 * BLOCK..][..BLOCK]))
+                .unwrap()
+        );
+        session.put(&9_u64.to_be_bytes(), &block(9, 9)).unwrap();
+        assert!(read(&mut session, 9 * at, BLOCK) == block(9, 9));
+
+        session.discard(64 * at, 32 * at).unwrap();
+        assert!(read(&mut session, 64 * at, 32 * BLOCK).iter().all(|byte| *byte == 0));
+        assert!(read(&mut session, 96 * at, BLOCK) == content[96 * BLOCK..][..BLOCK]);
+        session.discard(BYTES, 0).unwrap();
+        for (offset, bytes) in [(BYTES, BLOCK), (BYTES - at, 2 * BLOCK), (u64::MAX - at, BLOCK)] {
+            let error = session.read_at(offset, bytes, |_| ()).unwrap_err();
+            assert!(error.message.contains("not within"), "{error}");
+        }
+        let error = session.write_at(0, &vec![0; (1 << 20) + BLOCK]).unwrap_err();
+        assert!(error.message.contains("were announced"), "{error}");
+    }
+}
+
+#[test]
+fn pieces_are_in_flight() {
+    let folder = folder();
+    let drive = open(folder.path(), &[], requests()).unwrap();
+    load(&drive, RECORDS).unwrap();
+    let mut session = drive.session().unwrap();
+    let long = |ticket: u32| block(ticket.into(), 3).repeat(1 + ticket as usize % 5);
+    let at = |ticket: u32| u64::from(ticket) * 8 * BLOCK as u64;
+    for round in ["write", "read"] {
+        for ticket in 0..64 {
+            match round {
+                "write" => session.submit_write_at(ticket, at(ticket), &long(ticket)),
+                _ => session.submit_read_at(ticket, at(ticket), long(ticket).len()),
+            }
+            .unwrap();
+        }
+        session.send().unwrap();
+        let mut answered = 0;
+        while answered < 64 {
+            answered += session
+                .complete(|ticket, answer| match (round, answer.unwrap()) {
+                    ("write", None) => {}
+                    ("read", Some(piece)) => assert!(piece == long(ticket)),
+                    _ => panic!("{round} {ticket}"),
+                })
+                .unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_the_place_does_not_do_is_refused_when_it_is_opened() {
+    let folder = folder();
+    let odd = Requests { multiple_of: 100, ..requests() };
+    let refused = |words: &[(&str, Value)], requests: Requests| {
+        let error = open(folder.path(), words, requests).unwrap_err();
+        assert_eq!(error.class, ErrorClass::Invalid);
+        error.message
+    };
+    let told = refused(&[], odd.clone());
+    assert!(told.contains("multiples of 100 bytes") && told.contains("direct = false"), "{told}");
+    let told = refused(&[io("mmap")], requests());
+    assert!(told.contains("set io = io_uring"), "{told}");
+    let told = refused(&[("read_only", Value::Boolean(true))], requests());
+    assert!(told.contains("read_only is on"), "{told}");
+    std::fs::remove_file(folder.path().join("drive")).unwrap();
+    let drive = open(folder.path(), &[("direct", Value::Boolean(false))], odd).unwrap();
+    load(&drive, RECORDS).unwrap();
+    let mut session = drive.session().unwrap();
+    session.write_at(300, b"through the page cache").unwrap();
+    assert_eq!(read(&mut session, 300, 22), b"through the page cache");
+}
