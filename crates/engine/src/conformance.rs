@@ -26,6 +26,7 @@ mod report;
 mod scans;
 mod threads;
 mod transactions;
+mod turns;
 mod writes;
 
 use crate::graph::GraphEngine;
@@ -84,6 +85,7 @@ fn checks<E: Engine>() -> Checks<E> {
         ("keys at their limits", points::key_limits),
         ("multiget", points::multiget),
         ("operations in flight", flight::answers),
+        ("clients that take turns", turns::go_on),
         ("scan forward", scans::forward),
         ("scan reverse", scans::reverse),
         ("walk forward", scans::walk_forward),

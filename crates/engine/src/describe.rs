@@ -105,6 +105,10 @@ pub struct Capabilities {
     /// One session keeps several operations in flight: it has `submit_get` and its kin.
     #[serde(default)]
     pub pipelined: bool,
+    /// Its sessions wait for a server by [`Wire`](crate::server::Wire) alone, on one connection
+    /// each, so that several can share a thread ([`crate::server::turns`]).
+    #[serde(default)]
+    pub takes_turns: bool,
     /// It has no keys and no index of its own: figures of it are the drive's.
     #[serde(default)]
     pub bare_drive: bool,
@@ -151,6 +155,7 @@ impl Capabilities {
             counted: BTreeMap::new(),
             numbered_keys_only: false,
             pipelined: false,
+            takes_turns: false,
             bare_drive: false,
             addressed: false,
             library: false,

@@ -379,9 +379,11 @@ impl Role {
         }
     }
 
-    /// How many of its threads take turns on each of the operating system's.
-    pub fn turns(&self) -> u32 {
-        self.os_threads.map_or(1, |on| self.threads.div_ceil(on.max(1)))
+    /// Threads of the operating system that so many of its own take: all, or a rank's.
+    pub fn on(&self, own: u32) -> u32 {
+        let (threads, own) = (u64::from(self.threads.max(1)), u64::from(own));
+        let share = |on: u32| (u64::from(on).min(threads) * own).div_ceil(threads);
+        self.os_threads.map_or(own, share) as u32
     }
 }
 

@@ -11,23 +11,19 @@ use kvdyno_record::engine::{Capabilities, Description, PlaceKind};
 use kvdyno_record::workload::{Data, KeyFormat, Op};
 
 /// Only who waits for a server can let others go on meanwhile.
-fn check_turns(
-    typed: &Typed,
-    engine: &Engine,
-    description: &Description,
-    without: &str,
-    mistakes: &mut Mistakes,
-) {
-    if engine.attached().is_some() || description.capabilities.external_processes {
+fn check_turns(typed: &Typed, description: &Description, without: &str, mistakes: &mut Mistakes) {
+    if description.capabilities.takes_turns {
         return;
     }
     for phase in &typed.phase {
         let Phase::Measure(measure) = &phase.value else { continue };
         for on in measure.role.iter().filter_map(|role| role.os_threads.as_ref()) {
             let name = &description.name;
-            let message = format!("engine `{name}` works in the thread that calls it");
+            let message = format!("engine `{name}` keeps the thread that calls it");
             let mistake = mistakes.at(&on.span, message);
-            mistake.label("expected a server, or no `os_threads`").help(without);
+            mistake
+                .label("expected an engine that `takes_turns`, or no `os_threads`")
+                .help(without);
         }
     }
 }
@@ -51,7 +47,7 @@ pub(super) fn check(
     if abilities.numbered_keys_only {
         check_key(typed, description, data, &without, mistakes);
     }
-    check_turns(typed, engine, description, &without, mistakes);
+    check_turns(typed, description, &without, mistakes);
     // What a graph takes is checked with the engine's options.
     if typed.data.linkbench.is_some() {
         return;

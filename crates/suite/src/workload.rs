@@ -106,6 +106,10 @@ pub(super) fn making(phases: &[plan::Phase]) -> usize {
 
 /// The most threads that are at work at the same time.
 pub(super) fn sessions(phases: &[plan::Phase]) -> u32 {
+    most(phases, threads)
+}
+
+fn most(phases: &[plan::Phase], threads: fn(&Mix) -> u32) -> u32 {
     let threads = |phase: &plan::Phase| match &phase.work {
         Activity::Load(load) => load.threads,
         Activity::Warmup(mix) | Activity::Measure(mix) => threads(mix),
@@ -119,8 +123,9 @@ pub(super) fn sessions(phases: &[plan::Phase]) -> u32 {
 
 /// The most threads that a case's worker has at one time.
 pub fn threads_of(case: &kvdyno_record::plan::Case) -> u32 {
+    let own = |mix: &Mix| mix.roles.iter().map(|role| role.on(role.threads)).sum();
     // Nodes of a graph are loaded by a thread of their own.
-    sessions(&case.phases).saturating_add(case.data.graph.is_some().into())
+    most(&case.phases, own).saturating_add(case.data.graph.is_some().into())
 }
 
 /// Threads of all roles.

@@ -34,8 +34,8 @@ pub(crate) struct RoleSpec<S> {
     pub(crate) rate: Option<Rate>,
     /// Operations each thread keeps in flight, where it does not wait for each.
     pub(crate) depth: Option<u32>,
-    /// How many of them take turns on each thread of the system.
-    pub(crate) turns: u32,
+    /// On how many threads of the system they are; where these are fewer, they take turns.
+    pub(crate) on: usize,
     /// One source a thread.
     pub(crate) sources: Vec<S>,
     /// Open loop: where each thread's schedule comes from.
@@ -84,8 +84,7 @@ pub(crate) fn run<K: Kind, C: Clock>(
     gate: &Gate<'_>,
 ) -> Result<Option<Done>> {
     let clients: usize = specs.iter().map(|spec| spec.sources.len()).sum();
-    let on = |spec: &RoleSpec<_>| spec.sources.len().div_ceil(spec.turns as usize);
-    let threads: usize = specs.iter().map(on).sum();
+    let threads: usize = specs.iter().map(|spec| spec.on).sum();
     let counting = specs.first().map_or(0, |spec| spec.sources.len());
     let shared = Shared::new((clients, counting), threads + 1, task.operations);
     let mut roles: Vec<RoleResult> =
@@ -95,13 +94,14 @@ pub(crate) fn run<K: Kind, C: Clock>(
     std::thread::scope(|scope| {
         let (mut handles, mut begun, shared) = (Vec::new(), 0, &shared);
         for (role, spec) in specs.into_iter().enumerate() {
-            let on_each = spec.turns as usize;
-            let mut clients = spec.into_clients(role, begun, &sender);
-            begun += clients.len();
-            while !clients.is_empty() {
-                let rest = clients.split_off(on_each.min(clients.len()));
-                let on_this = std::mem::replace(&mut clients, rest);
-                let work = move || work::<K, C>(engine, clock, on_this, task, shared);
+            let (of, on) = (spec.sources.len(), spec.on);
+            let mut clients = spec.into_clients(role, begun, &sender).into_iter();
+            begun += of;
+            // As evenly as can be.
+            for place in 0..on {
+                let some = (place + 1) * of / on - place * of / on;
+                let some: Vec<_> = clients.by_ref().take(some).collect();
+                let work = move || work::<K, C>(engine, clock, some, task, shared);
                 handles.push(spawn_of_role(scope, role, work));
             }
         }
@@ -232,6 +232,7 @@ pub(crate) fn work<K: Kind, C: Clock>(
 
 /// A client that has a session, or none, and its first operations.
 struct Opened<'e, 'p, K: Kind> {
+    at_work: AtWork<'e>,
     spec: ThreadSpec,
     source: K::Source<'p>,
     packets: Sender<Packet>,
@@ -243,9 +244,10 @@ impl<'e, 'p, K: Kind> Opened<'e, 'p, K> {
         engine: &'e K::Engine,
         client: Client<K::Source<'p>>,
         task: &Task,
-        shared: &Shared,
+        shared: &'e Shared,
     ) -> Self {
         let Client { spec, mut source, packets } = client;
+        let at_work = AtWork { shared, role: spec.role };
         // A panic here must not leave the others waiting at the barrier.
         let paced = spec.pace.as_ref();
         let paced_max = paced.map(|(rate, place, _)| Pace::steps_of(rate, *place, BLOCK_NS));
@@ -258,12 +260,11 @@ impl<'e, 'p, K: Kind> Opened<'e, 'p, K> {
         }));
         let opened =
             opened.unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
-        Self { spec, source, packets, opened }
+        Self { at_work, spec, source, packets, opened }
     }
 
     fn work<C: Clock>(self, clock: C, task: &Task, shared: &Shared) -> ThreadResult {
-        let Self { spec, mut source, packets, opened } = self;
-        let at_work = AtWork { shared, role: spec.role };
+        let Self { at_work, spec, mut source, packets, opened } = self;
         let start = shared.start.load(Relaxed);
         let deadline = task.duration_ns.map_or(u64::MAX, |duration| start + duration);
         let time = TimeLine::new((spec.role, spec.thread), start, task.slice_ns, deadline, packets);
@@ -369,7 +370,7 @@ mod tests {
     fn result_of(results: impl IntoIterator<Item = ThreadResult>) -> RoleResult {
         let (ops, sources, seeds) = (Vec::new(), Vec::<()>::new(), Vec::new());
         let (name, rate, depth) = ("readers".to_owned(), None, None);
-        let spec = RoleSpec { name, ops, rate, depth, turns: 1, sources, seeds, first: 0, of: 0 };
+        let spec = RoleSpec { name, ops, rate, depth, on: 0, sources, seeds, first: 0, of: 0 };
         let mut roles = [empty_result(&spec, None)];
         results.into_iter().for_each(|result| drop(result.add_to(&mut roles, START)));
         let [role] = roles;
@@ -400,7 +401,7 @@ mod tests {
         let (ops, sources, seeds) = (Vec::new(), Vec::<()>::new(), Vec::new());
         let rate = Some(rate);
         let (name, depth) = ("readers".to_owned(), None);
-        let spec = RoleSpec { name, ops, rate, depth, turns: 1, sources, seeds, first: 0, of: 0 };
+        let spec = RoleSpec { name, ops, rate, depth, on: 0, sources, seeds, first: 0, of: 0 };
         let offered = |duration_ns| empty_result(&spec, duration_ns).offered_per_s.unwrap();
         let half = 1_000.0 + 500.0 * 2.0 / std::f64::consts::PI;
         assert!((offered(Some(50 * MS)) - half).abs() < 1.0, "{}", offered(Some(50 * MS)));

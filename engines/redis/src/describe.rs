@@ -20,6 +20,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             external_processes: true,
             library: true,
             pipelined: true,
+            takes_turns: true,
             counted: [
                 ("get", "cmdstat_get.calls"),
                 ("insert", "cmdstat_set.calls"),

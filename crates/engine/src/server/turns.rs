@@ -7,7 +7,7 @@
 use crate::Result;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use rustix::event::{Timespec, epoll};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -68,7 +68,7 @@ pub(super) fn wait_for_answer<'w>(
 }
 
 /// Others share this thread: whoever sleeps in it, but by [`pause`], keeps them from going on.
-pub(super) fn is_shared() -> bool {
+pub fn is_shared() -> bool {
     at_work().is_some()
 }
 
@@ -186,9 +186,18 @@ impl<T> Turns<T> {
             let left = end.saturating_duration_since(Instant::now());
             Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() }
         });
+        // To the nanosecond, where epoll_wait(2) knows milliseconds.
+        if let Some(longest) = &longest {
+            let mut ready = [PollFd::new(&self.group.epoll, PollFlags::IN)];
+            match poll(&mut ready, Some(longest)) {
+                Err(Errno::INTR) => {}
+                other => drop(other?),
+            }
+        }
+        let at_once = longest.map(|_| Timespec { tv_sec: 0, tv_nsec: 0 });
         let (flags, data) = (epoll::EventFlags::empty(), epoll::EventData::new_u64(0));
         let mut events = [epoll::Event { flags, data }; EVENTS_MAX];
-        let count = match epoll::wait(&self.group.epoll, &mut events, longest.as_ref()) {
+        let count = match epoll::wait(&self.group.epoll, &mut events, at_once.as_ref()) {
             Err(Errno::INTR) => 0,
             other => other?,
         };

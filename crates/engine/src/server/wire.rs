@@ -99,7 +99,7 @@ impl Wire {
         match &self.stream {
             // What is hidden may have come though there is nothing to be received.
             Stream::Secured(_) if turns::is_shared() => {
-                let why = "a connection by TLS has its thread alone: `threads` in place of `depth`";
+                let why = "a connection by TLS keeps its thread: leave `os_threads` out";
                 return Err(Error::unsupported(why));
             }
             Stream::Secured(_) => {}

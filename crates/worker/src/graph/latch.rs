@@ -1,7 +1,9 @@
 //! Latches for engines without transactions: a node's links of a type, or a node, behind one.
 
 use crate::rng::mix;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use kvdyno_engine::server::turns;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 
 /// So many that two threads seldom meet where they would not have to.
 const LATCHES: usize = 4_096;
@@ -21,6 +23,14 @@ pub(super) fn place(id: u64, kind: u64) -> u64 {
 /// Waits for the latch of a place, and holds it.
 pub(super) fn of(place: u64) -> MutexGuard<'static, ()> {
     let latch = &OF_PLACES[mix(place) as usize % LATCHES];
+    // Whoever holds it may have to have its turn on this thread first.
+    while turns::is_shared() {
+        match latch.0.try_lock() {
+            Err(TryLockError::WouldBlock) => turns::pause(Duration::ZERO),
+            Err(TryLockError::Poisoned(held)) => return held.into_inner(),
+            Ok(held) => return held,
+        }
+    }
     // It guards no data of ours.
     latch.0.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,0 +1,42 @@
+//! Clients that take turns on one thread: while one waits for its answer, the others go on.
+
+use super::field::{Field, Outcome, expect, needs, value};
+use crate::server::turns;
+use crate::{Engine, Session};
+use std::cell::RefCell;
+
+const CLIENTS: u64 = 4;
+const RECORDS: u64 = 50;
+const VALUE_BYTES: usize = 100;
+
+pub(super) fn go_on<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    needs(field.capabilities().takes_turns, "clients that take turns")?;
+    field.needs_contents()?;
+    let engine = E::open(&field.place()?, &field.options(), &field.shape(CLIENTS * RECORDS))?;
+    let sessions: crate::Result<Vec<_>> = (0..CLIENTS).map(|_| engine.session()).collect();
+    let order = RefCell::new(Vec::new());
+    let mut clients = Vec::new();
+    for (client, mut session) in (0..CLIENTS).zip(sessions?) {
+        let order = &order;
+        clients.push(move || -> crate::Result<u64> {
+            let mut wrong = 0;
+            for number in client * RECORDS..(client + 1) * RECORDS {
+                let (key, written) = (field.key(number), value(number, 1, VALUE_BYTES));
+                session.put(&key, &written)?;
+                session.get(&key, |seen| wrong += u64::from(seen != Some(&written[..])))?;
+                order.borrow_mut().push(client);
+            }
+            Ok(wrong)
+        });
+    }
+    let done = turns::take(clients).map_err(crate::Error::from)?;
+    for wrong in done {
+        let wrong = wrong?;
+        expect(wrong == 0, || format!("{wrong} keys show other values than were put"))?;
+    }
+    // One after the other, each changes to the next once.
+    let order = order.take();
+    let changes = order.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64;
+    expect(changes > CLIENTS, || "each client kept the others until it had ended".to_owned())?;
+    Ok(engine.close()?)
+}
