@@ -6,6 +6,7 @@ mod baseline;
 mod block_io;
 mod column;
 mod cost;
+mod counters;
 mod drive;
 mod lead;
 mod line;
@@ -20,10 +21,11 @@ pub(crate) use line::{Line, Shown};
 pub(crate) use row::{Row, explained, jobs, loads, phases};
 
 /// All of them, in their order.
-pub(crate) static KINDS: [&Kind; 8] = [
+pub(crate) static KINDS: [&Kind; 9] = [
     &load::KIND,
     &run::KIND,
     &cost::KIND,
+    &counters::KIND,
     &time::KIND,
     &block_io::KIND,
     &baseline::KIND,
