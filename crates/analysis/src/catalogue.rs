@@ -292,6 +292,14 @@ figures! {
     STEAL: "steal_percent", "%", Lower, Kernel, Maximum;
 }
 
+/// What the processor counts, in the order of its record.
+pub static BY_PROCESSOR: [&Definition; 4] = [
+    &PROCESS_INSTRUCTIONS_PER_OP,
+    &PROCESS_CYCLES_PER_OP,
+    &PROCESS_CACHE_MISSES_PER_OP,
+    &PROCESS_BRANCH_MISSES_PER_OP,
+];
+
 /// p50, p90, p99, p99.9, p99.99 and the longest, by the clock that they run on.
 pub fn times(clock: Kind) -> [&'static Definition; 6] {
     match clock {

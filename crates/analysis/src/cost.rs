@@ -9,7 +9,7 @@ use super::trials::Trials;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Counting;
-use kvdyno_record::usage::{DatabaseSize, DeviceUsage, Residency, Snapshot};
+use kvdyno_record::usage::{DatabaseSize, DeviceUsage, ProcessorUsage, Residency, Snapshot};
 
 /// The figures of a measured phase.
 pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metrics {
@@ -21,12 +21,6 @@ pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metri
     per_op(&c::CPU_PER_OP, &|spent| spent.cpu_ns());
     if trials.cases.iter().any(|(case, _)| case.is_server()) {
         per_op(&c::CLIENT_CPU_PER_OP, &|spent| spent.client_cpu_ns());
-    }
-    if trials.cases.iter().any(|(case, _)| case.case.count == Some(Counting::Processor)) {
-        per_op(&c::PROCESS_INSTRUCTIONS_PER_OP, &|spent| spent.processor(|all| all.instructions));
-        per_op(&c::PROCESS_CYCLES_PER_OP, &|spent| spent.processor(|all| all.cycles));
-        per_op(&c::PROCESS_CACHE_MISSES_PER_OP, &|spent| spent.processor(|all| all.cache_misses));
-        per_op(&c::PROCESS_BRANCH_MISSES_PER_OP, &|spent| spent.processor(|all| all.branch_misses));
     }
     per_op(&c::SWITCHES_PER_OP, &|spent| {
         spent.process(|usage| usage.voluntary_switches + usage.involuntary_switches)
@@ -63,8 +57,24 @@ pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metri
         let device = spent.device(|device| device.read_bytes)?;
         over(device, spent.read_bytes() as f64, "nothing was read")
     });
+    by_processor(&mut metrics, trials, phase);
     space(&mut metrics, trials, phase, host);
     metrics
+}
+
+/// What the processor counted, where it was asked.
+fn by_processor(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str) {
+    if !trials.cases.iter().any(|(case, _)| case.case.count == Some(Counting::Processor)) {
+        return;
+    }
+    for (definition, (name, pick)) in c::BY_PROCESSOR.into_iter().zip(ProcessorUsage::ALL) {
+        let readings = trials.of_phase(phase, |spent, case| {
+            let told = case.record.as_ref().map_or(&[][..], |record| &record.not_measured);
+            let why = ProcessorUsage::why_not(name, told);
+            spent.per_op(spent.processor(pick, why))
+        });
+        metrics.add(definition, readings);
+    }
 }
 
 /// The figures of a load, with those of the settle phase that follows it.

@@ -2,10 +2,11 @@
 //! what only they have.
 
 mod member;
+mod namesakes;
 
 use super::lists::unique;
 use super::metric::{Definition, Direction};
-use super::trend::entry::{Entry, Series};
+use super::trend::entry::Series;
 use super::trend::{LeftOut, wanted};
 use super::versus::Figures;
 use super::versus::noise::least;
@@ -40,8 +41,12 @@ pub struct Fleet {
 /// A host, by its newest run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HostOf {
-    /// Its name.
+    /// Its name; of several machines of one name, with a number: `n1 (2)`.
     pub name: String,
+    /// `uname -n`.
+    pub hostname: String,
+    /// Which machine it is, as its record says; null: that does not say.
+    pub machine_id: Option<String>,
     /// The run.
     pub run: String,
     /// When it began.
@@ -116,26 +121,15 @@ pub struct Apart {
 impl Fleet {
     /// What runs of many hosts say together; none where there is no run. `left_out`: runs whose
     /// figures are void.
-    pub fn of(
-        mut members: Vec<Member>,
-        mut left_out: Vec<LeftOut>,
-        figures: &Figures,
-    ) -> Option<Self> {
+    pub fn of(members: Vec<Member>, mut left_out: Vec<LeftOut>, figures: &Figures) -> Option<Self> {
         let suite = members.first()?.entry.suite.clone();
-        members.sort_by(|a, b| {
-            let key = |member: &Member| {
-                let newest_first = std::cmp::Reverse(member.entry.started_unix_ns);
-                (member.entry.hostname.clone(), newest_first, member.entry.run.clone())
-            };
-            key(a).cmp(&key(b))
-        });
-        let mut hosts: Vec<Member> = Vec::new();
-        for member in members {
-            match stranger(&member.entry, &suite, hosts.last()) {
-                Some(why) => left_out.push(LeftOut { run: member.entry.run, why }),
-                None => hosts.push(member),
-            }
-        }
+        let (members, others): (Vec<Member>, Vec<Member>) =
+            members.into_iter().partition(|member| member.entry.suite == suite);
+        left_out.extend(others.into_iter().map(|Member { entry, .. }| LeftOut {
+            why: format!("its suite is {}, the first run's {suite}", entry.suite),
+            run: entry.run,
+        }));
+        let hosts = namesakes::hosts(members, &mut left_out);
         let spreads = spreads(&hosts, figures);
         let facts = facts(&hosts);
         let apart = apart(hosts.len(), &spreads, &facts);
@@ -167,9 +161,11 @@ impl Fleet {
 
 impl From<Member> for HostOf {
     fn from(member: Member) -> Self {
-        let Member { entry, drive_health, .. } = member;
+        let Member { entry, name, machine_id, drive_health, .. } = member;
         Self {
-            name: entry.hostname,
+            name,
+            hostname: entry.hostname,
+            machine_id,
             run: entry.run,
             started_unix_ns: entry.started_unix_ns,
             machine: entry.machine,
@@ -231,15 +227,6 @@ fn found(values: &[f64]) -> Vec<usize> {
         return outliers(&logarithms, CHANCE);
     }
     outliers(values, CHANCE)
-}
-
-/// Why a run takes no part beside the others; none: it does.
-fn stranger(entry: &Entry, suite: &str, before: Option<&Member>) -> Option<String> {
-    if entry.suite != *suite {
-        return Some(format!("its suite is {}, the first run's {suite}", entry.suite));
-    }
-    let newer = before.filter(|before| before.entry.hostname == entry.hostname)?;
-    Some(format!("{} has a newer run: {}", entry.hostname, newer.entry.run))
 }
 
 fn spreads(hosts: &[Member], figures: &Figures) -> Vec<Spread> {

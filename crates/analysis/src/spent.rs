@@ -47,14 +47,20 @@ impl<'p> Spent<'p> {
         grown(of(before), of(after), "client's")
     }
 
-    /// By the processor, of the engine's process.
-    pub(super) fn processor(self, pick: impl Fn(&ProcessorUsage) -> Option<EventCount>) -> Reading {
+    /// By the processor, of the engine's process; `why` it does not count that, where it is known.
+    pub(super) fn processor(
+        self,
+        pick: impl Fn(&ProcessorUsage) -> Option<EventCount>,
+        why: Option<&str>,
+    ) -> Reading {
         if self.phase.before.elsewhere {
             return Err("somebody else runs the server".into());
         }
         let of = |snapshot: &Snapshot| snapshot.processor.as_ref().and_then(&pick);
         let both = of(&self.phase.before).zip(of(&self.phase.after));
-        let (before, after) = both.ok_or("the processor does not count it here")?;
+        let unknown = "the processor does not count it here";
+        let why = || why.map_or(Why::from(unknown), |why| why.to_owned().into());
+        let (before, after) = both.ok_or_else(why)?;
         let grown = |pick: fn(EventCount) -> u64| grown(pick(before), pick(after), "processor's");
         // Of a part of the time where counters take turns.
         let time =

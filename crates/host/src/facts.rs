@@ -2,7 +2,7 @@
 
 use super::device::Device;
 use super::root::{chosen, keyed, ranges};
-use super::{Root, Storage, cache, group, meter, settings};
+use super::{Root, Storage, cache, group, machine_id, meter, settings};
 use kvdyno_record::host::{Host, Machine};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,6 +24,7 @@ pub fn read(root: &Root, place: &Path) -> Host {
     Host {
         at_unix_ns: meter::unix_ns(),
         hostname: root.text("/proc/sys/kernel/hostname").unwrap_or_default(),
+        machine_id: machine_id::hashed(root),
         kernel: root.text("/proc/sys/kernel/osrelease").unwrap_or_default(),
         os: os(root).unwrap_or_default(),
         architecture: std::env::consts::ARCH.to_owned(),

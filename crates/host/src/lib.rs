@@ -22,6 +22,7 @@ mod health;
 pub mod hiccups;
 mod ledger;
 pub mod leftovers;
+mod machine_id;
 pub mod meter;
 pub mod mount;
 pub mod node;

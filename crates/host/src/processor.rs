@@ -1,49 +1,61 @@
 //! The processor's own counters of a process and of all that it starts, in user mode
 //! (`perf_event_open(2)`).
+//!
+//! Each counter is opened by itself: in a group, all would be counted or none. The kernel reads an
+//! inherited counter as the sum of the threads', of those that have ended as well.
 
+use super::Root;
 use kvdyno_record::usage::{EventCount, ProcessorUsage};
 use perf_event::events::{Event, Hardware};
 use perf_event::{Builder, Counter};
+use rustix::io::Errno;
 use std::io;
 
-/// Counters of one process. Threads that it has already are not counted.
+/// Where the kernel lists what can count; what counts for some of the cores alone has their
+/// numbers in a file `cpus`.
+const COUNTERS: &str = "/sys/bus/event_source/devices";
+
+/// A counter of each thread that the process had; of what those start later it is the sum.
+type Counters = io::Result<Vec<Counter>>;
+
+/// Counters of one process, from when they are opened.
 #[derive(Debug)]
 pub struct Processor {
-    instructions: io::Result<Counter>,
-    cycles: io::Result<Counter>,
-    cache_misses: io::Result<Counter>,
-    branch_misses: io::Result<Counter>,
+    instructions: Counters,
+    cycles: Counters,
+    cache_misses: Counters,
+    branch_misses: Counters,
 }
 
 impl Processor {
     /// Begins to count what a process does from now on.
-    pub fn of(pid: u32) -> Self {
+    pub fn of(root: &Root, pid: u32) -> Self {
+        let begin = |event: Hardware| {
+            one_kind_of_core(root)?;
+            begin(root, pid, event)
+        };
         Self {
-            instructions: begin(pid, Hardware::INSTRUCTIONS),
-            cycles: begin(pid, Hardware::CPU_CYCLES),
-            cache_misses: begin(pid, Hardware::CACHE_MISSES),
-            branch_misses: begin(pid, Hardware::BRANCH_MISSES),
+            instructions: begin(Hardware::INSTRUCTIONS),
+            cycles: begin(Hardware::CPU_CYCLES),
+            cache_misses: begin(Hardware::CACHE_MISSES),
+            branch_misses: begin(Hardware::BRANCH_MISSES),
         }
     }
 
-    /// What is not counted, and why, in a sentence; none: all is.
-    pub fn not_counted(&self) -> Option<String> {
-        let all = [
-            ("instructions", &self.instructions),
-            ("cycles", &self.cycles),
-            ("cache misses", &self.cache_misses),
-            ("branch misses", &self.branch_misses),
-        ];
-        let missing =
-            all.iter().filter_map(|(name, counter)| Some((*name, counter.as_ref().err()?)));
-        let (names, errors): (Vec<&str>, Vec<&io::Error>) = missing.unzip();
-        let error = errors.first()?;
-        let remedy = match error.kind() {
-            io::ErrorKind::NotFound => "this machine has no such counters, as most virtual ones",
-            io::ErrorKind::PermissionDenied => "`sysctl kernel.perf_event_paranoid=2` allows it",
-            _ => "perf_event_open(2)",
-        };
-        Some(format!("{} by the processor: {error} ({remedy})", names.join(", ")))
+    /// What is not counted, and why, in a sentence for each reason.
+    pub fn not_counted(&self) -> Vec<String> {
+        let all = [&self.instructions, &self.cycles, &self.cache_misses, &self.branch_misses];
+        let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+        for ((name, _), counters) in ProcessorUsage::ALL.into_iter().zip(all) {
+            let Err(error) = counters else { continue };
+            let why = why(error);
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, names)) => names.push(name),
+                None => reasons.push((why, vec![name])),
+            }
+        }
+        let sentences = reasons.iter().map(|(why, names)| ProcessorUsage::not_counted(names, why));
+        sentences.collect()
     }
 
     /// What has been counted so far.
@@ -57,53 +69,62 @@ impl Processor {
     }
 }
 
-fn begin(pid: u32, event: impl Event) -> io::Result<Counter> {
-    Builder::new(event).observe_pid(pid.cast_signed()).inherit(true).enabled(true).build()
+/// Why a counter could not be opened, and what helps.
+fn why(error: &io::Error) -> String {
+    let remedy = match error.raw_os_error().map(Errno::from_raw_os_error) {
+        None => return error.to_string(),
+        Some(Errno::NOENT) => "this machine has no such counters, as most virtual ones",
+        Some(Errno::ACCESS) => "`sysctl kernel.perf_event_paranoid=2` allows it",
+        // Seccomp's word, where the kernel's own is the one above.
+        Some(Errno::PERM) => "a container's filter: `--cap-add PERFMON` allows it",
+        Some(Errno::SRCH) => "the process has ended",
+        Some(_) => "perf_event_open(2)",
+    };
+    format!("{error} ({remedy})")
 }
 
-fn read(counter: &mut io::Result<Counter>) -> Option<EventCount> {
-    let found = counter.as_mut().ok()?.read_count_and_time().ok()?;
-    let (enabled_ns, running_ns) = (found.time_enabled, found.time_running);
-    Some(EventCount { count: found.count, enabled_ns, running_ns })
+/// A counter sees the cores of one kind; time on the others would be made up of that.
+fn one_kind_of_core(root: &Root) -> io::Result<()> {
+    let mut kinds = root.names(COUNTERS);
+    kinds.retain(|name| root.text(format!("{COUNTERS}/{name}/cpus")).is_some());
+    if kinds.len() < 2 {
+        return Ok(());
+    }
+    let what = format!("it has cores of several kinds ({}), which count apart", kinds.join(", "));
+    Err(io::Error::new(io::ErrorKind::Unsupported, what))
+}
+
+/// Threads are listed first: what one starts that is counted already is counted with it, and would
+/// be counted twice. The first thread has the process's number, and must be there.
+fn begin(root: &Root, pid: u32, event: impl Event + Copy) -> Counters {
+    let tasks = root.names(format!("/proc/{pid}/task"));
+    let others = tasks.iter().filter_map(|task| task.parse().ok()).filter(|task| *task != pid);
+    let others: Vec<u32> = others.collect();
+    let mut counters = vec![count(pid, event)?];
+    for task in others {
+        match count(task, event) {
+            Ok(counter) => counters.push(counter),
+            Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(counters)
+}
+
+fn count(task: u32, event: impl Event) -> io::Result<Counter> {
+    Builder::new(event).observe_pid(task.cast_signed()).inherit(true).enabled(true).build()
+}
+
+fn read(counters: &mut Counters) -> Option<EventCount> {
+    let mut sum = EventCount::default();
+    for counter in counters.as_mut().ok()? {
+        let found = counter.read_count_and_time().ok()?;
+        sum.count += found.count;
+        sum.enabled_ns += found.time_enabled;
+        sum.running_ns += found.time_running;
+    }
+    Some(sum)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use perf_event::events::Software;
-    use std::process::{Command, Stdio};
-
-    /// A child that waits for a line, and then has others work for it.
-    const CHILD: &str = "read line; for i in 1 2 3; do ls / > /dev/null; done";
-
-    /// The kernel's counters stand in for the processor's, which a virtual machine lacks: they are
-    /// read by the same calls.
-    #[test]
-    fn what_a_process_starts_later_is_counted_with_it() {
-        let mut child =
-            Command::new("sh").args(["-c", CHILD]).stdin(Stdio::piped()).spawn().unwrap();
-        let mut counter = begin(child.id(), Software::PAGE_FAULTS);
-        let before = read(&mut counter).unwrap();
-        drop(child.stdin.take());
-        child.wait().unwrap();
-        let after = read(&mut counter).unwrap();
-        // A program that is started has some hundred pages to map.
-        assert!(after.count - before.count > 100, "{before:?} {after:?}");
-        assert!(after.running_ns > before.running_ns && after.running_ns <= after.enabled_ns);
-    }
-
-    #[test]
-    fn what_is_not_counted_is_said() {
-        let mut counters = Processor::of(std::process::id());
-        let usage = counters.usage();
-        let said = counters.not_counted();
-        assert_eq!(
-            usage.instructions.is_none(),
-            said.as_ref()
-                .is_some_and(|words| { words.contains("instructions") && words.contains("error") }),
-            "{usage:?} {said:?}"
-        );
-        let gone = Processor::of(u32::MAX >> 1).not_counted().unwrap();
-        assert!(gone.starts_with("instructions, cycles, cache misses, branch misses"), "{gone}");
-    }
-}
+mod tests;

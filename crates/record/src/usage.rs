@@ -226,6 +226,34 @@ pub struct ProcessorUsage {
     pub branch_misses: Option<EventCount>,
 }
 
+/// What is said between the names of counters and why they do not count.
+const BY_PROCESSOR: &str = " by the processor: ";
+
+/// A counter's name, and where it is.
+pub type CounterOf = (&'static str, fn(&ProcessorUsage) -> Option<EventCount>);
+
+impl ProcessorUsage {
+    /// What is counted, by name.
+    pub const ALL: [CounterOf; 4] = [
+        ("instructions", |usage| usage.instructions),
+        ("cycles", |usage| usage.cycles),
+        ("cache misses", |usage| usage.cache_misses),
+        ("branch misses", |usage| usage.branch_misses),
+    ];
+
+    /// That some of it is not, in a sentence for what was not measured.
+    pub fn not_counted(names: &[&str], why: &str) -> String {
+        format!("{}{BY_PROCESSOR}{why}", names.join(", "))
+    }
+
+    /// Why one is not, by those sentences.
+    pub fn why_not<'s>(name: &str, not_measured: &'s [String]) -> Option<&'s str> {
+        let told = not_measured.iter().filter_map(|sentence| sentence.split_once(BY_PROCESSOR));
+        let mut its_own = told.filter(|(names, _)| names.split(", ").any(|other| other == name));
+        its_own.next().map(|(_, why)| why)
+    }
+}
+
 /// A counter of the processor. Where there are more of them than the processor has room for, each
 /// runs for a part of the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

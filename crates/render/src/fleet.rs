@@ -25,6 +25,7 @@ pub fn header(fleet: &Fleet) -> Vec<Line> {
     if let [one] = machines[..] {
         lines.push((Tone::Strong, "machine", format!("all: {one}")));
     }
+    lines.extend(namesakes(fleet));
     lines.extend(fleet.facts.iter().map(|fact| (Tone::Strong, "differs", differs(fleet, fact))));
     for host in &fleet.hosts {
         if let Some(health) = &host.drive_health {
@@ -33,6 +34,25 @@ pub fn header(fleet: &Fleet) -> Vec<Line> {
     }
     lines.extend(left_out(&fleet.left_out));
     harmless(lines)
+}
+
+/// Machines of one name, with the runs by which they can be found again.
+fn namesakes(fleet: &Fleet) -> Vec<Line> {
+    let names = unique(fleet.hosts.iter().map(|host| host.hostname.as_str()));
+    let line = |name: &str| {
+        let of_name = fleet.hosts.iter().filter(|host| host.hostname == name);
+        let hosts: Vec<String> =
+            of_name.map(|host| format!("{} ran {}", host.name, host.run)).collect();
+        (hosts.len() > 1).then(|| {
+            let text = format!(
+                "{} machines are called {name}, told apart by their machine ids: {}",
+                hosts.len(),
+                some(&hosts)
+            );
+            (Tone::Warning, "namesakes", text)
+        })
+    };
+    names.into_iter().filter_map(line).collect()
 }
 
 /// Runs that take no part, those of one reason together.
@@ -174,4 +194,34 @@ fn host_apart(fleet: &Fleet, apart: &Apart) -> Line {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let tone = if apart.worse.is_empty() { Tone::Good } else { Tone::Bad };
     (tone, "apart", format!("{}: {}", fleet.hosts[apart.host].name, parts.join(". ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_analysis::fixture::Fixture;
+    use kvdyno_analysis::fleet::Member;
+    use kvdyno_analysis::versus::Figures;
+
+    fn told(machines: [&str; 2]) -> Vec<Line> {
+        let summary = Fixture::new().summary();
+        let member = |id: &str| {
+            let mut member = Member::of(&summary).unwrap();
+            member.machine_id = Some(id.to_owned());
+            member.entry.run = format!("run-{id}");
+            member
+        };
+        let members = machines.map(member).to_vec();
+        header(&Fleet::of(members, Vec::new(), &Figures::Usual).unwrap())
+    }
+
+    #[test]
+    fn machines_of_one_name_are_said_to_be() {
+        let lines = told(["b", "a"]);
+        let (_, _, said) = lines.iter().find(|(_, word, _)| *word == "namesakes").unwrap();
+        let expected = "2 machines are called bench-1, told apart by their machine ids: \
+                        bench-1 (1) ran run-a; bench-1 (2) ran run-b";
+        assert_eq!(said, expected);
+        assert!(told(["a", "a"]).iter().all(|(_, word, _)| *word != "namesakes"));
+    }
 }

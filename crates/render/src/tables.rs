@@ -14,7 +14,7 @@ use super::wrap::wrap;
 use kvdyno_analysis::summary::Summary;
 
 /// The names of all tables, in their order.
-pub const NAMES: [&str; 16] = [
+pub const NAMES: [&str; 17] = [
     "study",
     "claims",
     "search",
@@ -22,6 +22,7 @@ pub const NAMES: [&str; 16] = [
     "load",
     "run",
     "cost",
+    "counters",
     "time",
     "ranks",
     "io",

@@ -236,7 +236,7 @@ struct Opened<'e, 'p, K: Kind> {
     spec: ThreadSpec,
     source: K::Source<'p>,
     packets: Sender<Packet>,
-    opened: Result<(K::Handle<'e>, BlockOf<K>, Option<Spool>)>,
+    begins: Result<(K::Handle<'e>, BlockOf<K>, Option<Spool>)>,
 }
 
 impl<'e, 'p, K: Kind> Opened<'e, 'p, K> {
@@ -251,20 +251,20 @@ impl<'e, 'p, K: Kind> Opened<'e, 'p, K> {
         // A panic here must not leave the others waiting at the barrier.
         let paced = spec.pace.as_ref();
         let paced_max = paced.map(|(rate, place, _)| Pace::steps_of(rate, *place, BLOCK_NS));
-        let opened = catch_unwind(AssertUnwindSafe(|| {
+        let begins = catch_unwind(AssertUnwindSafe(|| {
             let handle = K::open(engine, &source)?;
             let spool = |folder| Spool::create(folder, spec.thread as u32);
             let requests = task.spools.as_deref().map(spool).transpose()?;
             let block = calls::first_block::<K>(&mut source, shared, spec.role, paced_max);
             Ok((handle, block, requests))
         }));
-        let opened =
-            opened.unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
-        Self { at_work, spec, source, packets, opened }
+        let begins =
+            begins.unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
+        Self { at_work, spec, source, packets, begins }
     }
 
     fn work<C: Clock>(self, clock: C, task: &Task, shared: &Shared) -> ThreadResult {
-        let Self { at_work, spec, mut source, packets, opened } = self;
+        let Self { at_work, spec, mut source, packets, begins } = self;
         let start = shared.start.load(Relaxed);
         let deadline = task.duration_ns.map_or(u64::MAX, |duration| start + duration);
         let time = TimeLine::new((spec.role, spec.thread), start, task.slice_ns, deadline, packets);
@@ -272,7 +272,7 @@ impl<'e, 'p, K: Kind> Opened<'e, 'p, K> {
         let mut recorder = Recorder::new(tallies, time, start);
         let mut pace = spec.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
         let (role, thread) = (spec.role, spec.thread);
-        let recorder = match opened {
+        let recorder = match begins {
             Ok(_) if start == 0 => recorder,
             Ok((handle, block, requests)) => {
                 recorder.requests = requests;

@@ -13,6 +13,10 @@ const NOT_SET_UP: [&str; 3] = [settings::VOLUME_USED, settings::LARGEST_FILE, se
 pub struct Member {
     /// The figures.
     pub entry: Entry,
+    /// What the host is called.
+    pub name: String,
+    /// Which machine it is; null: the record does not say.
+    pub machine_id: Option<String>,
     /// What figures of two hosts may differ by, by name.
     pub facts: Vec<(String, String)>,
     /// What the drive says of itself.
@@ -40,6 +44,8 @@ impl Member {
         Ok(Self {
             facts: facts.chain(settings).collect(),
             drive_health: health.map(DriveHealth::in_words),
+            name: host.hostname.clone(),
+            machine_id: host.machine_id.clone(),
             entry,
         })
     }

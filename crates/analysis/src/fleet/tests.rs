@@ -11,6 +11,7 @@ fn fleet_of(rates: &[f64]) -> Vec<Member> {
         let mut member = Member::of(&Fixture::new().summary()).unwrap();
         let entry = &mut member.entry;
         entry.hostname = format!("n{number:02}");
+        member.name.clone_from(&entry.hostname);
         entry.run = format!("2026-11-24T10-15-02Z_fixture_{number:04}");
         entry.series.retain(|series| {
             series.role.as_deref() == Some("readers") && series.case.starts_with("LMDB t1")
@@ -80,7 +81,7 @@ fn hosts_that_are_alike_and_hosts_that_are_few_do_not_stand_apart() {
 #[test]
 fn of_a_host_the_newest_run_counts_and_other_suites_take_no_part() {
     let mut members = fleet_of(&alike(6));
-    members[1].entry.hostname = "n00".to_owned();
+    call(&mut members[1], "n00", None);
     members[1].entry.started_unix_ns += 1;
     members[2].entry.suite = "other".to_owned();
     let void = LeftOut { run: "r".to_owned(), why: "its figures are void".to_owned() };
@@ -90,8 +91,47 @@ fn of_a_host_the_newest_run_counts_and_other_suites_take_no_part() {
     assert!(fleet.hosts[0].run.ends_with("0001"));
     let reasons: Vec<&str> = fleet.left_out.iter().map(|run| run.why.as_str()).collect();
     assert_eq!(reasons.len(), 3, "{reasons:?}");
-    assert!(reasons[1].starts_with("n00 has a newer run: "), "{reasons:?}");
-    assert_eq!(reasons[2], "its suite is other, the first run's fixture");
+    assert_eq!(reasons[1], "its suite is other, the first run's fixture");
+    assert!(reasons[2].starts_with("n00 has a newer run: "), "{reasons:?}");
+}
+
+fn call(member: &mut Member, name: &str, machine: Option<&str>) {
+    member.entry.hostname = name.to_owned();
+    member.name = name.to_owned();
+    member.machine_id = machine.map(str::to_owned);
+}
+
+/// By host: its name and the number of its run.
+fn runs_of(fleet: &Fleet) -> Vec<(&str, &str)> {
+    fleet.hosts.iter().map(|host| (host.name.as_str(), &host.run[host.run.len() - 1..])).collect()
+}
+
+#[test]
+fn machines_of_one_name_are_several_hosts_and_machines_of_one_identity_too() {
+    let mut members = fleet_of(&alike(7));
+    call(&mut members[0], "db", Some("b"));
+    call(&mut members[1], "db", Some("a"));
+    call(&mut members[2], "db", Some("b"));
+    call(&mut members[3], "db", None);
+    // Clones of one machine, and one whose older record does not know which it is.
+    call(&mut members[4], "web-1", Some("a"));
+    call(&mut members[5], "web-2", Some("a"));
+    call(&mut members[6], "web-2", None);
+    members[0].entry.started_unix_ns += 1;
+    members[5].entry.started_unix_ns += 1;
+    let expected = [("db (1)", "1"), ("db (2)", "0"), ("web-1", "4"), ("web-2", "5")];
+    let fleet = told(members.clone());
+    assert_eq!(runs_of(&fleet), expected);
+    let hosts: Vec<_> = fleet.hosts.iter().map(|host| host.hostname.as_str()).collect();
+    assert_eq!(hosts, ["db", "db", "web-1", "web-2"]);
+    let reasons: Vec<&str> = fleet.left_out.iter().map(|run| run.why.as_str()).collect();
+    let [unknown, db, web] = reasons[..] else { panic!("{reasons:?}") };
+    assert_eq!(unknown, "2 machines are called db, and its record does not say whose it is");
+    assert!(db.starts_with("db (2) has a newer run: "), "{db}");
+    assert!(web.starts_with("web-2 has a newer run: "), "{web}");
+    // Whatever order they are given in.
+    members.reverse();
+    assert_eq!(runs_of(&told(members)), expected);
 }
 
 #[test]

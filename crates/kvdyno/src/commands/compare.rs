@@ -64,6 +64,10 @@ pub(super) fn answer(
         printer.json(&versus)?;
     } else if let Some(path) = &args.html {
         report::write(&VersusData::of(Ok(versus.clone())), path, printer)?;
+        // Who reads a log wants to know why the gate failed.
+        if versus.gate.is_some() && path != Path::new("-") {
+            lines(text::footer(&versus), printer);
+        }
     } else {
         print(&versus, printer);
     }

@@ -94,6 +94,9 @@ fn show(args: &HistoryShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.json(&trend)?;
     } else if let Some(path) = &args.asked.html {
         report::write(&TrendData::of(trend.clone()), path, printer)?;
+        if trend.gate.is_some() && path != Path::new("-") {
+            compare::lines(text::footer(&trend), printer);
+        }
     } else {
         print(&trend, printer);
     }

@@ -46,7 +46,7 @@ pub(super) fn run(
     };
     let processor = match &mut keeper {
         Some(keeper) => keeper.processor.take(),
-        None => count::by_processor(environment.case, &worker),
+        None => count::by_processor(environment, &worker),
     };
     // A worker that dies before it has read its job is seen at its end.
     let _ = worker.say(&job(environment, keeper.as_ref()));

@@ -2,11 +2,12 @@
 //! that performs operations: preparing them and filing their times lies outside of it, as it lies
 //! outside of latencies, and the engine's own threads and the kernel are not counted.
 
+use super::environment::CaseEnvironment;
 use super::worker::Worker;
 use anyhow::Context as _;
 use kvdyno_host::processor::Processor;
 use kvdyno_record::case::PhaseRecord;
-use kvdyno_record::plan::{Case, Counting};
+use kvdyno_record::plan::Counting;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -41,8 +42,12 @@ pub(super) fn counted(worker: &Command, folder: &Path) -> Command {
 
 /// What has the processor count a worker and all that it starts, where the case asks for it. It
 /// must not have begun.
-pub(super) fn by_processor(case: &Case, worker: &Worker) -> Option<Processor> {
-    (case.count == Some(Counting::Processor)).then(|| Processor::of(worker.pid()))
+pub(super) fn by_processor(
+    environment: &CaseEnvironment<'_>,
+    worker: &Worker,
+) -> Option<Processor> {
+    let asked = environment.case.count == Some(Counting::Processor);
+    asked.then(|| Processor::of(&environment.run.root, worker.pid()))
 }
 
 /// Takes the counts of a case over into its phases, and their files away.

@@ -57,7 +57,7 @@ impl<'r> Keeper<'r> {
         let (record, options) = (ServerRecord::default(), environment.case.options.clone());
         let deadline = Instant::now() + Duration::from_nanos(environment.case.budget_ns);
         let ours = environment.case.server.is_none();
-        let processor = count::by_processor(environment.case, &worker).filter(|_| ours);
+        let processor = count::by_processor(environment, &worker).filter(|_| ours);
         let mut keeper = Self { environment, worker, processor, record, options, deadline };
         keeper.serve()?;
         Ok(Some(keeper))

@@ -81,7 +81,7 @@ impl<'r> Talk<'r> {
             swap: memory.swap(),
         };
         record.not_measured.clone_from(&environment.site.not_measured);
-        record.not_measured.extend(processor.as_ref().and_then(Processor::not_counted));
+        record.not_measured.extend(processor.iter().flat_map(Processor::not_counted));
         let block_io = BlockIoOfCase::start(environment, &mut record.not_measured);
         let mut server = Server::default();
         server.named(keeper.iter().filter_map(Keeper::pid).collect());

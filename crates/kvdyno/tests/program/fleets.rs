@@ -1,7 +1,8 @@
 //! One suite on many machines: started as the docs say, by the real programs, on hosts that are
 //! names of this machine, each with a home and an `sshd` or `slurmd` of its own.
 
-use super::scratch::{Scratch, wait_until};
+use super::readme::block_below;
+use super::scratch::{Scratch, list, wait_until};
 use super::suites::{GET, suite};
 use super::theirs::free_port;
 use super::workers::{self, needs_root, null_is_a_debug_build, skipped};
@@ -27,19 +28,21 @@ fn has(programs: &[&str], test: &str) -> bool {
     missing.is_empty()
 }
 
-/// The block below a heading of docs/fleet.md.
 fn recipe(heading: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fleet.md");
-    let text = fs::read_to_string(path).unwrap();
-    let (_, below) = text.split_once(&format!("\n## {heading}\n")).unwrap();
-    let (_, block) = below.split_once("```").unwrap();
-    let (block, _) = block.split_once("\n```").unwrap();
-    let (_, block) = block.split_once('\n').unwrap();
-    block.to_owned() + "\n"
+    block_below("docs/fleet.md", heading)
 }
 
 fn wait_for(port: u16) {
     wait_until(&format!("port {port} answers"), || TcpStream::connect(("127.0.0.1", port)).is_ok());
+}
+
+fn nightly() -> String {
+    suite()
+        .engine_as("null", "null", "latency_ns = 1_000")
+        .load("batch = 500")
+        .measure("operations = 2_000")
+        .role("readers", GET)
+        .text()
 }
 
 /// Programs that somebody else has running; gone with this.
@@ -64,13 +67,7 @@ impl Fleet {
         // Homes are mounted over, and what is built may lie in one.
         fs::copy(workers::program(), scratch.path("bin/kvdyno")).unwrap();
         fs::copy(workers::null(), scratch.path("bin/kvdyno-null")).unwrap();
-        let text = suite()
-            .engine_as("null", "null", "latency_ns = 1_000")
-            .load("batch = 500")
-            .measure("operations = 2_000")
-            .role("readers", GET)
-            .text();
-        scratch.write("nightly.toml", &text);
+        scratch.write("nightly.toml", &nightly());
         Self { scratch, running: Vec::new() }
     }
 
@@ -266,4 +263,44 @@ fn several_runs_are_not_shown_without_being_told_apart() {
     scratch.run(&["show", "one", "two"]).assert_code(2).assert_says("--by host");
     scratch.run(&["show", "one", "--html", "x.html"]).assert_code(2).assert_says("--by");
     scratch.run(&["show", "one", "--by", "host"]).assert_code(2).assert_says("no runs");
+}
+
+/// Runs of this machine under another machine's id, which the records must not tell.
+#[test]
+fn machines_that_are_called_alike_are_told_apart() {
+    let test = "machines_that_are_called_alike_are_told_apart";
+    if !needs_root(test) {
+        return;
+    }
+    if !Path::new("/etc/machine-id").exists() {
+        skipped("fleet", test, "this machine has no /etc/machine-id");
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("nightly.toml", &nightly());
+    let ids = ["3b0c1f52a7de4c0f9c51d1a0e1d2c3b4", "0123456789abcdef0123456789abcdef"];
+    for (id, name) in ids.into_iter().zip(["one", "two"]) {
+        scratch.write("id", &format!("{id}\n"));
+        let mounting = "mount --bind id /etc/machine-id";
+        let run = scratch.kvdyno_after(mounting, &["run", "nightly.toml", "-q", "--runs", name]);
+        scratch.start(run).wait().assert_ok();
+        let found = Command::new("grep").args(["-rl", id]).arg(scratch.path(name)).output();
+        assert_eq!(String::from_utf8_lossy(&found.unwrap().stdout), "", "the id is in no file");
+    }
+    if null_is_a_debug_build() {
+        return;
+    }
+    let run = |name: &str| format!("{name}/{}", list(&scratch.path(name)).remove(0));
+    let (one, two) = (run("one"), run("two"));
+    let fleet = scratch.run(&["show", &one, &two, "--by", "host", "--json"]).json();
+    let hosts = fleet["hosts"].as_array().unwrap();
+    let [first, second] = &hosts[..] else { panic!("{hosts:#?}") };
+    let hostname = first["hostname"].as_str().unwrap();
+    assert_eq!(first["name"], format!("{hostname} (1)"));
+    assert_eq!(second["name"], format!("{hostname} (2)"));
+    assert_ne!(first["machine_id"], second["machine_id"]);
+    let shown = scratch.run(&["show", &one, &two, "--by", "host", "--wide"]);
+    shown.assert_code(0).assert_says(&format!("2 machines are called {hostname}"));
+    let alone = scratch.run(&["show", &one, "--by", "host"]);
+    assert!(!alone.out.contains("(1)") && !alone.out.contains("called"), "{}", alone.out);
 }

@@ -6,11 +6,26 @@ use super::workers::needs;
 use std::fs;
 use std::path::Path;
 
+/// A file of the repository.
+pub(crate) fn text_of(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+    fs::read_to_string(path).unwrap()
+}
+
+/// The first block below a heading of a file.
+pub(crate) fn block_below(file: &str, heading: &str) -> String {
+    let text = text_of(file);
+    let (_, below) = text.split_once(&format!("\n## {heading}\n")).unwrap();
+    let (_, block) = below.split_once("```").unwrap();
+    let (block, _) = block.split_once("\n```").unwrap();
+    let (_, block) = block.split_once('\n').unwrap();
+    block.to_owned() + "\n"
+}
+
 /// What is typed in the blocks of a file, without the remarks behind it: in `console` blocks the
 /// lines after `$`, in `sh` blocks those of kvdyno.
 fn commands(file: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
-    let text = fs::read_to_string(path).unwrap();
+    let text = text_of(file);
     let mut typed = Vec::new();
     let (mut inside, mut is_console) = (false, false);
     for line in text.lines() {

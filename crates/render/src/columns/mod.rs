@@ -6,6 +6,7 @@ mod baseline;
 mod block_io;
 mod column;
 mod cost;
+mod counters;
 mod drive;
 mod lead;
 mod line;
@@ -21,10 +22,11 @@ pub(crate) use line::{Line, Shown};
 pub(crate) use row::{Row, explained, jobs, loads, phases};
 
 /// All of them, in their order.
-pub(crate) static KINDS: [&Kind; 9] = [
+pub(crate) static KINDS: [&Kind; 10] = [
     &load::KIND,
     &run::KIND,
     &cost::KIND,
+    &counters::KIND,
     &time::KIND,
     &ranks::KIND,
     &block_io::KIND,

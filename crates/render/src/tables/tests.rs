@@ -7,6 +7,8 @@ use kvdyno_record::blockio::{
     slot_begin_ns,
 };
 use kvdyno_record::column::ColumnName;
+use kvdyno_record::plan::Counting;
+use kvdyno_record::usage::{EventCount, ProcessorUsage};
 
 fn slot(ns: u64) -> u32 {
     (0..320).rev().find(|slot| slot_begin_ns(*slot) <= ns).unwrap()
@@ -54,6 +56,51 @@ fn trials_are_summed_and_rare_rows_wait_for_wide() {
     assert!(narrow.contains("80,000") && !narrow.contains("discard"), "{narrow}");
     assert!(wide.contains("discard"), "{wide}");
     assert!(narrow.contains("Lost in measure of LMDB: 2 requests"), "{narrow}");
+}
+
+/// The table of the processor's counters.
+fn counters(fixture: &Fixture) -> Option<String> {
+    let tables = all(&fixture.summary(), false);
+    let table = tables.into_iter().find(|table| table.name == "counters")?;
+    Some(format!("{}\n{}", table.table.text(), table.aid))
+}
+
+#[test]
+fn what_the_processor_counted_is_a_table_with_its_reasons_below() {
+    let mut fixture = Fixture::new();
+    assert_eq!(counters(&fixture), None, "nobody asked");
+    for case in &mut fixture.plan.cases {
+        case.count = Some(Counting::Processor);
+    }
+    let event = |count| Some(EventCount { count, enabled_ns: 2_000, running_ns: 1_000 });
+    for case in &mut fixture.cases {
+        let record = &mut case.record;
+        record.case.count = Some(Counting::Processor);
+        if record.case.label == "RocksDB" {
+            let why = "no counters (as most virtual ones)";
+            record.not_measured.push(ProcessorUsage::not_counted(&["instructions", "cycles"], why));
+            continue;
+        }
+        for phase in &mut record.phases {
+            let roles = phase.roles.iter().flat_map(|role| role.ops.values());
+            let ops: u64 = roles.map(|op| op.count).sum();
+            // Four billion before it began, then half the time 1000.25 an operation.
+            let instructions = [4_000_000_000, 4_000_000_000 + ops * 4001 / 8];
+            let [before, after] = instructions.map(|count| ProcessorUsage {
+                instructions: event(count),
+                branch_misses: event(count / 1000),
+                ..ProcessorUsage::default()
+            });
+            phase.before.processor = Some(before);
+            let mut after = after;
+            for counted in [&mut after.instructions, &mut after.branch_misses] {
+                let counted = counted.as_mut().unwrap();
+                (counted.enabled_ns, counted.running_ns) = (3_000, 1_500);
+            }
+            phase.after.processor = Some(after);
+        }
+    }
+    insta::assert_snapshot!(counters(&fixture).unwrap());
 }
 
 #[test]

@@ -195,8 +195,8 @@ fn of_drive(deal: &Deal<'_>) -> Vec<Vec<(Action, u64, u64)>> {
 
 #[test]
 fn requests_of_a_drive_keep_their_places_and_lengths() {
-    let folder = tempfile::tempdir().unwrap();
     const MIB: u64 = 1 << 20;
+    let folder = tempfile::tempdir().unwrap();
     let requests = [
         (Op::Read, 5 * 512, 512),
         (Op::Write, 3 * MIB, 4_096),
@@ -296,7 +296,7 @@ fn a_damaged_trace_ends_those_who_wait_for_it() {
         };
         let hands: Vec<_> = hands.into_iter().map(|d| scope.spawn(move || count(d))).collect();
         let done: usize = hands.into_iter().map(|hand| hand.join().unwrap()).sum();
-        assert!(done >= 65_536 && done < 200_000 && done.is_multiple_of(65_536), "{done}");
+        assert!((65_536..200_000).contains(&done) && done.is_multiple_of(65_536), "{done}");
         let error = dealing.join().unwrap().unwrap_err();
         assert!(error.message.contains("a block with its checksum"), "{error}");
     });

@@ -1,0 +1,48 @@
+//! Which machine this is, told so that nobody can tell its `/etc/machine-id` from it: that is to
+//! stay on the machine (machine-id(5)).
+
+use super::Root;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use std::fmt::Write as _;
+
+/// Of this program. Another number would make other machines of all that were recorded.
+const APPLICATION: u128 = 0xfc1b_645e_af27_4948_ad4d_5b5e_a7a7_6acb;
+
+/// Another number for the same machine, the same as long as it keeps its own: what
+/// `sd_id128_get_machine_app_specific(3)` makes. None where it has none, as in many containers.
+pub(super) fn hashed(root: &Root) -> Option<String> {
+    let text = root.text("/etc/machine-id").filter(|text| text.len() == 32)?;
+    // A machine that was never started has a word there, or zeros.
+    let id = u128::from_str_radix(&text, 16).ok().filter(|id| *id != 0)?;
+    let mut mac = Hmac::<Sha256>::new_from_slice(&id.to_be_bytes()).ok()?;
+    mac.update(&APPLICATION.to_be_bytes());
+    let mut bytes: [u8; 32] = mac.finalize().into_bytes().into();
+    // It is a UUID of version 4.
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let mut hashed = String::new();
+    for byte in &bytes[..16] {
+        write!(hashed, "{byte:02x}").ok()?;
+    }
+    Some(hashed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Fake;
+    use super::*;
+
+    /// What `systemd-id128 machine-id --app-specific` (252) says of the same two numbers.
+    #[test]
+    fn it_is_what_systemd_makes_of_it() {
+        let of = |text: &str| hashed(&Fake::new().file("/etc/machine-id", text).root);
+        let id = of("e3d7fd9d1c1e4b7bb0c4c0a9a3a2f6d1\n");
+        assert_eq!(id.as_deref(), Some("9c8185613c094ac18fb486f5a6168811"));
+        assert_ne!(of("e3d7fd9d1c1e4b7bb0c4c0a9a3a2f6d2\n"), id);
+        for none in ["", "uninitialized\n", "00000000000000000000000000000000\n", "é", "+1"] {
+            assert_eq!(of(none), None, "{none:?}");
+        }
+        assert_eq!(hashed(&Fake::new().root), None);
+    }
+}
