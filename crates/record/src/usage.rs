@@ -226,12 +226,15 @@ pub struct ProcessorUsage {
     pub branch_misses: Option<EventCount>,
 }
 
+/// One of the processor's counters: its name, and where it stands.
+pub type CounterOf = (&'static str, fn(&ProcessorUsage) -> Option<EventCount>);
+
 /// What is said between the names of counters and why they do not count.
 const BY_PROCESSOR: &str = " by the processor: ";
 
 impl ProcessorUsage {
     /// What is counted, by name.
-    pub const ALL: [(&'static str, fn(&Self) -> Option<EventCount>); 4] = [
+    pub const ALL: [CounterOf; 4] = [
         ("instructions", |usage| usage.instructions),
         ("cycles", |usage| usage.cycles),
         ("cache misses", |usage| usage.cache_misses),
