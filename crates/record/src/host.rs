@@ -14,8 +14,8 @@ pub struct Host {
     pub at_unix_ns: u64,
     /// `uname -n`.
     pub hostname: String,
-    /// Which machine it is: a hash of its machine-id(5), from which nobody can tell that; null where
-    /// it has none, and in records from before it was asked.
+    /// Which machine it is: a hash of its machine-id(5), from which nobody can tell that; null
+    /// where it has none, and in records from before it was asked.
     pub machine_id: Option<String>,
     /// `uname -r`.
     pub kernel: String,

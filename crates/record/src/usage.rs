@@ -226,6 +226,9 @@ pub struct ProcessorUsage {
     pub branch_misses: Option<EventCount>,
 }
 
+/// One of the processor's counters: its name, and where it stands.
+pub type CounterOf = (&'static str, fn(&ProcessorUsage) -> Option<EventCount>);
+
 /// What is said between the names of counters and why they do not count.
 const BY_PROCESSOR: &str = " by the processor: ";
 

@@ -126,7 +126,9 @@ fn checked(workflow: &Value) -> &[Value] {
         label => vec![label.clone()],
     };
     assert!(!labels.is_empty());
-    labels.iter().for_each(|label| _ = text(label, "a label of runs-on"));
+    for label in &labels {
+        text(label, "a label of runs-on");
+    }
     let steps = job["steps"].as_array().unwrap();
     assert!(!steps.is_empty());
     steps.iter().for_each(check_step);
