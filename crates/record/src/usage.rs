@@ -232,9 +232,6 @@ pub type CounterOf = (&'static str, fn(&ProcessorUsage) -> Option<EventCount>);
 /// What is said between the names of counters and why they do not count.
 const BY_PROCESSOR: &str = " by the processor: ";
 
-/// A counter's name, and where it is.
-pub type CounterOf = (&'static str, fn(&ProcessorUsage) -> Option<EventCount>);
-
 impl ProcessorUsage {
     /// What is counted, by name.
     pub const ALL: [CounterOf; 4] = [
