@@ -122,4 +122,7 @@ fn a_processors_counters_are_beside_the_times_or_their_absence_is_said() {
     let not_measured = &record(&scratch.only_run(), "null_t1").not_measured;
     let said = not_measured.iter().any(|words| words.contains("instructions"));
     assert_eq!(value("process_instructions_per_op").is_none(), said, "{not_measured:?}");
+    let table = scratch.run(&["show", "latest", "--table", "counters"]);
+    table.assert_says("misses/op");
+    assert_eq!(table.out.contains("\n[1] "), said, "{}", table.out);
 }
