@@ -12,6 +12,7 @@ mod machine;
 mod printer;
 pub mod runner;
 mod steps;
+mod traces;
 pub mod workers;
 
 use anyhow::Context as _;

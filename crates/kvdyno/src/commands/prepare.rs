@@ -1,12 +1,12 @@
 //! What `run` and `plan` begin with: a suite's text, the workers it needs, the place's room, and
 //! from these the plan. Nothing is touched.
 
-use super::trace;
 use crate::cli::{PlaceArgs, SuiteArgs};
 use crate::exit::Complaint;
 use crate::libraries;
 use crate::machine;
 use crate::runner::{VALGRIND, check_tiers, check_volumes};
+use crate::traces;
 use crate::workers::{self, Workers};
 use anyhow::Context as _;
 use kvdyno_host::raw::{self, Consent};
@@ -66,7 +66,7 @@ pub(crate) fn prepare_text(
     let mut suite = Suite::parse(file, &text, &overrides)?;
     if suite.replays() {
         suite.read_traces(|named, first_reads| {
-            trace::look_at(Path::new(file), named, first_reads)
+            traces::look_at(Path::new(file), named, first_reads)
         })?;
     }
     let (engines, workers) = look_for(suite.wanted())?;
@@ -165,7 +165,7 @@ pub(crate) fn check_machine(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     check_threads(root, plan)?;
     check_crews(plan)?;
     check_counting(plan)?;
-    trace::check(plan)?;
+    traces::check(plan)?;
     check_volumes(plan)?;
     check_tiers(root, plan)
 }

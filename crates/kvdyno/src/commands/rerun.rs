@@ -9,11 +9,12 @@ mod libraries;
 
 use super::prepare::{Prepared, prepared};
 use super::resume::check_secrets;
-use super::{compare, finish, plan, run, runs, trace};
+use super::{compare, finish, plan, run, runs};
 use crate::bundle::is_folder_name;
 use crate::cli::{CompareArgs, KeepArgs, RerunArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
+use crate::traces;
 use anyhow::Context as _;
 use differences::{Side, differences};
 use kvdyno_record::case::WorkerIdentity;
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let (prepared, block_io) = {
         let mut recorded = Recorded::read(&found).with_context(runs::unread(&found))?;
         let beside = found.named().parent().filter(|_| found.is_bundle());
-        trace::locate(&mut recorded.plan, &args.traces, beside)?;
+        traces::locate(&mut recorded.plan, &args.traces, beside)?;
         // A bundle is not left lying unpacked while something is measured.
         drop(found);
         let prepared = recorded.prepare(args, runs)?;

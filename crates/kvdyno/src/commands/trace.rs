@@ -1,9 +1,7 @@
 //! `kvdyno trace`: traces of other formats are read, those of our own runs are recorded, and
 //! what is in one is shown.
 
-mod located;
 mod record;
-mod replayed;
 
 use super::report;
 use crate::cli::{ImportArgs, ShowTraceArgs, TraceAction, TraceArgs};
@@ -19,9 +17,6 @@ use std::time::{Duration, Instant};
 
 /// A long import says now and then how far it is.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
-
-pub(crate) use located::{check, locate};
-pub(crate) use replayed::look_at;
 
 pub(crate) fn run(args: &TraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
     match &args.action {

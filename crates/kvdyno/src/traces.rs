@@ -1,12 +1,39 @@
-//! Where the traces of a plan are: as it says, or, of a run that is repeated elsewhere, where they
-//! are found. What is taken is what was planned with, by its checksum.
+//! The traces that suites and plans name: what a suite is told of one, and where those of a plan
+//! are: as it says, or, of a run that is repeated elsewhere, where they are found. What is taken is
+//! what was planned with, by its checksum.
 
 use crate::exit::Complaint;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::replay::{Replay, replays_mut};
-use kvdyno_trace::TraceReader;
+use kvdyno_suite::Trace;
+use kvdyno_trace::{FirstReads, Header, Kind, Times, TraceError, TraceReader};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// What is in the trace that a suite calls `named`: beside the suite's own file, where it is not
+/// told from the root. How many keys are read first takes a pass over all of it.
+pub(crate) fn look_at(suite: &Path, named: &str, first_reads: bool) -> Result<Trace, String> {
+    let file = suite.parent().unwrap_or(Path::new("")).join(named);
+    let file = std::path::absolute(&file).unwrap_or(file);
+    let say = |error: TraceError| error.to_string();
+    let reader = TraceReader::open(&file).map_err(say)?;
+    let header: Header = reader.header().clone();
+    let digest = reader.digest().map_err(say)?;
+    let first_reads = first_reads.then(|| TraceReader::open(&file).and_then(FirstReads::count));
+    let first_reads = first_reads.transpose().map_err(say)?;
+    let requests = header.ops.iter().map(|(op, count)| (op.name().to_owned(), *count)).collect();
+    Ok(Trace {
+        file,
+        digest,
+        requests,
+        keys: header.keys,
+        records: header.source.recorded().map(|recorded| recorded.records),
+        value_bytes_max: header.value_bytes_max,
+        first_reads,
+        span_ns: (header.times != Times::None).then_some(header.span_ns),
+        multiple_of: (header.kind == Kind::Blocks).then(|| header.multiple_of.max(1)),
+    })
+}
 
 /// Refuses a plan of which a trace is not where it says, or is another one by now.
 pub(crate) fn check(plan: &Plan) -> Result<(), Complaint> {
@@ -75,7 +102,7 @@ mod tests {
     use super::*;
     use kvdyno_analysis::fixture::Fixture;
     use kvdyno_record::workload::Activity;
-    use kvdyno_trace::{Format, Header, Kind, Op, Request, Times, TraceWriter};
+    use kvdyno_trace::{Format, Op, Request, TraceWriter};
 
     fn write(file: &Path, key: u64) -> String {
         let header = Header::new(Kind::Keys, Format::Twitter, "t", Times::Exact);
