@@ -263,8 +263,7 @@ impl Graph for Handle<'_> {
         let link = [kind, id1, id2];
         let uncount = [Number(time), id1, kind];
         if self.in_one_round_trip() {
-            let [time, ..] = uncount;
-            let all = [kind, id1, id2, time, id1, kind];
+            let all = [kind, id1, id2, uncount[0], id1, kind];
             return Ok(self.whole((self.statements.delete_whole, &all))? > 0);
         }
         self.unit(|graph| {

@@ -47,21 +47,18 @@ thread_local! {
 
 /// With which group a connection waits: it is told of it once.
 #[derive(Debug, Default)]
-pub(super) struct Known(Cell<u64>);
+pub(super) struct Known(u64);
 
-/// Has others go on until there is something to be received on one of the connections, where others
-/// share this thread.
+/// Has others go on until there is something to be received, where others share this thread.
 #[inline]
-pub(super) fn wait_for_answer<'w>(
-    connections: impl Iterator<Item = (BorrowedFd<'w>, &'w Known)>,
-) -> Result<()> {
+pub(super) fn wait_for_answer(socket: BorrowedFd<'_>, known: &mut Known) -> Result<()> {
     let Some(at_work) = at_work() else { return Ok(()) };
     let AtWork { client, group, .. } = &at_work;
-    for (socket, known) in connections.filter(|(_, known)| known.0.get() != group.number) {
+    if known.0 != group.number {
         let whose = epoll::EventData::new_u64(*client);
         let added = epoll::add(&group.epoll, socket, whose, epoll::EventFlags::IN);
         added.map_err(io::Error::from)?;
-        known.0.set(group.number);
+        known.0 = group.number;
     }
     suspend(&at_work, Wait::Answer);
     Ok(())

@@ -10,7 +10,6 @@ use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
 use std::ops::Range;
-use std::os::fd::BorrowedFd;
 
 /// So much is asked of the kernel at once.
 const READ_BYTES: usize = 64 << 10;
@@ -103,7 +102,7 @@ impl Wire {
                 return Err(Error::unsupported(why));
             }
             Stream::Secured(_) => {}
-            _ => turns::wait_for_answer(std::iter::once(self.waited_for()))?,
+            stream => turns::wait_for_answer(stream.socket(), &mut self.known)?,
         }
         self.gone = true;
         let read = self.stream.read(&mut self.received[self.filled..])?;
@@ -112,10 +111,6 @@ impl Wire {
         }
         (self.gone, self.filled) = (false, self.filled + read);
         Ok(())
-    }
-
-    fn waited_for(&self) -> (BorrowedFd<'_>, &Known) {
-        (self.stream.socket(), &self.known)
     }
 
     /// Sends what was written down.
@@ -141,7 +136,6 @@ impl Wire {
         if at_hand.contains(&true) {
             return Ok(at_hand);
         }
-        turns::wait_for_answer(wires.iter().map(|wire| wire.waited_for()))?;
         let sockets =
             wires.iter().map(|wire| PollFd::from_borrowed_fd(wire.stream.socket(), PollFlags::IN));
         let mut sockets: Vec<PollFd<'_>> = sockets.collect();
