@@ -3,6 +3,8 @@
 # Build output goes to a cache folder outside the clone, so that a fresh clone builds only what
 # changed; CARGO_TARGET_DIR names another one (docs/dependencies.md).
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
+# What would help to build an edited file again slows the first build and fills the disk.
+export CARGO_INCREMENTAL ?= 0
 BIN := $(CARGO_TARGET_DIR)/release
 ENGINES := null drive fio direct aerospike fjall leveldb lmdb lmdb1 mariadb mdbx memcached mongodb postgres redb redis rocksdb sqlite surrealkv wiredtiger
 DEMO := null drive fio direct lmdb lmdb1 rocksdb
@@ -17,13 +19,22 @@ else ifeq ($(shell grep -qw avx2 /proc/cpuinfo && grep -qw bmi2 /proc/cpuinfo &&
 export RUSTFLAGS :=
 endif
 
-.PHONY: help check setup fetch demo run-demo build build-demo engines program library older-library get-engines page test test-tools check-style build-tests \
-	test-rust test-engines test-page bench dist try-dist clean
+# Most tests of the program wait, for a measurement or a server.
+export RUST_TEST_THREADS ?= $(shell echo $$((4 * $$(nproc))))
+
+# Engines' own tests are `make soak`'s: the conformance kit of `make test` is on what is measured.
+# Examples are only compiled, by check-style.
+TEST_CRATES := cargo test --workspace $(ENGINES:%=--exclude kvdyno-%) --locked
+TEST_ENGINES := cargo test $(ENGINES:%=-p kvdyno-%) --lib --bins --tests --locked
+
+.PHONY: help check check-style check-tests setup fetch demo run-demo build build-demo engines program library older-library get-engines page \
+	test test-tools build-tests test-rust test-engines test-page soak soak-tools soak-crew test-soak bench dist try-dist clean
 
 help:
 	@echo "make demo      set up, build, and compare LMDB with RocksDB on this machine"
-	@echo "make test      set up, check style, run all tests"
-	@echo "make check     style, lints and unit tests: what to run after each change"
+	@echo "make test      set up, run all tests but the long ones"
+	@echo "make check     style, lints, unit tests, the house rules: what to run after each change"
+	@echo "make soak      the long tests, and those beside MPI, Slurm, Java, Go and swap"
 	@echo "make engines   the program and all its engines, into $(BIN)"
 	@echo "make crew      kvdyno-crew, several workers that drive one server (needs OpenMPI)"
 	@echo "make page      the report's page, where report/ was changed (needs Node.js)"
@@ -32,15 +43,25 @@ help:
 	@echo "make try-dist  tries that archive in a minimal Debian (root, debootstrap)"
 
 # Without engines, RocksDB, a browser or root.
-check: check-style
-	cargo test --workspace --lib --bins --test tidy --locked --quiet
+check: check-style check-tests
 
-# Both say at their end where the time went.
+check-style:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+
+check-tests:
+	$(TEST_CRATES) --lib --bins --test tidy --quiet -- --skip soak::
+
+# These print at their end where the time went.
 demo:
 	@scripts/parts.sh setup fetch build-demo library run-demo
 
 test:
-	@scripts/parts.sh setup test-tools fetch check-style build test-crew library older-library get-engines build-tests test-rust test-engines test-page
+	@scripts/parts.sh setup test-tools fetch build library older-library get-engines build-tests test-rust test-engines test-page
+
+# Tools that are large to install, tests that take minutes and seldom find anything.
+soak:
+	@scripts/parts.sh setup soak-tools fetch build soak-crew library older-library get-engines build-tests test-soak
 
 setup:
 	@scripts/setup.sh
@@ -76,7 +97,7 @@ run-demo:
 	@scripts/demo.sh $(BIN)/kvdyno $(ROCKSDB)
 
 # The one program that needs MPI: on demand, and never with the others. libclang is for the bindings.
-.PHONY: crew test-crew
+.PHONY: crew
 crew:
 	@command -v mpicc >/dev/null || { echo "error: no mpicc on PATH; install it with" \
 		"\`apt-get install openmpi-bin libopenmpi-dev libclang-dev\`" >&2; exit 1; }
@@ -99,24 +120,27 @@ $(NODE_MODULES): report/package.json report/package-lock.json
 rocksdb-native:
 	@scripts/rocksdb-native.sh
 
-# For the tests, where test-tools got it.
-test-crew:
-	@! command -v mpicc >/dev/null || $(MAKE) --no-print-directory crew
-
 test-tools:
-	@scripts/test-tools.sh
+	@scripts/test-tools.sh fio mkfs valgrind
+
+soak-tools:
+	@scripts/test-tools.sh fio mkfs valgrind java mpi fleet
 	@scripts/ferretdb.sh
 
-check-style:
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+# Where soak-tools could install OpenMPI.
+soak-crew:
+	@! command -v mpicc >/dev/null || $(MAKE) --no-print-directory crew
 
 build-tests:
-	cargo test --workspace --locked --no-run --quiet
+	$(TEST_CRATES) --lib --bins --tests --no-run --quiet
 
 # The program's own tests run it with the release workers beside it.
 test-rust:
-	KVDYNO_ENGINE_PATH=$(BIN) cargo test --workspace --locked
+	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_CRATES) --lib --bins --tests -- --skip soak::
+
+test-soak:
+	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_CRATES) --lib --bins --tests -- --include-ignored soak::
+	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_ENGINES)
 
 # What is measured is built with other options than the tests: the conformance kit on just that.
 test-engines:

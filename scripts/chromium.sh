@@ -2,8 +2,9 @@
 # Prints the path of a Chromium for the page's tests; installs Debian's where there is none and that
 # is possible. Prints nothing where none can be had: the tests then skip the browser.
 set -euo pipefail
+. "$(dirname "$0")/apt.sh"
 
-find_one() {
+find_chromium() {
     local name
     for name in "${KVDYNO_CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable; do
         # Ubuntu's `chromium-browser` is a script that asks for a snap: it has to start.
@@ -12,13 +13,7 @@ find_one() {
     return 1
 }
 
-find_one && exit 0
-sudo=
-[ "$(id -u)" -eq 0 ] || sudo="sudo -n"
-if command -v apt-get >/dev/null && grep -q '^ID=debian' /etc/os-release && $sudo true 2>/dev/null; then
-    echo "installing chromium for the page's tests" >&2
-    $sudo apt-get update -qq &&
-        $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null &&
-        find_one && exit 0 || true
-fi
-exit 0
+find_chromium && exit 0
+grep -q '^ID=debian' /etc/os-release || exit 0
+why=$(apt_install chromium fonts-dejavu-core) || { echo "note: no chromium: $why" >&2; exit 0; }
+find_chromium || true

@@ -2,11 +2,11 @@
 # Builds FerretDB where there is a `go` of 1.22 or newer: a server of MongoDB's protocol, for the tests
 # of engine `mongodb`, of whose own server there is no package. It is kept beside the build's output.
 set -uo pipefail
-. "$(dirname "$0")/require.sh"
+. "$(dirname "$0")/skip.sh"
 version=v1.24.2
 kept="${XDG_CACHE_HOME:-$HOME/.cache}/kvdyno/tests/ferretdb-$version"
 [ -x "$kept" ] && exit 0
-command -v go >/dev/null || { without ferretdb "FerretDB is not built: there is no \`go\`"; exit; }
+command -v go >/dev/null || { skip ferretdb "there is no \`go\`"; exit; }
 
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
@@ -17,8 +17,8 @@ build() {
     cp -r "$(sed -n 's/^\t"Dir": "\(.*\)",$/\1/p' module.json)" source && chmod -R u+w source || return
     cd source && echo "$version" >build/version/version.txt && go build -o "$work/ferretdb" ./cmd/ferretdb
 }
-if (build) >"$work/said" 2>&1; then
+if (build) >"$work/log" 2>&1; then
     mkdir -p "$(dirname "$kept")" && mv "$work/ferretdb" "$kept"
 else
-    without ferretdb "FerretDB is not built: $(tail -n 1 "$work/said")"
+    skip ferretdb "its build failed: $(tail -n 1 "$work/log")"
 fi

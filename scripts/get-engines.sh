@@ -2,10 +2,13 @@
 # Gets what engines are nothing without, where it is not there yet: libraries that kvdyno links a
 # shim with (WiredTiger, built from its published sources; LevelDB, the system's package) and servers
 # (the system's packages, unpacked and not installed). What building takes is installed first, on
-# Debian. Ends with 1, and says why, where one cannot be had.
+# Debian. Exits with 1, and prints why, where one cannot be had.
 #
 # usage: get-engines.sh KVDYNO ENGINE...
 set -uo pipefail
+here=$(dirname "$0")
+. "$here/skip.sh"
+. "$here/apt.sh"
 kvdyno=$1
 shift
 
@@ -38,30 +41,15 @@ missing() {
     esac
 }
 
-# Says why they cannot be installed, where they cannot.
-install() {
-    command -v apt-get >/dev/null || { echo "there is no apt-get to install it"; return; }
-    local sudo=
-    if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null && sudo -n true 2>/dev/null || { echo "installing it needs root: apt-get install $*"; return; }
-        sudo="sudo -n"
-    fi
-    $sudo apt-get update -qq || { echo "apt-get update failed"; return; }
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null ||
-        echo "apt-get install failed"
-}
-
 failed=0
 for engine in "$@"; do
     is_there "$engine" && continue
     mapfile -t packages < <(missing "$engine")
     if [ ${#packages[@]} -gt 0 ]; then
-        echo "installing what $engine's library is made with: ${packages[*]}" >&2
-        why=$(install "${packages[@]}")
-        [ -z "$why" ] || echo "warning: ${packages[*]}: $why" >&2
+        why=$(apt_install "${packages[@]}") || echo "warning: $engine: ${packages[*]}: $why" >&2
     fi
     if ! "$kvdyno" engines get "$engine" >&2; then
-        echo "warning: $engine cannot be had here: its tests are skipped" >&2
+        skip "$engine" "\`kvdyno engines get $engine\` failed"
         failed=1
     fi
 done

@@ -6,6 +6,7 @@
 # usage: library.sh KVDYNO VERSION        gets it
 #        library.sh --is-there VERSION    only looks
 set -uo pipefail
+. "$(dirname "$0")/apt.sh"
 kvdyno=$1
 version=$2
 
@@ -27,15 +28,6 @@ case $(uname -m) in
     *) cannot "there is no official binary for $(uname -m); \`make rocksdb-native\` builds one" ;;
 esac
 if ! command -v mvn >/dev/null; then
-    command -v apt-get >/dev/null || cannot "mvn, which fetches it, is not installed, and there is no apt-get to install it"
-    sudo=
-    if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null && sudo -n true 2>/dev/null || cannot "mvn, which fetches it, is not installed, and installing it needs root: apt-get install maven"
-        sudo=sudo
-    fi
-    echo "installing maven, which fetches RocksDB's official binary" >&2
-    $sudo apt-get update -qq &&
-        $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends maven default-jre-headless >/dev/null ||
-        cannot "apt-get could not install maven"
+    why=$(apt_install maven default-jre-headless) || cannot "mvn, which fetches it, is not installed: $why"
 fi
 "$kvdyno" engines get rocksdb "$version" >&2 || cannot "\`kvdyno engines get rocksdb $version\` failed"

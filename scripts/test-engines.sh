@@ -1,28 +1,37 @@
 #!/usr/bin/env bash
-# The conformance kit on workers as they are measured: optimised, and linked as they are run.
+# The conformance kit on workers as they are measured: optimised, and linked as they are run. Several
+# engines side by side, as the kit waits more than it computes.
 #
 # usage: test-engines.sh FOLDER ENGINE...
 set -uo pipefail
-. "$(dirname "$0")/require.sh"
+. "$(dirname "$0")/skip.sh"
 folder=$1
 shift
+scratch=$(mktemp -d /var/tmp/kvdyno-conformance-XXXXXX)
+trap 'rm -rf "$scratch"' EXIT
 
-failed=0
+conform() {
+    local engine=$1 began=$SECONDS output code
+    mkdir "$scratch/$engine"
+    output=$("$folder/kvdyno-$engine" conformance "$scratch/$engine" 2>&1)
+    code=$?
+    rm -rf "${scratch:?}/$engine"
+    if [ $code -eq 0 ]; then
+        echo "$engine conforms ($((SECONDS - began)) s)"
+    elif [ $code -eq 2 ] && [[ $engine =~ ^(rocksdb|wiredtiger|leveldb|redis|postgres|mariadb|memcached|mongodb|aerospike)$ ]]; then
+        skip "$engine" "$output"
+    else
+        printf 'error: %s does not conform:\n%s\n' "$engine" "$output" >&2
+        touch "$scratch/failed"
+    fi
+}
+
 for engine in "$@"; do
     # fio stores nothing that could be read back, and the bare drive no values of any length; its
     # tests have a store of their own for the kit.
     case $engine in fio | drive) continue ;; esac
-    scratch=$(mktemp -d /var/tmp/kvdyno-conformance-XXXXXX)
-    told=$("$folder/kvdyno-$engine" conformance "$scratch" 2>&1)
-    ended=$?
-    if [ $ended -eq 0 ]; then
-        echo "$engine conforms"
-    elif [ $ended -eq 2 ] && [[ $engine =~ ^(rocksdb|wiredtiger|leveldb|redis|postgres|mariadb|memcached|mongodb|aerospike)$ ]]; then
-        without "$engine" "$told"
-    else
-        printf '%s does not conform:\n%s\n' "$engine" "$told" >&2
-        failed=1
-    fi
-    rm -rf "$scratch"
+    while [ "$(jobs -rp | wc -l)" -ge $((2 * $(nproc))) ]; do wait -n; done
+    conform "$engine" &
 done
-exit $failed
+wait
+[ ! -e "$scratch/failed" ]

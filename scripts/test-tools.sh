@@ -1,48 +1,56 @@
 #!/usr/bin/env bash
-# Installs what some tests set the program beside: fio (the drive's cross-check), the tools that make
-# filesystems on loop devices, Java and mvn (YCSB's own generators), valgrind, OpenMPI and what
-# kvdyno-crew is built with, GNU parallel, an sshd, Ansible and Slurm (docs/fleet.md). Where they cannot be had, those tests say that they were skipped; where
-# KVDYNO_REQUIRE wants them, this fails.
+# Installs what some tests set the program beside. Where it cannot be had, it says that those tests
+# are skipped.
+#
+# usage: test-tools.sh NEED...: fio (the drive's cross-check), mkfs (filesystems on loop devices),
+# valgrind, java (YCSB's own generators), mpi (OpenMPI and what kvdyno-crew is built with), fleet
+# (GNU parallel, an sshd, Ansible and Slurm: docs/fleet.md).
 set -uo pipefail
-. "$(dirname "$0")/require.sh"
+here=$(dirname "$0")
+. "$here/skip.sh"
+. "$here/apt.sh"
 PATH="$PATH:/usr/sbin:/sbin"
 
-look() {
-    packages=()
-    needs=()
-    command -v fio >/dev/null || { packages+=(fio); needs+=(fio); }
-    command -v mkfs.ext4 >/dev/null || { packages+=(e2fsprogs); needs+=(mkfs); }
-    command -v mkfs.xfs >/dev/null || { packages+=(xfsprogs); needs+=(mkfs); }
-    command -v mkfs.btrfs >/dev/null || { packages+=(btrfs-progs); needs+=(mkfs); }
-    command -v javac >/dev/null || { packages+=(default-jdk-headless); needs+=(java); }
-    command -v mvn >/dev/null || { packages+=(maven); needs+=(java); }
-    command -v valgrind >/dev/null || { packages+=(valgrind); needs+=(valgrind); }
-    command -v mpicc >/dev/null || { packages+=(openmpi-bin libopenmpi-dev); needs+=(mpi); }
-    command -v parallel >/dev/null || { packages+=(parallel); needs+=(fleet); }
-    command -v sshd >/dev/null || { packages+=(openssh-server openssh-client); needs+=(fleet); }
-    command -v ansible-playbook >/dev/null || { packages+=(ansible-core); needs+=(fleet); }
-    command -v slurmctld >/dev/null || { packages+=(slurmctld slurmd slurm-client munge); needs+=(fleet); }
-    ldconfig -p | grep -qE 'libclang(-[0-9]+)?\.so' || { packages+=(libclang-dev); needs+=(mpi); }
+# The packages that a need lacks.
+missing() {
+    case $1 in
+        fio) command -v fio >/dev/null || echo fio ;;
+        mkfs)
+            command -v mkfs.ext4 >/dev/null || echo e2fsprogs
+            command -v mkfs.xfs >/dev/null || echo xfsprogs
+            command -v mkfs.btrfs >/dev/null || echo btrfs-progs
+            ;;
+        valgrind) command -v valgrind >/dev/null || echo valgrind ;;
+        java)
+            command -v javac >/dev/null || echo default-jdk-headless
+            command -v mvn >/dev/null || echo maven
+            ;;
+        mpi)
+            command -v mpicc >/dev/null || echo openmpi-bin libopenmpi-dev
+            ldconfig -p | grep -qE 'libclang(-[0-9]+)?\.so' || echo libclang-dev
+            ;;
+        fleet)
+            command -v parallel >/dev/null || echo parallel
+            command -v sshd >/dev/null || echo openssh-server openssh-client
+            command -v ansible-playbook >/dev/null || echo ansible-core
+            command -v slurmctld >/dev/null || echo slurmctld slurmd slurm-client munge
+            ;;
+        *)
+            echo "error: expected fio, mkfs, valgrind, java, mpi or fleet, found \`$1\`" >&2
+            exit 2
+            ;;
+    esac
 }
 
-# Says why they cannot be installed, where they cannot.
-install() {
-    command -v apt-get >/dev/null || { echo "no apt-get here"; return; }
-    local sudo=
-    if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null && sudo -n true 2>/dev/null || { echo "that needs root"; return; }
-        sudo="sudo -n"
-    fi
-    echo "installing for the tests: ${packages[*]}" >&2
-    $sudo apt-get update -qq || { echo "apt-get update failed"; return; }
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null ||
-        echo "apt-get install failed"
-}
-
-look
+packages=()
+for need in "$@"; do
+    lacking=$(missing "$need") || exit
+    read -ra lacking <<<"${lacking//$'\n'/ }"
+    packages+=("${lacking[@]}")
+done
 [ ${#packages[@]} -eq 0 ] && exit 0
-why=$(install)
-look
-for need in "${needs[@]}"; do
-    without "$need" "${packages[*]} not installed ($why)"
+why=$(apt_install "${packages[@]}") || true
+for need in "$@"; do
+    lacking=$(missing "$need")
+    [ -z "$lacking" ] || skip "$need" "not installed: ${lacking//$'\n'/ } ($why)"
 done

@@ -9,7 +9,7 @@
 
 use super::storage::FilesystemClass;
 use super::{Root, Storage};
-pub use kvdyno_testing::{is_asked_for, needs_root, skipped};
+pub use kvdyno_testing::{needs_root, skipped};
 use std::fs;
 #[cfg(test)]
 use std::io::Write;

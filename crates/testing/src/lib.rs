@@ -1,8 +1,6 @@
-//! What tests need of a machine: those that do not find it are skipped in sight, or fail where
-//! `KVDYNO_REQUIRE` says that it must be there. How each thing is looked for is the tests' affair.
-//!
-//! `KVDYNO_REQUIRE` is a list with commas: names of [`NEEDS`], `all`, and `-name` for what a
-//! machine cannot have: `all,-numa`. A machine that is tested on by chance sets nothing.
+//! What tests need of a machine. A test that lacks it is skipped, and says so in a line of one
+//! form; `scripts/refuse-skips.sh` fails where such a line names what a machine must have. How
+//! each thing is looked for is the tests' affair.
 
 pub mod turns;
 
@@ -16,7 +14,7 @@ pub const NEEDS: [(&str, &str); 38] = [
     ("loop", "loop devices"),
     ("partitions", "partitions of loop devices"),
     ("groups", "control groups that limit memory"),
-    ("swap", "swap: asked for by name or `all` alone, as it calls swapon on this machine"),
+    ("swap", "swap of a RAM limit's own; only `make soak` calls swapon on this machine"),
     ("numa", "NUMA nodes"),
     ("disk", "a filesystem on a drive below /var/tmp"),
     ("files", "what only some filesystems can do with a file: direct I/O, to cut pieces out"),
@@ -50,93 +48,23 @@ pub const NEEDS: [(&str, &str); 38] = [
     ("java", "Java and mvn, for what workloads are pinned against"),
 ];
 
-/// Says that a test did not test, past libtest's capture of output.
+/// Reports that a test did not test, past libtest's capture of output, in the line that
+/// `scripts/refuse-skips.sh` reads.
 ///
 /// # Panics
-/// Where `KVDYNO_REQUIRE` wants what it needs.
-#[track_caller]
+/// For a need that is not one of [`NEEDS`].
 pub fn skipped(need: &str, test: &str, reason: &str) {
-    assert!(
-        !is_required(need),
-        "{test}: {reason}; KVDYNO_REQUIRE wants `{need}` ({})",
-        of(&NEEDS, need)
-    );
+    let names: Vec<&str> = NEEDS.iter().map(|(name, _)| *name).collect();
+    assert!(names.contains(&need), "expected one of {}, found `{need}`", names.join(", "));
     let _ = writeln!(std::io::stderr(), "{test}: skipped ({need}): {reason}");
 }
 
 /// Whether a test that needs root can run; says so where it cannot.
 #[must_use]
-#[track_caller]
 pub fn needs_root(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
         skipped("root", test, "needs root");
     }
     root
-}
-
-/// Whether a test may do what others on this machine would notice; says so where it may not.
-#[must_use]
-pub fn is_asked_for(need: &str, test: &str) -> bool {
-    let asked = is_required(need);
-    if !asked {
-        skipped(need, test, &format!("only with KVDYNO_REQUIRE={need}"));
-    }
-    asked
-}
-
-/// Whether this must be there.
-///
-/// # Panics
-/// For a name that is not one of [`NEEDS`].
-#[must_use]
-pub fn is_required(need: &str) -> bool {
-    required(&std::env::var("KVDYNO_REQUIRE").unwrap_or_default(), need)
-}
-
-fn required(list: &str, need: &str) -> bool {
-    of(&NEEDS, need);
-    let mut required = false;
-    for word in list.split([',', ' ']).filter(|word| !word.is_empty()) {
-        let (wanted, name) = match word.strip_prefix('-') {
-            Some(name) => (false, name),
-            None => (true, word),
-        };
-        if name != "all" {
-            of(&NEEDS, name);
-        }
-        if name == "all" || name == need {
-            required = wanted;
-        }
-    }
-    required
-}
-
-/// What a name stands for.
-fn of<'a>(needs: &[(&'a str, &'a str)], name: &str) -> &'a str {
-    let found = needs.iter().find(|(known, _)| *known == name);
-    let names: Vec<&str> = needs.iter().map(|(name, _)| *name).collect();
-    found.map_or_else(
-        || panic!("`{name}` is nothing that tests need; known: all, {}", names.join(", ")),
-        |(_, what)| what,
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_list_is_read_from_left_to_right() {
-        assert!(!required("", "root"));
-        assert!(required("root", "root") && !required("root", "loop"));
-        assert!(required("all", "numa") && !required("all,-numa", "numa"));
-        assert!(required("all, -numa", "loop") && required("-loop,loop", "loop"));
-    }
-
-    #[test]
-    #[should_panic(expected = "`fuze` is nothing that tests need; known: all, root, user")]
-    fn a_name_that_is_wrong_is_said() {
-        let _ = required("root,fuze", "root");
-    }
 }

@@ -158,7 +158,7 @@ pub(crate) fn ycsb_number(rank: u64, items: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod against_ycsb;
+mod soak;
 
 #[cfg(test)]
 mod tests {

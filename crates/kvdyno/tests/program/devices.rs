@@ -12,18 +12,18 @@ use std::process::{Command, Stdio};
 const BYTES: u64 = 32 << 20;
 
 /// A loop device of a test, taken apart at its end.
-pub(super) struct Loop {
-    pub(super) path: String,
+pub(crate) struct Loop {
+    pub(crate) path: String,
     image: PathBuf,
 }
 
 impl Loop {
-    pub(super) fn new(scratch: &Scratch, test: &str) -> Option<Self> {
+    pub(crate) fn new(scratch: &Scratch, test: &str) -> Option<Self> {
         Self::of(scratch, test, "image", BYTES)
     }
 
     /// One whose image is called `name`.
-    pub(super) fn of(scratch: &Scratch, test: &str, name: &str, bytes: u64) -> Option<Self> {
+    pub(crate) fn of(scratch: &Scratch, test: &str, name: &str, bytes: u64) -> Option<Self> {
         if !needs_root(test) || !needs("drive", test) {
             return None;
         }
@@ -38,25 +38,25 @@ impl Loop {
         }
     }
 
-    pub(super) fn confirm(&self) -> String {
+    pub(crate) fn confirm(&self) -> String {
         format!("--destroy-data-on={}", self.path)
     }
 
     /// The mounts of a run that was killed go a moment after it.
-    pub(super) fn wait_until_free(&self) {
+    pub(crate) fn wait_until_free(&self) {
         let open = || File::options().write(true).custom_flags(libc_o_excl()).open(&self.path);
         super::scratch::wait_until("nobody has it exclusively", || open().is_ok());
     }
 
     /// Its beginning, where filesystems and engines say what they are.
-    pub(super) fn is_blank(&self) -> bool {
+    pub(crate) fn is_blank(&self) -> bool {
         let mut bytes = vec![0; 1 << 20];
         File::open(&self.path).unwrap().read_exact(&mut bytes).unwrap();
         bytes.iter().all(|byte| *byte == 0)
     }
 
     /// What is on it, by its backing file.
-    pub(super) fn content(&self) -> Vec<u8> {
+    pub(crate) fn content(&self) -> Vec<u8> {
         File::open(&self.path).unwrap().sync_all().unwrap();
         let mut bytes = Vec::new();
         File::open(&self.image).unwrap().read_to_end(&mut bytes).unwrap();
@@ -72,7 +72,7 @@ impl Loop {
 
     /// The program refuses it with these words, and leaves it as it is.
     #[track_caller]
-    pub(super) fn assert_untouched(&self, scratch: &Scratch, arguments: &[&str], words: &[&str]) {
+    pub(crate) fn assert_untouched(&self, scratch: &Scratch, arguments: &[&str], words: &[&str]) {
         let before = self.content();
         let done = scratch.run(arguments);
         done.assert_code(2);
@@ -91,11 +91,11 @@ impl Drop for Loop {
 }
 
 /// For reading: a mounted filesystem writes by itself otherwise.
-pub(super) fn mount(device: &str, point: &Path) -> Option<String> {
+pub(crate) fn mount(device: &str, point: &Path) -> Option<String> {
     output("mount", &["-o", "ro,noload", device, point.to_str().unwrap()])
 }
 
-pub(super) fn output(program: &str, arguments: &[&str]) -> Option<String> {
+pub(crate) fn output(program: &str, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null());
     let output = command.output().ok()?;

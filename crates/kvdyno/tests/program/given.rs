@@ -2,11 +2,9 @@
 
 use super::devices::{Loop, mount, output};
 use super::scratch::{Scratch, records};
-use super::suites::{GET, reads, suite};
-use super::tiers::can_swap;
+use super::suites::{GET, suite};
 use super::workers::{find, needs, skipped};
-use std::fs::{self, File};
-use std::os::unix::fs::FileExt as _;
+use std::fs;
 
 /// Room for any filesystem; nothing of it is allocated before it is written.
 const LARGE_BYTES: u64 = 512 << 20;
@@ -45,82 +43,6 @@ fn a_device_as_volume_is_refused_as_a_place_would_be() {
     let _ = output("umount", &[point.to_str().unwrap()]);
     mounted.unwrap();
     assert!(!scratch.path("runs").join("volume").exists());
-}
-
-/// The device is swap while a case runs, and holds nothing before and after.
-#[test]
-fn a_device_as_swap_is_refused_as_a_place_would_be_and_given_back_blank() {
-    let scratch = Scratch::new();
-    let test = "a_device_as_swap_is_refused_as_a_place_would_be_and_given_back_blank";
-    let Some(_alone) = can_swap(test) else { return };
-    let Some(device) = Loop::new(&scratch, test) else { return };
-    let lines =
-        |size: &str| format!("kind = \"swap\"\nsize = \"{size}\"\npath = \"{}\"", device.path);
-    let write = |size: &str| {
-        let suite = reads().ram("32MiB").tier("given", &lines(size));
-        let suite = suite.engine_as("greedy", "null", "memory_bytes = \"40MiB\"");
-        scratch.write("s.toml", &suite.text());
-    };
-    let (path, confirm) = (device.path.as_str(), device.confirm());
-    let refused = |more: &[&str], words: &[&str]| {
-        let arguments: Vec<&str> = ["run", "s.toml"].iter().chain(more).copied().collect();
-        device.assert_untouched(&scratch, &arguments, words);
-    };
-    write("33MiB");
-    refused(&[&confirm], &["memory tier `given`", "has 33554432 bytes, and 34603008 are asked"]);
-    write("32MiB");
-    refused(&[], &["would be lost", &confirm]);
-    if output("mkfs.ext4", &["-q", path]).is_some() {
-        refused(&[&confirm], &["ext4 filesystem (at byte 1080)", "nothing was touched"]);
-        File::options().write(true).open(path).unwrap().write_all_at(&[0; 8192], 0).unwrap();
-    }
-    for _ in 0..2 {
-        scratch.run(&["run", "s.toml", &confirm]).assert_ok();
-        for case in records(&scratch.only_run()).values() {
-            assert_eq!(case.outcome.word(), "done");
-            let swap = case.ram_limit.tier.as_ref().unwrap().swap.as_ref().unwrap();
-            assert_eq!(Some(swap.device.as_str()), path.strip_prefix("/dev/"));
-        }
-        assert!(device.content()[..4096].iter().all(|byte| *byte == 0), "a signature is left");
-        scratch.assert_nothing_left();
-        fs::remove_dir_all(scratch.path("runs")).unwrap();
-    }
-}
-
-/// As in a study whose second drive is a place for files in one part and memory in another.
-#[test]
-fn one_device_is_a_volume_of_one_part_and_swap_of_another() {
-    let scratch = Scratch::new();
-    let test = "one_device_is_a_volume_of_one_part_and_swap_of_another";
-    let Some(_alone) = can_swap(test) else { return };
-    let Some(device) = large(&scratch, test) else { return };
-    fs::create_dir(scratch.path("other")).unwrap();
-    let path = &device.path;
-    let swap = format!("kind = \"swap\"\nsize = \"64MiB\"\npath = \"{path}\"");
-    let files = format!("kind = \"device\"\npath = \"{path}\"\nfilesystem = \"ext4\"");
-    let suite = reads().trials(2).ram("32MiB").tier("alone", "kind = \"dram\"");
-    let suite = suite.tier("below", &swap).volume("files", &files);
-    let suite = suite.volume("elsewhere", "kind = \"directory\"\npath = \"other\"");
-    let parts = "[[part]]\nname = \"drive\"\nvolumes = [\"files\"]\ntiers = [\"alone\"]\n\
-                 [[part]]\nname = \"memory\"\nvolumes = [\"elsewhere\"]\ntiers = [\"below\"]\n\
-                 options.greedy = { memory_bytes = \"40MiB\" }\n";
-    scratch.write("s.toml", &(suite.engine_as("greedy", "null", "").text() + parts));
-    let unconfirmed = ["run", "s.toml"];
-    device.assert_untouched(&scratch, &unconfirmed, &["would be lost", &device.confirm()]);
-    scratch.run(&["run", "s.toml", &device.confirm()]).assert_ok();
-    let cases = records(&scratch.only_run());
-    let name = device.path.strip_prefix("/dev/");
-    for case in cases.values() {
-        assert_eq!(case.outcome.word(), "done", "{case:?}");
-        let made = case.volume.as_ref().unwrap();
-        let swap = case.ram_limit.tier.as_ref().and_then(|tier| tier.swap.as_ref());
-        let on = (made.device.as_deref() == name, swap.map(|swap| swap.device.as_str()) == name);
-        assert_eq!(on, (made.name == "files", made.name == "elsewhere"), "{case:?}");
-    }
-    assert_eq!(cases.len(), 8, "{:?}", cases.keys());
-    assert!(device.content()[..4096].iter().all(|byte| *byte == 0), "a signature is left");
-    scratch.run(&["check"]).assert_code(0);
-    scratch.assert_nothing_left();
 }
 
 /// A filesystem of ours before each load, and no signature of it afterwards: the next run finds a
@@ -191,7 +113,7 @@ fn a_device_in_use_and_a_signed_one_are_refused_and_a_clean_one_is_taken() {
 const KINDS: [&str; 4] = ["ext4", "xfs", "btrfs", "raw"];
 
 /// A device that can be all of them; lmdb1 and direct work on files and on bare devices.
-fn large(scratch: &Scratch, test: &str) -> Option<Loop> {
+pub(crate) fn large(scratch: &Scratch, test: &str) -> Option<Loop> {
     let tools = ["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"];
     let engines = needs("lmdb1", test) && needs("direct", test);
     let can = super::volumes::can_make(test, &tools) && engines;

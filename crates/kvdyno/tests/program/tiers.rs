@@ -2,14 +2,11 @@
 //! is refused; and nothing is left of any of it.
 
 use super::places::can_mount;
-use super::scratch::{Scratch, outcomes, record, records, wait_until};
-use super::suites::{GET, Suite, reads, suite};
-use super::volumes::loops;
-use super::workers::{is_asked_for, needs_root, skipped};
+use super::scratch::{Scratch, records};
+use super::suites::reads;
+use super::workers::{needs_root, skipped};
 use kvdyno_record::case::Outcome;
-use rustix::process::Signal;
 use std::fs::File;
-use std::path::PathBuf;
 
 /// Swap on an image of the run's own.
 pub(crate) const SLOW: &str = "kind = \"swap\"\nsize = \"96MiB\"";
@@ -21,9 +18,6 @@ pub(crate) const SQUEEZED: &str = "kind = \"zram\"\nsize = \"96MiB\"\nswappiness
 /// at a time on this machine: of two areas each would have pages of the other's group. Says so
 /// where there cannot be any.
 pub(crate) fn can_swap(test: &str) -> Option<File> {
-    if !is_asked_for("swap", test) {
-        return None;
-    }
     let scratch = Scratch::new();
     let suite = reads().ram("64MiB").tier("slow", SLOW).tier("squeezed", SQUEEZED).engine("null");
     scratch.write("probe.toml", &suite.text());
@@ -37,55 +31,6 @@ pub(crate) fn can_swap(test: &str) -> Option<File> {
         file.lock().unwrap();
         file
     })
-}
-
-/// An engine that keeps 80 MiB for itself, under a limit of 64.
-fn greedy() -> Suite {
-    suite().engine_as("greedy", "null", "memory_bytes = \"80MiB\"")
-}
-
-#[test]
-fn what_does_not_fit_goes_below_where_there_is_something() {
-    let test = "what_does_not_fit_goes_below_where_there_is_something";
-    let Some(_alone) = can_swap(test) else { return };
-    let scratch = Scratch::new();
-    let suite = greedy()
-        .ram("64MiB")
-        .tier("alone", "kind = \"dram\"")
-        .tier("slow", SLOW)
-        .tier("squeezed", SQUEEZED)
-        .load("")
-        .measure("operations = 200")
-        .role("readers", GET);
-    scratch.write("s.toml", &suite.text());
-    let done = scratch.run(&["run", "s.toml"]);
-    done.assert_ok();
-    let full = scratch.run(&["show", "--full"]);
-    full.assert_says("does not fit").assert_says("64.0 MiB with squeezed");
-    full.assert_says("alone: nothing below the RAM limit").assert_says("swap out");
-    let run = scratch.only_run();
-    assert!(matches!(record(&run, "with-alone_load").outcome, Outcome::DoesNotFit { .. }));
-    for (tier, device, swappiness) in [("slow", "loop", 60), ("squeezed", "zram", 100)] {
-        for part in ["load", "t1"] {
-            let record = record(&run, &format!("with-{tier}_{part}"));
-            assert_eq!(record.outcome, Outcome::Done, "{:?}", outcomes(&run));
-            assert!(record.ram_limit.enforced_by.is_some());
-            let group = record.ram_limit.group.unwrap();
-            assert!(group.memory_peak_bytes.is_none_or(|peak| peak <= 64 << 20), "{group:?}");
-            assert_eq!(group.oom_kills, 0);
-            let had = record.ram_limit.tier.as_ref().unwrap();
-            let swap = had.swap.as_ref().unwrap();
-            assert!(swap.device.starts_with(device), "{swap:?}");
-            assert_eq!((swap.bytes, had.swappiness), (96 << 20, Some(swappiness)));
-            assert_eq!(had.not_enforced, Vec::<String>::new());
-            assert_eq!(swap.memory_peak_bytes.is_some(), device == "zram");
-            let in_use = record.phases.iter().map(|phase| phase.before.group.unwrap().swap_bytes);
-            assert!(in_use.flatten().all(|bytes| bytes >= 8 << 20), "{record:?}");
-        }
-    }
-    scratch.run(&["check"]).assert_code(0);
-    scratch.assert_nothing_left();
-    wait_until("no loop device is left", || loops(&scratch).is_empty());
 }
 
 /// Every machine has a node 0; what is bound to it is bound.
@@ -160,34 +105,5 @@ fn without_root_there_is_no_swap() {
     let done = scratch.start(scratch.kvdyno_by(&nobody, &["run", "s.toml"])).wait();
     done.assert_code(2).assert_says("switching swap on needs root; run as root");
     assert!(scratch.runs().is_empty());
-    scratch.assert_nothing_left();
-}
-
-/// Then nobody is left who knows, but for the next run, which finds swap by its label and groups by
-/// their names.
-#[test]
-fn what_is_left_when_the_undertaker_is_killed_too_the_next_run_takes_away() {
-    let test = "what_is_left_when_the_undertaker_is_killed_too_the_next_run_takes_away";
-    let Some(_alone) = can_swap(test) else { return };
-    let scratch = Scratch::new();
-    let slow = "latency_ns = 1_000_000\nmemory_bytes = \"80MiB\"";
-    let suite = suite().ram("64MiB").tier("squeezed", SQUEEZED).engine_as("slow", "null", slow);
-    let suite = suite.load("batch = 500").measure("operations = 2000").role("readers", GET);
-    scratch.write("s.toml", &suite.text());
-    let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
-    scratch.wait_for_phase("slow_with-squeezed_t1", "measure");
-    let undertaker = i32::try_from(running.undertaker().unwrap()).unwrap();
-    let undertaker = rustix::process::Pid::from_raw(undertaker).unwrap();
-    // What ends a run does not end the one that comes after it.
-    rustix::process::kill_process(undertaker, Signal::TERM).unwrap();
-    assert_eq!(scratch.swaps().len(), 1);
-    rustix::process::kill_process(undertaker, Signal::KILL).unwrap();
-    running.signal(Signal::KILL);
-    running.wait();
-    wait_until("the worker is gone", || scratch.processes().is_empty());
-    assert_eq!((scratch.swaps().len(), scratch.groups().len()), (1, 1));
-    scratch.run(&["resume"]).assert_ok();
-    assert_eq!(scratch.swaps(), Vec::<PathBuf>::new());
-    assert_eq!(scratch.groups(), Vec::<PathBuf>::new());
     scratch.assert_nothing_left();
 }

@@ -3,18 +3,17 @@
 
 use super::places::can_mount;
 use super::scratch::{Running, Scratch, list, outcomes, records, wait_until};
-use super::suites::{GET, Suite, UPDATE, suite};
-use super::tiers::{SLOW, SQUEEZED, can_swap};
+use super::suites::{GET, UPDATE, suite};
 use super::workers::{needs, skipped};
 use kvdyno_record::case::CaseRecord;
 use kvdyno_record::files::RunFolder;
 use rustix::process::Signal;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-const EXT4: &str = "kind = \"loop\"\nfilesystem = \"ext4\"";
-const NO_JOURNAL: &str =
+pub(crate) const EXT4: &str = "kind = \"loop\"\nfilesystem = \"ext4\"";
+pub(crate) const NO_JOURNAL: &str =
     "kind = \"loop\"\nfilesystem = \"ext4\"\nmkfs = [\"-O\", \"^has_journal\"]";
 const XFS: &str = "kind = \"loop\"\nfilesystem = \"xfs\"";
 const RAW: &str = "kind = \"loop\"\nfilesystem = \"raw\"";
@@ -42,14 +41,14 @@ pub(crate) fn loops(scratch: &Scratch) -> Vec<String> {
 }
 
 /// Mounts below a folder, as seen from outside of the program.
-fn mounts(scratch: &Scratch) -> Vec<String> {
+pub(crate) fn mounts(scratch: &Scratch) -> Vec<String> {
     let folder = scratch.path(".").canonicalize().unwrap().display().to_string();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     mounts.lines().filter(|line| line.contains(&folder)).map(str::to_owned).collect()
 }
 
 /// No loop device, mount, process, group, swap or file.
-fn assert_nothing_left(scratch: &Scratch) {
+pub(crate) fn assert_nothing_left(scratch: &Scratch) {
     scratch.assert_nothing_left();
     wait_until("no loop device is left", || loops(scratch).is_empty());
     assert_eq!(mounts(scratch), Vec::<String>::new());
@@ -233,28 +232,6 @@ fn a_ceiling_holds_for_the_volume_that_it_was_taken_on() {
     assert_nothing_left(&scratch);
 }
 
-/// Long enough to be killed anywhere: made, loaded, measured, made anew; by an engine that keeps
-/// more than its RAM limit where there is swap for the rest, and by a real one where there is one.
-fn to_be_killed(test: &str, can_swap: bool) -> Suite {
-    let kept = if can_swap { 64 } else { 16 };
-    let keeps = format!("store = \"memory\"\nlatency_ns = 20_000\nmemory_bytes = \"{kept}MiB\"");
-    let mut suite = suite()
-        .data("records = 3000\nvalue_bytes = 100")
-        .run("database = \"fresh\"")
-        .volume("ext4", EXT4)
-        .ram("48MiB");
-    if can_swap {
-        suite = suite.tier("slow", SLOW).tier("squeezed", SQUEEZED);
-    } else {
-        suite = suite.volume("nojournal", NO_JOURNAL);
-    }
-    suite = suite.engine_as("keeps", "null", &keeps);
-    if needs("lmdb", test) {
-        suite = suite.engine("lmdb");
-    }
-    suite.load("batch = 100").measure("duration = \"100ms\"").role("readers", GET)
-}
-
 /// Kills the program and its worker this long after it began; false if it had ended by itself.
 pub(crate) fn kill_after(running: Running, wait: Duration) -> bool {
     std::thread::sleep(wait);
@@ -265,68 +242,6 @@ pub(crate) fn kill_after(running: Running, wait: Duration) -> bool {
         let _ = rustix::process::kill_process(worker, Signal::KILL);
     }
     running.wait().signal == Some(Signal::KILL.as_raw())
-}
-
-/// Twenty moments from before the first volume is made to after the last is gone. What stays is
-/// the record, and an empty folder with the list of what was made there, for `resume`.
-#[test]
-fn killed_at_twenty_moments_nothing_is_left_and_the_run_goes_on() {
-    let test = "killed_at_twenty_moments_nothing_is_left_and_the_run_goes_on";
-    if !can_make(test, &["mkfs.ext4"]) {
-        return;
-    }
-    let scratch = Scratch::new();
-    let alone = can_swap(test);
-    scratch.write("s.toml", &to_be_killed(test, alone.is_some()).text());
-    let begun = std::time::Instant::now();
-    scratch.run(&["run", "s.toml", "--runs", "whole"]).assert_ok();
-    let mut whole = begun.elapsed();
-    let (mut killed, mut too_late) = (0, 0);
-    while killed < 20 {
-        let moment = killed + 1;
-        let wait = whole * moment / 21;
-        let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
-        if kill_after(running, wait) {
-            killed += 1;
-        } else {
-            // It took less than what was thought: the moment is looked for anew.
-            too_late += 1;
-            assert!(too_late < 40, "{killed} were killed, {too_late} ended before");
-            whole = whole * 19 / 20;
-        }
-        // The last to go is the one that takes away groups and swap.
-        wait_until("all processes are gone", || scratch.processes().is_empty());
-        wait_until("no loop device is left", || loops(&scratch).is_empty());
-        assert_eq!(scratch.groups(), Vec::<PathBuf>::new());
-        assert_eq!(scratch.swaps(), Vec::<PathBuf>::new());
-        assert_eq!(mounts(&scratch), Vec::<String>::new());
-        for run in scratch.runs() {
-            let folder = RunFolder::open(run.clone()).ok();
-            if folder.as_ref().is_none_or(RunFolder::is_complete) {
-                continue;
-            }
-            assert_only_empty_folders(&run.join("volume"));
-            if moment % 5 == 0 && run.join("run.json").exists() {
-                let name = run.display().to_string();
-                scratch.run(&["resume", &name]).assert_ok();
-                let words = outcomes(&folder.unwrap());
-                assert!(words.values().all(|word| *word == "done"), "{words:?}");
-                assert!(!run.join("volume").exists(), "resume took it away");
-            }
-        }
-        // The first moments are before there is any.
-        let _ = fs::remove_dir_all(scratch.path("runs"));
-        assert_eq!(scratch.runs(), Vec::<PathBuf>::new());
-    }
-    assert_nothing_left(&scratch);
-}
-
-/// What a kill leaves in a place: a list of what was made there, and folders without a file.
-fn assert_only_empty_folders(place: &Path) {
-    for name in list(place).into_iter().filter(|name| name != ".kvdyno-lock") {
-        let left = super::scratch::files_below(&place.join(&name));
-        assert!(left.is_empty(), "{left:?}");
-    }
 }
 
 /// Ctrl-C while it loads: the ordinary way down, and again up.

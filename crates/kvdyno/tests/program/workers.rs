@@ -4,7 +4,7 @@
 //! program is run from a folder of its own.
 
 use kvdyno_record::engine::library;
-pub(crate) use kvdyno_testing::{is_asked_for, needs_root, skipped};
+pub(crate) use kvdyno_testing::{needs_root, skipped};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

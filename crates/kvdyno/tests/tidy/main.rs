@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
 mod layers;
+mod scripts;
 
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;

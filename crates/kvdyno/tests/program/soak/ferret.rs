@@ -1,10 +1,10 @@
 //! `MongoDB`, by the protocol of today that `FerretDB` speaks: it reads its whole table for each
 //! key, so the data is small. The server itself is in no package (docs/servers.md).
 
-use super::scratch::{Scratch, record, wait_until};
-use super::suites::{GET, UPDATE, suite};
-use super::theirs::free_port;
-use super::workers::{find, needs};
+use crate::scratch::{Scratch, record, wait_until};
+use crate::suites::{GET, UPDATE, suite};
+use crate::theirs::free_port;
+use crate::workers::{find, needs};
 use kvdyno_record::case::Outcome;
 use kvdyno_record::files::RunFolder;
 use kvdyno_testing::skipped;

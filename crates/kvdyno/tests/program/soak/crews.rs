@@ -1,9 +1,9 @@
 //! Crews: several workers that drive one server, launched by MPI on this machine and in network
 //! namespaces with addresses of their own.
 
-use super::scratch::{Done, Running, Scratch, files_below, record, wait_until};
-use super::suites::{GET, Suite, UPDATE, suite};
-use super::workers::{find, needs, needs_root, skipped};
+use crate::scratch::{Done, Running, Scratch, files_below, record, wait_until};
+use crate::suites::{GET, Suite, UPDATE, suite};
+use crate::workers::{find, needs, needs_root, skipped};
 use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord};
 use kvdyno_record::engine::{Value, library};
 use kvdyno_record::files::CaseFolder;

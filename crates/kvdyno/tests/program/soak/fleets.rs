@@ -1,11 +1,11 @@
 //! One suite on many machines: started as the docs say, by the real programs, on hosts that are
 //! names of this machine, each with a home and an `sshd` or `slurmd` of its own.
 
-use super::readme::block_below;
-use super::scratch::{Scratch, list, wait_until};
-use super::suites::{GET, suite};
-use super::theirs::free_port;
-use super::workers::{self, needs_root, null_is_a_debug_build, skipped};
+use crate::readme::block_below;
+use crate::scratch::{Scratch, list, wait_until};
+use crate::suites::{GET, suite};
+use crate::theirs::free_port;
+use crate::workers::{self, needs_root, null_is_a_debug_build, skipped};
 use std::fs;
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
