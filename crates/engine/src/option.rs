@@ -108,6 +108,19 @@ impl OptionSpec {
         self
     }
 
+    /// Of an option that chooses a compressor: the word by which nothing is compressed.
+    pub fn no_compressor(&self) -> Option<&str> {
+        let OptionKind::Choice { of } = &self.kind else { return None };
+        let off = of.iter().find(|word| ["none", "off"].contains(&word.as_str()))?;
+        of.iter().any(|word| COMPRESSORS.contains(&word.as_str())).then_some(off)
+    }
+
+    /// Whether the option has data compressed at this value.
+    pub fn compresses(&self, value: &Value) -> bool {
+        let named = matches!(value, Value::Text(word) if COMPRESSORS.contains(&word.as_str()));
+        named && self.no_compressor().is_some()
+    }
+
     /// The value of a preset with `memory` bytes at hand; none: that of the default. `Err`: what
     /// the preset says is no value of this option.
     pub fn value_of(&self, preset: Preset, memory: u64) -> Result<Option<Value>> {
@@ -130,6 +143,10 @@ impl OptionSpec {
         Ok(Some(value))
     }
 }
+
+/// What engines call compressors.
+const COMPRESSORS: [&str; 9] =
+    ["snappy", "zlib", "lz4", "lz4hc", "zstd", "lzo", "lzma", "bzip2", "pglz"];
 
 /// What values an option takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -14,6 +14,7 @@ pub mod crew;
 pub mod exit;
 pub mod files;
 pub mod fio;
+pub mod fit;
 pub mod found;
 pub mod graph;
 pub mod hlog;

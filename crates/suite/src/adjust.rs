@@ -39,15 +39,21 @@ pub(super) fn add_engines<'i>(
         }
         let start = source.add("--engine", name);
         let span = start..start + name.len();
-        let durability = common_durability(suite);
+        let durability = common(suite, "durability", "async");
         let class = durability.as_deref().unwrap_or("async");
+        let preset = common(suite, "preset", "").filter(|preset| !preset.is_empty());
+        let options = match &preset {
+            Some(preset) => format!("preset {preset}"),
+            None => "its default options".to_owned(),
+        };
         notes.push(format!(
-            "engine {name} is not in the suite: added with its default options, durability {class}"
+            "engine {name} is not in the suite: added with {options}, durability {class}"
         ));
         let mut engine = DeTable::new();
         put(&mut engine, "name", text(name, &span));
-        if let Some(class) = durability {
-            put(&mut engine, "durability", text(class, &span));
+        let as_others = [("durability", durability), ("preset", preset)];
+        for (key, word) in as_others.into_iter().filter_map(|(key, word)| Some((key, word?))) {
+            put(&mut engine, key, text(word, &span));
         }
         let engine = Spanned::new(span.clone(), DeValue::Table(engine));
         match suite.get_mut("engine").map(Spanned::get_mut) {
@@ -78,13 +84,16 @@ fn is_called(engine: &DeTable<'_>, name: &str) -> bool {
     [word(engine, "label"), word(engine, "name")].contains(&Some(name))
 }
 
-/// The class that the engines of the suite have in common, the one that stores nothing aside: only
-/// equal classes are compared.
-fn common_durability(suite: &DeTable<'_>) -> Option<String> {
+/// The word that the engines of the suite have in common under a key, the one that stores nothing
+/// aside: only equal classes are compared, and engines that are tuned with others that are.
+fn common(suite: &DeTable<'_>, key: &str, default: &str) -> Option<String> {
     let real = engines(suite).filter(|engine| word(engine, "name") != Some("null"));
-    let mut classes = real.map(|engine| word(engine, "durability").unwrap_or("async"));
-    let first = classes.next()?;
-    classes.all(|class| class == first).then(|| first.to_owned())
+    let mut words = real.map(|engine| match engine.get(key) {
+        Some(value) => value.get_ref().as_str(),
+        None => Some(default),
+    });
+    let first = words.next()??;
+    words.all(|word| word == Some(first)).then(|| first.to_owned())
 }
 
 /// Every measured phase lasts so long, in one piece, and is no longer ended by a number of

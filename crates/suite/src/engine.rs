@@ -133,6 +133,11 @@ impl Engine {
         Self { label: at.of(Label(format!("{}-{word}", self.label.0))), ..self.clone() }
     }
 
+    /// What the suite gives an option itself.
+    pub(super) fn typed(&self, option: &str) -> Option<&At<Given>> {
+        self.options.0.iter().find(|(name, _)| name.value == option).map(|(_, given)| given)
+    }
+
     /// Whether it may lie on the volume of that name.
     pub(super) fn lies_on(&self, volume: &str) -> bool {
         let volumes = self.volumes.as_ref();

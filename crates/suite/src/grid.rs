@@ -22,7 +22,8 @@ use super::typed::Sharing;
 use super::volume::Volume;
 use super::wanted::{self, Engines};
 use super::workload;
-use kvdyno_record::engine::{Description, Options, PlaceKind};
+use kvdyno_record::engine::{Description, Options, PlaceKind, Preset};
+use kvdyno_record::fit;
 use kvdyno_record::left_out::LeftOut;
 use kvdyno_record::plan::Copying;
 use kvdyno_record::units;
@@ -127,7 +128,8 @@ impl<'a> Grid<'a> {
         let as_run = self.part.fidelity == Fidelity::AsRun;
         let as_run = as_run.then(|| "phases are as they were run (fidelity)".to_owned());
         let of_data = self.sets.iter().flat_map(|set| set.notes.iter().cloned());
-        as_run.into_iter().chain(self.part.notes.iter().cloned()).chain(of_data).collect()
+        let notes = as_run.into_iter().chain(self.part.notes.iter().cloned()).chain(of_data);
+        notes.chain(preset_notes(&self.setups)).collect()
     }
 
     /// What will probably not work out, or is not done.
@@ -138,7 +140,8 @@ impl<'a> Grid<'a> {
         let data: Vec<&Data> = self.sets.iter().map(|set| &set.data).collect();
         let replayed = replay::warnings(part, &data);
         let attached = attached::warnings(part, setups);
-        [untuned, fit_warnings(setups, host), not_copied, attached, replayed].concat()
+        let fit = fit_warnings(setups, host);
+        [untuned, compressor_warnings(setups), fit, not_copied, attached, replayed].concat()
     }
 
     /// What engines and drive say of themselves, by name.
@@ -282,6 +285,49 @@ fn untuned(found: &[(&Engine, &wanted::FoundWorker)]) -> Vec<String> {
     untuned.collect()
 }
 
+/// Which engines begin with a preset, and what its shares are shares of.
+fn preset_notes(setups: &[EngineSetup]) -> Vec<String> {
+    let note = |preset: Preset| {
+        let begins = |setup: &&EngineSetup| {
+            setup.engine.preset.as_ref().is_some_and(|own| own.value == preset)
+        };
+        let mut labels: Vec<&str> = Vec::new();
+        for setup in setups.iter().filter(begins) {
+            let label = setup.engine.label.0.as_str();
+            if !labels.contains(&label) {
+                labels.push(label);
+            }
+        }
+        let unlimited = setups.iter().filter(begins).all(|setup| setup.limit.bytes.is_none());
+        let shares = match preset {
+            Preset::Defaults => "",
+            Preset::Tuned if unlimited => ", shares of this machine's memory",
+            Preset::Tuned => ", shares of the RAM limit",
+        };
+        let (all, word) = (labels.join(", "), preset.as_str());
+        (!labels.is_empty()).then(|| {
+            format!("preset {word}{shares}: {all}; `kvdyno engines NAME` gives each value's reason")
+        })
+    };
+    Preset::ALL.into_iter().filter_map(note).collect()
+}
+
+/// What engines compress though the suite has no compression for one of them, each told once.
+fn compressor_warnings(setups: &[EngineSetup]) -> Vec<String> {
+    let mut off = setups.iter().filter_map(|setup| {
+        let off = options::compressor_off(setup.engine, setup.description)?;
+        Some(format!("{} has {off}", setup.engine.label.0))
+    });
+    let Some(asked) = off.next() else { return Vec::new() };
+    let mut all: Vec<String> = Vec::new();
+    for setup in setups {
+        let (engine, description) = (setup.engine, setup.description);
+        let on = options::compressors_left_on(engine, description, &setup.options, &asked);
+        all.extend(on.into_iter().filter(|text| !all.contains(text)).collect::<Vec<_>>());
+    }
+    all
+}
+
 /// What the suite wants to have copied and cannot be, and what is done instead.
 fn not_copied(part: &Part, setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
     let Some(copying) = part.typed.sharing().copying() else { return Vec::new() };
@@ -376,19 +422,25 @@ fn check_keys(
 fn fit_warnings(setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
     let note = |setup: &EngineSetup| {
         setup.limit.bytes?;
-        let bytes = setup.limit.memory_bytes(host).min(host.memory_bytes);
-        let caches = options::cache_bytes(setup.description, &setup.options);
-        let needed = setup.description.planning.ram_bytes_min.saturating_add(caches);
-        (needed > bytes).then(|| {
+        let (label, stem) = (&setup.engine.label.0, &setup.engine.stem);
+        let limit = setup.limit.memory_bytes(host);
+        let (description, options) = (setup.description, &setup.options);
+        // Where the machine has less, that is the limit, and smaller caches are no remedy.
+        if let Some(over) = fit::cache_over_limit(description, options, limit, stem) {
+            return Some(format!("{label}: {over}"));
+        }
+        let limit = limit.min(host.memory_bytes);
+        let caches = fit::cache_bytes(description, options);
+        let needed = description.planning.ram_bytes_min.saturating_add(caches);
+        (needed > limit).then(|| {
             let with = match caches {
                 0 => "no cache".to_owned(),
                 bytes => format!("{} of it caches and buffers", units::bytes_in_words(bytes)),
             };
             format!(
-                "{} may not fit its RAM limit of {}: minimum memory {} ({with}); more data \
+                "{label} may not fit its RAM limit of {}: minimum memory {} ({with}); more data \
                  (`--scale`, `data.records`), a `ram.limit`, or `--no-ram-limit`",
-                setup.engine.label.0,
-                units::bytes_in_words(bytes),
+                units::bytes_in_words(limit),
                 units::bytes_in_words(needed),
             )
         })

@@ -145,12 +145,33 @@ fn bytes(text: &str, memory: u64) -> Option<u64> {
     units::parse_bytes(text).ok()
 }
 
-/// Memory that the engine's caches and write buffers are configured to take.
-pub(super) fn cache_bytes(description: &Description, options: &Options) -> u64 {
-    let holds_memory = |spec: &&OptionSpec| {
-        spec.kind == OptionKind::Bytes
-            && (spec.name.contains("cache") || spec.name.contains("buffer"))
+/// The compressor that the suite switches off for this engine, as `compression = none`.
+pub(super) fn compressor_off(engine: &Engine, description: &Description) -> Option<String> {
+    let off = |spec: &OptionSpec| {
+        let given = engine.typed(&spec.name)?;
+        let none = spec.no_compressor()?;
+        (given.0 == Value::Text(none.to_owned())).then(|| format!("{} = {none}", spec.name))
     };
-    let caches = description.options.iter().filter(holds_memory);
-    caches.filter_map(|spec| options.integer(&spec.name).ok()).fold(0, u64::saturating_add)
+    description.options.iter().find_map(off)
+}
+
+/// Compressors that a default or a preset leaves on, with what switches each off: `asked` says for
+/// whom the suite has no compression.
+pub(super) fn compressors_left_on(
+    engine: &Engine,
+    description: &Description,
+    options: &Options,
+    asked: &str,
+) -> Vec<String> {
+    let (label, stem) = (&engine.label.0, &engine.stem);
+    let warning = |spec: &OptionSpec| {
+        let (name, none) = (&spec.name, spec.no_compressor()?);
+        let value = options.values.get(name).filter(|value| spec.compresses(value))?;
+        Some(format!(
+            "{label}: {name} = {value} compresses, but {asked}; hint: --set \
+             engine.{stem}.options.{name}={none}"
+        ))
+    };
+    let left_on = description.options.iter().filter(|spec| engine.typed(&spec.name).is_none());
+    left_on.filter_map(warning).collect()
 }

@@ -63,8 +63,9 @@ pub(super) fn run(
     }
     record.ram_limit = memory.end(&mut record.not_measured);
     record.not_measured.extend(not_isolated(environment.case, record.worker.as_ref()));
-    let (phases, ram_limit) = (&record.phases, &record.ram_limit);
-    record.outcome = outcome::judge(environment.case, phases, &ending, &exit, ram_limit);
+    let done = (record.worker.as_ref(), &record.phases[..]);
+    let ram_limit = &record.ram_limit;
+    record.outcome = outcome::judge(environment.case, done, &ending, &exit, ram_limit);
     let record = CaseRecord {
         volume: environment.site.volume.clone(),
         beside: beside.others(),
@@ -109,7 +110,7 @@ fn begin<'r>(
         Err(complaint) => {
             let mut not_measured = Vec::new();
             let ram_limit = memory.end(&mut not_measured);
-            let outcome = outcome::unstarted(complaint, &ram_limit);
+            let outcome = outcome::unstarted(environment.case, worker, complaint, &ram_limit);
             return Err(Box::new(Unstarted { outcome, ram_limit, not_measured }));
         }
     };

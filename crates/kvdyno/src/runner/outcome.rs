@@ -2,9 +2,9 @@
 
 use super::keeper::Complaint;
 use kvdyno_host::child::ExitStatus;
-use kvdyno_record::case::{Outcome, PhaseRecord, RamLimit};
+use kvdyno_record::case::{Outcome, PhaseRecord, RamLimit, WorkerIdentity};
 use kvdyno_record::engine::ErrorClass;
-use kvdyno_record::found;
+use kvdyno_record::{fit, found};
 use kvdyno_record::plan::Case;
 use kvdyno_record::workload::Phase;
 
@@ -34,7 +34,7 @@ pub(super) enum Cut {
 /// data, its own complaint; then what was done to it.
 pub(super) fn judge(
     case: &Case,
-    phases: &[PhaseRecord],
+    (worker, phases): (Option<&WorkerIdentity>, &[PhaseRecord]),
     ending: &Ending,
     exit: &ExitStatus,
     ram: &RamLimit,
@@ -43,7 +43,8 @@ pub(super) fn judge(
     let oom_kills = ram.group.map_or(0, |group| group.oom_kills);
     let died = exit.signal.is_some() && !ending.killed_by_us || ending.server.is_some();
     if oom_kills > 0 && died {
-        let message = format!("killed by the kernel for its RAM limit while in `{phase}`");
+        let killed = format!("killed by the kernel for its RAM limit while in `{phase}`");
+        let message = worker.map_or_else(|| killed.clone(), |worker| because(&killed, case, worker));
         return Outcome::DoesNotFit { message };
     }
     if let Some(message) = lost_data(case, phases) {
@@ -87,12 +88,28 @@ pub(super) fn judge(
     }
 }
 
+/// What happened, and the option that has the engine exceed its limit, where there is one.
+fn because(what: &str, case: &Case, worker: &WorkerIdentity) -> String {
+    let over = case.ram_limit_bytes.and_then(|limit| {
+        let engine = &worker.description.engine;
+        fit::cache_over_limit(engine, &case.options, limit, &case.engine)
+    });
+    over.map_or_else(|| what.to_owned(), |over| format!("{what}: {over}"))
+}
+
 /// The outcome of a case whose server did not come up.
-pub(super) fn unstarted((class, message): Complaint, ram: &RamLimit) -> Outcome {
+pub(super) fn unstarted(
+    case: &Case,
+    worker: &WorkerIdentity,
+    (class, message): Complaint,
+    ram: &RamLimit,
+) -> Outcome {
     let killed = ram.group.is_some_and(|group| group.oom_kills > 0);
     match class {
         ErrorClass::Full => Outcome::DiskFull { message },
-        _ if killed || class == ErrorClass::Memory => Outcome::DoesNotFit { message },
+        _ if killed || class == ErrorClass::Memory => {
+            Outcome::DoesNotFit { message: because(&message, case, worker) }
+        }
         // It may be something else the next time.
         _ => Outcome::NotRun { message },
     }

@@ -33,6 +33,20 @@ fn an_installed_engine_that_the_suite_lacks_is_added_and_told() {
 }
 
 #[test]
+fn an_engine_that_is_added_to_tuned_ones_is_tuned() {
+    let text = SMALL.replace("name = \"null\"", "name = \"lmdb\"\npreset = \"tuned\"");
+    let text = format!("{text}\n[[engine]]\nname = \"null\"\n[ram]\nlimit = \"1GiB\"\n");
+    let plan = plan_of(&text, &with(&["lmdb", "rocksdb"])).unwrap();
+    let rocksdb = plan.cases.iter().find(|case| case.engine == "rocksdb").unwrap();
+    assert_eq!(rocksdb.options.integer("block_cache"), Ok(GIB / 2));
+    let told = "engine rocksdb is not in the suite: added with preset tuned, durability async";
+    assert_eq!(plan.sized[0], told);
+    let preset = "preset tuned, shares of the RAM limit: lmdb, rocksdb; `kvdyno engines NAME` \
+                  gives each value's reason";
+    assert!(plan.sized.iter().any(|note| note == preset), "{:?}", plan.sized);
+}
+
+#[test]
 fn an_added_engine_has_the_durability_of_the_others() {
     let text = SMALL.replace("name = \"null\"", "name = \"rocksdb\"\ndurability = \"commit\"");
     let refused = refusal(&text, &with(&["rocksdb", "lmdb"]));

@@ -223,7 +223,7 @@ fn engines() -> Engines {
     let of = ["auto", "on", "off"].map(str::to_owned).to_vec();
     lmdb.options = vec![
         option("map_size", OptionKind::Bytes, Value::Integer(0)),
-        option("readahead", OptionKind::Boolean, Value::Boolean(false)),
+        option("readahead", OptionKind::Boolean, Value::Boolean(false)).tuned(false, "", ""),
         option("writemap", OptionKind::Choice { of }, Value::Text("auto".to_owned())),
     ];
     let mut rocksdb = engine("rocksdb");
@@ -233,10 +233,13 @@ fn engines() -> Engines {
         option("block_cache", OptionKind::Bytes, Value::Integer(32 << 20))
             .as_it_comes(8 << 20, "db.h")
             .tuned("50%", "Half of the memory.", "the tuning guide"),
-        option("write_buffer_size", OptionKind::Bytes, Value::Integer(64 << 20)),
+        option("write_buffer_size", OptionKind::Bytes, Value::Integer(64 << 20)).tuned("5%", "", ""),
         option("max_write_buffer_number", count.clone(), Value::Integer(2)),
-        option("bloom_bits", count, Value::Integer(0)),
-        option("compression", OptionKind::Text, Value::Text("snappy".to_owned())),
+        option("bloom_bits", count, Value::Integer(0)).tuned(10_u64, "", ""),
+        OptionSpec::words("compression", &["snappy", "none", "lz4", "zlib"], "What it does.")
+            .tuned("lz4", "", ""),
+        OptionSpec::words("bottommost_compression", &["same", "none", "zstd"], "What it does.")
+            .tuned("zstd", "", ""),
     ];
     let mut drive = engine("drive");
     drive.capabilities = Capabilities::of_bare_drive([(Durability::Async, "not waited for")]);

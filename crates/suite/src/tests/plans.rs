@@ -209,8 +209,29 @@ fn a_plan_that_does_not_fit_the_volume_is_refused() {
 #[test]
 fn an_engine_that_hardly_fits_is_warned_of() {
     let arguments = ["engine.null.name=rocksdb", "ram.limit=64MiB"];
-    let plan = plan(SMALL, &arguments);
-    assert!(plan.warnings.iter().any(|note| note.starts_with("rocksdb may not fit")));
+    let warnings = |more: &str| plan(SMALL, &[&arguments[..], &[more]].concat()).warnings;
+    let over = "rocksdb: its write_buffer_size 64 MiB and other caches, 96 MiB in all, exceed the \
+                RAM limit 64 MiB; hint: --set engine.rocksdb.options.write_buffer_size=5%";
+    assert_eq!(warnings("run.trials=1"), [over]);
+    // The engine itself takes memory, too.
+    let warnings = warnings("engine.rocksdb.preset=tuned");
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let lmdb = plan(SMALL, &["engine.null.name=lmdb", "ram.limit=8MiB"]).warnings;
+    assert!(lmdb[0].starts_with("lmdb may not fit its RAM limit of 8 MiB"), "{lmdb:?}");
+}
+
+#[test]
+fn a_compressor_that_is_left_on_beside_one_that_is_off_is_told() {
+    let options = "engine.rocksdb.options={ compression = \"none\" }";
+    let arguments = ["engine.null.name=rocksdb", "engine.rocksdb.preset=tuned", options];
+    let told = "rocksdb: bottommost_compression = zstd compresses, but rocksdb has compression = \
+                none; hint: --set engine.rocksdb.options.bottommost_compression=none";
+    assert_eq!(plan(SMALL, &arguments).warnings, [told]);
+    let mended = "engine.rocksdb.options.bottommost_compression=none";
+    assert!(plan(SMALL, &[&arguments[..], &[mended]].concat()).warnings.is_empty());
+    // Whoever asks for a compressor has it.
+    let asked = "engine.rocksdb.options.bottommost_compression=zstd";
+    assert!(plan(SMALL, &[&arguments[..], &[asked]].concat()).warnings.is_empty());
 }
 
 #[test]
