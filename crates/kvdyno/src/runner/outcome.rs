@@ -49,6 +49,9 @@ pub(super) fn judge(
     if let Some(message) = lost_data(case, phases) {
         return Outcome::Failed { class: ErrorClass::Corrupt, message };
     }
+    if let Some(Complaint { message, signal: Some(signal), .. }) = ending.server.clone() {
+        return Outcome::Killed { signal, message: format!("{message}, while in `{phase}`") };
+    }
     if let Some((class, message)) = ending.failure.clone() {
         return match class {
             ErrorClass::Memory => Outcome::DoesNotFit { message },
@@ -88,13 +91,20 @@ pub(super) fn judge(
 }
 
 /// The outcome of a case whose server did not come up.
-pub(super) fn unstarted((class, message): Complaint, ram: &RamLimit) -> Outcome {
+pub(super) fn unstarted(complaint: Complaint, ram: &RamLimit) -> Outcome {
+    let Complaint { class, message, signal } = complaint;
     let killed = ram.group.is_some_and(|group| group.oom_kills > 0);
     match class {
         ErrorClass::Full => Outcome::DiskFull { message },
         _ if killed || class == ErrorClass::Memory => Outcome::DoesNotFit { message },
-        // It may be something else the next time.
-        _ => Outcome::NotRun { message },
+        _ => match signal {
+            Some(signal) => {
+                let message = format!("{message}, while it started its server");
+                Outcome::Killed { signal, message }
+            }
+            // It may be something else the next time.
+            None => Outcome::NotRun { message },
+        },
     }
 }
 
