@@ -84,15 +84,14 @@ impl Evidence {
         self.folder.changed_since_sealed()
     }
 
-    /// Whether an engine failed. One that does not fit its RAM or its time has not: that is an
-    /// answer. A case whose load came to such an answer adds nothing to it.
+    /// Whether an engine failed. One that does not fit its RAM beside others that do has not: that
+    /// is an answer, and a case whose load came to it adds nothing. One that ran out of time may
+    /// have hung.
     pub fn engine_failed(&self) -> bool {
         let failed = |outcome: &Outcome| match outcome {
-            Outcome::Done
-            | Outcome::DoesNotFit { .. }
-            | Outcome::OutOfTime { .. }
-            | Outcome::Interrupted { .. } => false,
+            Outcome::Done | Outcome::DoesNotFit { .. } | Outcome::Interrupted { .. } => false,
             Outcome::DiskFull { .. }
+            | Outcome::OutOfTime { .. }
             | Outcome::Killed { .. }
             | Outcome::Failed { .. }
             | Outcome::NotRun { .. } => true,
@@ -103,9 +102,32 @@ impl Evidence {
                 && load.is_some_and(|(_, record)| !failed(&record.outcome))
                 && load.is_some_and(|(load, _)| !load.is_done())
         };
-        self.recorded().any(|(case, record)| {
-            failed(&record.outcome) && !answered_by_load(case, &record.outcome)
-        })
+        self.nothing_measured()
+            || self.recorded().any(|(case, record)| {
+                failed(&record.outcome) && !answered_by_load(case, &record.outcome)
+            })
+    }
+
+    /// Every case that was to measure an engine has ended, and none is done. Cases of the load
+    /// generator and of the bare drive count where there are no others, and so do loads.
+    fn nothing_measured(&self) -> bool {
+        // That nothing fits may be what a search was asked.
+        if self.plan.search.is_some() {
+            return false;
+        }
+        let measures = |case: &CaseEvidence| {
+            case.case.phases.iter().any(|phase| matches!(phase.work, Activity::Measure(_)))
+        };
+        let of_engine = |case: &CaseEvidence| !case.stores_nothing() && !case.case.ceiling;
+        let came_to_nothing = |case: &&CaseEvidence| {
+            let outcome = case.record.as_ref().map(|record| &record.outcome);
+            outcome.is_some_and(|o| !matches!(o, Outcome::Done | Outcome::Interrupted { .. }))
+        };
+        let measuring: Vec<_> = self.cases.iter().filter(|case| measures(case)).collect();
+        let engines = measuring.iter().copied().filter(|case| of_engine(case)).collect();
+        let mut kinds = [engines, measuring, self.cases.iter().collect()].into_iter();
+        let counted = kinds.find(|kind: &Vec<_>| !kind.is_empty()).unwrap_or_default();
+        !counted.is_empty() && counted.iter().all(came_to_nothing)
     }
 
     /// Its instructions were counted in place of times, with which the machine has nothing to do.

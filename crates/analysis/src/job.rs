@@ -4,7 +4,7 @@
 use super::evidence::CaseEvidence;
 use kvdyno_record::engine::Value;
 use kvdyno_record::plan::Case;
-use kvdyno_record::workload::{Choice, Mix, Op};
+use kvdyno_record::workload::{Choice, Mix, Op, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,7 +18,8 @@ const WRITTEN: &str = "written_in_full";
 /// A job of a bare drive.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DriveJob {
-    /// `rand read`, `seq write`, `rand 70/30` (reads before writes); of a trace `replay 70/30`.
+    /// `rand read`, `seq write`, `rand trim`, `rand 70/30` (reads before writes, trims among those);
+    /// of a trace `replay 70/30`.
     pub io: String,
     /// The calls that were asked for: `psync`, `mmap`, `io_uring`.
     pub method: String,
@@ -41,7 +42,9 @@ impl DriveJob {
         if !(case.ceiling || ran.is_bare_drive()) {
             return None;
         }
-        let role = mix.roles.first()?;
+        // Flushes that have a role of their own have no depth.
+        let moves = |role: &&Role| role.mix.iter().any(|entry| entry.op != Op::Flush);
+        let role = mix.roles.iter().find(moves).or(mix.roles.first())?;
         Some(Self {
             io: io(mix),
             method: case.options.values.get(METHOD).map_or_else(String::new, ToString::to_string),
@@ -59,10 +62,11 @@ impl DriveJob {
 
 /// `rand read`, `seq write`, `rand 70/30`.
 fn io(mix: &Mix) -> String {
-    let (mut reads, mut writes) = (0.0, 0.0);
+    let (mut reads, mut writes, mut trims) = (0.0, 0.0, 0.0);
     for entry in mix.entries().filter(|entry| entry.op != Op::Flush) {
         let weight = if entry.op.writes() { &mut writes } else { &mut reads };
         *weight += entry.weight;
+        trims += if entry.op == Op::Delete { entry.weight } else { 0.0 };
     }
     let replays = mix.roles.first().is_some_and(|role| role.replay.is_some());
     let order = match mix.entries().next().map(|entry| &entry.keys) {
@@ -75,6 +79,7 @@ fn io(mix: &Mix) -> String {
     match (reads > 0.0, writes > 0.0) {
         (true, true) => format!("{order} {percent:.0}/{:.0}", 100.0 - percent),
         (true, false) => format!("{order} read"),
+        _ if trims > 0.0 && trims >= writes => format!("{order} trim"),
         _ => format!("{order} write"),
     }
 }
@@ -83,8 +88,9 @@ fn io(mix: &Mix) -> String {
 fn mean_bytes(ran: &CaseEvidence, phase: &str) -> u64 {
     let phases = ran.record.iter().flat_map(|record| &record.phases);
     let roles = phases.filter(|done| done.name == phase).flat_map(|done| done.roles.iter().take(1));
-    let done = roles.flat_map(|role| role.ops.values());
-    let (bytes, count) = done.fold((0, 0), |(bytes, count), op| {
+    let done = roles.flat_map(|role| &role.ops);
+    let done = done.filter(|(name, _)| !["flush", "delete"].contains(&name.as_str()));
+    let (bytes, count) = done.fold((0, 0), |(bytes, count), (_, op)| {
         (bytes + op.read_bytes + op.write_bytes, count + op.count)
     });
     bytes.checked_div(count).unwrap_or(0)

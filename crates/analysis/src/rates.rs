@@ -14,6 +14,8 @@ use kvdyno_record::units;
 /// The shares behind the percentiles of [`c::times`].
 const SHARES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
+const NO_TIMES: &str = "no times were recorded";
+
 /// Which times a role has besides those of its calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clocks {
@@ -45,11 +47,17 @@ pub(super) fn of(trials: &Trials<'_>, at: &At<'_>, clocks: Clocks) -> Metrics {
     let errors = |op: &OpResult| op.errors.values().sum::<u64>() as f64;
     metrics.add(&c::ERRORS, trials.of_role(at, |_, op| Ok(errors(op))));
     metrics.add(&c::RETRIES, trials.of_role(at, |_, op| Ok(op.retries as f64)));
-    let mean = |op: &OpResult| over(op.service_ns as f64, op.count as f64, "no operation was done");
+    let mean = |op: &OpResult| match op.count {
+        0 => Err("no operation was done".into()),
+        // Some reports of other programs have counts alone.
+        _ if op.service_ns_max == 0 => Err(NO_TIMES.into()),
+        count => Ok(op.service_ns as f64 / count as f64),
+    };
     metrics.add(&c::SERVICE_MEAN, trials.of_role(at, |_, op| mean(op)));
 
     let max = trials.of_role(at, |_, op| match op.count {
         0 => Err("no operation was done".into()),
+        _ if op.service_ns_max == 0 => Err(NO_TIMES.into()),
         _ => Ok(op.service_ns_max as f64),
     });
     let samples = trials.samples(at, Kind::Service);

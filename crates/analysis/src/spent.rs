@@ -94,6 +94,8 @@ impl<'p> Spent<'p> {
         match &self.phase.synced {
             Some((snapshot, _)) => Ok(snapshot),
             None if self.written_bytes() == 0 => Ok(&self.phase.after),
+            // There is nothing of the device to be had: that is said in place of this.
+            None if self.phase.after.device.is_none() => Ok(&self.phase.after),
             None => Err("what was written was not synced, so writes are still to come".into()),
         }
     }

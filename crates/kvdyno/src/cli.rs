@@ -63,7 +63,7 @@ Examples:
 
 Exit codes:
   0 all is well   1 the program could not go on   2 a mistake on the command line or in the suite
-  3 an engine failed (other cases are kept)       4 findings make the figures invalid
+  3 a case failed or hung, or none was done       4 findings make the figures invalid
   5 a figure regressed past the gate              130 interrupted (what was done is kept)";
 
 /// A dynamometer for storage engines: puts them under a known load on a known machine, and reads

@@ -15,7 +15,7 @@ pub enum Exit {
     Failure = 1,
     /// The command line or the suite asks for something that cannot be.
     Usage = 2,
-    /// An engine failed; the other cases are kept.
+    /// An engine failed, ran out of time, or no case was done; the other cases are kept.
     EngineFailed = 3,
     /// It ran to the end, but findings make the figures invalid; or a gate of `compare` has too
     /// little to judge by.

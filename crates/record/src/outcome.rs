@@ -28,11 +28,11 @@ pub enum Outcome {
         /// The phase it was in.
         message: String,
     },
-    /// The worker died of a signal that we did not send.
+    /// The worker, or its server's keeper, died of a signal that we did not send.
     Killed {
         /// Its number.
         signal: i32,
-        /// The phase it was in.
+        /// The phase it was in, and who else than the worker it was.
         message: String,
     },
     /// The engine failed, or lost data.
@@ -85,13 +85,24 @@ impl Outcome {
 
     /// A resumed run leaves this case alone: it says something about the engine and would end the
     /// same way again. Interrupted and not-run cases are tried again, those that somebody killed,
-    /// and those that found the volume full: there may be room by then. An engine that crashed
-    /// (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) would again.
+    /// and those that their volume failed. An engine that crashed (SIGSEGV, SIGABRT, SIGBUS,
+    /// SIGILL, SIGFPE) would again.
     pub fn is_final(&self) -> bool {
         match self {
-            Self::Interrupted { .. } | Self::NotRun { .. } | Self::DiskFull { .. } => false,
+            Self::Interrupted { .. } | Self::NotRun { .. } => false,
+            _ if self.is_volume_failure() => false,
             Self::Killed { signal, .. } => !SENT_FROM_OUTSIDE.contains(signal),
             _ => true,
+        }
+    }
+
+    /// The volume failed, not the engine: it is full, read-only, or answers with errors (ENOSPC,
+    /// EROFS, EIO). Somebody may have mended it by the next try.
+    pub fn is_volume_failure(&self) -> bool {
+        match self {
+            Self::DiskFull { .. } => true,
+            Self::Failed { class, .. } => *class == ErrorClass::Io,
+            _ => false,
         }
     }
 

@@ -120,9 +120,9 @@ struct Counted {
     header: Header,
     reuse: Reuse,
     read_first: f64,
-    key_bytes: Histogram<u64>,
-    written_bytes: Histogram<u64>,
-    read_bytes: Histogram<u64>,
+    key_bytes: Lengths,
+    written_bytes: Lengths,
+    read_bytes: Lengths,
     windows: Vec<Window>,
     window_length: u64,
     number: u64,
@@ -134,9 +134,43 @@ struct Counted {
     sequential: u64,
 }
 
-fn lengths() -> Histogram<u64> {
-    // Three digits of anything: only more than five are refused.
-    Histogram::new(3).expect("a histogram of three digits")
+/// Lengths as they come: their quantiles by buckets, the rest exactly.
+struct Lengths {
+    histogram: Histogram<u64>,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+impl Lengths {
+    fn new() -> Self {
+        // Of all 64 bits: one that grows does so for `record` alone, and `saturating_record` puts
+        // what is longer into its last bucket.
+        let histogram = Histogram::new_with_bounds(1, u64::MAX, 3);
+        let histogram = histogram.expect("a histogram of three digits");
+        Self { histogram, sum: 0, min: u64::MAX, max: 0 }
+    }
+
+    fn record(&mut self, length: u64) {
+        self.histogram.saturating_record(length);
+        self.sum += u128::from(length);
+        (self.min, self.max) = (self.min.min(length), self.max.max(length));
+    }
+
+    fn quantiles(&self) -> Option<Quantiles> {
+        let count = self.histogram.len();
+        // A bucket's upper end can lie above the longest that there was.
+        let at = |share| self.histogram.value_at_quantile(share).min(self.max);
+        (count > 0).then(|| Quantiles {
+            count,
+            mean: self.sum as f64 / count as f64,
+            min: self.min,
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            max: self.max,
+        })
+    }
 }
 
 impl Counted {
@@ -150,9 +184,9 @@ impl Counted {
             header,
             reuse: Reuse::new(),
             read_first: 0.0,
-            key_bytes: lengths(),
-            written_bytes: lengths(),
-            read_bytes: lengths(),
+            key_bytes: Lengths::new(),
+            written_bytes: Lengths::new(),
+            read_bytes: Lengths::new(),
             number: 0,
             second: 0,
             in_second: 0,
@@ -181,12 +215,12 @@ impl Counted {
             window.writes += u64::from(request.op.writes() || request.op == Op::Delete);
         }
         if request.key_bytes > 0 {
-            self.key_bytes.saturating_record(request.key_bytes.into());
+            self.key_bytes.record(request.key_bytes.into());
         }
         if request.value_bytes > 0 {
             match request.op {
-                op if op.writes() => self.written_bytes.saturating_record(request.value_bytes),
-                Op::Get | Op::Read => self.read_bytes.saturating_record(request.value_bytes),
+                op if op.writes() => self.written_bytes.record(request.value_bytes),
+                Op::Get | Op::Read => self.read_bytes.record(request.value_bytes),
                 _ => {}
             }
         }
@@ -242,9 +276,9 @@ impl Counted {
             sampled: reuse.share(),
             once: once / reuse.share(),
             read_first: self.read_first,
-            key_bytes: quantiles(&self.key_bytes),
-            written_bytes: quantiles(&self.written_bytes),
-            read_bytes: quantiles(&self.read_bytes),
+            key_bytes: self.key_bytes.quantiles(),
+            written_bytes: self.written_bytes.quantiles(),
+            read_bytes: self.read_bytes.quantiles(),
             popular: SHARES.map(popular).into(),
             sequential: disk.then(|| self.sequential as f64 / requests),
             windows: self.windows,
@@ -252,18 +286,6 @@ impl Counted {
             header,
         }
     }
-}
-
-fn quantiles(lengths: &Histogram<u64>) -> Option<Quantiles> {
-    (!lengths.is_empty()).then(|| Quantiles {
-        count: lengths.len(),
-        mean: lengths.mean(),
-        min: lengths.min(),
-        p50: lengths.value_at_quantile(0.5),
-        p90: lengths.value_at_quantile(0.9),
-        p99: lengths.value_at_quantile(0.99),
-        max: lengths.max(),
-    })
 }
 
 /// Of a sample, keys as well as requests.

@@ -178,3 +178,35 @@ fn statistics_of_a_small_trace_are_exact() {
     assert!((new - 11.0).abs() < 1e-9);
     assert!(found.windows.iter().all(|window| window.keys >= 3.0));
 }
+
+/// Below and above where a histogram of three digits changes its buckets, and of more than 32 bits.
+#[test]
+fn lengths_are_those_that_were_asked_for() {
+    let statistics = |read: u64, written: u64| {
+        let log = format!(
+            "fio version 2 iolog\n/d add\n/d open\n/d read 0 {read}\n/d write 8192 {written}\n\
+             /d close\n"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("a.log"), folder.path().join("a.kvtrace"));
+        std::fs::write(&from, log).unwrap();
+        let format = Format::FioIolog;
+        import(&Import { format, from, to: to.clone(), limit: None, scratch: None }, |_| {})
+            .unwrap();
+        Statistics::read(TraceReader::open(&to).unwrap()).unwrap()
+    };
+    for length in [1, 2_047, 2_048, 4_096, 65_536, (4 << 30) + 512, 1 << 62] {
+        let found = statistics(length, 65_536);
+        let exact = |length: u64| Quantiles {
+            count: 1,
+            mean: length as f64,
+            min: length,
+            p50: length,
+            p90: length,
+            p99: length,
+            max: length,
+        };
+        assert_eq!(found.read_bytes, Some(exact(length)));
+        assert_eq!(found.written_bytes, Some(exact(65_536)));
+    }
+}

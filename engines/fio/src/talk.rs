@@ -201,7 +201,9 @@ impl<'j> Case<'j> {
         let (job, version) = match told {
             Ok(mut report) if report.jobs.len() == 1 => (report.jobs.remove(0), report.version),
             Ok(report) => return Err(fio_failed(&format!("{} jobs, not one", report.jobs.len()))),
-            Err(error) => return Err(fio_failed(&format!("{status}: {error}"))),
+            Err(found) => {
+                return Err(fio_failed(&format!("{status}: expected a report, found {found}")));
+            }
         };
         if job.error != 0 || (!status.success() && !stopped) {
             return Err(fio_failed(&format!("{status}, error {}", job.error)));
@@ -233,7 +235,7 @@ impl<'j> Case<'j> {
 
     fn file(&mut self, phase: &Phase, drive: &Mix, job: &fio::Job, start: Duration) -> Result<()> {
         let Some(role) = drive.roles.first() else { return Ok(()) };
-        let slice = job.slice(&phase.name, &role.name);
+        let slice = fio::slice(&phase.name, &[job.role(&role.name, role.threads)]);
         let mut line = serde_json::to_vec(&slice).map_err(io::Error::from)?;
         line.push(b'\n');
         self.series.write_all(&line)?;

@@ -38,12 +38,11 @@ pub(super) fn altered(files: &[String]) -> Option<Finding> {
     ))
 }
 
-/// A case that is done now: what it had come to before would not be seen anywhere. What a user
-/// stopped says nothing of the engine.
+/// What a case had come to before its last try would not be seen anywhere. What a user stopped
+/// says nothing of the engine.
 fn failed_before(evidence: &Evidence) -> Option<Finding> {
-    let failed = |outcome: &Outcome| {
-        !matches!(outcome, Outcome::Done | Outcome::Interrupted { .. } | Outcome::NotRun { .. })
-    };
+    let failed =
+        |outcome: &Outcome| !matches!(outcome, Outcome::Done | Outcome::Interrupted { .. });
     let cases = evidence.cases.iter().filter_map(|case| {
         let earlier: Vec<_> = case.earlier.iter().filter(|one| failed(&one.outcome)).collect();
         let last = earlier.last()?;

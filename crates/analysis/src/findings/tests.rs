@@ -3,12 +3,12 @@
 mod altered;
 mod crew;
 mod durability;
+mod outcomes;
 mod volumes;
 
 use super::{Finding, Id, Severity};
 use crate::fixture::{Fixture, SECOND};
 use crate::summary::verdict;
-use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::{ErrorClass, Value};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::host::DriveHealth;
@@ -109,19 +109,6 @@ fn an_engine_that_loses_data_makes_the_run_invalid() {
     let mut fixture = Fixture::new();
     fixture.case("lmdb_t1_r1").op("measure", "readers", "get").missing = 1;
     assert_eq!(verdict(&fixture.summary()), Exit::Invalid);
-}
-
-#[test]
-fn a_case_that_failed_says_more_than_a_finding() {
-    let fails = |class| {
-        let mut fixture = Fixture::new();
-        fixture.case("lmdb_t1_r1").record.outcome =
-            Outcome::Failed { class, message: "as it says".to_owned() };
-        verdict(&fixture.summary())
-    };
-    assert_eq!(fails(ErrorClass::Io), Exit::EngineFailed);
-    assert_eq!(fails(ErrorClass::Corrupt), Exit::EngineFailed);
-    assert_eq!(verdict(&Fixture::new().summary()), Exit::Ok, "not to fit is a result");
 }
 
 #[test]
@@ -471,30 +458,4 @@ fn the_worst_comes_first() {
     let ids: Vec<Id> = findings.iter().map(|finding| finding.id).collect();
     assert_eq!(ids[..3], [Id::KeysMissing, Id::RamLimitNotHeld, Id::SwapOn], "{ids:?}");
     assert!(findings.is_sorted_by_key(|finding| finding.severity));
-}
-
-#[test]
-fn what_a_resume_tries_again_is_what_it_says() {
-    let advice = |outcomes: &[(&str, Outcome)], sealed: bool| {
-        let mut fixture = Fixture::new();
-        for (case, outcome) in outcomes {
-            fixture.case(case).record.outcome = outcome.clone();
-        }
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run");
-        let run = if sealed { fixture.write(&path) } else { fixture.write_partial(&path) };
-        let findings = crate::summary::Summary::read(&run).unwrap().findings;
-        let of = |id| findings.iter().find(|finding| finding.id == id).cloned();
-        (of(Id::CasesNotDone).unwrap().advice, of(Id::RunPartial))
-    };
-    let killed = |signal| Outcome::Killed { signal, message: String::new() };
-    let (words, partial) = advice(&[("lmdb_t1_r1", killed(9))], false);
-    assert!(words.contains("`kvdyno resume` tries them again"), "{words}");
-    assert!(partial.unwrap().advice.ends_with("does the 1 left"));
-    let (words, partial) = advice(&[("lmdb_t1_r1", killed(11))], true);
-    assert!(words.contains("they would end the same way again"), "{words}");
-    assert_eq!(partial, None);
-    let both = [("lmdb_t1_r1", killed(9)), ("lmdb_t2_r1", killed(11))];
-    let (words, _) = advice(&both, false);
-    assert!(words.contains("tries 1 of them again; the others would end the same"), "{words}");
 }

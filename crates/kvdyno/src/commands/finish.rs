@@ -69,7 +69,6 @@ pub(crate) fn show(
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let verdict = show::show(&folder.into(), view, printer)?;
-    // A case that does not fit its RAM or its time is an answer, not a failure: the verdict knows.
     Ok(if ended == Ended::Interrupted { Exit::Interrupted } else { verdict })
 }
 
@@ -90,10 +89,20 @@ fn end(folder: &RunFolder, root: &Root, place: &Path, ended: Ended) -> anyhow::R
     Ok(())
 }
 
+/// How many of its cases came to nothing; none: all are done.
+fn undone(evidence: &Evidence) -> Option<String> {
+    let cases = evidence.cases.len();
+    let done = evidence.cases.iter().filter(|case| case.is_done()).count();
+    (done < cases).then(|| format!("{done} of {} done", units::cases(cases)))
+}
+
 fn tell(folder: &RunFolder, ended: Ended, printer: &Printer) {
     let path = folder.path.display();
     match ended {
-        Ended::Complete => printer.note(&format!("complete: {path}")),
+        Ended::Complete => match Evidence::read(folder).map(|evidence| undone(&evidence)) {
+            Ok(Some(undone)) => printer.warning(&format!("ended: {path}, {undone}")),
+            _ => printer.note(&format!("complete: {path}")),
+        },
         Ended::Partial => {
             let left = Evidence::read(folder).map_or(0, |evidence| evidence.left().len());
             let cases = units::cases(left);

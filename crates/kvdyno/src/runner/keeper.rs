@@ -21,8 +21,23 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// One that is to end gets this long: a database elsewhere may be large.
 const LEAVING: Duration = Duration::from_secs(120);
 
+/// A keeper that has closed its pipes ends so soon.
+const ENDING: Duration = Duration::from_secs(1);
+
 /// Why a server is not there, or not in the state it was told to be in.
-pub(super) type Complaint = (ErrorClass, String);
+#[derive(Clone, Debug)]
+pub(super) struct Complaint {
+    pub(super) class: ErrorClass,
+    pub(super) message: String,
+    /// What the keeper died of, where that was not its own doing.
+    pub(super) signal: Option<i32>,
+}
+
+impl Complaint {
+    fn new(class: ErrorClass, message: impl Into<String>) -> Self {
+        Self { class, message: message.into(), signal: None }
+    }
+}
 
 /// A keeper and its server.
 pub(super) struct Keeper<'r> {
@@ -52,7 +67,7 @@ impl<'r> Keeper<'r> {
             .and_then(|log| memory.start(identity, "serve", log));
         let worker = started.map_err(|error| {
             let what = format!("failed to start {}: {error}", identity.path.display());
-            (ErrorClass::Other, what)
+            Complaint::new(ErrorClass::Other, what)
         })?;
         let (record, options) = (ServerRecord::default(), environment.case.options.clone());
         let deadline = Instant::now() + Duration::from_nanos(environment.case.budget_ns);
@@ -109,7 +124,39 @@ impl<'r> Keeper<'r> {
     pub(super) fn complaint(&mut self, wait: Duration) -> Option<Complaint> {
         match self.worker.hear(wait) {
             Heard::Silence => None,
-            heard => Some(unasked(heard)),
+            heard => Some(self.unasked(heard)),
+        }
+    }
+
+    /// What a keeper says that nobody asked for is why there is no server.
+    fn unasked(&mut self, heard: Heard) -> Complaint {
+        match heard {
+            Heard::Event(event) => match *event {
+                Event::Failed { class, message, .. } => Complaint::new(class, message),
+                other => nonsense(&other),
+            },
+            Heard::Nonsense(line) => {
+                Complaint::new(ErrorClass::Other, format!("the keeper said {line:?}"))
+            }
+            Heard::End | Heard::Silence => self.ended(),
+        }
+    }
+
+    /// It said nothing, and is gone.
+    fn ended(&mut self) -> Complaint {
+        let begun = Instant::now();
+        while !self.worker.has_ended() && begun.elapsed() < ENDING {}
+        if !self.worker.has_ended() {
+            self.worker.kill();
+            let what = "the server's keeper closed its output and did not end";
+            return Complaint::new(ErrorClass::Unavailable, what);
+        }
+        match self.worker.wait().ok().and_then(|exit| exit.signal) {
+            Some(signal) => {
+                let message = "the server's keeper was killed".to_owned();
+                Complaint { class: ErrorClass::Unavailable, message, signal: Some(signal) }
+            }
+            None => Complaint::new(ErrorClass::Unavailable, "the server's keeper has ended"),
         }
     }
 
@@ -149,8 +196,8 @@ impl<'r> Keeper<'r> {
     }
 
     fn obeyed(&mut self, order: &KeeperOrder) -> Result<Event, Complaint> {
-        let gone = |error| (ErrorClass::Unavailable, format!("the keeper has gone: {error}"));
-        self.worker.say(order).map_err(gone)?;
+        // One that has gone is heard to have gone.
+        let said = self.worker.say(order);
         let interrupt = &self.environment.run.interrupt;
         let (mut hurried, mut deadline) = (false, self.deadline);
         if self.pid().is_none() && matches!(order, KeeperOrder::Halt) {
@@ -163,8 +210,8 @@ impl<'r> Keeper<'r> {
                 Heard::Event(event) if !matches!(*event, Event::Failed { .. }) => {
                     return Ok(*event);
                 }
-                Heard::Silence => {}
-                heard => return Err(unasked(heard)),
+                Heard::Silence if said.is_ok() => {}
+                heard => return Err(self.unasked(heard)),
             }
             if interrupt.asked() && !hurried {
                 (hurried, deadline) = (true, deadline.min(Instant::now() + PATIENCE));
@@ -173,7 +220,7 @@ impl<'r> Keeper<'r> {
                 self.give_up();
                 let what = "the server did not start or stop within the case's budget, or its \
                             patience after an interrupt";
-                return Err((ErrorClass::Unavailable, what.to_owned()));
+                return Err(Complaint::new(ErrorClass::Unavailable, what));
             }
         }
     }
@@ -188,20 +235,6 @@ impl Drop for Keeper<'_> {
     }
 }
 
-/// What a keeper says that nobody asked for is why there is no server.
-fn unasked(heard: Heard) -> Complaint {
-    match heard {
-        Heard::Event(event) => match *event {
-            Event::Failed { class, message, .. } => (class, message),
-            other => nonsense(&other),
-        },
-        Heard::Nonsense(line) => (ErrorClass::Other, format!("the keeper said {line:?}")),
-        Heard::End | Heard::Silence => {
-            (ErrorClass::Unavailable, "the server's keeper has ended".to_owned())
-        }
-    }
-}
-
 fn nonsense(event: &Event) -> Complaint {
-    (ErrorClass::Other, format!("the keeper said {event:?}"))
+    Complaint::new(ErrorClass::Other, format!("the keeper said {event:?}"))
 }

@@ -60,8 +60,8 @@ impl RunEnvironment {
     /// more of them afterwards.
     pub(crate) fn cases(&mut self, plan: &Plan, progress: &Progress<'_>) -> anyhow::Result<Ended> {
         let mut done = self.outcomes()?;
-        // There may be room by now; one that finds none again is left alone from there on.
-        done.retain(|_, outcome| !matches!(outcome, Outcome::DiskFull { .. }));
+        // The volume may be mended by now; a case that it fails again is left alone from there on.
+        done.retain(|_, outcome| !outcome.is_volume_failure());
         progress.skip(plan.cases.iter().filter(|case| case.is_settled(&done)).count());
         let mut pass = Pass { env: self, plan, progress, beside: ConcurrentRuns::look(), done };
         for (number, case) in plan.cases.iter().enumerate() {
@@ -132,8 +132,8 @@ impl Pass<'_> {
             let Some(loader) = cases.find(|other| other.id == case.database.made_by) else {
                 return self.file_not_run(case, "the plan has no case that loads it");
             };
-            let full = matches!(self.done.get(&loader.id), Some(Outcome::DiskFull { .. }));
-            if !full && !self.done.get(&loader.id).is_some_and(Outcome::is_hopeless) {
+            let failed = self.done.get(&loader.id).is_some_and(Outcome::is_volume_failure);
+            if !failed && !self.done.get(&loader.id).is_some_and(Outcome::is_hopeless) {
                 self.execute(loader)?;
             }
             if !self.env.databases.contains_key(&case.database.id) {

@@ -4,9 +4,9 @@ use super::keeper::Complaint;
 use kvdyno_host::child::ExitStatus;
 use kvdyno_record::case::{Outcome, PhaseRecord, RamLimit, WorkerIdentity};
 use kvdyno_record::engine::ErrorClass;
-use kvdyno_record::{fit, found};
 use kvdyno_record::plan::Case;
 use kvdyno_record::workload::Phase;
+use kvdyno_record::{fit, found};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ending {
@@ -44,11 +44,15 @@ pub(super) fn judge(
     let died = exit.signal.is_some() && !ending.killed_by_us || ending.server.is_some();
     if oom_kills > 0 && died {
         let killed = format!("killed by the kernel for its RAM limit while in `{phase}`");
-        let message = worker.map_or_else(|| killed.clone(), |worker| because(&killed, case, worker));
+        let message =
+            worker.map_or_else(|| killed.clone(), |worker| because(&killed, case, worker));
         return Outcome::DoesNotFit { message };
     }
     if let Some(message) = lost_data(case, phases) {
         return Outcome::Failed { class: ErrorClass::Corrupt, message };
+    }
+    if let Some(Complaint { message, signal: Some(signal), .. }) = ending.server.clone() {
+        return Outcome::Killed { signal, message: format!("{message}, while in `{phase}`") };
     }
     if let Some((class, message)) = ending.failure.clone() {
         return match class {
@@ -101,17 +105,24 @@ fn because(what: &str, case: &Case, worker: &WorkerIdentity) -> String {
 pub(super) fn unstarted(
     case: &Case,
     worker: &WorkerIdentity,
-    (class, message): Complaint,
+    complaint: Complaint,
     ram: &RamLimit,
 ) -> Outcome {
+    let Complaint { class, message, signal } = complaint;
     let killed = ram.group.is_some_and(|group| group.oom_kills > 0);
     match class {
         ErrorClass::Full => Outcome::DiskFull { message },
         _ if killed || class == ErrorClass::Memory => {
             Outcome::DoesNotFit { message: because(&message, case, worker) }
         }
-        // It may be something else the next time.
-        _ => Outcome::NotRun { message },
+        _ => match signal {
+            Some(signal) => {
+                let message = format!("{message}, while it started its server");
+                Outcome::Killed { signal, message }
+            }
+            // It may be something else the next time.
+            None => Outcome::NotRun { message },
+        },
     }
 }
 

@@ -150,7 +150,8 @@ fn a_server_that_does_not_fit_its_ram_is_told() {
             .measure("operations = 100")
             .role("readers", GET);
         scratch.write("s.toml", &suite.ram("64MiB").text());
-        scratch.run(&["run", "s.toml"]).assert_ok().assert_says("does not fit");
+        // No other case was done.
+        scratch.run(&["run", "s.toml"]).assert_code(3).assert_says("does not fit");
         let outcome = record(&scratch.only_run(), engine).outcome;
         assert!(matches!(outcome, Outcome::DoesNotFit { .. }), "{outcome:?}");
         scratch.assert_nothing_left();

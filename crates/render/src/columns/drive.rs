@@ -82,12 +82,12 @@ const COLUMNS: &[Column] = &[
     text("volume", |line| line.row.group.volume.clone().unwrap_or_default())
         .left()
         .when(|shown| shown.volumes),
-    words("I/O", "io", "I/O", |row| Cell::words(row.job().map(|job| &job.io))).left(),
+    words("I/O", "io", "I/O", |row| Cell::words(row.drive_io())).left(),
     words("calls", "method", "calls", |row| Cell::words(row.job().map(|job| &job.method))).left(),
     words("", "ran", "ran as", |row| Cell::words(row.job().and_then(|job| job.ran.as_ref())))
         .width(40),
-    text("block", |line| units::exact_bytes(line.row.job().map_or(0, |job| job.block_bytes))),
-    words("", "block_bytes", "block, B", |row| Cell::count(row.job().map(|job| job.block_bytes))),
+    text("block", |line| line.row.block_bytes().map_or_else(|| "-".to_owned(), units::exact_bytes)),
+    words("", "block_bytes", "block, B", |row| Cell::count(row.block_bytes())),
     words("depth", "depth", "depth", |row| {
         count(row.role.map(|(_, role)| role.depth.unwrap_or(1)))
     }),
@@ -101,8 +101,8 @@ const COLUMNS: &[Column] = &[
     sheet("IOPS, low end of range", Range(&c::OPS_PER_S, |(low, _)| low)),
     sheet("IOPS, high end of range", Range(&c::OPS_PER_S, |(_, high)| high)),
     text("MB/s", |line| {
-        let bytes = line.row.job().map_or(0, |job| job.block_bytes) as f64;
-        line.figure_as(&c::OPS_PER_S, |iops| ratio(iops * bytes / 1e6))
+        let Some(bytes) = line.row.block_bytes() else { return "-".to_owned() };
+        line.figure_as(&c::OPS_PER_S, |iops| ratio(iops * bytes as f64 / 1e6))
     }),
     figure(&c::CPU_PER_OP, "CPU\nus/op", "CPU, us/op"),
     // The device's I/Os of the kinds that the job makes.
@@ -146,6 +146,7 @@ const TIME_COLUMNS: &[Column] = &[
         let verb = match line.row.op() {
             "get" => "read",
             "update" | "insert" => "write",
+            "delete" => "trim",
             other => other,
         };
         verb.to_owned()

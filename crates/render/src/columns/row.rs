@@ -12,6 +12,8 @@ use kvdyno_analysis::summary::Summary;
 use kvdyno_analysis::trials::At;
 use kvdyno_record::hlog::Kind as Clock;
 
+const FLUSH: &str = "flush";
+
 /// A load, a phase, a role or one of its operations: whatever a row is about.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row<'s> {
@@ -125,6 +127,17 @@ impl<'s> Row<'s> {
     /// The bare drive's job.
     pub(crate) fn job(&self) -> Option<&'s DriveJob> {
         self.run?.1.job.as_ref()
+    }
+
+    /// What the bare drive does: of its job, or `flush`.
+    pub(crate) fn drive_io(&self) -> Option<&'s str> {
+        let job = self.job()?;
+        Some(if self.op() == FLUSH { FLUSH } else { &job.io })
+    }
+
+    /// Bytes of each of the bare drive's I/Os; a flush moves none.
+    pub(crate) fn block_bytes(&self) -> Option<u64> {
+        self.job().map(|job| job.block_bytes).filter(|_| self.op() != FLUSH)
     }
 
     /// Its standing against the bare drive.

@@ -271,8 +271,10 @@ type DriveColumn = (&'static str, Side, fn(&TableRow<'_>) -> String);
 const DRIVE: [DriveColumn; 12] = [
     ("job", Side::Left, |row| cut(&row.group.label, 24)),
     ("volume", Side::Left, |row| row.group.volume.clone().unwrap_or_default()),
-    ("I/O", Side::Left, |row| row.job().map_or_else(String::new, |job| job.io.clone())),
-    ("block", Side::Right, |row| units::exact_bytes(block(row))),
+    ("I/O", Side::Left, |row| row.drive_io().unwrap_or_default().to_owned()),
+    ("block", Side::Right, |row| {
+        row.block_bytes().map_or_else(|| "-".to_owned(), units::exact_bytes)
+    }),
     ("depth", Side::Right, |row| {
         row.role.and_then(|(_, role)| role.depth).unwrap_or(1).to_string()
     }),
@@ -280,17 +282,14 @@ const DRIVE: [DriveColumn; 12] = [
     ("IOPS", Side::Right, |row| figure(row.group, Some(row.metrics), &c::OPS_PER_S)),
     ("spread %", Side::Right, |row| spread(row.metric(&c::OPS_PER_S))),
     ("MB/s", Side::Right, |row| {
-        let bytes = row.value(&c::OPS_PER_S).map(|iops| iops * block(row) as f64 / 1e6);
+        let both = row.value(&c::OPS_PER_S).zip(row.block_bytes());
+        let bytes = both.map(|(iops, block)| iops * block as f64 / 1e6);
         bytes.map_or_else(|| "-".to_owned(), ratio)
     }),
     ("p50 us", Side::Right, |row| figure(row.group, Some(row.metrics), &c::SERVICE_P50)),
     ("p99 us", Side::Right, |row| figure(row.group, Some(row.metrics), &c::SERVICE_P99)),
     ("p99.9 us", Side::Right, |row| figure(row.group, Some(row.metrics), &c::SERVICE_P999)),
 ];
-
-fn block(row: &TableRow<'_>) -> u64 {
-    row.job().map_or(0, |job| job.block_bytes)
-}
 
 /// A line for each job of a bare drive.
 pub(super) fn drives(summary: &Summary, room: usize) -> Part {

@@ -5,6 +5,7 @@ use super::{Answer, Check};
 use kvdyno_record::case::{CaseRecord, OpResult, RoleResult};
 use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::hlog::{self, Kind, LONGEST_NS};
+use kvdyno_record::protocol::NO_LOAD_GENERATOR;
 use kvdyno_record::workload::Activity;
 use std::collections::BTreeMap;
 
@@ -48,6 +49,13 @@ pub(super) fn checks(folder: &CaseFolder, record: &CaseRecord, name: &str) -> Ve
             counted.push(("completion histogram", completion.count));
             checks.push(Check::new(PARTS, &of, parts(&service, &submit, &completion)));
         }
+        if service.count == 0 && is_imported(record) {
+            // Its report has counts alone: there are no times to hold against each other.
+            checks.push(Check::new(COUNTS, &of, counts(op, &series, &counted[..1])));
+            let why = "the imported report has no such times".to_owned();
+            checks.push(Check::new(TIMES, of, Answer::NotCheckable(why)));
+            continue;
+        }
         checks.push(Check::new(COUNTS, &of, counts(op, &series, &counted)));
         checks.push(Check::new(TIMES, of, times(op, &[series, service])));
     }
@@ -76,6 +84,12 @@ fn checked_ops<'r>(record: &'r CaseRecord, name: &'r str) -> impl Iterator<Item 
 }
 
 const KINDS: [Kind; 4] = [Kind::Service, Kind::Response, Kind::Submit, Kind::Completion];
+
+/// Another program measured it.
+fn is_imported(record: &CaseRecord) -> bool {
+    let worker = record.worker.as_ref();
+    worker.is_some_and(|worker| worker.description.load_generator == NO_LOAD_GENERATOR)
+}
 
 /// Whether a role was planned to keep operations in flight.
 fn in_flight(record: &CaseRecord, phase: &str, role: &str) -> bool {

@@ -1,6 +1,10 @@
 //! A report that fio has written (`--output-format=json+`) becomes a run of its own: one case a
 //! job, with the same tables as any.
 
+mod planned;
+#[cfg(test)]
+mod tests;
+
 use crate::cli::NamedArgs;
 use crate::commands::run::{record, run_id};
 use crate::exit::Complaint;
@@ -8,22 +12,18 @@ use crate::machine;
 use crate::runner::case::blank;
 use anyhow::Context as _;
 use kvdyno_host::Root;
-use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, WorkerIdentity};
-use kvdyno_record::engine::{
-    Capabilities, DataShape, Description, Durability, Options, Planning, Value,
-};
+use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, RoleResult, WorkerIdentity};
+use kvdyno_record::engine::{Capabilities, Description, Durability, Planning};
 use kvdyno_record::files::{CaseFolder, RunFolder, sha256, write_atomic};
-use kvdyno_record::fio::{Job, Report};
+use kvdyno_record::fio::{self, Job, Report};
 use kvdyno_record::hlog;
-use kvdyno_record::plan::{Case, Database, Estimate, Plan};
+use kvdyno_record::left_out::LeftOut;
+use kvdyno_record::plan::{Case, Estimate, Plan};
 use kvdyno_record::protocol::{NO_LOAD_GENERATOR, WorkerDescription};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::units;
 use kvdyno_record::usage::{ProcessUsage, Snapshot};
-use kvdyno_record::workload::{
-    Activity, Choice, Data, Ends, Found, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role, Size,
-    ValueShape,
-};
+use planned::{MEASURE, SYNCS, role_name, syncs_at};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -35,23 +35,14 @@ const UNKNOWN: [&str; 2] = [
     "device reads and writes: fio's report has no readings of the device around its job",
 ];
 
-const MEASURE: &str = "measure";
-
 /// Files the report below `runs`.
 pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Result<RunFolder> {
-    let text = std::fs::read_to_string(file)
-        .with_context(|| format!("failed to read fio's report {}", file.display()))?;
-    let report = Report::parse(&text)
-        .map_err(|error| Complaint::usage(format!("{} is {error}", file.display())))?;
-    for job in &report.jobs {
-        check(job).map_err(|what| {
-            Complaint::usage(format!("job `{}` of {}: {what}", job.name, file.display()))
-        })?;
-    }
+    let mut report = read(file)?;
+    let left_out = leave_out(file, &mut report)?;
     let identity = identity(file, &report)?;
     let mut cases: Vec<Case> = Vec::new();
     for (at, job) in report.jobs.iter().enumerate() {
-        let mut case = case(at, job);
+        let mut case = planned::case(at, job);
         // Jobs of one name that differ, or work one after another, are no trials of one case.
         if cases.iter().any(|other| other.label == case.label) {
             case.label = format!("{}-{}", case.label, at + 1);
@@ -69,7 +60,7 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
         title: format!("imported from {}, by {}", file.display(), report.version),
         sized: Vec::new(),
         warnings: Vec::new(),
-        left_out: Vec::new(),
+        left_out,
         cases,
         estimate: Estimate::default(),
     };
@@ -82,11 +73,12 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
     for (job, case) in report.jobs.iter().zip(&plan.cases) {
         file_case(&folder, case, job, &report, identity.clone())?;
     }
-    let ended = report.timestamp_ms * 1_000_000;
+    let ended = report.ended_unix_ns();
+    let took = report.jobs.iter().map(Job::window_ns).fold(0, u64::saturating_add);
     let place = report.jobs.first().and_then(|job| job.option("filename")).unwrap_or("unknown");
     let host = machine::read(&Root::system(), runs);
     folder.write_run(&RunRecord {
-        started_unix_ns: ended.saturating_sub(report.jobs.iter().map(Job::window_ns).sum()),
+        started_unix_ns: ended.saturating_sub(took),
         ended_unix_ns: Some(ended),
         place: place.to_owned(),
         ..record(&plan.suite, &id, named, runs, host)
@@ -95,23 +87,44 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
     Ok(folder)
 }
 
-/// Only what is whole becomes figures.
-fn check(job: &Job) -> Result<(), String> {
-    if job.error != 0 {
-        return Err(format!("it ended with error {}", job.error));
+fn read(file: &Path) -> anyhow::Result<Report> {
+    let bytes = std::fs::read(file)
+        .with_context(|| format!("failed to read fio's report {}", file.display()))?;
+    let report = Report::parse(&String::from_utf8_lossy(&bytes)).map_err(|found| {
+        let file = file.display();
+        Complaint::usage(format!("{file} is not a report of fio: expected its JSON, found {found}"))
+            .hint("`fio --output-format=json+ --output=REPORT JOBFILE` writes one")
+    })?;
+    Ok(report)
+}
+
+/// Takes jobs without figures away; a report of such jobs alone is refused.
+fn leave_out(file: &Path, report: &mut Report) -> Result<Vec<LeftOut>, Complaint> {
+    let mut left_out = Vec::new();
+    report.jobs.retain(|job| {
+        let why = job.unusable();
+        left_out.extend(why.clone().map(|why| LeftOut {
+            part: None,
+            engine: format!("job `{}`", job.name),
+            volume: None,
+            tier: None,
+            why,
+        }));
+        why.is_none()
+    });
+    if !report.jobs.is_empty() {
+        return Ok(left_out);
     }
-    if job.read.total_ios + job.write.total_ios == 0 {
-        return Err("it did nothing".to_owned());
-    }
-    if job.histograms(MEASURE, "reads").is_empty() {
-        return Err("it has no bins of latency; --output-format=json+ writes them".to_owned());
-    }
-    Ok(())
+    let what = match left_out.first() {
+        Some(LeftOut { engine, why, .. }) => format!("{engine} of {}: {why}", file.display()),
+        None => format!("{} has no job", file.display()),
+    };
+    Err(Complaint::usage(what).hint("expected a job that read, wrote or trimmed"))
 }
 
 fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
     let version = report.version.trim_start_matches("fio-").to_owned();
-    let durability = [(Durability::Async, "as fio's options say")];
+    let durability = [Durability::Async, Durability::Commit].map(|d| (d, "as fio's options say"));
     let engine = Description {
         name: "fio".to_owned(),
         title: "fio (imported)".to_owned(),
@@ -132,109 +145,33 @@ fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
     Ok(WorkerIdentity { path, sha256, description, library: None })
 }
 
-/// A number as fio writes it: `4k` is 4096.
-fn number(text: &str) -> Option<u64> {
-    let text = text.trim().to_lowercase();
-    let text = text.trim_end_matches('b').trim_end_matches('i');
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let power = ["", "k", "m", "g", "t"].iter().position(|unit| *unit == &text[digits.len()..])?;
-    digits.parse::<u64>().ok()?.checked_mul(1 << (10 * power))
-}
-
-/// A job as the plan would have it.
-fn case(at: usize, job: &Job) -> Case {
-    let option = |name: &str| job.option(name).and_then(number);
-    let ios = job.read.total_ios + job.write.total_ios;
-    // Reads and writes of several sizes have a mean.
-    let block = option("bs").unwrap_or((job.read.io_bytes + job.write.io_bytes) / ios.max(1));
-    // One entry of several threads: fio was asked for groups.
-    let threads = if job.entries > 1 { job.entries } else { option("numjobs").unwrap_or(1) as u32 };
-    let depth = (!job.is_synchronous()).then(|| option("iodepth").unwrap_or(1) as u32);
-    let in_flight = depth.map_or("sync".to_owned(), |depth| format!("d{depth}"));
-    // How large its file was is not in the report where it was not said.
-    let records = (option("size").unwrap_or(block) / block.max(1)).max(1);
-    let label: String = job.name.to_lowercase().chars().map(letter).take(64).collect();
-    let id = format!("{:04}_{label}_t{threads}_r1", at + 1);
-    let values = job.options.iter().map(|(name, value)| (name.clone(), Value::Text(value.clone())));
-    let size = Size::Fixed { bytes: block };
-    Case {
-        key: format!("fio-import/{label}/{block}/t{threads}/{in_flight}"),
-        engine: "fio".to_owned(),
-        label,
-        part: None,
-        library: None,
-        server: None,
-        crew: None,
-        options: Options { durability: Durability::Async, values: values.collect() },
-        trial: 1,
-        listed: 0,
-        ceiling: false,
-        threads: Some(threads),
-        database: Database { id: id.clone(), made_by: id.clone(), last_use: true, copy: None },
-        volume: None,
-        ram_limit_bytes: None,
-        tier: None,
-        data: Data {
-            records,
-            key: Key::ordered(8, KeyFormat::Binary),
-            value: ValueShape { size, compress_to: 1.0 },
-            seed: 0,
-            verify: false,
-            graph: None,
-            packed: None,
-        },
-        shape: DataShape {
-            records,
-            records_max: records,
-            key_bytes: 8,
-            value_bytes_mean: block,
-            value_bytes_max: block,
-            sessions: threads,
-            depth: depth.unwrap_or(1),
-            requests: None,
-        },
-        phases: vec![phase(job, threads, depth)],
-        budget_ns: 0,
-        slice_ns: job.window_ns(),
-        io_latency: false,
-        count: None,
-        errors_max: 0,
-        id,
+/// What it did, in the order of the plan.
+fn roles(job: &Job, case: &Case) -> Vec<RoleResult> {
+    let threads = case.threads.unwrap_or(1);
+    let mut roles = vec![job.role(role_name(job), threads)];
+    if let Some(syncs) = job.sync_role(SYNCS, threads) {
+        roles.insert(syncs_at(job), syncs);
     }
+    roles
 }
 
-/// What a name of a file may have.
-fn letter(c: char) -> char {
-    if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' { c } else { '-' }
-}
-
-fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
-    let ordered = matches!(job.option("rw"), Some("read" | "write" | "rw" | "readwrite"));
-    let keys = if ordered { Choice::Sequential { step: 1 } } else { Choice::Uniform };
-    let sides = [(Op::Get, job.read.total_ios), (Op::Update, job.write.total_ios)];
-    let done = sides.into_iter().filter(|(_, ios)| *ios > 0);
-    let mix = done.map(|(op, ios)| MixEntry { op, weight: ios as f64, keys: keys.clone() });
-    let role = Role {
-        name: role_name(job).to_owned(),
-        threads,
-        mix: mix.collect(),
-        rate: None,
-        depth,
-        os_threads: None,
-        found: Found::All,
-        replay: None,
-    };
-    let ends = Ends { duration_ns: Some(job.window_ns()), operations: None };
-    let work = Activity::Measure(Mix { roles: vec![role], ends });
-    Phase { name: MEASURE.to_owned(), work }
-}
-
-fn role_name(job: &Job) -> &'static str {
-    match (job.read.total_ios > 0, job.write.total_ios > 0) {
-        (true, true) => "mixed",
-        (false, true) => "writes",
-        _ => "reads",
+/// What cannot be known of it from the report.
+fn not_measured(job: &Job) -> Vec<String> {
+    let mut all: Vec<String> = UNKNOWN.map(str::to_owned).into();
+    all.push(job.without_times().unwrap_or_else(|| {
+        let off = units::percent(1.0 / 128.0);
+        format!("latencies: by the middles of fio's bins, at most {off} off")
+    }));
+    if job.syncs() > 0 && job.sync_histogram(MEASURE, SYNCS).is_none() {
+        all.push("latencies of syncs: fio's report has no bins of them".to_owned());
     }
+    all.extend(job.grouped().map(|threads| {
+        format!(
+            "jobs: several jobs under group_reporting are one entry here, with the name and the \
+             options of some of them; by their running times they were {threads} threads"
+        )
+    }));
+    all
 }
 
 /// What is known of the job's one phase.
@@ -253,7 +190,7 @@ fn phase_of(job: &Job, case: &Case, started_unix_ns: u64, ended_unix_ns: u64) ->
         before: snapshot(ProcessUsage::default(), started_unix_ns),
         after: snapshot(job.usage(), ended_unix_ns),
         synced: None,
-        roles: vec![job.role(role_name(job), case.threads.unwrap_or(1))],
+        roles: roles(job, case),
         ranks: Vec::new(),
         instructions: None,
         verified: None,
@@ -274,95 +211,27 @@ fn file_case(
 ) -> anyhow::Result<()> {
     let at: CaseFolder = folder.case(case, 1);
     std::fs::create_dir(&at.path)?;
-    let (role, wall_ns) = (role_name(job), job.window_ns());
-    let ended_unix_ns = report.timestamp_ms * 1_000_000;
+    let wall_ns = job.window_ns();
+    let ended_unix_ns = report.ended_unix_ns();
     let started_unix_ns = ended_unix_ns.saturating_sub(wall_ns);
     let base = SystemTime::UNIX_EPOCH + Duration::from_nanos(started_unix_ns);
     let mut latency = hlog::Writer::create(&at.path.join("latency.hlog"), base)?;
-    let histograms = job.histograms(MEASURE, role);
+    let mut histograms = job.histograms(MEASURE, role_name(job));
+    histograms.extend(job.sync_histogram(MEASURE, SYNCS));
     let histograms = histograms.iter().map(|(tag, histogram)| (tag.clone(), histogram));
     latency.write(Duration::ZERO, Duration::from_nanos(wall_ns), histograms)?;
-    let series = serde_json::to_string(&job.slice(MEASURE, role))? + "\n";
+    let series = serde_json::to_string(&fio::slice(MEASURE, &roles(job, case)))? + "\n";
     let files = [("series.ndjson", series.as_str()), ("machine.ndjson", ""), ("events.ndjson", "")];
     for (name, text) in files {
         write_atomic(&at.path.join(name), text.as_bytes())?;
     }
-    let off = units::percent(1.0 / 128.0);
-    let bound = format!("latencies: by the middles of fio's bins, at most {off} off");
-    let unknown = UNKNOWN.iter().map(ToString::to_string);
     at.write_record(&CaseRecord {
         outcome: Outcome::Done,
         started_unix_ns,
         wall_ns,
         phases: vec![phase_of(job, case, started_unix_ns, ended_unix_ns)],
-        not_measured: unknown.chain([bound]).collect(),
+        not_measured: not_measured(job),
         ..blank(case, 1, Some(identity))
     })?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fios_numbers_are_powers_of_1024() {
-        let numbers = ["4k", "4KiB", "64m", "1g", "512", "2T"].map(number);
-        let expected = [4096, 4096, 64 << 20, 1 << 30, 512, 2 << 40].map(Some);
-        assert_eq!(numbers, expected);
-        assert_eq!(["4q", "k", "", "-1"].map(number), [None; 4]);
-    }
-
-    #[test]
-    fn a_report_becomes_a_sealed_run() {
-        let folder = tempfile::tempdir().unwrap();
-        let file =
-            concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio/mix-3.33.json").as_ref();
-        let run = import(file, folder.path(), &NamedArgs::default()).unwrap();
-        assert!(run.is_complete());
-        let (_, record) = run.case_records().unwrap().remove(0);
-        assert_eq!(record.case.id, "0001_mix-70-30_t2_r1");
-        assert_eq!((record.case.data.records, record.case.shape.depth), (16384, 4));
-        let ops = &record.phases[0].roles[0].ops;
-        assert!(ops["get"].count > 2 * ops["update"].count);
-        let intervals = run.case(&record.case, 1).latency().unwrap();
-        let samples: u64 = intervals
-            .map(Result::unwrap)
-            .filter(|interval| interval.kind == hlog::Kind::Service)
-            .flat_map(|interval| interval.counts)
-            .map(|(_, count)| count)
-            .sum();
-        assert_eq!(samples, ops["get"].count + ops["update"].count);
-    }
-
-    #[test]
-    fn the_threads_of_a_job_are_one_case_and_no_two_have_one_key() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio/two-jobs-3.33.json");
-        let run = import(file.as_ref(), folder.path(), &NamedArgs::default()).unwrap();
-        let records = run.case_records().unwrap();
-        let [(_, record)] = records.as_slice() else { panic!("{} cases", records.len()) };
-        assert_eq!(record.case.threads, Some(2));
-        let Activity::Measure(mix) = &record.case.phases[0].work else { panic!("no measure") };
-        assert_eq!((mix.roles[0].threads, mix.roles[0].depth), (2, None), "psync, iodepth=8");
-        // The same jobs as fio reports them when one works after the other.
-        let text = std::fs::read_to_string(file).unwrap();
-        let again = folder.path().join("again.json");
-        std::fs::write(&again, text.replacen("\"groupid\":0", "\"groupid\":1", 1)).unwrap();
-        let plan = import(&again, &folder.path().join("again"), &NamedArgs::default())
-            .unwrap()
-            .plan()
-            .unwrap();
-        let keys: std::collections::BTreeSet<_> = plan.cases.iter().map(|case| &case.key).collect();
-        assert_eq!((plan.cases.len(), keys.len()), (2, 2));
-    }
-
-    #[test]
-    fn what_is_no_report_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("fio.json");
-        std::fs::write(&file, "no JSON").unwrap();
-        let error = import(&file, folder.path(), &NamedArgs::default()).unwrap_err();
-        assert_eq!(crate::exit::of_error(&error), kvdyno_record::exit::Exit::Usage);
-    }
 }

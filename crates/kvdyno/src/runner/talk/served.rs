@@ -64,7 +64,7 @@ impl Talk<'_> {
             self.ending.server = keeper.halt().err();
         }
         // What the client says of it follows from it.
-        if let Some((class, servers)) = self.ending.server.clone() {
+        if let Some(Complaint { class, message: servers, .. }) = self.ending.server.clone() {
             // That there is no room either of them may have been told.
             let telling =
                 |class: &ErrorClass| matches!(class, ErrorClass::Full | ErrorClass::Memory);

@@ -1,0 +1,130 @@
+//! A job of fio's as a case of a plan.
+
+use kvdyno_record::engine::{DataShape, Durability, Options, Value};
+use kvdyno_record::fio::Job;
+use kvdyno_record::plan::{Case, Database};
+use kvdyno_record::workload::{
+    Activity, Choice, Data, Ends, Found, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role, Size,
+    ValueShape,
+};
+
+/// The phase of each case.
+pub(super) const MEASURE: &str = "measure";
+
+/// The role of a job's syncs, beside that of its I/O.
+pub(super) const SYNCS: &str = "syncs";
+
+/// A job as the plan would have it.
+pub(super) fn case(at: usize, job: &Job) -> Case {
+    let block = job.block_bytes();
+    let threads = job.threads();
+    let depth = (!job.is_synchronous()).then(|| job.number("iodepth").unwrap_or(1) as u32);
+    let in_flight = depth.map_or("sync".to_owned(), |depth| format!("d{depth}"));
+    // How large its file was is not in the report where it was not said.
+    let records = (job.number("size").unwrap_or(block) / block.max(1)).max(1);
+    let label: String = job.name.to_lowercase().chars().map(letter).take(64).collect();
+    let id = format!("{:04}_{label}_t{threads}_r1", at + 1);
+    let size = Size::Fixed { bytes: block };
+    Case {
+        key: format!("fio-import/{label}/{block}/t{threads}/{in_flight}"),
+        engine: "fio".to_owned(),
+        label,
+        part: None,
+        library: None,
+        server: None,
+        crew: None,
+        options: options(job),
+        trial: 1,
+        listed: 0,
+        ceiling: false,
+        threads: Some(threads),
+        database: Database { id: id.clone(), made_by: id.clone(), last_use: true, copy: None },
+        volume: None,
+        ram_limit_bytes: None,
+        tier: None,
+        data: Data {
+            records,
+            key: Key::ordered(8, KeyFormat::Binary),
+            value: ValueShape { size, compress_to: 1.0 },
+            seed: 0,
+            verify: false,
+            graph: None,
+            packed: None,
+        },
+        shape: DataShape {
+            records,
+            records_max: records,
+            key_bytes: 8,
+            value_bytes_mean: block,
+            value_bytes_max: block,
+            sessions: threads,
+            depth: depth.unwrap_or(1),
+            requests: None,
+        },
+        phases: vec![phase(job, threads, depth)],
+        budget_ns: 0,
+        slice_ns: job.window_ns(),
+        io_latency: false,
+        count: None,
+        errors_max: 0,
+        id,
+    }
+}
+
+/// As fio has them, and the host that it worked on.
+fn options(job: &Job) -> Options {
+    let text = |value: &String| Value::Text(value.clone());
+    let mut values: std::collections::BTreeMap<_, _> =
+        job.options.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+    values.extend(job.client.iter().map(|client| ("client".to_owned(), text(client))));
+    let durability = if job.is_durable() { Durability::Commit } else { Durability::Async };
+    Options { durability, values }
+}
+
+/// What a name of a file may have.
+fn letter(c: char) -> char {
+    if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' { c } else { '-' }
+}
+
+fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
+    let keys = if job.is_random() { Choice::Uniform } else { Choice::Sequential { step: 1 } };
+    let sides = [
+        (Op::Get, job.read.total_ios),
+        (Op::Update, job.write.total_ios),
+        (Op::Delete, job.trim.total_ios),
+    ];
+    let done = sides.into_iter().filter(|(_, ios)| *ios > 0);
+    let entry = |(op, ios)| MixEntry { op, weight: ios as f64, keys: keys.clone() };
+    let role = |name: &str, depth, mix| Role {
+        name: name.to_owned(),
+        threads,
+        mix,
+        rate: None,
+        depth,
+        os_threads: None,
+        found: Found::All,
+        replay: None,
+    };
+    let mut roles = vec![role(role_name(job), depth, done.map(entry).collect())];
+    if job.syncs() > 0 {
+        let syncs = role(SYNCS, None, vec![entry((Op::Flush, job.syncs()))]);
+        roles.insert(syncs_at(job), syncs);
+    }
+    let ends = Ends { duration_ns: Some(job.window_ns()), operations: None };
+    Phase { name: MEASURE.to_owned(), work: Activity::Measure(Mix { roles, ends }) }
+}
+
+/// What waits for each write's sync waits for that in the first place.
+pub(super) fn syncs_at(job: &Job) -> usize {
+    usize::from(!job.syncs_each_write())
+}
+
+pub(super) fn role_name(job: &Job) -> &'static str {
+    let [reads, writes, trims] = [&job.read, &job.write, &job.trim].map(|side| side.total_ios > 0);
+    match (reads, writes, trims) {
+        (true, false, false) => "reads",
+        (false, true, false) => "writes",
+        (false, false, true) => "trims",
+        _ => "mixed",
+    }
+}
