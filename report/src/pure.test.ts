@@ -14,6 +14,7 @@ import { front } from "./figures/tradeoff";
 import { toggled } from "./filters";
 import { bytes, duration, grouped, inUnit, NONE, ownThreads, percentile, ratio, si } from "./format";
 import { hiccupNote } from "./hiccups";
+import { huesOf } from "./hues";
 import { placed, spread } from "./labels";
 import { multiples, panels, roundUp } from "./layout";
 import { unpack } from "./load";
@@ -64,7 +65,7 @@ describe("a step from a version to the next", () => {
 
 describe("many engines", () => {
   const engine = (name: string, loadGenerator = false): Engine =>
-    ({ id: name, name, title: name, durability: "async", loadGenerator, drive: false, place: 0 });
+    ({ id: name, name, title: name, durability: "async", loadGenerator, drive: false, order: 0, hue: 0, again: false });
 
   test("have a small chart each, with what is no engine in all of them", () => {
     const lines = (count: number) => Array.from({ length: count }, (_, at) => ({ engine: engine(`e${at}`) }));
@@ -161,7 +162,7 @@ describe("the scoreboard", () => {
   });
 
   test("says better and worse, whichever way a figure goes, and ranks nothing that is not comparable", () => {
-    const engine = (id: string): Engine => ({ id, name: id, title: id, durability: "async", loadGenerator: false, drive: false, place: 0 });
+    const engine = (id: string): Engine => ({ id, name: id, title: id, durability: "async", loadGenerator: false, drive: false, order: 0, hue: 0, again: false });
     const engines = [engine("a"), engine("b")];
     const row = (direction: Metric["direction"], own: Metric, apart: string | null = null) =>
       cellsOf(engines, [{ name: "", metrics: new Map([["a", { ...metric(10, 9, 11), direction }], ["b", { ...own, direction }]]), apart }], engines[0]!)[0]?.cells[1];
@@ -198,7 +199,7 @@ test("a ratio says how sure it is, by the program's verdict", () => {
 });
 
 test("writes that promise different things have no ratio", () => {
-  const engine = (id: string, durability: string): Engine => ({ id, name: id, title: id, durability, loadGenerator: false, drive: false, place: 0 });
+  const engine = (id: string, durability: string): Engine => ({ id, name: id, title: id, durability, loadGenerator: false, drive: false, order: 0, hue: 0, again: false });
   const value = (value: number): Metric => ({
     name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value,
     per_trial: [], n: 4, min: value, max: value, interval: null, missing: null,
@@ -282,7 +283,7 @@ describe("drawing", () => {
   });
 
   test("a bar is called what it is over its trials", () => {
-    const engine: Engine = { id: "a", name: "a", title: "a", durability: "", loadGenerator: false, drive: false, place: 0 };
+    const engine: Engine = { id: "a", name: "a", title: "a", durability: "", loadGenerator: false, drive: false, order: 0, hue: 0, again: false };
     const label = (combine: Combine) =>
       tipLines({ engine, parts: [{ name: "", value: 2 }], range: [1, 3], combine }, si, "")[0]?.[0];
     expect(["median", "maximum", "sum", "merged_histograms"].map((one) => label(one as Combine)))
@@ -322,5 +323,33 @@ describe("where the time went", () => {
     expect(PARTS.map((part) => part.read(of)).reduce((sum, value) => sum + value, 0)).toBe(100);
     expect([label("wait CPU", 12.4, 90), label("wait CPU", 12.4, 30), label("wait CPU", 12.4, 10)]).toEqual(["wait CPU 12", "12", ""]);
     expect([readable("#0069a8"), readable("#e8b84a"), readable("#000000")]).toEqual(["#ffffff", "#000000", "#ffffff"]);
+  });
+});
+
+describe("an engine's colour", () => {
+  const named = (engine: string, label = engine, durability = "commit") => ({ engine, label, durability });
+  const hueOf = (page: ReturnType<typeof named>[], label: string, durability = "commit") =>
+    huesOf(page)[page.findIndex((one) => one.label === label && one.durability === durability)];
+
+  test("is its own on every page, whoever stands beside it", () => {
+    const pages = [["lmdb", "rocksdb"], ["rocksdb", "sqlite", "lmdb"], ["fjall", "redb", "a-store", "lmdb"], ["lmdb"]];
+    expect(new Set(pages.map((page) => hueOf(page.map((name) => named(name)), "lmdb")?.hue)).size).toBe(1);
+    const others = pages.slice(0, 2).map((page) => hueOf(page.map((name) => named(name)), "rocksdb")?.hue);
+    expect(new Set(others).size).toBe(1);
+  });
+
+  test("is nobody else's on a page", () => {
+    const embedded = ["lmdb", "rocksdb", "sqlite", "redb", "fjall", "mdbx", "wiredtiger", "leveldb", "surrealkv", "direct", "lmdb1"].map((name) => named(name));
+    const page = [...embedded, named("rocksdb", "rocksdb-tuned")];
+    expect(new Set(huesOf(page).map(({ hue }) => hue)).size).toBe(page.length);
+    expect(hueOf(page, "rocksdb-tuned")?.hue).not.toBe(hueOf(page, "rocksdb")?.hue);
+    expect(huesOf(page).every(({ again }) => !again)).toBe(true);
+  });
+
+  test("is the engine's in another class, with another line", () => {
+    const page = [named("rocksdb", "rocksdb-commit", "commit"), named("rocksdb", "rocksdb-async", "async"), named("lmdb")];
+    const [commit, async_] = huesOf(page);
+    expect([commit?.hue, async_?.hue]).toEqual([huesOf([named("rocksdb")])[0]?.hue, commit?.hue]);
+    expect([commit?.again, async_?.again]).toEqual([false, true]);
   });
 });

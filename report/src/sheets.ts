@@ -29,20 +29,22 @@ function shown(sheet: Sheet): HTMLElement {
     if (kind) row.classList.add(kind);
   });
   const words = sheet.aid.map((text) => h("p", { class: "note" }, text));
+  const notes = sheet.notes.map((text) => h("p", { class: "note" }, text));
+  if (sheet.name === "claims") {
+    return h("div", { class: "sheet", "data-sheet": sheet.name }, h("h3", {}, sheet.title), element, ...notes,
+      h("details", {}, h("summary", {}, "How a claim is judged"), ...words));
+  }
+  // The question stands before the two machines; how a table is read, after it.
+  const body = sheet.name === "study" ? [...words, element, ...notes] : [element, ...notes, ...words];
   return h("div", { class: "sheet", "data-sheet": sheet.name },
-    h("h3", {}, sheet.title),
-    // The question stands before the two machines; how a table is read, after it.
-    ...(sheet.name === "study" ? words : []), element,
-    ...sheet.notes.map((text) => h("p", { class: "note" }, text)),
-    ...(sheet.name === "study" ? [] : words));
+    h("details", {}, h("summary", {}, h("span", { class: "title" }, sheet.title), ` · ${sheet.rows.length} rows`), ...body));
 }
 
-/** What the page begins with where the suite repeats a study or claims anything; the study's figures
- * are drawn between the two machines and its tables. */
+/** Claims first of all: they are the answer. Of a study its figure, and its tables to be unfolded. */
 export function sheets(all: Sheet[], drawn: HTMLElement): HTMLElement | null {
   if (all.length === 0) return null;
   const study = all.some((sheet) => sheet.name === "study");
   const heading = study ? "The study, and this run beside it" : "Claims";
-  return h("section", { id: "study", "aria-label": heading }, h("h2", {}, heading),
-    ...all.flatMap((sheet) => (sheet.name === "study" ? [shown(sheet), drawn] : [shown(sheet)])));
+  const claims = all.filter((sheet) => sheet.name === "claims"), rest = all.filter((sheet) => sheet.name !== "claims");
+  return h("section", { id: "study", "aria-label": heading }, h("h2", {}, heading), ...claims.map(shown), study ? drawn : null, ...rest.map(shown));
 }

@@ -31,7 +31,8 @@ function draw(view: View): Drawing | null {
   if (maps.length === 0) return null;
   return {
     title: "Latency over time",
-    note: `How many operations of ${role.value} took how long, over the time of the phase; lower is better. One trial each: the nearest to the median.`,
+    note: `How many operations of ${role.value} took how long, over the time of the phase; lower is better.`,
+    how: ["One trial each: the nearest to the median."],
     controls: [threads, role, kind],
     chart: (width, theme) => chart(maps, width, theme, "operations"),
     table: () => ({

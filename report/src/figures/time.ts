@@ -3,7 +3,7 @@
 
 import type { Explained } from "../data";
 import { pale, type Theme } from "../colour";
-import { trialsNote, type Drawing, type Figure } from "../drawing";
+import { paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { inUnit, NONE, ownThreads } from "../format";
 import { axis, axisLabel, cut, ENGINES_MAX, FONT, panels, tip, title, tooltip } from "../layout";
@@ -63,8 +63,8 @@ function draw(view: View): Drawing | null {
   if (list.length === 0) return null;
   return {
     title: "Where the time went",
-    note: `Share of the time of each role's threads, mean of ${trialsNote(view)}; neither way is better. CPU time and the wait for a CPU are counted by the kernel; `
-      + `what threads waited for is from 20 wait-state samples a second. ${said(list)}`,
+    note: `Share of the time of each role's threads, mean of ${trialsNote(view)}; neither way is better.`,
+    how: paragraphs("CPU time and the wait for a CPU are counted by the kernel; what threads waited for is from 20 wait-state samples a second.", said(list)),
     controls: [threads],
     chart: (width, theme) => chart(list, width, theme),
     table: () => ({
