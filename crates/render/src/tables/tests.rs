@@ -206,8 +206,10 @@ fn ranks_of_a_crew_have_a_table() {
 fn data_and_its_limit_stand_above_the_tables_once() {
     let mut summary = Fixture::new().summary();
     // An engine that never came as far as its limit.
-    let last = summary.groups.iter_mut().rfind(|group| group.ram_limit_bytes.is_some()).unwrap();
-    last.ram_limit_held = None;
+    let limited = summary.groups.iter_mut().filter(|group| group.ram_limit_bytes.is_some());
+    for group in limited {
+        group.ram_limit_held = (group.engine != "rocksdb").then_some(true);
+    }
     let lines = crate::header::lines(&summary);
     assert_eq!(lines.iter().filter(|(word, _)| word == "data").count(), 1, "{lines:?}");
 }
