@@ -19,9 +19,10 @@ import { placed, spread } from "./labels";
 import { multiples, panels, roundUp } from "./layout";
 import { unpack } from "./load";
 import { lostWords } from "./lost";
-import type { Combine, Efficiency, Finding, Limit, Metric } from "./data";
+import type { Claim, Combine, Efficiency, Finding, Limit, Metric } from "./data";
 import { marksOf, searchAt, type Search } from "./search";
-import { counted, quoted } from "./sections";
+import { wrapped } from "./save";
+import { claimReasons, claimWords, counted, quoted } from "./sections";
 import { stateOf } from "./state";
 import { parse, write } from "./view";
 
@@ -352,4 +353,17 @@ describe("an engine's colour", () => {
     expect([commit?.hue, async_?.hue]).toEqual([huesOf([named("rocksdb")])[0]?.hue, commit?.hue]);
     expect([commit?.again, async_?.again]).toEqual([false, true]);
   });
+});
+
+test("claims come to a line, and what cannot be tested says why, the most frequent reason first", () => {
+  const claim = (verdict: Claim["verdict"], why: string | null = null): Claim => ({ verdict, why });
+  const claims = [claim("cannot_tell", "one trial"), claim("cannot_tell", "2 CPUs"), claim("cannot_tell", "2 CPUs"), claim("does_not_hold"), claim("does_not_hold")];
+  expect(claimWords(claims)).toBe("0 of 5 claims hold, 2 do not, 3 cannot be tested here.");
+  expect(claimReasons(claims)).toBe("Not testable here: 2 CPUs (2 claims); one trial.");
+  expect([claimWords([claim("holds")]), claimReasons([claim("holds")])]).toEqual(["1 of 1 claim holds, 0 do not.", ""]);
+});
+
+test("a picture's words are cut where its lines end, and not lost", () => {
+  expect(wrapped("one two three", 7)).toEqual(["one two", "three"]);
+  expect(wrapped("abcdefghij kl", 4)).toEqual(["abcd", "efgh", "ij", "kl"]);
 });

@@ -75,29 +75,33 @@ export function answers(data: PageData, whole: Model): HTMLElement | null {
   const rest = told.length === 0 ? null : many ? h("details", {}, h("summary", {}, `In sentences: ${plural(told.length, "workload")}`), list) : list;
   if (lines.length === 0 && !rest && !confidence) return null;
   return h("div", { class: "result-top" },
-    lines.length === 0 && !rest ? null : h("div", { class: "answer" }, ...lines.map((line) => h("p", { class: "headline" }, line)), rest),
+    lines.length === 0 && !rest ? null : h("div", { class: "answer" }, ...lines.flatMap(({ line, aside }) => [h("p", { class: "headline" }, line), aside ? h("p", { class: "note" }, aside) : null]), rest),
     confidence ? trust(confidence) : null);
 }
 
-/** The answer in a line, and what came of the suite's claims. */
-export function headlines(data: PageData): string[] {
-  const claims = claimWords(data.summary.claims ?? []);
-  return claims ? [claims] : [];
+/** The answer in a line, and what came of the suite's claims; below each what is to be said of it. */
+function headlines(data: PageData): { line: string; aside: string }[] {
+  const claims = data.summary.claims ?? [];
+  return claims.length > 0 ? [{ line: claimWords(claims), aside: claimReasons(claims) }] : [];
 }
 
 /** So many reasons are named; the table has all. */
 const REASONS = 3;
 
-/** `0 of 15 claims hold, 2 do not, 13 cannot be told here (only 1 trial; 2 CPUs)`. */
+/** `0 of 15 claims hold, 2 do not, 13 cannot be tested here.` */
 export function claimWords(claims: Claim[]): string {
-  if (claims.length === 0) return "";
-  const of = (verdict: Claim["verdict"]) => claims.filter((claim) => claim.verdict === verdict);
+  const count = (verdict: Claim["verdict"]) => claims.filter((claim) => claim.verdict === verdict).length;
+  const [holds, not, unknown] = [count("holds"), count("does_not_hold"), count("cannot_tell")];
+  return `${holds} of ${plural(claims.length, "claim")} ${holds === 1 ? "holds" : "hold"}, ${not} ${not === 1 ? "does" : "do"} not${unknown > 0 ? `, ${unknown} cannot be tested here` : ""}.`;
+}
+
+/** Why claims cannot be tested here, the most frequent reason first: `it needs 33 processors: here are 2 (3)`. */
+export function claimReasons(claims: Claim[]): string {
   const reasons = new Map<string, number>();
-  for (const { why } of of("cannot_tell")) if (why) reasons.set(why, (reasons.get(why) ?? 0) + 1);
-  const most = [...reasons].sort((a, b) => b[1] - a[1]).map(([why]) => why);
-  const words = most.length === 0 ? "" : ` (${most.slice(0, REASONS).join("; ")}${most.length > REASONS ? `; and ${most.length - REASONS} more reasons` : ""})`;
-  const [holds, not, unknown] = [of("holds").length, of("does_not_hold").length, of("cannot_tell").length];
-  return `${holds} of ${plural(claims.length, "claim")} ${holds === 1 ? "holds" : "hold"}, ${not} ${not === 1 ? "does" : "do"} not${unknown > 0 ? `, ${unknown} cannot be tested here${words}` : ""}.`;
+  for (const { verdict, why } of claims) if (verdict === "cannot_tell" && why) reasons.set(why, (reasons.get(why) ?? 0) + 1);
+  const most = [...reasons].sort((a, b) => b[1] - a[1]).map(([why, count]) => (count > 1 ? `${why} (${count} claims)` : why));
+  const more = most.length > REASONS ? `; and ${most.length - REASONS} more reasons` : "";
+  return most.length === 0 ? "" : `Not testable here: ${most.slice(0, REASONS).join("; ")}${more}.`;
 }
 
 /** The causes that are said at once; the others open. */

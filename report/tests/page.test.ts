@@ -237,6 +237,19 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     expect(wrong).toEqual([]);
   });
 
+  test("has a table of contents that leads to each figure, and leaves the address alone", async () => {
+    const { page, wrong } = await open(pages.rich, { hash: "#threads=2" });
+    await page.waitForFunction(() => document.documentElement.dataset["drawn"] === "all");
+    await page.locator(".contents > summary").click();
+    const links = page.locator(".contents li a");
+    expect(await links.count()).toBe(await page.locator("#overview .figure, #figures .figure").count());
+    await links.last().click();
+    const last = page.locator(".figure").last();
+    await expect.poll(async () => { const box = await last.boundingBox(); return box != null && box.y > -5 && box.y < 900; }).toBe(true);
+    expect(new URL(page.url()).hash).toBe("#threads=2");
+    expect(wrong).toEqual([]);
+  });
+
   test("asks its question in its title, whatever the run is called", async () => {
     const { page } = await open(write("named", { run: (run) => { run["name"] = "nightly <7>"; } }));
     expect(await page.locator("h1").textContent()).toBe("a record made by hand, to be read forever");

@@ -179,7 +179,9 @@ function seriesOf(line: Line, at: number, axes: Axes, categories: number[], them
 
 /** Each trial by itself, a little beside its median. */
 function dots(line: Line, at: number, position: (point: Point) => number, colour: string): object {
-  const data = line.points.flatMap((point) => (point.trials ?? []).flatMap((value) => (value == null ? [] : [[position(point), value]])));
+  // One trial is the point itself.
+  const several = line.points.filter((point) => (point.trials ?? []).filter((value) => value != null).length > 1);
+  const data = several.flatMap((point) => (point.trials ?? []).flatMap((value) => (value == null ? [] : [[position(point), value]])));
   return {
     type: "scatter", silent: true, xAxisIndex: at, yAxisIndex: at, data, symbol: "circle", symbolSize: 4.5, symbolOffset: [7, 0], z: 2,
     itemStyle: { color: colour, opacity: 0.55 }, tooltip: { show: false },

@@ -1,6 +1,7 @@
 // The page of one run.
 
 import { carry } from "../appearance";
+import { contents } from "../contents";
 import type { PageData } from "../data";
 import { THEMES, type Theme } from "../colour";
 import { h } from "../dom";
@@ -70,7 +71,7 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
   };
 
   const bar = h("div", { class: "filterbar" });
-  const figures = h("div", { id: "figures" });
+  const figures = h("div", { id: "figures" }), list = h("div", {});
   let warnings = sections.findings(data);
   const beside = h("div", { id: "beside" });
   const top = h("section", { id: "overview", "aria-label": "At a glance" });
@@ -118,7 +119,7 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
     const first = firstOf(views), [any] = views;
     beside.replaceChildren((any && frame(any, published)) ?? "");
     // Two engines: charts and scoreboard side by side, both on the first screen. A third column needs all the width.
-    top.className = (first?.engines.length ?? 0) <= BESIDE_MAX ? "beside" : "";
+    top.className = first && first.engines.length <= BESIDE_MAX ? "beside" : "";
     const [order, charts, scores] = first ? TOP.map((figure) => frame(first, figure)) : [];
     top.replaceChildren(order ?? "", charts ?? "", h("div", {}, scores, warnings));
     figures.replaceChildren(...views.map((view) => h("section", { "aria-label": view.work.name, "data-work": view.work.key },
@@ -126,6 +127,7 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
       ...(view.work.drive ? driveTables(view) : []),
       ...figuresOf(view, view === first).map((figure) => frame(view, figure)),
       view.work.load ? loadTable(view) : null)));
+    list.replaceChildren(contents([top, ...figures.querySelectorAll<HTMLElement>("section")]) ?? "");
     drawRest();
   };
 
@@ -141,7 +143,7 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
     warnings = sections.findings(data);
     root.replaceChildren(...[
       sections.head(data, data.live ? home(choice.theme) : null), panel, sections.answers(data, whole), sheets(data.sheets ?? [], beside),
-      begun ? top : null, begun ? bar : null, figures,
+      begun ? top : null, begun ? bar : null, begun ? list : null, figures,
       sections.notHere(data), sections.method(data), sections.host(data), sections.again(data), sections.section("raw", "Raw data", raw()),
     ].filter((part) => part !== null));
     show();
