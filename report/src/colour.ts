@@ -13,6 +13,8 @@ export interface Theme {
   grid: string;
   loadGenerator: string;
   engines: readonly string[];
+  /** Of a whole, in muted tints: no engine's colour. */
+  parts: readonly string[];
   /** From few to many. */
   heat: readonly string[];
 }
@@ -26,6 +28,7 @@ const LIGHT: Theme = {
   grid: "#e9edf1",
   loadGenerator: "#8b949e",
   engines: ["#0069a8", "#c8500a", "#00855f", "#b0508a", "#a87400", "#3d97d3", "#6d55c4", "#6b5a2e", "#5f8f00", "#2a3c82", "#cf4466", "#7b2d6f"],
+  parts: ["#8fa6bf", "#c6d2de", "#b3a7cc", "#97bfa2", "#cbe0cf", "#d3bd8c", "#eadfc1", "#dba493", "#bfa88f", "#e0d3c4"],
   heat: ["#eaf2f9", "#b7d6ec", "#7ab3dc", "#3f87bd", "#1a5c93", "#0b3560"],
 };
 
@@ -38,6 +41,7 @@ const DARK: Theme = {
   grid: "#272d35",
   loadGenerator: "#79828d",
   engines: ["#58aef0", "#f58d4c", "#35c79c", "#e79ccb", "#e8b84a", "#9ad4fa", "#b6a2f5", "#c9b684", "#b5d84f", "#8098ff", "#ff8fa6", "#c77dd6"],
+  parts: ["#5a7390", "#3d4f62", "#6a5f8a", "#4c7a5b", "#365342", "#84703f", "#584c2c", "#91574a", "#76604a", "#51443a"],
   heat: ["#1c2a38", "#1d4468", "#22659c", "#3f8fcc", "#85bfea", "#dcf0ff"],
 };
 

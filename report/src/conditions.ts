@@ -2,12 +2,16 @@
 // durability, how far to trust it, and who is missing.
 
 import { bytes, si } from "./format";
+import { cut } from "./layout";
 import { metricOf, rateOf, unique, type Case } from "./model";
 import { titleOf } from "./sections";
 import { chosenEngines, type View } from "./view";
 
 /** So many reasons are named in a picture. */
 const MISSING_MAX = 4;
+
+/** So many letters of what a case ended with. */
+const MESSAGE_MAX = 100;
 
 /** `1.00 M x 16+100 B = 111 MiB, RAM limit 28.0 MiB, durability commit`. */
 function data(cases: Case[]): string[] {
@@ -28,7 +32,8 @@ export function missingOf(view: View): string[] {
     const metric = rateOf(one, view.work.roles[0] ?? "") ?? metricOf(one.run?.metrics ?? one.load?.metrics, "wall_ns");
     if (metric?.value != null) return [];
     const threads = one.threads == null || model.threads.length < 2 ? "" : ` at ${one.threads} thread${one.threads === 1 ? "" : "s"}`;
-    return [`${one.engine.name}${threads}: ${metric?.missing ?? "no figure"}`];
+    const message = one.group.trials.find((trial) => !trial.done)?.message;
+    return [`${one.engine.name}${threads}: ${metric?.missing ?? "no figure"}${message ? ` (${cut(message, MESSAGE_MAX)})` : ""}`];
   });
   const absent = view.work.drive ? [] : chosenEngines(model, choice).filter((engine) => !own.some((one) => one.engine.id === engine.id))
     .map((engine) => `${engine.name}: not measured here`);

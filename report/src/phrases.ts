@@ -1,6 +1,6 @@
 // Names of figures in rows and above charts: "Updates/s with 1 reader", "get p99".
 
-import { unique } from "./model";
+import { opsOf, unique, type Case } from "./model";
 import type { View } from "./view";
 
 const NOUNS: Record<string, string> = {
@@ -21,6 +21,9 @@ export function tailWords(view: View, role: string, called: string, op: string |
   const words = op == null ? called : `${op} ${called}`;
   return view.work.roles.length > 1 ? `${words} of ${role}` : words;
 }
+
+/** What is said where a role's operations are not told apart. */
+export const pooled = (cases: Case[], role: string): string => (opsOf(cases, role).length > 1 ? `, ${opsOf(cases, role).join(" and ")} together` : "");
 
 /** `1 reader`, `4 readers`. */
 export function counted(role: string, count: number): string {

@@ -173,7 +173,7 @@ export function boardPicture(engines: Engine[], rows: BoardRow[], base: Engine, 
     const y = HEAD + at * ROW, line = y + 19;
     return [rect(8, y, width - 16, 1, theme.line), text(8, line, row.name + (row.apart ? " (not comparable)" : "")), ...row.cells.flatMap((cell, column) => {
       const x = columns[column] ?? 0;
-      if (cell.missing != null) return [text(x, line, cut(cell.missing, 24), { fill: theme.faint })];
+      if (cell.missing != null) return [text(x, line, cut(cell.missing, cell.engine.id === base.id ? 13 : 24), { fill: theme.faint })];
       const absolute = text(x + 62, line, cell.absolute, { "text-anchor": "end" });
       if (cell.engine.id === base.id || cell.words === "") return [absolute];
       const room = 70, left = x + 74, middle = left + room / 2, length = (cell.length * room) / 2;

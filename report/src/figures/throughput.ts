@@ -5,6 +5,7 @@ import { inUnit, NONE, ownThreads, si } from "../format";
 import { rangeOf, rateOf, type Engine } from "../model";
 import { endsOf, sourceOf, textOf } from "../study";
 import { threadsOf, type View } from "../view";
+import { barChart, type Bar, type BarPanel } from "./bars";
 import { besideBase } from "./board";
 import { lineChart, pointOf, type Line, type LinePanel } from "./lines";
 
@@ -21,18 +22,20 @@ function draw(view: View): Drawing | null {
   const drive = list.some((panel) => panel.lines.some((line) => line.engine.drive))
     ? " Dotted grey: raw-device baseline, reads/s of the bare drive with as many requests in flight as the run has threads in all; an operation that needs one read of the device cannot go above it." : "";
   const { study } = view.model.data.summary;
-  const source = study && list.some((panel) => panel.lines.some((line) => line.published)) ? ` Hollow: published, ${sourceOf(study)}, on another machine.` : "";
+  const source = study && threads.length > 1 && list.some((panel) => panel.lines.some((line) => line.published)) ? ` Hollow: published, ${sourceOf(study)}, on another machine.` : "";
   const loadGenerator = view.model.data.summary.load_generator;
   const floor = loadGenerator ? ` Overhead of the load generator: ${loadGenerator.ns_per_op.toFixed(1)} ns per operation.` : "";
+  const single = threads.length === 1;
   return {
-    title: "Throughput against threads",
+    title: single ? "Throughput" : "Throughput against threads",
     note: `Ops/s, ${better("higher")}; median of ${trialsNote(view)}.${source}`,
     how: paragraphs(RANGES, drive, floor),
-    controls: [scale],
-    chart: (width, theme) => lineChart(list, {
+    controls: single ? [] : [scale],
+    // One number of threads is no course.
+    chart: (width, theme) => (single ? barChart(list.map(barsOf), width, theme) : lineChart(list, {
       x: { name: "threads", type: "category", format: String, values: threads },
       y: { name: "ops/s", type: scale.value === "log" ? "log" : "value", format: si },
-    }, width, theme),
+    }, width, theme)),
     table: () => ({
       head: ["engine", "role", "threads", "ops/s", "range", "trials", "vs. first engine"],
       words: 2,
@@ -49,6 +52,13 @@ function draw(view: View): Drawing | null {
       })), ...otherRows(list)],
     }),
   };
+}
+
+/** A bar for each of a panel's lines; what was published is beside them in the table. */
+function barsOf(panel: LinePanel): BarPanel {
+  const bars = panel.lines.filter((line) => !line.published).flatMap((line) => line.points.map((point): Bar =>
+    ({ engine: line.engine, parts: [{ name: "ops/s", value: point.y }], range: point.range, combine: "median" })));
+  return { title: `${panel.title}, ops/s`, bars, format: si };
 }
 
 /** In numbers what is no case of an engine: the bare drive's I/Os a second, and what was published. */
