@@ -1,5 +1,6 @@
-// One colour and one marker per engine, the same throughout. Okabe and Ito's colours, which people
-// with any colour vision can tell apart, darkened or lightened for their ground.
+// One colour and one marker per engine, the same on every page (hues.ts). Okabe and Ito's colours, which people
+// with any colour vision can tell apart, darkened or lightened for their ground, and four more. Better and worse
+// have no colour: they are ink, with an arrow.
 
 import type { Engine } from "./model";
 
@@ -11,10 +12,9 @@ export interface Theme {
   line: string;
   grid: string;
   loadGenerator: string;
-  /** Of a difference: orange and blue, which no kind of colour blindness confuses. */
-  better: string;
-  worse: string;
   engines: readonly string[];
+  /** Of a whole, in muted tints: no engine's colour. */
+  parts: readonly string[];
   /** From few to many. */
   heat: readonly string[];
 }
@@ -27,9 +27,8 @@ const LIGHT: Theme = {
   line: "#b9c1ca",
   grid: "#e9edf1",
   loadGenerator: "#8b949e",
-  better: "#0069a8",
-  worse: "#b8470a",
-  engines: ["#0069a8", "#c8500a", "#00855f", "#b0508a", "#a87400", "#3d97d3", "#6d55c4", "#6b5a2e"],
+  engines: ["#0069a8", "#c8500a", "#00855f", "#b0508a", "#a87400", "#3d97d3", "#6d55c4", "#6b5a2e", "#5f8f00", "#2a3c82", "#cf4466", "#7b2d6f"],
+  parts: ["#8fa6bf", "#c6d2de", "#b3a7cc", "#97bfa2", "#cbe0cf", "#d3bd8c", "#eadfc1", "#dba493", "#bfa88f", "#e0d3c4"],
   heat: ["#eaf2f9", "#b7d6ec", "#7ab3dc", "#3f87bd", "#1a5c93", "#0b3560"],
 };
 
@@ -41,9 +40,8 @@ const DARK: Theme = {
   line: "#4a535e",
   grid: "#272d35",
   loadGenerator: "#79828d",
-  better: "#58aef0",
-  worse: "#f58d4c",
-  engines: ["#58aef0", "#f58d4c", "#35c79c", "#e79ccb", "#e8b84a", "#9ad4fa", "#b6a2f5", "#c9b684"],
+  engines: ["#58aef0", "#f58d4c", "#35c79c", "#e79ccb", "#e8b84a", "#9ad4fa", "#b6a2f5", "#c9b684", "#b5d84f", "#8098ff", "#ff8fa6", "#c77dd6"],
+  parts: ["#5a7390", "#3d4f62", "#6a5f8a", "#4c7a5b", "#365342", "#84703f", "#584c2c", "#91574a", "#76604a", "#51443a"],
   heat: ["#1c2a38", "#1d4468", "#22659c", "#3f8fcc", "#85bfea", "#dcf0ff"],
 };
 
@@ -51,15 +49,15 @@ const PRINT: Theme = { ...LIGHT, name: "print" };
 
 export const THEMES = { light: LIGHT, dark: DARK, print: PRINT };
 
-const MARKERS = ["circle", "rect", "triangle", "diamond", "roundRect", "pin", "arrow", "circle"] as const;
+const MARKERS = ["circle", "rect", "triangle", "diamond", "roundRect", "pin", "arrow"] as const;
 
 export function colourOf(engine: Engine, theme: Theme): string {
   if (engine.loadGenerator) return theme.loadGenerator;
-  return theme.engines[engine.place % theme.engines.length] ?? theme.text;
+  return theme.engines[engine.hue % theme.engines.length] ?? theme.text;
 }
 
 export const markerOf = (engine: Engine): string =>
-  engine.loadGenerator ? "none" : MARKERS[engine.place % MARKERS.length] ?? "circle";
+  engine.loadGenerator ? "none" : MARKERS[(engine.hue + (engine.again ? 3 : 0)) % MARKERS.length] ?? "circle";
 
 /** Half way to the ground: the second part of a bar. */
 export function pale(colour: string, theme: Theme): string {
@@ -68,10 +66,9 @@ export function pale(colour: string, theme: Theme): string {
   return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** Engines past the palette share a colour with another, and have another line. */
-export function dashOf(engine: Engine, theme: Theme): "solid" | "dashed" | "dotted" {
-  if (engine.loadGenerator) return "dotted";
-  return engine.place < theme.engines.length ? "solid" : "dashed";
+/** What shares a colour with another has another line. */
+export function dashOf(engine: Engine): "solid" | "dashed" | "dotted" {
+  return engine.loadGenerator ? "dotted" : engine.again ? "dashed" : "solid";
 }
 
 /** Outlines of the markers in a square of 10, for the legend. */

@@ -178,11 +178,17 @@ export interface Summary {
   rankings?: Ranking[]; // Absent before there was such.
   ranks: RankRow[];
   explained: Explained[];
+  claims?: Claim[]; // What the suite claims; absent before there was such.
   confidence?: Confidence; // How far to trust the figures; absent before there was such.
   not_measured: string[];
   findings: Finding[];
   history?: History[]; // Engines over their versions; absent before there was such.
   study?: BesideStudy | null; // What a study published; absent before there was such.
+}
+
+export interface Claim {
+  verdict: "holds" | "does_not_hold" | "cannot_tell";
+  why: string | null;
 }
 
 export type Level = "low" | "medium" | "high";
@@ -388,6 +394,12 @@ export interface Side {
   invalid: string[];
 }
 
+export interface Gate {
+  result: "passed" | "failed" | "cannot_judge";
+  allowed: number;
+  regressed: string[];
+}
+
 export interface Versus {
   base: Side;
   new: Side;
@@ -396,5 +408,5 @@ export interface Versus {
   unpaired: { in_base: boolean; name: string; why: string }[];
   counts: { judged: number } & Record<Judgement, number>;
   false_alarms_expected: number;
-  gate: { result: "passed" | "failed" | "cannot_judge" } | null;
+  gate: Gate | null;
 }

@@ -15,8 +15,10 @@ export interface Control {
 
 export interface Drawing {
   title: string;
-  /** Which way is better, unit, n, trials: what must be known to read it. */
+  /** One line: which way is better, trials, what must be known to read it. */
   note: string;
+  /** How it was measured, and what it leaves out: to be unfolded, a paragraph each. */
+  how?: string[];
   controls?: Control[];
   /** It is about the run, not about a workload. */
   whole?: boolean;
@@ -55,7 +57,10 @@ export const better = (direction: string): string =>
   direction === "higher" ? "higher is better" : direction === "lower" ? "lower is better" : "neither way is better";
 
 /** What is drawn beside a median. */
-export const RANGES = "each trial a dot, the whisker its interval (below six trials from least to most)";
+export const RANGES = "Dots are trials; a whisker is the interval of their median, below six trials from the least to the most.";
+
+/** Paragraphs without those that have nothing to say. */
+export const paragraphs = (...texts: string[]): string[] => texts.map((text) => text.trim()).filter((text) => text !== "");
 
 export function trialsNote(view: View): string {
   const counts = [...new Set(view.cases.filter((one) => !one.engine.loadGenerator).map((one) => one.group.trials.length))];

@@ -2,7 +2,7 @@
 
 import { colourOf, outlineOf, type Theme } from "./colour";
 import { h, svg, type Child } from "./dom";
-import type { Engine, Model } from "./model";
+import type { Engine, Model, Work } from "./model";
 import { QUESTIONS } from "./questions";
 import { chosenWorks, partsOf, questionsOf, type Choice } from "./view";
 
@@ -21,8 +21,10 @@ export function filters(model: Model, choice: Choice, theme: Theme, changed: (ch
   const alone = real.every((engine) => engine.drive);
   const engines = real.filter((engine) => alone || !engine.drive);
   const many = model.works.length > WORKS_MAX, parts = partsOf(model);
+  // Names that begin alike would be cut to the same letters: what tells them apart is said.
+  const called = (work: Work) => (model.works.some((other) => other !== work && other.title === work.title) ? work.key : work.name);
   const works = () => group("Workloads", chosenWorks(model, { ...choice, works: [] }).map((work) => ({
-    key: work.key, label: [work.name],
+    key: work.key, label: [called(work)], title: work.name,
   })), choice.works, (chosen) => changed({ ...choice, works: chosen }));
   const groups: (HTMLElement | null)[] = [
     group(alone ? "Jobs" : "Engines", engines.map((engine) => ({
@@ -54,6 +56,8 @@ export interface Item {
   label: Child[];
   /** What its button is known by, where others may have an equal key. */
   name?: string;
+  /** In full, where its label is short. */
+  title?: string;
 }
 
 /** Empty is all: what was left out last comes back when nothing would be left. */
@@ -62,7 +66,7 @@ export function group(name: string, items: Item[], chosen: string[], changed: (c
   const on = (key: string) => known.length === 0 || known.includes(key);
   return h("fieldset", {}, h("legend", {}, name), ...items.map((item) =>
     h("button", {
-      type: "button", "aria-pressed": String(on(item.key)), "data-filter": item.name ?? item.key,
+      type: "button", "aria-pressed": String(on(item.key)), "data-filter": item.name ?? item.key, ...(item.title ? { title: item.title } : {}),
       click: () => changed(toggled(items.map((item) => item.key), known, item.key)),
     }, ...item.label.map((part) => (typeof part === "string" ? h("span", {}, part) : part)))));
 }

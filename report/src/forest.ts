@@ -5,7 +5,7 @@ import type { Judgement, VersusRow } from "./data";
 import { svg } from "./dom";
 
 export const WORDS: Record<Judgement, string> = {
-  improved: "improved", regressed: "regressed", changed: "changed", within_noise: "within noise",
+  improved: "improved", regressed: "regressed", changed: "changed", within_noise: "undecided",
   too_few_trials: "too few trials", not_comparable: "not comparable",
 };
 

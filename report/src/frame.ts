@@ -1,12 +1,13 @@
-// A figure on the page: caption, choices, drawing, the table behind it, and ways to save it. Drawn
-// only when it comes into view, so that a thousand cases open as fast as one.
+// A figure on the page: caption, choices, drawing, the table behind it, and ways to save it. Drawn when it
+// comes into view, so that a thousand cases open as fast as one; the rest while there is nothing else to do.
 
 import { THEMES, type Theme } from "./colour";
 import { h } from "./dom";
 import type { Control, Drawing, Figure } from "./drawing";
 import { init, type Chart } from "./echarts";
 import { placeLabels, spreadLabels } from "./labels";
-import { savePng, saveSvg } from "./save";
+import { conditionsOf } from "./conditions";
+import { savePng, saveSvg, type Naming } from "./save";
 import { table } from "./table";
 import type { View } from "./view";
 
@@ -26,6 +27,7 @@ export class Frame {
   private readonly body = h("div", { class: "drawing" });
   private readonly controls = h("div", { class: "controls" });
   private readonly details = h("details", {}, h("summary", {}, "Table"));
+  private readonly how = h("details", { class: "how" }, h("summary", {}, "How this is measured"));
   private readonly note = h("p", { class: "note" });
   private readonly heading = h("span");
 
@@ -35,7 +37,7 @@ export class Frame {
     private view: View,
     private readonly stage: Stage,
     /** Its number on this page: what it is cited by. */
-    private readonly ordinal: number,
+    ordinal: number,
   ) {
     this.drawing = drawing;
     const tool = (label: string, save: () => void) =>
@@ -49,7 +51,7 @@ export class Frame {
       h("figcaption", {},
         h("h3", {}, h("a", { class: "ordinal", href: `#figure-${ordinal}`, click: (event) => { event.preventDefault(); this.element.scrollIntoView(); } }, `Figure ${ordinal}`), " ", this.heading),
         tools, this.note),
-      this.controls, this.body, this.details);
+      this.controls, this.body, this.details, this.how);
     this.element.dataset["figure"] = figure.name;
     this.element.dataset["ordinal"] = String(ordinal);
     this.prepare();
@@ -57,16 +59,17 @@ export class Frame {
     observer.observe(this.element);
   }
 
+  /** What it is called where nothing stands beside it. */
   private name(): string {
     const chosen = (this.drawing.controls ?? []).filter((control) => control.options.length > 1)
       .map((control) => `${control.label} ${control.options.find((option) => option.value === control.value)?.label ?? ""}`);
     const work = this.drawing.whole || this.drawing.title.startsWith(this.view.work.name) ? [] : [this.view.work.name];
     const context = [...work, ...chosen].join(", ");
-    return `Figure ${this.ordinal}: ${this.drawing.title}${context ? ` (${context})` : ""}`;
+    return this.drawing.title + (context ? ` (${context})` : "");
   }
 
-  private naming(): { title: string; source: string } {
-    return { title: this.name(), source: `kvdyno, run ${this.view.model.data.summary.run.id}` };
+  private naming(): Naming {
+    return { title: this.name(), conditions: conditionsOf(this.view) };
   }
 
   private picture(): SVGElement | null {
@@ -76,6 +79,10 @@ export class Frame {
   /** All that needs no drawing: so that the page does not jump when it is drawn. */
   private prepare(): void {
     this.note.textContent = this.drawing.note;
+    const [summary] = this.how.children;
+    const how = this.drawing.how ?? [];
+    if (summary) this.how.replaceChildren(summary, ...how.map((text) => h("p", { class: "note" }, text)));
+    this.how.hidden = how.length === 0;
     this.heading.textContent = this.drawing.title;
     this.controls.replaceChildren(...(this.drawing.controls ?? [])
       .filter((control) => control.options.length > 1)
@@ -166,5 +173,31 @@ export const removeFrames = (): void => frames.forEach((frame) => frame.remove()
 export const updateFrames = (inside: Record<string, string>): void =>
   frames.forEach((frame) => frame.update(inside));
 export const refreshFrames = (): void => frames.forEach((frame) => frame.refresh());
+/** What is drawn at once, before anybody has looked: whoever captures the page when it has loaded gets most runs whole. */
+const AT_ONCE_MS = 400;
+
+/** Draws what nobody has come to yet, too, and then a figure at a time: a page that is captured whole has no empty
+ * ones. Whoever waits for that looks at the page's `data-drawn`. */
+export function drawRest(): void {
+  const all = [...frames], until = performance.now() + AT_ONCE_MS;
+  delete document.documentElement.dataset["drawn"];
+  const from = (start: number): void => {
+    let at = start;
+    do {
+      const frame = all[at];
+      if (!frame) {
+        document.documentElement.dataset["drawn"] = "all";
+        return;
+      }
+      // What is shown anew meanwhile begins anew.
+      if (!frames.has(frame)) return;
+      frame.draw();
+      at += 1;
+    } while (performance.now() < until);
+    setTimeout(() => from(at));
+  };
+  from(0);
+}
+
 export const drawAll = (): void => frames.forEach((frame) => frame.draw());
 export const PRINT = THEMES.print;

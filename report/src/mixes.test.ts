@@ -19,7 +19,7 @@ const role = (op: string, count: number): RoleRow => ({
 /** Readers and a writer beside each other. */
 function did(name: string, gets: number, updates: number, threads = 1): Case {
   const roles = [role("get", gets), role("update", updates)];
-  const engine = { id: name, name, durability: "async", loadGenerator: name === "load generator", place: 0 };
+  const engine = { id: name, name, durability: "async", loadGenerator: name === "load generator", hue: 0, again: false };
   return { engine, threads, run: { phase: "measure", metrics: [], roles } } as unknown as Case;
 }
 
@@ -36,12 +36,12 @@ test("costs of all roles are left out where engines did different work", () => {
   const unequal = [did("LMDB", 56, 44), did("RocksDB", 16, 84)];
   expect(mixDifference(unequal)).toBeCloseTo(0.4);
   const titles = (cases: Case[]) => pricesOf(cases).prices.map((price) => price.title);
-  expect(titles(unequal)).not.toContain("CPU time an operation");
-  expect(pricesOf(unequal).why).toContain("Left out: CPU time an operation.");
+  expect(titles(unequal)).not.toContain("CPU time per op");
+  expect(pricesOf(unequal).why).toContain("Left out: CPU time per op.");
   // As good as equal; other numbers of threads, and the load generator, are not compared.
   const equal = [
     did("LMDB", 56, 44), did("RocksDB", 50, 50), did("LMDB", 90, 10, 8), did("load generator", 1, 99),
   ];
-  expect(titles(equal)).toContain("CPU time an operation");
+  expect(titles(equal)).toContain("CPU time per op");
   expect(pricesOf(equal).why).toBe("");
 });

@@ -1,8 +1,10 @@
 // The summary as figures want it: engines with their colours, workloads, and cases that say which
 // of both they are.
 
+import type { Question } from "./ranked";
 import type { Group, LoadRow, Metric, PageData, RoleRow, RunRow } from "./data";
 import { bytes, si } from "./format";
+import { HUES, huesOf } from "./hues";
 
 /** An engine with a durability class: what has a colour. */
 export interface Engine {
@@ -14,8 +16,11 @@ export interface Engine {
   loadGenerator: boolean;
   /** A job of the bare drive: not compared with engines. */
   drive: boolean;
-  /** Its place among those that are no load generator: which colour and marker it has. */
-  place: number;
+  /** Its place in the suite: the first is what others are held against. */
+  order: number;
+  /** Which of the hues it has, and whether that is the hue's second use. */
+  hue: number;
+  again: boolean;
 }
 
 /** The same work on the same data with the same RAM, whoever does it with however many threads. */
@@ -84,7 +89,36 @@ export function model(data: PageData): Model {
   // A drive's jobs have threads of their own: beside engines they are not what is swept.
   const alone = engines.every((engine) => engine.drive || engine.loadGenerator);
   const threads = unique(cases.flatMap((one) => (one.threads == null || (one.engine.drive && !alone) ? [] : [one.threads])));
-  return { data, engines, works: sorted, cases, threads: threads.sort((a, b) => a - b) };
+  // The same order in all figures: that of the ranking.
+  const standing = standingsOf(data, cases, sorted);
+  const at = (engine: Engine) => (standing.get(engine.id) ?? standing.size) + (engine.drive ? 1e6 : 0);
+  const byPlace = (a: Engine, b: Engine) => at(a) - at(b) || a.order - b.order;
+  return {
+    data, works: sorted, threads: threads.sort((a, b) => a - b),
+    engines: [...engines].sort(byPlace), cases: [...cases].sort((a, b) => byPlace(a.engine, b.engine)),
+  };
+}
+
+/** Of what is measured before it is loaded, the question that its first role answers. */
+export function askedOf(data: PageData, works: Work[]): Question | null {
+  const all = (data.summary.rankings ?? []).filter((one) => one.main);
+  const work = works.find((one) => !one.drive && !one.load) ?? works[0];
+  const own = all.filter((one) => one.phase === work?.phase && (one.part ?? null) === work.part && (work.load || one.role === work.roles[0]));
+  const asked = own.find((one) => one.figure.endsWith("_per_s")) ?? own[0] ?? all.find((one) => one.question !== "loading") ?? all[0];
+  return asked?.question ?? null;
+}
+
+/** Where each engine stands by what was asked, a class of durability after the other. */
+function standingsOf(data: PageData, cases: Case[], works: Work[]): Map<string, number> {
+  const asked = askedOf(data, works), places = new Map<string, number>();
+  for (const ranking of data.summary.rankings ?? []) {
+    if (!ranking.main || ranking.question !== asked) continue;
+    for (const standing of ranking.standings) {
+      const engine = cases.find((one) => one.index === standing.group)?.engine;
+      if (engine && !places.has(engine.id)) places.set(engine.id, places.size);
+    }
+  }
+  return places;
 }
 
 /** What a phase does; its name too where whoever wrote the suite chose one. */
@@ -110,11 +144,14 @@ function enginesOf(data: PageData): Engine[] {
   const drive = (id: string) => some(id, (group) => group.bare_drive);
   // An engine in several parts of a suite is one.
   const once = data.summary.engines.filter((info, at, all) => all.findIndex((other) => engineId(other) === engineId(info)) === at);
-  // Engines first: a drive's jobs beside them take none of their colours.
   const infos = once.sort((a, b) => Number(drive(engineId(a))) - Number(drive(engineId(b))));
   const real = infos.filter((info) => !loadGenerator(engineId(info)) && !drive(engineId(info)));
   const several = new Set(real.map((info) => info.durability)).size > 1;
-  let place = 0;
+  const hues = huesOf(real.map((info) => ({ engine: info.engine, label: withoutPart(info), durability: info.durability })));
+  // A drive's jobs beside engines have their colours last.
+  const own = hues.map(({ hue }) => hue), order = Array.from({ length: HUES }, (_, hue) => hue).sort((a, b) => Number(own.includes(a)) - Number(own.includes(b)) || a - b);
+  const jobs = infos.filter((info) => drive(engineId(info)));
+  const jobHue = (at: number) => ({ hue: order[at % HUES] ?? 0, again: at >= HUES });
   return infos.map((info) => {
     const id = engineId(info), label = withoutPart(info);
     const isLoadGenerator = loadGenerator(id), isDrive = drive(id);
@@ -126,7 +163,8 @@ function enginesOf(data: PageData): Engine[] {
       durability: info.durability,
       loadGenerator: isLoadGenerator,
       drive: isDrive,
-      place: isLoadGenerator ? -1 : place++,
+      order: data.summary.engines.indexOf(info),
+      ...(isDrive ? jobHue(jobs.indexOf(info)) : hues[real.indexOf(info)] ?? { hue: 0, again: false }),
     };
   });
 }
@@ -210,6 +248,21 @@ export function metricOf(metrics: Metric[] | undefined, name: string): Metric | 
 
 export function roleOf(one: Case, role: string): RoleRow | null {
   return one.run?.roles.find((row) => row.role === role) ?? null;
+}
+
+/** A percentile of a role's latency, or of one of its operations; from the scheduled start where there is one. */
+export function tailOf(one: Case, role: string, tail: string, op: string | null = null): Metric | null {
+  const row = roleOf(one, role);
+  // A role that does nothing else has no operation apart.
+  const metrics = op == null || (row?.ops.length === 0 && row.mix === op) ? row?.metrics : row?.ops.find((own) => own.op === op)?.metrics;
+  return metricOf(metrics, `${row?.open_loop ? "response" : "service"}_ns_${tail}`);
+}
+
+/** The operations whose latency stands for a role: each by itself where it has several, else all (null). Gets from
+ * a cache and updates that wait for a flush are not one distribution. */
+export function opsApart(cases: Case[], role: string): (string | null)[] {
+  const ops = opsOf(cases, role);
+  return ops.length > 1 ? ops : [null];
 }
 
 /** The operations that a role did in any of these. */

@@ -14,13 +14,15 @@ import { front } from "./figures/tradeoff";
 import { toggled } from "./filters";
 import { bytes, duration, grouped, inUnit, NONE, ownThreads, percentile, ratio, si } from "./format";
 import { hiccupNote } from "./hiccups";
+import { huesOf } from "./hues";
 import { placed, spread } from "./labels";
 import { multiples, panels, roundUp } from "./layout";
 import { unpack } from "./load";
 import { lostWords } from "./lost";
-import type { Combine, Efficiency, Finding, Limit, Metric } from "./data";
+import type { Claim, Combine, Efficiency, Finding, Limit, Metric } from "./data";
 import { marksOf, searchAt, type Search } from "./search";
-import { counted, quoted } from "./sections";
+import { wrapped } from "./save";
+import { claimReasons, claimWords, counted, quoted } from "./sections";
 import { stateOf } from "./state";
 import { parse, write } from "./view";
 
@@ -64,7 +66,7 @@ describe("a step from a version to the next", () => {
 
 describe("many engines", () => {
   const engine = (name: string, loadGenerator = false): Engine =>
-    ({ id: name, name, title: name, durability: "async", loadGenerator, drive: false, place: 0 });
+    ({ id: name, name, title: name, durability: "async", loadGenerator, drive: false, order: 0, hue: 0, again: false });
 
   test("have a small chart each, with what is no engine in all of them", () => {
     const lines = (count: number) => Array.from({ length: count }, (_, at) => ({ engine: engine(`e${at}`) }));
@@ -161,7 +163,7 @@ describe("the scoreboard", () => {
   });
 
   test("says better and worse, whichever way a figure goes, and ranks nothing that is not comparable", () => {
-    const engine = (id: string): Engine => ({ id, name: id, title: id, durability: "async", loadGenerator: false, drive: false, place: 0 });
+    const engine = (id: string): Engine => ({ id, name: id, title: id, durability: "async", loadGenerator: false, drive: false, order: 0, hue: 0, again: false });
     const engines = [engine("a"), engine("b")];
     const row = (direction: Metric["direction"], own: Metric, apart: string | null = null) =>
       cellsOf(engines, [{ name: "", metrics: new Map([["a", { ...metric(10, 9, 11), direction }], ["b", { ...own, direction }]]), apart }], engines[0]!)[0]?.cells[1];
@@ -198,7 +200,7 @@ test("a ratio says how sure it is, by the program's verdict", () => {
 });
 
 test("writes that promise different things have no ratio", () => {
-  const engine = (id: string, durability: string): Engine => ({ id, name: id, title: id, durability, loadGenerator: false, drive: false, place: 0 });
+  const engine = (id: string, durability: string): Engine => ({ id, name: id, title: id, durability, loadGenerator: false, drive: false, order: 0, hue: 0, again: false });
   const value = (value: number): Metric => ({
     name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value,
     per_trial: [], n: 4, min: value, max: value, interval: null, missing: null,
@@ -282,7 +284,7 @@ describe("drawing", () => {
   });
 
   test("a bar is called what it is over its trials", () => {
-    const engine: Engine = { id: "a", name: "a", title: "a", durability: "", loadGenerator: false, drive: false, place: 0 };
+    const engine: Engine = { id: "a", name: "a", title: "a", durability: "", loadGenerator: false, drive: false, order: 0, hue: 0, again: false };
     const label = (combine: Combine) =>
       tipLines({ engine, parts: [{ name: "", value: 2 }], range: [1, 3], combine }, si, "")[0]?.[0];
     expect(["median", "maximum", "sum", "merged_histograms"].map((one) => label(one as Combine)))
@@ -323,4 +325,45 @@ describe("where the time went", () => {
     expect([label("wait CPU", 12.4, 90), label("wait CPU", 12.4, 30), label("wait CPU", 12.4, 10)]).toEqual(["wait CPU 12", "12", ""]);
     expect([readable("#0069a8"), readable("#e8b84a"), readable("#000000")]).toEqual(["#ffffff", "#000000", "#ffffff"]);
   });
+});
+
+describe("an engine's colour", () => {
+  const named = (engine: string, label = engine, durability = "commit") => ({ engine, label, durability });
+  const hueOf = (page: ReturnType<typeof named>[], label: string, durability = "commit") =>
+    huesOf(page)[page.findIndex((one) => one.label === label && one.durability === durability)];
+
+  test("is its own on every page, whoever stands beside it", () => {
+    const pages = [["lmdb", "rocksdb"], ["rocksdb", "sqlite", "lmdb"], ["fjall", "redb", "a-store", "lmdb"], ["lmdb"]];
+    expect(new Set(pages.map((page) => hueOf(page.map((name) => named(name)), "lmdb")?.hue)).size).toBe(1);
+    const others = pages.slice(0, 2).map((page) => hueOf(page.map((name) => named(name)), "rocksdb")?.hue);
+    expect(new Set(others).size).toBe(1);
+  });
+
+  test("is nobody else's on a page", () => {
+    const embedded = ["lmdb", "rocksdb", "sqlite", "redb", "fjall", "mdbx", "wiredtiger", "leveldb", "surrealkv", "direct", "lmdb1"].map((name) => named(name));
+    const page = [...embedded, named("rocksdb", "rocksdb-tuned")];
+    expect(new Set(huesOf(page).map(({ hue }) => hue)).size).toBe(page.length);
+    expect(hueOf(page, "rocksdb-tuned")?.hue).not.toBe(hueOf(page, "rocksdb")?.hue);
+    expect(huesOf(page).every(({ again }) => !again)).toBe(true);
+  });
+
+  test("is the engine's in another class, with another line", () => {
+    const page = [named("rocksdb", "rocksdb-commit", "commit"), named("rocksdb", "rocksdb-async", "async"), named("lmdb")];
+    const [commit, async_] = huesOf(page);
+    expect([commit?.hue, async_?.hue]).toEqual([huesOf([named("rocksdb")])[0]?.hue, commit?.hue]);
+    expect([commit?.again, async_?.again]).toEqual([false, true]);
+  });
+});
+
+test("claims come to a line, and what cannot be tested says why, the most frequent reason first", () => {
+  const claim = (verdict: Claim["verdict"], why: string | null = null): Claim => ({ verdict, why });
+  const claims = [claim("cannot_tell", "one trial"), claim("cannot_tell", "2 CPUs"), claim("cannot_tell", "2 CPUs"), claim("does_not_hold"), claim("does_not_hold")];
+  expect(claimWords(claims)).toBe("0 of 5 claims hold, 2 do not, 3 cannot be tested here.");
+  expect(claimReasons(claims)).toBe("Not testable here: 2 CPUs (2 claims); one trial.");
+  expect([claimWords([claim("holds")]), claimReasons([claim("holds")])]).toEqual(["1 of 1 claim holds, 0 do not.", ""]);
+});
+
+test("a picture's words are cut where its lines end, and not lost", () => {
+  expect(wrapped("one two three", 7)).toEqual(["one two", "three"]);
+  expect(wrapped("abcdefghij kl", 4)).toEqual(["abcd", "efgh", "ij", "kl"]);
 });

@@ -10,11 +10,11 @@ interface Words {
 }
 
 export const QUESTIONS: Record<Question, Words> = {
-  loading: { short: "load", long: "records loaded a second" },
-  reads: { short: "reads", long: "reads a second" },
-  writes: { short: "writes", long: "writes a second" },
-  scans: { short: "scans", long: "scans a second" },
-  mixed: { short: "mixed", long: "reads and writes a second" },
+  loading: { short: "load", long: "records loaded/s" },
+  reads: { short: "reads", long: "reads/s" },
+  writes: { short: "writes", long: "writes/s" },
+  scans: { short: "scans", long: "scans/s" },
+  mixed: { short: "mixed", long: "reads and writes/s" },
   space: { short: "space", long: "space amplification" },
   write_amplification: { short: "write amp", long: "write amplification" },
   tail: { short: "tail", long: "p99.9 of reads while others write" },

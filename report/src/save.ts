@@ -1,27 +1,43 @@
-// A figure as a file: its SVG with its title above it, or that as a picture.
+// A figure as a file: its SVG with its title above it and its conditions below, or that as a picture.
 
 import type { Theme } from "./colour";
 import { h, svg } from "./dom";
 import { FONT } from "./layout";
 
-const TITLE = 34, FOOT = 22;
+const TITLE = 34, LINE = 15, LETTER = 5.9;
 
-/** What a figure is called, and where it is from. */
+/** What a figure is called, and what must be known where it stands alone. */
 export interface Naming {
   title: string;
-  source: string;
+  conditions: string[];
+}
+
+/** Words in lines of so many letters at most; a longer word is cut into pieces. */
+export function wrapped(text: string, most: number): string[] {
+  const words = text.split(" ").flatMap((word) => word.match(new RegExp(`.{1,${most}}`, "gu")) ?? []);
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last != null && last.length + 1 + word.length <= most) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }
 
 function standalone(drawn: SVGElement | null, name: Naming, theme: Theme): { text: string; width: number; height: number } | null {
   if (!drawn) return null;
-  const width = Number(drawn.getAttribute("width"));
-  const height = Number(drawn.getAttribute("height")) + TITLE + FOOT;
+  const width = Number(drawn.getAttribute("width")), inside = Number(drawn.getAttribute("height"));
+  const titles = wrapped(name.title, Math.floor((width - 16) / 8.2));
+  const lines = name.conditions.flatMap((text) => wrapped(text, Math.floor((width - 16) / LETTER)));
+  const top = TITLE + (titles.length - 1) * 19, height = top + inside + 8 + lines.length * LINE + 6;
   const inner = drawn.cloneNode(true) as SVGElement;
-  inner.setAttribute("y", String(TITLE));
-  const title = svg("text", { x: "8", y: "22", fill: theme.text, "font-size": "15", "font-weight": "600", "font-family": FONT }, name.title);
-  const foot = svg("text", { x: "8", y: String(height - 8), fill: theme.faint, "font-size": "11", "font-family": FONT }, name.source);
+  inner.setAttribute("y", String(top));
+  const written = (text: string, y: number, more: Record<string, string>) => svg("text", { x: "8", y: String(y), "font-family": FONT, ...more }, text);
   const whole = svg("svg", { width: String(width), height: String(height), viewBox: `0 0 ${width} ${height}`, "font-family": FONT },
-    svg("rect", { width: String(width), height: String(height), fill: theme.ground }), title, foot, inner);
+    svg("rect", { width: String(width), height: String(height), fill: theme.ground }),
+    ...titles.map((text, at) => written(text, 22 + at * 19, { fill: theme.text, "font-size": "15", "font-weight": "600" })),
+    inner,
+    ...lines.map((text, at) => written(text, top + inside + 8 + (at + 1) * LINE - 4, { fill: theme.faint, "font-size": "11" })));
   return { text: new XMLSerializer().serializeToString(whole), width, height };
 }
 

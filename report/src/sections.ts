@@ -1,6 +1,6 @@
 // The parts of the page that are words: title, answers, findings, host, engines, method, suite.
 
-import type { Confidence, EngineInfo, Finding, PageData, Severity } from "./data";
+import type { Claim, Confidence, EngineInfo, Finding, PageData, Severity } from "./data";
 import { h, type Child } from "./dom";
 import { date, duration } from "./format";
 import { ENGINES_MAX } from "./layout";
@@ -10,11 +10,14 @@ import { stacked, table } from "./table";
 export const section = (id: string, heading: string, ...children: Child[]): HTMLElement =>
   h("section", { id, "aria-label": heading }, h("h2", {}, heading), ...children);
 
-/** What a run is called: by whoever ran it, else by its suite. */
+/** What was asked; where the suite does not say, what the run is called. */
 export const titleOf = (data: PageData): string => {
   const { run } = data.summary;
-  return run.name || run.title || run.suite;
+  return run.title || run.name || run.suite;
 };
+
+/** For the window's title: what whoever ran it calls it stands before the question. */
+export const windowTitle = (data: PageData): string => unique([data.summary.run.name || titleOf(data), titleOf(data)]).join(": ");
 
 export function head(data: PageData, home: Child = null): HTMLElement {
   const { run } = data.summary;
@@ -22,9 +25,9 @@ export function head(data: PageData, home: Child = null): HTMLElement {
   const state = run.complete ? `${run.cases_done} of ${run.cases_planned} cases done${undone > 0 ? `, ${undone} not` : ""}`
     : `${data.live?.state === "running" ? "running" : "partial"}: ${run.cases_recorded} of ${run.cases_planned} cases`;
   const title = titleOf(data);
-  const suite = run.title && run.title !== title ? `${run.suite}: ${run.title}` : run.suite;
   return h("header", { class: "head" },
-    h("p", { class: "kicker" }, home, `kvdyno · ${suite} · ${date(run.started_unix_ns)} · ${state}`),
+    h("p", { class: "kicker" }, home, "kvdyno · ", run.name && run.name !== title ? h("strong", { class: "name" }, run.name) : null,
+      run.name && run.name !== title ? " · " : null, `${run.suite} · ${date(run.started_unix_ns)} · ${state}`),
     h("h1", {}, title),
     run.note ? h("p", { class: "remark" }, run.note) : null,
     h("p", { class: "setting" }, setting(data)),
@@ -39,9 +42,11 @@ function setting(data: PageData): string {
     const name = label === info.engine || label === title ? title : `${label} (${title})`;
     return `${name} ${info.worker?.version ?? ""}, ${info.durability}`.replace(" ,", ",");
   }));
-  const words = data.header.filter(([word]) => word === "data").map(([, text]) => text);
-  return [...engines, ...words].join(" · ");
+  return [...engines, ...dataWords(data)].join(" · ");
 }
+
+/** How much data, and within how much RAM: each once. */
+export const dataWords = (data: PageData): string[] => unique(data.header.filter(([word]) => word === "data").map(([, text]) => text));
 
 const notHeld = (data: PageData): boolean => data.summary.groups.some((group) => group.ram_limit_held === false);
 
@@ -51,10 +56,9 @@ function ramWords(data: PageData): string {
   return limited ? ", within a RAM limit that holds its page cache as well" : ", without a RAM limit";
 }
 
-/** What came out, and how far to trust it. */
+/** What came out in one line, and how far to trust it; then a sentence for each workload. */
 export function answers(data: PageData, whole: Model): HTMLElement | null {
   const { confidence } = data.summary;
-  if (data.answers.length === 0 && !confidence) return null;
   const works = whole.works.filter((work) => !work.drive);
   const at = (workload: string) => works.findIndex((work) => workload === work.phase || workload.startsWith(`${work.phase},`) || workload.startsWith(`${work.phase} `));
   // What was measured comes before what it was measured on.
@@ -65,11 +69,39 @@ export function answers(data: PageData, whole: Model): HTMLElement | null {
     return workload === work.phase ? work.name.split(", RAM ")[0] ?? work.name : work.title + workload.slice(work.phase.length);
   };
   const list = h("dl", { class: "answers" }, ...told.flatMap((answer) => [h("dt", {}, named(answer)), h("dd", {}, answer.sentence)]));
-  // Of many engines a sentence is a list: the ranking says it better.
-  const many = whole.engines.filter((engine) => !engine.loadGenerator && !engine.drive).length > ENGINES_MAX;
+  const lines = headlines(data);
+  // Of many engines or claims a sentence each is a list: what was asked first is seen at once.
+  const many = whole.engines.filter((engine) => !engine.loadGenerator && !engine.drive).length > ENGINES_MAX || lines.length > 0;
+  const rest = told.length === 0 ? null : many ? h("details", {}, h("summary", {}, `In sentences: ${plural(told.length, "workload")}`), list) : list;
+  if (lines.length === 0 && !rest && !confidence) return null;
   return h("div", { class: "result-top" },
-    told.length === 0 ? null : many ? h("details", {}, h("summary", {}, `In sentences: ${told.length} answers`), list) : list,
+    lines.length === 0 && !rest ? null : h("div", { class: "answer" }, ...lines.flatMap(({ line, aside }) => [h("p", { class: "headline" }, line), aside ? h("p", { class: "note" }, aside) : null]), rest),
     confidence ? trust(confidence) : null);
+}
+
+/** The answer in a line, and what came of the suite's claims; below each what is to be said of it. */
+function headlines(data: PageData): { line: string; aside: string }[] {
+  const claims = data.summary.claims ?? [];
+  return claims.length > 0 ? [{ line: claimWords(claims), aside: claimReasons(claims) }] : [];
+}
+
+/** So many reasons are named; the table has all. */
+const REASONS = 3;
+
+/** `0 of 15 claims hold, 2 do not, 13 cannot be tested here.` */
+export function claimWords(claims: Claim[]): string {
+  const count = (verdict: Claim["verdict"]) => claims.filter((claim) => claim.verdict === verdict).length;
+  const [holds, not, unknown] = [count("holds"), count("does_not_hold"), count("cannot_tell")];
+  return `${holds} of ${plural(claims.length, "claim")} ${holds === 1 ? "holds" : "hold"}, ${not} ${not === 1 ? "does" : "do"} not${unknown > 0 ? `, ${unknown} cannot be tested here` : ""}.`;
+}
+
+/** Why claims cannot be tested here, the most frequent reason first: `it needs 33 processors: here are 2 (3)`. */
+export function claimReasons(claims: Claim[]): string {
+  const reasons = new Map<string, number>();
+  for (const { verdict, why } of claims) if (verdict === "cannot_tell" && why) reasons.set(why, (reasons.get(why) ?? 0) + 1);
+  const most = [...reasons].sort((a, b) => b[1] - a[1]).map(([why, count]) => (count > 1 ? `${why} (${count} claims)` : why));
+  const more = most.length > REASONS ? `; and ${most.length - REASONS} more reasons` : "";
+  return most.length === 0 ? "" : `Not testable here: ${most.slice(0, REASONS).join("; ")}${more}.`;
 }
 
 /** The causes that are said at once; the others open. */
@@ -182,7 +214,7 @@ export function method(data: PageData): HTMLElement {
     h("p", {}, `Each case is a process of its own${ramWords(data)}. Values are medians over trials; `
       + "ranges are order-statistic intervals of the median (at least 95 %) from six trials on, else the extremes. Percentiles are read from the "
       + "histograms of all trials together, and only where at least 10 samples lie beyond them. Between two figures whose ranges overlap there is no significant difference. "
-      + `The overhead of the load generator is not subtracted${summary.load_generator ? ` (${summary.load_generator.ns_per_op.toFixed(1)} ns an operation here${summary.load_generator.max_ns == null ? "" : `, at most ${duration(summary.load_generator.max_ns)}`})` : ""}. `
+      + `The overhead of the load generator is not subtracted${summary.load_generator ? ` (${summary.load_generator.ns_per_op.toFixed(1)} ns per operation here${summary.load_generator.max_ns == null ? "" : `, at most ${duration(summary.load_generator.max_ns)}`})` : ""}. `
       + `Method version ${summary.method_version}, record format ${summary.run.format}, measured by kvdyno ${summary.run.program}, page by ${data.program}.`),
     missing.length > 0 ? h("div", {}, h("h3", {}, "Not enforced or not measured"), h("ul", {}, ...missing.map((text) => h("li", {}, text)))) : null,
     cases.length > 0 ? h("div", {}, h("h3", {}, "Cases that did not run to their end"),

@@ -22,27 +22,44 @@ function kindOf(sheet: Sheet, row: string[]): string {
   return first.startsWith("published") ? "published" : "";
 }
 
-function shown(sheet: Sheet): HTMLElement {
-  const element = stacked({ head: sheet.head, rows: sheet.rows, left: sheet.left }, sheet.title);
+/** So many claims without a verdict are seen at once. */
+const UNTOLD_MAX = 3;
+
+function tableOf(sheet: Sheet, rows: string[][], caption: string): HTMLElement {
+  const element = stacked({ head: sheet.head, rows, left: sheet.left }, caption);
   element.querySelectorAll("tbody tr").forEach((row, at) => {
-    const kind = kindOf(sheet, sheet.rows[at] ?? []);
+    const kind = kindOf(sheet, rows[at] ?? []);
     if (kind) row.classList.add(kind);
   });
-  const words = sheet.aid.map((text) => h("p", { class: "note" }, text));
-  return h("div", { class: "sheet", "data-sheet": sheet.name },
-    h("h3", {}, sheet.title),
-    // The question stands before the two machines; how a table is read, after it.
-    ...(sheet.name === "study" ? words : []), element,
-    ...sheet.notes.map((text) => h("p", { class: "note" }, text)),
-    ...(sheet.name === "study" ? [] : words));
+  return element;
 }
 
-/** What the page begins with where the suite repeats a study or claims anything; the study's figures
- * are drawn between the two machines and its tables. */
+/** What was decided, first; what cannot be told here is folded where it is much. */
+function claimed(sheet: Sheet, notes: HTMLElement[], words: HTMLElement[]): HTMLElement {
+  const untold = sheet.rows.filter((row) => kindOf(sheet, row) === "cannot-tell"), told = sheet.rows.filter((row) => !untold.includes(row));
+  const fold = untold.length > UNTOLD_MAX && told.length > 0;
+  return h("div", { class: "sheet", "data-sheet": sheet.name }, h("h3", {}, sheet.title),
+    tableOf(sheet, fold ? told : [...told, ...untold], sheet.title),
+    fold ? h("details", {}, h("summary", {}, `${untold.length} that cannot be tested here`), tableOf(sheet, untold, `${sheet.title}: cannot be tested here`), ...notes) : null,
+    ...(fold ? [] : notes), h("details", {}, h("summary", {}, "How a claim is judged"), ...words));
+}
+
+function shown(sheet: Sheet): HTMLElement {
+  const words = sheet.aid.map((text) => h("p", { class: "note" }, text));
+  const notes = sheet.notes.map((text) => h("p", { class: "note" }, text));
+  if (sheet.name === "claims") return claimed(sheet, notes, words);
+  const element = tableOf(sheet, sheet.rows, sheet.title);
+  // The question stands before the two machines; how a table is read, after it.
+  const body = sheet.name === "study" ? [...words, element, ...notes] : [element, ...notes, ...words];
+  return h("div", { class: "sheet", "data-sheet": sheet.name },
+    h("details", {}, h("summary", {}, h("span", { class: "title" }, sheet.title), ` · ${sheet.rows.length} rows`), ...body));
+}
+
+/** Claims first of all: they are the answer. Of a study its figure, and its tables to be unfolded. */
 export function sheets(all: Sheet[], drawn: HTMLElement): HTMLElement | null {
   if (all.length === 0) return null;
   const study = all.some((sheet) => sheet.name === "study");
   const heading = study ? "The study, and this run beside it" : "Claims";
-  return h("section", { id: "study", "aria-label": heading }, h("h2", {}, heading),
-    ...all.flatMap((sheet) => (sheet.name === "study" ? [shown(sheet), drawn] : [shown(sheet)])));
+  const claims = all.filter((sheet) => sheet.name === "claims"), rest = all.filter((sheet) => sheet.name !== "claims");
+  return h("section", { id: "study", "aria-label": heading }, h("h2", {}, heading), ...claims.map(shown), study ? drawn : null, ...rest.map(shown));
 }

@@ -55,9 +55,10 @@ export function figureAt({ groups }: Summary, seat: Seat, name: string): Metric 
   return metricOf(role?.metrics, name) ?? metricOf(run?.metrics, name);
 }
 
+const NAMES: Record<string, string> = { ops_per_s: "ops/s", records_per_s: "records/s" };
+
 /** A figure's name in words: `service p99.99`; its values say the unit. */
-export const calledOf = (figure: string): string =>
-  figure.replace(/_ns(?=_|$)/, "").replace(/p(\d+)_(\d+)/, "p$1.$2").replaceAll("_", " ");
+export const calledOf = (figure: string): string => NAMES[figure] ?? figure.replace(/_ns(?=_|$)/, "").replace(/p(\d+)_(\d+)/, "p$1.$2").replaceAll("_", " ");
 
 /** The ends of what was published: one, or those of a range. */
 export const endsOf = ({ value, least, most }: PublishedValue): number[] =>

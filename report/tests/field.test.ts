@@ -37,14 +37,14 @@ describe.skipIf(executablePath === "")("the page", { timeout: 120_000 }, () => {
     expect(await figure.count()).toBe(1);
     await figure.scrollIntoViewIfNeeded();
     await figure.locator("xpath=self::*[@data-drawn]").waitFor();
-    expect(await figure.locator(".ranking thead th").allTextContents()).toEqual(["engine", "load", "reads", "writes", "scans", "space", "write amp", "tail"]);
+    expect(await figure.locator(".ranking thead th").allTextContents()).toEqual(["engine", "reads", "p99", "writes", "scans", "space", "write amp", "tail", "load"]);
     const reads = dataOf(pages.field).summary.rankings?.find((one) => one.main && one.question === "reads" && one.durability === "commit");
     const rows = figure.locator("tbody[data-class='commit'] tr[data-engine]");
     expect(await rows.evaluateAll((rows) => rows.map((row) => (row as HTMLElement).dataset["engine"]))).toEqual(reads?.standings.map((one) => one.engine));
-    const tied = figure.locator("tr[data-engine='LMDB'] td").nth(1);
+    const tied = figure.locator("tr[data-engine='LMDB'] td").nth(0);
     expect(await tied.locator(".place").textContent()).toBe("2=");
     expect(await figure.locator("tr[data-engine='direct'] td").nth(3).textContent()).toBe("it has no scans");
-    expect(await figure.locator("tr[data-engine='SurrealKV'] td").nth(1).textContent()).toBe("did not fit (0 of 4 trials)");
+    expect(await figure.locator("tr[data-engine='SurrealKV'] td").nth(0).textContent()).toBe("did not fit (0 of 4 trials)");
     expect(await figure.locator("tbody[data-class='async'] tr[data-engine]").allTextContents()).toEqual([expect.stringContaining("alone in its class")]);
     // Another question, another order; and the other setting.
     const select = (label: string) => figure.locator("label", { hasText: label }).locator("select");
@@ -52,9 +52,24 @@ describe.skipIf(executablePath === "")("the page", { timeout: 120_000 }, () => {
     await expect.poll(() => rows.first().getAttribute("data-engine")).toBe("direct");
     await expect.poll(() => rows.nth(1).getAttribute("data-engine")).toBe("rocksdb-tuned");
     await select("setting").selectOption("RAM 512 MiB");
-    await expect.poll(() => figure.locator("tr[data-engine='SurrealKV'] td").nth(1).locator(".place").textContent()).toBe("11");
+    await expect.poll(() => figure.locator("tr[data-engine='SurrealKV'] td").nth(0).locator(".place").textContent()).toBe("11");
     expect(new URL(page.url()).hash).toBe("#f.ranking.order=writes&f.ranking.setting=RAM+512+MiB");
     expect(wrong).toEqual([]);
+  });
+
+  test("of three engines has room for its scoreboard below its ranking", async () => {
+    const hash = "#part=4x&question=reads&engine=LMDB+(commit)&engine=RocksDB+(commit)&engine=fjall+(commit)";
+    for (const width of [1280, 1600]) {
+      const { page, wrong } = await open(pages.field, { width, hash });
+      await page.locator("#overview .figure[data-drawn]").nth(2).waitFor();
+      expect(await outside(page), String(width)).toEqual([]);
+      // All figures have their engines in the ranking's order.
+      const order = await page.locator(".ranking tr[data-engine]").evaluateAll((rows) => rows.map((row) => (row as HTMLElement).dataset["engine"]));
+      const rows = await page.locator("#overview .figure[data-figure='overview'] details tbody th").allTextContents();
+      expect(rows).toEqual(order.map((engine) => `${engine} (commit)`));
+      expect(wrong).toEqual([]);
+      await page.close();
+    }
   });
 
   test("has a small chart for each of many engines, all with the same axes", async () => {
@@ -88,7 +103,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 120_000 }, () => {
       expect((await headings()).map((text) => text.split(":")[0])).toEqual(["Randomread", "Readwhilewriting", "Readagain"]);
       const figure = page.locator(".figure[data-figure='ranking']"), head = figure.locator(".ranking thead th");
       await figure.scrollIntoViewIfNeeded();
-      await expect.poll(() => head.allTextContents()).toEqual(["engine", "reads", "tail"]);
+      await expect.poll(() => head.allTextContents()).toEqual(["engine", "reads", "p99", "tail"]);
     };
     await check();
     await page.reload();

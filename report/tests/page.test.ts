@@ -63,7 +63,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     // What was not measured is no zero.
     const loads = await figures.last().locator("details tbody tr").first().locator("td, th").allTextContents();
     expect(loads[6]).toBe(NONE);
-    expect(await measured.locator(".note").allTextContents()).toEqual([expect.stringContaining("flushes a write")]);
+    expect(await measured.locator(".how .note").allTextContents()).toContainEqual(expect.stringContaining("flushes a write"));
     const panes = page.locator(".figure[data-figure='timeline'] svg");
     for (const pane of ["latency of a device read", "latency of a device flush", "device queue depth", "device reads, IOPS"]) {
       expect(await panes.filter({ hasText: pane }).count()).toBeGreaterThan(0);
@@ -204,7 +204,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     await page.reload();
     await scroll(page);
     expect(await page.locator(".figure[data-figure='percentiles'] select").last().inputValue()).toBe("1");
-    expect(await page.locator(".figure[data-figure='percentiles'] details").last().textContent()).toContain("RocksDB");
+    expect(await page.locator(".figure[data-figure='percentiles'] details:not(.how)").last().textContent()).toContain("RocksDB");
   });
 
   test("is dark where the reader's system is, and by its button", async () => {
@@ -229,6 +229,34 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     expect(wrong).toEqual([]);
   });
 
+  test("is whole for whoever captures it, without a scroll", async () => {
+    const { page, wrong } = await open(pages.rich);
+    await page.waitForFunction(() => document.documentElement.dataset["drawn"] === "all");
+    expect(await page.evaluate(() => scrollY)).toBe(0);
+    expect(await page.locator(".figure[data-drawn]").count()).toBe(await page.locator(".figure").count());
+    expect(wrong).toEqual([]);
+  });
+
+  test("has a table of contents that leads to each figure, and leaves the address alone", async () => {
+    const { page, wrong } = await open(pages.rich, { hash: "#threads=2" });
+    await page.waitForFunction(() => document.documentElement.dataset["drawn"] === "all");
+    await page.locator(".contents > summary").click();
+    const links = page.locator(".contents li a");
+    expect(await links.count()).toBe(await page.locator("#overview .figure, #figures .figure").count());
+    await links.last().click();
+    const last = page.locator(".figure").last();
+    await expect.poll(async () => { const box = await last.boundingBox(); return box != null && box.y > -5 && box.y < 900; }).toBe(true);
+    expect(new URL(page.url()).hash).toBe("#threads=2");
+    expect(wrong).toEqual([]);
+  });
+
+  test("asks its question in its title, whatever the run is called", async () => {
+    const { page } = await open(write("named", { run: (run) => { run["name"] = "nightly <7>"; } }));
+    expect(await page.locator("h1").textContent()).toBe("a record made by hand, to be read forever");
+    expect(await page.locator(".kicker").textContent()).toContain("nightly <7>");
+    expect(await page.title()).toContain("nightly <7>");
+  });
+
   test("fits a narrow window", async () => {
     const { page, wrong } = await open(pages.rich, { width: 400 });
     await scroll(page);
@@ -250,6 +278,9 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const svg = (await saved("SVG")).toString("utf8");
     expect(svg).toMatch(/^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
     expect(svg).toContain("Throughput against threads");
+    // What must be known where the picture stands alone.
+    expect(svg).not.toContain("Figure");
+    for (const words of ["Question: a record made by hand", "RAM limit 28.0 MiB", "durability commit", "Confidence: low (", "Missing: RocksDB at 2 threads: does not fit"]) expect(svg).toContain(words);
     const board = page.locator(".figure[data-figure='scoreboard'] button").first();
     const [file] = await Promise.all([page.waitForEvent("download"), board.click()]);
     expect(readFileSync(await file.path(), "utf8")).toContain("RocksDB");

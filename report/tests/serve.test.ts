@@ -99,7 +99,13 @@ describe.skipIf(executablePath === "")("the server", { timeout: 90_000 }, () => 
     const shown = () => page.$$eval(".pairs tr[data-verdict]", (list) => list.map((row) => (row as HTMLElement).dataset["verdict"]));
     expect(await shown()).toEqual(rows.map((row) => row.verdict));
     expect(await shown()).toContain("regressed");
-    expect(await page.locator(".sentence").textContent()).toMatch(/got worse .*The worst: operations a second of LMDB t1, readers/);
+    // The answer, the plot, how sure it is; what differs comes last.
+    expect(await page.locator("h2").allTextContents()).toEqual(["Figures", "Left out", "How sure this is", "What differs", "Raw data"]);
+    expect(await page.locator(".pairs tr[data-verdict='within_noise'] .verdict").first().textContent()).toContain("undecided");
+    // Better and worse are ink: engines have the colours.
+    const inks = await page.$$eval(".pairs tr[data-verdict='regressed'] .verdict, body", (all) => [...new Set(all.map((one) => getComputedStyle(one).color))]);
+    expect(inks.length).toBe(1);
+    expect(await page.locator(".sentence").textContent()).toMatch(/got worse .*The worst: ops\/s of LMDB t1, readers/);
     const [at, row] = [rows.findIndex((row) => row.verdict === "regressed"), rows.find((row) => row.verdict === "regressed")];
     const line = page.locator(".pairs tr[data-verdict]").nth(at);
     expect(await line.locator(".ratio").textContent()).toBe(row?.ratio?.toFixed(3));

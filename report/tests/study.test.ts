@@ -43,6 +43,29 @@ describe.skipIf(executablePath === "")("a study beside a run", { timeout: 90_000
     expect(wrong).toEqual([]);
   });
 
+  test("begins with what came of the claims, before any figure and both machines", async () => {
+    const { page } = await open(path);
+    await scroll(page);
+    expect(await page.locator(".headline").first().textContent()).toBe("1 of 2 claims holds, 0 do not, 1 cannot be tested here.");
+    expect(await page.locator(".answer").textContent()).toContain("Not testable here: engine aerospike was not measured.");
+    const [headline, claims, figure, machines] = await Promise.all([".headline", "[data-sheet='claims']", ".figure", "[data-sheet='study']"]
+      .map(async (selector) => (await page.locator(selector).first().boundingBox())?.y ?? NaN));
+    expect(headline).toBeLessThan(claims!);
+    expect(claims).toBeLessThan(900);
+    expect(claims).toBeLessThan(figure!);
+    expect(figure).toBeLessThan(machines!);
+  });
+
+  test("has latencies of each operation of a mix by itself, and of no pool", async () => {
+    const { page, wrong } = await open(path, { hash: "#workload=mix-50-50" });
+    await scroll(page);
+    const rows = await page.locator(".scoreboard tbody th").allTextContents();
+    expect(rows.filter((row) => /p99\b/.test(row) && !/p99\.9/.test(row))).toEqual(["get p99, 256 threads", "update p99, 256 threads"]);
+    const texts = await page.locator(".figure[data-figure='percentiles'] svg text").allTextContents();
+    expect(texts.filter((text) => text.startsWith("clients, "))).toEqual(["clients, get, time of an operation", "clients, update, time of an operation"]);
+    expect(wrong).toEqual([]);
+  });
+
   test("draws what was published hollow, beside what was measured", async () => {
     const { page, wrong } = await open(path);
     await scroll(page);
@@ -64,7 +87,7 @@ describe.skipIf(executablePath === "")("a study beside a run", { timeout: 90_000
     // In the figure of throughput, too: in the ground's colour, at the study's number of threads.
     const throughput = page.locator(".figure[data-figure='throughput']").first();
     expect(await throughput.locator("svg text", { hasText: "published" }).count()).toBe(1);
-    expect(await throughput.locator(".note").textContent()).toContain("Hollow: published, Raidix, 2017");
+    expect(await throughput.locator("figcaption .note").textContent()).toContain("Hollow: published, Raidix, 2017");
     const rates = await cells(throughput.locator("details tbody tr"));
     expect(rates.find((row) => row[0]?.endsWith(", published"))?.slice(1, 4)).toEqual(["clients", "256", "444 k/s"]);
     // Ranking and scoreboard know nothing of it.

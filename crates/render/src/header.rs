@@ -250,11 +250,9 @@ fn ram(group: &Group, memory_bytes: u64) -> String {
         (Some(limit), Some(false)) => {
             format!("RAM limit {}, NOT HELD: {}", units::bytes(limit), machine())
         }
-        (Some(limit), Some(true)) => {
+        // Where no case of an engine came as far as the limit, it is all the others' data.
+        (Some(limit), Some(true) | None) => {
             format!("RAM limit {}: data is {} x the limit", units::bytes(limit), times(limit))
-        }
-        (Some(limit), None) => {
-            format!("RAM limit {}: {} x the limit", units::bytes(limit), times(limit))
         }
         (None, _) => format!("no RAM limit: {}", machine()),
     }

@@ -1,6 +1,6 @@
 // How much more the drive wrote, read and holds than keys and values.
 
-import { better, trialsNote, type Drawing, type Figure } from "../drawing";
+import { better, paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE } from "../format";
 import { costOf, rangeOf } from "../model";
 import type { View } from "../view";
@@ -31,7 +31,8 @@ function draw(view: View): Drawing | null {
   });
   return {
     title: "Amplification",
-    note: `Bytes over bytes, ${better("lower")}; median of ${trialsNote(view)}. ${help.filter(Boolean).join(" ")} Sources: kernel and block device over what the load generator counted.`,
+    note: `Bytes over bytes, ${better("lower")}; median of ${trialsNote(view)}.`,
+    how: paragraphs(...help, "Sources: kernel and block device over what the load generator counted."),
     controls: [threads],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({

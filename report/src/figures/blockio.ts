@@ -29,7 +29,8 @@ function draw(view: View): Drawing | null {
   if (maps.length === 0) return null;
   return {
     title: "Device latency over time",
-    note: `How many ${kind.value} requests ${OWNERS[owner.value] ?? ""} took the device how long, from its driver to their completion; lower is better. One trial each: the nearest to the median.`,
+    note: `How many ${kind.value} requests ${OWNERS[owner.value] ?? ""} took the device how long, lower is better.`,
+    how: ["From the device's driver to the request's completion. One trial each: the nearest to the median."],
     controls: [threads, kind, owner],
     chart: (width, theme) => chart(maps, width, theme, "requests"),
     table: () => ({

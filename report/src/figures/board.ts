@@ -164,17 +164,21 @@ export function boardPicture(engines: Engine[], rows: BoardRow[], base: Engine, 
     svg("text", { x: String(x), y: String(y), fill: theme.text, "font-size": "13", ...more }, words);
   const rect = (x: number, y: number, width: number, height: number, fill: string) =>
     svg("rect", { x: String(x), y: String(y), width: String(width), height: String(height), fill });
-  const colours: Record<Worth, string> = { better: theme.better, worse: theme.worse, same: theme.faint, unsure: theme.faint, none: theme.text };
+  const lengthOf = (x: number, y: number, width: number, more: { fill: string; stroke: string }) =>
+    svg("rect", { x: String(x), y: String(y), width: String(width), height: "8", ...more });
+  const colours: Record<Worth, string> = { better: theme.text, worse: theme.text, same: theme.faint, unsure: theme.faint, none: theme.text };
+  // What is worse is hollow.
+  const inside = (cell: Cell) => (cell.worth === "worse" ? { fill: theme.ground, stroke: theme.text } : { fill: colours[cell.worth], stroke: "none" });
   const drawn = rows.flatMap((row, at) => {
     const y = HEAD + at * ROW, line = y + 19;
     return [rect(8, y, width - 16, 1, theme.line), text(8, line, row.name + (row.apart ? " (not comparable)" : "")), ...row.cells.flatMap((cell, column) => {
       const x = columns[column] ?? 0;
-      if (cell.missing != null) return [text(x, line, cut(cell.missing, 24), { fill: theme.faint })];
+      if (cell.missing != null) return [text(x, line, cut(cell.missing, cell.engine.id === base.id ? 13 : 24), { fill: theme.faint })];
       const absolute = text(x + 62, line, cell.absolute, { "text-anchor": "end" });
       if (cell.engine.id === base.id || cell.words === "") return [absolute];
       const room = 70, left = x + 74, middle = left + room / 2, length = (cell.length * room) / 2;
       return [
-        absolute, rect(left, y + 11, room, 8, theme.grid), rect(Math.min(middle, middle + length), y + 11, Math.abs(length), 8, colours[cell.worth]), rect(middle, y + 9, 1, 12, theme.faint),
+        absolute, rect(left, y + 11, room, 8, theme.grid), lengthOf(Math.min(middle, middle + length), y + 11, Math.abs(length), inside(cell)), rect(middle, y + 9, 1, 12, theme.faint),
         text(left + room + 8, line, `${SIGNS[cell.worth]} ${cell.words}`.trim(), { fill: colours[cell.worth], "font-weight": cell.worth === "better" || cell.worth === "worse" ? "600" : "400" }),
       ];
     })];

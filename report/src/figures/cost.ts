@@ -1,10 +1,12 @@
 // What one operation costs: CPU, I/Os, bytes, context switches.
 
-import { better, trialsNote, type Drawing, type Figure } from "../drawing";
+import { better, paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import { bytes, duration, inUnit, NONE, si } from "../format";
 import { costOf, rangeOf, type Case } from "../model";
 import type { View } from "../view";
 import { barChart, type Bar, type BarPanel } from "./bars";
+import type { Theme } from "../colour";
+import { stacked } from "../table";
 import { atThreads, threadsControl } from "./choices";
 import { apartOf, mixWords } from "./mixes";
 
@@ -47,11 +49,11 @@ function cpu(one: Case): Figures | null {
 }
 
 const PANELS: { title: string; read: Read; format: (value: number) => string; binary?: boolean }[] = [
-  { title: "CPU time an operation (pale: system)", read: cpu, format: duration },
-  { title: "I/Os an operation (pale: writes)", read: both([["device_reads_per_op", "reads"], ["device_writes_per_op", "writes"]]), format: si },
-  { title: "bytes read an operation", read: both([["device_read_bytes_per_op", "read"]]), format: bytes, binary: true },
-  { title: "bytes written an operation", read: both([["device_write_bytes_per_op", "written"]]), format: bytes, binary: true },
-  { title: "context switches an operation", read: both([["context_switches_per_op", "switches"]]), format: si },
+  { title: "CPU time per op (pale: system)", read: cpu, format: duration },
+  { title: "I/Os per op (pale: writes)", read: both([["device_reads_per_op", "reads"], ["device_writes_per_op", "writes"]]), format: si },
+  { title: "bytes read per op", read: both([["device_read_bytes_per_op", "read"]]), format: bytes, binary: true },
+  { title: "bytes written per op", read: both([["device_write_bytes_per_op", "written"]]), format: bytes, binary: true },
+  { title: "context switches per op", read: both([["context_switches_per_op", "switches"]]), format: si },
 ];
 
 function draw(view: View): Drawing | null {
@@ -67,23 +69,26 @@ function draw(view: View): Drawing | null {
   })).filter((panel) => panel.bars.length > 0);
   if (list.length === 0) return null;
   const mixes = mixWords(cases), apart = apartOf(cases);
+  const rows = () => view.cases.map((one) => rowOf(one));
   return {
-    title: "Cost of an operation",
-    note: "What process and drive did, over the operations of all roles, background work included; "
-      + `${apart ? "" : `${better("lower")}; `}median of ${trialsNote(view)}. Bytes and I/Os are the whole device's, not this process's; writes `
-      + `counted up to the end of a sync.${apart ? ` Not comparable between engines, since their operations were not the same: ${mixes}.` : mixes && ` Operations here: ${mixes}.`}`,
+    title: "Cost per operation",
+    note: apart ? "Not comparable between engines: their operations were not the same. Therefore numbers, and no bars side by side."
+      : `What process and drive did per operation, ${better("lower")}; median of ${trialsNote(view)}.`,
+    how: paragraphs("Over the operations of all roles, background work included. Bytes and I/Os are the whole device's, not this process's; writes counted up to the end of a sync.",
+      mixes && `Operations here: ${mixes}.`),
     controls: [threads],
-    chart: (width, theme) => barChart(list, width, theme),
-    table: () => ({
-      head: ["engine", "threads", "CPU/op", "user", "system", "reads/op", "writes/op", "read/op", "written/op", "switches/op", "n"],
-      rows: view.cases.map((one) => {
-        const split = cpu(one)?.parts ?? [];
-        const figures = FIGURES.map((name) => costOf(one, name));
-        const cells = figures.map((metric) => (metric?.value == null ? NONE : inUnit(metric.value, metric.unit)));
-        const part = (name: string) => split.find((part) => part.name === name);
-        const time = (name: string) => { const found = part(name); return found ? duration(found.value) : NONE; };
-        return [one.engine.name, String(one.threads ?? NONE), cells[0] ?? NONE, time("user"), time("system"), ...cells.slice(1), String(figures[0]?.n ?? 0)];
-      }),
-    }),
+    // Bars side by side are held against each other: these may not be.
+    ...(apart ? { element: () => stacked({ head: HEAD, rows: rows() }, "Cost per operation") } : { chart: (width: number, theme: Theme) => barChart(list, width, theme) }),
+    table: () => ({ head: HEAD, rows: rows() }),
   };
+}
+
+const HEAD = ["engine", "threads", "CPU/op", "user", "system", "reads/op", "writes/op", "read/op", "written/op", "switches/op", "n"];
+
+function rowOf(one: Case): string[] {
+  const split = cpu(one)?.parts ?? [];
+  const figures = FIGURES.map((name) => costOf(one, name));
+  const cells = figures.map((metric) => (metric?.value == null ? NONE : inUnit(metric.value, metric.unit)));
+  const time = (name: string) => { const found = split.find((part) => part.name === name); return found ? duration(found.value) : NONE; };
+  return [one.engine.name, String(one.threads ?? NONE), cells[0] ?? NONE, time("user"), time("system"), ...cells.slice(1), String(figures[0]?.n ?? 0)];
 }

@@ -3,7 +3,7 @@
 // measured the drive itself.
 
 import type { Efficiency, Limit } from "../data";
-import { trialsNote, type Drawing, type Figure } from "../drawing";
+import { paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE, si } from "../format";
 import { costOf, rangeOf, type Case } from "../model";
 import type { View } from "../view";
@@ -31,14 +31,14 @@ function draw(view: View): Drawing | null {
   const list: BarPanel[] = [
     { title: "share of the raw-device baseline", format: percent, bars: cases.flatMap((one) => shareBar(one)) },
     { title: "share of peak IOPS", format: percent, bars: cases.flatMap((one) => bar(one, "drive_share_percent")) },
-    { title: "I/Os an operation", format: si, bars: cases.flatMap((one) => ios(one)) },
+    { title: "I/Os per op", format: si, bars: cases.flatMap((one) => ios(one)) },
   ].filter((panel) => panel.bars.length > 0);
   if (list.length === 0) return null;
   return {
     title: "How far from the drive",
-    note: "Device IOPS over those of the bare drive with as many requests in flight (raw-device baseline), and over the peak IOPS of this run; neither way is better: it says how full the drive is. "
-      + "Behind it, what limits: what took half or more of the threads' time; cached: memory was measured. "
-      + `I/Os an operation: pale are writes. ${alone(cases)}${why(cases)}${trialsNote(view)}.`,
+    note: `Device IOPS over those of the bare drive, and what limits: neither way is better; ${trialsNote(view)}.`,
+    how: paragraphs("The baseline is the bare drive with as many requests in flight; the peak is the highest of this run. The share says how full the drive is.",
+      "What limits took half or more of the threads' time; cached: memory was measured. I/Os per op: pale are writes.", alone(cases), why(cases)),
     controls: [threads],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({

@@ -8,6 +8,7 @@ import { clock, duration, grouped, NONE, si } from "../format";
 import { axis, axisLabel, FONT, panels, tip, title, tooltip } from "../layout";
 import type { Engine } from "../model";
 import type { View } from "../view";
+import { pooled } from "../phrases";
 import { atThreads, roleControl, threadsControl } from "./choices";
 
 export const heat: Figure = { name: "heat", drive: true, draw };
@@ -24,14 +25,16 @@ function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "heat"), role = roleControl(view, "heat");
   const kinds = [...new Set(view.model.data.heats.filter((heat) => heat.phase === view.work.phase).map((heat) => heat.kind))];
   const kind = control(view, "heat.kind", "time", kinds.map((name) => ({ value: name, label: name })), kinds.includes("response") ? "response" : "service");
-  const maps = atThreads(view, threads).filter((one) => !one.engine.loadGenerator).flatMap((one) =>
+  const cases = atThreads(view, threads).filter((one) => !one.engine.loadGenerator);
+  const maps = cases.flatMap((one) =>
     view.model.data.heats
       .filter((heat) => heat.group === one.index && heat.phase === view.work.phase && heat.role === role.value && heat.kind === kind.value && heat.columns > 2)
       .map((heat) => ({ engine: one.engine, heat })));
   if (maps.length === 0) return null;
   return {
     title: "Latency over time",
-    note: `How many operations of ${role.value} took how long, over the time of the phase; lower is better. One trial each: the nearest to the median.`,
+    note: `How many operations of ${role.value} took how long, over the time of the phase${pooled(cases, role.value)}; lower is better.`,
+    how: ["One trial each: the nearest to the median."],
     controls: [threads, role, kind],
     chart: (width, theme) => chart(maps, width, theme, "operations"),
     table: () => ({

@@ -48,7 +48,8 @@ function draw(view: View): Drawing | null {
   const noise = Math.max(...histories.map((one) => one.noise));
   return {
     title: "Versions: what each step changed",
-    note: `Median of each version, with the range of its trials. A percentage is what a version differs by from the one before, where the 95 % interval leaves 1 out, a rank test agrees and it is more than ${grouped(100 * noise)} %.`,
+    note: "Median of each version, with the range of its trials; a percentage is a significant change from the version before.",
+    how: [`A change counts where its 95 % interval leaves 1 out, a rank test agrees and it is more than ${grouped(100 * noise)} %.`],
     controls: [figure],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({

@@ -39,7 +39,7 @@ export interface LinePanel {
 /** How large panels are: as a figure of its own, or as one of several on the first screen. */
 const SIZES = {
   figure: { height: 230, least: 230, most: 2 },
-  small: { height: 82, least: 150, most: 3, bottom: 24, top: 36 },
+  small: { height: 82, least: 150, most: 3, bottom: 38, top: 36 },
 };
 
 export interface Axes {
@@ -50,7 +50,7 @@ export interface Axes {
 export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: Theme, size: keyof typeof SIZES = "figure"): { height: number; option: Option } {
   const { small, each } = multiples(list);
   const names = list.flatMap((panel) => panel.lines.map((line) => nameOf(line)));
-  const space = small ? SMALL : { ...SIZES[size], left: 58, right: nameWidth(names) };
+  const space = small ? SMALL : { ...SIZES[size], left: 58, right: nameWidth(names) + 7 };
   const yOf = (panel: LinePanel) => panel.y ?? axes.y;
   const place = panels(each.length, width, space);
   const categories = axes.x.values ?? [];
@@ -61,7 +61,7 @@ export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: T
     xAxis: each.map((_, at) => axis(theme, at, {
       type: axes.x.type,
       ...(category ? { data: categories.map(String), boundaryGap: true } : { scale: true }),
-      ...(size === "small" || small ? {} : { name: axes.x.name, nameGap: 26 }),
+      ...(small ? {} : { name: axes.x.name, nameGap: size === "small" ? 20 : 26 }),
       splitLine: { show: false },
       axisLabel: axisLabel(theme, (value) => axes.x.format(Number(value))),
     })),
@@ -148,7 +148,7 @@ function seriesOf(line: Line, at: number, axes: Axes, categories: number[], them
     symbolSize: line.published ? 12 : 8,
     showAllSymbol: true,
     itemStyle: line.published ? { color: theme.ground, borderColor: colour, borderWidth: 1.8 } : { color: colour },
-    lineStyle: { color: colour, width: line.published ? 0 : 2, type: line.dash ?? dashOf(line.engine, theme) },
+    lineStyle: { color: colour, width: line.published ? 0 : 2, type: line.dash ?? dashOf(line.engine) },
     emphasis: { disabled: true },
     endLabel: {
       show: named,
@@ -157,7 +157,8 @@ function seriesOf(line: Line, at: number, axes: Axes, categories: number[], them
       fontFamily: FONT,
       fontSize: 12,
       fontWeight: 600,
-      distance: 8,
+      // Past the dots of its trials, and their whisker's ends.
+      distance: line.points.at(-1)?.range ? 15 : 8,
       // Legible where it lies on a line that goes further.
       textBorderColor: theme.ground,
       textBorderWidth: 3,
@@ -178,7 +179,9 @@ function seriesOf(line: Line, at: number, axes: Axes, categories: number[], them
 
 /** Each trial by itself, a little beside its median. */
 function dots(line: Line, at: number, position: (point: Point) => number, colour: string): object {
-  const data = line.points.flatMap((point) => (point.trials ?? []).flatMap((value) => (value == null ? [] : [[position(point), value]])));
+  // One trial is the point itself.
+  const several = line.points.filter((point) => (point.trials ?? []).filter((value) => value != null).length > 1);
+  const data = several.flatMap((point) => (point.trials ?? []).flatMap((value) => (value == null ? [] : [[position(point), value]])));
   return {
     type: "scatter", silent: true, xAxisIndex: at, yAxisIndex: at, data, symbol: "circle", symbolSize: 4.5, symbolOffset: [7, 0], z: 2,
     itemStyle: { color: colour, opacity: 0.55 }, tooltip: { show: false },

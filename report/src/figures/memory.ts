@@ -41,11 +41,11 @@ function draw(view: View): Drawing | null {
   if (list.length === 0) return null;
   return {
     title: "Throughput against data over RAM",
-    note: `Operations a second, ${better("higher")}; data is keys and values over the RAM limit. ${trialsNote(view)}.${searchNote(search)}`,
+    note: `Ops/s, ${better("higher")}; data is keys and values over the RAM limit. ${trialsNote(view)}.${searchNote(search)}`,
     controls: [threads],
     chart: (width, theme) => lineChart(list, {
       x: { name: "data over RAM", type: "category", format: (value) => `${ratio(value)}×`, values: valuesOf(list) },
-      y: { name: "operations a second", type: "log", format: si },
+      y: { name: "ops/s", type: "log", format: si },
     }, width, theme),
     table: () => ({
       head: ["engine", "threads", "data", "RAM limit", "data/RAM", ...view.work.roles.map((role) => `${role} ops/s`)],

@@ -38,7 +38,7 @@ export function timeChart(list: TimeLines[], values: Values, width: number, them
         tip(clock(Number((items[0]?.value[0] ?? 0).toFixed(2))), items.map((item) => [item.seriesName, values.format(item.value[1]), item.color])) }),
     series: each.flatMap(({ panel }, at) => panel.lines.map(({ engine, points }) => ({
       type: "line", name: engine.name, xAxisIndex: at, yAxisIndex: at, data: points, showSymbol: points.length < 14, symbolSize: 4,
-      lineStyle: { color: colourOf(engine, theme), width: 1.6, type: dashOf(engine, theme) }, itemStyle: { color: colourOf(engine, theme) }, emphasis: { disabled: true },
+      lineStyle: { color: colourOf(engine, theme), width: 1.6, type: dashOf(engine) }, itemStyle: { color: colourOf(engine, theme) }, emphasis: { disabled: true },
       endLabel: { show: !small, formatter: () => cut(engine.name), color: colourOf(engine, theme), fontFamily: FONT, fontSize: 12, fontWeight: 600, distance: 6, textBorderColor: theme.ground, textBorderWidth: 3 },
     }))),
   };

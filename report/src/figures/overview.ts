@@ -3,11 +3,11 @@
 
 import { trialsNote, type Drawing, type Figure } from "../drawing";
 import { duration, inUnit, NONE, si } from "../format";
-import { costOf, rangeOf, rateOf, unique, type Case } from "../model";
+import { costOf, opsApart, rangeOf, rateOf, tailOf, type Case } from "../model";
+import { rateWords, tailWords } from "../phrases";
 import type { Metric } from "../data";
 import { threadsOf, type View } from "../view";
 import { barChart } from "./bars";
-import { tailOf } from "./latency";
 import { lineChart, pointOf, type LinePanel } from "./lines";
 import { driveLine, readsOnly } from "./throughput";
 
@@ -21,35 +21,25 @@ interface Shown {
   rate: string | null;
 }
 
-/** `Reads a second` of a role that does but one thing. */
-export function rateWords(view: View, role: string): string {
-  const mixes = unique(view.cases.flatMap((one) => (one.run?.roles ?? []).filter((row) => row.role === role).map((row) => row.mix)));
-  const [mix] = mixes;
-  const noun = mixes.length === 1 && mix ? NOUNS[mix] : undefined;
-  return noun ? `${noun} a second` : `${role}: operations a second`;
-}
-
-const NOUNS: Record<string, string> = {
-  get: "Reads", update: "Updates", insert: "Inserts", delete: "Deletes", scan: "Range scans", multiget: "Multigets",
-  rmw: "Read-modify-writes", batch: "Batches",
-};
+/** So many charts are seen at once. */
+const CHARTS = 3;
 
 function shownOf(view: View): Shown[] {
   const cost = (title: string, name: string, format: Shown["format"]): Shown => ({ title, read: (one) => costOf(one, name), format, rate: null });
   if (view.work.load) {
     return [
-      { title: "Records loaded a second", read: (one) => rateOf(one, "load"), format: si, rate: null },
+      { title: "Records loaded/s", read: (one) => rateOf(one, "load"), format: si, rate: null },
       cost("Write amplification", "write_amplification", (value) => `${inUnit(value, "B/B")}×`),
       cost("Space amplification", "space_amplification", (value) => `${inUnit(value, "B/B")}×`),
     ];
   }
   const rate = (role: string): Shown => ({ title: rateWords(view, role), read: (one) => rateOf(one, role), format: si, rate: role });
-  const tail = (role: string, name: string, called: string): Shown =>
-    ({ title: view.work.roles.length > 1 ? `${called} of ${role}` : `${called} latency`, read: (one) => tailOf(one, role, name), format: duration, rate: null });
+  const tails = (role: string, tail: string, called: string): Shown[] => opsApart(view.cases, role).map((op) => (
+    { title: tailWords(view, role, called, op), read: (one) => tailOf(one, role, tail, op), format: duration, rate: null }));
   const [first = "", second] = view.work.roles;
-  return second == null
-    ? [rate(first), tail(first, "p99", "p99"), tail(first, "p99_9", "p99.9")]
-    : [rate(first), rate(second), tail(first, "p99", "p99")];
+  const all = second == null ? [rate(first), ...tails(first, "p99", "p99"), ...tails(first, "p99_9", "p99.9")]
+    : [rate(first), rate(second), ...tails(first, "p99", "p99")];
+  return all.slice(0, CHARTS);
 }
 
 function draw(view: View): Drawing | null {

@@ -2,12 +2,12 @@
 
 import type { Clock, Curve } from "../data";
 import { colourOf, dashOf, markerOf, type Theme } from "../colour";
-import { control, type Drawing, type Figure } from "../drawing";
+import { control, paragraphs, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { duration, grouped, NONE, percentile } from "../format";
 import { hiccupNote } from "../hiccups";
 import { axis, axisLabel, cut, FONT, multiples, nameWidth, panels, SMALL, tip, title, tooltip } from "../layout";
-import type { Engine } from "../model";
+import { opsOf, roleOf, unique, type Case, type Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
 
@@ -17,6 +17,17 @@ interface Drawn {
   engine: Engine;
   curve: Curve;
 }
+
+interface Panel {
+  title: string;
+  short: string;
+  lines: Drawn[];
+}
+
+const EACH = "each", ALL = "all";
+
+/** Of more operations a panel each is too much. */
+const OPS_MAX = 4;
 
 const CLOCKS: Clock[] = ["service", "response", "submit", "completion"];
 const TIMES: Record<Clock, string> = {
@@ -30,23 +41,25 @@ const NAMED = [["p50", 0.301], ["p90", 1], ["p99", 2], ["p99.9", 3], ["p99.99", 
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "percentiles");
   const cases = atThreads(view, threads);
-  const curvesOf = (kind: string, op: string): Drawn[] => cases.flatMap((one) =>
-    view.model.data.curves
-      .filter((curve) => curve.group === one.index && curve.phase === view.work.phase && curve.kind === kind && (curve.op ?? "") === op)
-      .map((curve) => ({ engine: one.engine, curve })));
-  const all = curvesOf("service", "");
+  const { curves } = view.model.data;
+  // An operation's own curve; of a role that does nothing else its only one.
+  const ops = unique(view.work.roles.flatMap((role) => opsIn(cases, role)));
+  const isOf = (one: Case, curve: Curve, op: string): boolean => {
+    const row = roleOf(one, curve.role), single = (row?.ops.length ?? 0) < 2;
+    return op === "" ? curve.op == null : single ? curve.op == null && row?.mix === op : curve.op === op;
+  };
+  const curvesOf = (role: string, kind: string, op: string): Drawn[] => cases.flatMap((one) => curves
+    .filter((curve) => curve.group === one.index && curve.phase === view.work.phase && curve.role === role && curve.kind === kind && isOf(one, curve, op))
+    .map((curve) => ({ engine: one.engine, curve })));
+  const all = view.work.roles.flatMap((role) => curvesOf(role, "service", ""));
   if (all.every((drawn) => drawn.engine.loadGenerator || drawn.curve.points.length === 0)) return null;
-  const ops = [...new Set(view.model.data.curves.filter((curve) => curve.phase === view.work.phase).flatMap((curve) => curve.op ?? []))];
-  const op = control(view, "percentiles.op", "operation",
-    [{ value: "", label: "all" }, ...ops.map((name) => ({ value: name, label: name }))], "");
-  const clocks = CLOCKS.map((kind) => [kind, curvesOf(kind, op.value)] as const);
-  const several = (role: string) => clocks.filter(([, drawn]) => drawn.some((one) => one.curve.role === role)).length > 1;
-  const list = view.work.roles.flatMap((role) =>
-    clocks.map(([kind, drawn]) => ({
-      title: several(role) ? `${role}, ${TIMES[kind]}` : `${role}, time of ${view.work.load ? "a call (a batch)" : "an operation"}`,
-      short: several(role) ? `${role}, ${kind}` : role,
-      lines: drawn.filter((one) => one.curve.role === role && one.curve.points.length > 0),
-    }))).filter((panel) => panel.lines.some((one) => !one.engine.loadGenerator));
+  // Gets from a cache and updates that wait for a flush are not one distribution.
+  const op = control(view, "percentiles.op", "operation", [
+    { value: EACH, label: "each by itself" }, { value: ALL, label: "all together" }, ...ops.map((name) => ({ value: name, label: name }))], ops.length > OPS_MAX ? ALL : EACH);
+  const list = view.work.roles.flatMap((role) => {
+    const own = opsIn(cases, role), shown = op.value === ALL || own.length === 0 ? [""] : op.value === EACH ? own : own.filter((name) => name === op.value);
+    return shown.flatMap((name) => panelsOf(view, role, name, CLOCKS.map((kind) => [kind, curvesOf(role, kind, name)])));
+  }).filter((panel) => panel.lines.some((one) => !one.engine.loadGenerator));
   if (list.length === 0) return null;
   // A time that one engine alone has is in the table: a panel with one line compares nothing.
   const most = Math.max(...list.map((panel) => panel.lines.length));
@@ -55,12 +68,29 @@ function draw(view: View): Drawing | null {
   const isFirst = view.model.works[0]?.id === view.work.id;
   return {
     title: "Latency by percentile",
-    note: `Lower is better; all trials' samples together. A line ends where fewer than 10 samples are slower. ${[
-      floorNote(worth.flatMap((panel) => panel.lines)), isFirst ? hiccupNote(view.model.data.summary.hiccups) : ""].filter(Boolean).join(" ")}`,
-    controls: [threads, op],
+    note: "Lower is better; all trials' samples together.",
+    how: paragraphs(ops.length > 0 && op.value === EACH ? "Each operation by itself: gets from a cache and updates that wait for a flush are not one distribution." : "", "A line ends where fewer than 10 samples are slower.", floorNote(worth.flatMap((panel) => panel.lines)), isFirst ? hiccupNote(view.model.data.summary.hiccups) : ""),
+    controls: ops.length > 0 ? [threads, op] : [threads],
     chart: (width, theme) => chart(worth, width, theme),
     table: () => tableOf(list.flatMap((panel) => panel.lines)),
   };
+}
+
+/** The operations of a role, where any case has several; a case with one has that alone. */
+function opsIn(cases: Case[], role: string): string[] {
+  const several = opsOf(cases, role);
+  return several.length === 0 ? [] : unique([...several, ...cases.flatMap((one) => { const row = roleOf(one, role); return row && row.ops.length < 2 ? [row.mix] : []; })]);
+}
+
+/** A panel for each clock that an operation has times of. */
+function panelsOf(view: View, role: string, op: string, clocks: [Clock, Drawn[]][]): Panel[] {
+  const several = clocks.filter(([, drawn]) => drawn.length > 0).length > 1;
+  const who = [role, ...(op ? [op] : [])].join(", ");
+  return clocks.map(([kind, drawn]) => ({
+    title: several ? `${who}, ${TIMES[kind]}` : `${who}, time of ${view.work.load ? "a call (a batch)" : "an operation"}`,
+    short: several ? `${who}, ${kind}` : who,
+    lines: drawn.filter((one) => one.curve.points.length > 0),
+  }));
 }
 
 /** The load generator's own latencies, in grey where they come near. */
@@ -73,10 +103,10 @@ function floorNote(drawn: Drawn[]): string {
 
 function tableOf(drawn: Drawn[]) {
   return {
-    head: ["engine", "role", "kind", "samples", ...NAMED.map(([name]) => name)],
-    words: 3,
+    head: ["engine", "role", "operation", "kind", "samples", ...NAMED.map(([name]) => name)],
+    words: 4,
     rows: drawn.map(({ engine, curve }) => [
-      engine.name, curve.role, curve.kind, grouped(curve.n),
+      engine.name, curve.role, curve.op ?? "all", curve.kind, grouped(curve.n),
       ...NAMED.map(([, nines]) => {
         const point = curve.points.find(([at]) => Math.abs(at - nines) < 1e-3);
         return point ? duration(point[1]) : NONE;
@@ -85,7 +115,7 @@ function tableOf(drawn: Drawn[]) {
   };
 }
 
-function chart(list: { title: string; short: string; lines: Drawn[] }[], width: number, theme: Theme): { height: number; option: Option } {
+function chart(list: Panel[], width: number, theme: Theme): { height: number; option: Option } {
   const { small, each } = multiples(list);
   const names = list.flatMap((panel) => panel.lines.map((one) => one.engine.name));
   const space = small ? SMALL : { height: 250, least: 260, left: 58, right: nameWidth(names), most: 2 };
@@ -124,7 +154,7 @@ function series({ engine, curve }: Drawn, at: number, theme: Theme, most: number
     data: seen.map(([nines, ns]) => ({ value: [nines, Math.max(1, ns)], symbolSize: marked(nines) && !engine.loadGenerator ? 7 : 0.01 })),
     symbol: engine.loadGenerator ? "none" : markerOf(engine), showAllSymbol: true,
     step: false, itemStyle: { color: colour }, emphasis: { disabled: true },
-    lineStyle: { color: colour, width: engine.loadGenerator ? 1.5 : 2, type: dashOf(engine, theme) },
+    lineStyle: { color: colour, width: engine.loadGenerator ? 1.5 : 2, type: dashOf(engine) },
     endLabel: { show: named, formatter: () => cut(engine.name), color: colour, fontFamily: FONT, fontSize: 12, fontWeight: 600, distance: 6 },
     z: engine.loadGenerator ? 1 : 3,
   }];

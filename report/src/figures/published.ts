@@ -64,7 +64,7 @@ function topics(view: View): Topic[] {
 
 /** Of data of another size rates and shares say more than times and counts. */
 const telling = (all: Topic[]): Topic | undefined =>
-  all.find(({ unit }) => unit.includes("/")) ?? all.find(({ unit }) => unit === "%") ?? all[0];
+  all.find(({ unit }) => unit === "1/s") ?? all.find(({ unit }) => unit.includes("/")) ?? all.find(({ unit }) => unit === "%") ?? all[0];
 
 function draw(view: View): Drawing | null {
   const { study } = view.model.data.summary;
@@ -78,7 +78,8 @@ function draw(view: View): Drawing | null {
   const help = view.model.data.definitions.find((one) => one.name === topic.name)?.help ?? topic.name;
   return {
     title: `Published and measured: ${calledOf(topic.name)}`,
-    note: `${topic.title}. Hollow: published, ${source}, on another machine; in no figure of this run. Filled: this run's medians, the whisker their interval (below six trials from least to most). ${help}`,
+    note: `${topic.title}. Hollow: published, ${source}, on another machine. Filled: this run's medians.`,
+    how: ["What was published is in no figure of this run. A whisker is the interval of the median, below six trials from the least to the most.", help],
     controls: [figure], whole: true,
     chart: (width, theme) => chart(topic, source, width, theme),
     table: () => ({

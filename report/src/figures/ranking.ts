@@ -1,16 +1,17 @@
 // Engines in order, question by question: a line for each, with its place, how many times behind the
-// best of its durability class it is, and why it has no figure.
+// best of its durability class it is, and why it has no figure. Beside what was asked stands how long it took.
 
-import type { Ranking, Standing } from "../ranked";
+import type { Metric } from "../data";
+import type { Question, Ranking, Standing } from "../ranked";
 import { colourOf, type Theme } from "../colour";
 import { h, type Child } from "../dom";
-import { control, trialsNote, type Drawing, type Figure } from "../drawing";
+import { control, paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import { legendMark } from "../filters";
-import { inUnit, NONE, ratio } from "../format";
-import { unique, type Engine } from "../model";
+import { duration, inUnit, NONE, ratio } from "../format";
+import { askedOf, opsApart, rangeOf, tailOf, unique, type Engine } from "../model";
 import { lostWords } from "../lost";
 import { QUESTIONS } from "../questions";
-import { chosenEngines, questionsOf, type View } from "../view";
+import { chosenEngines, chosenWorks, questionsOf, type View } from "../view";
 
 export const ranking: Figure = { name: "ranking", draw };
 
@@ -23,6 +24,12 @@ interface Row {
   standings: (Standing | null)[];
 }
 
+/** What was asked first, the load last. */
+function inOrder(questions: Question[], asked: Question | null): Question[] {
+  const weight = (question: Question) => (question === asked ? 0 : question === "loading" ? 2 : 1);
+  return [...questions].sort((a, b) => weight(a) - weight(b));
+}
+
 function draw(view: View): Drawing | null {
   const { choice, model } = view;
   const all = model.data.summary.rankings ?? [];
@@ -33,34 +40,39 @@ function draw(view: View): Drawing | null {
   const setting = control(view, "ranking.setting", "setting", settings.map((words) => ({ value: words, label: words })), settings[0] ?? "");
   // A filter by part may take the main ranking of a question away: then the next one answers it.
   const here = kept.filter((one) => one.setting === setting.value);
-  const asked = questionsOf(model).filter((question) => here.some((one) => one.question === question));
+  const main = askedOf(model.data, chosenWorks(model, choice));
+  const asked = inOrder(questionsOf(model).filter((question) => here.some((one) => one.question === question)), main);
   const chosen = asked.filter((question) => choice.questions.length === 0 || choice.questions.includes(question));
   const questions = chosen.length > 0 ? chosen : asked;
   const order = control(view, "ranking.order", "in the order of",
-    questions.map((question) => ({ value: question, label: QUESTIONS[question].short })), questions.includes("reads") ? "reads" : questions[0] ?? "");
+    questions.map((question) => ({ value: question, label: QUESTIONS[question].short })), questions[0] ?? "");
+  const by = questions.indexOf(order.value as never);
   const classes = unique(here.map((one) => one.durability)).map((durability) => {
     const own = questions.map((question) => here.find((one) => one.question === question && one.durability === durability) ?? null);
-    return { durability, rankings: own, rows: rowsOf(view, engines, own, questions.indexOf(order.value as never)) };
+    return { durability, rankings: own, rows: rowsOf(view, engines, own, by) };
   }).filter((one) => one.rows.length > 0);
   if (classes.length === 0) return null;
   const first = classes[0]!.rankings;
   // A column beside the speed, where it was tested what engines lose.
   const tested = classes.some((one) => one.rows.some((row) => lostOf(row) !== NONE));
-  const width = questions.length + (tested ? 2 : 1);
+  const tails = tailsOf(view, first[by] ?? null);
+  const width = questions.length + tails.length + (tested ? 2 : 1);
   return {
     title: "Ranking by question",
     whole: true,
-    note: `Place and how many times behind the best of the same durability class. =: not told apart from the first of that place by interval, rank test and 2 % of noise; `
-      + `?: too few trials (below four). ${trialsNote(view)}. Measured by: ${first.flatMap((one) => (one ? [`${QUESTIONS[one.question].short} ${sourceOf(one)}`] : [])).join("; ")}.`,
+    note: `Place, figure, and how many times behind the best of the same durability class; = tied, ? too few trials. ${trialsNote(view)}.`,
+    how: paragraphs("Tied (=, ~): the difference is not significant by interval, rank test and 2 % of noise. With fewer than four trials (?) nothing is.",
+      `Measured by: ${first.flatMap((one) => (one ? [`${QUESTIONS[one.question].short}: ${sourceOf(one)}`] : [])).join("; ")}.`),
     controls: [setting, order],
     element: (theme) => h("div", { class: "scroll stacked", tabindex: "0", role: "region", "aria-label": "Ranking" },
       h("table", { class: "ranking" },
-        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "engine"), ...questions.map((question) =>
-          h("th", { scope: "col", title: QUESTIONS[question].long, ...(question === order.value ? { "aria-sort": "ascending" } : {}) }, QUESTIONS[question].short)),
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "engine"), ...questions.flatMap((question, at) => [
+          h("th", { scope: "col", title: QUESTIONS[question].long, ...(at === by ? { "aria-sort": "ascending" } : {}) }, QUESTIONS[question].short),
+          ...(at === by ? tails.map(({ title }) => h("th", { scope: "col", class: "tail" }, title)) : [])]),
           tested ? h("th", { scope: "col" }, "power loss") : null)),
         ...classes.map((one) => h("tbody", { "data-class": one.durability },
           classes.length > 1 ? h("tr", { class: "class" }, h("th", { colspan: String(width), scope: "rowgroup" }, `durability ${one.durability}`)) : null,
-          ...one.rows.map((row) => rowElement(row, one.rankings, one.rows.length, tested, theme)))))),
+          ...one.rows.map((row) => rowElement(row, { ...one, by, tails, tested }, theme)))))),
     table: () => ({
       head: ["engine", "question", "measured by", "part", "durability", "place", "figure", "range", "n", "times behind", "interval", "power loss", "why there is none"],
       words: 5,
@@ -96,6 +108,28 @@ function rowsOf(view: View, engines: Engine[], rankings: (Ranking | null)[], by:
   return rows.sort((a, b) => at(a) - at(b));
 }
 
+interface Tail {
+  title: string;
+  of: (engine: Engine) => Metric | null;
+}
+
+/** How long the operations of what is asked took, each kind by itself; of more kinds the tables tell. */
+const TAILS_MAX = 3;
+
+function tailsOf(view: View, ranking: Ranking | null): Tail[] {
+  const { role } = ranking ?? {};
+  if (!ranking || role == null || !ranking.figure.endsWith("_per_s")) return [];
+  const groups = new Set((view.model.data.summary.rankings ?? [])
+    .filter((one) => one.phase === ranking.phase && one.role === role && one.setting === ranking.setting && one.part === ranking.part && one.threads === ranking.threads)
+    .flatMap((one) => one.standings.map((standing) => standing.group)));
+  const cases = view.model.cases.filter((one) => groups.has(one.index) && one.work.phase === ranking.phase && !one.load);
+  const ops = opsApart(cases, role);
+  return ops.slice(0, TAILS_MAX).map((op) => ({
+    title: op == null ? "p99" : `${op} p99`,
+    of: (engine: Engine) => { const one = cases.find((one) => one.engine.id === engine.id); return one ? tailOf(one, role, "p99", op) : null; },
+  })).filter((tail) => cases.some((one) => tail.of(one.engine)?.value != null));
+}
+
 /** A value in few letters; what is a ratio has no unit. */
 const figureOf = (ranking: Ranking, value: number): string => inUnit(value, ranking.unit) + (ranking.unit === "B/B" ? "×" : "");
 
@@ -124,15 +158,29 @@ const lostOf = (row: Row): string => {
   return lost ? lostWords(lost) : NONE;
 };
 
-function rowElement(row: Row, rankings: (Ranking | null)[], rivals: number, tested: boolean, theme: Theme): HTMLElement {
+interface Class {
+  rankings: (Ranking | null)[];
+  rows: Row[];
+  /** Which question they are in the order of. */
+  by: number;
+  tails: Tail[];
+  tested: boolean;
+}
+
+function rowElement(row: Row, { rankings, rows: { length: rivals }, by, tails, tested }: Class, theme: Theme): HTMLElement {
+  const latencies = tails.map((tail) => {
+    const metric = tail.of(row.engine), range = rangeOf(metric);
+    return h("td", { "data-head": tail.title, class: metric?.value == null ? "missing tail" : "tail", ...(range ? { title: between(...range, duration) } : {}) }, metric?.value == null ? NONE : duration(metric.value));
+  });
   return h("tr", { "data-engine": row.engine.title },
     h("th", { scope: "row" }, legendMark(row.engine, theme), " ", row.engine.title),
-    ...row.standings.map((standing, at) => {
+    ...row.standings.flatMap((standing, at) => {
       const ranking = rankings[at];
+      const cells = (element: HTMLElement) => [element, ...(at === by ? latencies : [])];
       const head = { "data-head": ranking ? QUESTIONS[ranking.question].short : "" };
-      if (!ranking || !standing) return h("td", { ...head, class: "missing" }, NONE);
-      if (standing.place == null || standing.value == null) return h("td", { ...head, class: "missing" }, standing.missing ?? NONE);
-      return h("td", { ...head, class: standing.place === 1 && rivals > 1 ? "best" : "" }, ...cell(ranking, standing, rivals, colourOf(row.engine, theme)));
+      if (!ranking || !standing) return cells(h("td", { ...head, class: "missing" }, NONE));
+      if (standing.place == null || standing.value == null) return cells(h("td", { ...head, class: "missing" }, standing.missing ?? NONE));
+      return cells(h("td", { ...head, class: standing.place === 1 && rivals > 1 ? "best" : "" }, ...cell(ranking, standing, rivals, colourOf(row.engine, theme))));
     }),
     tested ? h("td", { "data-head": "power loss" }, lostOf(row)) : null);
 }

@@ -28,8 +28,8 @@ function draw(view: View): Drawing | null {
   if (list.length === 0) return null;
   return {
     title: "Ranks of the crew",
-    note: "What each rank's threads did, over what they would have done had each been as fast as the median rank's of its role: 100 % is as fast, "
-      + `neither way is better; median of ${trialsNote(view)}. Dashed: where ranks stand far apart (75 %, 133 %).`,
+    note: `Each rank's pace beside the median rank's: 100 % is as fast, neither way is better; median of ${trialsNote(view)}.`,
+    how: ["What each rank's threads did, over what they would have done had each been as fast as the median rank's of its role. Dashed: where ranks stand far apart (75 %, 133 %)."],
     controls: view.work.load ? [] : [threads],
     chart: (width, theme) => chart(list, width, theme),
     table: () => ({
@@ -125,7 +125,7 @@ function dots({ one, rows }: Panel, at: number, host: string, colour: string): o
       const row = own[item.dataIndex];
       if (!row) return "";
       const words: [string, string][] = [
-        ["of the median rank", "rank_pace_percent"], ["operations a second", "rank_ops_per_s"], ["CPUs", "rank_cpus"], ["began after the first", "rank_skew_ns"],
+        ["of the median rank", "rank_pace_percent"], ["ops/s", "rank_ops_per_s"], ["CPUs", "rank_cpus"], ["began after the first", "rank_skew_ns"],
       ];
       return tip(`${one.engine.name}: rank ${row.rank} of ${row.of}, ${row.host}`,
         [["threads", String(row.threads)], ...words.map(([word, name]): [string, string] => [word, cell(row, name)])]);

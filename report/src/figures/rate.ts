@@ -44,7 +44,7 @@ function draw(view: View): Drawing | null {
     note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}, each a dot.${searchNote(search)}`,
     controls: [threads],
     chart: (width, theme) => lineChart(list, {
-      x: { name: "target rate, operations a second", type: "category", format: si, values: valuesOf(list) },
+      x: { name: "target rate, ops/s", type: "category", format: si, values: valuesOf(list) },
       y: { name: "response time", type: "log", format: duration },
     }, width, theme),
     table: () => ({

@@ -2,14 +2,13 @@
 // need no turning round: "37x lower".
 
 import type { Metric } from "../data";
-import { trialsNote, type Drawing, type Figure } from "../drawing";
+import { paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE } from "../format";
 import { boardElement, boardPicture, cellsOf, type Row } from "./board";
-import { costOf, rangeOf, rateOf, type Case, type Engine } from "../model";
+import { costOf, opsApart, rangeOf, rateOf, tailOf, type Case, type Engine } from "../model";
+import { atWords, rateWords, tailWords } from "../phrases";
 import { threadsOf, type View } from "../view";
-import { tailOf } from "./latency";
 import { apartOf } from "./mixes";
-import { rateWords } from "./overview";
 
 type Read = (one: Case) => Metric | null;
 
@@ -17,23 +16,25 @@ export const scoreboard: Figure = { name: "scoreboard", draw };
 
 function draw(view: View): Drawing | null {
   const rows = rowsOf(view);
-  const base = baseOf(view);
+  const base = baseOf(view.engines);
   if (rows.length === 0 || !base || view.work.drive) return null;
-  const cells = () => cellsOf(view.engines, rows, base);
+  const engines = fromBase(view.engines, base);
+  const cells = () => cellsOf(engines, rows, base);
   const several = view.engines.length > 1;
   const apart = rows.find((row) => row.apart)?.apart;
   return {
     title: several ? `Scoreboard: against ${base.name}` : "Scoreboard",
-    note: (several ? "▶ and a bar to the right: better; ◀ and to the left: worse, on a scale of factors; ~ no significant difference; ? too few trials (below four). " : "")
-      + `Medians of ${trialsNote(view)}.${apart ? ` Not comparable: ${apart}.` : ""}`,
-    element: () => boardElement(view.engines, cells(), base),
-    picture: (theme) => boardPicture(view.engines, cells(), base, theme),
+    note: (several ? "▶ better, ◀ worse, ~ undecided, ? too few trials. " : "") + `Medians of ${trialsNote(view)}.`,
+    how: paragraphs(several ? "Bars are on a scale of factors, to the right is better. Undecided: the ranges of the two overlap. With fewer than four trials a difference is not sure (?)." : "",
+      apart ? `Not comparable: ${apart}.` : ""),
+    element: () => boardElement(engines, cells(), base),
+    picture: (theme) => boardPicture(engines, cells(), base, theme),
     table: () => ({
-      head: ["figure", "better", ...view.engines.flatMap((engine) => [engine.name, "range", "n"])],
+      head: ["figure", "better", ...engines.flatMap((engine) => [engine.name, "range", "n"])],
       words: 2,
       rows: rows.map((row) => {
         const any = [...row.metrics.values()].find((metric) => metric);
-        return [row.name, any?.direction ?? "", ...view.engines.flatMap((engine) => figures(row.metrics.get(engine.id) ?? null))];
+        return [row.name, any?.direction ?? "", ...engines.flatMap((engine) => figures(row.metrics.get(engine.id) ?? null))];
       }),
     }),
   };
@@ -49,8 +50,14 @@ function figures(metric: Metric | null): string[] {
   ];
 }
 
-/** The first engine that has figures: as the program's own ratios have it. */
-const baseOf = (view: View): Engine | null => view.engines[0] ?? null;
+/** The suite's first engine: as the program's own ratios have it. */
+const baseOf = (engines: Engine[]): Engine | null => [...engines].sort((a, b) => a.order - b.order)[0] ?? null;
+
+/** What others are held against stands first. */
+const fromBase = (engines: Engine[], base: Engine): Engine[] => [base, ...engines.filter((engine) => engine !== base)];
+
+/** Of more operations than this p99 says enough. */
+const OPS_MAX = 3;
 
 function rowsOf(view: View): Row[] {
   const rows: Row[] = [];
@@ -64,7 +71,7 @@ function rowsOf(view: View): Row[] {
     if ([...metrics.values()].some((metric) => metric?.value != null)) rows.push({ name, metrics, apart });
   };
   if (view.work.load) {
-    add("Records a second", null, (one) => rateOf(one, "load"));
+    add("Records/s", null, (one) => rateOf(one, "load"));
     add("Size on the volume", null, (one) => costOf(one, "database_allocated_bytes"));
     add("Write amplification", null, (one) => costOf(one, "write_amplification"));
     add("CPU time, user", null, (one) => costOf(one, "cpu_user_ns"));
@@ -73,25 +80,25 @@ function rowsOf(view: View): Row[] {
     return rows;
   }
   const last = counts.at(-1) ?? null;
-  const several = counts.length > 1;
-  const words = (threads: number | null) => (several && threads != null ? `, ${threads} thread${threads === 1 ? "" : "s"}` : "");
+  const at = (role: string | null, threads: number | null) => (counts.length > 1 && threads != null ? atWords(view, role, threads) : "");
   view.work.roles.forEach((role, place) => {
     // The first role is what is swept; of the others, which stand beside it, the ends of the sweep say enough.
     const shown = counts.length === 0 ? [null] : place === 0 ? counts : [...new Set([counts[0] ?? null, last])];
-    const beside = (threads: number | null) => (several && threads != null ? `, beside ${threads}` : "");
-    for (const threads of shown) add(rateWords(view, role) + (place === 0 ? words(threads) : beside(threads)), threads, (one) => rateOf(one, role));
+    for (const threads of shown) add(rateWords(view, role) + at(role, threads), threads, (one) => rateOf(one, role));
   });
-  const at = several ? ` at ${last}` : "";
   for (const role of view.work.roles) {
-    const of = view.work.roles.length > 1 ? `, ${role}` : "";
-    for (const [tail, called] of [["p50", "p50"], ["p99", "p99"], ["p99_9", "p99.9"]] as const) {
-      if (tail === "p99_9" && role !== view.work.roles[0]) continue;
-      add(`${called}${of}${at}`, last, (one) => tailOf(one, role, tail));
+    const ops = opsApart(view.cases, role);
+    for (const op of ops) {
+      for (const [tail, called] of [["p50", "p50"], ["p99", "p99"], ["p99_9", "p99.9"]] as const) {
+        if (tail !== "p99" && ops.length > OPS_MAX) continue;
+        if (tail === "p99_9" && role !== view.work.roles[0]) continue;
+        add(tailWords(view, role, called, op) + at(role, last), last, (one) => tailOf(one, role, tail, op));
+      }
     }
   }
   const apart = apartOf(view.cases.filter((one) => one.threads === last));
-  add(`CPU an operation${at}`, last, (one) => costOf(one, "cpu_ns_per_op"), apart);
-  add(`Write amplification${at}`, last, (one) => costOf(one, "write_amplification"));
-  add(`Space amplification${at}`, last, (one) => costOf(one, "space_amplification"));
+  add(`CPU per op${at(null, last)}`, last, (one) => costOf(one, "cpu_ns_per_op"), apart);
+  add(`Write amplification${at(null, last)}`, last, (one) => costOf(one, "write_amplification"));
+  add(`Space amplification${at(null, last)}`, last, (one) => costOf(one, "space_amplification"));
   return rows;
 }

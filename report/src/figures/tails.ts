@@ -6,6 +6,7 @@ import { clock, duration, NONE } from "../format";
 import type { Heat } from "../data";
 import type { Engine } from "../model";
 import type { View } from "../view";
+import { pooled } from "../phrases";
 import { atThreads, roleControl, threadsControl } from "./choices";
 import { timeChart, type TimeLines } from "./overtime";
 
@@ -32,7 +33,8 @@ function draw(view: View): Drawing | null {
   if (panels.length === 0) return null;
   return {
     title: "Percentiles over time",
-    note: `p50, p99 and p99.9 of ${role.value} in each slice of the time, ${better("lower")}; a slice with fewer than 10 slower operations has no point. One trial: the nearest to the median.`,
+    note: `p50, p99 and p99.9 of ${role.value} in each slice of the time${pooled(cases, role.value)}, ${better("lower")}.`,
+    how: ["A slice with fewer than 10 slower operations has no point. One trial: the nearest to the median."],
     controls: [threads, role],
     chart: (width, theme) => timeChart(panels, { name: "", format: duration, log: true }, width, theme),
     table: () => ({

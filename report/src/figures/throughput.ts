@@ -1,10 +1,11 @@
 // Throughput against threads, a panel for each role.
 
-import { better, control, RANGES, trialsNote, type Drawing, type Figure } from "../drawing";
+import { RANGES, better, control, paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE, ownThreads, si } from "../format";
 import { rangeOf, rateOf, type Engine } from "../model";
 import { endsOf, sourceOf, textOf } from "../study";
 import { threadsOf, type View } from "../view";
+import { barChart, type Bar, type BarPanel } from "./bars";
 import { besideBase } from "./board";
 import { lineChart, pointOf, type Line, type LinePanel } from "./lines";
 
@@ -19,19 +20,22 @@ function draw(view: View): Drawing | null {
   const far = Math.max(...values) > 30 * Math.min(...values);
   const scale = control(view, "throughput.scale", "scale", [{ value: "value", label: "linear" }, { value: "log", label: "logarithmic" }], far ? "log" : "value");
   const drive = list.some((panel) => panel.lines.some((line) => line.engine.drive))
-    ? " Dotted grey: raw-device baseline, reads a second of the bare drive with as many requests in flight as the run has threads in all; an operation that needs one read of the device cannot go above it." : "";
+    ? " Dotted grey: raw-device baseline, reads/s of the bare drive with as many requests in flight as the run has threads in all; an operation that needs one read of the device cannot go above it." : "";
   const { study } = view.model.data.summary;
-  const source = study && list.some((panel) => panel.lines.some((line) => line.published)) ? ` Hollow: published, ${sourceOf(study)}, on another machine; in no figure of this run.` : "";
+  const source = study && threads.length > 1 && list.some((panel) => panel.lines.some((line) => line.published)) ? ` Hollow: published, ${sourceOf(study)}, on another machine.` : "";
   const loadGenerator = view.model.data.summary.load_generator;
-  const floor = loadGenerator ? ` Overhead of the load generator: ${loadGenerator.ns_per_op.toFixed(1)} ns an operation.` : "";
+  const floor = loadGenerator ? ` Overhead of the load generator: ${loadGenerator.ns_per_op.toFixed(1)} ns per operation.` : "";
+  const single = threads.length === 1;
   return {
-    title: "Throughput against threads",
-    note: `Operations a second, ${better("higher")}; median of ${trialsNote(view)}, ${RANGES}.${source}${drive}${floor}`,
-    controls: [scale],
-    chart: (width, theme) => lineChart(list, {
+    title: single ? "Throughput" : "Throughput against threads",
+    note: `Ops/s, ${better("higher")}; median of ${trialsNote(view)}.${source}`,
+    how: paragraphs(RANGES, drive, floor),
+    controls: single ? [] : [scale],
+    // One number of threads is no course.
+    chart: (width, theme) => (single ? barChart(list.map(barsOf), width, theme) : lineChart(list, {
       x: { name: "threads", type: "category", format: String, values: threads },
-      y: { name: "operations a second", type: scale.value === "log" ? "log" : "value", format: si },
-    }, width, theme),
+      y: { name: "ops/s", type: scale.value === "log" ? "log" : "value", format: si },
+    }, width, theme)),
     table: () => ({
       head: ["engine", "role", "threads", "ops/s", "range", "trials", "vs. first engine"],
       words: 2,
@@ -48,6 +52,13 @@ function draw(view: View): Drawing | null {
       })), ...otherRows(list)],
     }),
   };
+}
+
+/** A bar for each of a panel's lines; what was published is beside them in the table. */
+function barsOf(panel: LinePanel): BarPanel {
+  const bars = panel.lines.filter((line) => !line.published).flatMap((line) => line.points.map((point): Bar =>
+    ({ engine: line.engine, parts: [{ name: "ops/s", value: point.y }], range: point.range, combine: "median" })));
+  return { title: `${panel.title}, ops/s`, bars, format: si };
 }
 
 /** In numbers what is no case of an engine: the bare drive's I/Os a second, and what was published. */
@@ -94,7 +105,7 @@ function publishedLines(view: View, role: string): Line[] {
 export const readsOnly = (view: View, role: string): boolean =>
   view.cases.every((one) => (one.run?.roles ?? []).every((row) => row.role !== role || row.mix === "get"));
 
-const DRIVE: Engine = { id: "bare drive", name: "bare drive", title: "bare drive", durability: "", loadGenerator: true, drive: true, place: -1 };
+const DRIVE: Engine = { id: "bare drive", name: "bare drive", title: "bare drive", durability: "", loadGenerator: true, drive: true, order: 0, hue: 0, again: false };
 
 /** What engines are held against at each number of threads: the bare drive with as many requests in
  * flight as they have threads in all (a role that is not swept has threads, too). */

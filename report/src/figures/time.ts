@@ -2,8 +2,8 @@
 // for others, idle. A bar for each engine, a panel for each role.
 
 import type { Explained } from "../data";
-import { pale, type Theme } from "../colour";
-import { trialsNote, type Drawing, type Figure } from "../drawing";
+import { type Theme } from "../colour";
+import { paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { inUnit, NONE, ownThreads } from "../format";
 import { axis, axisLabel, cut, ENGINES_MAX, FONT, panels, tip, title, tooltip } from "../layout";
@@ -22,21 +22,20 @@ interface Part {
   read: (percent: (name: string) => number) => number;
 }
 
-const engine = (at: number) => (theme: Theme): string => theme.engines[at] ?? theme.text;
-const faded = (at: number) => (theme: Theme): string => pale(engine(at)(theme), theme);
+const part = (at: number) => (theme: Theme): string => theme.parts[at] ?? theme.text;
 
 /** In the order of the bar; they add up to 100. */
 export const PARTS: Part[] = [
-  { name: "computing, user mode", short: "user", colour: engine(0), read: (of) => of("user") },
-  { name: "computing, kernel", short: "sys", colour: faded(0), read: (of) => of("system") },
-  { name: "runnable, waiting for CPU", short: "wait CPU", colour: engine(6), read: (of) => of("runqueue") },
-  { name: "device: reads", short: "read", colour: engine(2), read: (of) => of("device_read") },
-  { name: "device: writes", short: "write", colour: faded(2), read: (of) => of("device_write") },
-  { name: "device: syncs", short: "sync", colour: engine(7), read: (of) => of("device_sync") },
-  { name: "device", short: "device", colour: faded(7), read: (of) => of("device") - of("device_read") - of("device_write") - of("device_sync") },
-  { name: "stalls", short: "stall", colour: engine(1), read: (of) => of("stall") },
-  { name: "other threads", short: "lock", colour: engine(4), read: (of) => of("lock") },
-  { name: "another process", short: "server", colour: faded(4), read: (of) => of("network") },
+  { name: "computing, user mode", short: "user", colour: part(0), read: (of) => of("user") },
+  { name: "computing, kernel", short: "sys", colour: part(1), read: (of) => of("system") },
+  { name: "runnable, waiting for CPU", short: "wait CPU", colour: part(2), read: (of) => of("runqueue") },
+  { name: "device: reads", short: "read", colour: part(3), read: (of) => of("device_read") },
+  { name: "device: writes", short: "write", colour: part(4), read: (of) => of("device_write") },
+  { name: "device: syncs", short: "sync", colour: part(5), read: (of) => of("device_sync") },
+  { name: "device", short: "device", colour: part(6), read: (of) => of("device") - of("device_read") - of("device_write") - of("device_sync") },
+  { name: "stalls", short: "stall", colour: part(7), read: (of) => of("stall") },
+  { name: "other threads", short: "lock", colour: part(8), read: (of) => of("lock") },
+  { name: "another process", short: "server", colour: part(9), read: (of) => of("network") },
   { name: "nothing due", short: "idle", colour: (theme) => theme.grid, read: (of) => of("idle") },
   { name: "other, or not known", short: "other", colour: (theme) => theme.line, read: (of) => of("other") },
 ];
@@ -63,8 +62,8 @@ function draw(view: View): Drawing | null {
   if (list.length === 0) return null;
   return {
     title: "Where the time went",
-    note: `Share of the time of each role's threads, mean of ${trialsNote(view)}; neither way is better. CPU time and the wait for a CPU are counted by the kernel; `
-      + `what threads waited for is from 20 wait-state samples a second. ${said(list)}`,
+    note: `Share of the time of each role's threads, mean of ${trialsNote(view)}; neither way is better.`,
+    how: paragraphs("CPU time and the wait for a CPU are counted by the kernel; what threads waited for is from 20 wait-state samples a second.", said(list)),
     controls: [threads],
     chart: (width, theme) => chart(list, width, theme),
     table: () => ({

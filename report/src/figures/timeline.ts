@@ -60,7 +60,8 @@ function draw(view: View): Drawing | null {
     const lines = drawn.map((one) => ({ engine: one.engine, points: stepped(known(shown.points(one.line)), shown) as [number, number][] }));
     return {
       title: "Throughput and the machine over time",
-      note: `One trial. ${shown.title}, a small chart for each engine, all with the same axes; what engines did inside, and their stalls, are drawn where six or fewer are chosen.`,
+      note: `One trial. ${shown.title}, a small chart for each engine, all with the same axes.`,
+      how: ["What engines did inside, and their stalls, are drawn where six or fewer are chosen."],
       controls: [pane, threads, phase, trial],
       chart: (width, theme) => timeChart([{ title: shown.title, lines: lines.filter((line) => line.points.length > 1) }], { name: shown.title, format: formatOf(shown), log: false }, width, theme),
       table: () => tableOf(drawn, panes),
@@ -68,7 +69,8 @@ function draw(view: View): Drawing | null {
   }
   return {
     title: "Throughput and the machine over time",
-    note: "One trial. Operations a second, higher is better; shaded: the engine stalled its writers. Marks: what it did inside. Below: what that took of CPU, device (IOPS, bytes, latency and queue depth: whole device, not this process), memory and space.",
+    note: "One trial. Ops/s: higher is better; shaded: the engine stalled its writers; marks: what it did inside.",
+    how: ["Below: what that took of CPU, device, memory and space. The device's IOPS, bytes, latency and queue depth are the whole device's, not this process's."],
     controls: [threads, phase, trial],
     chart: (width, theme) => chart(drawn, panes, width, theme),
     table: () => tableOf(drawn, panes),
@@ -78,7 +80,7 @@ function draw(view: View): Drawing | null {
 function panesOf(drawn: Drawn[], load: boolean): Pane[] {
   const roles = [...new Set(drawn.flatMap(({ line }) => line.roles.map((role) => role.role)))];
   const panes: Pane[] = roles.map((name) => ({
-    title: `${name}, ${load ? "batches" : "operations"} a second`, height: 130, shaded: true, mean: true,
+    title: `${name}, ${load ? "batches" : "ops"}/s`, height: 130, shaded: true, mean: true,
     points: (line) => {
       const role = line.roles.find((role) => role.role === name);
       return line.end_s.map((end, at) => [end, role?.ops_per_s[at] ?? null]);
@@ -178,7 +180,7 @@ function lineOf({ engine, line }: Drawn, pane: Pane, at: number, theme: Theme): 
   const stalls = merged(spans, line.wall_s / 200);
   return {
     type: "line", name: engine.name, xAxisIndex: at, yAxisIndex: at, showSymbol: false, data: stepped(known(pane.points(line)), pane), ...(pane.mean ? { step: "start" } : {}),
-    lineStyle: { color: colour, width: 1.6, type: dashOf(engine, theme) }, itemStyle: { color: colour }, emphasis: { disabled: true },
+    lineStyle: { color: colour, width: 1.6, type: dashOf(engine) }, itemStyle: { color: colour }, emphasis: { disabled: true },
     endLabel: { show: pane.shaded === true, formatter: () => cut(engine.name), color: colour, fontFamily: FONT, fontSize: 12, fontWeight: 600, distance: 6 },
     ...(stalls.length > 0 ? { markArea: { silent: true, itemStyle: { color: colour, opacity: 0.16 },
       data: stalls.map(([start, end]) => [{ xAxis: start }, { xAxis: end }]) } } : {}),

@@ -2,11 +2,11 @@
 // other beats in both.
 
 import { colourOf, markerOf, type Theme } from "../colour";
-import { trialsNote, type Drawing, type Figure } from "../drawing";
+import { paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { duration, NONE, ratio, si } from "../format";
 import { axis, axisLabel, cut, FONT, panels, tip, title, tooltip } from "../layout";
-import { costOf, metricOf, rateOf, roleOf, type Case } from "../model";
+import { costOf, opsApart, rateOf, tailOf, type Case } from "../model";
 import type { View } from "../view";
 import { roleControl } from "./choices";
 import { apartOf } from "./mixes";
@@ -22,19 +22,18 @@ interface Spot {
 interface Price {
   title: string;
   type: "log" | "value";
-  read: (one: Case, role: string) => number | null;
+  read: (one: Case, role: string, op: string | null) => number | null;
   format: (value: number) => string;
   /** Over the operations of all roles: only between engines that did the same work. */
   allRoles?: boolean;
+  /** Each operation has its own. */
+  byOp?: boolean;
 }
 
 const PRICES: Price[] = [
   { title: "space amplification", type: "value", read: (one) => costOf(one, "space_amplification")?.value ?? null, format: (value) => `${ratio(value)}×` },
-  { title: "p99.9", type: "log", read: (one, role) => {
-    const row = roleOf(one, role);
-    return metricOf(row?.metrics, `${row?.open_loop ? "response" : "service"}_ns_p99_9`)?.value ?? null;
-  }, format: duration },
-  { title: "CPU time an operation", type: "value", allRoles: true, format: duration,
+  { title: "p99.9", type: "log", read: (one, role, op) => tailOf(one, role, "p99_9", op)?.value ?? null, format: duration, byOp: true },
+  { title: "CPU time per op", type: "value", allRoles: true, format: duration,
     read: (one) => costOf(one, "cpu_ns_per_op")?.value ?? null },
 ];
 
@@ -63,17 +62,18 @@ function draw(view: View): Drawing | null {
   if (view.work.load) return null;
   const role = roleControl(view, "tradeoff");
   const cases = view.cases.filter((one) => !one.engine.loadGenerator);
-  const { prices, why } = pricesOf(cases);
+  const { prices: kinds, why } = pricesOf(cases);
+  const prices = kinds.flatMap((price) => (price.byOp ? opsApart(cases, role.value).map((op): Price =>
+    ({ ...price, title: op == null ? price.title : `${op} ${price.title}`, read: (one, role) => price.read(one, role, op) })) : [price]));
   const list = prices.map((price) => ({ price, spots: cases.flatMap((one): Spot[] => {
-    const x = rateOf(one, role.value)?.value, y = price.read(one, role.value);
+    const x = rateOf(one, role.value)?.value, y = price.read(one, role.value, null);
     return x == null || y == null || x <= 0 ? [] : [{ one, x, y }];
   }) })).filter((panel) => panel.spots.length > 1);
   if (list.length === 0) return null;
   return {
     title: "Trade-offs",
-    note: `Operations a second of ${role.value} (to the right is better) against what they cost `
-      + "(lower is better); a point for each engine and number of threads (written beside it); the "
-      + `grey line joins those that no other beats in both. ${trialsNote(view)}.${why}`,
+    note: `Ops/s of ${role.value} (to the right is better) against what they cost (lower is better). ${trialsNote(view)}.`,
+    how: paragraphs("A point for each engine and number of threads, which is written beside it. The grey line joins those that no other beats in both.", why),
     controls: [role],
     chart: (width, theme) => chart(list, width, theme),
     table: () => ({
@@ -81,7 +81,7 @@ function draw(view: View): Drawing | null {
       rows: cases.map((one) => {
         const rate = rateOf(one, role.value)?.value;
         const costs = prices.map((price) => {
-          const value = price.read(one, role.value);
+          const value = price.read(one, role.value, null);
           return value == null ? NONE : price.format(value);
         });
         return [
@@ -99,7 +99,7 @@ function chart(list: { price: Price; spots: Spot[] }[], width: number, theme: Th
     title: list.map(({ price }, at) => title(price.title, place.panels[at]!, space.left, theme)),
     grid: place.panels,
     xAxis: list.map((_, at) => axis(theme, at, {
-      type: "value", min: 0, splitNumber: 3, splitLine: { show: false }, name: "operations a second →", nameGap: 26, axisLabel: axisLabel(theme, si),
+      type: "value", min: 0, splitNumber: 3, splitLine: { show: false }, name: "ops/s →", nameGap: 26, axisLabel: axisLabel(theme, si),
     })),
     yAxis: list.map(({ price }, at) => axis(theme, at, {
       type: price.type, ...(price.type === "value" ? { min: 0 } : {}), splitNumber: 4, axisLine: { show: false }, axisLabel: axisLabel(theme, price.format),
@@ -137,7 +137,7 @@ function scatters(price: Price, spots: Spot[], at: number, theme: Theme): object
         formatter: (item: { data: { text: string } }) => item.data.text },
       tooltip: { formatter: (item: { data: { spot: Spot } }) => {
         const { spot } = item.data;
-        return tip(`${engine.name}, ${spot.one.threads ?? 1} threads`, [["operations a second", si(spot.x), colourOf(engine, theme)], [price.title, price.format(spot.y)]]);
+        return tip(`${engine.name}, ${spot.one.threads ?? 1} threads`, [["ops/s", si(spot.x), colourOf(engine, theme)], [price.title, price.format(spot.y)]]);
       } },
     };
   });

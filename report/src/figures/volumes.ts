@@ -53,7 +53,8 @@ function draw(view: View): Drawing | null {
   const what = view.work.load ? "Records" : "Operations";
   return {
     title: "Each volume",
-    note: `${what} a second of each engine on each volume, ${better("higher")}; an engine that cannot lie on a volume has no bar there. ${trialsNote(view)}.`,
+    note: `${what}/s of each engine on each volume, ${better("higher")}; ${trialsNote(view)}.`,
+    how: ["An engine that cannot lie on a volume has no bar there."],
     controls: view.work.load ? [] : [threads, role],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({

@@ -1,7 +1,7 @@
 // Bytes written by cause: write-ahead log, flushes, compactions, as far as an engine tells, with what
 // the device wrote beside it.
 
-import { better, trialsNote, type Drawing, type Figure } from "../drawing";
+import { better, paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import type { Cause, Written } from "../data";
 import { pale, colourOf, type Theme } from "../colour";
 import type { Option } from "../echarts";
@@ -58,8 +58,9 @@ function draw(view: View): Drawing | null {
   if (all.length === 0) return null;
   return {
     title: "Bytes written by cause",
-    note: `What an engine says it wrote, and below it what the device counted in the same phase${view.work.load ? " and the settling after it" : ""}, ${better("lower")}; median of ${trialsNote(view)}. The device's can be less: what was not written back, or was written over before it was. `
-      + `Sources: ${unique(all.flatMap((one) => one.sources)).join("; ")}.`,
+    note: `What an engine says it wrote, and below it what the device counted, ${better("lower")}; median of ${trialsNote(view)}.`,
+    how: paragraphs(`The device's count is of the same phase${view.work.load ? " and the settling after it" : ""}. It can be less: what was not written back, or was written over before it was.`,
+      `Sources: ${unique(all.flatMap((one) => one.sources)).join("; ")}.`),
     controls: [threads],
     chart: (width, theme) => chart(rows, width, theme),
     table: () => ({

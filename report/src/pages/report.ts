@@ -1,10 +1,11 @@
 // The page of one run.
 
 import { carry } from "../appearance";
+import { contents } from "../contents";
 import type { PageData } from "../data";
 import { THEMES, type Theme } from "../colour";
 import { h } from "../dom";
-import { drawAll, Frame, refreshFrames, removeFrames, updateFrames } from "../frame";
+import { drawAll, drawRest, Frame, refreshFrames, removeFrames, updateFrames } from "../frame";
 import { filters } from "../filters";
 import { home, watch } from "../live";
 import type { Figure } from "../drawing";
@@ -16,6 +17,9 @@ import { download } from "../save";
 import * as sections from "../sections";
 import { sheets } from "../sheets";
 import { chosenWorks, parse, viewOf, write, type Choice, type View } from "../view";
+
+/** So many engines' scoreboard has room beside the charts. */
+const BESIDE_MAX = 2;
 
 /** On the first screen, of the first workload. */
 const TOP = [ranking, overview, scoreboard];
@@ -67,7 +71,7 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
   };
 
   const bar = h("div", { class: "filterbar" });
-  const figures = h("div", { id: "figures" });
+  const figures = h("div", { id: "figures" }), list = h("div", {});
   let warnings = sections.findings(data);
   const beside = h("div", { id: "beside" });
   const top = h("section", { id: "overview", "aria-label": "At a glance" });
@@ -114,8 +118,8 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
     const views = chosenWorks(whole, choice).map((work) => viewOf(whole, work, choice));
     const first = firstOf(views), [any] = views;
     beside.replaceChildren((any && frame(any, published)) ?? "");
-    // Few engines: charts and scoreboard side by side, both on the first screen.
-    top.className = (first?.engines.length ?? 0) <= 3 ? "beside" : "";
+    // Two engines: charts and scoreboard side by side, both on the first screen. A third column needs all the width.
+    top.className = first && first.engines.length <= BESIDE_MAX ? "beside" : "";
     const [order, charts, scores] = first ? TOP.map((figure) => frame(first, figure)) : [];
     top.replaceChildren(order ?? "", charts ?? "", h("div", {}, scores, warnings));
     figures.replaceChildren(...views.map((view) => h("section", { "aria-label": view.work.name, "data-work": view.work.key },
@@ -123,6 +127,8 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
       ...(view.work.drive ? driveTables(view) : []),
       ...figuresOf(view, view === first).map((figure) => frame(view, figure)),
       view.work.load ? loadTable(view) : null)));
+    list.replaceChildren(contents([top, ...figures.querySelectorAll<HTMLElement>("section")]) ?? "");
+    drawRest();
   };
 
   const raw = (): HTMLElement => h("button", { type: "button", class: "raw", click: () =>
@@ -131,13 +137,13 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
 
   const panel = h("div", { id: "live" });
   const build = (): void => {
-    document.title = `${sections.titleOf(data)}: kvdyno`;
+    document.title = `${sections.windowTitle(data)}: kvdyno`;
     // Before its first case is done a run has nothing to show but how it gets on.
     const begun = data.summary.run.cases_recorded > 0;
     warnings = sections.findings(data);
     root.replaceChildren(...[
-      sections.head(data, data.live ? home(choice.theme) : null), panel, sheets(data.sheets ?? [], beside), sections.answers(data, whole),
-      begun ? top : null, begun ? bar : null, figures,
+      sections.head(data, data.live ? home(choice.theme) : null), panel, sections.answers(data, whole), sheets(data.sheets ?? [], beside),
+      begun ? top : null, begun ? bar : null, begun ? list : null, figures,
       sections.notHere(data), sections.method(data), sections.host(data), sections.again(data), sections.section("raw", "Raw data", raw()),
     ].filter((part) => part !== null));
     show();

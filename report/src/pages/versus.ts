@@ -45,7 +45,7 @@ export function versus(root: HTMLElement, data: VersusData, json: string): void 
   };
   const button = appearance(() => choice.theme, (theme) => remember({ ...choice, theme }));
   const { versus } = data;
-  const kicker = h("p", { class: "kicker" }, data.between ? home(choice.theme) : null, "kvdyno · comparison");
+  const kicker = h("p", { class: "kicker" }, data.between ? home(choice.theme) : null, `kvdyno · comparison${versus ? ` · ${trialsOf(versus)}` : ""}`);
   const head = h("header", { class: "head row" }, h("div", {}, kicker, h("h1", {}, versus ? titleOf(versus) : "These cannot be compared")), button);
   document.title = `${versus ? titleOf(versus) : "Comparison"}: kvdyno`;
   if (!versus) {
@@ -65,7 +65,7 @@ export function versus(root: HTMLElement, data: VersusData, json: string): void 
   const raw = h("button", { type: "button", class: "raw", click: () => download(new Blob([json], { type: "application/json" }), "comparison.json") },
     `The comparison as JSON (${Math.ceil(json.length / 1024)} KiB)`);
   root.replaceChildren(...[
-    head, result(versus), sides(data, versus, choice), differences(versus), bar, figures, leftOut(versus), remarks(data),
+    head, result(versus), bar, figures, leftOut(versus), remarks(data), differences(data, versus, choice),
     section("raw", "Raw data", raw),
   ].filter((one) => one !== null));
   show();
@@ -76,8 +76,46 @@ export function versus(root: HTMLElement, data: VersusData, json: string): void 
 }
 
 function titleOf({ base, new: other }: Versus): string {
-  if (base.label != null && other.label != null) return `${other.label} beside ${base.label}`;
-  return base.suite === other.suite ? `${other.suite}: two runs compared` : `${other.suite} beside ${base.suite}`;
+  if (base.label != null && other.label != null) return `${other.label} against ${base.label}`;
+  return base.suite === other.suite ? `${other.suite}: two runs compared` : `${other.suite} against ${base.suite}`;
+}
+
+/** `LMDB 6 trials, RocksDB 6 trials`. */
+function trialsOf({ base, new: other }: Versus): string {
+  const words = (word: string, side: Side) => `${side.label ?? word} ${side.trials} trial${side.trials === 1 ? "" : "s"}`;
+  return `${words("base", base)}, ${words("new", other)}`;
+}
+
+/** What a verdict is called: of two engines one is better, and neither has got worse. */
+function wordOf({ base, new: other }: Versus, verdict: Judgement): string {
+  if (base.label == null || other.label == null) return WORDS[verdict];
+  return verdict === "improved" ? `${other.label} better` : verdict === "regressed" ? `${base.label} better` : WORDS[verdict];
+}
+
+/** Names of figures, as the page says them, in a sentence of the program's. */
+const inTitles = (text: string): string => text.replace(/\b[a-z0-9]+(?:_[a-z0-9]+)+\b/g, titled);
+
+/** So many figures of a gate are named above all; the others stand below. */
+const NAMED = 3;
+
+/** What came of the gate, first of all. */
+function gateLine({ gate, base, new: other }: Versus): HTMLElement | null {
+  if (!gate) return null;
+  const share = `${Number((gate.allowed * 100).toPrecision(3))} %`, [count, engines] = [gate.regressed.length, base.label != null && other.label != null];
+  const what = `${count} figure${count === 1 ? "" : "s"}`, more = count > NAMED ? `; and ${count - NAMED} more` : "";
+  const named = `${gate.regressed.slice(0, NAMED).map(inTitles).join("; ")}${more}`;
+  const words = {
+    passed: ["Gate passed", engines ? `${other.label} is nowhere worse than ${base.label} by more than ${share}.` : `nothing regressed by more than ${share}.`],
+    failed: ["Gate failed", `${engines ? `${other.label} is worse than ${base.label} by more than ${share} in ${what}` : `${what} regressed by more than ${share}`}: ${named}.`],
+    cannot_judge: ["Gate undecided", `no figure is known to be worse by more than ${share}, but some could not be judged.`],
+  }[gate.result];
+  return h("p", { class: `gate ${gate.result}` }, h("strong", {}, words[0] ?? ""), `: ${words[1] ?? ""}`);
+}
+
+/** What makes figures void, of either side. */
+function voids({ base, new: other }: Versus): HTMLElement | null {
+  const list = unique([...base.invalid, ...other.invalid]);
+  return list.length === 0 ? null : h("p", { class: "void" }, `Figures are void: ${list.join(", ")}.`);
 }
 
 const place = (row: VersusRow): string => [row.role ?? row.phase, row.op].filter((word) => word != null).join(" ");
@@ -89,22 +127,23 @@ function change(row: VersusRow): string {
 }
 
 function result(versus: Versus): HTMLElement {
-  const { counts } = versus;
+  const { counts, base, new: other } = versus;
+  const engines = base.label != null && other.label != null;
   const all = JUDGEMENTS.reduce((sum, verdict) => sum + counts[verdict], 0);
   const far = (row: VersusRow) => Math.abs(Math.log(row.ratio ?? 1));
   const rows = versus.pairs.flatMap((pair) => pair.rows.map((row) => ({ pair, row })));
   const most = (verdict: Judgement) => rows.filter(({ row }) => row.verdict === verdict).sort((a, b) => far(b.row) - far(a.row))[0];
   const named = (word: string, found: { pair: Pair; row: VersusRow } | undefined): string =>
-    found ? ` ${word}: ${titled(found.row.figure)} of ${found.pair.name}${place(found.row) === "load" ? "" : `, ${place(found.row)}`} (${change(found.row)}).` : "";
+    found ? ` ${word} ${titled(found.row.figure)} of ${found.pair.name}${place(found.row) === "load" ? "" : `, ${place(found.row)}`} (${change(found.row)}).` : "";
   const sentence = counts.judged === 0
     ? `None of ${all} figures has trials enough to be judged.`
     : counts.improved + counts.regressed + counts.changed === 0
       ? `None of ${counts.judged} judged figures differs by more than noise.`
-      : `Of ${counts.judged} judged figures ${counts.regressed || "none"} got worse and ${counts.improved || "none"} got better${counts.changed > 0 ? `, ${counts.changed} changed` : ""}; ${counts.within_noise || "none"} with no significant difference.`;
+      : `Of ${counts.judged} judged figures ${engines ? `${other.label} is better in ${counts.improved || "none"}, ${base.label} in ${counts.regressed || "none"}` : `${counts.regressed || "none"} got worse and ${counts.improved || "none"} got better`}${counts.changed > 0 ? `, ${counts.changed} changed` : ""}; ${counts.within_noise || "none"} undecided.`;
   return h("div", { class: "result" },
+    voids(versus), gateLine(versus), h("p", { class: "sentence" }, sentence + named(engines ? `${base.label} is ahead the most in` : "The worst:", most("regressed")) + named(engines ? `${other.label} in` : "The best:", most("improved"))),
     h("ul", { class: "counts" }, ...JUDGEMENTS.filter((verdict) => counts[verdict] > 0 || verdict === "improved" || verdict === "regressed").map((verdict) =>
-      h("li", { class: verdict }, verdictMark(verdict), h("strong", {}, String(counts[verdict])), ` ${WORDS[verdict]}`))),
-    h("p", { class: "sentence" }, sentence + named("The worst", most("regressed")) + named("The best", most("improved"))));
+      h("li", { class: verdict }, verdictMark(verdict), h("strong", {}, String(counts[verdict])), ` ${wordOf(versus, verdict)}`))));
 }
 
 function sides(data: VersusData, versus: Versus, choice: Choice): HTMLElement {
@@ -118,10 +157,12 @@ function sides(data: VersusData, versus: Versus, choice: Choice): HTMLElement {
   return h("dl", { class: "facts sides" }, ...line("base", versus.base, data.between?.base), ...line("new", versus.new, data.between?.new));
 }
 
-function differences(versus: Versus): HTMLElement {
+/** The two sides, and what they do not share: after the figures, for paths and sums fill screens. */
+function differences(data: VersusData, versus: Versus, choice: Choice): HTMLElement {
   const list = versus.differences;
-  if (list.length === 0) return section("differences", "What differs", h("p", {}, "Nothing that is known: host, drive, versions and options are the same."));
-  return section("differences", "What differs", table({ head: ["", "base", "new"], words: 3, rows: list.map((one) => [one.what, one.base, one.new]) }, "What differs"));
+  return section("differences", "What differs", sides(data, versus, choice), list.length === 0
+    ? h("p", {}, "Nothing that is known: host, drive, versions and options are the same.")
+    : table({ head: ["", "base", "new"], words: 3, rows: list.map((one) => [one.what, one.base, one.new]) }, "What differs"));
 }
 
 function filters(versus: Versus, choice: Choice, changed: (choice: Choice) => void): HTMLElement {
@@ -130,7 +171,7 @@ function filters(versus: Versus, choice: Choice, changed: (choice: Choice) => vo
   const verdicts = JUDGEMENTS.filter((verdict) => versus.counts[verdict] > 0);
   const cases = unique(versus.pairs.map((pair) => pair.name));
   return h("nav", { class: "filters", "aria-label": "What is shown" },
-    verdicts.length < 2 ? null : group("Verdicts", verdicts.map((verdict) => ({ key: verdict, label: [verdictMark(verdict), WORDS[verdict]] })),
+    verdicts.length < 2 ? null : group("Verdicts", verdicts.map((verdict) => ({ key: verdict, label: [verdictMark(verdict), wordOf(versus, verdict)] })),
       choice.verdicts, (chosen) => changed({ ...choice, verdicts: chosen })),
     cases.length < 2 ? null : group("Cases", cases.map((name) => ({ key: name, label: [name] })), choice.cases, (chosen) => changed({ ...choice, cases: chosen })),
     names.length < 2 ? null : group("Figures", names.map((name) => ({ key: name, label: [titled(name)] })), choice.figures, (chosen) => changed({ ...choice, figures: chosen })));
@@ -152,19 +193,19 @@ function paired(data: VersusData, versus: Versus, choice: Choice): HTMLElement {
   const pairs = shown(versus, choice);
   const scale = scaleOf(versus.pairs.flatMap((pair) => pair.rows));
   const head = h("tr", {},
-    h("th", { scope: "col" }, "figure"), h("th", { scope: "col", class: "number" }, "base"), h("th", { scope: "col", class: "number" }, "new"),
+    h("th", { scope: "col" }, "figure"), h("th", { scope: "col", class: "number" }, versus.base.label ?? "base"), h("th", { scope: "col", class: "number" }, versus.new.label ?? "new"),
     h("th", { scope: "col", class: "plot" }, h("span", { class: "hidden" }, "plot of the ratio"), axis(scale)),
     h("th", { scope: "col", class: "number" }, "new / base"), h("th", { scope: "col", class: "number" }, "interval"), h("th", { scope: "col" }, "verdict"));
   const help = (figure: string) => data.definitions.find((one) => one.name === figure)?.help;
   const more = data.between && !data.between.all ? h("a", { href: linked("?all", choice.theme) }, "All figures, and each operation by itself")
     : data.between ? h("a", { href: linked(location.pathname, choice.theme) }, "Only the figures that most questions are about") : null;
   return section("figures", "Figures",
-    h("p", { class: "note" }, "Medians over trials, and their ratio with its interval on a logarithmic axis; the shaded band is noise, within which no difference is claimed. ↑ more is better, ↓ less is better. ", more),
+    h("p", { class: "note" }, "Ratios with their intervals; the shaded band is noise. ↑ more is better, ↓ less is better. ", more),
     pairs.length === 0 ? h("p", {}, "Nothing is left by these filters.") : h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Figures of both sides" },
       h("table", { class: "pairs" }, h("caption", { class: "hidden" }, "Figures of both sides"), h("thead", {}, head),
         ...pairs.map((pair) => h("tbody", {},
           h("tr", { class: "pair" }, h("th", { scope: "rowgroup", colspan: "7" }, pair.name, h("span", { class: "faint" }, ` · durability ${pair.durability}`))),
-          ...pair.rows.map((row) => line(row, scale, help(row.figure))))))));
+          ...pair.rows.map((row) => line(versus, row, scale, help(row.figure))))))));
 }
 
 const ARROWS = { higher: "↑", lower: "↓", neither: "" };
@@ -177,7 +218,7 @@ function sample(row: VersusRow, { median, n, min, max }: Sample): string {
 
 const fine = (value: number): string => (value < 10 ? value.toFixed(3) : ratio(value));
 
-function line(row: VersusRow, scale: Scale, help: string | undefined): HTMLElement {
+function line(versus: Versus, row: VersusRow, scale: Scale, help: string | undefined): HTMLElement {
   const interval = row.ratio_low == null || row.ratio_high == null ? NONE : `${fine(row.ratio_low)} … ${fine(row.ratio_high)}`;
   const number = (text: string, name: string) => h("td", { class: `number ${name}`, "data-name": name }, text);
   // Too few trials are too few everywhere: that is said once, below.
@@ -187,7 +228,7 @@ function line(row: VersusRow, scale: Scale, help: string | undefined): HTMLEleme
     number(sample(row, row.base), "base"), number(sample(row, row.new), "new"),
     h("td", { class: "plot" }, forest(row, scale)),
     number(row.ratio == null ? NONE : fine(row.ratio), "ratio"), number(interval, "range"),
-    h("td", { class: `verdict ${row.verdict}` }, verdictMark(row.verdict), ` ${WORDS[row.verdict]}`, why));
+    h("td", { class: `verdict ${row.verdict}` }, verdictMark(row.verdict), ` ${wordOf(versus, row.verdict)}`, why));
 }
 
 function leftOut(versus: Versus): HTMLElement | null {
@@ -197,9 +238,9 @@ function leftOut(versus: Versus): HTMLElement | null {
   }, "Cases without a counterpart"));
 }
 
-const AID = "Base and new are medians over trials (of percentiles, too, each trial's own); the ratio is new over base, with its interval: of 95 %, by the bootstrap; below 6 trials a side from the least to the most that one trial over another comes to. "
+const AID = "Base and new are medians over trials (of percentiles, too, each trial's own); the ratio is new over base, with its interval: of 95 %, by the bootstrap, on a logarithmic axis; below 6 trials a side from the least to the most that one trial over another comes to. "
   + "Improved and regressed: the interval leaves 1 out, a rank test says p < 0.05, and the difference is larger than the noise. "
-  + "Within noise: no significant difference, which is not the same as equal; the interval says how far apart they may be.";
+  + "Undecided: no significant difference, which is not the same as equal; the interval says how far apart they may be.";
 
 function remarks(data: VersusData): HTMLElement {
   let before = "";

@@ -201,3 +201,15 @@ fn ranks_of_a_crew_have_a_table() {
     assert_eq!(left, narrow.lines().filter(|line| line.contains(" 0  node0")).count());
     assert_eq!(ranks(&summary, true).matches("node").count(), summary.ranks.len());
 }
+
+#[test]
+fn data_and_its_limit_stand_above_the_tables_once() {
+    let mut summary = Fixture::new().summary();
+    // An engine that never came as far as its limit.
+    let limited = summary.groups.iter_mut().filter(|group| group.ram_limit_bytes.is_some());
+    for group in limited {
+        group.ram_limit_held = (group.engine != "rocksdb").then_some(true);
+    }
+    let lines = crate::header::lines(&summary);
+    assert_eq!(lines.iter().filter(|(word, _)| word == "data").count(), 1, "{lines:?}");
+}
