@@ -26,57 +26,6 @@ fn two_builds(base: u32, new: u32) -> String {
         .text()
 }
 
-#[test]
-fn one_percent_more_instructions_fail_a_gate_of_half_a_percent() {
-    if !has_valgrind("one_percent_more_instructions_fail_a_gate_of_half_a_percent") {
-        return;
-    }
-    // A debug build's figures are void, whatever the gate says.
-    let (passed, failed) = if null_is_a_debug_build() { (4, 5) } else { (0, 5) };
-    for (new, code) in [(1_000, passed), (1_010, failed)] {
-        let scratch = Scratch::new();
-        scratch.write("s.toml", &two_builds(1_000, new));
-        let args = ["run", "s.toml", "-q", "--count", "--set", "phase.1.operations=2000"];
-        scratch.run(&args).assert_code(if passed == 4 { 4 } else { 0 });
-        let args = ["compare", "latest", "--engines", "base,new", "--gate", "0.5%"];
-        let compared = scratch.run(&args);
-        compared.assert_code(code);
-        if code == 5 {
-            compared.assert_says("instructions_per_op");
-        }
-    }
-}
-
-#[test]
-fn an_engines_instructions_are_the_same_in_every_trial_and_stand_in_place_of_times() {
-    let test = "an_engines_instructions_are_the_same_in_every_trial_and_stand_in_place_of_times";
-    if !has_valgrind(test) || !needs("lmdb", test) {
-        return;
-    }
-    let scratch = Scratch::new();
-    let text = suite().trials(3).engine("lmdb").load("batch = 500").measure("duration = \"1h\"");
-    scratch.write("s.toml", &text.role("readers", GET).text());
-    scratch.run(&["run", "s.toml", "-q", "--count"]);
-    let shown = scratch.run(&["show", "latest"]);
-    shown.assert_says("instructions/op").assert_says("of the engine");
-    assert!(!shown.out.contains("get/s\n") && !shown.out.contains("records/s"), "{}", shown.out);
-    let summary = scratch.run(&["export", "latest", "--json"]).json();
-    let metrics = metrics_of(&summary, "lmdb");
-    let trials = |name: &str| -> Vec<f64> {
-        let metric = metrics.iter().find(|metric| metric["name"] == name).unwrap();
-        metric["per_trial"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
-    };
-    let all = trials("instructions_per_op");
-    assert_eq!(all.len(), 3);
-    let (low, high) = all.iter().fold((f64::MAX, 0.0), |(a, b), v| (v.min(a), v.max(b)));
-    assert!(low > 100.0 && high / low < 1.001, "{all:?}");
-    let own = trials("engine_instructions_per_op");
-    assert!(own.iter().zip(&all).all(|(own, all)| *own > 50.0 && own < all), "{own:?} of {all:?}");
-    assert!(!metrics.iter().any(|metric| metric["name"] == "wall_ns"), "{metrics:?}");
-    let case = record(&scratch.only_run(), "lmdb_t1_r1");
-    assert!(case.phases.iter().all(|phase| phase.instructions.is_some()), "{:?}", case.phases);
-}
-
 /// Those of the first phase of an engine that is no load.
 fn metrics_of<'s>(summary: &'s Value, engine: &str) -> &'s [Value] {
     let groups = summary["groups"].as_array().unwrap();
@@ -125,4 +74,68 @@ fn a_processors_counters_are_beside_the_times_or_their_absence_is_said() {
     let table = scratch.run(&["show", "latest", "--table", "counters"]);
     table.assert_says("misses/op");
     assert_eq!(table.out.contains("\n[1] "), said, "{}", table.out);
+}
+
+mod soak {
+    use super::*;
+
+    #[test]
+    fn one_percent_more_instructions_fail_a_gate_of_half_a_percent() {
+        if !has_valgrind("one_percent_more_instructions_fail_a_gate_of_half_a_percent") {
+            return;
+        }
+        // A debug build's figures are void, whatever the gate says.
+        let (passed, failed) = if null_is_a_debug_build() { (4, 5) } else { (0, 5) };
+        for (new, code) in [(1_000, passed), (1_010, failed)] {
+            let scratch = Scratch::new();
+            scratch.write("s.toml", &two_builds(1_000, new));
+            let args = ["run", "s.toml", "-q", "--count", "--set", "phase.1.operations=2000"];
+            scratch.run(&args).assert_code(if passed == 4 { 4 } else { 0 });
+            let args = ["compare", "latest", "--engines", "base,new", "--gate", "0.5%"];
+            let compared = scratch.run(&args);
+            compared.assert_code(code);
+            if code == 5 {
+                compared.assert_says("instructions_per_op");
+            }
+        }
+    }
+
+    #[test]
+    fn an_engines_instructions_are_the_same_in_every_trial_and_stand_in_place_of_times() {
+        let test =
+            "an_engines_instructions_are_the_same_in_every_trial_and_stand_in_place_of_times";
+        if !has_valgrind(test) || !needs("lmdb", test) {
+            return;
+        }
+        let scratch = Scratch::new();
+        let text =
+            suite().trials(3).engine("lmdb").load("batch = 500").measure("duration = \"1h\"");
+        scratch.write("s.toml", &text.role("readers", GET).text());
+        scratch.run(&["run", "s.toml", "-q", "--count"]);
+        let shown = scratch.run(&["show", "latest"]);
+        shown.assert_says("instructions/op").assert_says("of the engine");
+        assert!(
+            !shown.out.contains("get/s\n") && !shown.out.contains("records/s"),
+            "{}",
+            shown.out
+        );
+        let summary = scratch.run(&["export", "latest", "--json"]).json();
+        let metrics = metrics_of(&summary, "lmdb");
+        let trials = |name: &str| -> Vec<f64> {
+            let metric = metrics.iter().find(|metric| metric["name"] == name).unwrap();
+            metric["per_trial"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
+        };
+        let all = trials("instructions_per_op");
+        assert_eq!(all.len(), 3);
+        let (low, high) = all.iter().fold((f64::MAX, 0.0), |(a, b), v| (v.min(a), v.max(b)));
+        assert!(low > 100.0 && high / low < 1.001, "{all:?}");
+        let own = trials("engine_instructions_per_op");
+        assert!(
+            own.iter().zip(&all).all(|(own, all)| *own > 50.0 && own < all),
+            "{own:?} of {all:?}"
+        );
+        assert!(!metrics.iter().any(|metric| metric["name"] == "wall_ns"), "{metrics:?}");
+        let case = record(&scratch.only_run(), "lmdb_t1_r1");
+        assert!(case.phases.iter().all(|phase| phase.instructions.is_some()), "{:?}", case.phases);
+    }
 }

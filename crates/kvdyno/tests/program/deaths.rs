@@ -22,15 +22,6 @@ const STEPS: [&str; 14] = [
     "sealed",
 ];
 
-#[test]
-fn killed_at_any_step_it_leaves_a_run_that_goes_on() {
-    for place in [&[][..], &["--place", "place", "--create-place"]] {
-        for step in STEPS {
-            killed_at(step, place);
-        }
-    }
-}
-
 fn killed_at(step: &str, place: &[&str]) {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("null").text());
@@ -66,4 +57,17 @@ fn killed_at(step: &str, place: &[&str]) {
     scratch.run(&["check"]).assert_code(0);
     assert!(!scratch.path("place").exists(), "{step}");
     scratch.assert_nothing_left();
+}
+
+mod soak {
+    use super::*;
+
+    #[test]
+    fn killed_at_any_step_it_leaves_a_run_that_goes_on() {
+        for place in [&[][..], &["--place", "place", "--create-place"]] {
+            for step in STEPS {
+                killed_at(step, place);
+            }
+        }
+    }
 }

@@ -112,24 +112,30 @@ fn loaded_and_asked(suite: &Suite) -> BTreeMap<String, CaseRecord> {
     by_label
 }
 
-/// A check that cannot fail is none.
-#[test]
-fn requests_that_nothing_keeps_apart_are_found_out() {
-    let test = "requests_that_nothing_keeps_apart_are_found_out";
-    for engine in ["rocksdb", "mariadb", "postgres"].into_iter().filter(|name| needs(name, test)) {
-        let scratch = Scratch::new();
-        let role = "threads = 20\nmix = [{ op = \"update_link\" }, { op = \"delete_link\" }]";
-        let suite = graph("consistency = \"none\"")
-            .engine(engine)
-            .measure("duration = \"3s\"")
-            .role("writers", role)
-            .phase("verify", "name = \"asked\"");
-        scratch.write("s.toml", &suite.text());
-        let done = scratch.run(&["run", "s.toml", "--no-ram-limit"]);
-        done.assert_code(3).assert_says("counts of links are wrong");
-        let all = records(&scratch.only_run());
-        let case = all.values().next().unwrap();
-        assert_eq!(audit(case, "loaded").wrong, 0, "{engine}");
-        assert!(audit(case, "asked").wrong > 0, "{engine}");
+mod soak {
+    use super::*;
+
+    /// A check that cannot fail is none.
+    #[test]
+    fn requests_that_nothing_keeps_apart_are_found_out() {
+        let test = "requests_that_nothing_keeps_apart_are_found_out";
+        for engine in
+            ["rocksdb", "mariadb", "postgres"].into_iter().filter(|name| needs(name, test))
+        {
+            let scratch = Scratch::new();
+            let role = "threads = 20\nmix = [{ op = \"update_link\" }, { op = \"delete_link\" }]";
+            let suite = graph("consistency = \"none\"")
+                .engine(engine)
+                .measure("duration = \"3s\"")
+                .role("writers", role)
+                .phase("verify", "name = \"asked\"");
+            scratch.write("s.toml", &suite.text());
+            let done = scratch.run(&["run", "s.toml", "--no-ram-limit"]);
+            done.assert_code(3).assert_says("counts of links are wrong");
+            let all = records(&scratch.only_run());
+            let case = all.values().next().unwrap();
+            assert_eq!(audit(case, "loaded").wrong, 0, "{engine}");
+            assert!(audit(case, "asked").wrong > 0, "{engine}");
+        }
     }
 }

@@ -26,47 +26,6 @@ const OPERATIONS: [&str; 5] = ["get", "update", "rmw", "insert", "scan"];
 const ROLES: [&str; 2] = ["front", "back"];
 const SECOND: u64 = 1_000_000_000;
 
-#[test]
-fn a_long_record_is_read_in_little_memory() {
-    let scratch = Scratch::new();
-    let ops = OPERATIONS.map(|op| match op {
-        "scan" => "{ op = \"scan\", length = 5 }".to_owned(),
-        op => format!("{{ op = \"{op}\" }}"),
-    });
-    let mix = format!("mix = [{}]", ops.join(", "));
-    let suite = suite()
-        .engine("null")
-        .run("database = \"fresh\"")
-        .load("batch = 500")
-        .measure("duration = \"200ms\"")
-        .role("front", &mix)
-        .role("back", &mix);
-    scratch.write("s.toml", &suite.text());
-    scratch.run(&["run", "s.toml"]).assert_ok();
-    lengthen(&scratch.only_run(), slices());
-    for arguments in [
-        &["show"][..],
-        &["check"],
-        &["report", "--output", "report.html"],
-        &["export", "--json"],
-        &["export", "--markdown", "tables.md"],
-        &["export", "--xlsx", "book.xlsx"],
-        &["list"],
-    ] {
-        let begun = Instant::now();
-        let done = scratch.start(scratch.kvdyno_by(&LIMITED, arguments)).wait();
-        done.assert_ok();
-        told(arguments[0], begun);
-    }
-    let page = fs::metadata(scratch.path("report.html")).unwrap().len();
-    assert!(page < 4 << 20, "the page has {page} bytes");
-    let begun = Instant::now();
-    let serving = scratch.start(scratch.kvdyno_by(&LIMITED, &["serve", "--port", "0"]));
-    let body = served(serving, &scratch.only_run());
-    assert!(body.len() < 4 << 20, "{} bytes", body.len());
-    told("serve", begun);
-}
-
 /// Its time is of no interest to a test; a script prints it.
 #[expect(clippy::print_stdout, reason = "`cargo test -- --nocapture` shows it")]
 fn told(what: &str, begun: Instant) {
@@ -176,5 +135,50 @@ fn write_machine(folder: &CaseFolder, slices: u64) {
     for at in 0..slices {
         reading.reading.at_unix_ns = last.reading.at_unix_ns + at * SECOND;
         writeln!(file, "{}", serde_json::to_string(&reading).unwrap()).unwrap();
+    }
+}
+
+mod soak {
+    use super::*;
+
+    #[test]
+    fn a_long_record_is_read_in_little_memory() {
+        let scratch = Scratch::new();
+        let ops = OPERATIONS.map(|op| match op {
+            "scan" => "{ op = \"scan\", length = 5 }".to_owned(),
+            op => format!("{{ op = \"{op}\" }}"),
+        });
+        let mix = format!("mix = [{}]", ops.join(", "));
+        let suite = suite()
+            .engine("null")
+            .run("database = \"fresh\"")
+            .load("batch = 500")
+            .measure("duration = \"200ms\"")
+            .role("front", &mix)
+            .role("back", &mix);
+        scratch.write("s.toml", &suite.text());
+        scratch.run(&["run", "s.toml"]).assert_ok();
+        lengthen(&scratch.only_run(), slices());
+        for arguments in [
+            &["show"][..],
+            &["check"],
+            &["report", "--output", "report.html"],
+            &["export", "--json"],
+            &["export", "--markdown", "tables.md"],
+            &["export", "--xlsx", "book.xlsx"],
+            &["list"],
+        ] {
+            let begun = Instant::now();
+            let done = scratch.start(scratch.kvdyno_by(&LIMITED, arguments)).wait();
+            done.assert_ok();
+            told(arguments[0], begun);
+        }
+        let page = fs::metadata(scratch.path("report.html")).unwrap().len();
+        assert!(page < 4 << 20, "the page has {page} bytes");
+        let begun = Instant::now();
+        let serving = scratch.start(scratch.kvdyno_by(&LIMITED, &["serve", "--port", "0"]));
+        let body = served(serving, &scratch.only_run());
+        assert!(body.len() < 4 << 20, "{} bytes", body.len());
+        told("serve", begun);
     }
 }

@@ -26,57 +26,6 @@ fn cargo(folder: &Path, arguments: &[&str]) {
 }
 
 #[test]
-fn a_new_engine_passes_the_kit_and_is_run() {
-    let scratch = Scratch::new();
-    fs::create_dir(scratch.path("my code")).unwrap();
-    let made = scratch.run(&["new-engine", "mine", "--into", "my code"]);
-    let folder = scratch.path("my code/kvdyno-mine");
-    made.assert_code(0).assert_says(&format!("wrote {}", folder.display()));
-    let build = "cargo build --release\n  KVDYNO_ENGINE_PATH=$PWD/target/release kvdyno run quick";
-    made.assert_says("cargo test\n").assert_says(build);
-    assert_eq!(files_below(&folder).len(), 4, "{:?}", files_below(&folder));
-
-    cargo(&folder, &["fmt", "--check"]);
-    cargo(&folder, &["clippy", "--quiet", "--all-targets", "--", "--deny", "warnings"]);
-    cargo(&folder, &["test", "--quiet"]);
-    cargo(&folder, &["build", "--quiet"]);
-    let engines = scratch.path("mine");
-    fs::create_dir(&engines).unwrap();
-    fs::copy(target().join("debug/kvdyno-mine"), engines.join("kvdyno-mine")).unwrap();
-    // Each time it is made in another folder, and is another crate to cargo.
-    cargo(&folder, &["clean", "--quiet", "--package", "kvdyno-mine"]);
-
-    let mut command = scratch.kvdyno(&[
-        "run",
-        "quick",
-        "--engine",
-        "mine",
-        "--no-ram-limit",
-        "--scale",
-        "1/1000",
-        "--duration",
-        "200ms",
-        "--threads",
-        "2",
-        "--trials",
-        "1",
-    ]);
-    command.env("KVDYNO_ENGINE_PATH", &engines);
-    let done = scratch.start(command).wait();
-    // It was not built to be measured, and that is said.
-    done.assert_code(4).assert_says("debug-build").assert_says("durability async");
-    let records = records(&scratch.only_run());
-    let outcomes: Vec<_> = records.iter().map(|(id, case)| (id, case.outcome.word())).collect();
-    assert!(
-        outcomes.len() == 2 && outcomes.iter().all(|(_, word)| *word == "done"),
-        "{outcomes:?}"
-    );
-    assert!(records.values().all(|case| case.case.engine == "mine"));
-    scratch.run(&["check"]).assert_says("verify");
-    scratch.assert_nothing_left();
-}
-
-#[test]
 fn what_cannot_be_made_is_refused_and_nothing_touched() {
     let scratch = Scratch::new();
     scratch.write("file", "");
@@ -98,4 +47,60 @@ fn what_cannot_be_made_is_refused_and_nothing_touched() {
     assert_eq!(list(&scratch.path(".")), before);
     assert!(list(&scratch.path("kvdyno-there")).is_empty());
     scratch.assert_nothing_left();
+}
+
+mod soak {
+    use super::*;
+
+    #[test]
+    fn a_new_engine_passes_the_kit_and_is_run() {
+        let scratch = Scratch::new();
+        fs::create_dir(scratch.path("my code")).unwrap();
+        let made = scratch.run(&["new-engine", "mine", "--into", "my code"]);
+        let folder = scratch.path("my code/kvdyno-mine");
+        made.assert_code(0).assert_says(&format!("wrote {}", folder.display()));
+        let build =
+            "cargo build --release\n  KVDYNO_ENGINE_PATH=$PWD/target/release kvdyno run quick";
+        made.assert_says("cargo test\n").assert_says(build);
+        assert_eq!(files_below(&folder).len(), 4, "{:?}", files_below(&folder));
+
+        cargo(&folder, &["fmt", "--check"]);
+        cargo(&folder, &["clippy", "--quiet", "--all-targets", "--", "--deny", "warnings"]);
+        cargo(&folder, &["test", "--quiet"]);
+        cargo(&folder, &["build", "--quiet"]);
+        let engines = scratch.path("mine");
+        fs::create_dir(&engines).unwrap();
+        fs::copy(target().join("debug/kvdyno-mine"), engines.join("kvdyno-mine")).unwrap();
+        // Each time it is made in another folder, and is another crate to cargo.
+        cargo(&folder, &["clean", "--quiet", "--package", "kvdyno-mine"]);
+
+        let mut command = scratch.kvdyno(&[
+            "run",
+            "quick",
+            "--engine",
+            "mine",
+            "--no-ram-limit",
+            "--scale",
+            "1/1000",
+            "--duration",
+            "200ms",
+            "--threads",
+            "2",
+            "--trials",
+            "1",
+        ]);
+        command.env("KVDYNO_ENGINE_PATH", &engines);
+        let done = scratch.start(command).wait();
+        // It was not built to be measured, and that is said.
+        done.assert_code(4).assert_says("debug-build").assert_says("durability async");
+        let records = records(&scratch.only_run());
+        let outcomes: Vec<_> = records.iter().map(|(id, case)| (id, case.outcome.word())).collect();
+        assert!(
+            outcomes.len() == 2 && outcomes.iter().all(|(_, word)| *word == "done"),
+            "{outcomes:?}"
+        );
+        assert!(records.values().all(|case| case.case.engine == "mine"));
+        scratch.run(&["check"]).assert_says("verify");
+        scratch.assert_nothing_left();
+    }
 }

@@ -135,22 +135,6 @@ fn an_engine_that_keeps_all_in_memory_is_caught_by_a_kill() {
 }
 
 #[test]
-fn rocksdb_keeps_what_it_has_committed_on_xfs() {
-    let test = "rocksdb_keeps_what_it_has_committed_on_xfs";
-    if !can_torture(test, "mkfs.xfs") || !needs("rocksdb", test) {
-        return;
-    }
-    let scratch = Scratch::new();
-    let torture = ["torture", "--engine", "rocksdb", "--durability", "commit", "--quick", "--json"];
-    let done = scratch.run(&[&torture[..], &["--states", "20", "--filesystem", "xfs"]].concat());
-    done.assert_code(0);
-    let record: TortureRecord = serde_json::from_value(done.json()).unwrap();
-    let power = trial(class(&record, Durability::Commit), TrialKind::Power);
-    assert_eq!(power.tally.lost + power.tally.corrupt + power.tally.unmounted, 0, "{power:?}");
-    assert_nothing_left(&scratch);
-}
-
-#[test]
 fn a_program_that_is_killed_leaves_no_drive_and_no_mount() {
     let test = "a_program_that_is_killed_leaves_no_drive_and_no_mount";
     if !can_torture(test, "mkfs.ext4") || !needs("lmdb", test) {
@@ -224,4 +208,26 @@ fn a_loop_device_turns_flushes_into_flushes() {
     }
     drop(file);
     looped.remove().unwrap();
+}
+
+mod soak {
+    use super::*;
+
+    #[test]
+    fn rocksdb_keeps_what_it_has_committed_on_xfs() {
+        let test = "rocksdb_keeps_what_it_has_committed_on_xfs";
+        if !can_torture(test, "mkfs.xfs") || !needs("rocksdb", test) {
+            return;
+        }
+        let scratch = Scratch::new();
+        let torture =
+            ["torture", "--engine", "rocksdb", "--durability", "commit", "--quick", "--json"];
+        let done =
+            scratch.run(&[&torture[..], &["--states", "20", "--filesystem", "xfs"]].concat());
+        done.assert_code(0);
+        let record: TortureRecord = serde_json::from_value(done.json()).unwrap();
+        let power = trial(class(&record, Durability::Commit), TrialKind::Power);
+        assert_eq!(power.tally.lost + power.tally.corrupt + power.tally.unmounted, 0, "{power:?}");
+        assert_nothing_left(&scratch);
+    }
 }
