@@ -32,6 +32,7 @@ mod fleets;
 mod given;
 mod graph;
 mod histories;
+mod impostors;
 mod interrupts;
 mod kills;
 mod libraries;
