@@ -60,6 +60,7 @@ struct Rank {
     clock: ClockOffset,
     said: Vec<Event>,
     done: u64,
+    threads: Option<u32>,
     ended: bool,
 }
 
@@ -76,9 +77,11 @@ impl Captain {
         match report {
             Report::Host { name, cpus } => (known.host, known.cpus) = (name, cpus),
             Report::Event { event: mut event @ Event::Progress { .. } } => {
-                if let Event::Progress { done, .. } = &mut event {
-                    known.done = *done;
+                if let Event::Progress { done, threads, .. } = &mut event {
+                    (known.done, known.threads) = (*done, *threads);
                     *done = self.ranks.iter().map(|rank| rank.done).sum();
+                    *threads =
+                        self.ranks.iter().filter_map(|rank| rank.threads).reduce(|a, b| a + b);
                 }
                 // By the first rank's beat: the others' are as many.
                 return Vec::from_iter((rank == 0).then_some(Turn::Say(event)));

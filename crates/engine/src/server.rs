@@ -9,7 +9,7 @@ pub mod turns;
 mod wire;
 
 pub use address::{Address, BY_NAME, Elsewhere, Secrecy, Secret, Secured, Stream, near, send_to};
-pub use wire::{Answers, Tickets, Wire, decimal, nonsense};
+pub use wire::{Answers, GREETING_BYTES_MAX, Tickets, Wire, decimal, nonsense, too_long};
 
 use crate::{DataShape, Durability, Engine, Error, Options, Result, library};
 use std::collections::BTreeMap;

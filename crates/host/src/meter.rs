@@ -9,7 +9,7 @@ use super::device::Device;
 use super::group::Group;
 use super::process::ticks_ns;
 use kvdyno_record::usage::Snapshot;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// What is read for one case.
 #[derive(Clone, Debug)]
@@ -55,6 +55,27 @@ pub fn unix_ns() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// Both clocks at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    time_of_day_ns: u64,
+    monotonic: Instant,
+}
+
+impl Times {
+    /// Now.
+    pub fn now() -> Self {
+        Self { time_of_day_ns: unix_ns(), monotonic: Instant::now() }
+    }
+
+    /// How far the time of day was moved since: what it has gained on the monotonic clock.
+    pub fn step_ns(&self) -> i64 {
+        let elapsed = i128::try_from(self.monotonic.elapsed().as_nanos()).unwrap_or(i128::MAX);
+        let step = i128::from(unix_ns()) - i128::from(self.time_of_day_ns) - elapsed;
+        step.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::Fake;
@@ -66,6 +87,16 @@ mod tests {
             .file("/proc/stat", "cpu  180146 0 19237 114087 1312 0 63 300 0 0\ncpu0 1 2 3\n");
         assert_eq!(steal_ns(&fake.root), Some(3_000_000_000));
         assert_eq!(steal_ns(&Fake::new().root), None);
+    }
+
+    #[test]
+    fn a_time_of_day_that_is_moved_is_seen() {
+        const HOURS_NS: u64 = 2 * 3600 * 1_000_000_000;
+        // As if it had been two hours later when it began.
+        let begun = Times::now();
+        let begun = Times { time_of_day_ns: begun.time_of_day_ns + HOURS_NS, ..begun };
+        let off = begun.step_ns() + HOURS_NS as i64;
+        assert!(off.abs() < 1_000_000_000, "{off}");
     }
 
     #[test]

@@ -13,7 +13,8 @@ pub(crate) use progress::Progress;
 
 use clap::ColorChoice;
 use indicatif::{MultiProgress, ProgressDrawTarget};
-use kvdyno_record::text::{self, one_line, plain};
+use kvdyno_record::redact::redact;
+use kvdyno_record::text::{self, one_line, plain, shortened};
 use kvdyno_render::Tone;
 use kvdyno_render::wrap::wrap;
 use serde::Serialize;
@@ -30,6 +31,9 @@ fn code(tone: Tone) -> &'static str {
         Tone::Strong => "1",
     }
 }
+
+/// Characters of a complaint: what it quotes may have no end.
+const WORDS_MAX: usize = 8000;
 
 pub(crate) struct Printer {
     out: Stream,
@@ -131,7 +135,7 @@ impl Printer {
     }
 
     fn labelled(&self, tone: Tone, label: &str, text: &str) {
-        let text = wrapped(text, label.len() + 2);
+        let text = wrapped(&shortened(text, WORDS_MAX), label.len() + 2);
         self.write_err(&format!("{}: {text}\n", self.err.toned(tone, label)));
     }
 
@@ -140,7 +144,7 @@ impl Printer {
     }
 
     fn write_err(&self, text: &str) {
-        self.suspended(|| self.err.write(text.as_bytes()));
+        self.suspended(|| self.err.write(redact(text).as_bytes()));
     }
 
     /// Takes the progress line away while something else is written.

@@ -129,6 +129,10 @@ pub struct Clock {
     pub note: String,
     /// Drift against the system's raw clock over the case; null: not told, or the same clock.
     pub drift_ppm: Option<f64>,
+    /// How far the system's time of day was moved while the case ran: what it gained on the
+    /// monotonic clock; null: not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_of_day_step_ns: Option<i64>,
 }
 
 /// One phase of a case.

@@ -144,6 +144,9 @@ pub enum Event {
         total: Option<u64>,
         /// Since the phase began.
         elapsed_ns: u64,
+        /// Threads that have not ended; null: nobody counts them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        threads: Option<u32>,
     },
     /// A phase is over: the program says go when it has taken its readings.
     Finished {

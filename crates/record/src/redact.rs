@@ -3,9 +3,27 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::ops::Range;
 
 /// What an address has in place of its user part.
 const STRUCK_OUT: &str = "***";
+
+/// The schemes of servers that somebody runs.
+const SERVERS: [&str; 10] = [
+    "mariadb",
+    "mongodb",
+    "mongodb+srv",
+    "mysql",
+    "postgres",
+    "postgresql",
+    "redis",
+    "rediss",
+    "valkey",
+    "valkeys",
+];
+
+/// What follows the scheme in our own words on how a URL is written.
+const EXAMPLE: &str = "USER:PASSWORD@HOST:PORT";
 
 /// `value` with every text in it redacted.
 pub fn without_secrets<T: Serialize + DeserializeOwned>(value: &T) -> serde_json::Result<T> {
@@ -25,42 +43,100 @@ fn redact_all(value: &mut Value) {
 
 /// Something was struck out of `text`: it is of no use as an address any more.
 pub fn is_struck_out(text: &str) -> bool {
-    text.contains(&format!("://{STRUCK_OUT}@"))
+    text.contains(&format!("://{STRUCK_OUT}"))
 }
 
-/// `text` with the user part of every address (`scheme://user:password@host`) struck out.
+/// `text` with the user part of every address (`scheme://user:password@host`) struck out, and of an
+/// address of a server all of it: a password alone stands where a host should.
 pub fn redact(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("://") {
-        let (before, after) = rest.split_at(at + 3);
-        clean.push_str(before);
-        let end = after.find(|c: char| c.is_whitespace() || "\"'/?#,".contains(c));
-        let authority = &after[..end.unwrap_or(after.len())];
-        rest = after;
-        if let Some(user) = authority.rfind('@') {
-            clean.push_str(STRUCK_OUT);
-            rest = &after[user..];
-        }
+    let mut at = 0;
+    for secret in secrets(text) {
+        clean.push_str(&text[at..secret.start]);
+        clean.push_str(STRUCK_OUT);
+        at = secret.end;
     }
-    clean + rest
+    clean + &text[at..]
+}
+
+/// The same with a star for each byte: places in `text` are the same as before.
+pub fn mask(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for secret in secrets(text) {
+        clean.push_str(&text[clean.len()..secret.start]);
+        clean.extend(secret.map(|_| '*'));
+    }
+    let masked = clean.len();
+    clean + &text[masked..]
+}
+
+/// What must not be shown, in order.
+fn secrets(text: &str) -> Vec<Range<usize>> {
+    let (mut all, mut at) = (Vec::new(), 0);
+    while let Some(found) = text[at..].find("://") {
+        let scheme = scheme_before(&text[at..at + found]);
+        at += found + 3;
+        let after = &text[at..];
+        let up_to = |ends: &dyn Fn(char) -> bool| after.find(ends).unwrap_or(after.len());
+        let word = up_to(&|c| c.is_whitespace() || "\"'`".contains(c));
+        let secret = if SERVERS.contains(&scheme.to_ascii_lowercase().as_str()) {
+            if &after[..word] == EXAMPLE { 0 } else { word }
+        } else {
+            let authority = up_to(&|c| c.is_whitespace() || "\"'/?#,".contains(c));
+            after[..authority].rfind('@').unwrap_or(0)
+        };
+        if secret > 0 {
+            all.push(at..at + secret);
+        }
+        at += secret;
+    }
+    all
+}
+
+fn scheme_before(text: &str) -> &str {
+    let is_of_it = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    &text[text.trim_end_matches(is_of_it).len()..]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{is_struck_out, redact, without_secrets};
+    use super::{is_struck_out, mask, redact, without_secrets};
 
     #[test]
     fn passwords_are_struck_out_and_nothing_else() {
         assert_eq!(
-            redact("--set server=mongodb://me:se:cr@t@db.example:27017/x?a=b@c"),
-            "--set server=mongodb://***@db.example:27017/x?a=b@c"
+            redact("--set server=x://me:se:cr@t@db.example:27017/x?a=b@c"),
+            "--set server=x://***@db.example:27017/x?a=b@c"
         );
         assert_eq!(
-            redact("a = \"redis://:pw@h\", b = \"x://h/\""),
-            "a = \"redis://***@h\", b = \"x://h/\""
+            redact("a = \"https://:pw@h\", b = \"x://h/\""),
+            "a = \"https://***@h\", b = \"x://h/\""
         );
         assert_eq!(redact("no address: mail@example"), "no address: mail@example");
+    }
+
+    /// Whatever is wrong with it: a password alone, one with the marks that end a host.
+    #[test]
+    fn of_a_servers_address_nothing_is_left() {
+        for secret in ["secret", ":se/cr?et#@host", "user:secret@host:1/db?tls=on", "me@h,i"] {
+            for scheme in super::SERVERS {
+                let text = format!("attach = \"{scheme}://{secret}\" # {scheme}://{secret}");
+                let clean = format!("attach = \"{scheme}://***\" # {scheme}://***");
+                assert_eq!(redact(&text), clean);
+                assert!(is_struck_out(&clean));
+            }
+        }
+        assert_eq!(redact("REDIS://secret and more"), "REDIS://*** and more");
+        let how = "such as redis://USER:PASSWORD@HOST:PORT";
+        assert_eq!((redact(how), mask(how)), (how.to_owned(), how.to_owned()));
+    }
+
+    #[test]
+    fn what_is_masked_keeps_its_places() {
+        let text = "a = \"redis://pässword\"\nb = \"x://me@h/\"";
+        let masked = mask(text);
+        assert_eq!(masked, "a = \"redis://*********\"\nb = \"x://**@h/\"");
+        assert_eq!(masked.find("b ="), text.find("b ="));
     }
 
     #[test]

@@ -13,6 +13,18 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     shown(text, steers)
 }
 
+/// A text of at most so many characters: of a longer one its beginning and its end.
+pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    let count = text.chars().count();
+    if count <= most {
+        return text.into();
+    }
+    let head = most * 2 / 3;
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(count - (most - head)).collect();
+    format!("{start}[{} more characters]{end}", count - most).into()
+}
+
 /// A character of a JSON text, as JSON escapes it.
 pub fn in_json(c: char) -> Cow<'static, str> {
     if c != '\n' && steers(c) {
@@ -53,6 +65,14 @@ pub fn steers(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_text_keeps_its_beginning_and_its_end() {
+        assert_eq!(shortened("äbc", 3), "äbc");
+        assert_eq!(shortened("abcdefghi", 6), "abcd[3 more characters]hi");
+        let name = format!("`{}` is no name", "ö".repeat(100_000));
+        assert!(shortened(&name, 600).chars().count() < 640);
+    }
 
     #[test]
     fn only_lines_are_kept() {

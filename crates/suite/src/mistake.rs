@@ -1,7 +1,8 @@
 //! What is wrong with a suite: each mistake with the place it is at and what was expected there.
 
 use super::source::{Source, Span};
-use kvdyno_record::text::plain;
+use kvdyno_record::redact::redact;
+use kvdyno_record::text::{plain, shortened};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 use std::fmt;
 use std::sync::Arc;
@@ -9,6 +10,9 @@ use strsim::levenshtein;
 
 /// More mistakes than this are not read: a file that is no suite has one in every line.
 const RENDERED_MAX: usize = 10;
+
+/// Characters of a message.
+const WORDS_MAX: usize = 2000;
 
 /// Everything that is wrong with a suite, in the order of its text.
 #[derive(Clone, Debug)]
@@ -94,13 +98,13 @@ pub(super) struct Mistake {
 impl Mistake {
     /// The words at the caret: what was expected.
     pub(super) fn label(&mut self, label: impl Into<String>) -> &mut Self {
-        self.label = Some(plain(&label.into()).into_owned());
+        self.label = Some(shown(&label.into()));
         self
     }
 
     /// The words below: what would help.
     pub(super) fn help(&mut self, help: impl Into<String>) -> &mut Self {
-        self.help = Some(plain(&help.into()).into_owned());
+        self.help = Some(shown(&help.into()));
         self
     }
 }
@@ -146,12 +150,16 @@ impl Mistakes {
     }
 
     fn add(&mut self, span: Option<Span>, message: &str) -> &mut Mistake {
-        // It quotes the suite, which may be a stranger's.
-        let message = plain(message).into_owned();
+        let message = shown(message);
         let at = self.found.len();
         self.found.push(Mistake { span, message, label: None, help: None });
         &mut self.found[at]
     }
+}
+
+/// Words that quote the suite, which may be a stranger's, have a secret in it, or have no end.
+fn shown(words: &str) -> String {
+    plain(&redact(&shortened(words, WORDS_MAX))).into_owned()
 }
 
 /// The known name that was probably meant: at most a third of its letters differ, or one of both

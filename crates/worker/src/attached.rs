@@ -31,7 +31,8 @@ pub(crate) fn describe<E: Served>(reference: &str) -> Result<ExitCode> {
         let there = address.elsewhere();
         let host = there.map_or_else(String::new, |there| there.host.clone());
         let at = there.map_or_else(String::new, |there| format!("{}:{}", there.host, there.port));
-        let look = (attachment.look)(&address).map_err(|error| error.context(&at))?;
+        // Not by its host before one has answered there: that may be a password.
+        let look = (attachment.look)(&address).map_err(|error| error.context(reference))?;
         let mut engine = E::describe();
         engine.version = look.version;
         engine.build = BTreeMap::from([("server".to_owned(), format!("{at}, by {reference}"))]);

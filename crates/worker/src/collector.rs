@@ -69,9 +69,10 @@ impl Collector<'_> {
                 next_events = now + self.task.slice_ns;
                 files.events(&engine.events())?;
             }
-            if now >= next_progress {
+            if now >= next_progress || disconnected {
                 next_progress = now + PROGRESS_NS;
-                self.tell_progress(shared, now)?;
+                let threads = if disconnected { 0 } else { pending.threads() };
+                self.tell_progress(shared, threads, now)?;
             }
             if disconnected {
                 return Ok(());
@@ -79,13 +80,14 @@ impl Collector<'_> {
         }
     }
 
-    fn tell_progress(&self, shared: &Shared, now: u64) -> Result<()> {
+    fn tell_progress(&self, shared: &Shared, threads: usize, now: u64) -> Result<()> {
         send(&Event::Progress {
             phase: self.task.phase,
             started_unix_ns: self.started_unix_ns,
             done: shared.progress.iter().map(|items| items.0.load(Relaxed)).sum(),
             total: self.task.total,
             elapsed_ns: now.saturating_sub(self.start),
+            threads: Some(threads as u32),
         })
     }
 
@@ -143,6 +145,11 @@ impl Collector<'_> {
 }
 
 impl Pending {
+    /// How many have not ended.
+    fn threads(&self) -> usize {
+        self.now_in.iter().filter(|slice| **slice != u64::MAX).count()
+    }
+
     fn add(&mut self, packet: Packet) {
         let slice = self.slices.entry(packet.slice).or_default();
         for times in packet.times {
@@ -208,11 +215,14 @@ mod tests {
         assert_eq!(cross(0, 3_200), [], "the other one is still in the first");
         assert_eq!(cross(1, 2_200), [(0, 1_000, 2), (1, 1_000, 1)]);
         let [first, second] = threads;
-        first.end(&mut []);
-        second.end(&mut []);
-        for packet in packets.try_iter() {
-            pending.add(packet);
-        }
+        let mut end = |thread: TimeLine| {
+            thread.end(&mut []);
+            for packet in packets.try_iter() {
+                pending.add(packet);
+            }
+            pending.threads()
+        };
+        assert_eq!([end(first), end(second)], [1, 0]);
         collector.write_finished(&mut pending, &mut files, 3_650).unwrap();
         // The last one begins at 3000 and is over at 3500, however late that is looked at.
         let whole = [(0, 1_000, 2), (1, 1_000, 1), (2, 1_000, 0), (3, 500, 0)];

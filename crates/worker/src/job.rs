@@ -407,7 +407,8 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         let total = Some(self.job.data.graph.as_ref().map_or(0, |graph| graph.totals.counts));
         let tell = |done| {
             let elapsed_ns = self.clock.now() - begun.1;
-            send(&Event::Progress { phase, started_unix_ns: begun.0, done, total, elapsed_ns })
+            let (started_unix_ns, threads) = (begun.0, None);
+            send(&Event::Progress { phase, started_unix_ns, done, total, elapsed_ns, threads })
         };
         let engine = self.engine()?;
         let audit = if G::Engine::describe().capabilities.stores_nothing {

@@ -14,6 +14,7 @@ use kvdyno_engine::{
 };
 use kvdyno_record::protocol::{Event, KeeperOrder, ServerJob};
 use rustix::fs::{Mode, OFlags, open, statvfs};
+use rustix::mount::{MountFlags, mount};
 use rustix::process::{
     Pid, Signal, getegid, geteuid, getpid, kill_process, set_child_subreaper,
     set_parent_process_death_signal,
@@ -177,7 +178,7 @@ fn if_full(folder: &Path, error: Error) -> Error {
 /// A server's output is no protocol: without a log of its own it goes where errors go.
 fn spawn<E: Served>(mut command: Command, log: Option<&File>) -> Result<Child> {
     let words = words(&command);
-    prepare::<E>(&mut command);
+    prepare::<E>(&mut command, false);
     match log {
         Some(log) => command.stdout(log.try_clone()?).stderr(log.try_clone()?),
         None => command.stdout(io::stderr()),
@@ -199,13 +200,17 @@ fn at_work_in(folder: &Path) -> bool {
     })
 }
 
-/// Has a child die with this thread, and not be root where it would not run.
-fn prepare<E: Served>(command: &mut Command) {
+/// Has a child die with this thread, and not be root where it would not run. What it leaves in
+/// shared memory, killed, may be gone with it.
+fn prepare<E: Served>(command: &mut Command, own_memory: bool) {
     let hidden = E::REFUSES_ROOT && geteuid().is_root();
     let group: Vec<u8> = format!("65534 {} 1", getegid().as_raw()).into_bytes();
     let prepare = move || {
         if hidden {
             become_nobody(&group)?;
+        }
+        if hidden && own_memory {
+            hide_shared_memory();
         }
         set_parent_process_death_signal(Some(Signal::KILL))?;
         Ok(())
@@ -232,9 +237,18 @@ fn become_nobody(group: &[u8]) -> io::Result<()> {
     say(c"/proc/self/gid_map", group)
 }
 
+/// `/dev/shm` is its own from here on, and gone with it. Where that cannot be, it stays as it is.
+fn hide_shared_memory() {
+    // SAFETY: the process has this one thread, and shares nothing of what is unshared.
+    if unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok() {
+        let _ = mount(c"kvdyno", c"/dev/shm", c"tmpfs", MountFlags::NOSUID, None);
+    }
+}
+
+/// One that makes a database keeps nothing but that.
 fn run_to_end<E: Served>(mut command: Command) -> Result<()> {
     let words = words(&command);
-    prepare::<E>(&mut command);
+    prepare::<E>(&mut command, true);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = command.output().map_err(|error| not_started(&words, &error))?;
     if output.status.success() {

@@ -73,6 +73,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
                 done: sample - share.start,
                 total: Some(samples),
                 elapsed_ns,
+                threads: None,
             })?;
             if stop.is_set() {
                 return Ok(verified);
@@ -88,6 +89,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
                 done,
                 total: Some(records),
                 elapsed_ns: clock.now() - check.begun.1,
+                threads: None,
             })
         };
         verified.counted = count(&mut session, records, told, stop)?;

@@ -22,6 +22,9 @@ const VERSION: u8 = 2;
 const INFO: u8 = 1;
 const MESSAGE: u8 = 3;
 
+/// The longest message that a server takes or sends (`PROTO_SIZE_MAX`).
+const MESSAGE_BYTES_MAX: usize = 128 << 20;
+
 /// Bytes around each message.
 const AROUND: usize = 8;
 
@@ -58,7 +61,15 @@ pub(crate) fn digest(key: &[u8]) -> Digest {
 }
 
 impl Connection {
+    /// For records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
+        let mut connection = Self::enter(address)?;
+        connection.wire.expect_records();
+        Ok(connection)
+    }
+
+    /// For what the server says of itself.
+    pub(crate) fn enter(address: &Address) -> Result<Self> {
         Ok(Self { wire: Wire::open(address)? })
     }
 
@@ -163,9 +174,10 @@ impl Connection {
         let Some(head) = there.first_chunk::<AROUND>() else { return Ok(None) };
         let head = u64::from_be_bytes(*head);
         let length = (head & 0xffff_ffff_ffff) as usize;
-        if (head >> 56) as u8 != VERSION || (head >> 48) as u8 != kind || length > 1 << 27 {
+        if (head >> 56) as u8 != VERSION || (head >> 48) as u8 != kind {
             return Err(nonsense(&format!("it begins with {head:016x}")));
         }
+        self.wire.check_length(length, MESSAGE_BYTES_MAX)?;
         let body = at + AROUND..at + AROUND + length;
         if there.len() < AROUND + length {
             return Ok(None);
@@ -247,7 +259,9 @@ mod tests {
     fn told(said: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(said).unwrap();
-        (Connection { wire: Wire::new(Stream::Unix(ours)) }, theirs)
+        let mut wire = Wire::new(Stream::Unix(ours));
+        wire.expect_records();
+        (Connection { wire }, theirs)
     }
 
     /// An answer with this result, a field that is skipped, and one bin if there is a value.

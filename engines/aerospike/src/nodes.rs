@@ -21,7 +21,7 @@ pub(crate) struct Nodes {
 impl Nodes {
     /// The cluster of the server at `address`.
     pub(crate) fn of(address: &Address) -> Result<Self> {
-        let mut first = Connection::open(address)?;
+        let mut first = Connection::enter(address)?;
         let mut addresses = vec![address.clone()];
         addresses.extend(peers(&first.info("peers-clear-std")?).map(of_port));
         if addresses.len() == 1 {
@@ -29,7 +29,7 @@ impl Nodes {
         }
         let mut masters = [u8::MAX; PARTITIONS];
         for (at, address) in addresses.iter().enumerate() {
-            let said = Connection::open(address)?.info("replicas")?;
+            let said = Connection::enter(address)?.info("replicas")?;
             let map = master_map(&said).ok_or_else(|| nonsense("replicas"))?;
             for (partition, master) in masters.iter_mut().enumerate() {
                 if map[partition / 8] & (0x80 >> (partition % 8)) != 0 {

@@ -119,7 +119,7 @@ impl Served for Aerospike {
     /// It takes part in a cluster of all its servers, tells where they are, and has all it is to
     /// have.
     fn answers(address: &Address) -> Result<()> {
-        let mut connection = Connection::open(address)?;
+        let mut connection = Connection::enter(address)?;
         let wanted = connection.info("namespace/kv")?;
         let wanted = value_of(&wanted, "replication-factor").unwrap_or("1");
         connection.info(&format!("cluster-stable:size={wanted};ignore-migrations=false"))?;

@@ -77,14 +77,18 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// For records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
-        Self::enter(address, address.elsewhere().map_or(NAME, |there| &there.database))
+        let database = address.elsewhere().map_or(NAME, |there| &there.database);
+        let mut connection = Self::enter(address, database)?;
+        connection.wire.expect_records();
+        Ok(connection)
     }
 
-    /// To one database of a server.
+    /// To one database of a server, for what it says of itself.
     pub(crate) fn enter(address: &Address, database: &str) -> Result<Self> {
         let mut connection = Self { wire: Wire::open(address)? };
-        let greeting = connection.next()?;
+        let greeting = connection.next().map_err(|error| error.context("its greeting"))?;
         let greeting = connection.bytes(greeting).to_vec();
         if greeting.first() == Some(&ERROR) {
             return Err(refused(&greeting));
@@ -121,7 +125,8 @@ impl Connection {
                 words @ [ERROR, ..] => return Err(refused(words)),
                 [END, asked @ ..] if !asked.is_empty() => {
                     let proof = handshake::again(asked, address.password())?;
-                    number += 2;
+                    let again = || nonsense("it asks for the password again and again");
+                    number = number.checked_add(2).ok_or_else(again)?;
                     self.packet(number, |out| out.extend_from_slice(&proof));
                     self.wire.send()?;
                 }
@@ -340,9 +345,8 @@ impl Connection {
             return Ok(None);
         };
         let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
-        if length == PACKET_BYTES_MAX {
-            return Err(nonsense("a row longer than any that was stored"));
-        }
+        // The longest is the first part of something longer still.
+        self.wire.check_length(length, PACKET_BYTES_MAX - 1)?;
         let contents = at + 4..at + 4 + length;
         if filled < contents.end {
             return Ok(None);
@@ -407,7 +411,9 @@ mod tests {
     fn told(said: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(said).unwrap();
-        (Connection { wire: Wire::new(Stream::Unix(ours)) }, theirs)
+        let mut wire = Wire::new(Stream::Unix(ours));
+        wire.expect_records();
+        (Connection { wire }, theirs)
     }
 
     fn packet(contents: &[u8]) -> Vec<u8> {

@@ -24,7 +24,10 @@ pub(crate) fn length(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let of = |count: usize| {
         let mut number = [0; 8];
         number[..count].copy_from_slice(bytes.get(at + 1..at + 1 + count)?);
-        Some((u64::from_le_bytes(number) as usize, at + 1 + count))
+        let length = u64::from_le_bytes(number) as usize;
+        let begin = at + 1 + count;
+        // What ends nowhere is none.
+        begin.checked_add(length).map(|_| (length, begin))
     };
     match *bytes.get(at)? {
         short @ 0..=250 => Some((usize::from(short), at + 1)),
@@ -63,5 +66,13 @@ mod tests {
             assert_eq!(length(&out, 0), Some((size, out.len())));
         }
         assert_eq!(words(b"\x01a\xfb\0\x02bc"), [Some("a"), None, Some(""), Some("bc")]);
+    }
+
+    /// Added up, this length led back to where it stands, for ever.
+    #[test]
+    fn a_length_beyond_all_memory_is_none() {
+        let row = [&[0xfe], &(-9_i64).to_le_bytes()[..]].concat();
+        assert_eq!(length(&row, 0), None);
+        assert!(words(&row).len() <= row.len());
     }
 }

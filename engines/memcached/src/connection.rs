@@ -19,6 +19,12 @@ const BASE64_BYTES_MAX: usize = 248;
 /// The user that a port's password belongs to.
 pub(crate) const USER: &str = "kvdyno";
 
+/// The longest value, the most of `-I`.
+const VALUE_BYTES_MAX: usize = 1 << 30;
+
+/// The longest line: a few words.
+const LINE_BYTES_MAX: usize = 64 << 10;
+
 /// A connection to a server.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -41,7 +47,15 @@ pub(crate) enum Answer {
 }
 
 impl Connection {
+    /// For records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
+        let mut connection = Self::enter(address)?;
+        connection.wire.expect_records();
+        Ok(connection)
+    }
+
+    /// For what the server says of itself.
+    pub(crate) fn enter(address: &Address) -> Result<Self> {
         let mut connection = Self { wire: Wire::open(address)? };
         if let Address::Tcp { secret, .. } = address {
             let words = format!("{USER} {secret}");
@@ -129,12 +143,16 @@ impl Connection {
     fn parse(&mut self) -> Result<Option<Answer>> {
         let (at, there) = self.wire.unread();
         let filled = at + there.len();
-        let Some(end) = there.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
+        let Some(end) = there.iter().position(|byte| *byte == b'\n') else {
+            self.wire.check_length(there.len(), LINE_BYTES_MAX)?;
+            return Ok(None);
+        };
         let (start, after) = (at, at + end + 1);
         let line = there[..end].strip_suffix(b"\r").unwrap_or(&there[..end]);
         let answer = match line {
             [b'V', b'A', b' ', length @ ..] => {
                 let length = number(length)?;
+                self.wire.check_length(length, VALUE_BYTES_MAX)?;
                 if filled < after + length + 2 {
                     return Ok(None);
                 }
@@ -210,7 +228,9 @@ mod tests {
     fn told(said: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(said).unwrap();
-        (Connection { wire: Wire::new(Stream::Unix(ours)) }, theirs)
+        let mut wire = Wire::new(Stream::Unix(ours));
+        wire.expect_records();
+        (Connection { wire }, theirs)
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl Served for Memcached {
     }
 
     fn answers(address: &Address) -> Result<()> {
-        let mut connection = Connection::open(address)?;
+        let mut connection = Connection::enter(address)?;
         connection.line("mn");
         connection.ask().map(drop)
     }

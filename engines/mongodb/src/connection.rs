@@ -8,7 +8,7 @@ use crate::bytes::{Document, Keys};
 use crate::elsewhere;
 use crate::server::{Kind, program};
 use bson::RawDocument;
-use kvdyno_engine::server::{Address, Stream, nonsense};
+use kvdyno_engine::server::{Address, GREETING_BYTES_MAX, Stream, nonsense, too_long};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::io::{Read as _, Write as _};
 use std::ops::Range;
@@ -46,6 +46,9 @@ const OP_MSG: u32 = 2013;
 
 /// Length, number, number of what is answered, kind.
 const HEADER_BYTES: usize = 16;
+
+/// The longest message that a server takes or sends (`maxMessageSizeBytes`).
+const MESSAGE_BYTES_MAX: usize = 48_000_000;
 
 /// Before the document of an `OP_MSG`: flags, and the kind of its section.
 pub(crate) const MESSAGE_HEAD: usize = HEADER_BYTES + 5;
@@ -90,6 +93,8 @@ pub(crate) struct Connection {
     stream: Stream,
     out: Vec<u8>,
     received: Vec<u8>,
+    /// An answer is no longer: a greeting, or a message with records.
+    answer_bytes_max: usize,
     number: u32,
     /// The database that records are in.
     database: String,
@@ -102,13 +107,22 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// For records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
+        let mut connection = Self::enter(address)?;
+        connection.answer_bytes_max = MESSAGE_BYTES_MAX;
+        Ok(connection)
+    }
+
+    /// For what the server says of itself.
+    pub(crate) fn enter(address: &Address) -> Result<Self> {
         let (stream, elsewhere) = (address.connect()?, address.elsewhere());
         let mut connection = Self {
             stream: stream.hidden(address)?.unwrap_or(stream),
             database: elsewhere.map_or(DATABASE, |there| &there.database).to_owned(),
             out: Vec::with_capacity(READ_BYTES),
             received: Vec::with_capacity(READ_BYTES),
+            answer_bytes_max: GREETING_BYTES_MAX,
             number: 0,
             messages: false,
             keys: match program(None).map(Kind::of) {
@@ -304,12 +318,15 @@ impl Connection {
         Ok(Page { cursor: i64::from_le_bytes(cursor), documents, listed: false })
     }
 
-    /// Receives one message as a whole.
+    /// Receives one message as a whole, in memory that grows with what has arrived.
     #[inline]
     fn receive(&mut self) -> Result<()> {
         self.received.resize(READ_BYTES, 0);
         let (mut filled, mut length) = (0, HEADER_BYTES);
         while filled < length {
+            if filled == self.received.len() {
+                self.received.resize(length.min(2 * filled), 0);
+            }
             let read = self.stream.read(&mut self.received[filled..])?;
             if read == 0 {
                 return Err(Error::new(ErrorClass::Unavailable, "the server has hung up"));
@@ -317,7 +334,9 @@ impl Connection {
             filled += read;
             if filled >= HEADER_BYTES && length == HEADER_BYTES {
                 length = word(&self.received, 0) as usize;
-                self.received.resize(length.max(READ_BYTES), 0);
+                if length > self.answer_bytes_max {
+                    return Err(too_long(length, self.answer_bytes_max));
+                }
             }
         }
         self.received.truncate(length);

@@ -72,7 +72,7 @@ fn prove(connection: &mut Connection, there: &Elsewhere) -> Result<()> {
 
 /// Its class is asked for by each write.
 fn look(address: &Address) -> Result<Look> {
-    let mut own = Connection::open(address)?;
+    let mut own = Connection::enter(address)?;
     let said = own.command(ADMIN, |doc| doc.int("buildInfo", 1))?;
     let version = said.get_str("ferretdbVersion").or_else(|_| said.get_str("version"));
     let version = version.map_err(|_| nonsense("buildInfo"))?.trim_start_matches('v').to_owned();
@@ -86,7 +86,7 @@ fn look(address: &Address) -> Result<Look> {
 
 /// It comes to be with its first record.
 fn create(address: &Address) -> Result<()> {
-    let mut own = Connection::open(address)?;
+    let mut own = Connection::enter(address)?;
     let said = own.command(Whose::Ours, |doc| doc.int("listCollections", 1))?;
     let first = said.get_document("cursor").map_err(unread)?.get_array("firstBatch");
     if first.map_err(unread)?.into_iter().next().is_none() {
@@ -96,5 +96,5 @@ fn create(address: &Address) -> Result<()> {
 }
 
 fn remove(address: &Address) -> Result<()> {
-    Connection::open(address)?.command(Whose::Ours, |doc| doc.int("dropDatabase", 1)).map(drop)
+    Connection::enter(address)?.command(Whose::Ours, |doc| doc.int("dropDatabase", 1)).map(drop)
 }

@@ -29,6 +29,9 @@ const METHOD: &str = "SCRAM-SHA-256";
 /// In the place of a protocol's number: from here on it is to be hidden.
 const HIDE: u32 = 80_877_103;
 
+/// The longest message: the server allocates no more at once (`MaxAllocSize`).
+const MESSAGE_BYTES_MAX: usize = (1 << 30) - 1;
+
 /// A message of the server: its kind, and where its contents lie.
 pub(crate) type Message = (u8, Range<usize>);
 
@@ -48,11 +51,15 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// For records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
-        Self::enter(address, address.elsewhere().map_or("postgres", |there| &there.database))
+        let database = address.elsewhere().map_or("postgres", |there| &there.database);
+        let mut connection = Self::enter(address, database)?;
+        connection.wire.expect_records();
+        Ok(connection)
     }
 
-    /// To one database of a server.
+    /// To one database of a server, for what it says of itself.
     pub(crate) fn enter(address: &Address, database: &str) -> Result<Self> {
         let mut wire = Wire::open(address)?;
         let elsewhere = address.elsewhere();
@@ -290,6 +297,7 @@ impl Connection {
         if length < 4 {
             return Err(nonsense("a message without a length"));
         }
+        self.wire.check_length(length, MESSAGE_BYTES_MAX)?;
         let contents = at + 5..at + 1 + length;
         if filled < contents.end {
             return Ok(None);
@@ -342,26 +350,31 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.push(0);
 }
 
-/// A column of a row that begins at `at`, and where it ends; `None` in it: NULL.
+/// A column of a row that begins at `at`, and where it ends; `None` in it: NULL, or cut off by the
+/// end of the row.
 #[inline]
-fn column(received: &[u8], at: usize) -> (Option<Range<usize>>, usize) {
-    let length = received[at..].first_chunk().map_or(-1, |bytes| i32::from_be_bytes(*bytes));
+fn column(received: &[u8], at: usize, row_end: usize) -> (Option<Range<usize>>, usize) {
+    let length = received.get(at..row_end).and_then(|rest| rest.first_chunk());
+    let length = length.map_or(-1, |bytes| i32::from_be_bytes(*bytes));
     match usize::try_from(length) {
-        Ok(length) => (Some(at + 4..at + 4 + length), at + 4 + length),
+        Ok(length) => {
+            let end = at + 4 + length;
+            ((end <= row_end).then(|| at + 4..end), end)
+        }
         Err(_) => (None, at + 4),
     }
 }
 
 #[inline]
 fn first_column(received: &[u8], row: Range<usize>) -> Option<Range<usize>> {
-    column(received, row.start + 2).0
+    column(received, row.start + 2, row.end).0
 }
 
 fn columns_of(received: &[u8], row: Range<usize>) -> Vec<Option<Range<usize>>> {
     let mut at = row.start + 2;
     let mut all = Vec::new();
     while at < row.end {
-        let (one, next) = column(received, at);
+        let (one, next) = column(received, at, row.end);
         all.push(one);
         at = next;
     }
@@ -408,7 +421,8 @@ mod tests {
     fn told(said: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(said).unwrap();
-        let wire = Wire::new(Stream::Unix(ours));
+        let mut wire = Wire::new(Stream::Unix(ours));
+        wire.expect_records();
         (Connection { wire, complaint: None }, theirs)
     }
 
@@ -436,6 +450,14 @@ mod tests {
         drop(theirs);
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Unavailable);
         assert!(connection.wire.is_gone());
+    }
+
+    /// Its second column is to end beyond the row, and beyond what was received.
+    #[test]
+    fn a_column_that_is_cut_off_is_none() {
+        let row = b"\0\x02\0\0\0\x01a\x3f\xff\xff\xffb";
+        assert_eq!(columns_of(row, 0..row.len()), [Some(6..7), None]);
+        assert_eq!(first_column(b"\0", 0..1), None);
     }
 
     #[test]

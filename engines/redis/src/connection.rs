@@ -5,6 +5,12 @@ use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::ops::Range;
 
+/// The longest value, `proto-max-bulk-len`.
+const VALUE_BYTES_MAX: usize = 512 << 20;
+
+/// The longest line: a kind and a number, or a few words.
+const LINE_BYTES_MAX: usize = 64 << 10;
+
 /// A connection to a server.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -27,7 +33,15 @@ pub(crate) enum Answer {
 }
 
 impl Connection {
+    /// For records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
+        let mut connection = Self::enter(address)?;
+        connection.wire.expect_records();
+        Ok(connection)
+    }
+
+    /// For what the server says of itself.
+    pub(crate) fn enter(address: &Address) -> Result<Self> {
         let mut connection = Self { wire: Wire::open(address)? };
         connection.wire.hide(address)?;
         let (password, elsewhere) = (address.password().as_bytes(), address.elsewhere());
@@ -35,13 +49,29 @@ impl Connection {
         // Who has no name is the default user, who may need no password either.
         let words: Vec<&[u8]> = words.into_iter().filter(|word| !word.is_empty()).collect();
         if !password.is_empty() {
-            connection.ask(&words).map_err(|error| in_a_word(&error))?;
+            connection.prove(&words)?;
         }
         if let Some(there) = elsewhere {
             let number = if there.entrance.is_empty() { "0" } else { &there.entrance };
             connection.ask(&[b"SELECT", number.as_bytes()])?;
         }
         Ok(connection)
+    }
+
+    /// Says the password. Why a server refuses it is told in a word: one that does not know `AUTH`
+    /// says again what it was sent. One that says something else refuses nothing.
+    fn prove(&mut self, words: &[&[u8]]) -> Result<()> {
+        self.command(words);
+        self.wire.send()?;
+        while self.wire.unread().1.is_empty() {
+            self.wire.receive()?;
+        }
+        let refuses = self.wire.unread().1.starts_with(b"-");
+        match self.answer() {
+            Ok(_) => Ok(()),
+            Err(error) if refuses && !self.wire.is_gone() => Err(in_a_word(&error)),
+            Err(error) => Err(error),
+        }
     }
 
     /// Writes a command down, to be sent with the next.
@@ -91,7 +121,10 @@ impl Connection {
     fn parse(&mut self) -> Result<Option<Answer>> {
         let (at, there) = self.wire.unread();
         let filled = at + there.len();
-        let Some(end) = there.iter().position(|byte| *byte == b'\r') else { return Ok(None) };
+        let Some(end) = there.iter().position(|byte| *byte == b'\r') else {
+            self.wire.check_length(there.len(), LINE_BYTES_MAX)?;
+            return Ok(None);
+        };
         if there.len() < end + 2 {
             return Ok(None);
         }
@@ -104,6 +137,7 @@ impl Connection {
                     self.wire.read_to(after);
                     return Ok(Some(Answer::Nothing));
                 };
+                self.wire.check_length(length, VALUE_BYTES_MAX)?;
                 if filled < after + length + 2 {
                     return Ok(None);
                 }
@@ -158,7 +192,7 @@ fn number(digits: &[u8]) -> Result<i64> {
     Ok(if negative { -number } else { number })
 }
 
-/// Its first word alone: a server that does not know `AUTH` says again what it was sent.
+/// Its first word alone.
 fn in_a_word(error: &Error) -> Error {
     let word = error.message.split(' ').next().unwrap_or_default();
     Error::new(error.class, format!("the password was refused: {word}"))
@@ -187,7 +221,9 @@ mod tests {
     fn told(said: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(said).unwrap();
-        (Connection { wire: Wire::new(Stream::Unix(ours)) }, theirs)
+        let mut wire = Wire::new(Stream::Unix(ours));
+        wire.expect_records();
+        (Connection { wire }, theirs)
     }
 
     #[test]
@@ -210,6 +246,36 @@ mod tests {
         assert_eq!(connection.bytes(range), b"abcde");
         drop(theirs);
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Unavailable);
+    }
+
+    #[test]
+    fn a_password_that_is_refused_is_not_said_again() {
+        let refused = |said: &[u8]| {
+            let (mut connection, theirs) = told(said);
+            theirs.shutdown(std::net::Shutdown::Write).unwrap();
+            connection.prove(&[b"AUTH", b"secret"]).unwrap_err().message
+        };
+        let unknown = b"-ERR unknown command 'AUTH', with args beginning with: 'secret'\r\n";
+        assert_eq!(refused(unknown), "the password was refused: ERR");
+        assert_eq!(refused(b"-WRONGPASS no\r\n"), "the password was refused: WRONGPASS");
+        let junk = refused(b"HTTP/1.1 400 Bad Request\r\n");
+        assert_eq!(junk, "the server's answer makes no sense: byte 0x48");
+        for cut in [&b""[..], b"-ERR secret"] {
+            assert_eq!(refused(cut), "the server has hung up");
+        }
+    }
+
+    #[test]
+    fn a_line_without_an_end_and_a_value_without_bounds_are_refused() {
+        let (mut connection, _theirs) = told(b"$536870913\r\n");
+        let error = connection.answer().unwrap_err();
+        assert!(error.message.contains("expected at most 536870912 bytes"), "{error}");
+        let (mut connection, mut other) = told(b"");
+        let talker = std::thread::spawn(move || while other.write_all(&[b'+'; 4096]).is_ok() {});
+        let error = connection.answer().unwrap_err();
+        assert!(error.message.contains("expected at most 65536 bytes"), "{error}");
+        drop(connection);
+        talker.join().unwrap();
     }
 
     #[test]

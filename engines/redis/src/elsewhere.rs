@@ -17,7 +17,7 @@ fn address(reference: &str, database: &str) -> Result<Address> {
     let there = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
     if !there.entrance.is_empty() && there.entrance.parse::<u32>().is_err() {
         let what = format!("the URL behind {reference} ends in no number of a database");
-        return Err(Error::invalid(what + ": expected redis://HOST/3"));
+        return Err(Error::invalid(what + ": expected one behind its host, such as /3"));
     }
     Ok(kvdyno_attach::address(there))
 }
@@ -29,7 +29,7 @@ fn ours(address: &Address) -> (&str, &str) {
 }
 
 fn look(address: &Address) -> Result<Look> {
-    let mut own = Connection::open(address)?;
+    let mut own = Connection::enter(address)?;
     let info = match own.ask(&[b"INFO", b"server"])? {
         Answer::Bytes(range) => String::from_utf8_lossy(own.bytes(range)).into_owned(),
         other => return Err(nonsense(&format!("{other:?}"))),
@@ -60,7 +60,7 @@ fn setting(own: &mut Connection, name: &[u8]) -> Result<String> {
 
 /// There is nothing to be made: a key says that it is ours. What is in it is not.
 fn create(address: &Address) -> Result<()> {
-    let mut own = Connection::open(address)?;
+    let mut own = Connection::enter(address)?;
     let (name, number) = ours(address);
     match own.ask(&[b"SET", OWNER, name.as_bytes(), b"NX"])? {
         Answer::Line(_) => {}
@@ -72,7 +72,7 @@ fn create(address: &Address) -> Result<()> {
             own.ask(&[b"DEL", OWNER])?;
             Err(Error::invalid(format!(
                 "database {number} has {} keys, and would be emptied afterwards: name an empty \
-                 one in the URL, redis://HOST/3",
+                 one behind the URL's host, such as /3",
                 keys - 1
             )))
         }
@@ -82,7 +82,7 @@ fn create(address: &Address) -> Result<()> {
 
 /// Only what is ours still.
 fn remove(address: &Address) -> Result<()> {
-    let mut own = Connection::open(address)?;
+    let mut own = Connection::enter(address)?;
     let (name, number) = ours(address);
     let is_ours = match own.ask(&[b"GET", OWNER])? {
         Answer::Bytes(range) => own.bytes(range) == name.as_bytes(),

@@ -163,6 +163,11 @@ kinds! {
     ClockDrifted = Warning,
         "times and rates of these cases are wrong by as much: a machine that was suspended or \
          moved during the run, or a processor without a steady clock";
+    /// The system's time of day was moved while a case ran.
+    ClockStepped = Info,
+        "rates and latencies hold, they are by a clock that is never moved; times of day in the \
+         record, and so its place beside other logs, are off by as much: have the clock set \
+         before a run, or slewed";
     /// The load generator is a large part of what was measured.
     LoadGeneratorShare = Warning,
         "it is the same for every engine and is not subtracted: ratios between engines are larger \

@@ -12,10 +12,17 @@ const STEAL_MAX: f64 = 0.001;
 /// A clock that is off by more makes times and rates wrong by 0.05 %.
 const DRIFT_PPM_MAX: f64 = 500.0;
 
+/// A time of day that moves by more than this share of a case was not slewed: the kernel slews by
+/// 0.05 % at most.
+const SLEWED_MAX: f64 = 0.001;
+
+/// Nor is less than this worth a word.
+const STEP_NS_MIN: u64 = 1_000_000_000;
+
 /// A share of the CPUs, or of the last ten seconds, that others used.
 const BUSY: f64 = 0.3;
 
-pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 9] = [
+pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 10] = [
     stolen,
     busy,
     beside,
@@ -25,6 +32,7 @@ pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 9] = [
     assertions,
     slow_clock,
     clock_drifted,
+    clock_stepped,
 ];
 
 fn stolen(evidence: &Evidence) -> Option<Finding> {
@@ -116,5 +124,16 @@ fn clock_drifted(evidence: &Evidence) -> Option<Finding> {
         let clock = record.clock.as_ref()?;
         let ppm = clock.drift_ppm.filter(|ppm| ppm.abs() > DRIFT_PPM_MAX)?;
         Some(format!("the {} clock drifted by {ppm:.0} millionths", clock.kind))
+    })
+}
+
+fn clock_stepped(evidence: &Evidence) -> Option<Finding> {
+    Finding::of_records(Id::ClockStepped, evidence, |_, record| {
+        let step = record.clock.as_ref()?.time_of_day_step_ns?;
+        let by = step.unsigned_abs();
+        let slewed = (SLEWED_MAX * record.wall_ns as f64) as u64;
+        let way = if step < 0 { "back" } else { "forward" };
+        (by > STEP_NS_MIN.max(slewed))
+            .then(|| format!("the system's time of day was moved {way} by {}", duration(by)))
     })
 }

@@ -126,8 +126,13 @@ impl Address {
                 Ok(Stream::Tcp(stream))
             }
             Self::Elsewhere(there) => {
-                let mut last = io::Error::other("its name leads to no address");
-                for at in (there.host.as_str(), there.port).to_socket_addrs()? {
+                let mut last = io::Error::other("its host has no address");
+                let known = (there.host.as_str(), there.port).to_socket_addrs();
+                let unknown = |error: io::Error| {
+                    let what = "its host is not known (expected SCHEME://USER:PASSWORD@HOST:PORT)";
+                    io::Error::new(error.kind(), format!("{what}: {error}"))
+                };
+                for at in known.map_err(unknown)? {
                     match TcpStream::connect_timeout(&at, CONNECTS_WITHIN) {
                         Ok(stream) => {
                             stream.set_nodelay(true)?;

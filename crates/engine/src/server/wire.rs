@@ -1,6 +1,6 @@
 //! What clients of every protocol have alike: commands are written into one buffer and sent
 //! together, answers are shown where they were received, and several may be on their way. What the
-//! bytes mean is each client's.
+//! bytes mean is each client's. Memory grows with what has arrived, never with what is announced.
 
 use super::turns::{self, Known};
 use super::{Address, Stream};
@@ -14,6 +14,10 @@ use std::ops::Range;
 /// So much is asked of the kernel at once.
 const READ_BYTES: usize = 64 << 10;
 
+/// Until records are expected, all that a server sends together: its greeting, and what it is asked
+/// of itself. Whoever listens there may be no server of that protocol, and mean no good.
+pub const GREETING_BYTES_MAX: usize = 64 << 10;
+
 /// A connection with its buffers.
 #[derive(Debug)]
 pub struct Wire {
@@ -26,6 +30,8 @@ pub struct Wire {
     /// Bytes of `received` that the server has sent.
     filled: usize,
     gone: bool,
+    /// Answers may be as long as records make them.
+    has_records: bool,
     known: Known,
 }
 
@@ -38,7 +44,21 @@ impl Wire {
     /// Of a connection.
     pub fn new(stream: Stream) -> Self {
         let (received, out) = (vec![0; READ_BYTES], Vec::with_capacity(READ_BYTES));
-        Self { stream, out, received, at: 0, filled: 0, gone: false, known: Known::default() }
+        let known = Known::default();
+        Self { stream, out, received, at: 0, filled: 0, gone: false, has_records: false, known }
+    }
+
+    /// From here on answers may be as long as the protocol lets them be.
+    pub fn expect_records(&mut self) {
+        self.has_records = true;
+    }
+
+    /// Refuses an answer by its length before it is received: one longer than the protocol has,
+    /// `bytes_max`, or than fits before records are expected.
+    #[inline]
+    pub fn check_length(&self, bytes: usize, bytes_max: usize) -> Result<()> {
+        let bytes_max = if self.has_records { bytes_max } else { GREETING_BYTES_MAX };
+        if bytes > bytes_max { Err(too_long(bytes, bytes_max)) } else { Ok(()) }
     }
 
     /// From here on all is hidden, where the server elsewhere is to be reached so. Nothing may have
@@ -92,6 +112,9 @@ impl Wire {
 
     /// Waits for more.
     pub fn receive(&mut self) -> Result<()> {
+        if !self.has_records && self.filled > GREETING_BYTES_MAX {
+            return Err(too_long(self.filled, GREETING_BYTES_MAX));
+        }
         if self.received.len() < self.filled + READ_BYTES / 2 {
             self.received.resize(self.received.len() * 2, 0);
         }
@@ -236,6 +259,12 @@ pub fn decimal(number: usize, digits: &mut [u8; 20]) -> &[u8] {
     &digits[at..]
 }
 
+/// A server's answer is longer than what is expected of it.
+#[cold]
+pub fn too_long(bytes: usize, bytes_max: usize) -> Error {
+    nonsense(&format!("expected at most {bytes_max} bytes, found {bytes} or more"))
+}
+
 /// The server said what its protocol has not.
 pub fn nonsense(what: &str) -> Error {
     Error::new(ErrorClass::Other, format!("the server's answer makes no sense: {what}"))
@@ -284,6 +313,29 @@ mod tests {
         drop(theirs);
         let ended = tickets.complete(&mut bytes, |_, _| panic!("nothing was answered"));
         assert_eq!(ended.unwrap_err().class, ErrorClass::Unavailable);
+    }
+
+    #[test]
+    fn before_records_are_expected_all_that_is_received_is_short() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let mut wire = Wire::new(Stream::Unix(ours));
+        assert!(wire.check_length(GREETING_BYTES_MAX, usize::MAX).is_ok());
+        let error = wire.check_length(512 << 20, usize::MAX).unwrap_err();
+        assert!(error.message.contains("expected at most 65536 bytes, found 536870912"), "{error}");
+        let sender = std::thread::spawn(move || while theirs.write_all(&[0; 4096]).is_ok() {});
+        let error = loop {
+            if let Err(error) = wire.receive() {
+                break error;
+            }
+        };
+        assert!(error.message.contains("expected at most 65536 bytes"), "{error}");
+        assert!(wire.received.len() <= 4 * GREETING_BYTES_MAX, "{}", wire.received.len());
+        wire.expect_records();
+        assert!(wire.check_length(512 << 20, 512 << 20).is_ok());
+        assert!(wire.check_length((512 << 20) + 1, 512 << 20).is_err());
+        wire.receive().unwrap();
+        drop(wire);
+        sender.join().unwrap();
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `kvdyno history`: a suite's figures over its runs, kept in a file of their own.
 
-use super::{compare, report, runs};
+use super::{compare, prepare, report, runs};
 use crate::cli::{AddArgs, HistoryAction, HistoryArgs, HistoryShowArgs, RunName};
 use crate::exit::Complaint;
 use crate::printer::Printer;
@@ -109,9 +109,9 @@ fn show(args: &HistoryShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
 
 /// The runs of a history's file, in its order.
 fn entries(file: &mut File, path: &Path) -> anyhow::Result<Vec<Entry>> {
-    let mut text = String::new();
-    file.read_to_string(&mut text)
-        .with_context(|| format!("failed to read `{}`", path.display()))?;
+    let mut bytes = Vec::new();
+    let read = file.read_to_end(&mut bytes).and_then(|_| prepare::decode_utf8(bytes));
+    let text = read.with_context(|| format!("failed to read `{}`", path.display()))?;
     let at = |line: usize| format!("`{}`, line {}", path.display(), line + 1);
     if !text.is_empty() && !text.ends_with('\n') {
         let what = format!("{} is cut short", at(text.lines().count() - 1));

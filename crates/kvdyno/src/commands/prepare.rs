@@ -363,10 +363,22 @@ fn read_suite(path: &Path) -> std::io::Result<String> {
     if !(kind.is_file() || kind.is_fifo() || standard) {
         return Err(Error::other("it is neither a file nor a pipe"));
     }
-    let mut text = String::new();
-    std::fs::File::open(path)?.take(SUITE_MAX + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > SUITE_MAX {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(SUITE_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > SUITE_MAX {
         return Err(Error::other("it is larger than 4 MiB, and no suite is"));
     }
-    Ok(text)
+    decode_utf8(bytes)
+}
+
+/// Bytes as text, or the line in which they are none.
+pub(crate) fn decode_utf8(bytes: Vec<u8>) -> std::io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let (before, rest) = error.as_bytes().split_at(at);
+        let line = before.split(|byte| *byte == b'\n').count();
+        let byte = rest.first().copied().unwrap_or_default();
+        let what = format!("line {line}: expected UTF-8, found the byte {byte:#04x}");
+        std::io::Error::new(ErrorKind::InvalidData, what)
+    })
 }

@@ -2,9 +2,10 @@
 //!
 //! It listens on 127.0.0.1 and nowhere else, and answers from the runs folder: it has no state, and
 //! changes nothing. Who may ask is decided in `guard`, what is asked in `route`, the answer is
-//! made in `site`; this file moves bytes.
+//! made in `site`; this file moves bytes, and decides what is made when.
 
 mod guard;
+mod pages;
 mod reply;
 mod route;
 mod shelf;
@@ -30,14 +31,23 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
+use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 /// How often a wish to end is looked for.
 const TICK: Duration = Duration::from_millis(100);
 /// A request's head comes at once, or its connection is closed.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Records read at the same time: a run may be at work beside.
+/// One for what takes little and one for reports, so that nobody waits for both: a run may be at
+/// work beside.
 const READERS: usize = 2;
+
+/// Who waits for a reader. A client that goes is forgotten there, before anything is read for it.
+struct Queues {
+    site: Site,
+    little: Arc<Semaphore>,
+    reports: Arc<Semaphore>,
+}
 
 pub(crate) fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let interrupt = Interrupt::listen()?;
@@ -52,17 +62,19 @@ pub(crate) fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let port = listener.local_addr()?.port();
     printer.data(&format!("http://127.0.0.1:{port}/"));
     printer.note(&format!("shows the runs in {}; Ctrl-C ends it", args.runs.runs.display()));
-    let site = Arc::new(Site::new(args.runs.runs.clone(), port));
-    runtime.block_on(accept(&listener, &site, &interrupt));
+    let site = Site::new(args.runs.runs.clone(), port);
+    let [little, reports] = [(); 2].map(|()| Arc::new(Semaphore::new(1)));
+    let queues = Queues { site, little, reports };
+    runtime.block_on(accept(&listener, &Arc::new(queues), &interrupt));
     // A record that is being read for nobody is not waited for.
     runtime.shutdown_background();
     Ok(Exit::Ok)
 }
 
-async fn accept(listener: &TcpListener, site: &Arc<Site>, interrupt: &Interrupt) {
+async fn accept(listener: &TcpListener, queues: &Arc<Queues>, interrupt: &Interrupt) {
     while !interrupt.asked() {
         match timeout(TICK, listener.accept()).await {
-            Ok(Ok((stream, _))) => drop(tokio::spawn(converse(stream, Arc::clone(site)))),
+            Ok(Ok((stream, _))) => drop(tokio::spawn(converse(stream, Arc::clone(queues)))),
             // Out of descriptors, most likely: those of others come back.
             Ok(Err(_)) => sleep(TICK).await,
             Err(_) => {}
@@ -71,22 +83,51 @@ async fn accept(listener: &TcpListener, site: &Arc<Site>, interrupt: &Interrupt)
 }
 
 /// One connection, to its end. What goes wrong with it is between it and the browser.
-async fn converse(stream: TcpStream, site: Arc<Site>) {
-    let service = service_fn(move |request| answer(request, Arc::clone(&site)));
+async fn converse(stream: TcpStream, queues: Arc<Queues>) {
+    let service = service_fn(move |request| answer(request, Arc::clone(&queues)));
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
     let _ = server.serve_connection(TokioIo::new(stream), service).await;
 }
 
-/// Reading a record takes a while: it is done beside, so that others are answered meanwhile.
 async fn answer(
     request: Request<Incoming>,
-    site: Arc<Site>,
+    queues: Arc<Queues>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
-    let asked = request.map(|_| ());
-    let policy = Arc::clone(&site);
-    let reply = tokio::task::spawn_blocking(move || site.reply(&asked)).await;
-    let failed = StatusCode::INTERNAL_SERVER_ERROR;
-    let reply = reply.unwrap_or_else(|_| Reply::text(failed, "the answer could not be made"));
-    Ok(reply.into_response(&policy.policy))
+    let asked = Arc::new(request.map(|_| ()));
+    let reply = match queues.site.refusal(&asked) {
+        Some(refusal) => refusal,
+        None => read(&queues, &asked).await.unwrap_or_else(|| {
+            let failed = StatusCode::INTERNAL_SERVER_ERROR;
+            Reply::text(failed, "the answer could not be made")
+        }),
+    };
+    Ok(reply.into_response(&queues.site.policy))
+}
+
+/// Reading a record takes a while: it is done beside, so that others are answered meanwhile. None:
+/// it panicked.
+async fn read(queues: &Arc<Queues>, asked: &Arc<Request<()>>) -> Option<Reply> {
+    let little = beside(&queues.little, queues, asked, Site::at_hand).await?;
+    match little {
+        Some(reply) => Some(reply),
+        None => beside(&queues.reports, queues, asked, Site::rendered).await,
+    }
+}
+
+/// Has a reader do this when it is our turn. One that has begun goes on to its end, whoever goes.
+async fn beside<T: Send + 'static>(
+    queue: &Arc<Semaphore>,
+    queues: &Arc<Queues>,
+    asked: &Arc<Request<()>>,
+    work: fn(&Site, &Request<()>) -> T,
+) -> Option<T> {
+    let turn = Arc::clone(queue).acquire_owned().await.ok()?;
+    let (queues, asked) = (Arc::clone(queues), Arc::clone(asked));
+    let work = move || {
+        let done = work(&queues.site, &asked);
+        drop(turn);
+        done
+    };
+    tokio::task::spawn_blocking(work).await.ok()
 }

@@ -141,6 +141,11 @@ impl<'p> Progress<'p> {
         }
     }
 
+    /// Something is wrong with the running case.
+    pub(crate) fn warn(&self, text: &str) {
+        self.printer.warning(&one_line(text));
+    }
+
     /// A case is over: how, and its main figure.
     pub(crate) fn case_finished(&self, id: &str, outcome: &str, headline: &str) {
         let mut state = self.lock();

@@ -4,6 +4,7 @@
 use super::count;
 use super::environment::CaseEnvironment;
 use super::memory::CaseMemory;
+use super::outcome::exit_words;
 use super::worker::{Heard, Worker};
 use kvdyno_host::processor::Processor;
 use kvdyno_record::case::{ServerRecord, WorkerIdentity};
@@ -151,12 +152,12 @@ impl<'r> Keeper<'r> {
             let what = "the server's keeper closed its output and did not end";
             return Complaint::new(ErrorClass::Unavailable, what);
         }
-        match self.worker.wait().ok().and_then(|exit| exit.signal) {
-            Some(signal) => {
-                let message = "the server's keeper was killed".to_owned();
-                Complaint { class: ErrorClass::Unavailable, message, signal: Some(signal) }
-            }
-            None => Complaint::new(ErrorClass::Unavailable, "the server's keeper has ended"),
+        let exit = self.worker.wait().ok();
+        let how = exit.as_ref().map_or_else(|| "has ended".to_owned(), exit_words);
+        Complaint {
+            class: ErrorClass::Unavailable,
+            message: format!("the server's keeper {how}, and its server with it"),
+            signal: exit.and_then(|exit| exit.signal),
         }
     }
 

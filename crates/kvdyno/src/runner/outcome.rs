@@ -24,9 +24,11 @@ pub(super) struct Ending {
     pub(super) phase: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
     Overrun,
+    /// A phase did not end, and who kept it from that.
+    Overtime(String),
     Interrupted,
 }
 
@@ -64,6 +66,9 @@ pub(super) fn judge(
     if ending.cut == Some(Cut::Overrun) {
         let budget = kvdyno_record::units::duration(case.budget_ns);
         return Outcome::OutOfTime { message: format!("over its budget of {budget} in `{phase}`") };
+    }
+    if let Some(Cut::Overtime(message)) = &ending.cut {
+        return Outcome::OutOfTime { message: message.clone() };
     }
     if ending.cut == Some(Cut::Interrupted) {
         return Outcome::Interrupted { message: format!("in `{phase}`") };
@@ -127,7 +132,7 @@ pub(super) fn unstarted(
 }
 
 /// How a worker process ended, in words.
-fn exit_words(exit: &ExitStatus) -> String {
+pub(super) fn exit_words(exit: &ExitStatus) -> String {
     match (exit.code, exit.signal) {
         (_, Some(signal)) => format!("died of signal {signal}"),
         (Some(code), None) => format!("ended with code {code}"),

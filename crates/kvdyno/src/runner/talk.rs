@@ -2,6 +2,7 @@
 //! the clock. What comes of it is judged elsewhere (`outcome.rs`).
 
 mod machine;
+mod overtime;
 mod served;
 
 use super::blockio::BlockIoOfCase;
@@ -13,6 +14,7 @@ use super::worker::{Heard, Worker};
 use super::{case, timed};
 use crate::steps;
 use kvdyno_host::cache::{self, Reach};
+use kvdyno_host::meter::Times;
 use kvdyno_host::processor::Processor;
 use kvdyno_host::wait_samples::WaitSampler;
 use kvdyno_host::{Meter, Server, size};
@@ -21,6 +23,7 @@ use kvdyno_record::engine::{Counters, ErrorClass};
 use kvdyno_record::protocol::{Control, Event};
 use kvdyno_record::usage::{DatabaseSize, ProcessUsage, Residency, Snapshot};
 use kvdyno_record::workload::{Activity, Phase};
+use overtime::Overtime;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
@@ -42,6 +45,7 @@ pub(super) struct Talk<'r> {
     server: Server,
     processor: Option<Processor>,
     started: Instant,
+    times: Times,
     machine: File,
     block_io: BlockIoOfCase,
     /// What the roles' threads are seen doing.
@@ -65,6 +69,7 @@ struct Begun {
     evicted: Option<String>,
     /// Items done at the last progress, for the rate.
     last_progress: (u64, u64),
+    overtime: Option<Overtime>,
 }
 
 impl<'r> Talk<'r> {
@@ -93,6 +98,7 @@ impl<'r> Talk<'r> {
             server,
             processor,
             started,
+            times: Times::now(),
             machine: File::create_new(environment.folder.path.join("machine.ndjson"))?,
             block_io,
             wait_samples: WaitSampler::default(),
@@ -108,7 +114,10 @@ impl<'r> Talk<'r> {
     }
 
     /// What came of it.
-    pub(super) fn learned(self) -> (CaseRecord, CounterFile, Ending) {
+    pub(super) fn learned(mut self) -> (CaseRecord, CounterFile, Ending) {
+        if let Some(clock) = &mut self.record.clock {
+            clock.time_of_day_step_ns = Some(self.times.step_ns());
+        }
         (self.record, self.counters, self.ending)
     }
 
@@ -181,6 +190,7 @@ impl<'r> Talk<'r> {
             self.read_machine(worker.pid(), now);
         }
         self.look_at_server(worker);
+        self.look_at_overtime(worker);
         let budget = Duration::from_nanos(self.environment.case.budget_ns);
         if self.ending.cut.is_none() && self.started.elapsed() > budget {
             self.ending.cut = Some(Cut::Overrun);
@@ -219,8 +229,9 @@ impl<'r> Talk<'r> {
         }
         match event {
             Event::Hello { clock, clock_hz, clock_note, .. } => {
-                self.record.clock =
-                    Some(Clock { kind: clock, hz: clock_hz, note: clock_note, drift_ppm: None });
+                let (kind, hz, note) = (clock, clock_hz, clock_note);
+                let (drift_ppm, time_of_day_step_ns) = (None, None);
+                self.record.clock = Some(Clock { kind, hz, note, drift_ppm, time_of_day_step_ns });
             }
             Event::Opened { took_ns, .. } => {
                 self.record.opens_ns.push(took_ns);
@@ -229,7 +240,11 @@ impl<'r> Talk<'r> {
             Event::Ready { phase, usage, counters } => {
                 self.ready(phase as usize, usage, counters, worker);
             }
-            Event::Progress { phase, done, total, elapsed_ns, .. } => {
+            Event::Progress { phase, done, total, elapsed_ns, threads, .. } => {
+                let current = self.current.as_mut().and_then(|begun| begun.overtime.as_mut());
+                if let Some(overtime) = current {
+                    overtime.threads = threads;
+                }
                 self.progress(phase as usize, done, total, elapsed_ns);
             }
             finished @ Event::Finished { .. } => {
@@ -272,8 +287,9 @@ impl<'r> Talk<'r> {
         self.block_io.phase_begins();
         self.wait_samples.phase_begins();
         let before = self.snapshot(usage);
-        let (last_progress, evicted) = ((0, 0), None);
-        self.current = Some(Begun { index, before, resident_before, evicted, last_progress });
+        let (last_progress, evicted, overtime) = ((0, 0), None, Overtime::of_phase(&phase.work));
+        let begun = Begun { index, before, resident_before, evicted, last_progress, overtime };
+        self.current = Some(begun);
         self.next_reading = Instant::now();
         self.environment.progress.phase(&phase.name, 0, None, None);
         worker.control(Control::Go);

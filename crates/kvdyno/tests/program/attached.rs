@@ -13,7 +13,7 @@ use std::process::Command;
 const SERVERS: [&str; 3] = ["redis", "postgres", "mariadb"];
 
 /// Loaded, looked through, and worked on by two readers and a writer.
-fn whole(engine: &str) -> Suite {
+pub(super) fn whole(engine: &str) -> Suite {
     suite()
         .data("records = 2000\nvalue_bytes = 400\nverify = true")
         .engine(engine)
@@ -25,7 +25,7 @@ fn whole(engine: &str) -> Suite {
 }
 
 /// Its engine is the server that URL leads to.
-fn attached(suite: &Suite, engine: &str) -> String {
+pub(super) fn attached(suite: &Suite, engine: &str) -> String {
     let name = format!("name = \"{engine}\"\n");
     suite.text().replace(&name, &format!("{name}server = {{ attach = \"env:THEIR_URL\" }}\n"))
 }

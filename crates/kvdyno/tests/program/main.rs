@@ -29,6 +29,7 @@ mod figures;
 mod given;
 mod graph;
 mod histories;
+mod impostors;
 mod interrupts;
 mod kills;
 mod libraries;

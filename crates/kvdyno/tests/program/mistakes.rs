@@ -111,6 +111,38 @@ fn a_file_that_is_no_suite_is_not_answered_with_a_page_for_each_line() {
 }
 
 #[test]
+fn a_suite_that_is_not_utf8_is_told_with_its_line() {
+    let scratch = Scratch::new();
+    let text = reads().engine("null").text();
+    std::fs::write(scratch.path("s.toml"), [text.as_bytes(), b"\n# caf\xe9\n"].concat()).unwrap();
+    let line = text.lines().count() + 2;
+    let words = format!("`s.toml`: line {line}: expected UTF-8, found the byte 0xe9");
+    refuse(&scratch, &["s.toml"]).assert_says(&words);
+}
+
+/// A name of 100 KB, where it is not known, and where it is too long.
+#[test]
+fn what_is_said_of_a_long_name_is_short() {
+    let scratch = Scratch::new();
+    let name = "n".repeat(100_000);
+    let text = reads().engine("null").text();
+    for wrong in [
+        text.replace("name = \"null\"", &format!("name = \"{name}\"")),
+        text.replace("label = \"null\"", &format!("label = \"{name} \"")),
+        format!("{text}\n[{name}]\nx = 1\n"),
+        format!("{text}\n{name} = 1\n"),
+    ] {
+        assert_ne!(wrong, text);
+        scratch.write("s.toml", &wrong);
+        let done = scratch.run(&["plan", "s.toml"]);
+        done.assert_code(2);
+        assert!(done.err.len() < 20_000, "{} bytes: {}", done.err.len(), &done.err[..2000]);
+    }
+    let done = scratch.run(&["plan", &name]);
+    assert!(done.err.len() < 20_000, "{} bytes", done.err.len());
+}
+
+#[test]
 fn a_missing_worker_says_what_builds_it() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("sqlite").text());

@@ -4,9 +4,15 @@ use super::scratch::{Running, Scratch, wait_until};
 use super::suites::{GET, reads, suite};
 use rustix::process::Signal;
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Whoever is not answered by then never is.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server that is running.
 struct Server {
@@ -41,12 +47,22 @@ impl Server {
     /// Sends a request as it is written, and reads until the end.
     fn send(&self, request: &str) -> Answer {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    }
+
+    /// Asks for a page, and does not wait for it.
+    fn leave_asked(&self, path: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let host = format!("127.0.0.1:{}", self.port);
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+        stream
     }
 
     fn ask(&self, method: &str, path: &str, host: &str) -> Answer {
@@ -147,6 +163,8 @@ fn what_is_not_meant_for_it_is_refused() {
     let bare = server.send("GET /runs.json HTTP/1.0\r\n\r\n");
     assert_eq!(bare.status, 421, "{}", bare.body);
     let ours = format!("127.0.0.1:{port}");
+    let from = format!("GET / HTTP/1.1\r\nHost: {ours}\r\nSec-Fetch-Site: cross-site\r\n");
+    assert_eq!(server.send(&(from + "Connection: close\r\n\r\n")).status, 403);
     for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
         let answer = server.ask(method, "/runs.json", &ours);
         assert_eq!(answer.status, 405, "{method}");
@@ -181,6 +199,112 @@ fn what_is_not_meant_for_it_is_refused() {
     }
     server.end();
     scratch.assert_nothing_left();
+}
+
+/// The record of a sealed run is read once, however many ask for its report, and again when it has
+/// been sealed anew.
+#[test]
+fn the_report_of_a_sealed_run_is_rendered_once() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine("null").text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let (server, run) = (Server::start(&scratch), names(&scratch).remove(0));
+    let paths = [format!("/runs/{run}"), format!("/runs/{run}.json")];
+    let first = paths.each_ref().map(|path| server.get(path));
+    assert!(first.iter().all(|answer| answer.status == 200));
+    // Somebody who does not read what he asked for holds nobody up.
+    let idle: Vec<TcpStream> = (0..100).map(|_| server.leave_asked(&paths[0])).collect();
+    let folder = scratch.path("runs").join(&run);
+    fs::rename(folder.join("cases"), folder.join("gone")).unwrap();
+    for (path, first) in paths.iter().zip(&first) {
+        assert!(server.get(path).body == first.body, "{path} is rendered anew");
+    }
+    assert_eq!(server.get("/").status, 200);
+    drop(idle);
+    let complete = fs::File::options().write(true).open(folder.join("complete")).unwrap();
+    complete.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    assert!(server.get(&paths[0]).body != first[0].body, "it was sealed anew");
+    server.end();
+}
+
+/// A file of a record that is read when the test wants it: each time it is opened, another pipe.
+struct Held {
+    file: PathBuf,
+    text: String,
+    pipes: usize,
+}
+
+impl Held {
+    fn new(file: &Path) -> Self {
+        let text = fs::read_to_string(file).unwrap();
+        let mut held = Self { file: file.to_owned(), text, pipes: 0 };
+        held.next();
+        held
+    }
+
+    fn pipe(&self) -> PathBuf {
+        self.file.with_extension(format!("{}", self.pipes))
+    }
+
+    fn next(&mut self) {
+        self.pipes += 1;
+        let (pipe, link) = (self.pipe(), self.file.with_extension("link"));
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        fs::hard_link(pipe, &link).unwrap();
+        fs::rename(link, &self.file).unwrap();
+    }
+
+    /// Waits until it is opened.
+    fn opened(&self) -> File {
+        File::options().write(true).open(self.pipe()).unwrap()
+    }
+
+    /// Lets it be read once, to its end. Whoever opens it then has to wait.
+    fn let_read(&mut self, mut pipe: File) {
+        self.next();
+        pipe.write_all(self.text.as_bytes()).unwrap();
+    }
+}
+
+/// The rendering of a report reads the machine's time line twice.
+const READS: usize = 2;
+
+#[test]
+fn nothing_is_rendered_for_clients_that_have_gone_and_lists_are_shown_meanwhile() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine("null").text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let (server, run) = (Server::start(&scratch), names(&scratch).remove(0));
+    let folder = scratch.path("runs").join(&run);
+    // One that is not sealed is rendered anew each time.
+    fs::remove_file(folder.join("complete")).unwrap();
+    let files = super::scratch::files_below(&folder);
+    let machine = files.iter().find(|path| path.ends_with("machine.ndjson")).unwrap();
+    let mut machine = Held::new(machine);
+    let report = format!("/runs/{run}.json");
+    let mut first = server.leave_asked(&report);
+    // It is being rendered from here on.
+    let being_read = machine.opened();
+    for _ in 0..20 {
+        drop(server.leave_asked(&report));
+    }
+    for _ in 0..3 {
+        assert_eq!(server.json("/runs.json")["runs"][0]["state"], "partial");
+        assert_eq!(server.get("/").status, 200);
+    }
+    let mut last = server.leave_asked(&report);
+    let mut being_read = Some(being_read);
+    for stream in [&mut first, &mut last] {
+        for _ in 0..READS {
+            let pipe = being_read.take().unwrap_or_else(|| machine.opened());
+            machine.let_read(pipe);
+        }
+        // One that is rendered for nobody would wait for the next pipe, and this one for it.
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    server.end();
 }
 
 #[test]

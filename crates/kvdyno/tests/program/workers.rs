@@ -88,14 +88,27 @@ const LIBRARIES: [&str; 4] = ["rocksdb", "redis", "postgres", "mariadb"];
 
 /// An engine that a test needs; says so where it is not there.
 pub(crate) fn needs(engine: &str, test: &str) -> bool {
-    let found = find(engine).is_some();
-    if !found {
-        skipped("engines", test, &format!("no worker kvdyno-{engine} (`make engines` builds it)"));
-    }
+    let found = needs_worker(engine, test);
     // Each is a need of its own, by the engine's name.
     if found && LIBRARIES.contains(&engine) && library::installed(engine).is_empty() {
         skipped(engine, test, &format!("`kvdyno engines get {engine}` was not done"));
         return false;
     }
     found
+}
+
+/// The same where its library or server is not needed.
+pub(crate) fn needs_worker(engine: &str, test: &str) -> bool {
+    let found = find(engine).is_some();
+    if !found {
+        skipped("engines", test, &format!("no worker kvdyno-{engine} (`make engines` builds it)"));
+    }
+    found
+}
+
+/// The program of a server, as its worker finds it.
+pub(crate) fn program_of(engine: &str) -> PathBuf {
+    let output = Command::new(find(engine).unwrap()).arg("describe").output().unwrap();
+    let description: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    description["engine"]["build"]["program"].as_str().unwrap().into()
 }

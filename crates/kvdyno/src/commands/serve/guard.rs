@@ -25,6 +25,11 @@ pub(super) fn refusal(request: &Request<()>, port: u16) -> Option<Reply> {
         let text = format!("this server is called 127.0.0.1:{port} or localhost:{port}");
         return Some(Reply::text(StatusCode::MISDIRECTED_REQUEST, &text));
     }
+    // What browsers say of the page that a request comes from, and no page can change.
+    if request.headers().get("sec-fetch-site").is_some_and(|site| site == "cross-site") {
+        let text = "another site's page asks for this: type the address, or follow a link here";
+        return Some(Reply::text(StatusCode::FORBIDDEN, text));
+    }
     let reads = [Method::GET, Method::HEAD].contains(request.method());
     (!reads).then(|| Reply::text(StatusCode::METHOD_NOT_ALLOWED, "GET and HEAD only"))
 }
@@ -66,6 +71,18 @@ mod tests {
         assert_eq!(status("GET", "http://evil.example/", &ours, 7333), Some(421));
         assert_eq!(status("GET", "http://127.0.0.1:7333/", &ours, 7333), None);
         assert_eq!(status("GET", "/", &["localhost"], 80), None);
+    }
+
+    #[test]
+    fn pages_of_other_sites_are_not_answered() {
+        for (site, refused) in
+            [("cross-site", Some(403)), ("same-origin", None), ("same-site", None), ("none", None)]
+        {
+            let request = Request::get("/").header(HOST, "localhost:7333");
+            let request = request.header("Sec-Fetch-Site", site).body(()).unwrap();
+            let status = refusal(&request, 7333).map(|reply| reply.status.as_u16());
+            assert_eq!(status, refused, "{site}");
+        }
     }
 
     #[test]

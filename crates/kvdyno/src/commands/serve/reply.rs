@@ -9,22 +9,27 @@ use hyper::{Response, StatusCode};
 pub(super) struct Reply {
     pub(super) status: StatusCode,
     kind: &'static str,
-    body: Vec<u8>,
+    /// All who ask for the same page are sent the same bytes.
+    body: Bytes,
 }
 
 impl Reply {
     pub(super) fn ok(kind: &'static str, body: Vec<u8>) -> Self {
-        Self { status: StatusCode::OK, kind, body }
+        Self { status: StatusCode::OK, kind, body: body.into() }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.body.len()
     }
 
     /// Words: never markup, whatever is in them.
     pub(super) fn text(status: StatusCode, text: &str) -> Self {
-        let body = format!("{text}\n").into_bytes();
+        let body = format!("{text}\n").into();
         Self { status, kind: "text/plain; charset=utf-8", body }
     }
 
     pub(super) fn into_response(self, policy: &HeaderValue) -> Response<Full<Bytes>> {
-        let mut response = Response::new(Full::new(Bytes::from(self.body)));
+        let mut response = Response::new(Full::new(self.body));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_SECURITY_POLICY, policy.clone());

@@ -1,6 +1,7 @@
 //! The list of runs, as it lies in the folder now.
 
 use super::super::runs;
+use super::pages::sealed_at;
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::files::RunFolder;
@@ -24,7 +25,7 @@ impl Shelf {
 }
 
 fn entry(path: &Path, known: &mut BTreeMap<PathBuf, (SystemTime, RunEntry)>) -> RunEntry {
-    let sealed = path.join("complete").metadata().and_then(|file| file.modified()).ok();
+    let sealed = sealed_at(path);
     if let Some((at, entry)) = known.get(path)
         && Some(*at) == sealed
     {

@@ -3,6 +3,7 @@
 use super::super::calibrate::newest;
 use super::super::{compare, resume, runs};
 use super::guard;
+use super::pages::{self, Pages};
 use super::reply::{self, Reply};
 use super::route::{Form, Subject, route};
 use super::shelf::Shelf;
@@ -19,6 +20,7 @@ pub(super) struct Site {
     runs: PathBuf,
     port: u16,
     shelf: Shelf,
+    pages: Pages,
     template: String,
     /// What a browser may do with an answer.
     pub(super) policy: HeaderValue,
@@ -29,29 +31,35 @@ type Read<T> = anyhow::Result<Option<T>>;
 impl Site {
     pub(super) fn new(runs: PathBuf, port: u16) -> Self {
         let (template, policy) = reply::served(TEMPLATE);
-        Self { runs, port, shelf: Shelf::default(), template, policy }
+        Self { runs, port, shelf: Shelf::default(), pages: Pages::default(), template, policy }
     }
 
-    pub(super) fn reply(&self, asked: &Request<()>) -> Reply {
-        if let Some(refusal) = guard::refusal(asked, self.port) {
-            return refusal;
+    /// Who may not ask, and what is nothing, is answered at once.
+    pub(super) fn refusal(&self, asked: &Request<()>) -> Option<Reply> {
+        guard::refusal(asked, self.port)
+            .or_else(|| route(asked.uri().path()).is_none().then(nothing))
+    }
+
+    /// The answers that take little: lists, how a run gets on, and pages that were kept.
+    pub(super) fn at_hand(&self, asked: &Request<()>) -> Option<Reply> {
+        let (subject, form) = route(asked.uri().path())?;
+        match &subject {
+            Subject::Runs => Some(shown(self.formed(Ok(Some(self.list())), form))),
+            Subject::Live(name) => Some(shown(self.formed(self.live(name), form))),
+            Subject::Report(name) => self.pages.get(&self.find(name)?.path, form),
+            Subject::Versus(..) => None,
         }
-        let Some((subject, form)) = route(asked.uri().path()) else { return nothing() };
-        let made = match &subject {
-            Subject::Runs => self.formed(Ok(Some(self.list())), form),
-            Subject::Report(name) => self.formed(self.report(name), form),
-            Subject::Live(name) => self.formed(self.live(name), form),
-            Subject::Versus(base, new) => {
+    }
+
+    /// The others: records are read, and pages rendered.
+    pub(super) fn rendered(&self, asked: &Request<()>) -> Reply {
+        match route(asked.uri().path()) {
+            Some((Subject::Report(name), form)) => shown(self.report(&name, form)),
+            Some((Subject::Versus(base, new), form)) => {
                 let all = asked.uri().query() == Some("all");
-                self.formed(self.versus(base, new, all), form)
+                shown(self.formed(self.versus(&base, &new, all), form))
             }
-        };
-        match made {
-            Ok(reply) => reply.unwrap_or_else(nothing),
-            Err(error) => {
-                let text = format!("this cannot be shown: {error:#}");
-                Reply::text(StatusCode::INTERNAL_SERVER_ERROR, &text)
-            }
+            Some((Subject::Runs | Subject::Live(_), _)) | None => nothing(),
         }
     }
 
@@ -70,11 +78,21 @@ impl Site {
         RunsData::of(&folder, self.shelf.entries(&folders))
     }
 
-    fn report(&self, name: &str) -> Read<PageData> {
+    fn report(&self, name: &str, form: Form) -> Read<Reply> {
         let Some(folder) = self.find(name) else { return Ok(None) };
+        // Whoever asked before may have had it rendered.
+        if let Some(kept) = self.pages.get(&folder.path, form) {
+            return Ok(Some(kept));
+        }
+        let sealed = pages::sealed_at(&folder.path);
         // What is asked first is the older news: a case that ends meanwhile is seen next time.
         let live = live(&folder)?;
-        Ok(Some(PageData { live: Some(live), ..PageData::read(&folder)? }))
+        let data = PageData { live: Some(live), ..PageData::read(&folder)? };
+        let reply = self.formed(Ok(Some(data)), form)?;
+        if let (Some(sealed), Some(reply)) = (sealed, &reply) {
+            self.pages.keep(&folder.path, form, sealed, reply);
+        }
+        Ok(reply)
     }
 
     fn live(&self, name: &str) -> Read<Live> {
@@ -116,6 +134,17 @@ fn live(folder: &RunFolder) -> anyhow::Result<Live> {
     let state = State::of(evidence.complete, runs::is_at_work(folder));
     let left_ns = resume::expected_ns(&evidence, &evidence.left());
     Ok(Live::read(folder, &evidence, state, left_ns)?)
+}
+
+/// What is to be shown, or why there is nothing.
+fn shown(made: Read<Reply>) -> Reply {
+    match made {
+        Ok(reply) => reply.unwrap_or_else(nothing),
+        Err(error) => {
+            let text = format!("this cannot be shown: {error:#}");
+            Reply::text(StatusCode::INTERNAL_SERVER_ERROR, &text)
+        }
+    }
 }
 
 fn nothing() -> Reply {
