@@ -18,8 +18,8 @@ const WRITTEN: &str = "written_in_full";
 /// A job of a bare drive.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DriveJob {
-    /// `rand read`, `seq write`, `rand trim`, `rand 70/30` (reads before writes, trims among those);
-    /// of a trace `replay 70/30`.
+    /// `rand read`, `seq write`, `rand trim`, `rand 70/30` (reads before writes and trims); of a
+    /// trace `replay 70/30`.
     pub io: String,
     /// The calls that were asked for: `psync`, `mmap`, `io_uring`.
     pub method: String,
