@@ -2,6 +2,7 @@
 //! figures (random read, 4 KiB, queue depth 32).
 
 use super::evidence::CaseEvidence;
+use kvdyno_record::case::OpResult;
 use kvdyno_record::engine::Value;
 use kvdyno_record::plan::Case;
 use kvdyno_record::workload::{Choice, Mix, Op, Role};
@@ -18,8 +19,8 @@ const WRITTEN: &str = "written_in_full";
 /// A job of a bare drive.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DriveJob {
-    /// `rand read`, `seq write`, `rand trim`, `rand 70/30` (reads before writes, trims among those);
-    /// of a trace `replay 70/30`.
+    /// `rand read`, `seq write`, `rand trim`, `rand 70/30` (reads before writes and trims); of a
+    /// trace `replay 70/30`.
     pub io: String,
     /// The calls that were asked for: `psync`, `mmap`, `io_uring`.
     pub method: String,
@@ -84,13 +85,17 @@ fn io(mix: &Mix) -> String {
     }
 }
 
-/// Of all that was done in a phase; what is flushed or discarded moves no bytes.
+/// Of all that was done in a phase.
 fn mean_bytes(ran: &CaseEvidence, phase: &str) -> u64 {
     let phases = ran.record.iter().flat_map(|record| &record.phases);
     let roles = phases.filter(|done| done.name == phase).flat_map(|done| done.roles.iter().take(1));
-    let done = roles.flat_map(|role| &role.ops);
-    let done = done.filter(|(name, _)| !["flush", "delete"].contains(&name.as_str()));
-    let (bytes, count) = done.fold((0, 0), |(bytes, count), (_, op)| {
+    mean_moved(roles.flat_map(|role| &role.ops))
+}
+
+/// What is flushed or discarded moves no bytes.
+fn mean_moved<'o>(done: impl Iterator<Item = (&'o String, &'o OpResult)>) -> u64 {
+    let moved = done.filter(|(name, _)| !["flush", "delete"].contains(&name.as_str()));
+    let (bytes, count) = moved.fold((0, 0), |(bytes, count), (_, op)| {
         (bytes + op.read_bytes + op.write_bytes, count + op.count)
     });
     bytes.checked_div(count).unwrap_or(0)
@@ -101,5 +106,47 @@ fn told(case: &CaseEvidence, phase: &str, name: &str) -> Option<String> {
     match case.counters().ok()?.phases.get(phase)?.after.get(name)? {
         Value::Text(text) => Some(text.clone()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_record::workload::{Ends, MixEntry};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn discards_and_flushes_move_no_bytes() {
+        let op = |count: u64, bytes: u64| OpResult {
+            count,
+            write_bytes: count * bytes,
+            ..OpResult::default()
+        };
+        let ops = [("update", op(10, 4_096)), ("delete", op(10, 0)), ("flush", op(3, 0))];
+        let ops = BTreeMap::from(ops.map(|(name, op)| (name.to_owned(), op)));
+        assert_eq!(mean_moved(ops.iter()), 4_096);
+        assert_eq!(mean_moved(ops.iter().filter(|(name, _)| *name == "flush")), 0);
+    }
+
+    #[test]
+    fn a_job_of_trims_alone_is_called_so() {
+        let entry = |op| MixEntry { op, weight: 1.0, keys: Choice::Uniform };
+        let words = |ops: Vec<Op>| {
+            let role = Role {
+                name: "drive".to_owned(),
+                threads: 1,
+                mix: ops.into_iter().map(entry).collect(),
+                rate: None,
+                depth: None,
+                os_threads: None,
+                found: kvdyno_record::workload::Found::All,
+                replay: None,
+            };
+            let ends = Ends { duration_ns: Some(1), operations: None };
+            io(&Mix { roles: vec![role], ends })
+        };
+        assert_eq!(words(vec![Op::Delete, Op::Flush]), "rand trim");
+        assert_eq!(words(vec![Op::Update]), "rand write");
+        assert_eq!(words(vec![Op::Get, Op::Update]), "rand 50/50");
     }
 }

@@ -354,6 +354,10 @@ pub struct CounterPair {
 #[cfg(test)]
 mod tests {
     use super::{Outcome, RoleResult, ThreadWindow};
+    use kvdyno_engine::ErrorClass;
+
+    const EIO: i32 = 5;
+    const EROFS: i32 = 30;
 
     #[test]
     fn a_rate_is_the_sum_of_the_threads_rates() {
@@ -393,6 +397,21 @@ mod tests {
         }
         for signal in [1, 2, 3, 9, 15] {
             assert!(!killed(signal).is_final(), "{signal}");
+        }
+    }
+
+    #[test]
+    fn what_the_volume_failed_is_tried_again() {
+        let failed = |class| Outcome::Failed { class, message: String::new() };
+        let full = Outcome::DiskFull { message: String::new() };
+        assert!(full.is_volume_failure() && !full.is_final());
+        // What `std` calls an error of the system.
+        for errno in [EROFS, EIO] {
+            let class = kvdyno_engine::Error::from(std::io::Error::from_raw_os_error(errno)).class;
+            assert!(failed(class).is_volume_failure() && !failed(class).is_final(), "{errno}");
+        }
+        for class in [ErrorClass::Corrupt, ErrorClass::Unavailable, ErrorClass::Other] {
+            assert!(!failed(class).is_volume_failure() && failed(class).is_final(), "{class:?}");
         }
     }
 }

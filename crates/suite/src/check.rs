@@ -397,9 +397,11 @@ pub(super) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
     if !same {
         return;
     }
-    for entry in roles(typed).flat_map(|role| role.entries()) {
+    let each = roles(typed).flat_map(|role| role.entries().iter().map(move |entry| (role, entry)));
+    for (role, entry) in each {
         let what = match entry.op {
             Op::Insert => "inserts add to",
+            Op::Delete if role.is_of_drive() => "discards take from",
             Op::Delete => "deletes take from",
             _ if entry.op.is_of_graph() && entry.op.writes() => "requests change",
             _ => continue,

@@ -11,6 +11,8 @@ pub enum At {
     Line(u64),
     /// Bytes from the beginning; of a file that was unpacked, of what was in it.
     Byte(u64),
+    /// All of it.
+    Whole,
 }
 
 impl fmt::Display for At {
@@ -18,6 +20,7 @@ impl fmt::Display for At {
         match self {
             Self::Line(line) => write!(out, "line {line}"),
             Self::Byte(byte) => write!(out, "byte {byte}"),
+            Self::Whole => write!(out, "all of it"),
         }
     }
 }

@@ -64,6 +64,21 @@ impl Format {
         }
     }
 
+    /// What a record of it has, as far as times and requests go.
+    pub(crate) fn record(self) -> &'static str {
+        match self {
+            Self::Rocksdb => "records of RocksDB's tracer, with a time in microseconds",
+            Self::Twitter => "timestamp,key,key size,value size,client id,operation,TTL",
+            Self::Cachelib => "key,op,size,op_count,key_size and op_time",
+            Self::OracleGeneral => {
+                "records of 24 bytes: u32 seconds, u64 object, u32 bytes, i64 next request"
+            }
+            Self::Msr => "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
+            Self::FioIolog => "[microseconds] file action offset length",
+            Self::Kvdyno => "issued_unix_ns,process,name,owner,device,kind,...",
+        }
+    }
+
     /// What its requests are made to.
     pub fn kind(self) -> Kind {
         match self {
@@ -88,6 +103,10 @@ impl Format {
         })
     }
 }
+
+/// Characters of the name of an operation that is left out, and such names.
+const NAME_MAX: usize = 20;
+const NAMES_MAX: usize = 16;
 
 /// One request as it was found. Room is kept from one to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +142,20 @@ impl Default for Found {
     }
 }
 
+impl Found {
+    /// Of a drive: its bytes are on one. The kernel's offsets have 63 bits.
+    fn check_range(&self) -> Result<(), Wrong> {
+        let of_drive = matches!(self.op, Op::Read | Op::Write | Op::Discard);
+        let end = self.offset.checked_add(self.value_bytes);
+        if !of_drive || end.is_some_and(|end| i64::try_from(end).is_ok()) {
+            return Ok(());
+        }
+        let (op, offset, bytes) = (self.op.name(), self.offset, self.value_bytes);
+        let found = format!("a {op} of {bytes} bytes at offset {offset}");
+        Err(Wrong::new(found, "one that ends below 8 EiB"))
+    }
+}
+
 /// What becomes of records that are no plain requests.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
@@ -135,6 +168,14 @@ impl Notes {
     /// Notes one more; what is noted is one of a few words.
     pub(crate) fn left_out(&mut self, what: &str) {
         add(&mut self.left_out, what, 1);
+    }
+
+    /// Notes an operation that has no counterpart by its name, as far as there are few names.
+    pub(crate) fn unknown(&mut self, operation: &[u8]) {
+        let text = String::from_utf8_lossy(operation);
+        let name: String = text.chars().take(NAME_MAX).flat_map(char::escape_default).collect();
+        let known = self.left_out.contains_key(&name) || self.left_out.len() < NAMES_MAX;
+        self.left_out(if known && !name.is_empty() { &name } else { "unnamed operations" });
     }
 
     pub(crate) fn mapped(&mut self, from: &str, to: Op, times: u64) {
@@ -195,7 +236,12 @@ impl<R: OfLine> Importer for OfLines<R> {
         found.times = 1;
         while let Some(line) = self.lines.next()? {
             match self.reader.read(line, found, notes) {
-                Ok(Line::Request) => return Ok(true),
+                Ok(Line::Request) => {
+                    if let Err(wrong) = found.check_range() {
+                        return Err(self.lines.wrong(wrong.found, &wrong.wanted));
+                    }
+                    return Ok(true);
+                }
                 Ok(Line::Aside) => {}
                 Ok(Line::LeftOut(what)) => notes.left_out(what),
                 Err(wrong) if self.lines.is_cut_short() => {

@@ -1,7 +1,7 @@
 //! From a file in any format to a trace, in constant memory: requests go to a file without a name,
 //! their keys are sorted (`sorting`), and the requests are read again with their keys' numbers.
 
-use super::error::TraceError;
+use super::error::{At, TraceError};
 use super::formats::{Format, Found, Importer, Notes};
 use super::header::{Header, Kind, Times};
 use super::input::Input;
@@ -12,6 +12,7 @@ use super::writer::TraceWriter;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// What is imported.
 #[derive(Clone, Debug)]
@@ -51,6 +52,7 @@ pub(crate) fn from_input(
     let (collected, notes) = collected.fill(importer.as_mut(), limit, &writing, tell)?;
     let times = importer.times();
     drop(importer);
+    check(task, times, &collected, &notes)?;
     let out_of_order = collected.out_of_order;
     let header = Header::new(task.format.kind(), task.format, &name, times);
     let mut writer = TraceWriter::create(&task.to, header)?;
@@ -67,6 +69,36 @@ pub(crate) fn from_input(
     writer.finish()
 }
 
+/// A file of another format may be read as one of this: no time in it means anything then.
+fn check(
+    task: &Import,
+    times: Times,
+    collected: &Collected,
+    notes: &Notes,
+) -> Result<(), TraceError> {
+    let Collected { count, out_of_order, earliest_ns, latest_ns, .. } = *collected;
+    let found = if count == 0 && !notes.left_out.is_empty() {
+        "no request that is known, and others left out".to_owned()
+    } else if times == Times::None || count < FEW {
+        return Ok(());
+    } else if out_of_order * 10 >= count * 9 {
+        format!("{out_of_order} of {count} requests with a time before the one in front of them")
+    } else if earliest_ns < UNIX_1990_NS && latest_ns > unix_ns() {
+        let years = (latest_ns - earliest_ns) / YEAR_NS;
+        format!("times that are {years} years apart, from before 1990 to after now")
+    } else {
+        return Ok(());
+    };
+    let name = task.from.display().to_string();
+    let wanted = format!("{}: {}", task.format.name(), task.format.record());
+    Err(TraceError::malformed(&name, At::Whole, found, wanted))
+}
+
+fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(u64::MAX, |since| since.as_nanos() as u64)
+}
+
 /// Requests on their way.
 struct Collected {
     requests: BufWriter<File>,
@@ -78,12 +110,20 @@ struct Collected {
     first_ns: Option<u64>,
     last_ns: u64,
     out_of_order: u64,
+    /// As the source has them.
+    earliest_ns: u64,
+    latest_ns: u64,
 }
 
 /// Between two calls of `tell`.
 const TOLD_EVERY: u64 = 1 << 18;
 
 const JOINED: u8 = 0x80;
+
+/// Of fewer requests nothing is said by their order.
+const FEW: u64 = 10;
+const YEAR_NS: u64 = 31_557_600 * 1_000_000_000;
+const UNIX_1990_NS: u64 = 631_152_000 * 1_000_000_000;
 
 impl Collected {
     fn new(folder: &Path, kind: Kind, limits: Limits) -> io::Result<Self> {
@@ -96,6 +136,8 @@ impl Collected {
             first_ns: None,
             last_ns: 0,
             out_of_order: 0,
+            earliest_ns: u64::MAX,
+            latest_ns: 0,
         })
     }
 
@@ -119,6 +161,8 @@ impl Collected {
     }
 
     fn push(&mut self, found: &Found) -> io::Result<()> {
+        self.earliest_ns = self.earliest_ns.min(found.at_ns);
+        self.latest_ns = self.latest_ns.max(found.at_ns);
         let first_ns = *self.first_ns.get_or_insert(found.at_ns);
         let at_ns = found.at_ns.saturating_sub(first_ns);
         self.out_of_order += u64::from(found.at_ns < first_ns + self.last_ns);

@@ -13,7 +13,7 @@ use kvdyno_engine::{
     Result, Settled,
 };
 use kvdyno_record::protocol::{Event, KeeperOrder, ServerJob};
-use rustix::fs::{Mode, OFlags, open, statvfs};
+use rustix::fs::{Mode, OFlags, StatVfsMountFlags, open, statvfs};
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{
     Pid, Signal, getegid, geteuid, getpid, kill_process, set_child_subreaper,
@@ -87,7 +87,7 @@ impl Running {
         // Making its place ready is no part of its start.
         let begun = Instant::now();
         for command in before {
-            run_to_end::<E>(command).map_err(|error| if_full(&site.folder, error))?;
+            run_to_end::<E>(command).map_err(|error| if_volume_failed(&site.folder, error))?;
         }
         let address = site.address.clone();
         let (words, children) = (words(&command), Vec::new());
@@ -119,7 +119,7 @@ impl Running {
         };
         let program = self.command.first().map_or("", String::as_str);
         let what = format!("the server {program} {how}; its last words are in the log");
-        Some(if_full(&self.folder, Error::new(ErrorClass::Unavailable, what)))
+        Some(if_volume_failed(&self.folder, Error::new(ErrorClass::Unavailable, what)))
     }
 
     /// Ends it in order.
@@ -165,14 +165,27 @@ impl Drop for Running {
     }
 }
 
-/// A server that fails where there is no room has failed for that, whatever it says.
-fn if_full(folder: &Path, error: Error) -> Error {
-    let left = statvfs(folder).map_or(u64::MAX, |volume| volume.f_bavail * volume.f_frsize);
-    // What takes its files away where it fails leaves room, and these words.
-    if left >= ROOM && !error.message.contains("No space left on device") {
+/// A server that fails where its volume does has failed for that, whatever it says.
+fn if_volume_failed(folder: &Path, error: Error) -> Error {
+    let volume = statvfs(folder).ok();
+    let left = volume.as_ref().map_or(u64::MAX, |volume| volume.f_bavail * volume.f_frsize);
+    let read_only = volume.is_some_and(|v| v.f_flag.contains(StatVfsMountFlags::RDONLY));
+    blame_volume(error, left, read_only)
+}
+
+fn blame_volume(error: Error, left: u64, read_only: bool) -> Error {
+    let says = |words| error.message.contains(words);
+    let (class, why) = if read_only || says("Read-only file system") {
+        (ErrorClass::Io, "the volume is read-only")
+    } else if left < ROOM || says("No space left on device") {
+        // What takes its files away where it fails leaves room, and these words.
+        (ErrorClass::Full, "no space is left on the volume")
+    } else if says("Input/output error") {
+        (ErrorClass::Io, "the volume fails")
+    } else {
         return error;
-    }
-    Error::new(ErrorClass::Full, error.message).context("no space is left on the volume")
+    };
+    Error::new(class, error.message).context(why)
 }
 
 /// A server's output is no protocol: without a log of its own it goes where errors go.
@@ -452,5 +465,24 @@ impl<E: Served> AroundClient for Kept<E> {
 
     fn client(&self) -> &E {
         &self.client
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_volume_did_is_not_the_servers_doing() {
+        let class = |words: &str, left, read_only| {
+            blame_volume(Error::new(ErrorClass::Unavailable, words), left, read_only).class
+        };
+        assert_eq!(class("ended with code 1", u64::MAX, false), ErrorClass::Unavailable);
+        assert_eq!(class("ended with code 1", ROOM - 1, false), ErrorClass::Full);
+        assert_eq!(class("ended with code 1", 0, true), ErrorClass::Io);
+        assert_eq!(class("initdb: No space left on device", u64::MAX, false), ErrorClass::Full);
+        for words in ["open: Read-only file system", "fsync: Input/output error"] {
+            assert_eq!(class(words, u64::MAX, false), ErrorClass::Io);
+        }
     }
 }

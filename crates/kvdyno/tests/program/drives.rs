@@ -182,3 +182,41 @@ fn what_fio_reported_is_a_run_as_any() {
     scratch.write("none.json", "fio: bad option");
     scratch.run(&["drive", "--import-fio", "none.json"]).assert_code(2).assert_says("json+");
 }
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio");
+
+/// fio 3.33 with `fdatasync=1`: what is waited for is the sync, and it is not denied.
+#[test]
+fn the_syncs_that_fio_reported_are_the_headline() {
+    let scratch = Scratch::new();
+    let report = format!("{FIXTURES}/fdatasync-3.33.json");
+    let shown = scratch.run(&["drive", "--import-fio", &report, "--full"]);
+    shown.assert_code(0).assert_says("flush");
+    assert!(!shown.out.contains("not synced"), "{}", shown.out);
+    let exported = scratch.run(&["export", "--json"]);
+    let summary: serde_json::Value = serde_json::from_str(&exported.out).unwrap();
+    let roles = &summary["groups"][0]["runs"][0]["roles"];
+    assert_eq!((&roles[0]["role"], &roles[0]["mix"]), (&"syncs".into(), &"flush".into()));
+    scratch.run(&["check"]).assert_code(0);
+}
+
+/// What fio was not asked for is not held against it, and no time is zero.
+#[test]
+fn what_fio_did_not_report_is_not_checked() {
+    let text = std::fs::read_to_string(format!("{FIXTURES}/mix-3.33.json")).unwrap();
+    let reports: [(&[&str], &str); 2] =
+        [(&["slat_ns"], "p99"), (&["lat_ns", "slat_ns", "clat_ns"], "no times were recorded")];
+    for (missing, says) in reports {
+        let scratch = Scratch::new();
+        let mut report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        for side in ["read", "write"] {
+            for times in missing {
+                report["jobs"][0][side][times] = serde_json::json!({ "N": 0 });
+            }
+        }
+        scratch.write("report.json", &report.to_string());
+        scratch.run(&["drive", "--import-fio", "report.json"]).assert_code(0);
+        scratch.run(&["export", "--json"]).assert_says(says);
+        scratch.run(&["check"]).assert_code(0);
+    }
+}

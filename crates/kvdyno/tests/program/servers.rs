@@ -206,26 +206,6 @@ fn a_server_that_dies_costs_its_case_and_says_so() {
     }
 }
 
-/// A keeper that is killed takes its server along, and the signal is told.
-#[test]
-fn a_keeper_that_dies_is_told_with_its_signal() {
-    let test = "a_keeper_that_dies_is_told_with_its_signal";
-    if !needs("redis", test) {
-        return;
-    }
-    let scratch = Scratch::new();
-    scratch.write("s.toml", &long("redis").text());
-    let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
-    scratch.wait_for_phase("redis", "measure");
-    let server = named(&scratch, "redis-server").unwrap();
-    let status = fs::read_to_string(format!("/proc/{}/status", server.as_raw_pid())).unwrap();
-    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
-    let keeper = Pid::from_raw(parent.trim().parse().unwrap()).unwrap();
-    kill_process(keeper, Signal::KILL).unwrap();
-    running.wait().assert_says("the server's keeper died of signal 9, and its server with it");
-    scratch.assert_nothing_left();
-}
-
 /// It answers nobody, and has not ended: the phase's threads wait for it, and somebody hears so.
 #[test]
 fn a_server_that_is_stopped_is_told_of_while_its_clients_wait() {
@@ -282,6 +262,67 @@ fn what_makes_a_database_leaves_nothing_in_shared_memory() {
     let left = fs::remove_file(format!("/dev/shm/{name}"));
     done.assert_ok();
     assert!(left.is_err(), "/dev/shm/{name} was left");
+}
+
+/// The keeper of the server at hand, once there is one.
+fn keeper(scratch: &Scratch) -> Pid {
+    let serves = |pid: &String| {
+        let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        command.split(|byte| *byte == 0).any(|word| word == b"serve")
+    };
+    wait_until("a keeper serves", || scratch.processes().iter().any(serves));
+    let pid = scratch.processes().into_iter().find(serves).unwrap();
+    Pid::from_raw(pid.parse().unwrap()).unwrap()
+}
+
+/// Somebody killed it: the engine has nothing to do with that, and the case is done again.
+#[test]
+fn a_killed_keeper_costs_a_try() {
+    let test = "a_killed_keeper_costs_a_try";
+    for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
+        let scratch = Scratch::new();
+        let writes = format!("{UPDATE}\nrate = {{ per_second = 200 }}");
+        scratch.write("s.toml", &long(engine).role("writer", &writes).text());
+        let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
+        scratch.wait_for_phase(engine, "measure");
+        kill_process(keeper(&scratch), Signal::KILL).unwrap();
+        let done = running.wait();
+        done.assert_code(3).assert_says("killed").assert_says("kvdyno resume");
+        done.assert_says("the server's keeper died of signal 9, and its server with it");
+        let run = scratch.only_run();
+        let outcome = record(&run, engine).outcome;
+        assert!(matches!(outcome, Outcome::Killed { signal: 9, .. }), "{outcome:?}");
+        // Its roles ended when the server was gone, each at its own time.
+        scratch.run(&["check"]).assert_code(0);
+        scratch.run(&["resume"]).assert_ok();
+        assert_eq!(record(&run, engine).outcome, Outcome::Done);
+        scratch.run(&["export", "--json"]).assert_says("was tried twice: killed (9)");
+        scratch.run(&["check"]).assert_code(0);
+        scratch.assert_nothing_left();
+    }
+}
+
+/// A load that others wait for is done again at once: that it was tried before is told.
+#[test]
+fn a_keeper_killed_while_it_starts_has_a_finding() {
+    let test = "a_keeper_killed_while_it_starts_has_a_finding";
+    for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
+        let scratch = Scratch::new();
+        let suite = suite()
+            .data("records = 2000\nvalue_bytes = 400")
+            .engine(engine)
+            .load("batch = 100")
+            .measure("operations = 200")
+            .role("readers", GET);
+        scratch.write("s.toml", &suite.text());
+        let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
+        kill_process(keeper(&scratch), Signal::KILL).unwrap();
+        running.wait().assert_ok();
+        let run = scratch.only_run();
+        assert_eq!(record(&run, &format!("{engine}_load")).attempt, 2);
+        scratch.run(&["export", "--json"]).assert_says("tried-again").assert_says("tried twice");
+        scratch.assert_nothing_left();
+    }
 }
 
 /// Its keeper may be killed, and the program: a server does not outlive them.

@@ -26,6 +26,28 @@ fn a_trace_is_imported_and_shown() {
     assert_eq!(json["distinct"], 21.0);
 }
 
+/// Lengths of more than 2,047 bytes, in all that is shown of them.
+#[test]
+fn the_sizes_of_requests_are_those_of_the_log() {
+    let scratch = Scratch::new();
+    let log = "fio version 2 iolog\n/d add\n/d open\n/d read 0 4096\n/d write 8192 65536\n\
+               /d close\n";
+    scratch.write("log", log);
+    let import = ["trace", "import", "--format", "fio-iolog", "log", "-o", "t.kvtrace"];
+    scratch.run(&import).assert_ok();
+    let json = scratch.run(&["trace", "show", "t.kvtrace", "--json"]).out;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    for (kind, bytes) in [("read_bytes", 4_096), ("written_bytes", 65_536)] {
+        for figure in ["min", "p50", "p99", "max"] {
+            assert_eq!(json[kind][figure], bytes, "{kind} {figure}");
+        }
+    }
+    let shown = scratch.run(&["trace", "show", "t.kvtrace"]).out;
+    for bytes in ["4,096", "65,536"] {
+        assert!(shown.contains(bytes), "{shown}");
+    }
+}
+
 #[test]
 fn what_is_no_trace_is_refused_with_where_and_why() {
     let scratch = Scratch::new();

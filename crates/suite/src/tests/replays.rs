@@ -161,6 +161,10 @@ fn a_trace_of_a_drive_is_replayed_on_a_drive() {
         let set = [&[FRESH, "data.value_bytes=4096"], set].concat();
         expanded_for("drive", lines, &set, &Ok(trace)).map_err(|error| error.render(false))
     };
+    let shared = drive("", &["data.records=1048576", "run.database=shared"], of_drive());
+    assert!(
+        shared.unwrap_err().contains("discards take from a database that the next case shares")
+    );
     let plan = drive("depth = 32", &["data.records=1048576"], of_drive()).unwrap();
     let mix = mix_of(&plan);
     let ops: Vec<_> = mix.roles[0].mix.iter().map(|entry| entry.op.name()).collect();

@@ -60,8 +60,8 @@ impl OfLine for Cachelib {
             b"SET" | b"SET_LEASE" => Op::Put,
             b"DELETE" => Op::Delete,
             other => {
-                let found = format!("operation {}", quoted(other));
-                return Err(Wrong::new(found, "GET, GET_LEASE, SET, SET_LEASE or DELETE"));
+                notes.unknown(other);
+                return Ok(Line::Aside);
             }
         };
         if op.ends_with(b"_LEASE") {

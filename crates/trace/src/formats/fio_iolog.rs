@@ -11,8 +11,10 @@ use crate::request::Op;
 pub(super) struct FioIolog {
     version: u32,
     files: Names,
-    /// Of version 2, the sum of what was waited for.
-    waited_us: u64,
+    /// Of version 2, until when was waited; of version 3, the time of the last request.
+    at_us: u64,
+    /// Of version 3, as the last line has it.
+    last_us: Option<u64>,
     waits: bool,
 }
 
@@ -36,7 +38,7 @@ impl OfLine for FioIolog {
             return self.begin(line);
         }
         let mut words: Vec<&[u8]> =
-            line.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).collect();
+            line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
         let time_us = match self.version {
             2 => None,
             _ if words.is_empty() => None,
@@ -63,8 +65,8 @@ impl OfLine for FioIolog {
             b"trim" => Op::Discard,
             b"wait" if self.version == 2 => {
                 self.waits = true;
-                // fio takes no notice of shorter ones.
-                self.waited_us += if offset >= 100 { offset } else { 0 };
+                // As fio 3.33 does it, whatever its HOWTO says: milliseconds since it began.
+                self.at_us = self.at_us.max(offset.saturating_mul(1_000));
                 return Ok(Line::Aside);
             }
             b"sync_file_range" => return Ok(Line::LeftOut("sync_file_range")),
@@ -75,7 +77,12 @@ impl OfLine for FioIolog {
         };
         let flush = found.op == Op::Flush;
         (found.offset, found.value_bytes) = if flush { (0, 0) } else { (offset, length) };
-        found.at_ns = time_us.unwrap_or(self.waited_us).saturating_mul(1_000);
+        if let Some(time_us) = time_us {
+            // Where a log's time goes back another lap begins, at once.
+            let last_us = self.last_us.replace(time_us).unwrap_or(0);
+            self.at_us = self.at_us.saturating_add(time_us.saturating_sub(last_us));
+        }
+        found.at_ns = self.at_us.saturating_mul(1_000);
         found.client = self.files.number(file)?;
         Ok(Line::Request)
     }

@@ -173,10 +173,83 @@ fn fio_logs_of_both_versions_are_read() {
     let (header, found) = rows(Format::FioIolog, second);
     assert_eq!(found, [(0, Op::Read, 0, 0, 512, 0), (0, Op::Write, 512, 0, 512, 1)]);
     assert_eq!(header.times, Times::None);
-    let waits = b"fio version 2 iolog\n/d read 0 512\n/d wait 50 0\n/d wait 2000 0\n\
-        /d read 512 512\n";
+    // fio 3.33 reads one, two and three seconds after it began.
+    let waits = b"fio version 2 iolog\n/d wait 1000 0\n/d read 0 512\n/d wait 2000 0\n\
+        /d read 512 512\n/d wait 3000 0\n/d read 0 512\n";
     let (header, found) = rows(Format::FioIolog, waits);
-    assert_eq!((found[1].0, header.times), (2, Times::Exact));
+    let times: Vec<u64> = found.iter().map(|row| row.0).collect();
+    assert_eq!((times, header.times), (vec![0, 1_000, 2_000], Times::Exact));
+}
+
+/// As fio 3.33 replays it: 1, 300, 599, 599, 899 and 1200 ms after it began.
+#[test]
+fn a_fio_log_of_two_laps_goes_on_in_the_second() {
+    let lap = "100 F read 0 4096\n300000 F read 4096 4096\n600000 F read 8192 4096\n";
+    let second = lap.replace("100 F", "50 F").replace("00000 ", "00050 ");
+    let log = format!("fio version 3 iolog\n0 F add\n0 F open\n{lap}{second}");
+    let (header, found) = rows(Format::FioIolog, log.as_bytes());
+    let times: Vec<u64> = found.iter().map(|row| row.0).collect();
+    assert_eq!((times, header.out_of_order), (vec![0, 299, 599, 599, 899, 1_199], 0));
+}
+
+#[test]
+fn fields_of_a_fio_log_may_be_apart_by_tabs() {
+    let spaces = "fio version 3 iolog\n1 /d read 0 4096\n2 /d write 4096 512\n";
+    let tabs = spaces.replacen("1 /d read 0 ", "1\t/d\tread \t0\t", 1);
+    assert_ne!(spaces, tabs);
+    let [spaces, tabs] = [spaces, &tabs].map(|text| rows(Format::FioIolog, text.as_bytes()));
+    assert_eq!(spaces, tabs);
+}
+
+#[test]
+fn a_request_beyond_any_drive_is_named() {
+    let log = |offset: u64, bytes: u64| {
+        format!("fio version 2 iolog\n/d add\n/d read 0 512\n/d trim {offset} {bytes}\n")
+    };
+    let refused = |offset, bytes| refusal(Format::FioIolog, log(offset, bytes).as_bytes());
+    assert_eq!(
+        refused(u64::MAX - 4_095, 4_096),
+        "`given`, line 4: found a discard of 4096 bytes at offset 18446744073709547520, expected \
+         one that ends below 8 EiB"
+    );
+    assert!(refused(0, u64::MAX).contains("line 4"));
+    assert!(refused(i64::MAX as u64, 512).contains("line 4"));
+    let (header, _) = rows(Format::FioIolog, log((i64::MAX - 4_095) as u64, 4_095).as_bytes());
+    assert_eq!(header.keys, i64::MAX as u64);
+}
+
+#[test]
+fn an_unknown_operation_of_cachelib_is_left_out_and_counted() {
+    let text = b"key,op,size,op_count,key_size,ttl\n1,GET,0,2,7,\n3,SAT,100,35,20,3600\n";
+    let (header, found) = rows(Format::Cachelib, text);
+    assert_eq!(found.len(), 2);
+    assert_eq!(header.left_out["SAT"], 1);
+    let many: String = (0..40).map(|n| format!("k,OP{n},1,1,1,\n")).collect();
+    let text = format!("key,op,size,op_count,key_size,ttl\n1,GET,0,2,7,\n{many}");
+    let (header, _) = rows(Format::Cachelib, text.as_bytes());
+    assert_eq!((header.left_out.len(), header.left_out["unnamed operations"]), (17, 24));
+    let none = refusal(Format::Cachelib, b"key,op,size,op_count,key_size\n3,SAT,100,35,20\n");
+    assert!(none.contains("found no request that is known"), "{none}");
+}
+
+/// Bytes of another format, as numbers of this one.
+#[test]
+fn times_without_sense_are_refused_with_the_fields_that_are_wanted() {
+    let record = |seconds: u32, object: u64| {
+        [&seconds.to_le_bytes()[..], &object.to_le_bytes(), &[1, 0, 0, 0], &[0xff; 8]].concat()
+    };
+    let file = |seconds: &dyn Fn(u32) -> u32| -> Vec<u8> {
+        (0..1_000).flat_map(|at| record(seconds(at), at.into())).collect()
+    };
+    let backwards = refusal(Format::OracleGeneral, &file(&|at| 1_000_000 - at));
+    assert!(backwards.contains("found 999 of 1000 requests with a time before"), "{backwards}");
+    assert!(backwards.contains("u32 seconds, u64 object, u32 bytes"), "{backwards}");
+    let anywhere = refusal(Format::OracleGeneral, &file(&|at| at * 4_294_967));
+    assert!(anywhere.contains("times that are 135 years apart"), "{anywhere}");
+    // Since its beginning, or by the calendar.
+    for start in [0, 1_600_000_000] {
+        assert_eq!(rows(Format::OracleGeneral, &file(&|at| start + at)).1.len(), 1_000);
+    }
 }
 
 #[test]

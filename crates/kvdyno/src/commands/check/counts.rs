@@ -44,20 +44,25 @@ pub(super) fn checks(folder: &CaseFolder, record: &CaseRecord, name: &str) -> Ve
         if role.offered_per_s.is_some() {
             counted.push(("response histogram", response.count));
         }
+        // What another program did not report cannot be held against anything.
+        let lacks = |telling: &Telling| telling.count == 0 && is_imported(record);
+        let unreported =
+            || Answer::NotCheckable("the imported report has no such times".to_owned());
         if in_flight(record, &tag.0, &tag.1) {
-            counted.push(("submit histogram", submit.count));
-            counted.push(("completion histogram", completion.count));
-            checks.push(Check::new(PARTS, &of, parts(&service, &submit, &completion)));
+            let in_parts = !lacks(&submit) && !lacks(&completion);
+            if in_parts {
+                counted.push(("submit histogram", submit.count));
+                counted.push(("completion histogram", completion.count));
+            }
+            let answer = || parts(&service, &submit, &completion);
+            let answer = if in_parts { answer() } else { unreported() };
+            checks.push(Check::new(PARTS, &of, answer));
         }
-        if service.count == 0 && is_imported(record) {
-            // Its report has counts alone: there are no times to hold against each other.
-            checks.push(Check::new(COUNTS, &of, counts(op, &series, &counted[..1])));
-            let why = "the imported report has no such times".to_owned();
-            checks.push(Check::new(TIMES, of, Answer::NotCheckable(why)));
-            continue;
-        }
+        let timed = !lacks(&service);
+        counted.retain(|(who, _)| timed || *who != "histogram");
         checks.push(Check::new(COUNTS, &of, counts(op, &series, &counted)));
-        checks.push(Check::new(TIMES, of, times(op, &[series, service])));
+        let answer = if timed { times(op, &[series, service]) } else { unreported() };
+        checks.push(Check::new(TIMES, of, answer));
     }
     checks
 }

@@ -155,22 +155,26 @@ fn roles(job: &Job, case: &Case) -> Vec<RoleResult> {
     roles
 }
 
-/// What cannot be known of it from the report.
+/// What cannot be known of it from the report, what is special of it first.
 fn not_measured(job: &Job) -> Vec<String> {
-    let mut all: Vec<String> = UNKNOWN.map(str::to_owned).into();
-    all.push(job.without_times().unwrap_or_else(|| {
-        let off = units::percent(1.0 / 128.0);
-        format!("latencies: by the middles of fio's bins, at most {off} off")
-    }));
+    let grouped = job.grouped().map(|threads| {
+        format!(
+            "several jobs under group_reporting are one entry here, with the name and the options \
+             of some of them: by their running times {threads} threads"
+        )
+    });
+    let mut all: Vec<String> = grouped.into_iter().collect();
+    let without_times = job.without_times();
+    let timed = without_times.is_none();
+    all.extend(without_times);
     if job.syncs() > 0 && job.sync_histogram(MEASURE, SYNCS).is_none() {
         all.push("latencies of syncs: fio's report has no bins of them".to_owned());
     }
-    all.extend(job.grouped().map(|threads| {
-        format!(
-            "jobs: several jobs under group_reporting are one entry here, with the name and the \
-             options of some of them; by their running times they were {threads} threads"
-        )
-    }));
+    all.extend(UNKNOWN.map(str::to_owned));
+    if timed {
+        let off = units::percent(1.0 / 128.0);
+        all.push(format!("latencies: by the middles of fio's bins, at most {off} off"));
+    }
     all
 }
 

@@ -65,9 +65,10 @@ impl Talk<'_> {
         }
         // What the client says of it follows from it.
         if let Some(Complaint { class, message: servers, .. }) = self.ending.server.clone() {
-            // That there is no room either of them may have been told.
-            let telling =
-                |class: &ErrorClass| matches!(class, ErrorClass::Full | ErrorClass::Memory);
+            // That the volume is full or fails either of them may have been told.
+            let telling = |class: &ErrorClass| {
+                matches!(class, ErrorClass::Full | ErrorClass::Io | ErrorClass::Memory)
+            };
             self.ending.failure = Some(match self.ending.failure.take() {
                 Some((clients, words)) => {
                     let class = if telling(&clients) { clients } else { class };

@@ -72,7 +72,7 @@ fn syncs_are_a_role_of_their_own_and_the_first_where_each_write_waits_for_one() 
     let (run, records) = imported(folder.path(), "fdatasync-3.33.json", |_| {}).unwrap();
     let case = &records[0].case;
     assert_eq!(case.options.durability, Durability::Commit);
-    assert_eq!(case.data.value.size.mean(), 2_300.0);
+    assert_eq!(case.shape.value_bytes_mean, 2_300);
     let [syncs, writes] = records[0].phases[0].roles.as_slice() else { panic!("two roles") };
     assert_eq!((syncs.role.as_str(), writes.role.as_str()), ("syncs", "writes"));
     assert_eq!((syncs.ops["flush"].count, writes.ops["update"].count), (911, 912));
