@@ -340,7 +340,7 @@ export interface VersusData {
   between: { base: string; new: string; all: boolean } | null;
 }
 
-export type Judgement = "improved" | "regressed" | "changed" | "within_noise" | "too_few_trials" | "not_comparable";
+export type Judgement = "improved" | "regressed" | "changed" | "equal" | "undecided" | "too_few_trials" | "not_comparable";
 
 export interface Sample {
   median: number | null;

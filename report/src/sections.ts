@@ -180,8 +180,8 @@ export function method(data: PageData): HTMLElement {
   const missing = summary.not_measured;
   return section("method", "Method and limits",
     h("p", {}, `Each case is a process of its own${ramWords(data)}. Values are medians over trials; `
-      + "ranges are order-statistic intervals of the median (at least 95 %) from six trials on, else the extremes. Percentiles are read from the "
-      + "histograms of all trials together, and only where at least 10 samples lie beyond them. Between two figures whose ranges overlap there is no significant difference. "
+      + "ranges are order-statistic intervals of the median (at least 95 %) from six trials on, else the extremes. Percentiles are each trial's own, "
+      + "and only where at least 10 samples lie beyond them. Two figures are undecided where the interval of their ratio holds 1, and they are not shown to be equal. "
       + `The overhead of the load generator is not subtracted${summary.load_generator ? ` (${summary.load_generator.ns_per_op.toFixed(1)} ns an operation here${summary.load_generator.max_ns == null ? "" : `, at most ${duration(summary.load_generator.max_ns)}`})` : ""}. `
       + `Method version ${summary.method_version}, record format ${summary.run.format}, measured by kvdyno ${summary.run.program}, page by ${data.program}.`),
     missing.length > 0 ? h("div", {}, h("h3", {}, "Not enforced or not measured"), h("ul", {}, ...missing.map((text) => h("li", {}, text)))) : null,

@@ -113,11 +113,11 @@ describe.skipIf(executablePath === "")("the server", { timeout: 90_000 }, () => 
     expect(place.point).toBeGreaterThanOrEqual(place.low - 1);
     expect(place.point).toBeLessThanOrEqual(place.high + 1);
 
-    await page.locator("[data-filter='within_noise']").click();
+    await page.locator("[data-filter='undecided']").click();
     expect(new URL(page.url()).hash).not.toBe("");
     await page.reload();
     await page.waitForSelector(".pairs");
-    expect(await shown()).not.toContain("within_noise");
+    expect(await shown()).not.toContain("undecided");
     await page.getByRole("link", { name: "All figures" }).click();
     await page.waitForSelector(".pairs");
     expect((await shown()).length).toBeGreaterThan(rows.length);

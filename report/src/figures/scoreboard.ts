@@ -24,7 +24,7 @@ function draw(view: View): Drawing | null {
   const apart = rows.find((row) => row.apart)?.apart;
   return {
     title: several ? `Scoreboard: against ${base.name}` : "Scoreboard",
-    note: (several ? "▶ and a bar to the right: better; ◀ and to the left: worse, on a scale of factors; ~ no significant difference; ? too few trials (below four). " : "")
+    note: (several ? "▶ and a bar to the right: better; ◀ and to the left: worse, on a scale of factors; ~ undecided; ? too few trials (below four). " : "")
       + `Medians of ${trialsNote(view)}.${apart ? ` Not comparable: ${apart}.` : ""}`,
     element: () => boardElement(view.engines, cells(), base),
     picture: (theme) => boardPicture(view.engines, cells(), base, theme),

@@ -99,8 +99,8 @@ function result(versus: Versus): HTMLElement {
   const sentence = counts.judged === 0
     ? `None of ${all} figures has trials enough to be judged.`
     : counts.improved + counts.regressed + counts.changed === 0
-      ? `None of ${counts.judged} judged figures differs by more than noise.`
-      : `Of ${counts.judged} judged figures ${counts.regressed || "none"} got worse and ${counts.improved || "none"} got better${counts.changed > 0 ? `, ${counts.changed} changed` : ""}; ${counts.within_noise || "none"} with no significant difference.`;
+      ? `Of ${counts.judged} judged figures ${counts.undecided} undecided, ${counts.equal} equal.`
+      : `Of ${counts.judged} judged figures ${counts.regressed || "none"} got worse and ${counts.improved || "none"} got better${counts.changed > 0 ? `, ${counts.changed} changed` : ""}; ${counts.undecided} undecided, ${counts.equal} equal.`;
   return h("div", { class: "result" },
     h("ul", { class: "counts" }, ...JUDGEMENTS.filter((verdict) => counts[verdict] > 0 || verdict === "improved" || verdict === "regressed").map((verdict) =>
       h("li", { class: verdict }, verdictMark(verdict), h("strong", {}, String(counts[verdict])), ` ${WORDS[verdict]}`))),
@@ -199,7 +199,7 @@ function leftOut(versus: Versus): HTMLElement | null {
 
 const AID = "Base and new are medians over trials (of percentiles, too, each trial's own); the ratio is new over base, with its interval: of 95 %, by the bootstrap; below 6 trials a side from the least to the most that one trial over another comes to. "
   + "Improved and regressed: the interval leaves 1 out, a rank test says p < 0.05, and the difference is larger than the noise. "
-  + "Within noise: no significant difference, which is not the same as equal; the interval says how far apart they may be.";
+  + "Equal: the whole interval is within 2 % of 1. Undecided: neither; the interval says how far apart they may be.";
 
 function remarks(data: VersusData): HTMLElement {
   let before = "";
