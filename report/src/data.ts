@@ -178,6 +178,7 @@ export interface Summary {
   rankings?: Ranking[]; // Absent before there was such.
   ranks: RankRow[];
   explained: Explained[];
+  answer?: string[]; // What the run comes to, the headline first; absent before there was such.
   claims?: Claim[]; // What the suite claims; absent before there was such.
   confidence?: Confidence; // How far to trust the figures; absent before there was such.
   not_measured: string[];
@@ -346,7 +347,7 @@ export interface VersusData {
   between: { base: string; new: string; all: boolean } | null;
 }
 
-export type Judgement = "improved" | "regressed" | "changed" | "within_noise" | "too_few_trials" | "not_comparable";
+export type Judgement = "improved" | "regressed" | "changed" | "equal" | "undecided" | "too_few_trials" | "not_comparable";
 
 export interface Sample {
   median: number | null;
@@ -406,6 +407,7 @@ export interface Versus {
   differences: { what: string; base: string; new: string }[];
   pairs: Pair[];
   unpaired: { in_base: boolean; name: string; why: string }[];
+  answer?: string[]; // What it comes to, the headline first; absent before there was such.
   counts: { judged: number } & Record<Judgement, number>;
   false_alarms_expected: number;
   gate: Gate | null;

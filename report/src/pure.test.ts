@@ -60,7 +60,7 @@ describe("a step from a version to the next", () => {
 
   test("is marked where it changed the figure by more than noise, and nowhere else", () => {
     expect([step(1.08, "improved"), step(0.5, "regressed"), step(1.2, "changed")].map(mark)).toEqual(["+8%", "-50%", "+20%"]);
-    expect([step(1.08, "within_noise"), step(2, "too_few_trials"), step(null, "not_comparable"), null, undefined].map(mark)).toEqual([undefined, undefined, undefined, undefined, undefined]);
+    expect([step(1.08, "undecided"), step(2, "too_few_trials"), step(null, "not_comparable"), null, undefined].map(mark)).toEqual([undefined, undefined, undefined, undefined, undefined]);
   });
 });
 

@@ -33,6 +33,10 @@ describe.skipIf(executablePath === "")("the page", { timeout: 120_000 }, () => {
 
   test("ranks twelve engines by question, each class for itself, with reasons for empty cells", async () => {
     const { page, wrong } = await open(pages.field);
+    // Of many engines, too, the answer stands above all figures, and is not folded away.
+    const headline = page.locator(".answer > .headline");
+    expect(await headline.textContent()).toContain("direct fastest, 11.9 k gets/s");
+    expect((await headline.boundingBox())?.y).toBeLessThan(300);
     const figure = page.locator(".figure[data-figure='ranking']");
     expect(await figure.count()).toBe(1);
     await figure.scrollIntoViewIfNeeded();
