@@ -1,6 +1,6 @@
-// One colour and one marker per engine, the same on every page (hues.ts). Okabe and Ito's colours, which people
-// with any colour vision can tell apart, darkened or lightened for their ground, and four more. Better and worse
-// have no colour: they are ink, with an arrow.
+// One colour and one marker per engine, the same on every page (hues.ts): twelve that people with any colour vision
+// can tell apart, chosen by their distances as those with deuteranopia and protanopia see them. Better and worse have
+// no colour: they are ink, with an arrow.
 
 import type { Engine } from "./model";
 
@@ -27,7 +27,7 @@ const LIGHT: Theme = {
   line: "#b9c1ca",
   grid: "#e9edf1",
   loadGenerator: "#8b949e",
-  engines: ["#0069a8", "#c8500a", "#00855f", "#b0508a", "#a87400", "#3d97d3", "#6d55c4", "#6b5a2e", "#5f8f00", "#2a3c82", "#cf4466", "#7b2d6f"],
+  engines: ["#0087dc", "#d76509", "#149777", "#73375f", "#9b8043", "#4d8fa1", "#403eb2", "#503823", "#3b5e11", "#323a76", "#ba3652", "#a443ac"],
   parts: ["#8fa6bf", "#c6d2de", "#b3a7cc", "#97bfa2", "#cbe0cf", "#d3bd8c", "#eadfc1", "#dba493", "#bfa88f", "#e0d3c4"],
   heat: ["#eaf2f9", "#b7d6ec", "#7ab3dc", "#3f87bd", "#1a5c93", "#0b3560"],
 };
@@ -40,7 +40,7 @@ const DARK: Theme = {
   line: "#4a535e",
   grid: "#272d35",
   loadGenerator: "#79828d",
-  engines: ["#58aef0", "#f58d4c", "#35c79c", "#e79ccb", "#e8b84a", "#9ad4fa", "#b6a2f5", "#c9b684", "#b5d84f", "#8098ff", "#ff8fa6", "#c77dd6"],
+  engines: ["#1598ea", "#f27d19", "#40ca82", "#da6492", "#e9e067", "#bce8f0", "#bcb6ed", "#b18e4e", "#ddedbc", "#4186ff", "#f3acb8", "#af75bd"],
   parts: ["#5a7390", "#3d4f62", "#6a5f8a", "#4c7a5b", "#365342", "#84703f", "#584c2c", "#91574a", "#76604a", "#51443a"],
   heat: ["#1c2a38", "#1d4468", "#22659c", "#3f8fcc", "#85bfea", "#dcf0ff"],
 };

@@ -9,6 +9,7 @@ import type { TimeLine, Written } from "./overtime";
 import type { Search } from "./search"; import type { Sheet } from "./sheets";
 import type { BesideStudy } from "./study";
 
+export type { Gate, Judgement, Pair, Sample, Side, Versus, VersusData, VersusRow } from "./comparison";
 export type { Cause, EventKind, Mark, MarkTotal, TimeLine, Written } from "./overtime";
 export type Direction = "higher" | "lower" | "neither";
 export type Verdict = "base" | "different" | "not_distinguishable" | "spread_unknown";
@@ -178,6 +179,7 @@ export interface Summary {
   rankings?: Ranking[]; // Absent before there was such.
   ranks: RankRow[];
   explained: Explained[];
+  answer?: string[]; // What the run comes to, the headline first; absent before there was such.
   claims?: Claim[]; // What the suite claims; absent before there was such.
   confidence?: Confidence; // How far to trust the figures; absent before there was such.
   not_measured: string[];
@@ -333,80 +335,4 @@ export interface RunEntry {
   cases_recorded: number;
   cases_done: number;
   findings: Record<Severity, number>;
-}
-
-export interface VersusData {
-  kind: "versus";
-  program: string;
-  versus: Versus | null;
-  refused: { message: string; hint: string | null } | null;
-  remarks: [word: string, text: string][];
-  definitions: Definition[];
-  /** Null: the page is a file. */
-  between: { base: string; new: string; all: boolean } | null;
-}
-
-export type Judgement = "improved" | "regressed" | "changed" | "within_noise" | "too_few_trials" | "not_comparable";
-
-export interface Sample {
-  median: number | null;
-  n: number;
-  min: number | null;
-  max: number | null;
-}
-
-export interface VersusRow {
-  phase: string;
-  role: string | null;
-  op: string | null;
-  figure: string;
-  unit: string;
-  direction: Direction;
-  base: Sample;
-  new: Sample;
-  paired: boolean;
-  ratio: number | null;
-  ratio_low: number | null;
-  ratio_high: number | null;
-  p: number | null;
-  noise: number;
-  verdict: Judgement;
-  why: string | null;
-}
-
-export interface Pair {
-  name: string;
-  base_label: string;
-  new_label: string;
-  durability: string;
-  threads: number | null;
-  rows: VersusRow[];
-}
-
-export interface Side {
-  run: string;
-  label: string | null;
-  suite: string;
-  started_unix_ns: number;
-  host: string;
-  program: string;
-  trials: number;
-  invalid: string[];
-}
-
-export interface Gate {
-  result: "passed" | "failed" | "cannot_judge";
-  allowed: number;
-  regressed: string[];
-}
-
-export interface Versus {
-  base: Side;
-  new: Side;
-  differences: { what: string; base: string; new: string }[];
-  pairs: Pair[];
-  unpaired: { in_base: boolean; name: string; why: string }[];
-  counts: { judged: number } & Record<Judgement, number>;
-  false_alarms_expected: number;
-  gate: Gate | null;
 }

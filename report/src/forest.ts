@@ -5,7 +5,7 @@ import type { Judgement, VersusRow } from "./data";
 import { svg } from "./dom";
 
 export const WORDS: Record<Judgement, string> = {
-  improved: "improved", regressed: "regressed", changed: "changed", within_noise: "undecided",
+  improved: "improved", regressed: "regressed", changed: "changed", equal: "equal", undecided: "undecided",
   too_few_trials: "too few trials", not_comparable: "not comparable",
 };
 
@@ -16,7 +16,8 @@ export const OUTLINES: Record<Judgement, string> = {
   improved: "M6 .8 11.4 10.6H.6z",
   regressed: "M6 11.2.6 1.4h10.8z",
   changed: "M6 .4 11.6 6 6 11.6.4 6z",
-  within_noise: "M6 2.2a3.8 3.8 0 1 0 .01 0z",
+  equal: "M2 3h8v2H2zM2 7h8v2H2z",
+  undecided: "M6 2.2a3.8 3.8 0 1 0 .01 0z",
   too_few_trials: "M6 2.2a3.8 3.8 0 1 0 .01 0z",
   not_comparable: "M2 2l8 8M10 2l-8 8",
 };

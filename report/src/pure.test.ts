@@ -14,7 +14,6 @@ import { front } from "./figures/tradeoff";
 import { toggled } from "./filters";
 import { bytes, duration, grouped, inUnit, NONE, ownThreads, percentile, ratio, si } from "./format";
 import { hiccupNote } from "./hiccups";
-import { huesOf } from "./hues";
 import { placed, spread } from "./labels";
 import { multiples, panels, roundUp } from "./layout";
 import { unpack } from "./load";
@@ -60,7 +59,7 @@ describe("a step from a version to the next", () => {
 
   test("is marked where it changed the figure by more than noise, and nowhere else", () => {
     expect([step(1.08, "improved"), step(0.5, "regressed"), step(1.2, "changed")].map(mark)).toEqual(["+8%", "-50%", "+20%"]);
-    expect([step(1.08, "within_noise"), step(2, "too_few_trials"), step(null, "not_comparable"), null, undefined].map(mark)).toEqual([undefined, undefined, undefined, undefined, undefined]);
+    expect([step(1.08, "undecided"), step(2, "too_few_trials"), step(null, "not_comparable"), null, undefined].map(mark)).toEqual([undefined, undefined, undefined, undefined, undefined]);
   });
 });
 
@@ -324,34 +323,6 @@ describe("where the time went", () => {
     expect(PARTS.map((part) => part.read(of)).reduce((sum, value) => sum + value, 0)).toBe(100);
     expect([label("wait CPU", 12.4, 90), label("wait CPU", 12.4, 30), label("wait CPU", 12.4, 10)]).toEqual(["wait CPU 12", "12", ""]);
     expect([readable("#0069a8"), readable("#e8b84a"), readable("#000000")]).toEqual(["#ffffff", "#000000", "#ffffff"]);
-  });
-});
-
-describe("an engine's colour", () => {
-  const named = (engine: string, label = engine, durability = "commit") => ({ engine, label, durability });
-  const hueOf = (page: ReturnType<typeof named>[], label: string, durability = "commit") =>
-    huesOf(page)[page.findIndex((one) => one.label === label && one.durability === durability)];
-
-  test("is its own on every page, whoever stands beside it", () => {
-    const pages = [["lmdb", "rocksdb"], ["rocksdb", "sqlite", "lmdb"], ["fjall", "redb", "a-store", "lmdb"], ["lmdb"]];
-    expect(new Set(pages.map((page) => hueOf(page.map((name) => named(name)), "lmdb")?.hue)).size).toBe(1);
-    const others = pages.slice(0, 2).map((page) => hueOf(page.map((name) => named(name)), "rocksdb")?.hue);
-    expect(new Set(others).size).toBe(1);
-  });
-
-  test("is nobody else's on a page", () => {
-    const embedded = ["lmdb", "rocksdb", "sqlite", "redb", "fjall", "mdbx", "wiredtiger", "leveldb", "surrealkv", "direct", "lmdb1"].map((name) => named(name));
-    const page = [...embedded, named("rocksdb", "rocksdb-tuned")];
-    expect(new Set(huesOf(page).map(({ hue }) => hue)).size).toBe(page.length);
-    expect(hueOf(page, "rocksdb-tuned")?.hue).not.toBe(hueOf(page, "rocksdb")?.hue);
-    expect(huesOf(page).every(({ again }) => !again)).toBe(true);
-  });
-
-  test("is the engine's in another class, with another line", () => {
-    const page = [named("rocksdb", "rocksdb-commit", "commit"), named("rocksdb", "rocksdb-async", "async"), named("lmdb")];
-    const [commit, async_] = huesOf(page);
-    expect([commit?.hue, async_?.hue]).toEqual([huesOf([named("rocksdb")])[0]?.hue, commit?.hue]);
-    expect([commit?.again, async_?.again]).toEqual([false, true]);
   });
 });
 

@@ -3,7 +3,6 @@
 import type { Claim, Confidence, EngineInfo, Finding, PageData, Severity } from "./data";
 import { h, type Child } from "./dom";
 import { date, duration } from "./format";
-import { ENGINES_MAX } from "./layout";
 import { unique, withoutPart, type Model } from "./model";
 import { stacked, table } from "./table";
 
@@ -56,6 +55,9 @@ function ramWords(data: PageData): string {
   return limited ? ", within a RAM limit that holds its page cache as well" : ", without a RAM limit";
 }
 
+/** Of so many engines and workloads all sentences are seen at once. */
+const ENGINES_FEW = 4, WORKLOADS_FEW = 3;
+
 /** What came out in one line, and how far to trust it; then a sentence for each workload. */
 export function answers(data: PageData, whole: Model): HTMLElement | null {
   const { confidence } = data.summary;
@@ -70,8 +72,8 @@ export function answers(data: PageData, whole: Model): HTMLElement | null {
   };
   const list = h("dl", { class: "answers" }, ...told.flatMap((answer) => [h("dt", {}, named(answer)), h("dd", {}, answer.sentence)]));
   const lines = headlines(data);
-  // Of many engines or claims a sentence each is a list: what was asked first is seen at once.
-  const many = whole.engines.filter((engine) => !engine.loadGenerator && !engine.drive).length > ENGINES_MAX || lines.length > 0;
+  // Below the answer a sentence for each workload; of many engines, workloads or claims that is a list, to be unfolded.
+  const many = whole.engines.filter((engine) => !engine.loadGenerator && !engine.drive).length > ENGINES_FEW || told.length > WORKLOADS_FEW || lines.length > 1;
   const rest = told.length === 0 ? null : many ? h("details", {}, h("summary", {}, `In sentences: ${plural(told.length, "workload")}`), list) : list;
   if (lines.length === 0 && !rest && !confidence) return null;
   return h("div", { class: "result-top" },
@@ -81,8 +83,12 @@ export function answers(data: PageData, whole: Model): HTMLElement | null {
 
 /** The answer in a line, and what came of the suite's claims; below each what is to be said of it. */
 function headlines(data: PageData): { line: string; aside: string }[] {
-  const claims = data.summary.claims ?? [];
-  return claims.length > 0 ? [{ line: claimWords(claims), aside: claimReasons(claims) }] : [];
+  const { claims = [], answer = [] } = data.summary;
+  const [headline] = answer;
+  return [
+    ...(claims.length > 0 ? [{ line: claimWords(claims), aside: claimReasons(claims) }] : []),
+    ...(headline ? [{ line: headline, aside: "" }] : []),
+  ];
 }
 
 /** So many reasons are named; the table has all. */
@@ -105,10 +111,10 @@ export function claimReasons(claims: Claim[]): string {
 }
 
 /** The causes that are said at once; the others open. */
-const CAUSES = 4;
+const CAUSES = 3;
 
 function trust({ level, reasons }: Confidence): HTMLElement {
-  const items = reasons.map((reason) => h("li", {}, reason.text));
+  const items = reasons.map((reason) => h("li", { title: reason.text }, h("span", {}, reason.text)));
   return h("div", { class: `confidence ${level}`, role: "note", "aria-label": `Confidence: ${level}` },
     h("p", { class: "level" }, h("span", { class: "meter", "aria-hidden": "true" }, h("i"), h("i"), h("i")), "Confidence: ", h("strong", {}, level)),
     items.length > 0 ? h("ul", {}, ...items.slice(0, CAUSES)) : null,
@@ -212,8 +218,8 @@ export function method(data: PageData): HTMLElement {
   const missing = summary.not_measured;
   return section("method", "Method and limits",
     h("p", {}, `Each case is a process of its own${ramWords(data)}. Values are medians over trials; `
-      + "ranges are order-statistic intervals of the median (at least 95 %) from six trials on, else the extremes. Percentiles are read from the "
-      + "histograms of all trials together, and only where at least 10 samples lie beyond them. Between two figures whose ranges overlap there is no significant difference. "
+      + "ranges are order-statistic intervals of the median (at least 95 %) from six trials on, else the extremes. Percentiles are each trial's own, "
+      + "and only where at least 10 samples lie beyond them. Two figures are undecided where the interval of their ratio holds 1, and they are not shown to be equal. "
       + `The overhead of the load generator is not subtracted${summary.load_generator ? ` (${summary.load_generator.ns_per_op.toFixed(1)} ns per operation here${summary.load_generator.max_ns == null ? "" : `, at most ${duration(summary.load_generator.max_ns)}`})` : ""}. `
       + `Method version ${summary.method_version}, record format ${summary.run.format}, measured by kvdyno ${summary.run.program}, page by ${data.program}.`),
     missing.length > 0 ? h("div", {}, h("h3", {}, "Not enforced or not measured"), h("ul", {}, ...missing.map((text) => h("li", {}, text)))) : null,

@@ -33,6 +33,10 @@ describe.skipIf(executablePath === "")("the page", { timeout: 120_000 }, () => {
 
   test("ranks twelve engines by question, each class for itself, with reasons for empty cells", async () => {
     const { page, wrong } = await open(pages.field);
+    // Of many engines, too, the answer stands above all figures, and is not folded away.
+    const headline = page.locator(".answer > .headline");
+    expect(await headline.textContent()).toContain("direct fastest, 11.9 k gets/s");
+    expect((await headline.boundingBox())?.y).toBeLessThan(300);
     const figure = page.locator(".figure[data-figure='ranking']");
     expect(await figure.count()).toBe(1);
     await figure.scrollIntoViewIfNeeded();
@@ -41,6 +45,9 @@ describe.skipIf(executablePath === "")("the page", { timeout: 120_000 }, () => {
     const reads = dataOf(pages.field).summary.rankings?.find((one) => one.main && one.question === "reads" && one.durability === "commit");
     const rows = figure.locator("tbody[data-class='commit'] tr[data-engine]");
     expect(await rows.evaluateAll((rows) => rows.map((row) => (row as HTMLElement).dataset["engine"]))).toEqual(reads?.standings.map((one) => one.engine));
+    // The scoreboard's rows stand in the same order.
+    const board = await page.locator("#overview .lying tbody th").allTextContents();
+    expect(board).toEqual([...(reads?.standings ?? []).filter((one) => one.value != null).map((one) => `${one.engine} (commit)`), "SurrealKV (commit)", "LevelDB (async)"]);
     const tied = figure.locator("tr[data-engine='LMDB'] td").nth(0);
     expect(await tied.locator(".place").textContent()).toBe("2=");
     expect(await figure.locator("tr[data-engine='direct'] td").nth(3).textContent()).toBe("it has no scans");

@@ -151,6 +151,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
 
   test("of the drive alone has its tables and its times", async () => {
     const { page, wrong } = await open(pages.alone);
+    expect(await page.locator(".headline").textContent()).toMatch(/reads\/s, p99 .* at depth/);
     await scroll(page);
     expect(await names(page)).toEqual(["percentiles", "timeline"]);
     expect(await page.locator("#figures h2").allTextContents()).toEqual(["Device limits"]);
@@ -169,6 +170,8 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
       return rate?.value == null ? rate?.missing : `${si(rate.value)}/s`;
     })));
     expect(rows.map((row) => row[3])).toEqual(expected);
+    // The answer in a line, above all else but the question.
+    expect(await page.locator(".headline").allTextContents()).toEqual([data.summary.answer?.[0]]);
     const answers = await page.locator(".answers dd").allTextContents();
     // What was measured, before what it was measured on.
     expect(answers).toEqual(data.answers.map((answer) => answer.sentence).reverse());

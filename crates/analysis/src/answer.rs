@@ -6,6 +6,8 @@
 
 mod clause;
 mod drive;
+mod drives;
+mod headline;
 mod volumes;
 mod words;
 mod workload;
@@ -20,7 +22,14 @@ use clause::Standing;
 use words::Words;
 pub use workload::Answer;
 pub(crate) use workload::setting;
-use workload::{apart, metric, rate};
+use workload::{apart, rate};
+
+/// The run's answer in sentences: the headline, then a sentence for each workload.
+pub(super) fn sentences(summary: &Summary) -> Vec<String> {
+    let each = answers(summary).into_iter();
+    let each = each.map(|answer| format!("{}: {}", answer.workload, answer.sentence));
+    headline::headline(summary).into_iter().chain(each).collect()
+}
 
 /// An answer for each workload: loads first, in the order of the plan.
 pub fn answers(summary: &Summary) -> Vec<Answer> {
@@ -67,14 +76,21 @@ fn settings(summary: &Summary) -> Vec<Setting<'_>> {
 }
 
 impl<'s> Setting<'s> {
-    fn load_sentence(&self) -> Option<String> {
-        let first = self.groups.iter().find(|group| group.load.is_some())?;
+    /// Equal loads of all engines.
+    fn loads(&self) -> Vec<&'s Group> {
+        let Some(first) = self.groups.iter().find(|group| group.load.is_some()) else {
+            return Vec::new();
+        };
         let loads = |group: &&&Group| group.load.is_some() && group.load_peers == first.load_peers;
         let peers = self.groups.iter().filter(loads).copied();
         // Where each number of threads has a load of its own, an engine stands for all of its own
         // with the first.
         let peers = together(peers, |a, b| a.label == b.label);
-        let peers: Vec<&Group> = peers.into_iter().map(|own| own[0]).collect();
+        peers.into_iter().map(|own| own[0]).collect()
+    }
+
+    fn load_sentence(&self) -> Option<String> {
+        let peers = self.loads();
         let standings =
             self.standings(&peers, |group| group.load.as_ref()?.metrics.get(&c::RECORDS_PER_S));
         let text = clause::rates(standings, &words::LOADS)?;
@@ -83,11 +99,7 @@ impl<'s> Setting<'s> {
 
     /// At the most threads that the most engines have figures for.
     fn run_sentence(&self, at: usize) -> Option<String> {
-        let chosen = self.by_threads().into_iter().max_by_key(|peers| {
-            let threads = peers[0].threads;
-            let figures = peers.iter().filter(|group| rate(group, at, 0).is_some()).count();
-            (figures, threads)
-        })?;
+        let chosen = self.chosen(at)?;
         let roles = &chosen[0].runs.get(at)?.roles;
         let clauses: Vec<String> =
             (0..roles.len()).filter_map(|role| self.role_clause(&chosen, at, role)).collect();
@@ -96,6 +108,15 @@ impl<'s> Setting<'s> {
         }
         let drive = drive::sentence(self.ceilings(&chosen, at));
         Some(format!("At {}: {}.{drive}", words::threads(roles), clauses.join("; ")))
+    }
+
+    /// The engines at the most threads that the most of them have figures for.
+    fn chosen(&self, at: usize) -> Option<Vec<&'s Group>> {
+        self.by_threads().into_iter().max_by_key(|peers| {
+            let threads = peers[0].threads;
+            let figures = peers.iter().filter(|group| rate(group, at, 0).is_some()).count();
+            (figures, threads)
+        })
     }
 
     /// Each engine's name, and how far from the drive it is.
@@ -112,9 +133,21 @@ impl<'s> Setting<'s> {
     fn role_clause(&self, chosen: &[&'s Group], at: usize, role: usize) -> Option<String> {
         let row = chosen[0].runs.get(at)?.roles.get(role)?;
         if row.open_loop {
-            let response = |group| metric(group, at, role, &c::RESPONSE_P99);
             let offered = row.metrics.value(&c::OFFERED_OPS_PER_S);
-            return clause::responses(self.standings(chosen, response), &row.role, offered);
+            let each = row.by_operation().enumerate().filter_map(|(op, (name, _))| {
+                let response = |group: &'s Group| {
+                    let row = group.runs.get(at)?.roles.get(role)?;
+                    let (_, metrics) = row.by_operation().nth(op)?;
+                    metrics.get(&c::RESPONSE_P99)
+                };
+                let who = match row.is_mix() {
+                    true => format!("{} of {}", words::of_operation(name), row.role),
+                    false => row.role.clone(),
+                };
+                clause::responses(self.standings(chosen, response), &who, offered)
+            });
+            let each: Vec<String> = each.collect();
+            return (!each.is_empty()).then(|| each.join("; "));
         }
         let rates = |groups: &[&'s Group]| self.standings(groups, |group| rate(group, at, role));
         let text = clause::rates(rates(chosen), &Words::of(&row.mix))?;

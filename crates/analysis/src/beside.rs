@@ -1,7 +1,11 @@
-//! A figure over the one that it stands beside, and whether the two can be told apart.
+//! A figure over the one that it stands beside, and whether the two can be told apart. Judged as
+//! `kvdyno compare` judges two engines of a run, so that every table, sentence and page says the
+//! same of the same two figures.
 
+use super::group::Group;
 use super::metric::Metric;
-use crate::stats::MIN_TRIALS;
+use super::versus::DEFAULT_NOISE;
+use super::versus::judge::{Row, Verdict, side_by_side};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,8 +14,12 @@ use serde::Serialize;
 pub struct Beside {
     /// The base: an engine's label, or a volume's name.
     pub base: String,
-    /// How many times its figure.
+    /// How many times its figure: the ratio of the medians over trials.
     pub ratio: f64,
+    /// Lower end of the ratio's 95 % interval; null: the base itself, or too few trials.
+    pub low: Option<f64>,
+    /// Upper end of it.
+    pub high: Option<f64>,
     /// Whether the two can be told apart.
     pub verdict: Significance,
 }
@@ -22,36 +30,39 @@ pub struct Beside {
 pub enum Significance {
     /// It is the base itself.
     Base,
-    /// Their intervals (below six trials: their extremes) do not overlap.
+    /// They differ: the ratio's interval leaves 1 out, a rank test agrees, and it is more than
+    /// noise.
     Different,
-    /// They overlap.
+    /// Undecided, or equal.
     NotDistinguishable,
-    /// They do not overlap, but one of them has fewer than [`MIN_TRIALS`] trials: equal engines
-    /// look like this too often.
+    /// Too few trials to be sure: equal engines look like this too often.
     SpreadUnknown,
 }
 
 impl Beside {
-    pub(super) fn new(
-        base: &str,
-        base_metric: &Metric,
-        own: &Metric,
-        is_base: bool,
+    /// A figure of a group over that of another; none where there is nothing to divide by.
+    pub fn between(
+        base_name: &str,
+        (base_group, base): (&Group, &Metric),
+        (group, own): (&Group, &Metric),
     ) -> Option<Self> {
-        let (base_value, value) = (base_metric.value?, own.value?);
-        if base_value <= 0.0 {
-            return None;
-        }
-        let verdict = if is_base {
-            Significance::Base
-        } else if base_metric.n >= 2 && own.n >= 2 && overlap(base_metric.range()?, own.range()?) {
-            Significance::NotDistinguishable
-        } else if base_metric.n.min(own.n) < MIN_TRIALS {
-            Significance::SpreadUnknown
-        } else {
-            Significance::Different
-        };
-        Some(Self { base: base.to_owned(), ratio: value / base_value, verdict })
+        let numbers = [base_group, group].map(Group::trial_numbers);
+        let (row, verdict) = judge((base, &numbers[0]), (own, &numbers[1]));
+        let Row { ratio, ratio_low, ratio_high, .. } = row?;
+        Some(Self {
+            base: base_name.to_owned(),
+            ratio: ratio?,
+            low: ratio_low,
+            high: ratio_high,
+            verdict,
+        })
+    }
+
+    /// The base's own.
+    pub(super) fn itself(name: &str, metric: &Metric) -> Option<Self> {
+        metric.value.filter(|value| *value > 0.0)?;
+        let base = name.to_owned();
+        Some(Self { base, ratio: 1.0, low: None, high: None, verdict: Significance::Base })
     }
 
     /// In a table cell: `1.00`, `2.31`, `~1.02`, `1.4?`.
@@ -64,8 +75,28 @@ impl Beside {
     }
 }
 
-fn overlap(a: (f64, f64), b: (f64, f64)) -> bool {
-    a.0 <= b.1 && b.0 <= a.1
+/// Two figures of a run, each with the numbers of its trials; no row where neither has a value.
+pub(super) fn judge(
+    base: (&Metric, &[u32]),
+    new: (&Metric, &[u32]),
+) -> (Option<Row>, Significance) {
+    let row = side_by_side(base, new, DEFAULT_NOISE);
+    let verdict = match row.as_ref().map(|row| row.verdict) {
+        Some(Verdict::Improved | Verdict::Regressed | Verdict::Changed) => Significance::Different,
+        Some(Verdict::Undecided | Verdict::Equal) => Significance::NotDistinguishable,
+        // Ranges that do not overlap are no proof yet.
+        Some(Verdict::TooFewTrials | Verdict::NotComparable) | None => {
+            let overlap = || {
+                let ((low, high), (least, most)) = (base.0.range()?, new.0.range()?);
+                Some(base.0.n.min(new.0.n) >= 2 && low <= most && least <= high)
+            };
+            match overlap() {
+                Some(true) => Significance::NotDistinguishable,
+                _ => Significance::SpreadUnknown,
+            }
+        }
+    };
+    (row, verdict)
 }
 
 #[cfg(test)]
@@ -74,7 +105,10 @@ mod tests {
 
     #[test]
     fn cells_say_how_sure_they_are() {
-        let cell = |verdict| Beside { base: "LMDB".into(), ratio: 1.0234, verdict }.cell();
+        let cell = |verdict| {
+            let base = "LMDB".to_owned();
+            Beside { base, ratio: 1.0234, low: None, high: None, verdict }.cell()
+        };
         assert_eq!(cell(Significance::Base), "1.02");
         assert_eq!(cell(Significance::Different), "1.02");
         assert_eq!(cell(Significance::NotDistinguishable), "~1.02");
@@ -82,9 +116,12 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_touch_overlap() {
-        assert!(overlap((1.0, 2.0), (2.0, 3.0)));
-        assert!(overlap((1.0, 9.0), (2.0, 3.0)));
-        assert!(!overlap((1.0, 2.0), (2.1, 3.0)));
+    fn two_trials_whose_ranges_touch_are_not_told_apart() {
+        use crate::catalogue as c;
+        let metric = |values: [f64; 2]| Metric::new(&c::OPS_PER_S, values.map(Ok).to_vec());
+        let verdict = |a, b| judge((&metric(a), &[1, 2]), (&metric(b), &[1, 2])).1;
+        assert_eq!(verdict([1.0, 2.0], [2.0, 3.0]), Significance::NotDistinguishable);
+        assert_eq!(verdict([1.0, 9.0], [2.0, 3.0]), Significance::NotDistinguishable);
+        assert_eq!(verdict([1.0, 2.0], [2.1, 3.0]), Significance::SpreadUnknown);
     }
 }

@@ -50,71 +50,71 @@ figures! {
     /// Mean time from the start of a call to its end.
     SERVICE_MEAN: "service_ns_mean", "ns", Lower, LoadGenerator, Median;
     /// Median time from the start of a call to its end.
-    SERVICE_P50: "service_ns_p50", "ns", Lower, LoadGenerator, MergedHistograms;
+    SERVICE_P50: "service_ns_p50", "ns", Lower, LoadGenerator, Median;
     /// 90th percentile of it.
-    SERVICE_P90: "service_ns_p90", "ns", Lower, LoadGenerator, MergedHistograms;
+    SERVICE_P90: "service_ns_p90", "ns", Lower, LoadGenerator, Median;
     /// 99th percentile of it.
-    SERVICE_P99: "service_ns_p99", "ns", Lower, LoadGenerator, MergedHistograms;
+    SERVICE_P99: "service_ns_p99", "ns", Lower, LoadGenerator, Median;
     /// 99.9th percentile of it.
-    SERVICE_P999: "service_ns_p99_9", "ns", Lower, LoadGenerator, MergedHistograms;
+    SERVICE_P999: "service_ns_p99_9", "ns", Lower, LoadGenerator, Median;
     /// 99.99th percentile of it.
-    SERVICE_P9999: "service_ns_p99_99", "ns", Lower, LoadGenerator, MergedHistograms;
+    SERVICE_P9999: "service_ns_p99_99", "ns", Lower, LoadGenerator, Median;
     /// The longest call, exactly.
     SERVICE_MAX: "service_ns_max", "ns", Lower, LoadGenerator, Maximum;
     /// Root of the mean square of the times from the start of a call to its end.
-    SERVICE_RMS: "service_ns_rms", "ns", Lower, LoadGenerator, MergedHistograms;
+    SERVICE_RMS: "service_ns_rms", "ns", Lower, LoadGenerator, Median;
     /// Their standard deviation: the root of the mean square of their distances from the mean.
-    SERVICE_DEVIATION: "service_ns_deviation", "ns", Lower, LoadGenerator, MergedHistograms;
+    SERVICE_DEVIATION: "service_ns_deviation", "ns", Lower, LoadGenerator, Median;
     /// Share of the operations that took more than 1 ms from the start of a call to its end.
-    SERVICE_OVER_1MS: "service_over_1ms_percent", "%", Lower, LoadGenerator, MergedHistograms;
+    SERVICE_OVER_1MS: "service_over_1ms_percent", "%", Lower, LoadGenerator, Median;
     /// More than 2 ms.
-    SERVICE_OVER_2MS: "service_over_2ms_percent", "%", Lower, LoadGenerator, MergedHistograms;
+    SERVICE_OVER_2MS: "service_over_2ms_percent", "%", Lower, LoadGenerator, Median;
     /// More than 4 ms.
-    SERVICE_OVER_4MS: "service_over_4ms_percent", "%", Lower, LoadGenerator, MergedHistograms;
+    SERVICE_OVER_4MS: "service_over_4ms_percent", "%", Lower, LoadGenerator, Median;
     /// Open loop: median time from an operation's scheduled start to its end.
-    RESPONSE_P50: "response_ns_p50", "ns", Lower, LoadGenerator, MergedHistograms;
+    RESPONSE_P50: "response_ns_p50", "ns", Lower, LoadGenerator, Median;
     /// 90th percentile of it.
-    RESPONSE_P90: "response_ns_p90", "ns", Lower, LoadGenerator, MergedHistograms;
+    RESPONSE_P90: "response_ns_p90", "ns", Lower, LoadGenerator, Median;
     /// 99th percentile of it.
-    RESPONSE_P99: "response_ns_p99", "ns", Lower, LoadGenerator, MergedHistograms;
+    RESPONSE_P99: "response_ns_p99", "ns", Lower, LoadGenerator, Median;
     /// 99.9th percentile of it.
-    RESPONSE_P999: "response_ns_p99_9", "ns", Lower, LoadGenerator, MergedHistograms;
+    RESPONSE_P999: "response_ns_p99_9", "ns", Lower, LoadGenerator, Median;
     /// 99.99th percentile of it.
-    RESPONSE_P9999: "response_ns_p99_99", "ns", Lower, LoadGenerator, MergedHistograms;
+    RESPONSE_P9999: "response_ns_p99_99", "ns", Lower, LoadGenerator, Median;
     /// The longest of them, to the histogram's precision.
     RESPONSE_MAX: "response_ns_max", "ns", Lower, LoadGenerator, Maximum;
     /// Root of the mean square of them.
-    RESPONSE_RMS: "response_ns_rms", "ns", Lower, LoadGenerator, MergedHistograms;
+    RESPONSE_RMS: "response_ns_rms", "ns", Lower, LoadGenerator, Median;
     /// Their standard deviation.
-    RESPONSE_DEVIATION: "response_ns_deviation", "ns", Lower, LoadGenerator, MergedHistograms;
+    RESPONSE_DEVIATION: "response_ns_deviation", "ns", Lower, LoadGenerator, Median;
     /// Open loop: share of the operations that ended more than 1 ms after their scheduled start.
-    RESPONSE_OVER_1MS: "response_over_1ms_percent", "%", Lower, LoadGenerator, MergedHistograms;
+    RESPONSE_OVER_1MS: "response_over_1ms_percent", "%", Lower, LoadGenerator, Median;
     /// More than 2 ms after it.
-    RESPONSE_OVER_2MS: "response_over_2ms_percent", "%", Lower, LoadGenerator, MergedHistograms;
+    RESPONSE_OVER_2MS: "response_over_2ms_percent", "%", Lower, LoadGenerator, Median;
     /// More than 4 ms after it.
-    RESPONSE_OVER_4MS: "response_over_4ms_percent", "%", Lower, LoadGenerator, MergedHistograms;
+    RESPONSE_OVER_4MS: "response_over_4ms_percent", "%", Lower, LoadGenerator, Median;
     /// In flight: median time from an operation's start until it was handed over (slat).
-    SUBMIT_P50: "submit_ns_p50", "ns", Lower, LoadGenerator, MergedHistograms;
+    SUBMIT_P50: "submit_ns_p50", "ns", Lower, LoadGenerator, Median;
     /// 90th percentile of it.
-    SUBMIT_P90: "submit_ns_p90", "ns", Lower, LoadGenerator, MergedHistograms;
+    SUBMIT_P90: "submit_ns_p90", "ns", Lower, LoadGenerator, Median;
     /// 99th percentile of it.
-    SUBMIT_P99: "submit_ns_p99", "ns", Lower, LoadGenerator, MergedHistograms;
+    SUBMIT_P99: "submit_ns_p99", "ns", Lower, LoadGenerator, Median;
     /// 99.9th percentile of it.
-    SUBMIT_P999: "submit_ns_p99_9", "ns", Lower, LoadGenerator, MergedHistograms;
+    SUBMIT_P999: "submit_ns_p99_9", "ns", Lower, LoadGenerator, Median;
     /// 99.99th percentile of it.
-    SUBMIT_P9999: "submit_ns_p99_99", "ns", Lower, LoadGenerator, MergedHistograms;
+    SUBMIT_P9999: "submit_ns_p99_99", "ns", Lower, LoadGenerator, Median;
     /// The longest of them, to the histogram's precision.
     SUBMIT_MAX: "submit_ns_max", "ns", Lower, LoadGenerator, Maximum;
     /// In flight: median time from an operation's handing over to its answer (clat).
-    COMPLETION_P50: "completion_ns_p50", "ns", Lower, LoadGenerator, MergedHistograms;
+    COMPLETION_P50: "completion_ns_p50", "ns", Lower, LoadGenerator, Median;
     /// 90th percentile of it.
-    COMPLETION_P90: "completion_ns_p90", "ns", Lower, LoadGenerator, MergedHistograms;
+    COMPLETION_P90: "completion_ns_p90", "ns", Lower, LoadGenerator, Median;
     /// 99th percentile of it.
-    COMPLETION_P99: "completion_ns_p99", "ns", Lower, LoadGenerator, MergedHistograms;
+    COMPLETION_P99: "completion_ns_p99", "ns", Lower, LoadGenerator, Median;
     /// 99.9th percentile of it.
-    COMPLETION_P999: "completion_ns_p99_9", "ns", Lower, LoadGenerator, MergedHistograms;
+    COMPLETION_P999: "completion_ns_p99_9", "ns", Lower, LoadGenerator, Median;
     /// 99.99th percentile of it.
-    COMPLETION_P9999: "completion_ns_p99_99", "ns", Lower, LoadGenerator, MergedHistograms;
+    COMPLETION_P9999: "completion_ns_p99_99", "ns", Lower, LoadGenerator, Median;
     /// The longest of them, to the histogram's precision.
     COMPLETION_MAX: "completion_ns_max", "ns", Lower, LoadGenerator, Maximum;
 

@@ -4,6 +4,7 @@
 use super::beside::Beside;
 use super::catalogue as c;
 use super::group::Group;
+use super::metric::Metric;
 
 /// Fills in every row's ratio.
 pub(super) fn compare(groups: &mut [Group]) {
@@ -52,7 +53,7 @@ fn beside_load(groups: &[Group], at: usize, by: Base) -> Option<Beside> {
     let peer = |group: &Group| (by.loads)(group) == (by.loads)(&groups[at]) && group.load.is_some();
     let base = groups.iter().position(|group| group.competes() && peer(group))?;
     let rate = |group: usize| groups[group].load.as_ref()?.metrics.get(&c::RECORDS_PER_S);
-    Beside::new((by.name)(&groups[base])?, rate(base)?, rate(at)?, base == at)
+    beside((by.name)(&groups[base])?, groups, [base, at], rate)
 }
 
 fn beside_role(
@@ -64,5 +65,17 @@ fn beside_role(
     let base = groups.iter().position(|group| group.competes() && peer(group))?;
     let rate =
         |group: usize| groups[group].runs.get(run)?.roles.get(role)?.metrics.get(&c::OPS_PER_S);
-    Beside::new((by.name)(&groups[base])?, rate(base)?, rate(at)?, base == at)
+    beside((by.name)(&groups[base])?, groups, [base, at], rate)
+}
+
+fn beside<'g>(
+    name: &str,
+    groups: &'g [Group],
+    [base, at]: [usize; 2],
+    figure: impl Fn(usize) -> Option<&'g Metric>,
+) -> Option<Beside> {
+    if base == at {
+        return Beside::itself(name, figure(at)?);
+    }
+    Beside::between(name, (&groups[base], figure(base)?), (&groups[at], figure(at)?))
 }

@@ -14,6 +14,7 @@ mod crew;
 mod differs;
 mod drive;
 mod field;
+mod mixed;
 mod moments;
 mod surroundings;
 mod usage;

@@ -6,7 +6,7 @@ use super::efficiency::standing::Efficiency;
 use super::evidence::CaseEvidence;
 use super::job::DriveJob;
 use super::lists::{together, unique};
-use super::metric::Metrics;
+use super::metric::{Definition, Metrics};
 use super::trials::{At, Trials};
 use super::{cost, instructions, rates};
 use kvdyno_record::engine::Durability;
@@ -172,8 +172,18 @@ impl RoleRow {
         self.threads.saturating_mul(self.depth.unwrap_or(1))
     }
 
+    /// It does several kinds of operations: latencies of all together say nothing of any.
+    pub fn is_mix(&self) -> bool {
+        !self.ops.is_empty()
+    }
+
+    /// The percentile that stands for its latencies: of response times where it has a schedule.
+    pub fn p99(&self) -> &'static Definition {
+        if self.open_loop { &c::RESPONSE_P99 } else { &c::SERVICE_P99 }
+    }
+
     /// Its figures by operation: of one that has a single kind, its own.
-    pub(super) fn by_operation(&self) -> impl Iterator<Item = (&str, &Metrics)> {
+    pub fn by_operation(&self) -> impl Iterator<Item = (&str, &Metrics)> {
         let alone = self.ops.is_empty().then_some((self.mix.as_str(), &self.metrics));
         self.ops.iter().map(|row| (row.op.as_str(), &row.metrics)).chain(alone)
     }
@@ -255,6 +265,11 @@ impl Group {
             instructions::in_place_of_times(&mut group, trials);
         }
         group
+    }
+
+    /// The number of each of its trials.
+    pub fn trial_numbers(&self) -> Vec<u32> {
+        self.trials.iter().map(|trial| trial.trial).collect()
     }
 
     /// What the suite calls its engine, in whichever part.

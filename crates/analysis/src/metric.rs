@@ -55,7 +55,7 @@ pub enum Combine {
     Sum,
     /// Their mean: of shares that add up, so that they still do.
     Mean,
-    /// Not from the values at all: from the histograms of all trials, merged.
+    /// No trial by itself has samples enough: read off the histograms of all trials, merged.
     MergedHistograms,
 }
 
@@ -137,12 +137,19 @@ impl Metric {
         }
     }
 
-    /// A figure of merged histograms; the readings of single trials only say how far they lie
-    /// apart.
-    pub fn merged(definition: &Definition, merged: Reading, readings: Vec<Reading>) -> Self {
+    /// A figure read off each trial's histogram, combined as any other: what is shown is what is
+    /// compared. Where no trial by itself has samples enough, that of all trials' histograms
+    /// `merged`, which is compared with nothing.
+    pub fn of_histograms(definition: &Definition, merged: Reading, readings: Vec<Reading>) -> Self {
         let mut metric = Self::new(definition, readings);
+        if metric.n > 0 {
+            return metric;
+        }
         match merged {
-            Ok(value) => metric.value = Some(value),
+            Ok(value) => {
+                metric.value = Some(value);
+                metric.combine = Combine::MergedHistograms;
+            }
             Err(why) => metric.missing = Some(why.into_owned()),
         }
         metric
@@ -213,6 +220,19 @@ mod tests {
         let metric = Metric::new(&PACE, (1..=6).map(|v| Ok(f64::from(v))).collect());
         assert_eq!(metric.range(), Some((1.0, 6.0)));
         assert!(metric.interval.unwrap().confidence > 0.96);
+    }
+
+    /// Pooled, one slow trial of four would be the p99 of all: no comparison shows that value.
+    #[test]
+    fn a_percentile_is_the_median_of_trials_and_not_of_their_samples_pooled() {
+        let readings = |values: &[f64]| values.iter().map(|value| Ok(*value)).collect();
+        let of = |pooled, trials| Metric::of_histograms(&PACE, Ok(pooled), trials);
+        let metric = of(90.0, readings(&[10.0, 12.0, 11.0, 90.0]));
+        assert_eq!((metric.value, metric.combine, metric.n), (Some(11.5), Combine::Median, 4));
+        // Where no trial has it, what all have together is better than nothing.
+        let few = of(90.0, vec![Err("needs 10,000 samples".into()); 4]);
+        assert_eq!((few.value, few.combine), (Some(90.0), Combine::MergedHistograms));
+        assert_eq!((few.n, few.range()), (0, None));
     }
 
     #[test]

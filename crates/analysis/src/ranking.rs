@@ -184,7 +184,7 @@ impl<'g> Field<'g> {
         let runners = chosen.iter().map(|&Entry { at, group, metric, .. }| Runner {
             standing: Standing::new(name(self.engines, group, true), at, group, metric),
             metric,
-            trials: group.trials.iter().map(|trial| trial.trial).collect(),
+            trials: group.trial_numbers(),
         });
         let mut standings = standing::ranked(runners.collect(), first.metric.direction)?;
         standings.extend(self.absent(&chosen, &first));

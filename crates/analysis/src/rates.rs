@@ -107,8 +107,8 @@ fn longest(samples: &Result<Histogram<u64>, Why>, whole: Option<&Reading>) -> Re
     }
 }
 
-/// A percentile of all trials' samples together. Percentiles of single trials are kept beside it
-/// for their spread; they are never averaged.
+/// A percentile: the median of the trials' own; of all trials' samples together where no trial by
+/// itself has enough.
 fn percentile(
     definition: &Definition,
     q: f64,
@@ -127,7 +127,7 @@ fn percentile(
         Some(Err(why)) => Err(why.clone()),
         _ => reading(merged, q, longest),
     };
-    Metric::merged(definition, merged, per_trial)
+    Metric::of_histograms(definition, merged, per_trial)
 }
 
 /// A bucket's upper end can lie above the longest time there was, which is known exactly.

@@ -1,5 +1,6 @@
 //! From a record to its summary: what is computed from what, in this order.
 
+use super::answer;
 use super::block_io;
 use super::claim;
 use super::comparable;
@@ -53,6 +54,7 @@ impl Summary {
         let findings = findings::judge(evidence, &groups, load_generator.as_ref(), &explained)?;
         let confidence = confidence::judge(&groups, &findings, &engines);
         let mut summary = Self {
+            answer: Vec::new(),
             history: Vec::new(),
             study: None,
             claims: Vec::new(),
@@ -77,6 +79,7 @@ impl Summary {
             groups,
             findings,
         };
+        summary.answer = answer::sentences(&summary);
         summary.history = history::read::of(evidence, &summary);
         summary.claims = claim::judge(&evidence.plan.claims, &summary);
         summary.put_beside(evidence.plan.study.as_deref());

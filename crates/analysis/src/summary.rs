@@ -49,6 +49,8 @@ pub struct Summary {
     pub search: Option<SearchResult>,
     /// Cases over their trials, in the order of the suite.
     pub groups: Vec<Group>,
+    /// What the run comes to, in sentences: the headline first, then one for each workload.
+    pub answer: Vec<String>,
     /// Engines in order, question by question.
     pub rankings: Vec<Ranking>,
     /// The volumes that the suite names, each as it was made first.

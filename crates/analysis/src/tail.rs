@@ -9,8 +9,7 @@ use kvdyno_record::hlog::Kind;
 /// The limits of [`c::tail`]'s shares.
 const OVER_NS: [u64; 3] = [1_000_000, 2_000_000, 4_000_000];
 
-/// Adds the figures of a clock that has them: of all trials' samples together, those of each beside
-/// it.
+/// Adds the figures of a clock that has them: of each trial, and of all trials' samples `merged`.
 pub(super) fn add(
     metrics: &mut Metrics,
     clock: Kind,
@@ -29,7 +28,7 @@ pub(super) fn add(
             _ => read(merged),
         };
         let each = trials.iter().map(of_trial).collect();
-        metrics.0.push(Metric::merged(definition, all, each));
+        metrics.0.push(Metric::of_histograms(definition, all, each));
     };
     for (definition, limit) in shares.into_iter().zip(OVER_NS) {
         add(definition, &|samples| over_percent(samples, limit));

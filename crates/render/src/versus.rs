@@ -22,8 +22,8 @@ const AID: &str = "\
 Medians over trials (of percentiles, too, each trial's own); with too few trials, their range. ratio
 with its interval: of 95 %, by the bootstrap; below 6 trials a side from the least to the most that
 one trial over another comes to. A figure counts as {words} where the interval leaves 1
-out, a rank test says p < 0.05, and the difference is larger than the noise. ~: no significant
-difference, which is not the same as equal: the interval says how far apart they may be.";
+out, a rank test says p < 0.05, and the difference is larger than the noise. equal: the whole
+interval is within 2 % of 1. undecided: neither; the interval says how far apart they may be.";
 
 /// What the sides are called, and what a difference is: of two engines one is better, and neither
 /// has got worse.
@@ -68,7 +68,9 @@ impl Words {
 
 /// The lines above the table.
 pub fn header(versus: &Versus) -> Vec<Line> {
+    let answer = versus.answer.first().cloned().unwrap_or_default();
     let mut lines = vec![
+        (Tone::Strong, "answer", answer),
         (Tone::Strong, "base", side(&versus.base)),
         (Tone::Strong, "new", side(&versus.new)),
         (Tone::Strong, "noise", noise(&versus.noise)),
@@ -170,9 +172,10 @@ fn total(versus: &Versus) -> Line {
     let mut words = vec![
         counted(counts.improved, &named.improved),
         counted(counts.regressed, &named.regressed),
-        format!("{} without a significant difference", counts.within_noise),
+        format!("{} undecided", counts.undecided),
     ];
     let more = [
+        (counts.equal, "equal"),
         (counts.changed, "changed"),
         (counts.too_few_trials, "with too few trials"),
         (counts.not_comparable, "not comparable"),
@@ -294,7 +297,8 @@ fn verdict(table: &mut Table, row: &Row, words: &Words) -> String {
         Verdict::Improved => words.improved.clone(),
         Verdict::Regressed => words.regressed.clone(),
         Verdict::Changed => "changed".to_owned(),
-        Verdict::WithinNoise => "~".to_owned(),
+        Verdict::Equal => "equal".to_owned(),
+        Verdict::Undecided => "undecided".to_owned(),
         Verdict::TooFewTrials => "too few trials".to_owned(),
         Verdict::NotComparable => {
             let why = row.why.as_deref().unwrap_or("not known why");

@@ -109,11 +109,13 @@ function whiskers(panel: BarPanel, at: number, engines: Engine[], theme: Theme):
       const [low, y] = api.coord([api.value(0), api.value(2)]);
       const [high] = api.coord([api.value(1), api.value(2)]);
       const [end] = api.coord([api.value(3), api.value(2)]);
-      const line = (x1: number, y1: number, x2: number, y2: number): object =>
-        ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: theme.text, lineWidth: 1.2 } });
+      const line = (x1: number, y1: number, x2: number, y2: number): ((stroke: string, lineWidth: number) => object) =>
+        (stroke, lineWidth) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke, lineWidth } });
+      // Seen on a dark bar, too: ink on a seam of the ground.
+      const lines = [line(low, y, high, y), line(low, y - 4, low, y + 4), line(high, y - 4, high, y + 4)];
       const text = labelOf(bars[dataIndex], panel.format);
       const style = { text, x: Math.max(high, end) + 6, y, fill: theme.text, font: `12px ${FONT}`, verticalAlign: "middle" };
-      return { type: "group", children: [line(low, y, high, y), line(low, y - 4, low, y + 4), line(high, y - 4, high, y + 4), { type: "text", style }] };
+      return { type: "group", children: [...lines.map((each) => each(theme.ground, 3.4)), ...lines.map((each) => each(theme.text, 1.2)), { type: "text", style }] };
     },
   };
 }

@@ -109,7 +109,7 @@ function cellOf(row: Row, engine: Engine, base: Engine, most: number): Cell {
 
 /** Said to those who see neither colour nor bar. */
 const ALOUD: Record<Worth, string> = {
-  better: "better: ", worse: "worse: ", same: "no significant difference: ", unsure: "too few trials: ", none: "",
+  better: "better: ", worse: "worse: ", same: "undecided: ", unsure: "too few trials: ", none: "",
 };
 
 /** Which side of the middle a bar is on, as a mark: to the right is better. */

@@ -38,7 +38,7 @@ function draw(view: View): Drawing | null {
   return {
     title: `${called} against threads`,
     note: `Time of an operation, ${better("lower")}; ${trialsNote(view)}.`,
-    how: ["A line is of all trials' samples together.", RANGES],
+    how: ["A line joins medians over trials, of each trial's own percentile.", RANGES],
     controls: [tail],
     chart: (width, theme) => lineChart(list, {
       x: { name: "threads", type: "category", format: String, values: threads },

@@ -4,6 +4,7 @@
 import type { Metric } from "../data";
 import { paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE } from "../format";
+import { ENGINES_MAX } from "../layout";
 import { boardElement, boardPicture, cellsOf, type Row } from "./board";
 import { costOf, opsApart, rangeOf, rateOf, tailOf, type Case, type Engine } from "../model";
 import { atWords, rateWords, tailWords } from "../phrases";
@@ -18,7 +19,8 @@ function draw(view: View): Drawing | null {
   const rows = rowsOf(view);
   const base = baseOf(view.engines);
   if (rows.length === 0 || !base || view.work.drive) return null;
-  const engines = fromBase(view.engines, base);
+  // Where each engine is a row, the rows are in the order of all other figures.
+  const engines = view.engines.length > ENGINES_MAX ? view.engines : fromBase(view.engines, base);
   const cells = () => cellsOf(engines, rows, base);
   const several = view.engines.length > 1;
   const apart = rows.find((row) => row.apart)?.apart;

@@ -120,28 +120,11 @@ function voids({ base, new: other }: Versus): HTMLElement | null {
 
 const place = (row: VersusRow): string => [row.role ?? row.phase, row.op].filter((word) => word != null).join(" ");
 
-/** By how much better or worse, as a share. */
-function change(row: VersusRow): string {
-  const value = row.ratio ?? 1;
-  return value >= 2 || value <= 0.5 ? `${ratio(value)} times` : `${value >= 1 ? "+" : "−"}${(Math.abs(value - 1) * 100).toFixed(1)} %`;
-}
-
+/** The answer: what makes figures void, the gate, what it comes to, and how many of each verdict. */
 function result(versus: Versus): HTMLElement {
-  const { counts, base, new: other } = versus;
-  const engines = base.label != null && other.label != null;
-  const all = JUDGEMENTS.reduce((sum, verdict) => sum + counts[verdict], 0);
-  const far = (row: VersusRow) => Math.abs(Math.log(row.ratio ?? 1));
-  const rows = versus.pairs.flatMap((pair) => pair.rows.map((row) => ({ pair, row })));
-  const most = (verdict: Judgement) => rows.filter(({ row }) => row.verdict === verdict).sort((a, b) => far(b.row) - far(a.row))[0];
-  const named = (word: string, found: { pair: Pair; row: VersusRow } | undefined): string =>
-    found ? ` ${word} ${titled(found.row.figure)} of ${found.pair.name}${place(found.row) === "load" ? "" : `, ${place(found.row)}`} (${change(found.row)}).` : "";
-  const sentence = counts.judged === 0
-    ? `None of ${all} figures has trials enough to be judged.`
-    : counts.improved + counts.regressed + counts.changed === 0
-      ? `None of ${counts.judged} judged figures differs by more than noise.`
-      : `Of ${counts.judged} judged figures ${engines ? `${other.label} is better in ${counts.improved || "none"}, ${base.label} in ${counts.regressed || "none"}` : `${counts.regressed || "none"} got worse and ${counts.improved || "none"} got better`}${counts.changed > 0 ? `, ${counts.changed} changed` : ""}; ${counts.within_noise || "none"} undecided.`;
+  const { counts, answer = [] } = versus;
   return h("div", { class: "result" },
-    voids(versus), gateLine(versus), h("p", { class: "sentence" }, sentence + named(engines ? `${base.label} is ahead the most in` : "The worst:", most("regressed")) + named(engines ? `${other.label} in` : "The best:", most("improved"))),
+    voids(versus), gateLine(versus), ...answer.map((text, at) => h("p", { class: at === 0 ? "sentence headline" : "sentence" }, text)),
     h("ul", { class: "counts" }, ...JUDGEMENTS.filter((verdict) => counts[verdict] > 0 || verdict === "improved" || verdict === "regressed").map((verdict) =>
       h("li", { class: verdict }, verdictMark(verdict), h("strong", {}, String(counts[verdict])), ` ${wordOf(versus, verdict)}`))));
 }
@@ -240,7 +223,7 @@ function leftOut(versus: Versus): HTMLElement | null {
 
 const AID = "Base and new are medians over trials (of percentiles, too, each trial's own); the ratio is new over base, with its interval: of 95 %, by the bootstrap, on a logarithmic axis; below 6 trials a side from the least to the most that one trial over another comes to. "
   + "Improved and regressed: the interval leaves 1 out, a rank test says p < 0.05, and the difference is larger than the noise. "
-  + "Undecided: no significant difference, which is not the same as equal; the interval says how far apart they may be.";
+  + "Equal: the whole interval is within 2 % of 1. Undecided: neither; the interval says how far apart they may be.";
 
 function remarks(data: VersusData): HTMLElement {
   let before = "";

@@ -1,10 +1,10 @@
 //! One comparison in words.
 
 use super::words::Words;
+use crate::beside::{Beside, Significance};
 use crate::group::Group;
 use crate::lists::list;
 use crate::metric::Metric;
-use crate::stats::MIN_TRIALS;
 use kvdyno_record::units;
 
 const ONE_TRIAL: &str = "one trial: no spread known";
@@ -12,41 +12,38 @@ const ONE_TRIAL: &str = "one trial: no spread known";
 /// An engine's figure, or why it has none.
 pub(super) struct Standing<'s> {
     label: &'s str,
-    figure: Result<Median, String>,
+    figure: Result<Figure<'s>, String>,
     /// What became of trials without a figure.
     fate: Option<String>,
 }
 
+/// A figure that has a value, and whose it is.
 #[derive(Clone, Copy)]
-struct Median {
+struct Figure<'s> {
     value: f64,
-    range: (f64, f64),
-    n: usize,
+    group: &'s Group,
+    metric: &'s Metric,
 }
 
-impl Median {
+impl Figure<'_> {
     /// `12.3 k (11.9 k to 12.6 k)`.
     fn spread(&self) -> String {
-        let (low, high) = self.range;
-        let spread = match self.n {
-            0 | 1 => ONE_TRIAL.to_owned(),
-            _ => format!("{} to {}", units::si(low), units::si(high)),
+        let spread = match (self.metric.n, self.metric.range()) {
+            (2.., Some((low, high))) => format!("{} to {}", units::si(low), units::si(high)),
+            _ => ONE_TRIAL.to_owned(),
         };
         format!("{} ({spread})", units::si(self.value))
     }
 }
 
 impl<'s> Standing<'s> {
-    pub(super) fn new(label: &'s str, group: &Group, metric: Option<&Metric>) -> Self {
-        let figure = metric.and_then(|metric| {
-            let value = metric.value?;
-            Some(Median { value, range: metric.range().unwrap_or((value, value)), n: metric.n })
-        });
+    pub(super) fn new(label: &'s str, group: &'s Group, metric: Option<&'s Metric>) -> Self {
+        let figure = metric.and_then(|metric| Some(Figure { value: metric.value?, group, metric }));
         let why = || {
             let missing = metric.and_then(|metric| metric.missing.clone());
             format!("has no figure: {}", missing.as_deref().unwrap_or("it was not measured"))
         };
-        let fate = group.fate(figure.map_or(0, |figure| figure.n));
+        let fate = group.fate(figure.map_or(0, |figure| figure.metric.n));
         Self { label, figure: figure.ok_or_else(why), fate }
     }
 }
@@ -62,8 +59,7 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
         [] => format!("{best} {verb} {} {noun} a second", figure.spread()),
         [(other, theirs)] => match compared(figure, theirs) {
             Compared::Same => format!(
-                "no significant difference between {best} and {other}: {best} {verb} {} {noun} a \
-                 second, {other} {}",
+                "undecided between {best} and {other}: {best} {verb} {} {noun} a second, {other} {}",
                 figure.spread(),
                 theirs.spread()
             ),
@@ -80,7 +76,7 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
         several if several.iter().all(|(_, theirs)| is_same(figure, theirs)) => {
             let all: Vec<String> = ranked.iter().map(|(label, _)| (*label).to_owned()).collect();
             format!(
-                "no significant difference between {}: {best} {verb} {} {noun} a second",
+                "undecided between {}: {best} {verb} {} {noun} a second",
                 list(&all),
                 figure.spread()
             )
@@ -109,7 +105,7 @@ pub(super) fn responses(
     if ranked.is_empty() {
         return None;
     }
-    let time = |figure: &Median| units::duration(figure.value as u64);
+    let time = |figure: &Figure<'_>| units::duration(figure.value as u64);
     let each: Vec<String> =
         ranked.iter().map(|(label, figure)| format!("{} by {label}", time(figure))).collect();
     let (each, rate) =
@@ -119,10 +115,10 @@ pub(super) fn responses(
 }
 
 /// Those with figures, the best first; and the others in words.
-fn ranked(
-    standings: Vec<Standing<'_>>,
+fn ranked<'s>(
+    standings: Vec<Standing<'s>>,
     order: impl Fn(f64, f64) -> std::cmp::Ordering,
-) -> (Vec<(&str, Median)>, String) {
+) -> (Vec<(&'s str, Figure<'s>)>, String) {
     let (mut ranked, mut without) = (Vec::new(), String::new());
     for standing in standings {
         match standing.figure {
@@ -150,33 +146,39 @@ enum Compared {
     Unsure(String, String),
 }
 
-fn compared(best: &Median, other: &Median) -> Compared {
+fn compared(best: &Figure<'_>, other: &Figure<'_>) -> Compared {
     if other.value <= 0.0 {
         return Compared::None;
     }
-    let ratio = best.value / other.value;
-    let trials = best.n.min(other.n);
-    if trials < 2 {
-        return Compared::Unsure(times(ratio, ratio), ONE_TRIAL.to_owned());
+    let trials = best.metric.n.min(other.metric.n);
+    let beside = Beside::between("", (other.group, other.metric), (best.group, best.metric));
+    let Some(beside) = beside else {
+        let ratio = best.value / other.value;
+        return Compared::Unsure(times(ratio, ratio), "no trials to compare".to_owned());
+    };
+    let ratio = beside.ratio;
+    match beside.verdict {
+        Significance::NotDistinguishable => Compared::Same,
+        _ if trials < 2 => Compared::Unsure(times(ratio, ratio), ONE_TRIAL.to_owned()),
+        Significance::SpreadUnknown => {
+            let why = format!("{trials} trials: too few to be sure");
+            Compared::Unsure(times(ratio, ratio), why)
+        }
+        Significance::Base | Significance::Different => {
+            let range = beside.low.zip(beside.high).map_or_else(String::new, |(low, high)| {
+                format!(" ({} to {})", times(low, ratio), times(high, ratio))
+            });
+            Compared::Times(format!("{}{range}", times(ratio, ratio)))
+        }
     }
-    if best.range.0 <= other.range.1 {
-        return Compared::Same;
-    }
-    if trials < MIN_TRIALS {
-        let why = format!("{trials} trials: too few to be sure");
-        return Compared::Unsure(times(ratio, ratio), why);
-    }
-    let (low, high) = (best.range.0 / other.range.1, best.range.1 / other.range.0);
-    let [middle, low, high] = [ratio, low, high].map(|value| times(value, ratio));
-    Compared::Times(format!("{middle} ({low} to {high})"))
 }
 
-fn is_same(best: &Median, other: &Median) -> bool {
+fn is_same(best: &Figure<'_>, other: &Figure<'_>) -> bool {
     matches!(compared(best, other), Compared::Same)
 }
 
-/// `1.9 (1.7 to 2.1) times A and 3 (2 to 4) times B; no significant difference from C and D`.
-fn beside(best: &Median, others: &[(&str, Median)]) -> String {
+/// `1.9 (1.7 to 2.1) times A and 3 (2 to 4) times B; undecided against C and D`.
+fn beside(best: &Figure<'_>, others: &[(&str, Figure<'_>)]) -> String {
     let (mut times, mut same, mut unsure, mut idle) = (vec![], vec![], vec![], vec![]);
     let mut reasons: Vec<String> = Vec::new();
     for (label, other) in others {
@@ -194,7 +196,7 @@ fn beside(best: &Median, others: &[(&str, Median)]) -> String {
     let clauses = [
         (times, String::new(), String::new()),
         (unsure, String::new(), format!(" ({})", reasons.join("; "))),
-        (same, "no significant difference from ".to_owned(), String::new()),
+        (same, "undecided against ".to_owned(), String::new()),
         (idle, String::new(), ": none".to_owned()),
     ];
     let clauses = clauses.into_iter().filter(|(those, ..)| !those.is_empty());
@@ -204,7 +206,7 @@ fn beside(best: &Median, others: &[(&str, Median)]) -> String {
 }
 
 /// With as many digits as `scale` is said with: two are enough, three where it is close.
-fn times(ratio: f64, scale: f64) -> String {
+pub(super) fn times(ratio: f64, scale: f64) -> String {
     match scale {
         ..1.995 => format!("{ratio:.2}"),
         ..9.95 => format!("{ratio:.1}"),

@@ -45,18 +45,16 @@ fn each_volume<'s>(groups: impl Iterator<Item = &'s Group>) -> Option<Vec<&'s Gr
     (once.len() > 1).then(|| once.into_iter().map(|same| same[0]).collect())
 }
 
-fn load(summary: &Summary, groups: Vec<&Group>) -> Option<String> {
+fn load<'s>(summary: &Summary, groups: Vec<&'s Group>) -> Option<String> {
     let groups = each_volume(groups.into_iter())?;
     let name = title(&summary.engines, groups[0]);
-    let rate = |group: &'_ Group| -> Option<Metric> {
-        group.load.as_ref()?.metrics.get(&c::RECORDS_PER_S).cloned()
-    };
+    let rate = |group: &'s Group| group.load.as_ref()?.metrics.get(&c::RECORDS_PER_S);
     Some(format!("{}.", sentence(&groups, name, rate, &words::LOADS)?))
 }
 
 /// At the most threads that the most volumes have figures for; roles that were given a rate left
 /// out, for that is what they got.
-fn run(summary: &Summary, groups: &[&Group], at: usize) -> Option<(String, String)> {
+fn run<'s>(summary: &Summary, groups: &[&'s Group], at: usize) -> Option<(String, String)> {
     let sets = together(groups.iter().copied(), |a, b| a.run_on_volumes == b.run_on_volumes);
     let figures = |set: &[&Group]| set.iter().filter(|group| rate(group, at, 0).is_some()).count();
     let set = sets.into_iter().max_by_key(|set| (figures(set), set[0].threads))?;
@@ -66,7 +64,7 @@ fn run(summary: &Summary, groups: &[&Group], at: usize) -> Option<(String, Strin
     let clauses = first.roles.iter().enumerate().filter(|(_, role)| !role.open_loop);
     let clauses: Vec<String> = clauses
         .filter_map(|(role, row)| {
-            let rate = |group: &'_ Group| metric(group, at, role, &c::OPS_PER_S).cloned();
+            let rate = |group: &'s Group| metric(group, at, role, &c::OPS_PER_S);
             sentence(&groups, name, rate, &Words::of(&row.mix))
         })
         .collect();
@@ -75,17 +73,16 @@ fn run(summary: &Summary, groups: &[&Group], at: usize) -> Option<(String, Strin
     (!clauses.is_empty()).then_some((first.phase.clone(), said))
 }
 
-fn sentence(
-    groups: &[&Group],
+fn sentence<'s>(
+    groups: &[&'s Group],
     name: &str,
-    figure: impl Fn(&Group) -> Option<Metric>,
+    figure: impl Fn(&'s Group) -> Option<&'s Metric>,
     words: &Words,
 ) -> Option<String> {
     let volume = |group: &Group| group.volume.clone().unwrap_or_default();
     let names: Vec<String> =
         groups.iter().map(|group| format!("{name} on {}", volume(group))).collect();
     let standings = groups.iter().zip(&names);
-    let standings =
-        standings.map(|(group, name)| Standing::new(name, group, figure(group).as_ref()));
+    let standings = standings.map(|(group, name)| Standing::new(name, group, figure(group)));
     clause::rates(standings.collect(), words)
 }

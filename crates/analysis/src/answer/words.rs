@@ -30,6 +30,30 @@ impl Words {
     }
 }
 
+/// `gets/s`, of a mix `ops/s`.
+pub(super) fn per_second(role: &RoleRow) -> String {
+    if role.is_mix() { "ops/s".to_owned() } else { format!("{}/s", of_operation(&role.mix)) }
+}
+
+/// `gets`.
+pub(super) fn of_operation(op: &str) -> String {
+    format!("{op}s")
+}
+
+/// What an operation is to a drive: one, and several.
+pub(super) fn of_drive(op: &str) -> (&'static str, &'static str) {
+    match op {
+        "get" => ("read", "reads"),
+        "update" | "insert" => ("write", "writes"),
+        _ => ("I/O", "I/Os"),
+    }
+}
+
+/// `1 thread`.
+pub(super) fn of_threads(threads: u32) -> String {
+    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
+}
+
 /// `4 readers and 1 writer`.
 pub(super) fn threads(roles: &[RoleRow]) -> String {
     let one = |role: &RoleRow| {

@@ -70,7 +70,7 @@ fn a_change_is_told_with_its_interval_and_the_largest_first() {
         versions: ["1", "2", "3"].map(release).to_vec(),
         noise: 0.02,
         figures: vec![
-            course("a", vec![step(1.3, Verdict::Improved), step(1.01, Verdict::WithinNoise)]),
+            course("a", vec![step(1.3, Verdict::Improved), step(1.01, Verdict::Undecided)]),
             course("b", vec![None, step(0.5, Verdict::Regressed)]),
         ],
         false_alarms_expected: 0.2,

@@ -1,13 +1,12 @@
 //! Where an engine stands at one question: its place, how many times behind the best it is, and
 //! whether that can be told from chance.
 
-use crate::beside::{Beside, Significance};
+use crate::beside::{Significance, judge};
 use crate::group::Group;
 use crate::lost::Lost;
 use crate::metric::{Direction, Metric};
 use crate::stats::median;
-use crate::versus::DEFAULT_NOISE;
-use crate::versus::judge::{Row, Verdict, side_by_side};
+use crate::versus::judge::Row;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -150,19 +149,7 @@ impl Behind {
         // The ratio says how many times worse, whichever way is better.
         let (base, new) =
             if direction == Direction::Higher { (behind, ahead) } else { (ahead, behind) };
-        let row =
-            side_by_side((base.metric, &base.trials), (new.metric, &new.trials), DEFAULT_NOISE);
-        let verdict = match row.as_ref().map(|row| row.verdict) {
-            Some(Verdict::Improved | Verdict::Regressed | Verdict::Changed) => {
-                Significance::Different
-            }
-            Some(Verdict::WithinNoise) => Significance::NotDistinguishable,
-            // By their ranges, as everywhere: those that do not overlap are no proof yet.
-            Some(Verdict::TooFewTrials | Verdict::NotComparable) | None => {
-                let beside = Beside::new("", base.metric, new.metric, false);
-                beside.map_or(Significance::SpreadUnknown, |beside| beside.verdict)
-            }
-        };
+        let (row, verdict) = judge((base.metric, &base.trials), (new.metric, &new.trials));
         let interval = |row: &Row| Some((row.ratio_low?, row.ratio_high?));
         let interval = row.as_ref().and_then(interval);
         Self { ratio: row.and_then(|row| row.ratio), interval, verdict }

@@ -65,10 +65,10 @@ impl Gate {
                         regressed.push(format!("{} by {}", name(), percent(worse)));
                     }
                     // Past the gate for certain; only whose doing it is, is not known.
-                    Verdict::WithinNoise if worse > allowed && row.is_certain() => {
+                    Verdict::Equal | Verdict::Undecided if worse > allowed && row.is_certain() => {
                         not_judged.push(unjudged());
                     }
-                    Verdict::WithinNoise => {
+                    Verdict::Equal | Verdict::Undecided => {
                         let most = row.worst_by().filter(|most| *most > allowed);
                         let most = most.map(|most| format!("{} (up to {})", name(), percent(most)));
                         may_hide.extend(most);

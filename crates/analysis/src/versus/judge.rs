@@ -1,7 +1,9 @@
 //! One figure of two sides: their ratio, how sure it is, and the word for it.
 
 use super::super::metric::{Direction, Metric};
+use super::noise::DEFAULT_NOISE;
 use crate::stats::{MIN_TRIALS, mann_whitney, median, ratio_of_medians, signed_rank};
+use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,8 +23,10 @@ pub enum Verdict {
     Regressed,
     /// Different, for certain enough and by more than noise, where neither way is better.
     Changed,
-    /// The two cannot be told apart.
-    WithinNoise,
+    /// Equal: the whole interval is within 2 % (of what can be told finer: within its noise).
+    Equal,
+    /// The interval holds no difference as well as one: more trials may tell.
+    Undecided,
     /// Fewer than [`MIN_TRIALS`] trials on a side: nothing can be claimed.
     TooFewTrials,
     /// A side has no figure, or there is nothing to divide by.
@@ -212,7 +216,7 @@ impl Bout<'_> {
             return (Verdict::TooFewTrials, Some(why));
         }
         if base_median == 0.0 && new_median == 0.0 {
-            return (Verdict::WithinNoise, Some("0 on both sides".to_owned()));
+            return (Verdict::Equal, Some("0 on both sides".to_owned()));
         }
         if base_median <= 0.0 {
             return not("0 in BASE, so there is no ratio".to_owned());
@@ -223,17 +227,22 @@ impl Bout<'_> {
         let p = p_value(base, new, self.paired);
         (row.ratio_low, row.ratio_high) = (Some(interval.low), Some(interval.high));
         row.p = Some(p);
+        // A machine that resolves little shows nobody's equality.
+        let margin = self.noise.min(DEFAULT_NOISE);
+        if row.lies_within(margin) {
+            return (Verdict::Equal, Some(format!("equal within {}", units::percent(margin))));
+        }
         if !row.leaves_one_out() {
-            return (Verdict::WithinNoise, None);
+            return (Verdict::Undecided, None);
         }
         if p >= SIGNIFICANT {
             let why = format!("the rank test does not agree: p = {p:.3}");
-            return (Verdict::WithinNoise, Some(why));
+            return (Verdict::Undecided, Some(why));
         }
         // The larger over the smaller, as noise is taken: a half is as far from 1 as the double.
         if interval.ratio.max(1.0 / interval.ratio) - 1.0 <= self.noise {
             let why = "certain, but less than this machine's noise";
-            return (Verdict::WithinNoise, Some(why.to_owned()));
+            return (Verdict::Undecided, Some(why.to_owned()));
         }
         (word(row.direction, interval.ratio), None)
     }
@@ -267,6 +276,12 @@ impl Row {
     fn leaves_one_out(&self) -> bool {
         self.ratio_low.is_some_and(|low| low > 1.0)
             || self.ratio_high.is_some_and(|high| high < 1.0)
+    }
+
+    /// Its whole interval is no further than a share from equality.
+    fn lies_within(&self, share: f64) -> bool {
+        self.ratio_low.is_some_and(|low| low >= 1.0 / (1.0 + share))
+            && self.ratio_high.is_some_and(|high| high <= 1.0 + share)
     }
 
     /// The two sides differ, as far as trials can tell: whether the machine's noise is behind it or
@@ -337,7 +352,7 @@ mod tests {
     fn a_certain_difference_below_the_noise_is_not_claimed() {
         let little = EIGHT.map(|value| value * 1.019);
         let little = row(&c::OPS_PER_S, &EIGHT, &little, true);
-        assert_eq!(little.verdict, Verdict::WithinNoise);
+        assert_eq!(little.verdict, Verdict::Equal);
         assert!(little.ratio_low.unwrap() > 1.0 && little.why.is_some(), "{little:?}");
     }
 
@@ -352,7 +367,7 @@ mod tests {
         let base = [100.0, 120.0, 140.0, 160.0, 180.0, 200.0, 220.0, 240.0];
         let new = base.map(|value| value * 1.1);
         assert_eq!(row(&c::SERVICE_P50, &base, &new, true).verdict, Verdict::Regressed);
-        assert_eq!(row(&c::SERVICE_P50, &base, &new, false).verdict, Verdict::WithinNoise);
+        assert_eq!(row(&c::SERVICE_P50, &base, &new, false).verdict, Verdict::Undecided);
     }
 
     /// However loud a machine is, a figure that all but vanishes is told.
@@ -366,7 +381,7 @@ mod tests {
             let (base, new) = (side(&base), side(&new));
             Bout { spot: SPOT, base, new, paired: false, noise }.row().unwrap().verdict
         };
-        assert_eq!((bout(3.9), bout(4.1)), (Verdict::Regressed, Verdict::WithinNoise));
+        assert_eq!((bout(3.9), bout(4.1)), (Verdict::Regressed, Verdict::Undecided));
     }
 
     #[test]
@@ -386,18 +401,18 @@ mod tests {
         // The ranks alone would do here, p = 0.016, but one trial lies among the others.
         let (base, new) = ([10.0, 11.0, 12.0, 13.0, 20.0], [19.0, 21.0, 22.0, 23.0, 24.0]);
         let among = row(&c::OPS_PER_S, &base, &new, true);
-        assert_eq!(among.verdict, Verdict::WithinNoise, "{among:?}");
+        assert_eq!(among.verdict, Verdict::Undecided, "{among:?}");
         assert!(among.p.unwrap() < SIGNIFICANT && among.ratio_low.unwrap() < 1.0);
     }
 
     #[test]
     fn zeros_are_equal_or_not_comparable() {
         let verdict = |base: &[f64], new: &[f64]| row(&c::ERRORS, base, new, false).verdict;
-        assert_eq!(verdict(&[0.0; 4], &[0.0; 4]), Verdict::WithinNoise);
+        assert_eq!(verdict(&[0.0; 4], &[0.0; 4]), Verdict::Equal);
         assert_eq!(verdict(&[0.0; 4], &[3.0; 4]), Verdict::NotComparable);
         assert_eq!(verdict(&[0.0, 0.0, 3.0, 3.0, 3.0], &[3.0; 5]), Verdict::NotComparable);
         assert_eq!(verdict(&[3.0; 4], &[0.0; 4]), Verdict::Improved);
-        assert_eq!(verdict(&[3.0; 4], &[3.0; 4]), Verdict::WithinNoise);
+        assert_eq!(verdict(&[3.0; 4], &[3.0; 4]), Verdict::Equal);
     }
 
     #[test]
@@ -457,7 +472,7 @@ mod tests {
                     let spot = Spot { phase: "p", role: None, op: None };
                     let bout =
                         Bout { spot, base: side(&base), new: side(&new), paired, noise: 0.0 };
-                    bout.row().unwrap().verdict != Verdict::WithinNoise
+                    bout.row().unwrap().verdict != Verdict::Undecided
                 });
                 println!("{n} trials, paired {paired}: {} of 1000", different.count());
             }

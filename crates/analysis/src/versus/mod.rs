@@ -5,6 +5,7 @@
 //! The terminal's table stands on top of it; a page or a spreadsheet can stand beside that. Its
 //! statistics are explained in `docs/method.md`.
 
+mod answer;
 mod figures;
 pub mod gate;
 pub mod judge;
@@ -48,6 +49,8 @@ pub struct Versus {
     pub pairs: Vec<Pair>,
     /// Cases that have no counterpart.
     pub unpaired: Vec<Unpaired>,
+    /// What it comes to, in sentences: the headline first.
+    pub answer: Vec<String>,
     /// How many figures there are of each verdict.
     pub counts: Counts,
     /// How many of the judged figures chance alone would call different, if nothing differed.
@@ -67,8 +70,10 @@ pub struct Counts {
     pub regressed: usize,
     /// Different, where neither way is better.
     pub changed: usize,
-    /// Not told apart.
-    pub within_noise: usize,
+    /// Equal: the whole interval is close to 1.
+    pub equal: usize,
+    /// The interval holds no difference as well as one.
+    pub undecided: usize,
     /// Not judged: too few trials.
     pub too_few_trials: usize,
     /// Not judged: a side has no figure, or nothing to divide by.
@@ -94,7 +99,7 @@ impl Versus {
         let counts = Counts::of(rows());
         let gate = question.gate.map(|allowed| Gate::of(allowed, &paired.pairs, &paired.unpaired));
         let [base, new] = sides.described();
-        Ok(Self {
+        let mut versus = Self {
             method_version: METHOD_VERSION,
             base,
             new,
@@ -105,7 +110,10 @@ impl Versus {
             gate,
             pairs: paired.pairs,
             unpaired: paired.unpaired,
-        })
+            answer: Vec::new(),
+        };
+        versus.answer = answer::sentences(&versus);
+        Ok(versus)
     }
 }
 
@@ -117,7 +125,8 @@ impl Counts {
                 Verdict::Improved => (&mut counts.improved, 1),
                 Verdict::Regressed => (&mut counts.regressed, 1),
                 Verdict::Changed => (&mut counts.changed, 1),
-                Verdict::WithinNoise => (&mut counts.within_noise, 1),
+                Verdict::Equal => (&mut counts.equal, 1),
+                Verdict::Undecided => (&mut counts.undecided, 1),
                 Verdict::TooFewTrials => (&mut counts.too_few_trials, 0),
                 Verdict::NotComparable => (&mut counts.not_comparable, 0),
             };

@@ -13,11 +13,12 @@ use kvdyno_record::column::ColumnName as Asked;
 use kvdyno_record::hlog::Kind as Clock;
 
 const AID: &str = "\
-Medians over trials; spread is the range of the median (of six trials and more its 95 % interval,
-else the extremes). Percentiles are of all trials' operations together, and are left out where fewer
-than ten samples lie beyond. Readers and writer ran side by side in the same window. threads: the
-client group's own, @ the number swept. vs.: ops/s over the first engine's of the same durability
-class; ~ no significant difference; ? fewer than four trials, too few to be sure.";
+Medians over trials, of percentiles too, each trial's own; spread is the range of the median (of
+six trials and more its 95 % interval, else the extremes). A percentile is left out where fewer
+than ten samples lie beyond it, in a trial by itself and in all of them together. Readers and
+writer ran side by side in the same window. threads: the client group's own, @ the number swept.
+vs.: ops/s over the first engine's of the same durability class; ~ undecided; ? fewer than four
+trials, too few to be sure.";
 
 const OPEN_AID: &str = "
 service: from the start of a call. response: from its scheduled start, so that waiting counts.";

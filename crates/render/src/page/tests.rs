@@ -42,8 +42,10 @@ fn a_page_holds_all_of_a_frozen_record() {
     assert_eq!((lmdb.n, lmdb.kind, lmdb.op.as_deref()), (26_898, "service", None));
     let (_, ns) = *lmdb.points.iter().find(|(nines, _)| (nines - 3.0).abs() < 1e-6).unwrap();
     let role = &data.summary.groups[1].runs[0].roles[1];
-    let p999 = role.metrics.value(&kvdyno_analysis::catalogue::SERVICE_P999).unwrap();
-    assert!((ns as f64 - p999).abs() < 0.5, "{ns} {p999}");
+    let p999 = role.metrics.get(&kvdyno_analysis::catalogue::SERVICE_P999).unwrap();
+    // Of all samples together: among the trials' own.
+    let (low, high) = p999.range().unwrap();
+    assert!((low..=high).contains(&(ns as f64)), "{ns} {p999:?}");
     // One map for each group, two roles but for loads.
     assert_eq!(data.heats.iter().filter(|heat| heat.group == 1).count(), 2);
     for heat in &data.heats {

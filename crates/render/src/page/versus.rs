@@ -79,7 +79,7 @@ impl VersusData {
 
 /// What the page has no other place for.
 fn remarks(versus: &Versus) -> Vec<(String, String)> {
-    let elsewhere = ["base", "new", "differs", "result"];
+    let elsewhere = ["answer", "base", "new", "differs", "result"];
     let lines = crate::versus::header(versus).into_iter().chain(crate::versus::footer(versus));
     lines
         .filter(|(_, word, _)| !elsewhere.contains(word))

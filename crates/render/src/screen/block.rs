@@ -2,8 +2,9 @@
 
 use super::line::{COLUMNS_MAX, Line, cut};
 use crate::tone::Tone;
+use kvdyno_analysis::beside::{Beside, Significance};
+use kvdyno_analysis::group::Group;
 use kvdyno_analysis::metric::Metric;
-use kvdyno_analysis::stats::MIN_TRIALS;
 
 /// Columns of a row's label.
 const LABEL: usize = 22;
@@ -87,27 +88,34 @@ pub(super) const RATE: Than = ("more", "fewer");
 pub(super) const TIME: Than = ("higher", "lower");
 
 /// How the first of two figures compares with the second: `2.5x more (1.3-4.3)`.
-pub(super) fn versus(one: Option<&Metric>, other: Option<&Metric>, than: Than) -> String {
-    let (Some(one), Some(other)) = (one, other) else { return String::new() };
-    let (Some(a), Some(b)) = (one.value.filter(|v| *v > 0.0), other.value.filter(|v| *v > 0.0))
-    else {
+pub(super) fn versus(
+    (group, one): (&Group, &Metric),
+    (other_group, other): (&Group, &Metric),
+    than: Than,
+) -> String {
+    let Some(beside) = Beside::between("", (other_group, other), (group, one)) else {
         return String::new();
     };
-    let ((high, low), word) = if a >= b { ((one, other), than.0) } else { ((other, one), than.1) };
-    let ratio = f64::max(a, b) / f64::min(a, b);
-    let trials = one.n.min(other.n);
-    if trials < 2 {
-        return format!("{}x {word} (1 trial)", times(ratio));
+    let Beside { ratio, verdict, .. } = beside;
+    if ratio <= 0.0 {
+        return String::new();
     }
-    let (Some(of_high), Some(of_low)) = (high.range(), low.range()) else { return String::new() };
-    if of_high.0 <= of_low.1 {
-        return "no significant difference".to_owned();
+    let turned = ratio < 1.0;
+    let word = if turned { than.1 } else { than.0 };
+    let upward = |ratio: f64| if turned { 1.0 / ratio } else { ratio };
+    let text = format!("{}x {word}", times(upward(ratio)));
+    match (verdict, beside.low.zip(beside.high)) {
+        (Significance::NotDistinguishable, _) => "undecided".to_owned(),
+        (Significance::SpreadUnknown, _) => match one.n.min(other.n) {
+            1 => format!("{text} (1 trial)"),
+            n => format!("{text} ({n} trials)"),
+        },
+        (_, Some((low, high))) => {
+            let (least, most) = if turned { (high, low) } else { (low, high) };
+            format!("{text} ({}-{})", times(upward(least)), times(upward(most)))
+        }
+        (_, None) => text,
     }
-    if trials < MIN_TRIALS {
-        return format!("{}x {word} ({trials} trials)", times(ratio));
-    }
-    let (least, most) = (of_high.0 / of_low.1, of_high.1 / of_low.0);
-    format!("{}x {word} ({}-{})", times(ratio), times(least), times(most))
 }
 
 /// Two digits are enough, three where it is close.

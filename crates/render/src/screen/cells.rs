@@ -31,16 +31,16 @@ impl Figure {
     }
 }
 
-impl Source<'_> {
-    fn metric(&self, definition: &Definition) -> Option<&Metric> {
+impl<'s> Source<'s> {
+    fn metric(&self, definition: &Definition) -> Option<&'s Metric> {
         self.metrics?.get(definition)
     }
 }
 
 /// A row of a figure; none where no engine has a value or a fate.
-pub(super) fn row(
+pub(super) fn row<'s>(
     label: impl Into<String>,
-    sources: &[Source<'_>],
+    sources: &[Source<'s>],
     figure: Figure,
     notes: &mut Footnotes,
 ) -> Option<Row> {
@@ -51,9 +51,15 @@ pub(super) fn row(
     }
     let cells = sources.iter().zip(&metrics);
     let cells = cells.map(|(source, metric)| cell(source, *metric, figure, notes)).collect();
-    let compared = match (metrics.as_slice(), figure.than) {
-        ([one], Some(_)) => spread(*one, format::of(figure.definition).text),
-        ([one, other], Some(than)) => versus(*one, *other, than),
+    let of = |source: &Source<'s>| Some((source.group?, source.metric(figure.definition)?));
+    let compared = match (sources, figure.than) {
+        ([one], Some(_)) => {
+            spread(one.metric(figure.definition), format::of(figure.definition).text)
+        }
+        ([one, other], Some(than)) => {
+            let both = of(one).zip(of(other));
+            both.map_or_else(String::new, |(one, other)| versus(one, other, than))
+        }
         _ => String::new(),
     };
     Some(Row { label: label.into(), cells, compared })

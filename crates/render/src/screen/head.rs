@@ -1,4 +1,4 @@
-//! The top of the screen: what was run, on what, and how far to trust it.
+//! The top of the screen: the answer, what was run, on what, and how far to trust it.
 
 use super::super::header;
 use super::super::wrap::wrap;
@@ -18,11 +18,15 @@ use kvdyno_record::units;
 /// Invalid findings, and sentences on what is not known, of which the rest is counted.
 const SHOWN_MAX: usize = 3;
 
+/// The answer on so many lines.
+const ANSWER_LINES: usize = 3;
+
 /// Reasons on so many lines.
 const REASON_LINES: usize = 2;
 
 pub(super) fn lines(summary: &Summary) -> Vec<Line> {
-    let mut lines = joined(&run(summary), &work(summary), "   ");
+    let mut lines = answer(summary);
+    lines.extend(joined(&run(summary), &work(summary), "   "));
     lines.extend(joined(&host(&summary.host), &engines(summary), " | "));
     lines.push(Line::blank());
     lines.extend(invalid(summary));
@@ -31,6 +35,22 @@ pub(super) fn lines(summary: &Summary) -> Vec<Line> {
     lines.extend(not_here(summary));
     lines.push(Line::blank());
     lines
+}
+
+/// The answer, and how far to trust it, before all else.
+fn answer(summary: &Summary) -> Vec<Line> {
+    let Some(answer) = summary.answer.first() else { return Vec::new() };
+    let level = format!("  {}", summary.confidence.level.word().to_uppercase());
+    let text = wrap(&kvdyno_record::text::one_line(answer), 2);
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let is_cut = lines.len() > ANSWER_LINES;
+    lines.truncate(ANSWER_LINES);
+    if let Some(last) = lines.last_mut() {
+        let more = if is_cut { " .." } else { "" };
+        *last = cut(&format!("{last}{more}"), COLUMNS_MAX - level.len()) + &level;
+    }
+    let lines = lines.into_iter().map(|line| Line::marked(Tone::Strong, line, ""));
+    lines.chain([Line::blank()]).collect()
 }
 
 /// On one line where both fit, else each on its own.

@@ -1,4 +1,4 @@
-//! The latency sheet: percentiles of all trials together, from the merged histograms.
+//! The latency sheet: percentiles, the median of the trials' own.
 
 use super::sheet::{Heading, Sheet, heading};
 use super::trial_table::Placed;

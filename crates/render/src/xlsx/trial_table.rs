@@ -256,7 +256,7 @@ fn verdict(beside: &Beside) -> &'static str {
     match beside.verdict {
         Significance::Base => "base",
         Significance::Different => "different",
-        Significance::NotDistinguishable => "~ no significant difference",
+        Significance::NotDistinguishable => "~ undecided",
         Significance::SpreadUnknown => "? too few trials",
     }
 }

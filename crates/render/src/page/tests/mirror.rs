@@ -18,6 +18,7 @@ fn interfaces() -> BTreeMap<String, String> {
         "trends.ts",
         "fleets.ts",
         "traces.ts",
+        "comparison.ts",
         "crews.ts",
         "hiccups.ts",
         "ranked.ts",

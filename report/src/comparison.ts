@@ -1,0 +1,80 @@
+// What the program puts into the page of a comparison.
+
+import type { Definition, Direction } from "./data";
+
+export interface VersusData {
+  kind: "versus";
+  program: string;
+  versus: Versus | null;
+  refused: { message: string; hint: string | null } | null;
+  remarks: [word: string, text: string][];
+  definitions: Definition[];
+  /** Null: the page is a file. */
+  between: { base: string; new: string; all: boolean } | null;
+}
+
+export type Judgement = "improved" | "regressed" | "changed" | "equal" | "undecided" | "too_few_trials" | "not_comparable";
+
+export interface Sample {
+  median: number | null;
+  n: number;
+  min: number | null;
+  max: number | null;
+}
+
+export interface VersusRow {
+  phase: string;
+  role: string | null;
+  op: string | null;
+  figure: string;
+  unit: string;
+  direction: Direction;
+  base: Sample;
+  new: Sample;
+  paired: boolean;
+  ratio: number | null;
+  ratio_low: number | null;
+  ratio_high: number | null;
+  p: number | null;
+  noise: number;
+  verdict: Judgement;
+  why: string | null;
+}
+
+export interface Pair {
+  name: string;
+  base_label: string;
+  new_label: string;
+  durability: string;
+  threads: number | null;
+  rows: VersusRow[];
+}
+
+export interface Side {
+  run: string;
+  label: string | null;
+  suite: string;
+  started_unix_ns: number;
+  host: string;
+  program: string;
+  trials: number;
+  invalid: string[];
+}
+
+export interface Gate {
+  result: "passed" | "failed" | "cannot_judge";
+  allowed: number;
+  regressed: string[];
+}
+
+export interface Versus {
+  base: Side;
+  new: Side;
+  differences: { what: string; base: string; new: string }[];
+  pairs: Pair[];
+  unpaired: { in_base: boolean; name: string; why: string }[];
+  answer?: string[]; // What it comes to, the headline first; absent before there was such.
+  counts: { judged: number } & Record<Judgement, number>;
+  false_alarms_expected: number;
+  gate: Gate | null;
+}
