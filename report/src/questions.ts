@@ -15,6 +15,8 @@ export const QUESTIONS: Record<Question, Words> = {
   writes: { short: "writes", long: "writes a second" },
   scans: { short: "scans", long: "scans a second" },
   mixed: { short: "mixed", long: "reads and writes a second" },
+  read_latency: { short: "read p99", long: "p99 of reads in a mix" },
+  write_latency: { short: "write p99", long: "p99 of writes in a mix" },
   space: { short: "space", long: "space amplification" },
   write_amplification: { short: "write amp", long: "write amplification" },
   tail: { short: "tail", long: "p99.9 of reads while others write" },
