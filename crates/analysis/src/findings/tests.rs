@@ -1,6 +1,7 @@
 //! Each finding from a record that shows it, and none from one that does not.
 
 mod altered;
+mod clocks;
 mod crew;
 mod durability;
 mod outcomes;
@@ -204,28 +205,6 @@ fn builds_clocks_and_machines_are_named() {
     assert_eq!(found_portable.cases, ["0004_rocksdb_load_r1", "0005_rocksdb_t1_r1"]);
     let alike = findings(portable(["official", "official"]));
     assert!(alike.iter().all(|finding| finding.id != Id::PortableBuild));
-    found(Id::SlowClock, |fixture| {
-        let clock = fixture.case("lmdb_t1_r1").record.clock.as_mut().unwrap();
-        (clock.kind, clock.note) = ("monotonic".to_owned(), "kvm-clock".to_owned());
-    });
-    found(Id::ClockDrifted, |fixture| {
-        fixture.case("lmdb_t1_r1").record.clock.as_mut().unwrap().drift_ppm = Some(-2_000.0);
-    });
-    let hours = 2 * 3600 * SECOND as i64;
-    for (step, words) in [(-hours, "moved back by 2h"), (hours, "moved forward by 2h")] {
-        let stepped = found(Id::ClockStepped, |fixture| {
-            let clock = fixture.case("lmdb_t1_r1").record.clock.as_mut().unwrap();
-            clock.time_of_day_step_ns = Some(step);
-        });
-        assert!(stepped.evidence.contains(words), "{stepped:?}");
-    }
-    // An hour, slewed.
-    let slewed = findings(|fixture: &mut Fixture| {
-        let record = &mut fixture.case("lmdb_t1_r1").record;
-        record.wall_ns = 3600 * SECOND;
-        record.clock.as_mut().unwrap().time_of_day_step_ns = Some(-18 * SECOND as i64 / 10);
-    });
-    assert!(slewed.iter().all(|finding| finding.id != Id::ClockStepped));
     let stolen = found(Id::CpuStolen, |fixture| {
         let measure = fixture.case("lmdb_t1_r1").phase("measure");
         measure.after.steal_ns = Some(SECOND);

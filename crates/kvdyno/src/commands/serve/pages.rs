@@ -1,5 +1,5 @@
-//! Reports of sealed runs as they were rendered: nothing changes in such a run, and a large one takes
-//! seconds.
+//! Reports of sealed runs as they were rendered: nothing changes in such a run, and a large one
+//! takes seconds.
 
 use super::reply::Reply;
 use super::route::Form;

@@ -15,12 +15,17 @@ const TELL_AFTER: Duration = Duration::from_secs(5);
 /// result.
 const OVERTIME_MIN: Duration = Duration::from_secs(120);
 
+/// Looks are many a second.
+const LOOK_MAX: Duration = Duration::from_secs(1);
+
 /// What is known of a phase that the clock ends.
 pub(super) struct Overtime {
     duration: Duration,
-    /// When it was let go.
-    begun: Instant,
-    /// That have not ended, by the worker's last word; none: it has said none.
+    /// For so long it has run, and was looked at. Of a program that was stopped itself little
+    /// counts: the worker may have ended meanwhile.
+    elapsed: Duration,
+    looked: Instant,
+    /// That have not ended, by the worker's last word; none: it counts none.
     pub(super) threads: Option<u32>,
     told: bool,
 }
@@ -39,15 +44,25 @@ impl Overtime {
     pub(super) fn of_phase(work: &Activity) -> Option<Self> {
         let (Activity::Warmup(mix) | Activity::Measure(mix)) = work else { return None };
         let duration = Duration::from_nanos(mix.ends.duration_ns?);
-        Some(Self { duration, begun: Instant::now(), threads: None, told: false })
+        let (elapsed, looked) = (Duration::ZERO, Instant::now());
+        Some(Self { duration, elapsed, looked, threads: None, told: false })
     }
 
-    /// Once it has gone on for so long.
-    fn step(&self, elapsed: Duration) -> Step {
-        let late = elapsed.saturating_sub(self.duration);
+    /// It has run until now.
+    fn look(&mut self, now: Instant) {
+        self.elapsed += now.saturating_duration_since(self.looked).min(LOOK_MAX);
+        self.looked = now;
+    }
+
+    fn late(&self) -> Duration {
+        self.elapsed.saturating_sub(self.duration)
+    }
+
+    fn step(&self) -> Step {
+        let late = self.late();
         match self.threads {
-            // Its threads have ended: what they did is being put together.
-            Some(0) => Step::Wait,
+            // They have ended, and what they did is being put together; or nobody counts them.
+            Some(0) | None => Step::Wait,
             _ if late > self.duration.max(OVERTIME_MIN) => Step::Cut,
             _ if late > TELL_AFTER && !self.told => Step::Tell,
             _ => Step::Wait,
@@ -56,10 +71,9 @@ impl Overtime {
 
     /// Who keeps it from its end.
     fn waiting(&self) -> String {
-        match self.threads {
-            None => "its worker says nothing".to_owned(),
-            Some(1) => "1 thread waits for an answer".to_owned(),
-            Some(threads) => format!("{threads} threads wait for an answer"),
+        match self.threads.unwrap_or_default() {
+            1 => "1 thread waits for an answer".to_owned(),
+            threads => format!("{threads} threads wait for an answer"),
         }
     }
 }
@@ -70,10 +84,10 @@ impl Talk<'_> {
         let phase = self.phase_name();
         let begun = self.current.as_mut().and_then(|begun| begun.overtime.as_mut());
         let Some(overtime) = begun.filter(|_| self.ending.cut.is_none()) else { return };
-        let (elapsed, waiting) = (overtime.begun.elapsed(), overtime.waiting());
-        let late =
-            units::duration(1_000_000_000 * elapsed.saturating_sub(overtime.duration).as_secs());
-        match overtime.step(elapsed) {
+        overtime.look(Instant::now());
+        let (late, waiting) = (overtime.late().as_secs(), overtime.waiting());
+        let late = units::duration(late * 1_000_000_000);
+        match overtime.step() {
             Step::Wait => {}
             Step::Tell => {
                 overtime.told = true;
@@ -94,8 +108,9 @@ impl Talk<'_> {
 mod tests {
     use super::*;
 
-    fn overtime(seconds: u64, threads: Option<u32>, told: bool) -> Overtime {
-        Overtime { duration: Duration::from_secs(seconds), begun: Instant::now(), threads, told }
+    fn overtime(seconds: u64, elapsed: u64, threads: Option<u32>, told: bool) -> Overtime {
+        let [duration, elapsed] = [seconds, elapsed].map(Duration::from_secs);
+        Overtime { duration, elapsed, looked: Instant::now(), threads, told }
     }
 
     #[test]
@@ -103,7 +118,7 @@ mod tests {
         for (seconds, threads, told, elapsed, step) in [
             (5, Some(2), false, 9, Step::Wait),
             (5, Some(2), false, 11, Step::Tell),
-            (5, None, false, 11, Step::Tell),
+            (5, None, false, 3600, Step::Wait),
             (5, Some(2), true, 11, Step::Wait),
             (5, Some(2), true, 126, Step::Cut),
             // One that was long may be late for longer.
@@ -112,10 +127,21 @@ mod tests {
             // A trace that is being written.
             (5, Some(0), false, 3600, Step::Wait),
         ] {
-            let overtime = overtime(seconds, threads, told);
-            assert_eq!(overtime.step(Duration::from_secs(elapsed)), step, "{seconds} {elapsed}");
+            let overtime = overtime(seconds, elapsed, threads, told);
+            assert_eq!(overtime.step(), step, "{seconds} {elapsed}");
         }
-        assert_eq!(overtime(5, Some(1), false).waiting(), "1 thread waits for an answer");
-        assert_eq!(overtime(5, Some(4), false).waiting(), "4 threads wait for an answer");
+        assert_eq!(overtime(5, 0, Some(1), false).waiting(), "1 thread waits for an answer");
+        assert_eq!(overtime(5, 0, Some(4), false).waiting(), "4 threads wait for an answer");
+    }
+
+    /// The program was stopped for an hour, and its worker was not.
+    #[test]
+    fn what_was_not_looked_at_does_not_count() {
+        let mut overtime = overtime(5, 4, Some(2), false);
+        let later = overtime.looked + Duration::from_secs(3600);
+        overtime.look(later);
+        assert_eq!((overtime.step(), overtime.elapsed.as_secs()), (Step::Wait, 5));
+        overtime.look(later + Duration::from_millis(500));
+        assert_eq!(overtime.elapsed.as_millis(), 5500);
     }
 }
