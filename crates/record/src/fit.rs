@@ -62,9 +62,8 @@ fn caches<'d>(
 fn is_unused(spec: &OptionSpec, description: &Description, options: &Options) -> bool {
     description.options.iter().any(|choice| {
         let OptionKind::Choice { of } = &choice.kind else { return false };
-        let is_prefix = |word: &str| {
-            spec.name.strip_prefix(word).is_some_and(|rest| rest.starts_with('_'))
-        };
+        let is_prefix =
+            |word: &str| spec.name.strip_prefix(word).is_some_and(|rest| rest.starts_with('_'));
         let named = of.iter().find(|word| is_prefix(word));
         named.is_some_and(|word| options.text(&choice.name).is_ok_and(|chosen| chosen != word))
     })

@@ -4,9 +4,9 @@ use super::keeper::Complaint;
 use kvdyno_host::child::ExitStatus;
 use kvdyno_record::case::{Outcome, PhaseRecord, RamLimit, WorkerIdentity};
 use kvdyno_record::engine::ErrorClass;
-use kvdyno_record::{fit, found};
 use kvdyno_record::plan::Case;
 use kvdyno_record::workload::Phase;
+use kvdyno_record::{fit, found};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ending {
@@ -44,7 +44,8 @@ pub(super) fn judge(
     let died = exit.signal.is_some() && !ending.killed_by_us || ending.server.is_some();
     if oom_kills > 0 && died {
         let killed = format!("killed by the kernel for its RAM limit while in `{phase}`");
-        let message = worker.map_or_else(|| killed.clone(), |worker| because(&killed, case, worker));
+        let message =
+            worker.map_or_else(|| killed.clone(), |worker| because(&killed, case, worker));
         return Outcome::DoesNotFit { message };
     }
     if let Some(message) = lost_data(case, phases) {

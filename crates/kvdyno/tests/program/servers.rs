@@ -379,3 +379,44 @@ fn a_server_that_is_not_here_is_named_with_the_remedy() {
     scratch.run(&["run", "s.toml"]).assert_code(2).assert_says("kvdyno engines get redis");
     assert_eq!(scratch.runs(), Vec::<std::path::PathBuf>::new());
 }
+
+/// YCSB with a server that cannot scan: it does the workloads without scans, and nobody is refused.
+#[test]
+fn an_engine_without_scans_does_the_phases_without_scans() {
+    let test = "an_engine_without_scans_does_the_phases_without_scans";
+    let scratch = Scratch::new();
+    if !needs("redis", test) || !needs("lmdb", test) {
+        return;
+    }
+    let ycsb = [
+        "ycsb",
+        "--engine",
+        "lmdb,redis",
+        "--phases",
+        "load,a,e",
+        "--scale",
+        "1/100",
+        "--threads",
+        "1",
+        "--trials",
+        "1",
+    ];
+    let told = "redis is not run in `e`: it has no scan";
+    scratch.run(&[&["plan"], &ycsb[..]].concat()).assert_code(0).assert_says(told);
+    let done = scratch.run(&[&["run"], &ycsb[..]].concat());
+    done.assert_ok().assert_says("NOT HERE:").assert_says(told);
+    let run = scratch.only_run();
+    let measured = |engine: &str| -> Vec<String> {
+        let record = record(&run, &format!("_{engine}_t1"));
+        assert_eq!(record.outcome, Outcome::Done);
+        let measured = record.phases.iter().filter(|phase| phase.kind == "measure");
+        measured.map(|phase| phase.name.clone()).collect()
+    };
+    assert_eq!(
+        (measured("lmdb"), measured("redis")),
+        (vec!["a".into(), "e".into()], vec!["a".into()])
+    );
+    scratch.run(&["show", "--table", "not-here"]).assert_code(0).assert_says("it has no scan");
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}

@@ -233,7 +233,8 @@ fn engines() -> Engines {
         option("block_cache", OptionKind::Bytes, Value::Integer(32 << 20))
             .as_it_comes(8 << 20, "db.h")
             .tuned("50%", "Half of the memory.", "the tuning guide"),
-        option("write_buffer_size", OptionKind::Bytes, Value::Integer(64 << 20)).tuned("5%", "", ""),
+        option("write_buffer_size", OptionKind::Bytes, Value::Integer(64 << 20))
+            .tuned("5%", "", ""),
         option("max_write_buffer_number", count.clone(), Value::Integer(2)),
         option("bloom_bits", count, Value::Integer(0)).tuned(10_u64, "", ""),
         OptionSpec::words("compression", &["snappy", "none", "lz4", "zlib"], "What it does.")
