@@ -114,6 +114,18 @@ pub fn bytes(root: &Root, path: &Path) -> u64 {
     sectors.unwrap_or_default().saturating_mul(512)
 }
 
+/// Refuses a block device that cannot be written. What is none is for whoever takes it to refuse.
+pub fn check_writable(root: &Root, path: &Path) -> Result<(), RawError> {
+    if number(path).is_some_and(|number| is_read_only(root, number)) {
+        return Err(RawError::ReadOnly { name: path.display().to_string(), path: path.to_owned() });
+    }
+    Ok(())
+}
+
+fn is_read_only(root: &Root, number: (u32, u32)) -> bool {
+    root.number::<u8>(format!("{}/ro", directory(number))) == Some(1)
+}
+
 /// The number of a block device.
 pub(super) fn number(path: &Path) -> Option<(u32, u32)> {
     let stat = fs::metadata(path).ok().filter(|stat| stat.file_type().is_block_device())?;
@@ -157,7 +169,7 @@ impl Raw {
         let mut raw = Self { path, bytes: 0, name, reading, own, lock: None };
         let number = raw.number()?;
         if !reading {
-            if root.number::<u8>(format!("{}/ro", directory(number))) == Some(1) {
+            if is_read_only(root, number) {
                 return Err(RawError::ReadOnly { name: raw.name, path: raw.path });
             }
             raw.check_unused(root, number)?;

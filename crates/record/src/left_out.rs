@@ -17,6 +17,9 @@ pub struct LeftOut {
     /// With this memory tier; null: with none, or with all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<String>,
+    /// In this phase; null: in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
     /// Why, and what would help.
     pub why: String,
 }
@@ -30,20 +33,24 @@ impl LeftOut {
 /// `part a: lmdb, rocksdb are not run on x, y: why`: what has one reason, together.
 pub fn sentences(left_out: &[LeftOut]) -> Vec<String> {
     let mut all: Vec<Sentence<'_>> = left_out.iter().map(Sentence::of).collect();
-    // The volumes of an engine, then the engines of those, then the parts that have both.
-    all = merged(all, |a, b| (&a.parts, &a.engines) == (&b.parts, &b.engines), |a| &mut a.on);
-    all = merged(all, |a, b| (&a.parts, &a.on) == (&b.parts, &b.on), |a| &mut a.engines);
-    all = merged(all, |a, b| (&a.engines, &a.on) == (&b.engines, &b.on), |a| &mut a.parts);
+    // The volumes of an engine, then its phases, the engines of those, the parts that have both.
+    all = merged(all, |a, b| a.is_like(b, &[PARTS, ENGINES, PHASES]), |a| &mut a.lists[ON]);
+    all = merged(all, |a, b| a.is_like(b, &[PARTS, ENGINES, ON]), |a| &mut a.lists[PHASES]);
+    all = merged(all, |a, b| a.is_like(b, &[PARTS, ON, PHASES]), |a| &mut a.lists[ENGINES]);
+    all = merged(all, |a, b| a.is_like(b, &[ENGINES, ON, PHASES]), |a| &mut a.lists[PARTS]);
     all.iter().map(Sentence::words).collect()
 }
 
 struct Sentence<'l> {
-    parts: Vec<&'l str>,
-    engines: Vec<&'l str>,
-    /// Volumes or tiers.
-    on: Vec<&'l str>,
+    /// Parts, engines, volumes or tiers, phases.
+    lists: [Vec<&'l str>; 4],
     why: &'l str,
 }
+
+const PARTS: usize = 0;
+const ENGINES: usize = 1;
+const ON: usize = 2;
+const PHASES: usize = 3;
 
 /// Sentences that are alike, and have one reason, as one: what they do not share stands in a list.
 fn merged<'l>(
@@ -70,24 +77,33 @@ fn merged<'l>(
 
 impl<'l> Sentence<'l> {
     fn of(left: &'l LeftOut) -> Self {
-        Self {
-            parts: left.part.iter().map(String::as_str).collect(),
-            engines: vec![&left.engine],
-            on: left.on().into_iter().collect(),
-            why: &left.why,
-        }
+        let lists = [
+            left.part.iter().map(String::as_str).collect(),
+            vec![left.engine.as_str()],
+            left.on().into_iter().collect(),
+            left.phase.iter().map(String::as_str).collect(),
+        ];
+        Self { lists, why: &left.why }
+    }
+
+    fn is_like(&self, other: &Self, lists: &[usize]) -> bool {
+        lists.iter().all(|&list| self.lists[list] == other.lists[list])
     }
 
     fn words(&self) -> String {
-        let parts = match &self.parts[..] {
+        let [parts, engines, on, phases] = &self.lists;
+        let parts = match &parts[..] {
             [] => String::new(),
             [part] => format!("part {part}: "),
             parts => format!("parts {}: ", parts.join(", ")),
         };
-        let are = if self.engines.len() == 1 { "is" } else { "are" };
-        let on: Vec<String> = self.on.iter().map(|name| format!("`{name}`")).collect();
-        let on = if on.is_empty() { String::new() } else { format!(" on {}", on.join(", ")) };
-        format!("{parts}{} {are} not run{on}: {}", self.engines.join(", "), self.why)
+        let are = if engines.len() == 1 { "is" } else { "are" };
+        let quoted = |before: &str, names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            if names.is_empty() { String::new() } else { format!(" {before} {}", names.join(", ")) }
+        };
+        let (phases, on) = (quoted("in", phases), quoted("on", on));
+        format!("{parts}{} {are} not run{phases}{on}: {}", engines.join(", "), self.why)
     }
 }
 
@@ -102,6 +118,7 @@ mod tests {
             engine: engine.to_owned(),
             volume: volume.map(str::to_owned),
             tier: None,
+            phase: None,
             why: why.to_owned(),
         };
         let all = [
@@ -123,5 +140,11 @@ mod tests {
         let parts =
             [left(Some("p"), "a", Some("x"), "gone"), left(Some("q"), "a", Some("x"), "gone")];
         assert_eq!(sentences(&parts), ["parts p, q: a is not run on `x`: gone"]);
+        let phase = |engine: &str, phase: &str| LeftOut {
+            phase: Some(phase.to_owned()),
+            ..left(None, engine, None, "no scan")
+        };
+        let phases = [phase("a", "e"), phase("a", "f"), phase("b", "e"), phase("b", "f")];
+        assert_eq!(sentences(&phases), ["a, b are not run in `e`, `f`: no scan"]);
     }
 }

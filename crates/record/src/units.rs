@@ -35,6 +35,9 @@ pub const A_COUNT: &str = "a count such as 1000, 80M or 1e9 (k, M, G, T: powers 
 /// What bytes look like.
 pub const BYTES: &str =
     "bytes such as 4000, 64GiB (1024 x 1024 x 1024) or 64GB (1000 x 1000 x 1000)";
+/// What a size looks like: memory, data, a file.
+pub const A_SIZE: &str =
+    "a size with its unit, such as 512MiB (1024 x 1024 bytes), 512MB (1000 x 1000) or 512B";
 /// What a time looks like.
 pub const A_TIME: &str = "a time with its unit, such as 60s, 500ms, 2us or 1h30m";
 /// What a share looks like.
@@ -93,12 +96,29 @@ pub fn parse_count(text: &str) -> Result<u64, UnitError> {
 /// Bytes: `64GiB` in powers of 1024, `64GB` in powers of 1000, plain numbers. A fraction of a unit
 /// is rounded to the nearest byte.
 pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
-    let mistake = |problem: &str| UnitError::new(text, problem, BYTES);
+    bytes_of(text, BYTES)
+}
+
+/// A size: bytes that nobody counts one by one, so that a bare number is a unit forgotten.
+pub fn parse_size(text: &str) -> Result<u64, UnitError> {
+    let bare = number_and_unit(text).is_some_and(|(_, unit)| unit.is_empty());
+    match bytes_of(text, A_SIZE)? {
+        1.. if bare => Err(UnitError::new(text, "has no unit", A_SIZE)),
+        bytes => Ok(bytes),
+    }
+}
+
+fn bytes_of(text: &str, expected: &'static str) -> Result<u64, UnitError> {
+    let mistake = |problem: &str| UnitError::new(text, problem, expected);
     let no_bytes = || mistake("is not a number of bytes");
     let (number, unit) = number_and_unit(text).ok_or_else(no_bytes)?;
     if let "k" | "K" | "M" | "G" | "T" | "P" = unit {
+        let digits = text.trim().trim_end_matches(unit).trim_end();
         let unit = unit.to_uppercase();
-        return Err(mistake(&format!("leaves open whether {unit}iB or {unit}B is meant")));
+        return Err(mistake(&format!(
+            "leaves open whether {digits}{unit}iB (powers of 1024) or {digits}{unit}B (powers of \
+             1000) is meant"
+        )));
     }
     let factor = factor(&BYTE_UNITS, unit).ok_or_else(no_bytes)?;
     if factor == 1 && !number.is_whole_times(1) {
@@ -389,9 +409,21 @@ mod tests {
         assert_eq!(parse_bytes("1.1KiB"), Ok(1126));
         assert_eq!(parse_bytes("1e3B"), Ok(1000));
         let error = parse_bytes("64G").unwrap_err();
-        assert!(error.problem.contains("GiB or GB"), "{error}");
+        assert!(error.problem.contains("64GiB (powers of 1024) or 64GB (powers"), "{error}");
         assert!(parse_bytes("0.5").is_err());
         assert!(parse_bytes("99999PiB").is_err());
+    }
+
+    #[test]
+    fn sizes_have_a_unit_but_for_none_at_all() {
+        assert_eq!(parse_size("512MiB"), Ok(512 << 20));
+        assert_eq!(parse_size("512B"), Ok(512));
+        assert_eq!(parse_size("0"), Ok(0));
+        for bare in ["512", "1e9", "68_719_476_736"] {
+            let error = parse_size(bare).unwrap_err();
+            assert_eq!(error.to_string(), format!("`{bare}` has no unit; expected {A_SIZE}"));
+        }
+        assert!(parse_size("64 G").unwrap_err().problem.contains("64GiB"));
     }
 
     #[test]

@@ -3,32 +3,35 @@
 
 use super::engine::Engine;
 use super::mistake::Mistakes;
-use super::phase::{Entry, Phase, Role, Verify};
+use super::phase::{Entry, Phase, Role, ToBeFound, Verify};
 use super::read::At;
 use super::scalar::Switch;
+use super::source::Span;
 use super::typed::Typed;
+use super::workload::phase_name;
 use kvdyno_record::engine::{Capabilities, Description, PlaceKind};
 use kvdyno_record::workload::{Data, KeyFormat, Op};
 
-/// Only who waits for a server can let others go on meanwhile.
-fn check_turns(typed: &Typed, description: &Description, without: &str, mistakes: &mut Mistakes) {
-    if description.capabilities.takes_turns {
-        return;
-    }
-    for phase in &typed.phase {
-        let Phase::Measure(measure) = &phase.value else { continue };
-        for on in measure.role.iter().filter_map(|role| role.os_threads.as_ref()) {
-            let name = &description.name;
-            let message = format!("engine `{name}` keeps the thread that calls it");
-            let mistake = mistakes.at(&on.span, message);
-            mistake
-                .label("expected an engine that `takes_turns`, or no `os_threads`")
-                .help(without);
-        }
-    }
+/// A phase that an engine is not run in, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SkippedPhase {
+    /// Which of the suite's phases.
+    pub(super) phase: usize,
+    pub(super) why: String,
 }
 
-/// Notes what the engine cannot do.
+/// What an engine cannot do in a measured phase.
+struct Lack {
+    phase: usize,
+    span: Span,
+    /// Of the phase alone: "it has no scan".
+    why: String,
+    message: String,
+    expected: &'static str,
+}
+
+/// Notes what the engine cannot do. Measured phases that it cannot take part in are skipped, as
+/// long as another is left.
 pub(super) fn check(
     typed: &Typed,
     engine: &Engine,
@@ -36,56 +39,134 @@ pub(super) fn check(
     data: &Data,
     device: bool,
     mistakes: &mut Mistakes,
-) {
-    let abilities = &description.capabilities;
+) -> Vec<SkippedPhase> {
     let without = format!("leave it out with --engine, or ask for less of {}", description.name);
     if let Some(what) = misplaced(description, device) {
         let message = format!("{} stores nothing {what}", description.name);
         let mistake = mistakes.at(&engine.name.span, message);
         mistake.label(format!("expected an engine that stores {what}"));
     }
-    if abilities.numbered_keys_only {
+    if description.capabilities.numbered_keys_only {
         check_key(typed, description, data, &without, mistakes);
     }
-    check_turns(typed, description, &without, mistakes);
     // What a graph takes is checked with the engine's options.
-    if typed.data.linkbench.is_some() {
-        return;
+    if typed.data.linkbench.is_none() {
+        check_sizes(typed, description, data, mistakes);
     }
-    check_sizes(typed, description, data, mistakes);
-    for phase in &typed.phase {
-        match &phase.value {
-            Phase::Verify(Verify { count: Some(count), .. })
-                if count.value == Switch::Is(true) && !abilities.scan_forward =>
-            {
-                let message = format!("{} cannot scan, so cannot count", description.name);
-                mistakes.at(&count.span, message).label("expected \"auto\" or false");
+    let lacks = lacks(typed, description);
+    let is_measured = |(_, phase): &(usize, &At<Phase>)| matches!(phase.value, Phase::Measure(_));
+    let mut measured = typed.phase.iter().enumerate().filter(is_measured);
+    if measured.any(|(at, _)| lacks.iter().all(|lack| lack.phase != at)) {
+        return skipped(typed, lacks);
+    }
+    for Lack { span, message, expected, .. } in lacks {
+        let mistake = mistakes.at(&span, message);
+        if !expected.is_empty() {
+            mistake.label(expected);
+        }
+        mistake.help(&without);
+    }
+    Vec::new()
+}
+
+/// Each phase once, and those behind it that count on what it would have added or taken away.
+fn skipped(typed: &Typed, lacks: Vec<Lack>) -> Vec<SkippedPhase> {
+    let mut skipped: Vec<SkippedPhase> = Vec::new();
+    let mut changes: Option<usize> = None;
+    for (at, phase) in typed.phase.iter().enumerate() {
+        let Phase::Measure(measure) = &phase.value else { continue };
+        let mut why: Vec<&str> = Vec::new();
+        for lack in lacks.iter().filter(|lack| lack.phase == at) {
+            if !why.contains(&lack.why.as_str()) {
+                why.push(&lack.why);
             }
-            Phase::Measure(measure) => {
-                let in_flight = measure.role.iter().filter_map(|role| role.depth.as_ref());
-                for depth in in_flight.filter(|_| !abilities.pipelined) {
-                    let name = &description.name;
-                    let message = format!(
-                        "engine `{name}` is synchronous and ignores `depth`; raise `threads`"
-                    );
-                    let mistake = mistakes.at(&depth.span, message);
-                    mistake.label("expected no `depth` here").help(&without);
-                }
-                for role in measure.role.iter().filter(|_| abilities.numbered_keys_only) {
-                    check_known(role, description, &without, mistakes);
-                }
-                // What is by offset and length is checked with its trace.
-                let of_keys = measure.role.iter().filter(|role| !role.is_of_drive());
-                for entry in of_keys.flat_map(|role| role.entries()) {
-                    if let Some(missing) = missing(abilities, entry) {
-                        let message = format!("{} has no {missing}", description.name);
-                        mistakes.at(&entry.span, message).help(&without);
-                    }
-                }
+        }
+        let share = |role: &At<Role>| {
+            let found = role.found.as_ref().map(|found| found.value);
+            matches!(found, Some(ToBeFound::Share(_)))
+        };
+        let counts_on = measure.role.iter().any(share);
+        let follows = changes.filter(|_| why.is_empty() && counts_on);
+        let why = match follows {
+            Some(missed) => {
+                format!("it counts on `{}`, which is not run", phase_name(&typed.phase, missed))
             }
-            _ => {}
+            None if why.is_empty() => continue,
+            None => why.join(", "),
+        };
+        skipped.push(SkippedPhase { phase: at, why });
+        let mut entries = measure.role.iter().flat_map(|role| role.entries());
+        if entries.any(|entry| matches!(entry.op, Op::Insert | Op::Delete)) {
+            changes = Some(at);
         }
     }
+    skipped
+}
+
+/// Warns of records that are not counted, because the engine cannot scan.
+pub(super) fn count_warning(typed: &Typed, engine: &Engine, by: &Description) -> Option<String> {
+    let counts = |phase: &At<Phase>| {
+        let Phase::Verify(Verify { count: Some(count), .. }) = &phase.value else { return false };
+        count.value == Switch::Is(true)
+    };
+    let at = typed.phase.iter().position(counts).filter(|_| !by.capabilities.scan_forward)?;
+    let name = phase_name(&typed.phase, at);
+    Some(format!("{}: `{name}` counts no records: no scan", engine.label.0))
+}
+
+fn lacks(typed: &Typed, description: &Description) -> Vec<Lack> {
+    let mut lacks = Vec::new();
+    for (phase, typed) in typed.phase.iter().enumerate() {
+        let Phase::Measure(measure) = &typed.value else { continue };
+        for role in measure.role.iter() {
+            let of_role = lacks_of(role, description).into_iter();
+            lacks.extend(of_role.map(|(span, why, message, expected)| Lack {
+                phase,
+                span,
+                why,
+                message,
+                expected,
+            }));
+        }
+    }
+    lacks
+}
+
+type RoleLack = (Span, String, String, &'static str);
+
+fn lacks_of(role: &Role, description: &Description) -> Vec<RoleLack> {
+    let (name, abilities) = (&description.name, &description.capabilities);
+    let mut lacks: Vec<RoleLack> = Vec::new();
+    // Only who waits for a server can let others go on meanwhile.
+    if let Some(on) = role.os_threads.as_ref().filter(|_| !abilities.takes_turns) {
+        let message = format!("engine `{name}` keeps the thread that calls it");
+        let expected = "expected an engine that `takes_turns`, or no `os_threads`";
+        let why = "it keeps the thread that calls it (`os_threads`)".to_owned();
+        lacks.push((on.span.clone(), why, message, expected));
+    }
+    if let Some(depth) = role.depth.as_ref().filter(|_| !abilities.pipelined) {
+        let message =
+            format!("engine `{name}` is synchronous and ignores `depth`; raise `threads`");
+        let why = "it is synchronous (`depth`)".to_owned();
+        lacks.push((depth.span.clone(), why, message, "expected no `depth` here"));
+    }
+    if abilities.numbered_keys_only {
+        // What is a table of numbered records has no other number to look for.
+        let keys = role.entries().iter().filter_map(|entry| entry.keys.as_ref());
+        if let Some(absent) = keys.chain(role.keys.as_ref()).find(|keys| !keys.finds()) {
+            let message = format!("{name} takes no keys but those of its records");
+            let why = "it takes no keys but those of its records".to_owned();
+            lacks.push((absent.span.clone(), why, message, "expected keys that are there"));
+        }
+    }
+    // What is by offset and length is checked with its trace.
+    for entry in role.entries().iter().filter(|_| !role.is_of_drive()) {
+        if let Some(missing) = missing(abilities, entry) {
+            let message = format!("{name} has no {missing}");
+            lacks.push((entry.span.clone(), format!("it has no {missing}"), message, ""));
+        }
+    }
+    lacks
 }
 
 /// Keys of one kind alone: numbers in their order.
@@ -121,15 +202,6 @@ fn words(data: &Data) -> &'static str {
         KeyFormat::Binary => "varied",
         KeyFormat::DbBench => "db_bench",
         KeyFormat::Ycsb => "ycsb",
-    }
-}
-
-/// What is a table of numbered records has no other number to look for.
-fn check_known(role: &Role, engine: &Description, without: &str, mistakes: &mut Mistakes) {
-    let keys = role.entries().iter().filter_map(|entry| entry.keys.as_ref());
-    if let Some(absent) = keys.chain(role.keys.as_ref()).find(|keys| !keys.finds()) {
-        let message = format!("{} takes no keys but those of its records", engine.name);
-        mistakes.at(&absent.span, message).label("expected keys that are there").help(without);
     }
 }
 

@@ -70,6 +70,15 @@ pub(super) fn add_engines<'i>(
     notes
 }
 
+/// Whether a path leads into an engine that `--engine` names and the suite lacks.
+pub(super) fn is_of_added(path: &str, wanted: &[String], suite: &DeTable<'_>) -> bool {
+    let engine = path.strip_prefix("engine.").and_then(|path| path.split('.').next());
+    engine.is_some_and(|engine| {
+        wanted.iter().any(|name| name == engine)
+            && !engines(suite).any(|known| is_called(known, engine))
+    })
+}
+
 fn engines<'t, 'i>(suite: &'t DeTable<'i>) -> impl Iterator<Item = &'t DeTable<'i>> {
     let list = suite.get("engine").and_then(|list| list.get_ref().as_array());
     list.into_iter().flat_map(|list| list.iter()).filter_map(|value| value.get_ref().as_table())

@@ -425,10 +425,11 @@ pub(super) fn phase_context<'a>(
     sized: &Sized,
 ) -> PhaseContext<'a> {
     let abilities = &setup.description.capabilities;
-    let reopened = &setup.reopened;
+    let (reopened, skipped) = (&setup.reopened, &setup.skipped);
     PhaseContext {
         abilities,
         reopened,
+        skipped,
         threads,
         user_bytes: sized.user_bytes(),
         records: sized.data.records,

@@ -352,6 +352,17 @@ fn check_depth(depth: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
     }
 }
 
+/// Where the suite picks its phases, numbers of threads that none of those takes are no mistake:
+/// they are of the phases that were not picked. What is dropped, in words.
+pub(super) fn drop_unswept(typed: &mut Typed) -> Option<String> {
+    if typed.run.phases.is_none() || !sweeps(typed).is_empty() {
+        return None;
+    }
+    let threads = typed.run.threads.take()?;
+    let numbers: Vec<String> = threads.0.iter().map(|threads| threads.0.to_string()).collect();
+    Some(format!("threads {} are not swept: no picked phase takes them", numbers.join(", ")))
+}
+
 fn check_sweep(typed: &Typed, mistakes: &mut Mistakes) {
     let sweeps = sweeps(typed);
     let Some(threads) = &typed.run.threads else {

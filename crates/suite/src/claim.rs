@@ -179,7 +179,14 @@ fn needed(written: &At<String>, names: &Names, mistakes: &mut Mistakes) -> Optio
         "tier" => (among(&names.tiers).map(Need::Tier), &names.tiers),
         "threads" => (number(of).map(Need::Threads), &[]),
         "cpus" => (number(of).map(Need::Cpus), &[]),
-        "memory" => (units::parse_bytes(of).ok().map(Need::Memory), &[]),
+        "memory" => match units::parse_size(of) {
+            Ok(bytes) => (Some(Need::Memory(bytes)), &[]),
+            Err(error) => {
+                let mistake = mistakes.at(&written.span, format!("`{of}` {}", error.problem));
+                mistake.label(format!("expected {}", error.expected));
+                return None;
+            }
+        },
         "data_to_ram" => (number(of).map(Need::DataToRam), &[]),
         other => {
             let message = format!("`{other}` is nothing that a claim can need");

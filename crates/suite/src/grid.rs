@@ -86,6 +86,7 @@ impl<'a> Grid<'a> {
             jobs::resolve(drive, jobs, &context, &mut sets, mistakes)
         });
         let device = host.device;
+        let left_out = [left_out, skipped_phases(part, &setups)].concat();
         let grid = Self { at, part, sets, setups, threads, bare, device, found, left_out, workers };
         grid.check_left(mistakes);
         grid
@@ -129,7 +130,13 @@ impl<'a> Grid<'a> {
         let as_run = as_run.then(|| "phases are as they were run (fidelity)".to_owned());
         let of_data = self.sets.iter().flat_map(|set| set.notes.iter().cloned());
         let notes = as_run.into_iter().chain(self.part.notes.iter().cloned()).chain(of_data);
-        notes.chain(preset_notes(&self.setups)).collect()
+        let mut notes: Vec<String> = notes.chain(preset_notes(&self.setups)).collect();
+        for agreed in self.setups.iter().flat_map(|setup| &setup.agreed) {
+            if !notes.contains(agreed) {
+                notes.push(agreed.clone());
+            }
+        }
+        notes
     }
 
     /// What will probably not work out, or is not done.
@@ -141,7 +148,13 @@ impl<'a> Grid<'a> {
         let replayed = replay::warnings(part, &data);
         let attached = attached::warnings(part, setups);
         let fit = fit_warnings(setups, host);
-        [untuned, compressor_warnings(setups), fit, not_copied, attached, replayed].concat()
+        let compressed = compressor_warnings(setups);
+        let engines = self.found.iter();
+        let uncounted = engines.filter_map(|(engine, worker)| {
+            abilities::count_warning(&part.typed, engine, worker.engine())
+        });
+        let uncounted = uncounted.collect();
+        [untuned, compressed, fit, not_copied, attached, replayed, uncounted].concat()
     }
 
     /// What engines and drive say of themselves, by name.
@@ -196,13 +209,15 @@ fn set_up<'a>(
         volumes.retain(|volume| volume.is_none_or(|volume| places.contains(&volume.place())));
         let first = volumes.first().copied().unwrap_or(chosen);
         let device = is_on_device(first, false) || host.device;
-        abilities::check(&part.typed, engine, description, data, device, mistakes);
+        let skipped = abilities::check(&part.typed, engine, description, data, device, mistakes);
         attached::check(part, engine, limits, mistakes);
         replay::check_engine(part, engine, description, data, mistakes);
         crew::check_engine(&part.typed, engine, description, mistakes);
         for (place, limit) in limits.iter().enumerate() {
             let by = Measures { memory: limit.memory_bytes(host), scale: part.scale };
-            let options = options::resolve(engine, description, by, mistakes);
+            let mut options = options::resolve(engine, description, by, mistakes);
+            let agreed =
+                options::agree(engine, description, &versions(found, engine), &mut options);
             if place == 0 {
                 linkbench::check_engine(&part.typed, engine, (description, &options), mistakes);
             }
@@ -214,7 +229,9 @@ fn set_up<'a>(
                 library,
                 server: worker.description.server.as_ref(),
                 options,
+                agreed,
                 reopened,
+                skipped: skipped.clone(),
                 data,
                 limit,
                 volume,
@@ -223,6 +240,15 @@ fn set_up<'a>(
         }
     }
     setups
+}
+
+/// What all engines of the run that are this one say of themselves: one for each library.
+fn versions<'a>(
+    found: &[(&'a Engine, &'a wanted::FoundWorker)],
+    engine: &Engine,
+) -> Vec<&'a Description> {
+    let same = found.iter().filter(|(other, _)| other.name.value == engine.name.value);
+    same.map(|(_, worker)| worker.engine()).collect()
 }
 
 /// What the engine has after each `reopen`: what one does not name stays as it was.
@@ -271,6 +297,22 @@ fn misplaced_engines(part: &Part, found: &[(&Engine, &wanted::FoundWorker)]) -> 
         }
     }
     notes
+}
+
+/// The phases that engines are not run in, each told once.
+fn skipped_phases(part: &Part, setups: &[EngineSetup]) -> Vec<LeftOut> {
+    let mut all: Vec<LeftOut> = Vec::new();
+    for setup in setups {
+        for skipped in &setup.skipped {
+            let name = workload::phase_name(&part.typed.phase, skipped.phase);
+            let absent = Absent { phase: Some(name), ..Absent::for_reason(skipped.why.clone()) };
+            let left = absent.of(part.name().map(str::to_owned), setup.engine.label.0.clone());
+            if !all.contains(&left) {
+                all.push(left);
+            }
+        }
+    }
+    all
 }
 
 /// Engines that are to be as a preset has them which says nothing of any of their options.

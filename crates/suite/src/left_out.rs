@@ -7,18 +7,20 @@ pub(super) struct Absent {
     /// None: on none, or on all.
     pub(super) volume: Option<String>,
     pub(super) tier: Option<String>,
+    /// None: in all phases.
+    pub(super) phase: Option<String>,
     pub(super) why: String,
 }
 
 impl Absent {
     /// Anywhere.
     pub(super) fn for_reason(why: impl Into<String>) -> Self {
-        Self { volume: None, tier: None, why: why.into() }
+        Self { volume: None, tier: None, phase: None, why: why.into() }
     }
 
     pub(super) fn of(&self, part: Option<String>, engine: String) -> LeftOut {
-        let Self { volume, tier, why } = self;
+        let Self { volume, tier, phase, why } = self;
         let (volume, tier, why) = (volume.clone(), tier.clone(), why.clone());
-        LeftOut { part, engine, volume, tier, why }
+        LeftOut { part, engine, volume, tier, phase: phase.clone(), why }
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn give(part: &mut Part, mistakes: &mut Mistakes) {
             true
         }
         Err(why) => {
-            let on = Absent { volume: Some(volume.name.0.clone()), tier: None, why };
+            let on = Absent { volume: Some(volume.name.0.clone()), tier: None, phase: None, why };
             left_out.extend(of_engines(&part.typed, name.as_ref(), &on));
             false
         }
@@ -94,7 +94,7 @@ pub(super) fn give(part: &mut Part, mistakes: &mut Mistakes) {
     tiers.retain_mut(|tier| match tier_on(&mut tier.value, &media, mistakes) {
         Ok(()) => true,
         Err(why) => {
-            let with = Absent { volume: None, tier: Some(tier.name.0.clone()), why };
+            let with = Absent { volume: None, tier: Some(tier.name.0.clone()), phase: None, why };
             left_out.extend(of_engines(&part.typed, name.as_ref(), &with));
             false
         }

@@ -8,7 +8,7 @@ use super::scale::PAGE;
 use kvdyno_record::engine::{
     Description, Durability, OptionKind, OptionSpec, Options, Preset, Value,
 };
-use kvdyno_record::units::{self, Ratio};
+use kvdyno_record::units::{self, Ratio, UnitError};
 
 /// What typed options are resolved by.
 #[derive(Clone, Copy)]
@@ -121,7 +121,16 @@ fn value(
     mistakes: &mut Mistakes,
 ) -> Option<Value> {
     let converted = match (&spec.kind, &given.0) {
-        (OptionKind::Bytes, Value::Text(text)) => bytes(text, memory).map(Value::Integer),
+        (OptionKind::Bytes, Value::Text(text)) => match bytes(text, memory) {
+            Ok(bytes) => Some(Value::Integer(bytes)),
+            Err(error) => {
+                mistakes
+                    .at(&given.span, format!("`{text}` {}", error.problem))
+                    .label(format!("expected {}", spec.kind.expected()))
+                    .help(format!("{}: {}", spec.name, spec.help));
+                return None;
+            }
+        },
         (OptionKind::Integer { .. }, Value::Text(text)) => {
             units::parse_count(text).ok().map(Value::Integer)
         }
@@ -137,12 +146,48 @@ fn value(
     accepted
 }
 
-fn bytes(text: &str, memory: u64) -> Option<u64> {
+fn bytes(text: &str, memory: u64) -> Result<u64, UnitError> {
     if text.trim_end().ends_with('%') {
-        let share = units::parse_share(text).ok()?;
-        return Some((share * memory as f64) as u64 / PAGE * PAGE);
+        let share = units::parse_share(text)?;
+        return Ok((share * memory as f64) as u64 / PAGE * PAGE);
     }
-    units::parse_bytes(text).ok()
+    units::parse_bytes(text)
+}
+
+/// Gives the engine's versions of one run the same word for each option that nobody set: the first
+/// that all of them know. Says which.
+pub(super) fn agree(
+    engine: &Engine,
+    description: &Description,
+    versions: &[&Description],
+    options: &mut Options,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    for spec in &description.options {
+        let (OptionKind::Choice { of }, name) = (&spec.kind, &spec.name) else { continue };
+        let known_to_all = |word: &str| {
+            let knows = |version: &&Description| {
+                let known = version.options.iter().filter(|other| other.name == *name);
+                let mut known = known.filter_map(|other| match &other.kind {
+                    OptionKind::Choice { of } => Some(of),
+                    _ => None,
+                });
+                known.any(|of| of.iter().any(|other| other == word))
+            };
+            versions.iter().all(knows)
+        };
+        let own = options.values.get(name) == Some(&spec.default) && engine.typed(name).is_none();
+        let is_known = matches!(&spec.default, Value::Text(word) if known_to_all(word));
+        let Some(word) = of.iter().find(|word| own && !is_known && known_to_all(word)) else {
+            continue;
+        };
+        options.values.insert(name.clone(), Value::Text(word.clone()));
+        notes.push(format!(
+            "{} of all versions: {name} = {word}, as not each has {}",
+            description.name, spec.default
+        ));
+    }
+    notes
 }
 
 /// The compressor that the suite switches off for this engine, as `compression = none`.

@@ -2,7 +2,7 @@
 
 use super::adjust;
 use super::brief::{self, Quick};
-use super::check::{check, check_mentions};
+use super::check::{check, check_mentions, drop_unswept};
 use super::claim::{self, Names};
 use super::count;
 use super::db_bench;
@@ -90,10 +90,24 @@ pub(super) struct Part {
     pub(super) fidelity: Fidelity,
     pub(super) scale: Ratio,
     pub(super) no_ram_limit: bool,
-    /// What its media are here, in words.
+    /// What its media are here, and what of it does not count, in words.
     pub(super) notes: Vec<String>,
     /// What its media being absent leaves out.
     pub(super) left_out: Vec<LeftOut>,
+}
+
+impl Part {
+    fn of(name: Option<At<Name>>, fidelity: Fidelity, typed: Typed, overrides: &Overrides) -> Self {
+        Self {
+            name,
+            typed,
+            fidelity,
+            scale: overrides.scale.unwrap_or(Ratio::ONE),
+            no_ram_limit: overrides.no_ram_limit || overrides.is_counted(),
+            notes: Vec::new(),
+            left_out: Vec::new(),
+        }
+    }
 }
 
 impl Overrides {
@@ -123,15 +137,18 @@ impl Suite {
         let included = fidelity::included(&document, &mut source, &mut mistakes);
         fidelity::include(&mut document, &included);
         let (flags, files) = of_db_bench(overrides, &mut document, &mut source, &mut mistakes);
-        for argument in flags.iter().chain(others) {
-            argument.apply(&mut document, &mut mistakes);
-        }
-        say_for_all_parts(overrides, &mut document);
         let (wanted, installed) = (&overrides.engines, &overrides.installed);
+        // What is set of an engine that is yet to be added waits for it.
+        let (of_added, others): (Vec<&Argument>, Vec<_>) = others
+            .into_iter()
+            .partition(|argument| adjust::is_of_added(argument.path(), wanted, &document));
+        flags.iter().chain(others).for_each(|set| set.apply(&mut document, &mut mistakes));
+        say_for_all_parts(overrides, &mut document);
         let asked =
             wanted.iter().map(String::as_str).chain(overrides.is_counted().then_some("null"));
         let mut notes = adjust::add_engines(&mut document, asked, installed, &mut source);
         notes.extend(files);
+        of_added.into_iter().for_each(|set| set.apply(&mut document, &mut mistakes));
         let claims = claim::take(&mut document, &mut mistakes);
         let mut documents = part::split(document, &mut mistakes);
         let names = Names::of(&documents);
@@ -140,16 +157,7 @@ impl Suite {
         let read = documents.into_iter().map(|document| {
             let tables = Spanned::new(span.clone(), DeValue::Table(document.tables));
             let typed = Typed::from_toml(tables, &mut mistakes)?;
-            let part = Part {
-                name: document.name,
-                typed,
-                fidelity: document.fidelity,
-                scale: overrides.scale.unwrap_or(Ratio::ONE),
-                no_ram_limit: overrides.no_ram_limit || overrides.is_counted(),
-                notes: Vec::new(),
-                left_out: Vec::new(),
-            };
-            Some((part, document.picks))
+            Some((Part::of(document.name, document.fidelity, typed, overrides), document.picks))
         });
         let read: Option<Vec<(Part, Picks)>> = read.collect::<Vec<_>>().into_iter().collect();
         mistakes.none(&source)?;
@@ -168,7 +176,8 @@ impl Suite {
             parts.push(part);
         }
         select_engines(&mut parts, wanted, installed, &mut mistakes);
-        for part in &parts {
+        for part in &mut parts {
+            part.notes.extend(drop_unswept(&mut part.typed));
             check(&part.typed, &mut mistakes);
         }
         mistakes.none(&source)?;

@@ -240,6 +240,13 @@ enum Operation {
         /// How many records. Default: 100.
         length: Option<At<Written>>,
     },
+    /// Read the next records in key order, from where the one before ended.
+    Walk {
+        /// From high to low. Default: false.
+        reverse: Option<At<bool>>,
+        /// How many records. Default: 1.
+        length: Option<At<Written>>,
+    },
     /// Look several keys up in one call.
     Multiget {
         /// How many. Default: 10.
@@ -418,10 +425,14 @@ fn operation(op: &At<String>, fields: &mut Fields<'_, '_>) -> Option<Op> {
         "get_links_list" => Op::GetLinksList,
         other => {
             let message = format!("`{other}` is not an operation");
-            let unwritten = |name: &str| GRAPH_LOADS.contains(&name) || name == Op::Flush.name();
-            let known = OPERATIONS.iter().map(|op| op.name).filter(|name| !unwritten(name));
-            fields.mistakes.unknown(&op.span, message, other, &known.collect::<Vec<_>>());
+            fields.mistakes.unknown(&op.span, message, other, &operations().collect::<Vec<_>>());
             return None;
         }
     })
+}
+
+/// The words for operations that a mix may have.
+pub(super) fn operations() -> impl Iterator<Item = &'static str> {
+    let unwritten = |name: &str| GRAPH_LOADS.contains(&name) || name == Op::Flush.name();
+    OPERATIONS.iter().map(|op| op.name).filter(move |name| !unwritten(name))
 }

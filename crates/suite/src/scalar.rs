@@ -1,12 +1,13 @@
 //! The scalars of the suite language: numbers with units, names, and the words for choices.
 
+mod schema;
+
 use super::mistake::Mistakes;
 use super::read::{At, FromToml, Toml, Word, wrong_kind};
 use super::source::Span;
 use kvdyno_record::engine::{Durability, Preset, Value};
 use kvdyno_record::units::{self, UnitError};
 use kvdyno_record::workload::{KeyFormat, KeyOrder, LoadOrder, Over, Schedule};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_spanned::Spanned;
 use std::borrow::Cow;
 use toml::de::{DeInteger, DeValue};
@@ -18,6 +19,10 @@ pub(super) struct Count(pub(super) u64);
 /// Bytes: `64GiB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Bytes(pub(super) u64);
+
+/// A size with its unit: `64GiB`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ByteSize(pub(super) u64);
 
 /// A time, never zero: `60s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -141,6 +146,12 @@ impl FromToml for Count {
 impl FromToml for Bytes {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         number(&toml, units::BYTES, units::parse_bytes, mistakes).map(Self)
+    }
+}
+
+impl FromToml for ByteSize {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        number(&toml, units::A_SIZE, units::parse_size, mistakes).map(Self)
     }
 }
 
@@ -305,7 +316,7 @@ impl FromToml for DataSize {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         match toml.get_ref() {
             DeValue::String(text) if text == "auto" => Some(Self::Auto),
-            _ => Bytes::from_toml(toml, mistakes).map(|bytes| Self::Is(bytes.0)),
+            _ => ByteSize::from_toml(toml, mistakes).map(|bytes| Self::Is(bytes.0)),
         }
     }
 }
@@ -419,81 +430,4 @@ fn number<T>(
 
 fn whole(number: &DeInteger) -> Option<u64> {
     u64::from_str_radix(number.as_str(), number.radix()).ok()
-}
-
-/// The schema of a scalar, inline, with its description.
-macro_rules! scalar_schema {
-    ($type:ty, $name:literal, $($json:tt)+) => {
-        impl JsonSchema for $type {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> Cow<'static, str> {
-                $name.into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!($($json)+)
-            }
-        }
-    };
-}
-
-scalar_schema!(Count, "Count", {
-    "type": ["integer", "number", "string"],
-    "minimum": 0,
-    "pattern": r"^[0-9][0-9_.]*([eE]\+?[0-9]+)? ?[kKMGTP]?$",
-});
-scalar_schema!(Bytes, "Bytes", {
-    "type": ["integer", "number", "string"],
-    "minimum": 0,
-    "pattern": r"^[0-9][0-9_.]*([eE]\+?[0-9]+)? ?([kKMGTP]?B|[KMGTP]iB)?$",
-});
-scalar_schema!(Nanoseconds, "Duration", {
-    "type": "string",
-    "pattern": r"^([0-9.]+ *(ns|us|µs|ms|s|m|h|d) *)+$",
-});
-scalar_schema!(Share, "Share", {
-    "type": ["number", "string"],
-    "minimum": 0,
-    "maximum": 1,
-    "pattern": r"^[0-9.]+ ?%?$|^[0-9]+/[0-9]+$",
-});
-scalar_schema!(Several, "Several", {
-    "type": ["integer", "string"],
-    "minimum": 1,
-    "maximum": 65_536,
-    "pattern": r"^[0-9][0-9_.]* ?[kK]?$",
-});
-scalar_schema!(Name, "Name", { "type": "string", "pattern": "^[a-z0-9_-]{1,64}$" });
-scalar_schema!(Label, "Label", { "type": "string", "pattern": "^[a-z0-9_-][a-z0-9._-]{0,63}$" });
-scalar_schema!(Version, "Version", { "type": "string", "pattern": "^[0-9][0-9A-Za-z._-]{0,31}$" });
-scalar_schema!(Threads, "Threads", {
-    "anyOf": [
-        { "type": "integer", "minimum": 1, "maximum": 65_536 },
-        { "const": "sweep" },
-    ],
-});
-scalar_schema!(DataSize, "DataSize", {
-    "type": ["integer", "number", "string"],
-    "minimum": 0,
-    "pattern": r"^auto$|^[0-9][0-9_.]*([eE]\+?[0-9]+)? ?([kKMGTP]?B|[KMGTP]iB)?$",
-});
-scalar_schema!(Switch, "Switch", { "enum": [true, false, "auto"] });
-scalar_schema!(Given, "OptionValue", { "type": ["boolean", "integer", "number", "string"] });
-
-impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        format!("OneOrMany_{}", T::schema_name()).into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let one = generator.subschema_for::<T>();
-        json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
-    }
 }

@@ -58,6 +58,11 @@ impl Argument {
         Some(Self { path: path.to_owned(), path_start, value: value.to_owned(), document })
     }
 
+    /// What it leads to.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
     /// Whether it changes what the suite includes: the included is changed by the others.
     pub(super) fn includes(&self) -> bool {
         self.path == "include"

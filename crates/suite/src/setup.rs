@@ -1,5 +1,6 @@
 //! What a case is a case of.
 
+use super::abilities::SkippedPhase;
 use super::engine::Engine;
 use super::read::At;
 use super::sizing::Limit;
@@ -18,8 +19,12 @@ pub(super) struct EngineSetup<'a> {
     /// The server that it is, where somebody else runs that.
     pub(super) server: Option<&'a AttachedServer>,
     pub(super) options: Options,
+    /// Where its versions had to agree on an option, in words.
+    pub(super) agreed: Vec<String>,
     /// What it has after each `reopen`, in order.
     pub(super) reopened: Vec<Options>,
+    /// Phases that it is not run in.
+    pub(super) skipped: Vec<SkippedPhase>,
     /// Which of the data sets.
     pub(super) data: usize,
     pub(super) limit: Limit,
@@ -42,7 +47,9 @@ impl<'a> EngineSetup<'a> {
             library: None,
             server: None,
             options,
+            agreed: Vec::new(),
             reopened: Vec::new(),
+            skipped: Vec::new(),
             data,
             limit: limit.clone(),
             volume: None,

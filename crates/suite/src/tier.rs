@@ -3,7 +3,7 @@
 use super::media;
 use super::mistake::Mistakes;
 use super::read::{At, Fields, FromToml, Or as _, Toml, Word};
-use super::scalar::{Bytes, Count, Name};
+use super::scalar::{ByteSize, Count, Name};
 use super::scale::{PAGE, scaled};
 use kvdyno_record::tier::{self, Memory};
 use kvdyno_record::units::Ratio;
@@ -26,7 +26,7 @@ pub(super) struct Tier {
     /// What it is made of.
     pub(super) kind: At<Kind>,
     /// How much: of swap and zram. Scaled as limits are.
-    pub(super) size: Option<At<Bytes>>,
+    pub(super) size: Option<At<ByteSize>>,
     /// A block device for swap, in full. Default: an image in the run's place.
     pub(super) path: Option<At<String>>,
     /// The drive of a study that swap lies on, in place of a path; [media] says what it is here.
@@ -86,7 +86,7 @@ impl Tier {
     pub(super) fn resolve(&self, scale: Ratio, notes: &mut Vec<String>) -> tier::Tier {
         let swappiness = self.swappiness.given_or(Count(SWAPPINESS)).0 as u32;
         let mut bytes = || {
-            let size = self.size.given_or(Bytes(0)).0;
+            let size = self.size.given_or(ByteSize(0)).0;
             let bytes = scaled(scale, size, "bytes of swap", notes);
             bytes.max(SWAP_BYTES_MIN).div_ceil(PAGE).saturating_mul(PAGE)
         };

@@ -13,7 +13,7 @@ use super::mistake::Mistakes;
 use super::part::WrittenPart;
 use super::phase::Phase;
 use super::read::{At, Fields, FromToml, Key, Or as _, Toml, Word, table};
-use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, OneOrMany, Several, Share};
+use super::scalar::{ByteSize, Count, DataSize, Name, Nanoseconds, OneOrMany, Several, Share};
 use super::tier::Tier;
 use super::volume::Volume;
 use kvdyno_record::column::ColumnName;
@@ -133,10 +133,10 @@ pub(super) struct Data {
 #[expect(clippy::struct_field_names, reason = "the ratio is called so in the suite language")]
 pub(super) struct Ram {
     /// The limit, or a list of limits that are swept.
-    pub(super) limit: Option<At<OneOrMany<Bytes>>>,
+    pub(super) limit: Option<At<OneOrMany<ByteSize>>>,
     /// What `--scale` adds to a limit that it makes smaller: engines hold memory beside their
     /// caches, which does not scale. Default: nothing.
-    pub(super) unscaled: Option<At<Bytes>>,
+    pub(super) unscaled: Option<At<ByteSize>>,
     /// How many times larger than the limit the data is, or a list of such ratios.
     pub(super) data_to_ram: Option<At<OneOrMany<f64>>>,
     /// What is below each limit, each in turn; absent: nothing.

@@ -1,5 +1,6 @@
 //! Phases as typed become phases in which nothing is left open.
 
+use super::abilities::SkippedPhase;
 use super::first_reads;
 use super::parse::Part;
 use super::phase::{Entry, Measure, Phase, Role, ToBeFound};
@@ -24,6 +25,8 @@ pub(super) struct PhaseContext<'a> {
     pub(super) abilities: &'a Capabilities,
     /// What the engine has after each `reopen`, in order.
     pub(super) reopened: &'a [Options],
+    /// Phases that the engine is not run in.
+    pub(super) skipped: &'a [SkippedPhase],
     /// The swept number of threads.
     pub(super) threads: Option<u32>,
     pub(super) user_bytes: f64,
@@ -40,11 +43,16 @@ pub(super) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase>
     let mut names = Names::taken_by(typed);
     let mut phases = Vec::new();
     let mut reopened = context.reopened.iter();
-    for phase in typed {
+    for (at, phase) in typed.iter().enumerate() {
         let given = phase.name().map(|name| name.0.clone());
         let name = match &phase.value {
             Phase::Measure(measure) => {
+                let before = phases.len();
                 measured(part, measure, given, &mut names, context, &mut phases);
+                // The names of the others stay what they are in every engine's cases.
+                if context.skipped.iter().any(|skipped| skipped.phase == at) {
+                    phases.truncate(before);
+                }
                 continue;
             }
             other => given.unwrap_or_else(|| names.free(other.kind())),
@@ -53,6 +61,17 @@ pub(super) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase>
         phases.push(plan::Phase { name, work });
     }
     phases
+}
+
+/// What a plan calls one of the phases as typed.
+pub(super) fn phase_name(typed: &[At<Phase>], at: usize) -> String {
+    let mut names = Names::taken_by(typed);
+    let mut name = String::new();
+    for phase in &typed[..=at] {
+        let given = phase.name().map(|name| name.0.clone());
+        name = given.unwrap_or_else(|| names.free(phase.kind()));
+    }
+    name
 }
 
 /// The order in which a part loads its records.
@@ -154,7 +173,7 @@ fn work(
         Phase::Verify(verify) => Activity::Verify {
             samples: verify.samples.given_or(Count(10_000)).0,
             count: match verify.count.given_or(Switch::Auto) {
-                Switch::Is(count) => count,
+                Switch::Is(count) => count && context.abilities.scan_forward,
                 // An engine that stores nothing has nothing to count.
                 Switch::Auto => {
                     context.abilities.scan_forward

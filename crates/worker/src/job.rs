@@ -298,6 +298,11 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             // Counted out beforehand, as a load is: over with its last operation.
             found.roles.iter_mut().take(1).for_each(|role| role.windows.clear());
         }
+        // What was never stored cannot be wrong; looking at it took its time all the same.
+        if G::Engine::describe().capabilities.stores_nothing {
+            let ops = found.roles.iter_mut().flat_map(|role| role.ops.values_mut());
+            ops.for_each(|op| op.wrong = 0);
+        }
         Ok(Some(found))
     }
 

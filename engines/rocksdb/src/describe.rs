@@ -84,6 +84,8 @@ fn lacks(library: &RocksLibrary, line: u64) -> Vec<&'static str> {
     let mut lacks: Vec<_> =
         compressions.filter(|name| !known.is_empty() && !known.contains(name)).collect();
     lacks.extend(library.api.cache_create_hyper_clock.is_none().then_some("hyper_clock_cache"));
+    lacks.extend(library.api.get_into_buffer.is_none().then_some("get_into_buffer"));
+    lacks.extend(library.api.batched_multi_get_cf.is_none().then_some("batched_multi_get_cf"));
     // Before, a cache whose entries are of no known size was refused.
     lacks.extend((line < AUTO_CACHE_SINCE).then_some("auto_hyper_clock_cache"));
     let transactions = library.transactions.as_ref();
@@ -142,6 +144,8 @@ const OPTIONS: &[Entry] = &[
     Entry("cache_type", Home::Code, Default::Words(&["lru_cache", "hyper_clock_cache", "auto_hyper_clock_cache"]), "Kind of the block cache; hyper clock caches scale to many threads, and one is told how large an entry is about, the other finds out."),
     Entry("bloom_bits", Home::Code, Default::Count(0), "Bits per key of a full Bloom filter; 0: no filter."),
     Entry("perf_level", Home::Code, Default::Words(&["enable_count", "disable"]), "PerfLevel of the threads that read and write: whether they count what they do; db_bench's do not."),
+    Entry("short_gets", Home::Code, Default::Words(&["get_into_buffer", "get_pinned"]), "Call that reads a value of up to 4 KiB: copied into a buffer (rocksdb_get_into_buffer, of late versions) or pinned, as longer ones always are. Several versions in one run take a call that all have."),
+    Entry("multigets", Home::Code, Default::Words(&["batched_multi_get_cf", "multi_get"]), "Call that looks several keys up. Several versions in one run take a call that all have."),
     Entry("transactions", Home::Code, Default::Words(&["off", "optimistic", "pessimistic"]), "Kind of the database: plain, OptimisticTransactionDB, or TransactionDB, by which every single write then goes as well."),
     Entry("optimize_filters_for_memory", Home::Table, Default::Flag(true), "Filters of sizes that the allocator keeps without waste."),
     Entry("block_size", Home::Table, Default::Bytes(4096), "Uncompressed size of a data block."),

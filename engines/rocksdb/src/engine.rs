@@ -5,7 +5,7 @@ use crate::describe;
 use crate::events::Events;
 use crate::library;
 use crate::samples::Samples;
-use crate::session::RocksDbSession;
+use crate::session::{ReadCalls, RocksDbSession};
 use crate::transactions;
 use kvdyno_engine::{
     Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, Options, Place,
@@ -28,6 +28,7 @@ pub(crate) struct RocksDb {
     compact_to_settle: bool,
     value_bytes_max: u64,
     perf_level: i32,
+    calls: ReadCalls,
     directory: PathBuf,
     events: Events,
     /// Where the statistics are on.
@@ -71,6 +72,7 @@ impl Engine for RocksDb {
                 "disable" => PERF_DISABLE,
                 _ => PERF_ENABLE_COUNT,
             },
+            calls: ReadCalls::of(options)?,
             directory,
             events,
             samples,
@@ -79,8 +81,8 @@ impl Engine for RocksDb {
     }
 
     fn session(&self) -> Result<RocksDbSession<'_>> {
-        let Self { database, durability, value_bytes_max, perf_level, .. } = self;
-        Ok(RocksDbSession::new(database, *durability, *value_bytes_max, *perf_level))
+        let Self { database, durability, value_bytes_max, perf_level, calls, .. } = self;
+        Ok(RocksDbSession::new(database, *durability, *value_bytes_max, *perf_level, *calls))
     }
 
     /// Compactions first and the flush after them: a flush into a full level 0 would wait for them

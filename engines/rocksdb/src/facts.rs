@@ -43,7 +43,6 @@ pub(crate) fn of(library: &Library, path: &Path, api: &Api) -> Facts {
     fact("compression", known);
     fact("allocator", allocator(library).to_owned());
     fact("events", events(api).to_owned());
-    fact("short_gets", short_gets(api).to_owned());
     let version = version(library, path).unwrap_or_else(|| "unknown".to_owned());
     Facts { version, build, compressions }
 }
@@ -205,14 +204,6 @@ fn events(api: &Api) -> &'static str {
         "RocksDB's listener"
     } else {
         "RocksDB's LOG: this version's C API has no listener; the end of a write stall is not told"
-    }
-}
-
-fn short_gets(api: &Api) -> &'static str {
-    if api.get_into_buffer.is_some() {
-        "rocksdb_get_into_buffer"
-    } else {
-        "rocksdb_get_pinned: this version has no rocksdb_get_into_buffer"
     }
 }
 

@@ -7,7 +7,7 @@ use crate::cursor::{Begun, Ranged, bytes, key_of, pinned_value, show, value_of};
 use crate::database::Database;
 use crate::owned::{Owned, taken, tried};
 use crate::transactions::{RocksTransaction, TransactionDb};
-use kvdyno_engine::{Durability, Error, Range, Result, Session, Transaction, Walk, Write};
+use kvdyno_engine::{Durability, Error, Options, Range, Result, Session, Transaction, Walk, Write};
 use std::ffi::c_char;
 use std::ops::ControlFlow;
 use std::ptr::null_mut;
@@ -23,9 +23,11 @@ pub(crate) struct RocksDbSession<'e> {
     write: Owned<api::WriteOptions>,
     /// Keeps its memory from one batch to the next.
     batch: Owned<api::Batch>,
-    /// Where values are short; empty: they are not, or the library has no such call.
+    /// Where values are short; empty: they are not, or are read by another call.
     short: Vec<u8>,
     many: Many,
+    /// None: several keys are looked up one by one.
+    batched: Option<BatchedMultiGet>,
     ranged: Ranged,
     /// The iterator of a walk; before the database, on which it stands.
     walking: Option<Owned<api::Cursor>>,
@@ -55,6 +57,24 @@ struct Many {
     value_lengths: Vec<usize>,
 }
 
+/// By which calls records are read, where the library has them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadCalls {
+    /// Short values are copied, not pinned.
+    into_buffer: bool,
+    /// Several keys are looked up in batches, not one by one.
+    batched: bool,
+}
+
+impl ReadCalls {
+    pub(crate) fn of(options: &Options) -> Result<Self> {
+        Ok(Self {
+            into_buffer: options.text("short_gets")? == "get_into_buffer",
+            batched: options.text("multigets")? == "batched_multi_get_cf",
+        })
+    }
+}
+
 impl<'e> RocksDbSession<'e> {
     /// `value_bytes_max`: what was promised of the values; `perf_level`: of the calling thread.
     pub(crate) fn new(
@@ -62,6 +82,7 @@ impl<'e> RocksDbSession<'e> {
         durability: Durability,
         value_bytes_max: u64,
         perf_level: i32,
+        calls: ReadCalls,
     ) -> Self {
         let transactions = database.transactions.as_ref();
         let api = database.api;
@@ -80,7 +101,8 @@ impl<'e> RocksDbSession<'e> {
             let no_log = i32::from(durability == Durability::None);
             (api.writeoptions_disable_WAL)(write.raw(), no_log);
         }
-        let short = api.get_into_buffer.filter(|_| value_bytes_max <= SHORT_BYTES);
+        let is_short = calls.into_buffer && value_bytes_max <= SHORT_BYTES;
+        let short = api.get_into_buffer.filter(|_| is_short);
         // At least a byte, so that there is a buffer where every value is empty.
         let short = short.map(|_| vec![0; value_bytes_max.max(1) as usize]).unwrap_or_default();
         Self {
@@ -90,6 +112,7 @@ impl<'e> RocksDbSession<'e> {
             batch,
             short,
             many: Many::default(),
+            batched: api.batched_multi_get_cf.filter(|_| calls.batched),
             ranged: Ranged::new(api),
             walking: None,
             transaction: transactions.map(|db| RocksTransaction::new(api, db)),
@@ -321,7 +344,7 @@ impl Session for RocksDbSession<'_> {
         many.key_lengths.extend(keys.iter().map(|key| key.len()));
         many.errors.clear();
         many.errors.resize(keys.len(), null_mut());
-        match self.database.api.batched_multi_get_cf {
+        match self.batched {
             Some(get) => self.multiget_pinned(get, seen),
             None => self.multiget_copied(seen),
         }

@@ -1,7 +1,8 @@
 //! `kvdyno quick`: what can be typed.
 
 use super::{KeepArgs, PlaceArgs, ViewArgs};
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
+use kvdyno_record::engine::Preset;
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, Default, Args)]
@@ -12,12 +13,16 @@ Examples:
   kvdyno quick lmdb rocksdb direct --value 100,1000,4000 --threads 1,4 --plan
   kvdyno quick rocksdb --read 50 --durability commit --rate 5k --duration 30s
   kvdyno quick lmdb rocksdb --scan 100 --zipf 0.99 --place /mnt/nvme
+  kvdyno quick redb rocksdb --ram 512MiB --set engine.redb.options.cache_size=40%
+  kvdyno quick lmdb rocksdb --no-drive --trials 6
   kvdyno quick lmdb rocksdb --read 95 --save-suite mine.toml --plan
 
 Every engine loads the data in key order; clients then read and update it at the same time, each
-number of threads on a fresh copy of the database. The bare drive and the load generator are
-measured beside them. What is asked becomes a suite: --save-suite keeps it, `kvdyno run FILE` does
-the same work again, and docs/suites.md says what else can be asked there.
+number of threads on a fresh copy of the database. Every engine is tuned as its authors' own guide
+has it for the RAM limit (`kvdyno engines NAME` lists the values), and none compresses. The bare
+drive and the load generator are measured beside them. What is asked becomes a suite: --save-suite
+keeps it, `kvdyno run FILE` does the same work again, and docs/suites.md says what else can be asked
+there.
 
 `kvdyno run quick` is another thing: the built-in suite called quick, whose readers and one writer
 are its own.")]
@@ -71,9 +76,22 @@ pub(crate) struct QuickArgs {
     pub(crate) data_to_ram: Option<f64>,
     #[command(flatten)]
     pub(crate) at: PlaceArgs,
-    /// Of suites only: refused with what to do instead
-    #[arg(long = "set", value_name = "PATH=VALUE", hide = true)]
+    /// Where the engines' options begin: their authors' tuning guides, or as they come
+    #[arg(
+        long,
+        value_enum,
+        value_name = "tuned|defaults",
+        default_value_t,
+        hide_possible_values = true
+    )]
+    pub(crate) preset: PresetName,
+    /// Change one value of the suite that this comes to, as `engine.redb.options.cache_size=25%`;
+    /// may be repeated
+    #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Do not measure the bare drive beside the engines
+    #[arg(long)]
+    pub(crate) no_drive: bool,
     /// Write the suite that this comes to; a file that is there is left alone
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) save_suite: Option<PathBuf>,
@@ -84,6 +102,23 @@ pub(crate) struct QuickArgs {
     pub(crate) keep: KeepArgs,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
+}
+
+/// A preset as typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PresetName {
+    #[default]
+    Tuned,
+    Defaults,
+}
+
+impl From<PresetName> for Preset {
+    fn from(name: PresetName) -> Self {
+        match name {
+            PresetName::Tuned => Self::Tuned,
+            PresetName::Defaults => Self::Defaults,
+        }
+    }
 }
 
 /// `95` or `95%`.

@@ -1,5 +1,6 @@
 //! A suite, how it is bent, and `kvdyno plan`.
 
+use super::RunsArgs;
 use crate::exit::Complaint;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
@@ -187,4 +188,6 @@ pub(crate) struct PlanArgs {
     /// The whole plan as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) runs: RunsArgs,
 }

@@ -12,7 +12,6 @@ use kvdyno_record::plan::{Case, Copying, Plan};
 use kvdyno_record::units;
 use kvdyno_render::table::{Side, Table};
 use kvdyno_render::wrap::wrap;
-use std::path::Path;
 
 pub(crate) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let told = match (args.json, args.cases) {
@@ -20,7 +19,7 @@ pub(crate) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
         (false, true) => Told::Cases,
         (false, false) => Told::Grid,
     };
-    tell_only(&prepare(&args.suite, Path::new("runs"))?, told, printer)
+    tell_only(&prepare(&args.suite, &args.runs.runs)?, told, printer)
 }
 
 /// How a plan is told.

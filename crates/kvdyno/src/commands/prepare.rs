@@ -11,6 +11,7 @@ use crate::workers::{self, Workers};
 use anyhow::Context as _;
 use kvdyno_host::raw::{self, Consent};
 use kvdyno_host::{Root, Storage, place};
+use kvdyno_record::engine::Description;
 use kvdyno_record::host::Host;
 use kvdyno_record::left_out;
 use kvdyno_record::plan::{Case, Plan};
@@ -139,6 +140,11 @@ impl Prepared {
                 Complaint::usage(error.to_string()).hint(error.hints().join("; "))
             })?;
         }
+        let device = self.place.as_deref().filter(|place| raw::is_device(place));
+        if let Some(device) = device.filter(|_| self.consent != Consent::Read) {
+            raw::check_writable(&Root::system(), device)
+                .map_err(|error| Complaint::usage(error.to_string()))?;
+        }
         check_load_allowed(&self.plan, &self.load_allowed)?;
         check_machine(&Root::system(), &self.plan)?;
         Ok(Checked(self))
@@ -214,6 +220,13 @@ pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
         workers.extend(found);
     }
     Ok(())
+}
+
+/// What an engine's worker says of it with this library; none: it cannot be had here.
+pub(super) fn describe(engine: &str, pick: Pick) -> anyhow::Result<Option<Description>> {
+    let (engines, _) = look_for(vec![WantedWorker { engine: engine.to_owned(), pick }])?;
+    let found = engines.asked.into_values().next().and_then(Result::ok);
+    Ok(found.map(|found| found.description.engine))
 }
 
 /// Looks for what a suite wants. What is missing is reported under the line that asks for it.

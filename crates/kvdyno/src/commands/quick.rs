@@ -2,7 +2,7 @@
 
 mod text;
 
-use super::prepare::{Prepared, prepare_text};
+use super::prepare::{Prepared, describe, prepare_text};
 use super::{plan, run};
 use crate::cli::QuickArgs;
 use crate::exit::Complaint;
@@ -12,9 +12,9 @@ use anyhow::Context as _;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::write_atomic;
 use kvdyno_record::units;
-use kvdyno_suite::Overrides;
+use kvdyno_suite::{Overrides, Pick};
 use std::path::Path;
-use text::Beside;
+use text::{AskedEngine, Beside};
 
 /// The engines of a question that names none.
 const USUAL: [&str; 2] = ["lmdb", "rocksdb"];
@@ -23,15 +23,11 @@ const USUAL: [&str; 2] = ["lmdb", "rocksdb"];
 const LIMIT_LEAST: u64 = 64 << 20;
 
 pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    if !args.set.is_empty() {
-        let what = "--set changes a suite's values, and a question is not a suite yet";
-        let hint =
-            "`--save-suite mine.toml --plan` writes it; then `kvdyno run mine.toml --set ...`";
-        return Err(Complaint::usage(what).hint(hint).into());
-    }
     let engines = engines(args)?;
-    let found = |name: &str| !engines.iter().any(|e| e == name) && workers::find(name).is_ok();
-    let beside = Beside { null: found("null"), drive: found("drive") };
+    let engines: Vec<AskedEngine> =
+        engines.into_iter().map(described).collect::<anyhow::Result<_>>()?;
+    let found = |name: &str| !engines.iter().any(|e| e.name == name) && workers::find(name).is_ok();
+    let beside = Beside { null: found("null"), drive: !args.no_drive && found("drive") };
     let mut text = text::suite(args, &engines, beside);
     let mut prepared = prepared(args, &text)?;
     let limits = prepared.plan.cases.iter().filter_map(|case| case.ram_limit_bytes);
@@ -57,7 +53,7 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
         prepared = self::prepared(args, &text)?;
     }
     if let Some(path) = &args.save_suite {
-        save(path, &text, printer)?;
+        save(path, &text, &args.set, printer)?;
     }
     if args.plan {
         return plan::only(&prepared, args.view.json, printer);
@@ -72,7 +68,17 @@ fn prepared(args: &QuickArgs, text: &str) -> anyhow::Result<Prepared> {
         None => "the suite that `kvdyno quick` wrote".to_owned(),
     };
     let runs = &args.keep.runs.runs;
-    prepare_text(&file, text.to_owned(), Overrides::default(), &args.at, runs)
+    let overrides = Overrides { set: args.set.clone(), ..Overrides::default() };
+    prepare_text(&file, text.to_owned(), overrides, &args.at, runs)
+}
+
+/// An engine with what its worker says of it: nothing where it cannot be had, which is refused when
+/// the suite is read.
+fn described(typed: String) -> anyhow::Result<AskedEngine> {
+    let (name, version) = text::name_and_version(&typed);
+    let pick = version.map_or(Pick::Newest, |version| Pick::Version(version.to_owned()));
+    let (name, description) = (name.to_owned(), describe(name, pick)?);
+    Ok(AskedEngine { typed, name, description })
 }
 
 /// Those typed; else the usual ones that are here.
@@ -90,13 +96,14 @@ fn engines(args: &QuickArgs) -> Result<Vec<String>, Complaint> {
 }
 
 /// Somebody's file is never replaced.
-fn save(path: &Path, text: &str, printer: &Printer) -> anyhow::Result<()> {
+fn save(path: &Path, text: &str, set: &[String], printer: &Printer) -> anyhow::Result<()> {
     if path.exists() {
         let message = format!("--save-suite {}: there is such a file already", path.display());
         return Err(Complaint::usage(message).hint("name another, or remove it").into());
     }
     write_atomic(path, text.as_bytes())
         .with_context(|| format!("failed to write the suite {}", path.display()))?;
-    printer.note(&format!("wrote {0}; `kvdyno run {0}` does the same work", path.display()));
+    let set: String = set.iter().map(|set| format!(" --set '{set}'")).collect();
+    printer.note(&format!("wrote {0}; `kvdyno run {0}{set}` does the same work", path.display()));
     Ok(())
 }

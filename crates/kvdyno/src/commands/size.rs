@@ -26,7 +26,7 @@ pub(crate) fn run(args: &SearchArgs, printer: &Printer) -> anyhow::Result<Exit> 
         return Err(Complaint::usage(why).hint("`kvdyno doctor` says what would help").into());
     }
     let query = Query::new(args)?;
-    let between = query.between(units::parse_bytes)?;
+    let between = query.between(units::parse_size)?;
     let between = between.unwrap_or_else(|| bounds(&query.plan, &host));
     if between.high > host.machine.memory_available_bytes {
         printer.warning(&format!(

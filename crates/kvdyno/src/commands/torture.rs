@@ -324,7 +324,10 @@ fn options(engine: &Description, class: Durability, set: &[String]) -> anyhow::R
         let value = match spec.kind {
             OptionKind::Boolean => text.parse().ok().map(Value::Boolean),
             OptionKind::Integer { .. } => text.parse().ok().map(Value::Integer),
-            OptionKind::Bytes => units::parse_bytes(text).ok().map(Value::Integer),
+            OptionKind::Bytes => {
+                let bytes = units::parse_bytes(text).map_err(|error| refused(error.to_string()))?;
+                Some(Value::Integer(bytes))
+            }
             OptionKind::Choice { .. } | OptionKind::Text => Some(Value::Text(text.to_owned())),
         };
         let value = value.ok_or_else(|| refused(format!("expected {}", spec.kind.expected())))?;

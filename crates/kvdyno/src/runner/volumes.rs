@@ -63,6 +63,11 @@ pub(crate) struct Volumes {
 pub(crate) fn check(plan: &Plan) -> Result<(), Complaint> {
     for volume in plan.cases.iter().filter_map(|case| case.volume.as_ref()) {
         fresh::check(&volume.medium).map_err(of_volume(&volume.name))?;
+        if let Medium::Device { path, .. } = &volume.medium {
+            let name = &volume.name;
+            raw::check_writable(&Root::system(), path)
+                .map_err(|error| Complaint::usage(format!("volume `{name}`: {error}")))?;
+        }
     }
     plan.cases.iter().try_for_each(|case| check_room(case, plan))
 }

@@ -298,6 +298,13 @@ fn a_read_only_device_and_a_node_of_ones_own_are_refused() {
     output("blockdev", &["--setro", &device.path]).unwrap();
     let words = ["is read-only", "blockdev --setrw"];
     device.assert_refused(&scratch, &[&device.path, &device.confirm()], &words);
+    // A plan says so, too.
+    let lines = format!("kind = \"device\"\nfilesystem = \"ext4\"\npath = \"{}\"", device.path);
+    scratch.write("s.toml", &super::suites::reads().volume("v", &lines).engine("lmdb").text());
+    let confirm = device.confirm();
+    for command in [&["plan", "s.toml"][..], &["run", "s.toml", &confirm]] {
+        scratch.run(command).assert_code(2).assert_says("volume `v`").assert_says("is read-only");
+    }
     output("blockdev", &["--setrw", &device.path]).unwrap();
     assert!(scratch.runs().is_empty());
 }

@@ -73,13 +73,15 @@ fn a_cache_larger_than_the_limit_does_not_fit() {
         .role("readers", &format!("threads = 4\n{GET}"));
     scratch.write("s.toml", &suite.text());
     let done = scratch.run(&["run", "s.toml"]);
-    done.assert_ok().assert_says("greedy may not fit its RAM limit of 48 MiB");
+    let over = "its block_cache 200 MiB exceeds the RAM limit 48 MiB; hint: --set";
+    done.assert_ok().assert_says(&format!("greedy: {over} engine.greedy.options.block_cache="));
     done.assert_says("does not fit");
     let run = scratch.only_run();
     assert_eq!(record(&run, "_greedy_load").outcome, Outcome::Done);
     let greedy = record(&run, "_greedy_t4");
-    let message = "killed by the kernel for its RAM limit while in `measure`".to_owned();
-    assert_eq!(greedy.outcome, Outcome::DoesNotFit { message });
+    let Outcome::DoesNotFit { message } = &greedy.outcome else { panic!("{:?}", greedy.outcome) };
+    let killed = "killed by the kernel for its RAM limit while in `measure`";
+    assert!(message.starts_with(&format!("{killed}: {over}")), "{message}");
     assert!(greedy.ram_limit.group.unwrap().oom_kills > 0);
     let modest = record(&run, "_modest_t4");
     assert_eq!(modest.outcome, Outcome::Done);

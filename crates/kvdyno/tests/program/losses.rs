@@ -172,3 +172,21 @@ fn what_is_not_to_be_found_is_held_to_chance() {
     scratch.run(&["run", "all.toml"]).assert_code(3).assert_says("keys looked up were not there");
     scratch.assert_nothing_left();
 }
+
+/// The null engine's figures show what looking at values costs; it has none that could be wrong.
+#[test]
+fn values_that_were_never_stored_are_not_wrong() {
+    let scratch = Scratch::new();
+    let suite = suite()
+        .data("records = 1000\nvalue_bytes = 100\nverify = true")
+        .engine("null")
+        .load("")
+        .phase("verify", "samples = 100")
+        .measure("operations = 2000\nwarmup = \"50ms\"")
+        .role("readers", "mix = [{ op = \"get\" }, { op = \"scan\" }, { op = \"multiget\" }]");
+    scratch.write("s.toml", &suite.text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let run = scratch.only_run();
+    assert!(outcomes(&run).values().all(|outcome| *outcome == "done"), "{:?}", outcomes(&run));
+    scratch.run(&["check"]).assert_code(0);
+}

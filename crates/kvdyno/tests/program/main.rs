@@ -31,6 +31,7 @@ mod graph;
 mod histories;
 mod impostors;
 mod interrupts;
+mod keepers;
 mod kills;
 mod libraries;
 mod limits;

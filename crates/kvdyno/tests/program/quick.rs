@@ -1,6 +1,8 @@
-//! A question without a file: what it runs, and that the suite it saves does equal work.
+//! A question without a file: what it runs, and that the suite it saves does equal work. That no
+//! suite compresses for some engines alone.
 
 use super::scratch::Scratch;
+use super::workers::{find, needs};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -53,8 +55,99 @@ fn a_plan_of_a_question_does_nothing() {
     assert!(scratch.runs().is_empty());
     let wrong = scratch.run(&["quick", "null", "--records", "2q", "--plan"]);
     wrong.assert_code(2).assert_says("`2q` is not a count").assert_says("records = \"2q\"");
-    let set = scratch.run(&["quick", "null", "--set", "data.records=1k"]);
-    set.assert_code(2).assert_says("hint: `--save-suite mine.toml --plan` writes it");
+    let set = [&QUESTION[..], &["--plan", "--set", "data.records=[]"]].concat();
+    scratch.run(&set).assert_code(2).assert_says("--set").assert_says("the list is empty");
     let gone = scratch.run(&["quick", "nul", "--plan"]);
     gone.assert_code(2).assert_says("did you mean `null`?");
+}
+
+/// Every engine has its authors' settings for the RAM that all have, not RocksDB alone.
+#[test]
+fn every_engine_is_tuned_to_the_ram_and_none_compresses() {
+    let test = "every_engine_is_tuned_to_the_ram_and_none_compresses";
+    let scratch = Scratch::new();
+    for engine in ["redb", "fjall", "leveldb"] {
+        if !needs(engine, test) {
+            return;
+        }
+        scratch.link(engine, &find(engine).unwrap());
+    }
+    let question = [
+        "quick",
+        "redb",
+        "fjall",
+        "leveldb",
+        "--durability",
+        "commit",
+        "--records",
+        "200k",
+        "--ram",
+        "128MiB",
+        "--trials",
+        "1",
+        "--no-drive",
+    ];
+    let planned = scratch.run(&[&question[..], &["--plan"]].concat());
+    planned.assert_code(0).assert_says("preset tuned, shares of the RAM limit: redb, fjall");
+    let option = |more: &[&str], engine: &str, name: &str| {
+        let plan = scratch.run(&[&question[..], &["--plan", "--json"], more].concat());
+        let plan = plan.assert_code(0).json();
+        let case = |case: &&serde_json::Value| case["engine"] == engine;
+        let cases = plan["cases"].as_array().unwrap();
+        assert!(cases.iter().all(|case| case["engine"] != "drive"));
+        cases.iter().find(case).unwrap()["options"]["values"][name].clone()
+    };
+    assert_eq!(option(&[], "redb", "cache_size"), 32 << 20);
+    assert_eq!(option(&[], "fjall", "cache_size"), 32 << 20);
+    assert_eq!(option(&[], "fjall", "journal_compression"), "none");
+    assert_eq!(option(&[], "leveldb", "compression"), "none");
+    assert_eq!(option(&["--preset", "defaults"], "leveldb", "compression"), "snappy");
+    let set = ["--set", "engine.redb.options.cache_size=1GiB"];
+    assert_eq!(option(&set, "redb", "cache_size"), 1 << 30);
+    let told = "redb: its cache_size 1 GiB exceeds the RAM limit 128 MiB; hint: --set \
+                engine.redb.options.cache_size=25%";
+    scratch.run(&[&question[..], &["--plan"], &set].concat()).assert_code(0).assert_says(told);
+}
+
+/// Where a built-in suite has no compression for an engine, nothing of that engine's compresses.
+#[test]
+fn no_compressor_is_left_on_where_a_suite_has_none() {
+    const COMPRESSORS: [&str; 7] = ["snappy", "lz4", "lz4hc", "zlib", "zstd", "pglz", "bzip2"];
+    let scratch = Scratch::new();
+    for engine in ["mdbx", "wiredtiger", "leveldb", "sqlite", "redb", "fjall", "surrealkv"] {
+        if let Some(worker) = find(engine) {
+            scratch.link(engine, &worker);
+        }
+    }
+    let mut looked_at = BTreeSet::new();
+    for (suite, text) in kvdyno_suite::builtin() {
+        let table: toml::Table = text.parse().unwrap();
+        let engines = table.get("engine").and_then(|engines| engines.as_array());
+        for engine in engines.into_iter().flatten() {
+            let options = engine.get("options").and_then(|options| options.as_table());
+            let off = |(name, value): (&String, &toml::Value)| {
+                name.contains("compress") && value.as_str() == Some("none")
+            };
+            let name = engine["name"].as_str().unwrap();
+            let here = scratch.run(&["engines", name]).code == Some(0);
+            if !here || !options.is_some_and(|options| options.iter().any(off)) {
+                continue;
+            }
+            let label = engine.get("label").map_or(name, |label| label.as_str().unwrap());
+            let planned = scratch.run(&["plan", suite, "--engine", label, "--json"]);
+            if planned.code != Some(0) {
+                continue;
+            }
+            for case in planned.json()["cases"].as_array().unwrap() {
+                let values = case["options"]["values"].as_object().unwrap();
+                for (option, value) in values {
+                    let on = value.as_str().is_some_and(|word| COMPRESSORS.contains(&word));
+                    assert!(!on, "{suite}, {label}: {option} = {value}");
+                }
+                looked_at.insert((*suite, label.to_owned()));
+            }
+        }
+    }
+    let fjall = ("field", "fjall".to_owned());
+    assert!(looked_at.contains(&fjall) || !needs("fjall", "no_compressor"), "{looked_at:?}");
 }

@@ -19,14 +19,14 @@ use std::time::Duration;
 const MIB: u64 = 1 << 20;
 
 /// Every server that is tested with.
-const SERVERS: [&str; 3] = ["redis", "postgres", "mariadb"];
+pub(crate) const SERVERS: [&str; 3] = ["redis", "postgres", "mariadb"];
 
 fn data() -> Suite {
     suite().data("records = 20000\nvalue_bytes = 400\nverify = true").run("database = \"fresh\"")
 }
 
 /// Loaded, evicted, looked through, and worked on by two readers, who take turns, and a writer.
-fn whole(engine: &str, options: &str) -> Suite {
+pub(crate) fn whole(engine: &str, options: &str) -> Suite {
     data()
         .engine_as(engine, engine, options)
         .load("batch = 100")
@@ -160,7 +160,7 @@ fn a_server_that_does_not_fit_its_ram_is_told() {
 }
 
 /// Reads of some seconds.
-fn long(engine: &str) -> Suite {
+pub(crate) fn long(engine: &str) -> Suite {
     let reads = GET.to_owned() + "\nrate = { per_second = 200 }";
     data().engine(engine).load("batch = 100").measure("duration = \"4s\"").role("readers", &reads)
 }
@@ -262,67 +262,6 @@ fn what_makes_a_database_leaves_nothing_in_shared_memory() {
     let left = fs::remove_file(format!("/dev/shm/{name}"));
     done.assert_ok();
     assert!(left.is_err(), "/dev/shm/{name} was left");
-}
-
-/// The keeper of the server at hand, once there is one.
-fn keeper(scratch: &Scratch) -> Pid {
-    let serves = |pid: &String| {
-        let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        command.split(|byte| *byte == 0).any(|word| word == b"serve")
-    };
-    wait_until("a keeper serves", || scratch.processes().iter().any(serves));
-    let pid = scratch.processes().into_iter().find(serves).unwrap();
-    Pid::from_raw(pid.parse().unwrap()).unwrap()
-}
-
-/// Somebody killed it: the engine has nothing to do with that, and the case is done again.
-#[test]
-fn a_killed_keeper_costs_a_try() {
-    let test = "a_killed_keeper_costs_a_try";
-    for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
-        let scratch = Scratch::new();
-        let writes = format!("{UPDATE}\nrate = {{ per_second = 200 }}");
-        scratch.write("s.toml", &long(engine).role("writer", &writes).text());
-        let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
-        scratch.wait_for_phase(engine, "measure");
-        kill_process(keeper(&scratch), Signal::KILL).unwrap();
-        let done = running.wait();
-        done.assert_code(3).assert_says("killed").assert_says("kvdyno resume");
-        done.assert_says("the server's keeper died of signal 9, and its server with it");
-        let run = scratch.only_run();
-        let outcome = record(&run, engine).outcome;
-        assert!(matches!(outcome, Outcome::Killed { signal: 9, .. }), "{outcome:?}");
-        // Its roles ended when the server was gone, each at its own time.
-        scratch.run(&["check"]).assert_code(0);
-        scratch.run(&["resume"]).assert_ok();
-        assert_eq!(record(&run, engine).outcome, Outcome::Done);
-        scratch.run(&["export", "--json"]).assert_says("was tried twice: killed (9)");
-        scratch.run(&["check"]).assert_code(0);
-        scratch.assert_nothing_left();
-    }
-}
-
-/// A load that others wait for is done again at once: that it was tried before is told.
-#[test]
-fn a_keeper_killed_while_it_starts_has_a_finding() {
-    let test = "a_keeper_killed_while_it_starts_has_a_finding";
-    for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
-        let scratch = Scratch::new();
-        let suite = suite()
-            .data("records = 2000\nvalue_bytes = 400")
-            .engine(engine)
-            .load("batch = 100")
-            .measure("operations = 200")
-            .role("readers", GET);
-        scratch.write("s.toml", &suite.text());
-        let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
-        kill_process(keeper(&scratch), Signal::KILL).unwrap();
-        running.wait().assert_ok();
-        let run = scratch.only_run();
-        assert_eq!(record(&run, &format!("{engine}_load")).attempt, 2);
-        scratch.run(&["export", "--json"]).assert_says("tried-again").assert_says("tried twice");
-        scratch.assert_nothing_left();
-    }
 }
 
 /// Its keeper may be killed, and the program: a server does not outlive them.
@@ -462,45 +401,43 @@ fn a_server_that_is_not_here_is_named_with_the_remedy() {
     assert_eq!(scratch.runs(), Vec::<std::path::PathBuf>::new());
 }
 
-mod soak {
-    use super::*;
-
-    /// Whoever is killed, and whenever: program, keeper, client or server, in starting, loading,
-    /// evicting, measuring or ending.
-    #[test]
-    fn twenty_kills_leave_nothing() {
-        let test = "twenty_kills_leave_nothing";
-        let servers: Vec<&str> = SERVERS.into_iter().filter(|engine| needs(engine, test)).collect();
-        if servers.is_empty() {
-            return;
-        }
-        let shared = || fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default().lines().count();
-        let (mut random, mut hit, shared_before) = (1_u64, 0, shared());
-        for kill in 0..20 {
-            let engine = servers[kill % servers.len()];
-            // Steele, Lea, Flood 2014, as far as it is needed here.
-            random = random.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
-            let delay = Duration::from_millis(random % 2500);
-            let scratch = Scratch::new();
-            scratch.write("s.toml", &whole(engine, "").ram("512MiB").text());
-            let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
-            sleep(delay);
-            let victims = scratch.processes();
-            hit += usize::from(victims.len() > 2);
-            // The program, or any of those that it has started.
-            match victims.get(random as usize / 4096 % victims.len().max(1)) {
-                Some(victim) if kill % 4 != 0 => {
-                    let pid = Pid::from_raw(victim.parse().unwrap()).unwrap();
-                    // It may have ended since.
-                    let _ = kill_process(pid, Signal::KILL);
-                }
-                _ => running.signal(Signal::KILL),
-            }
-            running.wait();
-            let place = format!("kill {kill}: {engine} after {delay:?}");
-            wait_until(&place, || scratch.processes().is_empty() && scratch.groups().is_empty());
-        }
-        assert!(hit >= 10, "{hit} of 20 met a server");
-        assert_eq!(shared(), shared_before, "shared memory is left");
+/// YCSB with a server that cannot scan: it does the workloads without scans, and nobody is refused.
+#[test]
+fn an_engine_without_scans_does_the_phases_without_scans() {
+    let test = "an_engine_without_scans_does_the_phases_without_scans";
+    let scratch = Scratch::new();
+    if !needs("redis", test) || !needs("lmdb", test) {
+        return;
     }
+    let ycsb = [
+        "ycsb",
+        "--engine",
+        "lmdb,redis",
+        "--phases",
+        "load,a,e",
+        "--scale",
+        "1/100",
+        "--threads",
+        "1",
+        "--trials",
+        "1",
+    ];
+    let told = "redis is not run in `e`: it has no scan";
+    scratch.run(&[&["plan"], &ycsb[..]].concat()).assert_code(0).assert_says(told);
+    let done = scratch.run(&[&["run"], &ycsb[..]].concat());
+    done.assert_ok().assert_says("NOT HERE:").assert_says(told);
+    let run = scratch.only_run();
+    let measured = |engine: &str| -> Vec<String> {
+        let record = record(&run, &format!("_{engine}_t1"));
+        assert_eq!(record.outcome, Outcome::Done);
+        let measured = record.phases.iter().filter(|phase| phase.kind == "measure");
+        measured.map(|phase| phase.name.clone()).collect()
+    };
+    assert_eq!(
+        (measured("lmdb"), measured("redis")),
+        (vec!["a".into(), "e".into()], vec!["a".into()])
+    );
+    scratch.run(&["show", "--table", "not-here"]).assert_code(0).assert_says("it has no scan");
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
 }

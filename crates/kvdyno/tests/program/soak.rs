@@ -4,5 +4,6 @@
 mod crews;
 mod ferret;
 mod fleets;
+mod servers;
 mod swap;
 mod volumes;

@@ -113,7 +113,16 @@ pub(super) fn arguments(
     for flag in &flags {
         bend.take(flag, &mut threads, mistakes);
     }
+    notes.extend(threads.filter(|threads| *threads > 1).map(load_note));
     (bend.finish(), notes)
+}
+
+/// There each thread of a fill writes `num` keys.
+fn load_note(threads: u64) -> String {
+    format!(
+        "--threads={threads} is of measured phases: one thread loads, `num` records in all \
+         (db_bench fills by {threads} threads, `num` records each)"
+    )
 }
 
 /// A suite while flags bend it.

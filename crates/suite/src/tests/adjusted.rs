@@ -46,6 +46,18 @@ fn an_engine_that_is_added_to_tuned_ones_is_tuned() {
     assert!(plan.sized.iter().any(|note| note == preset), "{:?}", plan.sized);
 }
 
+/// Whatever the order: the engine is there before what is set of it.
+#[test]
+fn an_engine_that_is_added_can_be_set() {
+    let set = vec!["engine.rocksdb.options.block_cache=1MiB".to_owned(), "data.seed=7".to_owned()];
+    let plan = plan_of(SMALL, &Overrides { set, ..with(&["null", "rocksdb"]) }).unwrap();
+    let rocksdb = plan.cases.iter().find(|case| case.engine == "rocksdb").unwrap();
+    assert_eq!((rocksdb.options.integer("block_cache"), rocksdb.data.seed), (Ok(1 << 20), 7));
+    let set = vec!["engine.lmdb.options.readahead=true".to_owned()];
+    let refused = refusal(SMALL, &Overrides { set, ..with(&["rocksdb"]) });
+    assert!(refused.contains("the list has no member `lmdb`"), "{refused}");
+}
+
 #[test]
 fn an_added_engine_has_the_durability_of_the_others() {
     let text = SMALL.replace("name = \"null\"", "name = \"rocksdb\"\ndurability = \"commit\"");

@@ -2,7 +2,7 @@
 
 use super::*;
 use kvdyno_record::work::{Purpose, Work};
-use kvdyno_record::workload::{Packed, Size};
+use kvdyno_record::workload::{Activity, Packed, Size};
 
 /// `SMALL` with this engine in place of its own.
 fn with(engine: &str) -> String {
@@ -72,4 +72,71 @@ fn packed_records_are_fewer_and_longer_and_stand_beside_single_ones() {
     let zipf = "phase.measure.role.readers.keys={ distribution = \"zipf\", theta = 0.9 }";
     let refused = refusal(&text, &set(&[&data[..], &[zipf]].concat()));
     assert!(refused.contains("other work on packed records"), "{refused}");
+}
+
+/// A measured phase that an engine cannot take part in is left out for that engine alone.
+#[test]
+fn a_phase_that_one_engine_cannot_do_is_skipped_and_told() {
+    let text = SMALL.to_owned()
+        + r#"
+[[engine]]
+name = "lmdb"
+[run]
+database = "fresh"
+trials = 1
+[[phase]]
+kind = "measure"
+name = "thin"
+operations = 1000
+[[phase.role]]
+name = "deleters"
+mix = [{ op = "delete" }]
+[[phase]]
+kind = "measure"
+name = "thinned"
+duration = "1s"
+[[phase.role]]
+name = "readers"
+found = 0.5
+mix = [{ op = "get" }]
+[[phase]]
+kind = "measure"
+duration = "1s"
+[[phase.role]]
+name = "backwards"
+mix = [{ op = "scan", reverse = true }]
+[[phase]]
+kind = "measure"
+duration = "1s"
+[[phase.role]]
+name = "forwards"
+mix = [{ op = "scan" }]
+"#;
+    let plan = plan(&text, &[]);
+    let phases = |engine: &str| -> Vec<&str> {
+        let case = plan.cases.iter().find(|case| case.engine == engine).unwrap();
+        case.phases.iter().map(|phase| phase.name.as_str()).collect()
+    };
+    let all = ["load", "measure", "thin", "thinned", "measure-2", "measure-3"];
+    assert_eq!(phases("lmdb"), all);
+    assert_eq!(phases("null"), ["load", "measure", "measure-3"]);
+    let told = [
+        "null is not run in `thin`: it has no delete",
+        "null is not run in `thinned`: it counts on `thin`, which is not run",
+        "null is not run in `measure-2`: it has no reverse scan",
+    ];
+    assert_eq!(sentences(&plan.left_out), told);
+}
+
+#[test]
+fn an_engine_that_cannot_scan_samples_where_records_are_counted() {
+    let verify = "kind = \"load\"\n[[phase]]\nkind = \"verify\"\ncount = true";
+    let text = SMALL.replace("kind = \"load\"", verify);
+    let suite = Suite::parse("suite.toml", &text, &Overrides::default()).unwrap();
+    let mut engines = engines();
+    engine_of(&mut engines, "null").capabilities.scan_forward = false;
+    let plan = expand(&suite, &engines, &HOST).unwrap();
+    assert_eq!(plan.warnings, ["null: `verify` counts no records: no scan"]);
+    let verify = Activity::Verify { samples: 10_000, count: false };
+    assert!(plan.cases[0].phases.iter().any(|phase| phase.work == verify));
 }

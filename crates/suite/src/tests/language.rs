@@ -23,11 +23,16 @@ fn every_operation_and_distribution_survives_the_plan_file() {
 
 /// The keys that the reader knows at a path, from what it says of one it does not know.
 fn known_at(path: &str) -> Vec<String> {
+    let part = ["part=[{ name = \"a\", data = {}, run = {} }]"];
+    let needed = usize::from(path.starts_with("part."));
+    known_with(path, &part[..needed])
+}
+
+/// The same in a suite that these arguments change first.
+fn known_with(path: &str, arguments: &[&str]) -> Vec<String> {
     let argument = format!("{path}zzzzzzzz=1");
-    let arguments = ["part=[{ name = \"a\", data = {}, run = {} }]", &argument];
-    let with_part = path.starts_with("part.");
-    let arguments = if with_part { &arguments[..] } else { &arguments[1..] };
-    let refusal = refusal(EVERYTHING, &set(arguments)).replace("\n  ", "");
+    let arguments = [arguments, &[&argument]].concat();
+    let refusal = refusal(EVERYTHING, &set(&arguments)).replace("\n  ", "");
     let (_, known) = refusal.split_once("known here: ").unwrap_or_else(|| panic!("{refusal}"));
     let mut known: Vec<_> = known.trim().split(", ").map(|name| name.trim().to_owned()).collect();
     known.sort();
@@ -59,10 +64,6 @@ fn the_schema_knows_the_keys_that_the_reader_knows() {
         plain("phase.5.role.all.rate.", "Scheduled"),
     ];
     tables.extend((0..6).map(|at| variant(&format!("phase.{at}."), "Phase", at)));
-    for at in 0..8 {
-        let pointers = vec!["/$defs/Entry".to_owned(), format!("/$defs/Entry/oneOf/{at}")];
-        tables.push((format!("phase.5.role.all.mix.{at}."), pointers));
-    }
     for (path, pointers) in tables {
         let mut written: Vec<String> = Vec::new();
         for pointer in pointers {
@@ -74,6 +75,27 @@ fn the_schema_knows_the_keys_that_the_reader_knows() {
         written.sort();
         assert_eq!(known_at(&path), written, "at `{path}`");
     }
+}
+
+/// Each operation by its word: the schema has it, with the keys that the reader takes.
+#[test]
+fn the_schema_knows_every_operation_and_its_keys() {
+    let schema = schema();
+    let keys = |value: &serde_json::Value| -> Vec<String> {
+        let properties = value.pointer("/properties").and_then(|value| value.as_object());
+        properties.unwrap_or_else(|| panic!("{value}")).keys().cloned().collect()
+    };
+    let entry = schema.pointer("/$defs/Entry").unwrap();
+    let variants = entry["oneOf"].as_array().unwrap();
+    for name in crate::phase::operations() {
+        let is = |variant: &&serde_json::Value| variant["properties"]["op"]["const"] == name;
+        let variant = variants.iter().find(is).unwrap_or_else(|| panic!("no `{name}`"));
+        let mut written = [keys(entry), keys(variant)].concat();
+        written.sort();
+        let mix = format!("phase.5.role.all.mix=[{{ op = \"{name}\" }}]");
+        assert_eq!(known_with("phase.5.role.all.mix.0.", &[&mix]), written, "{name}");
+    }
+    assert_eq!(variants.len(), crate::phase::operations().count());
 }
 
 #[test]

@@ -195,3 +195,34 @@ fn a_job_of_the_drive_has_no_lists() {
     let refused = refusal(&text, &Overrides::default());
     assert!(refused.contains("option `registered` is a list"), "{refused}");
 }
+
+/// Two versions that read by two calls would be compared by the call.
+#[test]
+fn versions_of_one_run_take_the_word_that_all_know() {
+    let mut engines = installed();
+    for (wanted, found) in &mut engines.asked {
+        let Ok(found) = found else { continue };
+        let is_old = wanted.pick == Pick::Version("6.29.5".to_owned());
+        let words = if is_old { &["pinned"][..] } else { &["copied", "pinned"] };
+        found.description.engine.options.push(OptionSpec::words("gets", words, ""));
+    }
+    let plan = |versions: &str, arguments: &[&str]| {
+        let text = with(&format!("[[engine]]\nname = \"rocksdb\"\nversions = [{versions}]"));
+        let suite = Suite::parse("suite.toml", &text, &set(arguments)).unwrap();
+        expand(&suite, &engines, &HOST)
+    };
+    let calls = |plan: &Plan| {
+        let gets = |case: &Case| case.options.text("gets").unwrap().to_owned();
+        plan.cases.iter().map(gets).collect::<std::collections::BTreeSet<_>>()
+    };
+    let both = plan("\"6.29.5\", \"11.8.1\"", &[]).unwrap();
+    assert_eq!(Vec::from_iter(calls(&both)), ["pinned"]);
+    let told = "rocksdb of all versions: gets = pinned, as not each has copied";
+    assert!(both.sized.iter().any(|note| note == told), "{:?}", both.sized);
+    let new = plan("\"10.10.1\", \"11.8.1\"", &[]).unwrap();
+    assert_eq!(Vec::from_iter(calls(&new)), ["copied"]);
+    assert!(new.sized.iter().all(|note| !note.contains("gets")));
+    // What the suite sets is not changed: the old one has it not.
+    let set = plan("\"6.29.5\", \"11.8.1\"", &["engine.rocksdb.options.gets=copied"]);
+    assert!(set.unwrap_err().render(false).contains("`copied` does not fit option `gets`"));
+}

@@ -360,3 +360,31 @@ fn an_engine_has_volumes_of_its_own() {
     .collect();
     insta::assert_snapshot!(refused.join("\n"));
 }
+
+/// A load alone, of a suite whose numbers of threads are of its other phases.
+#[test]
+fn a_load_alone_is_planned_and_numbers_nobody_takes_are_dropped() {
+    let load = |overrides: Overrides| {
+        let suite = Suite::parse("db_bench", builtin_text("db_bench"), &overrides).unwrap();
+        let mut engines = engines();
+        let options = &mut engine_of(&mut engines, "rocksdb").options;
+        options.push(OptionSpec::words("cache_type", &["auto_hyper_clock_cache"], ""));
+        options.push(OptionSpec::words("perf_level", &["disable"], ""));
+        expand(&suite, &engines, &HOST).unwrap()
+    };
+    let phases = vec!["fillrandom".to_owned()];
+    let plan = load(Overrides { phases: phases.clone(), ..Overrides::default() });
+    let of_case = |case: &kvdyno_record::plan::Case| case.phases.len() == 1;
+    assert!(plan.cases.len() == 12 && plan.cases.iter().all(of_case), "{}", plan.cases.len());
+    let dropped =
+        |numbers: &str| format!("threads {numbers} are not swept: no picked phase takes them");
+    assert!(plan.sized.contains(&dropped("1, 4")), "{:?}", plan.sized);
+    let typed = load(Overrides { phases, threads: vec![1], ..Overrides::default() });
+    assert!(typed.sized.contains(&dropped("1")), "{:?}", typed.sized);
+    let flags = "--benchmarks=fillseq --threads=8".to_owned();
+    let flagged = load(Overrides { db_bench: vec![flags], ..Overrides::default() });
+    assert!(flagged.sized.contains(&dropped("8")), "{:?}", flagged.sized);
+    let told = "--threads=8 is of measured phases: one thread loads, `num` records in all \
+                (db_bench fills by 8 threads, `num` records each)";
+    assert!(flagged.sized.iter().any(|note| note == told), "{:?}", flagged.sized);
+}

@@ -1,6 +1,7 @@
 //! The suite that a question comes to: TOML as a person would write it, to be read and kept.
 
 use crate::cli::QuickArgs;
+use kvdyno_record::engine::{Description, OptionSpec, Preset};
 use toml::Value;
 
 /// What is measured beside the engines, where it is found here.
@@ -12,13 +13,29 @@ pub(super) struct Beside {
     pub(super) drive: bool,
 }
 
+/// An engine of the question.
+#[derive(Clone, Debug)]
+pub(super) struct AskedEngine {
+    /// `rocksdb`, or with a version `rocksdb@9.10.0`.
+    pub(super) typed: String,
+    pub(super) name: String,
+    /// What its worker says of it; none: it cannot be had here.
+    pub(super) description: Option<Description>,
+}
+
+/// `rocksdb@9.10.0` apart.
+pub(super) fn name_and_version(typed: &str) -> (&str, Option<&str>) {
+    typed.split_once('@').map_or((typed, None), |(name, version)| (name, Some(version)))
+}
+
 /// The whole text. A value that makes no sense is a mistake under its line, as in any suite.
-pub(super) fn suite(args: &QuickArgs, engines: &[String], beside: Beside) -> String {
-    let each = engines.iter().map(|engine| self::engine(engine, &args.durability));
+pub(super) fn suite(args: &QuickArgs, engines: &[AskedEngine], beside: Beside) -> String {
+    let each = engines.iter().map(|engine| self::engine(engine, args));
+    let typed: Vec<&str> = engines.iter().map(|engine| engine.typed.as_str()).collect();
     let parts = [
         "# Written by `kvdyno quick`. docs/suites.md explains every key.\n".to_owned(),
-        format!("[suite]\nname = {}", quoted(&name(engines))),
-        format!("title = {}\n", quoted(&title(args, engines))),
+        format!("[suite]\nname = {}", quoted(&name(&typed))),
+        format!("title = {}\n", quoted(&title(args, &typed))),
         data(args),
         ram(args),
         run(args),
@@ -40,17 +57,6 @@ const NULL: &str = "\
 # Stores nothing: its figures are the cost of the load generator.
 [[engine]]
 name = \"null\"
-";
-
-/// As in the built-in suite `quick`, which says why.
-const ROCKSDB: &str = "\
-[engine.options]
-# Shares are of the RAM limit (of the machine's memory where there is none).
-block_cache = \"50%\"
-write_buffer_size = \"5%\"
-max_write_buffer_number = 2
-bloom_bits = 10
-compression = \"none\"
 ";
 
 const PHASES: &str = "\
@@ -112,17 +118,48 @@ fn run(args: &QuickArgs) -> String {
     )
 }
 
-/// `rocksdb`, or with a version `rocksdb@9.10.0`.
-fn engine(engine: &str, durability: &str) -> String {
-    let (name, version) = engine.split_once('@').map_or((engine, None), |(n, v)| (n, Some(v)));
+fn engine(engine: &AskedEngine, args: &QuickArgs) -> String {
+    let (name, version) = name_and_version(&engine.typed);
     let versions = version.map(|version| format!("versions = [{}]\n", quoted(version)));
     format!(
         "[[engine]]\nname = {}\n{}durability = {}\n{}",
         quoted(name),
         versions.unwrap_or_default(),
-        quoted(durability),
-        if name == "rocksdb" { ROCKSDB } else { "" }
+        quoted(&args.durability),
+        engine.description.as_ref().map(|known| options(known, args)).unwrap_or_default()
     )
+}
+
+/// The preset, where the engine has one, and no compression beside engines that have none.
+fn options(engine: &Description, args: &QuickArgs) -> String {
+    let preset = Preset::from(args.preset);
+    let settings = || engine.options.iter().flat_map(|option| &option.presets);
+    let has_preset = settings().any(|setting| setting.preset == preset);
+    let mut text = String::new();
+    if has_preset || preset == Preset::Defaults {
+        text += &format!(
+            "# `kvdyno engines {}` has each value with its reason.\npreset = {}\n",
+            engine.name,
+            quoted(preset.as_str())
+        );
+    }
+    let is_tuned = preset == Preset::Tuned;
+    let compressors: Vec<String> =
+        engine.options.iter().filter(|_| is_tuned).filter_map(switched_off).collect();
+    if !compressors.is_empty() {
+        text += "# As engines that have no compression.\n";
+        text += &format!("options = {{ {} }}\n", compressors.join(", "));
+    }
+    text
+}
+
+/// `compression = "none"`, where the option would have data compressed.
+fn switched_off(option: &OptionSpec) -> Option<String> {
+    const ANY: u64 = 1 << 30;
+    let tuned = option.value_of(Preset::Tuned, ANY).ok().flatten();
+    let value = tuned.unwrap_or_else(|| option.default.clone());
+    let none = option.no_compressor().filter(|_| option.compresses(&value))?;
+    Some(format!("{} = {}", option.name, quoted(none)))
 }
 
 fn measure(args: &QuickArgs) -> String {
@@ -152,7 +189,7 @@ fn measure(args: &QuickArgs) -> String {
 }
 
 /// What runs of it are called: `quick-lmdb-rocksdb`.
-fn name(engines: &[String]) -> String {
+fn name(engines: &[&str]) -> String {
     let letter = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
     let names = engines.join("-").to_ascii_lowercase();
     format!("quick-{names}").chars().map(letter).take(NAME_CHARS_MAX).collect()
@@ -161,7 +198,7 @@ fn name(engines: &[String]) -> String {
 /// The longest name that a suite may have.
 const NAME_CHARS_MAX: usize = 64;
 
-fn title(args: &QuickArgs, engines: &[String]) -> String {
+fn title(args: &QuickArgs, engines: &[&str]) -> String {
     let read = match &args.scan {
         Some(length) => format!("scans of {length}"),
         None => "gets".to_owned(),
@@ -204,14 +241,46 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
     use clap::Parser as _;
+    use kvdyno_record::engine::{Capabilities, Durability, Planning};
     use kvdyno_suite::{Overrides, Suite};
+    use std::collections::BTreeMap;
 
-    fn of(typed: &str) -> (QuickArgs, Vec<String>) {
+    /// `LMDB` has no compression, `RocksDB` two compressors, direct no preset.
+    fn asked(typed: &str) -> AskedEngine {
+        let (name, _) = name_and_version(typed);
+        let words = |option: &str, words: &[&str]| OptionSpec::words(option, words, "");
+        let options = match name {
+            "lmdb" => vec![OptionSpec::flag("readahead", false, "").tuned(false, "", "")],
+            "rocksdb" => vec![
+                OptionSpec::bytes("block_cache", 32 << 20, "").tuned("33%", "", ""),
+                words("compression", &["snappy", "none", "lz4"]).tuned("lz4", "", ""),
+                words("bottommost_compression", &["same", "none", "zstd"]).tuned("zstd", "", ""),
+                words("blob_compression_type", &["none", "lz4"]),
+            ],
+            _ => Vec::new(),
+        };
+        let description = Description {
+            name: name.to_owned(),
+            title: name.to_owned(),
+            version: "1".to_owned(),
+            build: BTreeMap::new(),
+            capabilities: Capabilities::least([(Durability::Async, "")]),
+            options,
+            planning: Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 0 },
+        };
+        AskedEngine {
+            typed: typed.to_owned(),
+            name: name.to_owned(),
+            description: Some(description),
+        }
+    }
+
+    fn of(typed: &str) -> (QuickArgs, Vec<AskedEngine>) {
         let line = format!("kvdyno quick {typed}");
         let Command::Quick(args) = Cli::try_parse_from(line.split(' ')).unwrap().command else {
             panic!("{line}")
         };
-        let engines = args.engines.clone();
+        let engines = args.engines.iter().map(|engine| asked(engine)).collect();
         (*args, engines)
     }
 
@@ -237,6 +306,17 @@ mod tests {
             let suite = Suite::parse("quick", &text, &Overrides::default());
             suite.unwrap_or_else(|error| panic!("{typed}:\n{}", error.render(false)));
         }
+    }
+
+    #[test]
+    fn each_engine_has_the_preset_and_compresses_only_where_it_is_as_it_comes() {
+        let tuned = text("direct rocksdb@9.10.0 --ram 512MiB");
+        assert_eq!(tuned.matches("preset = \"tuned\"").count(), 1, "{tuned}");
+        let off = "options = { compression = \"none\", bottommost_compression = \"none\" }";
+        assert!(tuned.contains(off), "{tuned}");
+        let defaults = text("lmdb rocksdb --preset defaults");
+        assert_eq!(defaults.matches("preset = \"defaults\"").count(), 2, "{defaults}");
+        assert!(!defaults.contains("none"), "{defaults}");
     }
 
     #[test]

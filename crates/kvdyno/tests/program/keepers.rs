@@ -1,0 +1,70 @@
+//! A server's keeper that is killed: the engine has nothing to do with it, the case is done again.
+
+use super::scratch::{Scratch, record, wait_until};
+use super::servers::{SERVERS, long};
+use super::suites::{GET, UPDATE, suite};
+use super::workers::needs;
+use kvdyno_record::case::Outcome;
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+
+/// The keeper of the server at hand, once there is one.
+fn keeper(scratch: &Scratch) -> Pid {
+    let serves = |pid: &String| {
+        let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        command.split(|byte| *byte == 0).any(|word| word == b"serve")
+    };
+    wait_until("a keeper serves", || scratch.processes().iter().any(serves));
+    let pid = scratch.processes().into_iter().find(serves).unwrap();
+    Pid::from_raw(pid.parse().unwrap()).unwrap()
+}
+
+/// Somebody killed it: the engine has nothing to do with that, and the case is done again.
+#[test]
+fn a_killed_keeper_costs_a_try() {
+    let test = "a_killed_keeper_costs_a_try";
+    for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
+        let scratch = Scratch::new();
+        let writes = format!("{UPDATE}\nrate = {{ per_second = 200 }}");
+        scratch.write("s.toml", &long(engine).role("writer", &writes).text());
+        let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
+        scratch.wait_for_phase(engine, "measure");
+        kill_process(keeper(&scratch), Signal::KILL).unwrap();
+        let done = running.wait();
+        done.assert_code(3).assert_says("killed").assert_says("kvdyno resume");
+        done.assert_says("the server's keeper died of signal 9, and its server with it");
+        let run = scratch.only_run();
+        let outcome = record(&run, engine).outcome;
+        assert!(matches!(outcome, Outcome::Killed { signal: 9, .. }), "{outcome:?}");
+        // Its roles ended when the server was gone, each at its own time.
+        scratch.run(&["check"]).assert_code(0);
+        scratch.run(&["resume"]).assert_ok();
+        assert_eq!(record(&run, engine).outcome, Outcome::Done);
+        scratch.run(&["export", "--json"]).assert_says("was tried twice: killed (9)");
+        scratch.run(&["check"]).assert_code(0);
+        scratch.assert_nothing_left();
+    }
+}
+
+/// A load that others wait for is done again at once: that it was tried before is told.
+#[test]
+fn a_keeper_killed_while_it_starts_has_a_finding() {
+    let test = "a_keeper_killed_while_it_starts_has_a_finding";
+    for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
+        let scratch = Scratch::new();
+        let suite = suite()
+            .data("records = 2000\nvalue_bytes = 400")
+            .engine(engine)
+            .load("batch = 100")
+            .measure("operations = 200")
+            .role("readers", GET);
+        scratch.write("s.toml", &suite.text());
+        let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
+        kill_process(keeper(&scratch), Signal::KILL).unwrap();
+        running.wait().assert_ok();
+        let run = scratch.only_run();
+        assert_eq!(record(&run, &format!("{engine}_load")).attempt, 2);
+        scratch.run(&["export", "--json"]).assert_says("tried-again").assert_says("tried twice");
+        scratch.assert_nothing_left();
+    }
+}

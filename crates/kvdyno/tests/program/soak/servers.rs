@@ -1,0 +1,48 @@
+//! Servers, their keepers, clients and the program, killed at many moments.
+
+use crate::scratch::{Scratch, wait_until};
+use crate::servers::{SERVERS, whole};
+use crate::workers::needs;
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Whoever is killed, and whenever: program, keeper, client or server, in starting, loading,
+/// evicting, measuring or ending.
+#[test]
+fn twenty_kills_leave_nothing() {
+    let test = "twenty_kills_leave_nothing";
+    let servers: Vec<&str> = SERVERS.into_iter().filter(|engine| needs(engine, test)).collect();
+    if servers.is_empty() {
+        return;
+    }
+    let shared = || fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default().lines().count();
+    let (mut random, mut hit, shared_before) = (1_u64, 0, shared());
+    for kill in 0..20 {
+        let engine = servers[kill % servers.len()];
+        // Steele, Lea, Flood 2014, as far as it is needed here.
+        random = random.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
+        let delay = Duration::from_millis(random % 2500);
+        let scratch = Scratch::new();
+        scratch.write("s.toml", &whole(engine, "").ram("512MiB").text());
+        let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
+        sleep(delay);
+        let victims = scratch.processes();
+        hit += usize::from(victims.len() > 2);
+        // The program, or any of those that it has started.
+        match victims.get(random as usize / 4096 % victims.len().max(1)) {
+            Some(victim) if kill % 4 != 0 => {
+                let pid = Pid::from_raw(victim.parse().unwrap()).unwrap();
+                // It may have ended since.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            _ => running.signal(Signal::KILL),
+        }
+        running.wait();
+        let place = format!("kill {kill}: {engine} after {delay:?}");
+        wait_until(&place, || scratch.processes().is_empty() && scratch.groups().is_empty());
+    }
+    assert!(hit >= 10, "{hit} of 20 met a server");
+    assert_eq!(shared(), shared_before, "shared memory is left");
+}
