@@ -15,6 +15,8 @@ export const QUESTIONS: Record<Question, Words> = {
   writes: { short: "writes", long: "writes/s" },
   scans: { short: "scans", long: "scans/s" },
   mixed: { short: "mixed", long: "reads and writes/s" },
+  read_latency: { short: "read p99", long: "p99 of reads in a mix" },
+  write_latency: { short: "write p99", long: "p99 of writes in a mix" },
   space: { short: "space", long: "space amplification" },
   write_amplification: { short: "write amp", long: "write amplification" },
   tail: { short: "tail", long: "p99.9 of reads while others write" },

@@ -9,7 +9,7 @@ export interface Lost {
   corrupt: number;
 }
 
-export type Question = "loading" | "reads" | "writes" | "scans" | "mixed" | "space" | "write_amplification" | "tail";
+export type Question = "loading" | "reads" | "writes" | "scans" | "mixed" | "read_latency" | "write_latency" | "space" | "write_amplification" | "tail";
 
 export interface Ranking {
   question: Question;
@@ -19,6 +19,7 @@ export interface Ranking {
   part: string | null;
   phase: string;
   role: string | null;
+  op?: string | null; // Of a mix; absent before it was told apart.
   threads: number | null;
   figure: string;
   unit: string;

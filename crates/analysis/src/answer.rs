@@ -140,9 +140,10 @@ impl<'s> Setting<'s> {
                     let (_, metrics) = row.by_operation().nth(op)?;
                     metrics.get(&c::RESPONSE_P99)
                 };
-                let who = match row.is_mix() {
-                    true => format!("{} of {}", words::of_operation(name), row.role),
-                    false => row.role.clone(),
+                let who = if row.is_mix() {
+                    format!("{} of {}", words::of_operation(name), row.role)
+                } else {
+                    row.role.clone()
                 };
                 clause::responses(self.standings(chosen, response), &who, offered)
             });

@@ -300,6 +300,14 @@ pub static BY_PROCESSOR: [&Definition; 4] = [
     &PROCESS_BRANCH_MISSES_PER_OP,
 ];
 
+/// Whether a figure is of how long operations took: of several kinds together it says nothing of
+/// any of them.
+pub fn is_latency(figure: &str) -> bool {
+    ["service_", "response_", "submit_", "completion_"]
+        .iter()
+        .any(|clock| figure.starts_with(clock))
+}
+
 /// p50, p90, p99, p99.9, p99.99 and the longest, by the clock that they run on.
 pub fn times(clock: Kind) -> [&'static Definition; 6] {
     match clock {

@@ -182,6 +182,25 @@ impl RoleRow {
         if self.open_loop { &c::RESPONSE_P99 } else { &c::SERVICE_P99 }
     }
 
+    /// Its figures as they may be compared: those of all operations together, without latencies
+    /// where there are several kinds, and the latencies of each of these.
+    pub fn comparable(&self) -> Vec<(Option<&str>, Metrics)> {
+        if !self.is_mix() {
+            return vec![(None, self.metrics.clone())];
+        }
+        let only = |metrics: &Metrics, latencies: bool| {
+            let kept = metrics.0.iter().filter(|one| c::is_latency(one.name) == latencies);
+            Metrics(kept.cloned().collect())
+        };
+        let each = self.ops.iter().map(|row| (Some(row.op.as_str()), only(&row.metrics, true)));
+        std::iter::once((None, only(&self.metrics, false))).chain(each).collect()
+    }
+
+    /// `clients`; of one of its operations `clients update`.
+    pub fn place(&self, op: Option<&str>) -> String {
+        op.map_or_else(|| self.role.clone(), |op| format!("{} {op}", self.role))
+    }
+
     /// Its figures by operation: of one that has a single kind, its own.
     pub fn by_operation(&self) -> impl Iterator<Item = (&str, &Metrics)> {
         let alone = self.ops.is_empty().then_some((self.mix.as_str(), &self.metrics));

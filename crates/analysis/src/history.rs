@@ -46,7 +46,7 @@ pub struct Course {
     pub case: String,
     /// The phase.
     pub phase: String,
-    /// The role; null for figures of the whole process.
+    /// The role, and the operation where it has several; null for figures of the whole process.
     pub role: Option<String>,
     /// The figure's name, as in the catalogue.
     pub figure: &'static str,

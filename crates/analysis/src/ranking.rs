@@ -17,8 +17,9 @@ use super::evidence::Evidence;
 use super::group::{Group, RoleRow, RunRow};
 use super::lists::{several, together, unique};
 use super::lost::Lost;
-use super::metric::{Definition, Direction, Metric};
+use super::metric::{Definition, Direction, Metric, Metrics};
 use kvdyno_record::engine::{Capabilities, Durability};
+use kvdyno_record::workload::reads;
 pub use question::Question;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,6 +44,8 @@ pub struct Ranking {
     pub phase: String,
     /// The role; null for figures of the whole process.
     pub role: Option<String>,
+    /// The operation, of a role that does several; null: all of them.
+    pub op: Option<String>,
     /// The swept number of threads: the most that most engines have figures for.
     pub threads: Option<u32>,
     /// The figure's name, as in the catalogue.
@@ -56,6 +59,15 @@ pub struct Ranking {
 }
 
 impl Ranking {
+    /// Over a column: `reads/s`, `update p99 us`.
+    pub fn title(&self) -> String {
+        match (&self.op, self.question) {
+            (Some(op), Question::Tail) => format!("{op} p99.9 us"),
+            (Some(op), _) => format!("{op} p99 us"),
+            (None, question) => question.title().to_owned(),
+        }
+    }
+
     /// `overwrite writer, 4 threads`: what it was measured by.
     pub fn source(&self) -> String {
         let role = self.role.as_ref().filter(|role| **role != self.phase);
@@ -111,6 +123,8 @@ struct Entry<'g> {
     phase: &'g str,
     /// None: the whole phase's.
     role: Option<&'g RoleRow>,
+    /// None: all of the role's.
+    op: Option<&'g str>,
     /// What was done, as the role's row says it.
     mix: &'g str,
     /// Roles beside each other; none: a load.
@@ -120,11 +134,12 @@ struct Entry<'g> {
 
 impl<'g> Entry<'g> {
     /// Equal work of one part, the number of threads aside.
-    fn work(&self) -> (Question, Option<&'g str>, [&'g str; 2], &'g str) {
+    fn work(&self) -> (Question, Option<&'g str>, [&'g str; 3], &'g str) {
         let group = self.group;
         let peers = if self.roles.is_some() { &group.answer_peers } else { &group.load_peers };
         let role = self.role.map_or("", |role| &role.role);
-        (self.question, group.part.as_deref(), [self.phase, role], peers)
+        let place = [self.phase, role, self.op.unwrap_or_default()];
+        (self.question, group.part.as_deref(), place, peers)
     }
 
     fn peers(&self) -> &'g str {
@@ -143,7 +158,10 @@ impl<'g> Field<'g> {
         sets.sort_by_key(|set| set[0].order());
         let mut rankings: Vec<Ranking> = Vec::new();
         for set in sets {
-            let main = rankings.last().is_none_or(|last| last.question != set[0].question);
+            let is_asked = |known: &Ranking| {
+                (known.question, known.op.as_deref()) == (set[0].question, set[0].op)
+            };
+            let main = !rankings.iter().any(is_asked);
             rankings.extend(self.ranking(set, main));
         }
         rankings
@@ -156,7 +174,17 @@ impl<'g> Field<'g> {
                 let whole = |question, figure| {
                     let metric = load.metrics.get(figure)?;
                     let (phase, mix) = (load.phase.as_str(), "insert");
-                    Some(Entry { at, group, question, phase, role: None, mix, roles: None, metric })
+                    Some(Entry {
+                        at,
+                        group,
+                        question,
+                        phase,
+                        role: None,
+                        op: None,
+                        mix,
+                        roles: None,
+                        metric,
+                    })
                 };
                 entries.extend(whole(Question::Loading, &c::RECORDS_PER_S));
                 entries.extend(whole(Question::Space, &c::SPACE_AMPLIFICATION));
@@ -199,6 +227,7 @@ impl<'g> Field<'g> {
             part: first.group.part.clone(),
             phase: first.phase.to_owned(),
             role: first.role.map(|role| role.role.clone()),
+            op: first.op.map(str::to_owned),
             threads: first.group.threads.filter(|_| first.roles.is_some()),
             figure: first.metric.name,
             unit: first.metric.unit,
@@ -254,27 +283,35 @@ fn of_run<'g>(at: usize, group: &'g Group, run: &'g RunRow, entries: &mut Vec<En
     let roles = Some(run.roles.len());
     let writer = run.roles.iter().find(|role| role.does.writes);
     for role in &run.roles {
-        let mut add = |question, figure: &Definition| {
-            let Some(metric) = role.metrics.get(figure) else { return };
-            let (phase, mix) = (run.phase.as_str(), role.mix.as_str());
+        let mut add = |question, op: Option<&'g str>, metrics: &'g Metrics, figure: &Definition| {
+            let Some(metric) = metrics.get(figure) else { return };
+            let (phase, mix) = (run.phase.as_str(), op.unwrap_or(&role.mix));
             let role = Some(role);
-            entries.push(Entry { at, group, question, phase, role, mix, roles, metric });
+            entries.push(Entry { at, group, question, phase, role, op, mix, roles, metric });
         };
         // What was given a rate got that rate.
         if !role.open_loop {
-            add(Question::of_mix(role.does, &role.mix), &c::OPS_PER_S);
+            add(Question::of_mix(role.does, &role.mix), None, &role.metrics, &c::OPS_PER_S);
+        }
+        for row in &role.ops {
+            let question =
+                if reads(&row.op) { Question::ReadLatency } else { Question::WriteLatency };
+            add(question, Some(&row.op), &row.metrics, role.p99());
         }
         let beside_writer = writer.is_some_and(|writer| writer.role != role.role);
         if beside_writer && !role.does.writes {
             let tail = if role.open_loop { &c::RESPONSE_P999 } else { &c::SERVICE_P999 };
-            add(Question::Tail, tail);
+            for (op, metrics) in role.by_operation() {
+                add(Question::Tail, Some(op).filter(|_| role.is_mix()), metrics, tail);
+            }
         }
     }
     let Some(writer) = writer else { return };
     let mut whole = |question, figure: &Definition| {
         let Some(metric) = run.metrics.get(figure) else { return };
         let (phase, mix) = (run.phase.as_str(), writer.mix.as_str());
-        entries.push(Entry { at, group, question, phase, role: None, mix, roles, metric });
+        let (role, op) = (None, None);
+        entries.push(Entry { at, group, question, phase, role, op, mix, roles, metric });
     };
     whole(Question::Space, &c::SPACE_AMPLIFICATION);
     whole(Question::WriteAmplification, &c::WRITE_AMPLIFICATION);

@@ -55,7 +55,7 @@ fn axes(rows: &[Row<'_>]) -> [Column; 5] {
 
 /// A line for each role of each engine; where nothing is measured but loads, for each of those.
 fn figures(summary: &Summary) -> Table {
-    let competes = |row: &Row<'_>| row.group.competes() && row.op.is_none();
+    let competes = |row: &Row<'_>| row.group.competes();
     let rows: Vec<Row<'_>> =
         phases(summary).flat_map(Row::roles).filter(|row| competes(row)).collect();
     if rows.is_empty() {
@@ -80,7 +80,10 @@ fn figures(summary: &Summary) -> Table {
         (true, "p50 us", Side::Right, |row| us(row, 0)),
         (true, "p99 us", Side::Right, |row| us(row, 2)),
         (true, "p99.9 us", Side::Right, |row| us(row, 3)),
-        (true, "vs. first", Side::Right, |row| beside(row.beside())),
+        (true, "vs. first", Side::Right, |row| match row.op {
+            Some(_) => String::new(),
+            None => beside(row.beside()),
+        }),
     ];
     filled(&rows, &columns)
 }
@@ -109,6 +112,10 @@ fn rate(row: &Row<'_>, of: &Definition) -> String {
 }
 
 fn us(row: &Row<'_>, at: usize) -> String {
+    // A group that does several operations has them of each.
+    if row.is_pooled() {
+        return String::new();
+    }
     let open = row.role.is_some_and(|(_, role)| role.open_loop);
     let times = c::times(if open { Clock::Response } else { Clock::Service });
     row.value(times[at]).map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", ns / 1e3))
@@ -178,5 +185,17 @@ mod tests {
         assert!(!text.contains("/mnt/") && !text.contains(&summary.host.hostname), "{text}");
         assert!(text.lines().count() < 40, "{text}");
         insta::assert_snapshot!("brief", text);
+    }
+
+    /// A target of 500 us would be met by both together.
+    #[test]
+    fn a_mix_has_a_line_for_each_operation_and_no_latency_of_all() {
+        let text = page(&Fixture::mixed(4).summary());
+        let line = |op: &str| {
+            let found = text.lines().find(|line| line.starts_with("| LMDB") && line.contains(op));
+            found.unwrap_or_else(|| panic!("{op}: {text}")).to_owned()
+        };
+        assert!(line(" get+update |").contains("|  |  |  |"), "{text}");
+        assert!(line(" update |").contains(" 721.7 |"), "{text}");
     }
 }

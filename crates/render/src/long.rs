@@ -43,7 +43,13 @@ pub(crate) const COLUMNS: [Column; 23] = [
     ("phase", 12, |row| Cell::text(row.place.phase)),
     ("role", 12, |row| Cell::words(row.place.role_name())),
     ("threads", 8, |row| Cell::count(row.place.threads().map(u64::from))),
-    ("op", 10, |row| Cell::words(row.place.op)),
+    ("op", 14, |row| {
+        if row.place.is_pooled() {
+            Cell::text(row.place.op_or_all())
+        } else {
+            Cell::words(row.place.op)
+        }
+    }),
     ("metric", 30, |row| Cell::text(row.metric)),
     ("unit", 9, |row| Cell::text(row.figure.unit)),
     ("direction", 9, |row| word(row.figure.direction)),

@@ -94,8 +94,9 @@ pub fn config(suite: &str, series: &[Series], folder: &Path) -> String {
 /// What has a file of its own.
 struct Part<'s> {
     phase: &'s str,
-    role: Option<&'s str>,
-    metrics: &'s Metrics,
+    /// With the operation, where it has several.
+    role: Option<String>,
+    metrics: Metrics,
     /// Without it there is no row.
     main: &'static Definition,
 }
@@ -104,17 +105,20 @@ fn parts(group: &Group) -> Vec<Part<'_>> {
     let load = group.load.iter().map(|load| Part {
         phase: &load.phase,
         role: None,
-        metrics: &load.metrics,
+        metrics: load.metrics.clone(),
         main: &c::RECORDS_PER_S,
     });
     let runs = group.runs.iter().flat_map(|run| {
-        let cost =
-            Part { phase: &run.phase, role: None, metrics: &run.metrics, main: &c::CPU_PER_OP };
-        let roles = run.roles.iter().map(|role| Part {
-            phase: &run.phase,
-            role: Some(&role.role),
-            metrics: &role.metrics,
-            main: &c::OPS_PER_S,
+        let metrics = run.metrics.clone();
+        let cost = Part { phase: &run.phase, role: None, metrics, main: &c::CPU_PER_OP };
+        let roles = run.roles.iter().flat_map(|role| {
+            let each = role.comparable().into_iter();
+            each.map(|(op, metrics)| Part {
+                phase: &run.phase,
+                role: Some(role.place(op)),
+                metrics,
+                main: if op.is_none() { &c::OPS_PER_S } else { role.p99() },
+            })
         });
         std::iter::once(cost).chain(roles)
     });
@@ -125,12 +129,12 @@ fn parts(group: &Group) -> Vec<Part<'_>> {
 struct Row<'s> {
     summary: &'s Summary,
     group: &'s Group,
-    metrics: &'s Metrics,
+    metrics: Metrics,
 }
 
 fn row<'s>(summary: &'s Summary, like: &Group, part: &Part<'_>) -> Option<Row<'s>> {
     let group = summary.groups.iter().find(|group| group.key == like.key)?;
-    let same = |other: &Part<'_>| (other.phase, other.role) == (part.phase, part.role);
+    let same = |other: &Part<'_>| (other.phase, &other.role) == (part.phase, &part.role);
     let found = parts(group).into_iter().find(same)?;
     found.metrics.value(part.main)?;
     Some(Row { summary, group, metrics: found.metrics })
@@ -185,7 +189,7 @@ fn name(group: &Group, part: &Part<'_>) -> String {
         Some(group.durability.as_str()),
         threads.as_deref(),
         Some(part.phase),
-        part.role,
+        part.role.as_deref(),
     ];
     words.into_iter().flatten().map(plain).collect::<Vec<_>>().join("-")
 }

@@ -26,7 +26,7 @@ const SHORT_AID: &str =
 /// A column of exports: its name, its width in the workbook, and what is in it.
 type Column = (&'static str, u16, fn(&Ranking, &Standing) -> Cell);
 
-pub(crate) const COLUMNS: [Column; 24] = [
+pub(crate) const COLUMNS: [Column; 25] = [
     ("question", 20, |ranking, _| Cell::text(word(ranking.question))),
     ("main", 7, |ranking, _| Cell::text(if ranking.main { "yes" } else { "no" })),
     ("setting", 24, |ranking, _| Cell::words(some(&ranking.setting))),
@@ -34,6 +34,7 @@ pub(crate) const COLUMNS: [Column; 24] = [
     ("part", 10, |ranking, _| Cell::words(ranking.part.as_ref())),
     ("phase", 18, |ranking, _| Cell::text(&ranking.phase)),
     ("role", 12, |ranking, _| Cell::words(ranking.role.as_ref())),
+    ("op", 10, |ranking, _| Cell::words(ranking.op.as_ref())),
     ("threads_swept", 8, |ranking, _| Cell::count(ranking.threads.map(u64::from))),
     ("metric", 22, |ranking, _| Cell::text(ranking.figure)),
     ("unit", 7, |ranking, _| Cell::text(ranking.unit)),
@@ -135,7 +136,7 @@ fn titled(field: &[&Ranking], wide: bool) -> Titled {
             });
             let times = |times: Option<f64>| times.map_or_else(String::new, format::ratio);
             let cells = [
-                once(ranking.question.title().to_owned()),
+                once(ranking.title()),
                 once(ranking.source()),
                 once(ranking.part.clone().unwrap_or_default()),
                 standing.place_words().unwrap_or_default(),

@@ -18,6 +18,9 @@ const LISTED_MAX: usize = 8;
 /// A line: how its first word is coloured, the word, and what it says.
 pub type Line = (Tone, &'static str, String);
 
+/// What a reason says where the versions compared were read by different calls.
+const OTHER_CALLS: &str = "read by different calls";
+
 const AID: &str = "\
 Medians over trials (of percentiles, too, each trial's own); with too few trials, their range. ratio
 with its interval: of 95 %, by the bootstrap; below 6 trials a side from the least to the most that
@@ -114,7 +117,10 @@ pub fn table(versus: &Versus) -> Table {
     let mut table = Table::titled(columns.to_vec());
     for pair in &versus.pairs {
         for row in &pair.rows {
-            let verdict = verdict(&mut table, row, &words);
+            let mut verdict = verdict(&mut table, row, &words);
+            if let Some(why) = row.why.as_deref().filter(|why| why.contains(OTHER_CALLS)) {
+                verdict += &format!(" {}", table.footnotes.mark(why));
+            }
             table.row(&[
                 pair.name.clone(),
                 row.place(),

@@ -115,10 +115,10 @@ pub(super) fn responses(
 }
 
 /// Those with figures, the best first; and the others in words.
-fn ranked<'s>(
-    standings: Vec<Standing<'s>>,
+fn ranked(
+    standings: Vec<Standing<'_>>,
     order: impl Fn(f64, f64) -> std::cmp::Ordering,
-) -> (Vec<(&'s str, Figure<'s>)>, String) {
+) -> (Vec<(&str, Figure<'_>)>, String) {
     let (mut ranked, mut without) = (Vec::new(), String::new());
     for standing in standings {
         match standing.figure {

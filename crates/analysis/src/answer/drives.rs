@@ -51,9 +51,10 @@ fn job(run: &RunRow) -> Option<String> {
         n => format!(", {n} threads"),
     };
     let unit = if run.job.is_some() {
-        match role.is_mix() {
-            true => "I/Os/s".to_owned(),
-            false => format!("{}/s", words::of_drive(&role.mix).1),
+        if role.is_mix() {
+            "I/Os/s".to_owned()
+        } else {
+            format!("{}/s", words::of_drive(&role.mix).1)
         }
     } else {
         words::per_second(role)

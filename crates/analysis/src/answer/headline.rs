@@ -28,8 +28,8 @@ pub(super) fn headline(summary: &Summary) -> Option<String> {
     if settings.is_empty() {
         return drives::headline(summary);
     }
-    let runs = settings.iter().find_map(|setting| setting.run_line());
-    let line = runs.or_else(|| settings.iter().find_map(|setting| setting.load_line()));
+    let runs = settings.iter().find_map(Setting::run_line);
+    let line = runs.or_else(|| settings.iter().find_map(Setting::load_line));
     line.or_else(|| fates(summary))
 }
 
@@ -98,9 +98,10 @@ impl<'s> Setting<'s> {
             self.loads().into_iter().filter(|group| group.load.is_some()).collect();
         let metrics = |group: &'s Group| Some(&group.load.as_ref()?.metrics);
         let counted = loads.iter().any(|group| group.is_counted());
-        let (figure, unit) = match counted {
-            true => (&c::INSTRUCTIONS_PER_OP, "instructions/record"),
-            false => (&c::RECORDS_PER_S, "records/s loaded"),
+        let (figure, unit) = if counted {
+            (&c::INSTRUCTIONS_PER_OP, "instructions/record")
+        } else {
+            (&c::RECORDS_PER_S, "records/s loaded")
         };
         let entrants = self.entrants(&loads, metrics, figure);
         Some(format!("{}{}", self.prefix("", ": "), line("", &entrants, unit, None)?))

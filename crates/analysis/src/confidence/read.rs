@@ -64,11 +64,16 @@ fn headlines<'g>(subjects: &'g [&'g Group]) -> impl Iterator<Item = Headline<'g>
             Some(Headline { group, what: "load".to_owned(), metric })
         });
         let runs = group.runs.iter().filter(move |_| has_most_threads(group, subjects));
-        let roles = runs.flat_map(|run| &run.roles).filter_map(|role| {
-            let figure = if role.open_loop { &c::RESPONSE_P99 } else { &c::OPS_PER_S };
-            let what = if role.open_loop { " p99" } else { "" };
-            let what = format!("{}{what}", role.role);
-            Some(Headline { group, what, metric: role.metrics.get(figure)? })
+        let roles = runs.flat_map(|run| &run.roles).flat_map(move |role| {
+            let rate = (!role.open_loop).then(|| (role.role.clone(), &role.metrics));
+            let rate = rate.map(|(what, metrics)| (what, metrics, &c::OPS_PER_S));
+            let of_op = |op| role.place(Some(op).filter(|_| role.is_mix())) + " p99";
+            let each = role.by_operation().filter(|_| role.open_loop);
+            let each = each.map(move |(op, metrics)| (of_op(op), metrics, &c::RESPONSE_P99));
+            let all: Vec<_> = rate.into_iter().chain(each).collect();
+            all.into_iter().filter_map(move |(what, metrics, figure)| {
+                Some(Headline { group, what, metric: metrics.get(figure)? })
+            })
         });
         let runs = group.runs.iter().filter(|_| group.is_counted());
         let phases = runs.filter_map(|run| {

@@ -70,7 +70,7 @@ pub(super) fn judge(of: &RoleTime<'_>) -> Option<(Cause, String)> {
     } else if share(&[Part::Stall]) >= MAIN {
         (Cause::Stalls, of.held_up())
     } else if share(&[Part::Lock]) >= MAIN {
-        (Cause::Lock, of.locked())
+        of.locked()
     } else if share(&[Part::Idle]) >= MAIN {
         let percent = of.percent(&[Part::Idle]);
         (Cause::Schedule, format!("had nothing due for {percent} of the time: the rate was set"))
@@ -261,13 +261,31 @@ impl RoleTime<'_> {
     }
 
     /// Whoever waits for a thread that waits for the drive waits for the drive.
-    fn locked(&self) -> String {
+    fn locked(&self) -> (Cause, String) {
         let percent = self.percent(&[Part::Lock]);
         let mut words = format!("waited {percent} of the time for other threads (futex)");
+        if let Some(each) = self.queued_for_flushes() {
+            words += &format!(
+                ": they queue for the single writer, which waits for the drive's flush ({})",
+                self.flushes(each)
+            );
+            return (Cause::Flushes, words);
+        }
         if let Some(busy) = self.facts.busy().filter(|busy| *busy >= MAIN) {
             words += &format!(", while the device was busy for {:.0} %", 100.0 * busy);
         }
-        words
+        (Cause::Lock, words)
+    }
+
+    /// Several threads that write, no two of which share a flush, while the drive flushes (or, where
+    /// that was not timed, is busy) for most of the time: who waits is behind a commit. Flushes a
+    /// write.
+    fn queued_for_flushes(&self) -> Option<f64> {
+        let each = self.facts.flushes_per_write().filter(|each| *each >= FLUSH_EACH)?;
+        let flushing = self.facts.flushes.zip(self.facts.flush_ns_mean);
+        let flushing = flushing.map(|(n, ns)| n * ns / self.facts.wall_ns.max(1.0));
+        let most = flushing.or(self.facts.busy()).is_some_and(|share| share >= MAIN);
+        (self.threads > 1 && self.may_be_flushes() && most).then_some(each)
     }
 
     fn turns(&self) -> String {

@@ -326,6 +326,32 @@ fn waiting_for_others_has_its_own_words() {
     assert!(words.ends_with("the process had 0.10 of the machine's 2 CPUs"), "{words}");
 }
 
+/// Writers of an engine that lets in one at a time wait in a futex for what the drive takes.
+#[test]
+fn writers_behind_a_commit_queue_for_the_drives_flush() {
+    let parts = [(User, 1.0), (Sync, 2.0), (Lock, 7.0)];
+    let commits = Facts {
+        writes: 1000.0,
+        flushes: Some(1020.0),
+        flush_ns_mean: Some(8.1e6),
+        device: Some(DeviceSums { busy_ns: 8.4 * S, ..DeviceSums::default() }),
+        ..facts()
+    };
+    let (cause, words) = said_of(&parts, &commits, 4, None).unwrap();
+    assert_eq!(cause, Cause::Flushes);
+    assert_eq!(
+        words,
+        "writer waited 70 % of the time for other threads (futex): they queue for the single \
+         writer, which waits for the drive's flush (1.02 flushes a write of 8.10 ms each)"
+    );
+    // One flush for many commits, short flushes, or one thread alone: who is waited for is not known.
+    let grouped = Facts { flushes: Some(100.0), ..commits.clone() };
+    let short = Facts { flush_ns_mean: Some(1e5), ..commits.clone() };
+    for (facts, threads) in [(&grouped, 4), (&short, 4), (&commits, 1)] {
+        assert_eq!(said_of(&parts, facts, threads, None).unwrap().0, Cause::Lock);
+    }
+}
+
 #[test]
 fn where_nothing_took_most_or_most_is_not_known() {
     let turns = said(&[(User, 4.0), (Read, 3.0), (Lock, 2.5), (Stall, 0.5)], &facts()).unwrap();

@@ -73,16 +73,20 @@ impl History {
     /// Puts one step's row into its figure's course.
     fn file(&mut self, at: usize, case: &str, row: &Row) {
         let count = self.versions.len();
+        let role = match (&row.role, &row.op) {
+            (Some(role), Some(op)) => Some(format!("{role} {op}")),
+            (role, _) => role.clone(),
+        };
         let course = match self.figures.iter().position(|course| {
             (course.case.as_str(), &course.phase, &course.role, course.figure)
-                == (case, &row.phase, &row.role, row.figure)
+                == (case, &row.phase, &role, row.figure)
         }) {
             Some(at) => &mut self.figures[at],
             None => {
                 self.figures.push(Course {
                     case: case.to_owned(),
                     phase: row.phase.clone(),
-                    role: row.role.clone(),
+                    role,
                     figure: row.figure,
                     unit: row.unit,
                     values: vec![None; count],

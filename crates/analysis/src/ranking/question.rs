@@ -18,6 +18,10 @@ pub enum Question {
     Scans,
     /// Operations a second of roles that read and write.
     Mixed,
+    /// p99 of an operation that reads, of roles that do several.
+    ReadLatency,
+    /// p99 of an operation that writes, of roles that do several.
+    WriteLatency,
     /// Bytes on the volume over bytes of user data.
     Space,
     /// Bytes written at the device over bytes written by the user.
@@ -28,12 +32,14 @@ pub enum Question {
 
 impl Question {
     /// All of them, in their order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Loading,
         Self::Reads,
         Self::Writes,
         Self::Scans,
         Self::Mixed,
+        Self::ReadLatency,
+        Self::WriteLatency,
         Self::Space,
         Self::WriteAmplification,
         Self::Tail,
@@ -47,6 +53,8 @@ impl Question {
             Self::Writes => "writes/s",
             Self::Scans => "scans/s",
             Self::Mixed => "mixed/s",
+            Self::ReadLatency => "read p99 us",
+            Self::WriteLatency => "write p99 us",
             Self::Space => "space",
             Self::WriteAmplification => "write amp",
             Self::Tail => "p99.9 us",
@@ -61,6 +69,8 @@ impl Question {
             Self::Writes => "writes a second",
             Self::Scans => "scans a second",
             Self::Mixed => "reads and writes a second",
+            Self::ReadLatency => "p99 of reads in a mix",
+            Self::WriteLatency => "p99 of writes in a mix",
             Self::Space => "space amplification",
             Self::WriteAmplification => "write amplification",
             Self::Tail => "p99.9 of reads while others write",

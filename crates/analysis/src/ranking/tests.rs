@@ -121,3 +121,17 @@ fn lower_is_better_where_it_costs() {
     assert!(values.is_sorted(), "{values:?}");
     assert!(rankings[0].standings.iter().all(|of| of.behind.is_none_or(|times| times >= 1.0)));
 }
+
+/// A mix is ranked by its rate, and by the p99 of each operation.
+#[test]
+fn a_mix_has_a_ranking_for_each_operations_p99() {
+    let summary = Fixture::mixed(4).summary();
+    let main = summary.rankings.iter().filter(|one| one.main);
+    let best = |one: &super::Ranking| one.standings[0].engine.clone();
+    let titles: Vec<_> = main.map(|one| (one.title(), best(one))).collect();
+    let has = |title: &str, engine: &str| {
+        titles.iter().any(|(known, best)| known == title && best == engine)
+    };
+    assert!(has("mixed/s", "LMDB") && has("get p99 us", "LMDB"), "{titles:?}");
+    assert!(has("update p99 us", "RocksDB"), "{titles:?}");
+}

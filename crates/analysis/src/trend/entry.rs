@@ -53,7 +53,7 @@ pub struct Series {
     pub case: String,
     /// The phase.
     pub phase: String,
-    /// The role; null: figures of the whole process.
+    /// The role, and the operation where it has several; null: figures of the whole process.
     pub role: Option<String>,
     /// It loads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -135,7 +135,8 @@ impl Series {
         match (self.load, &self.role) {
             (true, _) => Seat::Load,
             (false, None) => Seat::Phase,
-            (false, Some(_)) => Seat::Role { open_loop: self.open_loop },
+            // Latencies of several kinds of operations together are not kept.
+            (false, Some(_)) => Seat::Role { open_loop: self.open_loop, mix: false },
         }
     }
 }
@@ -157,9 +158,12 @@ fn series(group: &Group, naming: &Naming) -> Vec<Series> {
     let load =
         group.load.iter().map(|row| Series { load: true, ..one(&row.phase, None, &row.metrics) });
     let runs = group.runs.iter().flat_map(|run| {
-        let roles = run.roles.iter().map(|role| Series {
-            open_loop: role.open_loop,
-            ..one(&run.phase, Some(&role.role), &role.metrics)
+        let roles = run.roles.iter().flat_map(|role| {
+            let each = role.comparable().into_iter();
+            each.map(|(op, metrics)| Series {
+                open_loop: role.open_loop,
+                ..one(&run.phase, Some(&role.place(op)), &metrics)
+            })
         });
         std::iter::once(one(&run.phase, None, &run.metrics)).chain(roles)
     });

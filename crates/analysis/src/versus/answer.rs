@@ -57,8 +57,8 @@ fn sides(new: &str, base: &str) -> String {
 
 /// What clients get comes before what it costs.
 fn is_cost(figure: &str) -> bool {
-    !(figure.starts_with("service_ns") || figure.starts_with("response_ns"))
-        && ![&c::OPS_PER_S, &c::RECORDS_PER_S].iter().any(|rate| rate.name == figure)
+    let rates = [&c::OPS_PER_S, &c::RECORDS_PER_S];
+    !c::is_latency(figure) && rates.iter().all(|rate| rate.name != figure)
 }
 
 /// `worse: readers p99 (+11 %)`, the largest change first.

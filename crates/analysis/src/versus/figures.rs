@@ -30,8 +30,15 @@ pub struct UnknownFigure {
 pub(crate) enum Seat {
     Load,
     Phase,
-    Role { open_loop: bool },
-    Op,
+    /// A client group; `mix`: with several kinds of operations.
+    Role {
+        open_loop: bool,
+        mix: bool,
+    },
+    /// One of them.
+    Op {
+        open_loop: bool,
+    },
 }
 
 const LOAD: [&Definition; 3] = [&c::RECORDS_PER_S, &c::INSTRUCTIONS_PER_OP, &c::DATABASE_ALLOCATED];
@@ -56,14 +63,18 @@ impl Figures {
 
     pub(crate) fn wants(&self, name: &str, direction: Direction, seat: Seat) -> bool {
         let among = |wanted: &[&Definition]| wanted.iter().any(|figure| figure.name == name);
+        let latency = c::is_latency(name);
         match (self, seat) {
+            // Of operations of several kinds together they say nothing of any.
+            (_, Seat::Role { mix: true, .. }) if latency => false,
+            (Self::Named(_) | Self::Usual, Seat::Op { .. }) if !latency => false,
             (Self::All, _) => direction != Direction::Neither,
-            (Self::Named(_) | Self::Usual, Seat::Op) => false,
             (Self::Named(wanted), _) => among(wanted),
             (Self::Usual, Seat::Load) => among(&LOAD),
             (Self::Usual, Seat::Phase) => among(&PHASE),
-            (Self::Usual, Seat::Role { open_loop: false }) => among(&CLOSED),
-            (Self::Usual, Seat::Role { open_loop: true }) => among(&OPEN),
+            (Self::Usual, Seat::Role { open_loop, .. } | Seat::Op { open_loop }) => {
+                among(if open_loop { &OPEN } else { &CLOSED })
+            }
         }
     }
 }

@@ -71,6 +71,9 @@ pub struct Row {
     /// Both sides have it, over operations of other kinds: nothing to be judged.
     #[serde(skip)]
     pub(super) other_work: bool,
+    /// Gets are among its operations.
+    #[serde(skip)]
+    pub(super) gets: bool,
 }
 
 /// A side's trials.
@@ -184,6 +187,7 @@ impl Bout<'_> {
             verdict: Verdict::NotComparable,
             why: None,
             other_work: false,
+            gets: false,
         };
         (row.verdict, row.why) = self.judge(&mut row, &base, &new);
         Some(row)

@@ -6,6 +6,7 @@
 //! statistics are explained in `docs/method.md`.
 
 mod answer;
+mod calls;
 mod figures;
 pub mod gate;
 pub mod judge;
@@ -112,6 +113,7 @@ impl Versus {
             unpaired: paired.unpaired,
             answer: Vec::new(),
         };
+        calls::mark(&mut versus);
         versus.answer = answer::sentences(&versus);
         Ok(versus)
     }

@@ -241,8 +241,10 @@ fn compare(first: &Group, second: &Group, resolves: &mut Vec<Resolution>) {
     }
     for (one, other) in first.runs.iter().zip(&second.runs) {
         for (role, twin) in one.roles.iter().zip(&other.roles) {
-            let seat = Seat::Role { open_loop: role.open_loop };
-            add(&role.role, seat, &role.metrics, &twin.metrics);
+            let seat = Seat::Role { open_loop: role.open_loop, mix: false };
+            for ((op, one), (_, other)) in role.comparable().iter().zip(twin.comparable()) {
+                add(&role.place(*op), seat, one, &other);
+            }
         }
         add(&one.phase, Seat::Phase, &one.metrics, &other.metrics);
     }

@@ -241,17 +241,28 @@ impl Rows<'_> {
 
     fn role(&mut self, phase: &str, base: &RoleRow, new: &RoleRow) {
         let spot = Spot { phase, role: Some(&base.role), op: None };
-        let seat = Seat::Role { open_loop: base.open_loop };
+        let open_loop = base.open_loop;
+        let seat = Seat::Role { open_loop, mix: base.is_mix() };
+        let before = self.made.len();
         self.add(spot, seat, &base.metrics, &new.metrics);
         for OpRow { op, metrics, .. } in &base.ops {
             if let Some(other) = new.ops.iter().find(|other| other.op == *op) {
-                self.add(Spot { op: Some(op), ..spot }, Seat::Op, metrics, &other.metrics);
+                self.add(
+                    Spot { op: Some(op), ..spot },
+                    Seat::Op { open_loop },
+                    metrics,
+                    &other.metrics,
+                );
             }
+        }
+        for row in &mut self.made[before..] {
+            let ops = row.op.as_deref().unwrap_or(&base.mix);
+            row.gets = ops.split('+').any(|op| op == "get");
         }
     }
 
     fn add(&mut self, spot: Spot<'_>, seat: Seat, base: &Metrics, new: &Metrics) {
-        if seat != Seat::Op {
+        if !matches!(seat, Seat::Op { .. }) {
             let has_any = |metric: &&Metric| metric.per_trial.iter().any(Option::is_some);
             let found = base.0.iter().chain(&new.0).filter(has_any);
             self.figures.extend(found.map(|metric| metric.name));

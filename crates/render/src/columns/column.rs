@@ -198,6 +198,10 @@ impl Column {
         match self.from {
             From::Figure(definition) => line.figure(definition),
             From::Main(definition) => line.main(definition),
+            // Only wide tables have them of several operations together.
+            From::Time(_) | From::Tail(_) if line.row.is_pooled() && !line.shown.wide => {
+                String::new()
+            }
             From::Time(at) => line.figure(times(line.row.clock)[at]),
             From::Tail(at) => match tail(line.row.clock) {
                 Some(figures) => line.figure(figures[at]),

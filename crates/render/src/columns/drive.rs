@@ -93,7 +93,7 @@ const COLUMNS: &[Column] = &[
     }),
     words("threads", "threads", "threads", |row| count(row.threads())),
     words("", "ceiling", "baseline", |row| Cell::text(row.group.ceiling.to_string())),
-    words("", "op", "operation", |row| Cell::text(row.op())),
+    words("", "op", "operation", |row| Cell::text(row.op_or_all())),
     figure(&c::OPERATIONS, "", "I/Os done"),
     figure(&c::WINDOW, "", "window, s"),
     main(&c::OPS_PER_S, "IOPS", "IOPS").formula("{I/Os done}/{window, s}"),

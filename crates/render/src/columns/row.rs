@@ -132,6 +132,16 @@ impl<'s> Row<'s> {
         self.run?.1.efficiency.as_ref()
     }
 
+    /// Several kinds of operations together: their latencies say nothing of any.
+    pub(crate) fn is_pooled(&self) -> bool {
+        self.op.is_none() && self.role.is_some_and(|(_, role)| role.is_mix())
+    }
+
+    /// What was done, where latencies of several operations together stand beside it.
+    pub(crate) fn op_or_all(&self) -> &'s str {
+        if self.is_pooled() { "all operations" } else { self.op() }
+    }
+
     /// The name of what was done: an operation, or those of the role.
     pub(crate) fn op(&self) -> &'s str {
         self.op.or(self.role.map(|(_, role)| role.mix.as_str())).unwrap_or_default()

@@ -15,10 +15,11 @@ use kvdyno_record::hlog::Kind as Clock;
 const AID: &str = "\
 Medians over trials, of percentiles too, each trial's own; spread is the range of the median (of
 six trials and more its 95 % interval, else the extremes). A percentile is left out where fewer
-than ten samples lie beyond it, in a trial by itself and in all of them together. Readers and
-writer ran side by side in the same window. threads: the client group's own, @ the number swept.
-vs.: ops/s over the first engine's of the same durability class; ~ undecided; ? fewer than four
-trials, too few to be sure.";
+than ten samples lie beyond it, in a trial by itself and in all of them together. A group that does
+several operations has them of each (--wide: of all together, too). Readers and writer ran side by
+side in the same window. threads: the client group's own, @ the number swept. vs.: ops/s over the
+first engine's of the same durability class; ~ undecided; ? fewer than four trials, too few to be
+sure.";
 
 const OPEN_AID: &str = "
 service: from the start of a call. response: from its scheduled start, so that waiting counts.";
@@ -39,9 +40,9 @@ pub(super) static KIND: Kind = Kind {
     columns: COLUMNS,
     rows: |summary| engine_phases(summary).into_iter().flat_map(Row::roles).collect(),
     // Of an open loop its response times have a line of their own.
-    lines: |row, _| match row.role.filter(|(_, role)| role.open_loop && row.op.is_none()) {
-        Some(_) => vec![*row, Row { clock: Clock::Response, ..*row }],
-        None => vec![*row],
+    lines: |row, wide| match row.role.filter(|(_, role)| role.open_loop) {
+        Some(_) if wide || !row.is_pooled() => vec![*row, Row { clock: Clock::Response, ..*row }],
+        _ => vec![*row],
     },
     aid: |summary, rows, shown| {
         let shared = summary.findings.iter().any(|finding| finding.id == Id::DatabaseShared);
@@ -60,10 +61,11 @@ const COLUMNS: &[Column] = &[
     text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
     words("clients", "role", "role", |row| Cell::words(row.role_name())).left(),
     text("op", |line| {
-        format!("{}{}", if line.row.op.is_some() { "  " } else { "" }, line.row.op())
+        let op = if line.shown.wide { line.row.op_or_all() } else { line.row.op() };
+        format!("{}{op}", if line.row.op.is_some() { "  " } else { "" })
     })
     .left(),
-    words("", "op", "operation", |row| Cell::text(row.op())),
+    words("", "op", "operation", |row| Cell::text(row.op_or_all())),
     figure(&c::OPERATIONS, "", "operations"),
     figure(&c::WINDOW, "took\ns", "window, s").asked(Asked::Took),
     sheet("rate window, s", Role(|role, _| role.rate_window_ns() / 1e9)).show(Show::Ratio),

@@ -17,6 +17,9 @@ pub(super) const ENGINES_MAX: usize = 4;
 /// Where one figure stands for all: as many as fit.
 pub(super) const COUNTED_MAX: usize = 7;
 
+/// Operations of a role, of which the rest is left to the tables.
+const OPERATIONS_MAX: usize = 4;
+
 /// Footnotes, of which the rest is left to the tables.
 const NOTES_MAX: usize = 3;
 
@@ -144,11 +147,55 @@ impl<'s> Runs<'s> {
         self.at(threads).into_iter().map(source).collect()
     }
 
+    /// The figures of one of a role's operations.
+    fn sources_of(&self, threads: Option<u32>, role: usize, op: &str) -> Vec<Source<'s>> {
+        let source = |found: Option<(&'s Group, &'s RunRow)>| {
+            let row = found.and_then(|(_, run)| run.roles.get(role));
+            let own = row.and_then(|row| row.by_operation().find(|(name, _)| *name == op));
+            Source {
+                group: found.map(|(group, _)| group),
+                metrics: own.map(|(_, metrics)| metrics),
+                beside: None,
+            }
+        };
+        self.at(threads).into_iter().map(source).collect()
+    }
+
+    /// p99 of each operation of a role that does several, and p50 where there is room.
+    fn times_by_operation(&self, at: usize, role: &RoleRow, notes: &mut Footnotes) -> Vec<Row> {
+        let last = self.headline();
+        let p50 = if role.open_loop { &c::RESPONSE_P50 } else { &c::SERVICE_P50 };
+        let than = (self.contest.labels.len() == 2).then_some(TIME);
+        let p99 = Figure { definition: role.p99(), than };
+        let figures = [("p50", Figure::plain(p50)), ("p99", p99)];
+        let room = self.detail == Detail::All && role.ops.len() <= OPERATIONS_MAX / 2;
+        let shown = &figures[usize::from(!room)..];
+        let threads = last.map_or_else(String::new, |threads| format!(" @{threads}"));
+        let mut rows = Vec::new();
+        for op in role.ops.iter().take(OPERATIONS_MAX) {
+            let sources = self.sources_of(last, at, &op.op);
+            for (name, figure) in shown {
+                let label = format!("{} {name} us{threads}", op.op);
+                rows.extend(row(label, &sources, *figure, notes));
+            }
+        }
+        if role.open_loop {
+            let sources = self.sources(last, at, false);
+            rows.extend(row("done/s", &sources, Figure::plain(&c::OPS_PER_S), notes));
+        }
+        let more = role.ops.len().saturating_sub(OPERATIONS_MAX);
+        if more > 0 {
+            notes.mark(&format!("{}: p99 of {more} more operations: --table run", role.role));
+        }
+        rows
+    }
+
     fn role(&self, at: usize, first: &RunRow, notes: &mut Footnotes) -> Block {
         let role = &first.roles[at];
         let mut rows: Vec<Row> = Vec::new();
         let several = self.contest.labels.len() > 2;
-        for threads in self.shown {
+        let rates = if role.open_loop && role.is_mix() { &[] } else { self.shown };
+        for threads in rates {
             let figure = if role.open_loop {
                 Figure { definition: &c::RESPONSE_P99, than: Some(TIME) }
             } else {
@@ -159,7 +206,11 @@ impl<'s> Runs<'s> {
             let label = if role.open_loop { format!("{label}: p99 us") } else { label };
             rows.extend(row(label, &sources, figure, notes));
         }
-        rows.extend(self.times(at, role, notes));
+        rows.extend(if role.is_mix() {
+            self.times_by_operation(at, role, notes)
+        } else {
+            self.times(at, role, notes)
+        });
         let phase = match self.contest.phases().len() {
             1 => String::new(),
             _ => format!("{}: ", self.phase),

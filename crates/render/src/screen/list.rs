@@ -11,7 +11,7 @@ use super::line::{COLUMNS_MAX, Line, Part, cut};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::group::data;
 use kvdyno_analysis::group::{Group, LoadRow, RoleRow, RunRow};
-use kvdyno_analysis::lists::several;
+use kvdyno_analysis::lists::{several, unique};
 use kvdyno_analysis::metric::{Definition, Metrics};
 use kvdyno_analysis::search as found;
 use kvdyno_analysis::summary::Summary;
@@ -183,12 +183,15 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
         columns.push(Column { title, side: Side::Right, cell });
     };
     let mut roles: Vec<(&'s str, bool)> = Vec::new();
-    for role in rows.iter().filter_map(|row| row.run).flat_map(|run| &run.roles) {
+    let all = || rows.iter().filter_map(|row| row.run).flat_map(|run| &run.roles);
+    for role in all() {
         if roles.iter().all(|(name, _)| *name != role.role) {
             roles.push((&role.role, role.open_loop));
         }
     }
     for (name, open) in roles {
+        let own = all().filter(|role| role.role == name);
+        let ops = unique(own.flat_map(|role| role.ops.iter().map(|row| row.op.as_str())));
         let of_role = move |definition: &'static Definition| {
             Box::new(move |row: &Row<'s>| {
                 figure(row.group, role_of(row, name).map(|role| &role.metrics), definition)
@@ -204,7 +207,17 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
         }
         add(format!("{short}\nops/s"), of_role(&c::OPS_PER_S));
         let p99 = if open { &c::RESPONSE_P99 } else { &c::SERVICE_P99 };
-        add("p99\nus".to_owned(), of_role(p99));
+        if ops.is_empty() {
+            add("p99\nus".to_owned(), of_role(p99));
+        }
+        for op in ops {
+            let cell = move |row: &Row<'s>| {
+                let own = role_of(row, name)
+                    .and_then(|role| role.by_operation().find(|(known, _)| *known == op));
+                figure(row.group, own.map(|(_, metrics)| metrics), p99)
+            };
+            add(format!("{op}\np99 us"), Box::new(cell));
+        }
     }
     if rows.iter().any(|row| row.load.is_some()) {
         let load = |row: &Row<'s>| row.load.map(|load| &load.metrics);
@@ -269,9 +282,15 @@ type DriveColumn = (&'static str, Side, fn(&TableRow<'_>) -> String);
 
 /// What is said of each job.
 const DRIVE: [DriveColumn; 12] = [
-    ("job", Side::Left, |row| cut(&row.group.label, 24)),
+    ("job", Side::Left, |row| match row.op {
+        Some(_) => String::new(),
+        None => cut(&row.group.label, 24),
+    }),
     ("volume", Side::Left, |row| row.group.volume.clone().unwrap_or_default()),
-    ("I/O", Side::Left, |row| row.job().map_or_else(String::new, |job| job.io.clone())),
+    ("I/O", Side::Left, |row| match row.op {
+        Some(op) => format!("  {}", of_drive(op)),
+        None => row.job().map_or_else(String::new, |job| job.io.clone()),
+    }),
     ("block", Side::Right, |row| units::exact_bytes(block(row))),
     ("depth", Side::Right, |row| {
         row.role.and_then(|(_, role)| role.depth).unwrap_or(1).to_string()
@@ -283,10 +302,27 @@ const DRIVE: [DriveColumn; 12] = [
         let bytes = row.value(&c::OPS_PER_S).map(|iops| iops * block(row) as f64 / 1e6);
         bytes.map_or_else(|| "-".to_owned(), ratio)
     }),
-    ("p50 us", Side::Right, |row| figure(row.group, Some(row.metrics), &c::SERVICE_P50)),
-    ("p99 us", Side::Right, |row| figure(row.group, Some(row.metrics), &c::SERVICE_P99)),
-    ("p99.9 us", Side::Right, |row| figure(row.group, Some(row.metrics), &c::SERVICE_P999)),
+    ("p50 us", Side::Right, |row| latency(row, &c::SERVICE_P50)),
+    ("p99 us", Side::Right, |row| latency(row, &c::SERVICE_P99)),
+    ("p99.9 us", Side::Right, |row| latency(row, &c::SERVICE_P999)),
 ];
+
+/// Of reads and writes each, where a job does both.
+fn latency(row: &TableRow<'_>, definition: &Definition) -> String {
+    if row.is_pooled() {
+        return String::new();
+    }
+    figure(row.group, Some(row.metrics), definition)
+}
+
+/// What an operation is to a drive.
+fn of_drive(op: &str) -> &str {
+    match op {
+        "get" => "reads",
+        "update" | "insert" => "writes",
+        other => other,
+    }
+}
 
 fn block(row: &TableRow<'_>) -> u64 {
     row.job().map_or(0, |job| job.block_bytes)
@@ -302,7 +338,7 @@ pub(super) fn drives(summary: &Summary, room: usize) -> Part {
     let columns = || DRIVE.iter().filter(|(title, ..)| volumes || *title != "volume");
     let titles = columns().map(|(title, side, _)| ((*title).to_owned(), *side));
     let mut table = Table::titled(titles.collect());
-    for row in jobs().flat_map(TableRow::roles).filter(|row| row.op.is_none()) {
+    for row in jobs().flat_map(TableRow::roles) {
         table.row(&columns().map(|(.., cell)| cell(&row)).collect::<Vec<_>>());
     }
     fitted(&table, room, "jobs").within()

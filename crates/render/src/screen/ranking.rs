@@ -56,12 +56,28 @@ fn words(ranking: &Ranking) -> &str {
     if ranking.setting.is_empty() { "Ranking" } else { &ranking.setting }
 }
 
+/// `update p99`; the operation is what is cut where that is too wide.
+fn title(
+    rankings: &[&Ranking],
+    (question, op): &(Question, Option<String>),
+    width: usize,
+) -> String {
+    let ranking = rankings.iter().find(|one| (one.question, &one.op) == (*question, op));
+    let title = ranking.map_or_else(String::new, |ranking| ranking.title());
+    match op {
+        Some(op) if title.chars().count() > width => {
+            let figure = if *question == Question::Tail { " p99.9" } else { " p99" };
+            let room = width.saturating_sub(figure.len());
+            op.chars().take(room).collect::<String>() + figure
+        }
+        _ => title,
+    }
+}
+
 /// A setting: its questions over its engines, in the order of reads where there are any.
 fn block(rankings: &[&Ranking], classes: bool) -> Vec<Line> {
-    let questions: Vec<Question> = Question::ALL
-        .into_iter()
-        .filter(|question| rankings.iter().any(|ranking| ranking.question == *question))
-        .collect();
+    let mut questions = unique(rankings.iter().map(|one| (one.question, one.op.clone())));
+    questions.sort_by_key(|(question, _)| *question);
     let width = ((COLUMNS_MAX - NAME) / questions.len().max(1)).min(CELL_MAX);
     let line = |name: &str, cells: &[String]| {
         let cells: String = cells
@@ -71,7 +87,7 @@ fn block(rankings: &[&Ranking], classes: bool) -> Vec<Line> {
         (format!("{:<NAME$}", cut(name, NAME)), cells)
     };
     let titles: Vec<String> =
-        questions.iter().map(|question| question.title().to_owned()).collect();
+        questions.iter().map(|question| title(rankings, question, width - 1)).collect();
     // The first class stands over all, another one beside its engines.
     let common = rankings[0].durability;
     let heading = if classes { heading(rankings[0]) } else { words(rankings[0]).to_owned() };
@@ -79,7 +95,9 @@ fn block(rankings: &[&Ranking], classes: bool) -> Vec<Line> {
     let mut lines = vec![Line::marked(Tone::Strong, word, text)];
     let mut notes = Footnotes::default();
     for class in together(rankings.iter().copied(), |a, b| a.durability == b.durability) {
-        let first = class.iter().find(|ranking| ranking.question == Question::Reads);
+        let asked = [Question::Reads, Question::Mixed, Question::Writes, Question::Scans];
+        let of = |question| class.iter().find(|ranking| ranking.question == question);
+        let first = asked.into_iter().find_map(of);
         let first = first.or(class.first()).copied();
         let order = first.into_iter().chain(class.iter().copied());
         let engines = unique(order.flat_map(|ranking| &ranking.standings).map(|of| &of.engine));
@@ -88,7 +106,9 @@ fn block(rankings: &[&Ranking], classes: bool) -> Vec<Line> {
             let cells: Vec<String> = questions
                 .iter()
                 .map(|question| {
-                    let ranking = class.iter().find(|ranking| ranking.question == *question)?;
+                    let is_it =
+                        |one: &&&Ranking| (one.question, &one.op) == (question.0, &question.1);
+                    let ranking = class.iter().find(is_it)?;
                     Some(cell(ranking, ranking.of(engine)?, alone, &mut notes))
                 })
                 .map(|cell| cell.unwrap_or_else(|| "-".to_owned()))

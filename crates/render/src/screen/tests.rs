@@ -307,3 +307,29 @@ fn more_than_two_versions_are_what_the_screen_shows() {
     assert!(text.iter().any(|line| line.starts_with("No step is judged")), "{text:#?}");
     assert!(text.iter().all(|line| line.chars().count() <= COLUMNS_MAX), "{text:#?}");
 }
+
+/// Fast reads do not hide slow writes: no row has the percentile of both together.
+#[test]
+fn a_mix_has_latencies_of_each_operation() {
+    let summary = Fixture::mixed(4).summary();
+    insta::assert_snapshot!("mix", screen(&summary));
+    let mut many = Fixture::mixed(4);
+    more_engines(&mut many, &["third", "fourth", "fifth", "sixth"]);
+    let text = screen(&many.summary());
+    insta::assert_snapshot!("mix_of_many", text);
+    let mut open = Fixture::mixed(4);
+    let rate = Rate::new(2_000.0, Schedule::Poisson);
+    for case in &mut open.cases {
+        for phase in &mut case.record.case.phases {
+            if let Activity::Measure(mix) = &mut phase.work {
+                mix.roles[0].rate = Some(rate.clone());
+            }
+        }
+        for (.., tag, _) in &mut case.histograms {
+            *tag = tag.replace("/service", "/response");
+        }
+    }
+    planned(&mut open);
+    let text = screen(&open.summary());
+    assert!(text.contains("update p99 us") && !text.contains(": p99 us"), "{text}");
+}

@@ -364,3 +364,43 @@ fn ceilings_are_surroundings_beside_engines_and_jobs_by_themselves() {
     let versus = compared(&base, &later(Fixture::of_drive_alone(4)), None);
     assert!(versus.pairs.iter().any(|pair| pair.name == "psync-2 t2"));
 }
+
+/// Nothing is claimed, and no gate passed, by latencies of several operations together.
+#[test]
+fn a_mix_is_compared_operation_by_operation() {
+    let (base, new) = (record(&Fixture::mixed(TRIALS)), record(&Fixture::mixed(TRIALS)));
+    let mut new = new;
+    new.summary.run.id = "later".to_owned();
+    for figures in [Figures::Usual, Figures::All] {
+        let question = Question { figures, ..question(None) };
+        let versus = Versus::of(&Sides::Runs { base: &base, new: &new }, &question).unwrap();
+        let rows = || versus.pairs.iter().flat_map(|pair| &pair.rows);
+        let latency = |row: &&Row| row.figure == "service_ns_p99";
+        assert!(rows().filter(latency).all(|row| row.op.is_some()));
+        let ops = rows().filter(latency).filter_map(|row| row.op.as_deref());
+        assert_eq!(ops.take(2).collect::<Vec<_>>(), ["get", "update"]);
+        assert!(rows().any(|row| row.figure == "ops_per_s" && row.op.is_none()));
+    }
+}
+
+/// An older version has no `rocksdb_get_into_buffer`: what its reads take longer may be the call's.
+#[test]
+fn versions_read_by_different_calls_are_marked_at_their_reads() {
+    let mut fixture = Fixture::with_versions(&["LMDB", "RocksDB"]);
+    let calls = ["rocksdb_get_pinned: this version has no other", "rocksdb_get_into_buffer"];
+    for case in &mut fixture.cases {
+        let at = usize::from(case.record.case.label == "engine-2.0");
+        let worker = case.record.worker.as_mut().unwrap();
+        let build = &mut worker.description.engine.build;
+        build.insert("short_gets".to_owned(), calls[at].to_owned());
+    }
+    let run = record(&fixture);
+    let sides = Sides::engines(&run, "engine-1.0", "engine-2.0");
+    let versus = Versus::of(&sides, &question(None)).unwrap();
+    let why = "read by different calls: rocksdb_get_pinned in BASE, rocksdb_get_into_buffer in NEW";
+    for row in versus.pairs.iter().flat_map(|pair| &pair.rows) {
+        let marked = row.why.as_deref().is_some_and(|text| text.contains(why));
+        assert_eq!(marked, row.role.as_deref() == Some("readers"), "{row:?}");
+    }
+    assert!(text_of(&versus).contains(why));
+}

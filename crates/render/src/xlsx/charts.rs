@@ -87,19 +87,28 @@ pub(super) fn sheet(
         let Some(series_at) = of_group[at] else { continue };
         for (run_at, run) in group.runs.iter().enumerate() {
             for (role_at, role) in run.roles.iter().enumerate() {
-                let point = Point {
-                    place: (at, run_at, role_at),
+                let point = |op: usize, of: String| Point {
+                    place: (at, run_at, role_at, op),
                     series: series_at,
                     threads: group.threads.unwrap_or(role.threads),
-                    of: format!("{}, {}", role.role, run.phase),
+                    of: format!("{of}, {}", run.phase),
                 };
-                for (order, drawn) in roles.iter().enumerate() {
-                    point.add(&mut panels, order, drawn, &role.metrics, &series);
+                let [rate, p99] = &roles;
+                let whole = point(0, role.role.clone());
+                whole.add(&mut panels, 0, rate, &role.metrics, &series);
+                // Of several operations each has a chart.
+                for (op, (name, metrics)) in role.by_operation().enumerate() {
+                    let (op, name) = if role.is_mix() {
+                        (op + 1, role.place(Some(name)))
+                    } else {
+                        (0, role.role.clone())
+                    };
+                    point(op, name).add(&mut panels, 1, p99, metrics, &series);
                 }
             }
             let own = run.roles.iter().map(|role| role.threads).sum();
             let point = Point {
-                place: (at, run_at, 0),
+                place: (at, run_at, 0, 0),
                 series: series_at,
                 threads: group.threads.unwrap_or(own),
                 of: format!("all roles, {}", run.phase),

@@ -1,7 +1,7 @@
 //! The latency sheet: percentiles, the median of the trials' own.
 
 use super::sheet::{Heading, Sheet, heading};
-use super::trial_table::Placed;
+use super::trial_table::{Placed, key};
 use crate::cell::Cell;
 use crate::columns::{ABOUT, Column, Row, phases};
 use crate::format::Show::{Count, Fine, Plain, Ratio};
@@ -50,9 +50,7 @@ pub(super) fn sheet(summary: &Summary) -> anyhow::Result<Placed> {
         let words: Vec<Cell> = about().map(|column| column.words(&row)).collect();
         for (clock, from) in clocks(&row) {
             let line = sheet.row(&[words.clone(), cells(&row, clock, from)].concat())?;
-            if row.op.is_none() {
-                rows.entry(row.place()).or_insert(line);
-            }
+            rows.entry(key(&row)).or_insert(line);
         }
     }
     sheet.filter()?;
@@ -67,7 +65,7 @@ pub(super) fn sheet(summary: &Summary) -> anyhow::Result<Placed> {
 fn clocks(row: &Row<'_>) -> Vec<(Clock, &'static str)> {
     let mut clocks = vec![(Clock::Service, "start of the call")];
     let role = row.role.map(|(_, role)| role);
-    if role.is_some_and(|role| role.open_loop && row.op.is_none()) {
+    if role.is_some_and(|role| role.open_loop) {
         clocks.push((Clock::Response, "scheduled start"));
     }
     if role.is_some_and(|role| role.depth.is_some()) {
@@ -86,7 +84,7 @@ fn cells(row: &Row<'_>, clock: Clock, from: &str) -> Vec<Cell> {
     let mut cells = vec![
         Cell::count(row.threads().map(u64::from)),
         Cell::words(row.role.map(|(_, role)| &role.role)),
-        Cell::text(row.op()),
+        Cell::text(row.op_or_all()),
         Cell::text(from),
         Cell::count(operations.map(|metric| metric.n as u64)),
         Cell::number(operations.and_then(|metric| metric.value)),

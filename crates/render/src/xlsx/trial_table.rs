@@ -15,7 +15,17 @@ use kvdyno_analysis::trials::Trials;
 use std::collections::BTreeMap;
 
 /// By number: a group, its phase, and its role or 0.
-pub(super) type RowKey = (usize, usize, usize);
+pub(super) type RowKey = (usize, usize, usize, usize);
+
+/// Group, phase and role, and of an operation its number from 1.
+pub(super) fn key(row: &Row<'_>) -> RowKey {
+    let (group, run, role) = row.place();
+    let op = row.role.zip(row.op).and_then(|((_, role), op)| {
+        let at = role.ops.iter().position(|row| row.op == op)?;
+        Some(at + 1)
+    });
+    (group, run, role, op.unwrap_or(0))
+}
 
 /// A table, and where its lines of all trials are.
 pub(super) struct Placed {
@@ -78,7 +88,7 @@ pub(super) fn write(
     writer.sheet.filter()?;
     // Charts find those of whole roles.
     let placed = rows.iter().zip(&writer.lines).filter(|(row, _)| row.op.is_none());
-    let rows = placed.map(|(row, line)| (row.place(), *line)).collect();
+    let rows = placed.map(|(row, line)| (key(row), *line)).collect();
     Ok(Some(Placed { sheet: writer.sheet, rows, columns: writer.places }))
 }
 
