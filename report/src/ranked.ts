@@ -19,6 +19,7 @@ export interface Ranking {
   part: string | null;
   phase: string;
   role: string | null;
+  op?: string | null; // Of a mix; absent before it was told apart.
   threads: number | null;
   figure: string;
   unit: string;

@@ -15,6 +15,9 @@ import { chosenEngines, chosenWorks, questionsOf, type View } from "../view";
 
 export const ranking: Figure = { name: "ranking", draw };
 
+/** Questions that only a mix answers: p99 of one of its operations. */
+const LATENCIES: Question[] = ["read_latency", "write_latency"];
+
 /** Two engines stand side by side in the scoreboard. */
 const ENGINES_MIN = 3;
 
@@ -24,9 +27,9 @@ interface Row {
   standings: (Standing | null)[];
 }
 
-/** What was asked first, the load last. */
+/** What was asked first, then how long it took, the load last. */
 function inOrder(questions: Question[], asked: Question | null): Question[] {
-  const weight = (question: Question) => (question === asked ? 0 : question === "loading" ? 2 : 1);
+  const weight = (question: Question) => (question === asked ? 0 : LATENCIES.includes(question) ? 1 : question === "loading" ? 3 : 2);
   return [...questions].sort((a, b) => weight(a) - weight(b));
 }
 
@@ -55,7 +58,9 @@ function draw(view: View): Drawing | null {
   const first = classes[0]!.rankings;
   // A column beside the speed, where it was tested what engines lose.
   const tested = classes.some((one) => one.rows.some((row) => lostOf(row) !== NONE));
-  const tails = tailsOf(view, first[by] ?? null);
+  // Of a mix latencies are questions of their own.
+  const tails = questions.some((question) => LATENCIES.includes(question)) ? [] : tailsOf(view, first[by] ?? null);
+  const titleOf = (at: number) => { const question = questions[at]!, op = first[at]?.op; return op != null && LATENCIES.includes(question) ? `${op} p99` : QUESTIONS[question].short; };
   const width = questions.length + tails.length + (tested ? 2 : 1);
   return {
     title: "Ranking by question",
@@ -67,7 +72,7 @@ function draw(view: View): Drawing | null {
     element: (theme) => h("div", { class: "scroll stacked", tabindex: "0", role: "region", "aria-label": "Ranking" },
       h("table", { class: "ranking" },
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "engine"), ...questions.flatMap((question, at) => [
-          h("th", { scope: "col", title: QUESTIONS[question].long, ...(at === by ? { "aria-sort": "ascending" } : {}) }, QUESTIONS[question].short),
+          h("th", { scope: "col", title: QUESTIONS[question].long, ...(at === by ? { "aria-sort": "ascending" } : {}) }, titleOf(at)),
           ...(at === by ? tails.map(({ title }) => h("th", { scope: "col", class: "tail" }, title)) : [])]),
           tested ? h("th", { scope: "col" }, "power loss") : null)),
         ...classes.map((one) => h("tbody", { "data-class": one.durability },
