@@ -14,7 +14,6 @@ use kvdyno_engine::{
 };
 use kvdyno_record::protocol::{Event, KeeperOrder, ServerJob};
 use rustix::fs::{Mode, OFlags, open, statvfs};
-use rustix::mount::{MountFlags, mount};
 use rustix::process::{
     Pid, Signal, getegid, geteuid, getpid, kill_process, set_child_subreaper,
     set_parent_process_death_signal,
@@ -239,6 +238,7 @@ fn become_nobody(group: &[u8]) -> io::Result<()> {
 
 /// `/dev/shm` is its own from here on, and gone with it. Where that cannot be, it stays as it is.
 fn hide_shared_memory() {
+    use rustix::mount::{MountFlags, mount};
     // SAFETY: the process has this one thread, and shares nothing of what is unshared.
     if unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok() {
         let _ = mount(c"kvdyno", c"/dev/shm", c"tmpfs", MountFlags::NOSUID, None);

@@ -4,7 +4,6 @@
 use super::count;
 use super::environment::CaseEnvironment;
 use super::memory::CaseMemory;
-use super::outcome::exit_words;
 use super::worker::{Heard, Worker};
 use kvdyno_host::processor::Processor;
 use kvdyno_record::case::{ServerRecord, WorkerIdentity};
@@ -110,27 +109,7 @@ impl<'r> Keeper<'r> {
     pub(super) fn complaint(&mut self, wait: Duration) -> Option<Complaint> {
         match self.worker.hear(wait) {
             Heard::Silence => None,
-            heard => Some(self.unasked(heard)),
-        }
-    }
-
-    /// What a keeper says that nobody asked for is why there is no server.
-    fn unasked(&mut self, heard: Heard) -> Complaint {
-        match heard {
-            Heard::Event(event) => match *event {
-                Event::Failed { class, message, .. } => (class, message),
-                other => nonsense(&other),
-            },
-            Heard::Nonsense(line) => (ErrorClass::Other, format!("the keeper said {line:?}")),
-            Heard::End | Heard::Silence => {
-                let ended = self.worker.has_ended().then(|| self.worker.wait().ok()).flatten();
-                let how = ended
-                    .map_or_else(|| "has closed its output".to_owned(), |exit| exit_words(&exit));
-                (
-                    ErrorClass::Unavailable,
-                    format!("the server's keeper {how}, and its server with it"),
-                )
-            }
+            heard => Some(unasked(heard)),
         }
     }
 
@@ -185,7 +164,7 @@ impl<'r> Keeper<'r> {
                     return Ok(*event);
                 }
                 Heard::Silence => {}
-                heard => return Err(self.unasked(heard)),
+                heard => return Err(unasked(heard)),
             }
             if interrupt.asked() && !hurried {
                 (hurried, deadline) = (true, deadline.min(Instant::now() + PATIENCE));
@@ -205,6 +184,20 @@ impl Drop for Keeper<'_> {
     fn drop(&mut self) {
         if self.pid().is_none() {
             self.leave();
+        }
+    }
+}
+
+/// What a keeper says that nobody asked for is why there is no server.
+fn unasked(heard: Heard) -> Complaint {
+    match heard {
+        Heard::Event(event) => match *event {
+            Event::Failed { class, message, .. } => (class, message),
+            other => nonsense(&other),
+        },
+        Heard::Nonsense(line) => (ErrorClass::Other, format!("the keeper said {line:?}")),
+        Heard::End | Heard::Silence => {
+            (ErrorClass::Unavailable, "the server's keeper has ended".to_owned())
         }
     }
 }

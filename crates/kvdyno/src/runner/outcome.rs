@@ -104,7 +104,7 @@ pub(super) fn unstarted((class, message): Complaint, ram: &RamLimit) -> Outcome 
 }
 
 /// How a worker process ended, in words.
-pub(super) fn exit_words(exit: &ExitStatus) -> String {
+fn exit_words(exit: &ExitStatus) -> String {
     match (exit.code, exit.signal) {
         (_, Some(signal)) => format!("died of signal {signal}"),
         (Some(code), None) => format!("ended with code {code}"),

@@ -205,84 +205,6 @@ fn a_server_that_dies_costs_its_case_and_says_so() {
     }
 }
 
-/// A keeper that is killed takes its server along, and the signal is told.
-#[test]
-fn a_keeper_that_dies_is_told_with_its_signal() {
-    let test = "a_keeper_that_dies_is_told_with_its_signal";
-    if !needs("redis", test) {
-        return;
-    }
-    let scratch = Scratch::new();
-    scratch.write("s.toml", &long("redis").text());
-    let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
-    scratch.wait_for_phase("redis", "measure");
-    let server = named(&scratch, "redis-server").unwrap();
-    let status = fs::read_to_string(format!("/proc/{}/status", server.as_raw_pid())).unwrap();
-    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
-    let keeper = Pid::from_raw(parent.trim().parse().unwrap()).unwrap();
-    kill_process(keeper, Signal::KILL).unwrap();
-    running.wait().assert_says("the server's keeper died of signal 9, and its server with it");
-    scratch.assert_nothing_left();
-}
-
-/// It answers nobody, and has not ended: the phase's threads wait for it, and somebody hears so.
-#[test]
-fn a_server_that_is_stopped_is_told_of_while_its_clients_wait() {
-    let test = "a_server_that_is_stopped_is_told_of_while_its_clients_wait";
-    if !needs("redis", test) {
-        return;
-    }
-    let scratch = Scratch::new();
-    let reads = format!("threads = 3\n{GET}");
-    let suite = data().engine("redis").load("batch = 100").measure("duration = \"2s\"");
-    scratch.write("s.toml", &suite.role("readers", &reads).text());
-    let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
-    scratch.wait_for_phase("redis", "measure");
-    let server = named(&scratch, "redis-server").unwrap();
-    kill_process(server, Signal::STOP).unwrap();
-    let words = ": `measure` should have ended ";
-    wait_until("it is told", || running.said().contains(words));
-    let said = running.said();
-    assert!(said.contains("ago: 3 threads wait for an answer"), "{said}");
-    kill_process(server, Signal::CONT).unwrap();
-    let done = running.wait();
-    done.assert_ok();
-    assert_eq!(done.err.matches(words).count(), 1, "once: {}", done.err);
-    scratch.assert_nothing_left();
-}
-
-/// What makes a database is killed with whoever wanted one. What it has in shared memory is its
-/// own: here it leaves something on purpose.
-#[test]
-fn what_makes_a_database_leaves_nothing_in_shared_memory() {
-    let test = "what_makes_a_database_leaves_nothing_in_shared_memory";
-    if !needs("postgres", test) {
-        return;
-    }
-    if !rustix::process::geteuid().is_root() {
-        skipped("root", test, "only root has namespaces for sure");
-        return;
-    }
-    let program = workers::program_of("postgres");
-    let scratch = Scratch::new();
-    let name = format!("PostgreSQL.{}", std::process::id());
-    fs::create_dir(scratch.path("bin")).unwrap();
-    for (wrapper, first) in [("postgres", ""), ("initdb", &format!("echo > /dev/shm/{name}\n"))] {
-        let real = program.with_file_name(wrapper);
-        let script = format!("#!/bin/sh\n{first}exec {} \"$@\"\n", real.display());
-        let path = scratch.write(&format!("bin/{wrapper}"), &script);
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    let library =
-        format!("name = \"postgres\"\nlibrary = \"{}\"", scratch.path("bin/postgres").display());
-    let text = long("postgres").text().replace("name = \"postgres\"", &library);
-    scratch.write("s.toml", &text);
-    let done = scratch.run(&["run", "s.toml", "--no-ram-limit"]);
-    let left = fs::remove_file(format!("/dev/shm/{name}"));
-    done.assert_ok();
-    assert!(left.is_err(), "/dev/shm/{name} was left");
-}
-
 /// Its keeper may be killed, and the program: a server does not outlive them.
 #[test]
 fn a_server_does_not_outlive_its_run() {
@@ -457,4 +379,62 @@ fn a_server_that_is_not_here_is_named_with_the_remedy() {
     scratch.write("s.toml", &text.replace("name = \"redis\"", &library));
     scratch.run(&["run", "s.toml"]).assert_code(2).assert_says("kvdyno engines get redis");
     assert_eq!(scratch.runs(), Vec::<std::path::PathBuf>::new());
+}
+
+/// It answers nobody, and has not ended: the phase's threads wait for it, and somebody hears so.
+#[test]
+fn a_server_that_is_stopped_is_told_of_while_its_clients_wait() {
+    let test = "a_server_that_is_stopped_is_told_of_while_its_clients_wait";
+    if !needs("redis", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let reads = format!("threads = 3\n{GET}");
+    let suite = data().engine("redis").load("batch = 100").measure("duration = \"2s\"");
+    scratch.write("s.toml", &suite.role("readers", &reads).text());
+    let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
+    scratch.wait_for_phase("redis", "measure");
+    let server = named(&scratch, "redis-server").unwrap();
+    kill_process(server, Signal::STOP).unwrap();
+    let words = ": `measure` should have ended ";
+    wait_until("it is told", || running.said().contains(words));
+    let said = running.said();
+    assert!(said.contains("ago: 3 threads wait for an answer"), "{said}");
+    kill_process(server, Signal::CONT).unwrap();
+    let done = running.wait();
+    done.assert_ok();
+    assert_eq!(done.err.matches(words).count(), 1, "once: {}", done.err);
+    scratch.assert_nothing_left();
+}
+
+/// What makes a database is killed with whoever wanted one. What it has in shared memory is its
+/// own: here it leaves something on purpose.
+#[test]
+fn what_makes_a_database_leaves_nothing_in_shared_memory() {
+    let test = "what_makes_a_database_leaves_nothing_in_shared_memory";
+    if !needs("postgres", test) {
+        return;
+    }
+    if !rustix::process::geteuid().is_root() {
+        skipped("root", test, "only root has namespaces for sure");
+        return;
+    }
+    let program = workers::program_of("postgres");
+    let scratch = Scratch::new();
+    let name = format!("PostgreSQL.{}", std::process::id());
+    fs::create_dir(scratch.path("bin")).unwrap();
+    for (wrapper, first) in [("postgres", ""), ("initdb", &format!("echo > /dev/shm/{name}\n"))] {
+        let real = program.with_file_name(wrapper);
+        let script = format!("#!/bin/sh\n{first}exec {} \"$@\"\n", real.display());
+        let path = scratch.write(&format!("bin/{wrapper}"), &script);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let library =
+        format!("name = \"postgres\"\nlibrary = \"{}\"", scratch.path("bin/postgres").display());
+    let text = long("postgres").text().replace("name = \"postgres\"", &library);
+    scratch.write("s.toml", &text);
+    let done = scratch.run(&["run", "s.toml", "--no-ram-limit"]);
+    let left = fs::remove_file(format!("/dev/shm/{name}"));
+    done.assert_ok();
+    assert!(left.is_err(), "/dev/shm/{name} was left");
 }
