@@ -1,12 +1,14 @@
 //! A case over its trials: one line of the load table, and a few of the run table.
 
+mod role;
+
 use super::beside::Beside;
 use super::catalogue as c;
 use super::efficiency::standing::Efficiency;
 use super::evidence::CaseEvidence;
 use super::job::DriveJob;
 use super::lists::{together, unique};
-use super::metric::{Definition, Metrics};
+use super::metric::Metrics;
 use super::trials::{At, Trials};
 use super::{cost, instructions, rates};
 use kvdyno_record::engine::Durability;
@@ -164,48 +166,6 @@ pub struct RoleRow {
     /// Some of its operations read, and some write.
     #[serde(skip)]
     pub does: Does,
-}
-
-impl RoleRow {
-    /// Operations of all its threads in flight at one time.
-    pub fn in_flight(&self) -> u32 {
-        self.threads.saturating_mul(self.depth.unwrap_or(1))
-    }
-
-    /// It does several kinds of operations: latencies of all together say nothing of any.
-    pub fn is_mix(&self) -> bool {
-        !self.ops.is_empty()
-    }
-
-    /// The percentile that stands for its latencies: of response times where it has a schedule.
-    pub fn p99(&self) -> &'static Definition {
-        if self.open_loop { &c::RESPONSE_P99 } else { &c::SERVICE_P99 }
-    }
-
-    /// Its figures as they may be compared: those of all operations together, without latencies
-    /// where there are several kinds, and the latencies of each of these.
-    pub fn comparable(&self) -> Vec<(Option<&str>, Metrics)> {
-        if !self.is_mix() {
-            return vec![(None, self.metrics.clone())];
-        }
-        let only = |metrics: &Metrics, latencies: bool| {
-            let kept = metrics.0.iter().filter(|one| c::is_latency(one.name) == latencies);
-            Metrics(kept.cloned().collect())
-        };
-        let each = self.ops.iter().map(|row| (Some(row.op.as_str()), only(&row.metrics, true)));
-        std::iter::once((None, only(&self.metrics, false))).chain(each).collect()
-    }
-
-    /// `clients`; of one of its operations `clients update`.
-    pub fn place(&self, op: Option<&str>) -> String {
-        op.map_or_else(|| self.role.clone(), |op| format!("{} {op}", self.role))
-    }
-
-    /// Its figures by operation: of one that has a single kind, its own.
-    pub fn by_operation(&self) -> impl Iterator<Item = (&str, &Metrics)> {
-        let alone = self.ops.is_empty().then_some((self.mix.as_str(), &self.metrics));
-        self.ops.iter().map(|row| (row.op.as_str(), &row.metrics)).chain(alone)
-    }
 }
 
 /// Which kinds of operations a role has.

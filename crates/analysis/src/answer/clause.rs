@@ -59,7 +59,8 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
         [] => format!("{best} {verb} {} {noun} a second", figure.spread()),
         [(other, theirs)] => match compared(figure, theirs) {
             Compared::Same => format!(
-                "undecided between {best} and {other}: {best} {verb} {} {noun} a second, {other} {}",
+                "undecided between {best} and {other}: {best} {verb} {} {noun} a second, \
+                 {other} {}",
                 figure.spread(),
                 theirs.spread()
             ),

@@ -8,8 +8,8 @@ use crate::lists::{several, together};
 use crate::summary::Summary;
 use kvdyno_record::units;
 
-/// `14.7 k writes/s, p99 263 us at depth 1`: the job with the least in flight, and the fastest where
-/// that is another one; of each volume.
+/// `14.7 k writes/s, p99 263 us at depth 1`: the job with the least in flight, and the fastest
+/// where that is another one; of each volume.
 pub(super) fn headline(summary: &Summary) -> Option<String> {
     let measured =
         summary.groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)));

@@ -1,4 +1,4 @@
-//! A run's answer in one line: who is fastest and by how much, and what its slowest operation takes.
+//! A run's answer in one line: who is fastest, by how much, and what its slowest operation takes.
 //! `RocksDB: 20.0 k ops/s, 2.1x LMDB; update p99 4.8 ms (LMDB 15.1, SQLite 16.2)`.
 
 use super::clause::times;

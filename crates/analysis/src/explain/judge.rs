@@ -277,9 +277,9 @@ impl RoleTime<'_> {
         (Cause::Lock, words)
     }
 
-    /// Several threads that write, no two of which share a flush, while the drive flushes (or, where
-    /// that was not timed, is busy) for most of the time: who waits is behind a commit. Flushes a
-    /// write.
+    /// Flushes a write, of several threads that write and of which no two share a flush, while the
+    /// drive flushes (or, where that was not timed, is busy) most of the time: who waits is behind
+    /// a commit.
     fn queued_for_flushes(&self) -> Option<f64> {
         let each = self.facts.flushes_per_write().filter(|each| *each >= FLUSH_EACH)?;
         let flushing = self.facts.flushes.zip(self.facts.flush_ns_mean);

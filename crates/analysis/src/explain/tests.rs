@@ -344,7 +344,7 @@ fn writers_behind_a_commit_queue_for_the_drives_flush() {
         "writer waited 70 % of the time for other threads (futex): they queue for the single \
          writer, which waits for the drive's flush (1.02 flushes a write of 8.10 ms each)"
     );
-    // One flush for many commits, short flushes, or one thread alone: who is waited for is not known.
+    // One flush for many commits, short flushes, one thread alone: who is waited for is open.
     let grouped = Facts { flushes: Some(100.0), ..commits.clone() };
     let short = Facts { flush_ns_mean: Some(1e5), ..commits.clone() };
     for (facts, threads) in [(&grouped, 4), (&short, 4), (&commits, 1)] {

@@ -141,8 +141,8 @@ pub(super) fn cached_more(phase: &PhaseRecord) -> Option<f64> {
     (after.file_bytes > 0).then(|| grown / after.file_bytes as f64)
 }
 
-/// What a clause is about: the latency of the worst role and operation, the sum of the roles' rates; or why nothing
-/// can be said.
+/// What a clause is about: the latency of the worst role and operation, the sum of the roles'
+/// rates; or why nothing can be said.
 fn figure(
     clause: &Clause,
     phase: &PhaseRecord,

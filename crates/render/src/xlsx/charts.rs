@@ -8,8 +8,8 @@ use crate::cell::Cell;
 use crate::format;
 use crate::format::Show::{Plain, Ratio};
 use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::group::Group;
 use kvdyno_analysis::group::data;
+use kvdyno_analysis::group::{Group, RoleRow};
 use kvdyno_analysis::metric::{Definition, Metrics};
 use kvdyno_analysis::summary::Summary;
 use rust_xlsxwriter::{
@@ -96,13 +96,7 @@ pub(super) fn sheet(
                 let [rate, p99] = &roles;
                 let whole = point(0, role.role.clone());
                 whole.add(&mut panels, 0, rate, &role.metrics, &series);
-                // Of several operations each has a chart.
-                for (op, (name, metrics)) in role.by_operation().enumerate() {
-                    let (op, name) = if role.is_mix() {
-                        (op + 1, role.place(Some(name)))
-                    } else {
-                        (0, role.role.clone())
-                    };
+                for (op, name, metrics) in by_operation(role) {
                     point(op, name).add(&mut panels, 1, p99, metrics, &series);
                 }
             }
@@ -119,6 +113,19 @@ pub(super) fn sheet(
         }
     }
     draw(&panels, &series)
+}
+
+/// Of several operations each has a chart: its number from 1, its name and its figures.
+fn by_operation(role: &RoleRow) -> Vec<(usize, String, &Metrics)> {
+    let each = role.by_operation().enumerate();
+    let named = each.map(|(at, (op, metrics))| {
+        if role.is_mix() {
+            (at + 1, role.place(Some(op)), metrics)
+        } else {
+            (0, role.role.clone(), metrics)
+        }
+    });
+    named.collect()
 }
 
 fn drawn<'p>(

@@ -46,7 +46,7 @@ const SHEETS: [(&str, &str); 12] = [
     ),
     ("Cost", "CPU, context switches, device, memory and space of a phase, all roles together"),
     (DRIVE, "what each job of the bare drive gave, beside the limit of engines: Cost, share"),
-    ("Latency percentiles", "of all trials' operations together, from merged histograms"),
+    ("Latency percentiles", "of each operation, the median of the trials' own"),
     ("Series", "slice by slice"),
     ("Host", "every fact about the machine, before and after"),
     ("Figures", "every figure of every trial, one a row"),
