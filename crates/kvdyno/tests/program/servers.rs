@@ -13,8 +13,6 @@ use kvdyno_record::usage::ProcessUsage;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::thread::sleep;
-use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 

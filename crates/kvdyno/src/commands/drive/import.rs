@@ -104,6 +104,7 @@ fn leave_out(file: &Path, report: &mut Report) -> Result<Vec<LeftOut>, Complaint
     report.jobs.retain(|job| {
         let why = job.unusable();
         left_out.extend(why.clone().map(|why| LeftOut {
+            phase: None,
             part: None,
             engine: format!("job `{}`", job.name),
             volume: None,
