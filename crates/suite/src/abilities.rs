@@ -57,7 +57,7 @@ pub(super) fn check(
     let is_measured = |(_, phase): &(usize, &At<Phase>)| matches!(phase.value, Phase::Measure(_));
     let mut measured = typed.phase.iter().enumerate().filter(is_measured);
     if measured.any(|(at, _)| lacks.iter().all(|lack| lack.phase != at)) {
-        return skipped(typed, lacks);
+        return skipped(typed, &lacks);
     }
     for Lack { span, message, expected, .. } in lacks {
         let mistake = mistakes.at(&span, message);
@@ -70,7 +70,7 @@ pub(super) fn check(
 }
 
 /// Each phase once, and those behind it that count on what it would have added or taken away.
-fn skipped(typed: &Typed, lacks: Vec<Lack>) -> Vec<SkippedPhase> {
+fn skipped(typed: &Typed, lacks: &[Lack]) -> Vec<SkippedPhase> {
     let mut skipped: Vec<SkippedPhase> = Vec::new();
     let mut changes: Option<usize> = None;
     for (at, phase) in typed.phase.iter().enumerate() {

@@ -148,7 +148,9 @@ impl Suite {
             wanted.iter().map(String::as_str).chain(overrides.is_counted().then_some("null"));
         let mut notes = adjust::add_engines(&mut document, asked, installed, &mut source);
         notes.extend(files);
-        of_added.into_iter().for_each(|set| set.apply(&mut document, &mut mistakes));
+        for argument in of_added {
+            argument.apply(&mut document, &mut mistakes);
+        }
         let claims = claim::take(&mut document, &mut mistakes);
         let mut documents = part::split(document, &mut mistakes);
         let names = Names::of(&documents);

@@ -61,7 +61,7 @@ fn a_plan_of_a_question_does_nothing() {
     gone.assert_code(2).assert_says("did you mean `null`?");
 }
 
-/// Every engine has its authors' settings for the RAM that all have, not RocksDB alone.
+/// Every engine has its authors' settings for the RAM that all have, not `RocksDB` alone.
 #[test]
 fn every_engine_is_tuned_to_the_ram_and_none_compresses() {
     let test = "every_engine_is_tuned_to_the_ram_and_none_compresses";
