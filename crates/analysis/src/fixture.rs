@@ -436,6 +436,7 @@ impl Planned<'_> {
             listed: 0,
             ceiling: false,
             threads,
+            threads_swept: threads,
             database: Database { id: database, made_by, last_use: threads == Some(2), copy: None },
             volume: None,
             ram_limit_bytes: Some(RAM),

@@ -42,8 +42,10 @@ pub struct Group {
     pub bare_drive: bool,
     /// Its figures are the limit that those of engines are held against.
     pub ceiling: bool,
-    /// The swept number of threads.
+    /// The swept number of threads, or that of all roles where none is swept; null: it only loads.
     pub threads: Option<u32>,
+    /// The swept number of threads; null: none is swept.
+    pub threads_swept: Option<u32>,
     /// Records after the load.
     pub records: u64,
     /// Length of every key.
@@ -219,6 +221,7 @@ impl Group {
             bare_drive,
             ceiling: case.ceiling,
             threads: case.threads,
+            threads_swept: case.threads_swept,
             // Packed or not, they are the same records.
             records: packed.map_or(case.data.records, |packed| packed.records),
             key_bytes: case.data.key.bytes,

@@ -228,7 +228,7 @@ impl<'g> Field<'g> {
             phase: first.phase.to_owned(),
             role: first.role.map(|role| role.role.clone()),
             op: first.op.map(str::to_owned),
-            threads: first.group.threads.filter(|_| first.roles.is_some()),
+            threads: first.group.threads_swept.filter(|_| first.roles.is_some()),
             figure: first.metric.name,
             unit: first.metric.unit,
             direction: first.metric.direction,

@@ -80,8 +80,11 @@ pub struct Case {
     pub listed: u32,
     /// Its figures are the limit that those of the other cases are held against.
     pub ceiling: bool,
-    /// The swept number of threads; null for a case that only loads.
+    /// The swept number of threads, or that of all roles of the first measured phase where none is
+    /// swept; null for a case that only loads.
     pub threads: Option<u32>,
+    /// The swept number of threads; null: none is swept.
+    pub threads_swept: Option<u32>,
     /// The database it works on.
     pub database: Database,
     /// Where that lies, where the suite names volumes; null: in the run's place.

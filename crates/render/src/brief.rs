@@ -101,7 +101,7 @@ fn filled(rows: &[Row<'_>], columns: &[Column]) -> Table {
 /// The swept number, where it is another role's, tells this line from the next.
 fn threads(row: &Row<'_>) -> String {
     let own = row.threads().unwrap_or(0);
-    match row.group.threads.filter(|swept| *swept != own) {
+    match row.group.threads_swept.filter(|swept| *swept != own) {
         Some(swept) => format!("{own} (beside {swept})"),
         None => own.to_string(),
     }

@@ -37,7 +37,7 @@ pub(crate) const COLUMNS: [Column; 23] = [
     ("label", 14, |row| Cell::text(&row.place.group.label)),
     ("part", 10, |row| Cell::words(row.place.group.part.as_ref())),
     ("durability", 10, |row| Cell::text(row.place.group.durability.as_str())),
-    ("threads_swept", 8, |row| Cell::count(row.place.group.threads.map(u64::from))),
+    ("threads_swept", 8, |row| Cell::count(row.place.group.threads_swept.map(u64::from))),
     ("trial", 7, |row| Cell::count(u64::from(row.trial.trial))),
     ("outcome", 13, |row| Cell::text(&row.trial.outcome)),
     ("phase", 12, |row| Cell::text(row.place.phase)),

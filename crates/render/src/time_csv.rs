@@ -21,7 +21,7 @@ fn about(case: &CaseEvidence) -> Vec<String> {
         inert(&case.id).into_owned(),
         inert(&case.label).into_owned(),
         inert(&case.engine).into_owned(),
-        case.threads.map(|threads| threads.to_string()).unwrap_or_default(),
+        case.threads_swept.map(|threads| threads.to_string()).unwrap_or_default(),
         case.value_bytes_mean().to_string(),
         case.trial.to_string(),
     ]

@@ -290,6 +290,7 @@ impl Cases {
             listed: self.listed,
             ceiling: draft.ceiling,
             threads,
+            threads_swept: swept,
             database: Database { id: made_by.clone(), made_by, last_use: false, copy },
             volume,
             ram_limit_bytes: setup.limit.bytes,

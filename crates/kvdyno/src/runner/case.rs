@@ -63,9 +63,14 @@ pub(super) fn run(
     }
     record.ram_limit = memory.end(&mut record.not_measured);
     record.not_measured.extend(not_isolated(environment.case, record.worker.as_ref()));
-    let done = (record.worker.as_ref(), &record.phases[..]);
-    let ram_limit = &record.ram_limit;
-    record.outcome = outcome::judge(environment.case, done, &ending, &exit, ram_limit);
+    record.outcome = outcome::judge(
+        environment.case,
+        record.worker.as_ref(),
+        &record.phases,
+        &ending,
+        &exit,
+        &record.ram_limit,
+    );
     let record = CaseRecord {
         volume: environment.site.volume.clone(),
         beside: beside.others(),

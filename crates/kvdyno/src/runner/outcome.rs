@@ -36,7 +36,8 @@ pub(super) enum Cut {
 /// data, its own complaint; then what was done to it.
 pub(super) fn judge(
     case: &Case,
-    (worker, phases): (Option<&WorkerIdentity>, &[PhaseRecord]),
+    worker: Option<&WorkerIdentity>,
+    phases: &[PhaseRecord],
     ending: &Ending,
     exit: &ExitStatus,
     ram: &RamLimit,

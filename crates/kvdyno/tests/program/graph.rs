@@ -22,7 +22,7 @@ const REQUESTS: [&str; 10] = [
 /// Loaded and audited; the requests come next.
 fn graph(settings: &str) -> Suite {
     suite()
-        .data(&format!("records = 1024\nlinkbench = {{ {settings} }}"))
+        .data(&format!("records = 256\nlinkbench = {{ {settings} }}"))
         .run("database = \"fresh\"")
         .load("threads = 2")
         .phase("verify", "name = \"loaded\"")

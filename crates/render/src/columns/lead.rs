@@ -37,7 +37,7 @@ pub(crate) const ABOUT: &[Column] = &[
     words("", "part", "part", |row| Cell::words(row.group.part.as_ref())),
     words("", "engine", "", |row| Cell::text(&row.group.engine)),
     words("", "durability", "durability", |row| Cell::text(row.group.durability.as_str())),
-    words("", "threads_swept", "threads swept", |row| count(row.group.threads)),
+    words("", "threads_swept", "threads swept", |row| count(row.group.threads_swept)),
     words("", "records", "records", |row| Cell::count(row.group.records)).count(),
     words("", "key_bytes", "key, B", |row| count(Some(row.group.key_bytes))),
     words("", "value_bytes_mean", "value, B (mean)", |row| Cell::count(row.group.value_bytes_mean)),

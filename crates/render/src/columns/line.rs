@@ -171,7 +171,7 @@ impl<'l, 's> Line<'l, 's> {
     /// The row's own threads; where another number is swept, that too: `1 @4`.
     pub(super) fn own_threads(&self) -> String {
         let own = self.row.threads().unwrap_or(0);
-        match self.row.group.threads.filter(|swept| *swept != own) {
+        match self.row.group.threads_swept.filter(|swept| *swept != own) {
             Some(swept) => format!("{own} @{swept}"),
             None => own.to_string(),
         }
@@ -179,7 +179,7 @@ impl<'l, 's> Line<'l, 's> {
 
     /// Of a row of all roles: the number swept, or that of all.
     pub(super) fn threads_of_all(&self) -> String {
-        self.row.group.threads.or(self.row.threads()).unwrap_or(0).to_string()
+        self.row.group.threads_swept.or(self.row.threads()).unwrap_or(0).to_string()
     }
 
     pub(super) fn swept(&self) -> String {

@@ -22,7 +22,7 @@ pub(super) fn of(group: usize, case: &CaseEvidence) -> Vec<Workload> {
     let named = |phase: &kvdyno_record::workload::Phase| {
         let title = match &phase.work {
             Activity::Load(load) => loads(load.order).to_owned(),
-            Activity::Measure(mix) => measures(mix, case.case.threads),
+            Activity::Measure(mix) => measures(mix, case.case.threads_swept),
             _ => return None,
         };
         Some(Workload { group, phase: phase.name.clone(), title })

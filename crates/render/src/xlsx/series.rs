@@ -83,7 +83,7 @@ fn cells(
     vec![
         Cell::text(&case.case.id),
         Cell::text(&case.case.label),
-        Cell::count(case.case.threads.map(u64::from)),
+        Cell::count(case.case.threads_swept.map(u64::from)),
         Cell::count(Some(case.case.trial.into())),
         Cell::text(&slice.phase),
         Cell::text(role),

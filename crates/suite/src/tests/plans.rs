@@ -95,6 +95,19 @@ fn what_is_listed_follows_the_suite() {
     assert!(jobs.all(<[_]>::is_sorted), "{points:?}");
 }
 
+/// The field has phases of one and of two threads, and sweeps none of them.
+#[test]
+fn threads_that_no_suite_sweeps_are_not_called_swept() {
+    let numbers = |suite: &str| {
+        let plan = plan(builtin_text(suite), &[]);
+        let measuring = plan.cases.iter().filter(|case| case.threads.is_some() && !case.ceiling);
+        measuring.map(|case| (case.threads, case.threads_swept)).collect::<Vec<_>>()
+    };
+    let (field, quick) = (numbers("field"), numbers("quick"));
+    assert!(field.iter().all(|numbers| *numbers == (Some(2), None)), "{field:?}");
+    assert!(quick.contains(&(Some(4), Some(4))), "{quick:?}");
+}
+
 #[test]
 fn every_plan_is_consistent() {
     let sweeps: &[&[&str]] = &[

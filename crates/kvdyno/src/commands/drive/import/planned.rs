@@ -38,6 +38,7 @@ pub(super) fn case(at: usize, job: &Job) -> Case {
         listed: 0,
         ceiling: false,
         threads: Some(threads),
+        threads_swept: None,
         database: Database { id: id.clone(), made_by: id.clone(), last_use: true, copy: None },
         volume: None,
         ram_limit_bytes: None,
