@@ -19,8 +19,8 @@ else ifeq ($(shell grep -qw avx2 /proc/cpuinfo && grep -qw bmi2 /proc/cpuinfo &&
 export RUSTFLAGS :=
 endif
 
-# Most tests of the program wait, for a measurement or a server.
-export RUST_TEST_THREADS ?= $(shell echo $$((4 * $$(nproc))))
+# Tests of the program wait now and then, for a measurement or a server.
+export RUST_TEST_THREADS ?= $(shell echo $$((1 + $$(nproc))))
 
 # Engines' own tests are `make soak`'s: the conformance kit of `make test` is on what is measured.
 # Examples are only compiled, by check-style.

@@ -78,7 +78,7 @@ impl<'s> Setting<'s> {
                 return Some(format!("{name}at {}: {p99}", rate.unwrap_or_default()));
             }
             let entrants = self.entrants(&chosen, metrics, &c::OPS_PER_S);
-            let threads = chosen[0].threads.filter(|_| !several).map(words::of_threads);
+            let threads = (!several).then(|| words::of_threads(row.threads));
             let p99 = p99(entrants.first()?.name, &rows, false);
             line(&name, &entrants, &words::per_second(row), threads.as_deref()).map(|text| {
                 match &p99 {

@@ -193,8 +193,8 @@ fn the_headline_is_the_answer() {
     );
     assert_eq!(
         headline(&Fixture::field(4)),
-        "randomread, RAM 28.0 MiB, durability commit: direct fastest, 11.9 k gets/s; SQLite \
-         slowest, 2.2x; p99 79.3 us (others 83.8 to 174); SurrealKV did not fit"
+        "randomread, RAM 28.0 MiB, durability commit: direct fastest at 1 thread, 11.9 k gets/s; \
+         SQLite slowest, 2.2x; p99 79.3 us (others 83.8 to 174); SurrealKV did not fit"
     );
     let mut none = Fixture::new();
     for case in &mut none.cases {

@@ -105,7 +105,7 @@ fn a_worker_killed_while_it_measures_costs_its_case() {
 fn a_worker_that_hangs_is_ended_by_its_budget_and_the_run_goes_on() {
     let scratch = Scratch::new();
     let suite = reads()
-        .run("budget = \"2s\"")
+        .run("budget = \"5s\"")
         .engine_as("hangs", "null", "hang_at_op = 1000")
         .engine("null");
     scratch.write("s.toml", &suite.text());
@@ -115,7 +115,7 @@ fn a_worker_that_hangs_is_ended_by_its_budget_and_the_run_goes_on() {
     scratch.run(&["show"]).assert_code(3);
     let run = scratch.only_run();
     let overrun =
-        Outcome::OutOfTime { message: "over its budget of 2.00 s in `measure`".to_owned() };
+        Outcome::OutOfTime { message: "over its budget of 5.00 s in `measure`".to_owned() };
     assert_eq!(record(&run, "hangs_t1").outcome, overrun);
     assert_eq!(record(&run, "null_t1").outcome, Outcome::Done);
     assert!(run.is_complete(), "it would hang again");

@@ -60,7 +60,7 @@ impl Maker {
         next: Next,
     ) -> anyhow::Result<Prepared> {
         let set = match (&search.axis, next) {
-            (Axis::Ram, Next::At(bytes)) => vec![format!("ram.limit={bytes}")],
+            (Axis::Ram, Next::At(bytes)) => vec![format!("ram.limit={bytes}B")],
             (Axis::Ram, Next::Fastest) => Vec::new(),
             (Axis::Rate { role }, next) => {
                 let rate = format!("phase.{}.role.{role}.rate", place(plan, &search.phase));
