@@ -22,7 +22,7 @@ const REQUESTS: [&str; 10] = [
 /// Loaded and audited; the requests come next.
 fn graph(settings: &str) -> Suite {
     suite()
-        .data(&format!("records = 256\nlinkbench = {{ {settings} }}"))
+        .data(&format!("records = 1024\nlinkbench = {{ {settings} }}"))
         .run("database = \"fresh\"")
         .load("threads = 2")
         .phase("verify", "name = \"loaded\"")
@@ -47,26 +47,6 @@ fn counts_are_the_links_before_and_after_requests() {
     for (label, case) in &loaded_and_asked(&suite) {
         let said = case.not_measured.iter().any(|sentence| sentence.contains("latch"));
         assert_eq!(said, label == "rocksdb", "{label}: {:?}", case.not_measured);
-    }
-}
-
-/// In tables of their own, by transactions of the server. Their requesters take turns.
-#[test]
-fn servers_keep_the_graph_in_tables() {
-    let test = "servers_keep_the_graph_in_tables";
-    let cases = [
-        ("mariadb", "mariadb", ""),
-        ("original", "mariadb", "round_trips = \"original\""),
-        ("myrocks", "mariadb", "storage_engine = \"rocksdb\""),
-        ("postgres", "postgres", ""),
-    ];
-    for (label, engine, options) in cases.into_iter().filter(|(_, name, _)| needs(name, test)) {
-        let case = &loaded_and_asked(&asked_on(2).engine_as(label, engine, options))[label];
-        assert!(!case.not_measured.iter().any(|said| said.contains("latch")), "{label}");
-        let requests = case.phases.iter().find(|phase| phase.name == "requests").unwrap();
-        let requesters = &requests.roles[0];
-        assert!(requesters.ops.values().all(|op| op.errors.is_empty()), "{label}");
-        assert_eq!((requesters.threads, requesters.windows.len()), (4, 4), "{label}");
     }
 }
 
@@ -114,6 +94,26 @@ fn loaded_and_asked(suite: &Suite) -> BTreeMap<String, CaseRecord> {
 
 mod soak {
     use super::*;
+
+    /// In tables of their own, by transactions of the server. Their requesters take turns.
+    #[test]
+    fn servers_keep_the_graph_in_tables() {
+        let test = "servers_keep_the_graph_in_tables";
+        let cases = [
+            ("mariadb", "mariadb", ""),
+            ("original", "mariadb", "round_trips = \"original\""),
+            ("myrocks", "mariadb", "storage_engine = \"rocksdb\""),
+            ("postgres", "postgres", ""),
+        ];
+        for (label, engine, options) in cases.into_iter().filter(|(_, name, _)| needs(name, test)) {
+            let case = &loaded_and_asked(&asked_on(2).engine_as(label, engine, options))[label];
+            assert!(!case.not_measured.iter().any(|said| said.contains("latch")), "{label}");
+            let requests = case.phases.iter().find(|phase| phase.name == "requests").unwrap();
+            let requesters = &requests.roles[0];
+            assert!(requesters.ops.values().all(|op| op.errors.is_empty()), "{label}");
+            assert_eq!((requesters.threads, requesters.windows.len()), (4, 4), "{label}");
+        }
+    }
 
     /// A check that cannot fail is none.
     #[test]
