@@ -19,9 +19,6 @@ else ifeq ($(shell grep -qw avx2 /proc/cpuinfo && grep -qw bmi2 /proc/cpuinfo &&
 export RUSTFLAGS :=
 endif
 
-# Tests of the program wait now and then, for a measurement or a server.
-export RUST_TEST_THREADS ?= $(shell echo $$((1 + $$(nproc))))
-
 # Engines' own tests are `make soak`'s: the conformance kit of `make test` is on what is measured.
 # Examples are only compiled, by check-style.
 TEST_CRATES := cargo test --workspace $(ENGINES:%=--exclude kvdyno-%) --locked
