@@ -3,18 +3,14 @@
 
 use super::Versus;
 
-/// The fact of a worker's build that names the call behind gets of short values.
-const READ_BY: &str = "built with short_gets";
+/// The option that names the call behind gets of short values.
+const READ_BY: &str = "option short_gets";
 
 /// Says so at each row that gets are in.
 pub(super) fn mark(versus: &mut Versus) {
-    let found = versus.differences.iter().find(|found| found.what.ends_with(READ_BY));
-    let Some(found) = found else { return };
-    let call = |text: &str| text.split(':').next().unwrap_or_default().trim().to_owned();
-    let (base, new) = (call(&found.base), call(&found.new));
-    if base == new || base.is_empty() || new.is_empty() {
-        return;
-    }
+    let difference = versus.differences.iter().find(|each| each.what.ends_with(READ_BY));
+    let Some(difference) = difference else { return };
+    let (base, new) = (&difference.base, &difference.new);
     let why = format!("read by different calls: {base} in BASE, {new} in NEW");
     for pair in &mut versus.pairs {
         for row in &mut pair.rows {

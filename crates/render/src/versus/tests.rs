@@ -387,17 +387,16 @@ fn a_mix_is_compared_operation_by_operation() {
 #[test]
 fn versions_read_by_different_calls_are_marked_at_their_reads() {
     let mut fixture = Fixture::with_versions(&["LMDB", "RocksDB"]);
-    let calls = ["rocksdb_get_pinned: this version has no other", "rocksdb_get_into_buffer"];
-    for case in &mut fixture.cases {
-        let at = usize::from(case.record.case.label == "engine-2.0");
-        let worker = case.record.worker.as_mut().unwrap();
-        let build = &mut worker.description.engine.build;
-        build.insert("short_gets".to_owned(), calls[at].to_owned());
+    let calls = ["get_pinned", "get_into_buffer"];
+    let recorded = fixture.cases.iter_mut().map(|case| &mut case.record.case);
+    for case in recorded.chain(&mut fixture.plan.cases) {
+        let call = calls[usize::from(case.label == "engine-2.0")];
+        case.options.values.insert("short_gets".to_owned(), call.into());
     }
     let run = record(&fixture);
     let sides = Sides::engines(&run, "engine-1.0", "engine-2.0");
     let versus = Versus::of(&sides, &question(None)).unwrap();
-    let why = "read by different calls: rocksdb_get_pinned in BASE, rocksdb_get_into_buffer in NEW";
+    let why = "read by different calls: get_pinned in BASE, get_into_buffer in NEW";
     for row in versus.pairs.iter().flat_map(|pair| &pair.rows) {
         let marked = row.why.as_deref().is_some_and(|text| text.contains(why));
         assert_eq!(marked, row.role.as_deref() == Some("readers"), "{row:?}");
