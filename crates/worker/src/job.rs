@@ -298,8 +298,8 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             // Counted out beforehand, as a load is: over with its last operation.
             found.roles.iter_mut().take(1).for_each(|role| role.windows.clear());
         }
-        // What was never stored cannot be wrong; looking at it took its time all the same. Only then
-        // is the engine described: that may load a library, in memory that counts.
+        // What was never stored cannot be wrong; looking at it took its time all the same. The
+        // engine is described only then: that may load a library, in memory that counts.
         let ops = || found.roles.iter().flat_map(|role| role.ops.values());
         if ops().any(|op| op.wrong > 0) && G::Engine::describe().capabilities.stores_nothing {
             let ops = found.roles.iter_mut().flat_map(|role| role.ops.values_mut());
