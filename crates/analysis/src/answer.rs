@@ -151,7 +151,7 @@ impl<'s> Setting<'s> {
             return (!each.is_empty()).then(|| each.join("; "));
         }
         let rates = |groups: &[&'s Group]| self.standings(groups, |group| rate(group, at, role));
-        let text = clause::rates(rates(chosen), &Words::of(&row.mix))?;
+        let text = clause::rates(rates(chosen), &Words::for_mix(&row.mix))?;
         let leader = clause::leader(rates(chosen));
         let reversed = self.by_threads().into_iter().filter(|peers| {
             let other = clause::leader(rates(peers));

@@ -1,10 +1,10 @@
 //! Fills in each engine's ratios: beside the base engine (the suite's first) at the same work and
 //! durability class, and beside itself on the first volume.
 
-use super::beside::Beside;
 use super::catalogue as c;
 use super::group::Group;
 use super::metric::Metric;
+use super::relative::RelativeTo;
 
 /// Fills in every row's ratio.
 pub(super) fn compare(groups: &mut [Group]) {
@@ -49,7 +49,7 @@ const BASES: [Base; 2] = [
     },
 ];
 
-fn beside_load(groups: &[Group], at: usize, by: Base) -> Option<Beside> {
+fn beside_load(groups: &[Group], at: usize, by: Base) -> Option<RelativeTo> {
     let peer = |group: &Group| (by.loads)(group) == (by.loads)(&groups[at]) && group.load.is_some();
     let base = groups.iter().position(|group| group.competes() && peer(group))?;
     let rate = |group: usize| groups[group].load.as_ref()?.metrics.get(&c::RECORDS_PER_S);
@@ -60,7 +60,7 @@ fn beside_role(
     groups: &[Group],
     (at, run, role): (usize, usize, usize),
     by: Base,
-) -> Option<Beside> {
+) -> Option<RelativeTo> {
     let peer = |group: &Group| (by.runs)(group) == (by.runs)(&groups[at]);
     let base = groups.iter().position(|group| group.competes() && peer(group))?;
     let rate =
@@ -73,9 +73,9 @@ fn beside<'g>(
     groups: &'g [Group],
     [base, at]: [usize; 2],
     figure: impl Fn(usize) -> Option<&'g Metric>,
-) -> Option<Beside> {
+) -> Option<RelativeTo> {
     if base == at {
-        return Beside::itself(name, figure(at)?);
+        return RelativeTo::itself(name, figure(at)?);
     }
-    Beside::between(name, (&groups[base], figure(base)?), (&groups[at], figure(at)?))
+    RelativeTo::between(name, (&groups[base], figure(base)?), (&groups[at], figure(at)?))
 }

@@ -78,7 +78,7 @@ struct Grade {
 #[derive(Clone, Copy, Debug)]
 enum Bound {
     From(f64),
-    Below(f64),
+    CaseStorage(f64),
     Never,
 }
 
@@ -86,7 +86,7 @@ impl Bound {
     fn reached(self, reading: f64) -> bool {
         match self {
             Self::From(bound) => reading >= bound,
-            Self::Below(bound) => reading < bound,
+            Self::CaseStorage(bound) => reading < bound,
             Self::Never => false,
         }
     }
@@ -96,8 +96,8 @@ impl Bound {
 /// are records a second of loads and, at the largest number of threads, operations a second of
 /// roles (of those on a schedule: p99), of every engine.
 const GRADES: [Grade; 7] = [
-    Grade { id: "no-figures", medium: Bound::Never, low: Bound::Below(1.0) },
-    Grade { id: "few-trials", medium: Bound::Below(6.0), low: Bound::Below(4.0) },
+    Grade { id: "no-figures", medium: Bound::Never, low: Bound::CaseStorage(1.0) },
+    Grade { id: "few-trials", medium: Bound::CaseStorage(6.0), low: Bound::CaseStorage(4.0) },
     Grade { id: "spread", medium: Bound::From(20.0), low: Bound::From(50.0) },
     Grade { id: "cpu-stolen", medium: Bound::From(1.0), low: Bound::From(10.0) },
     Grade { id: "not-steady", medium: Bound::From(1.0), low: Bound::From(50.0) },

@@ -32,7 +32,7 @@ pub struct Copies {
 type Made<'e> = ((String, Option<String>, Copying), &'e CopyRecord);
 
 /// All copies of a run.
-pub(super) fn of(evidence: &Evidence) -> Vec<Copies> {
+pub(super) fn list_copies(evidence: &Evidence) -> Vec<Copies> {
     let made = evidence.recorded().filter_map(|(case, record)| {
         let copy = record.database_copy.as_ref()?;
         let volume = case.case.volume.as_ref().map(|volume| volume.name.clone());
@@ -40,8 +40,8 @@ pub(super) fn of(evidence: &Evidence) -> Vec<Copies> {
     });
     let alike = together(made, |(a, _), (b, _)| a == b).into_iter();
     let sum_up = |same: Vec<Made<'_>>| {
-        let middle = |of: fn(&CopyRecord) -> u64| {
-            median(&same.iter().map(|(_, copy)| of(copy) as f64).collect::<Vec<_>>())
+        let middle = |figure: fn(&CopyRecord) -> u64| {
+            median(&same.iter().map(|(_, copy)| figure(copy) as f64).collect::<Vec<_>>())
         };
         let (bytes, took_ns) = (middle(|copy| copy.bytes)?, middle(|copy| copy.took_ns)?);
         let (copies, instead) = (same.len(), same[0].1.instead.clone());

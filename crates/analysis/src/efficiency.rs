@@ -13,13 +13,13 @@ use super::explain::Explained;
 use super::group::{Group, RoleRow, RunRow};
 use super::metric::Metric;
 use ceiling::Matched;
-pub use standing::{Against, Efficiency, ONE_IO_BYTES};
+pub use standing::{BaselineCase, Efficiency, ONE_IO_BYTES};
 
 /// Less than one I/O in a hundred operations: the page cache, or the engine's own, serves them.
 const IOS_PER_OP_CACHED: f64 = 0.01;
 
 /// Every ceiling that a run has figures of.
-pub fn ceilings(groups: &[Group]) -> Vec<Against> {
+pub fn ceilings(groups: &[Group]) -> Vec<BaselineCase> {
     ceiling::all(groups).iter().map(|ceiling| ceiling.named(false)).collect()
 }
 

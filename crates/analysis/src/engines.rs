@@ -71,7 +71,7 @@ pub fn name<'s>(engines: &'s [EngineInfo], group: &'s Group, one_part: bool) -> 
 }
 
 /// One entry for each label and durability class. A case that left a record speaks for the others.
-pub(super) fn of(cases: &[CaseEvidence], torture: &[TortureRecord]) -> Vec<EngineInfo> {
+pub(super) fn list_engines(cases: &[CaseEvidence], torture: &[TortureRecord]) -> Vec<EngineInfo> {
     let mut engines: Vec<EngineInfo> = Vec::new();
     let mut cases: Vec<_> = cases.iter().collect();
     cases.sort_by_key(|case| case.case.listed);
@@ -114,7 +114,7 @@ fn lost(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
     let classes = torture.iter().flat_map(|record| &record.classes);
     let mut trials = classes.filter(same).flat_map(|class| &class.trials);
     let power = trials.find(|trial| trial.kind == TrialKind::Power)?;
-    Some(Lost::of(&power.tally))
+    Some(Lost::from_tally(&power.tally))
 }
 
 fn engine(case: &CaseEvidence) -> EngineInfo {
@@ -168,7 +168,7 @@ mod tests {
     fn what_torture_found_stands_beside_the_same_engine_alone() {
         let folder = tempfile::tempdir().unwrap();
         let run = Fixture::new().write(&folder.path().join("run"));
-        let before = of(&Evidence::read(&run).unwrap().cases, &[]);
+        let before = list_engines(&Evidence::read(&run).unwrap().cases, &[]);
         assert!(before.iter().all(|info| info.lost.is_none()));
         let first = &before[0];
         let given = |info: &EngineInfo| {
@@ -209,7 +209,7 @@ mod tests {
         let found = |record: &TortureRecord| {
             record.write(&beside).unwrap();
             let evidence = Evidence::read(&run).unwrap();
-            let all = of(&evidence.cases, &evidence.torture);
+            let all = list_engines(&evidence.cases, &evidence.torture);
             all.iter().filter_map(|info| Some((info.label.clone(), info.lost?))).collect::<Vec<_>>()
         };
         let lost = Lost { states: 300, lost: 2, corrupt: 0 };

@@ -267,7 +267,7 @@ impl CaseEvidence {
             let why = format!("{}: phase {name} was ended early", self.outcome());
             return Err(why.into());
         }
-        let (loaded, planned) = (Spent::of(phase).items(), self.case.loaded(name));
+        let (loaded, planned) = (Spent::from_phase(phase).items(), self.case.loaded(name));
         if phase.kind == "load" && loaded != planned {
             let outcome = self.outcome();
             return Err(format!("{outcome}: {loaded} of {planned} records were loaded").into());

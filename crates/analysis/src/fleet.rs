@@ -35,7 +35,7 @@ pub struct Fleet {
     /// Facts in which the hosts differ.
     pub facts: Vec<Fact>,
     /// Hosts that stand apart in any figure.
-    pub apart: Vec<Apart>,
+    pub apart: Vec<OutlierHost>,
 }
 
 /// A host, by its newest run.
@@ -106,7 +106,7 @@ pub struct Fact {
 
 /// A host that stands apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Apart {
+pub struct OutlierHost {
     /// Its place in `hosts`.
     pub host: usize,
     /// Figures in which it is worse than the others, as places in `spreads`.
@@ -121,7 +121,11 @@ pub struct Apart {
 impl Fleet {
     /// What runs of many hosts say together; none where there is no run. `left_out`: runs whose
     /// figures are void.
-    pub fn of(members: Vec<Member>, mut left_out: Vec<LeftOut>, figures: &Figures) -> Option<Self> {
+    pub fn from_members(
+        members: Vec<Member>,
+        mut left_out: Vec<LeftOut>,
+        figures: &Figures,
+    ) -> Option<Self> {
         let suite = members.first()?.entry.suite.clone();
         let (members, others): (Vec<Member>, Vec<Member>) =
             members.into_iter().partition(|member| member.entry.suite == suite);
@@ -186,7 +190,7 @@ impl Spread {
         format!("{}, {}: {}", self.case, self.place(), self.figure)
     }
 
-    fn of(series: &Series, definition: &'static Definition, hosts: &[Member]) -> Self {
+    fn from_series(series: &Series, definition: &'static Definition, hosts: &[Member]) -> Self {
         let value = |member: &Member| {
             let same = member.entry.series.iter().find(|other| other.same_as(series))?;
             same.figures.get(definition.name).copied()
@@ -197,7 +201,7 @@ impl Spread {
         let median = median(&known).unwrap_or(f64::NAN);
         let far =
             |place: &usize| (known[*place] - median).abs() > least(definition.name) * median.abs();
-        let apart = found(&known).into_iter().filter(far).map(|place| Outlier {
+        let apart = outlier_hosts(&known).into_iter().filter(far).map(|place| Outlier {
             host: places[place],
             ratio: (median > 0.0).then(|| known[place] / median),
             better: (known[place] > median) == (definition.direction == Direction::Higher),
@@ -218,7 +222,7 @@ impl Spread {
 
 /// Machines differ by factors: values are held against each other by their logarithms, where they
 /// have any.
-fn found(values: &[f64]) -> Vec<usize> {
+fn outlier_hosts(values: &[f64]) -> Vec<usize> {
     if values.len() < HOSTS_MIN {
         return Vec::new();
     }
@@ -241,7 +245,10 @@ fn spreads(hosts: &[Member], figures: &Figures) -> Vec<Spread> {
             }
         }
     }
-    found.into_iter().map(|(series, definition)| Spread::of(series, definition, hosts)).collect()
+    found
+        .into_iter()
+        .map(|(series, definition)| Spread::from_series(series, definition, hosts))
+        .collect()
 }
 
 fn facts(hosts: &[Member]) -> Vec<Fact> {
@@ -260,7 +267,7 @@ fn facts(hosts: &[Member]) -> Vec<Fact> {
     differing.collect()
 }
 
-fn apart(hosts: usize, spreads: &[Spread], facts: &[Fact]) -> Vec<Apart> {
+fn apart(hosts: usize, spreads: &[Spread], facts: &[Fact]) -> Vec<OutlierHost> {
     let of = |host: usize, better: bool| {
         let its_own = |spread: &Spread| {
             spread.apart.iter().any(|outlier| (outlier.host, outlier.better) == (host, better))
@@ -283,7 +290,7 @@ fn apart(hosts: usize, spreads: &[Spread], facts: &[Fact]) -> Vec<Apart> {
     };
     (0..hosts)
         .filter(|host| is_apart[*host])
-        .map(|host| Apart {
+        .map(|host| OutlierHost {
             host,
             worse: of(host, false),
             better: of(host, true),

@@ -2,13 +2,13 @@
 
 mod role;
 
-use super::beside::Beside;
 use super::catalogue as c;
 use super::efficiency::standing::Efficiency;
 use super::evidence::CaseEvidence;
 use super::job::DriveJob;
 use super::lists::{together, unique};
 use super::metric::Metrics;
+use super::relative::RelativeTo;
 use super::trials::{At, Trials};
 use super::{cost, instructions, rates};
 use kvdyno_record::engine::Durability;
@@ -119,9 +119,9 @@ pub struct LoadRow {
     /// Its figures.
     pub metrics: Metrics,
     /// Records a second beside the base engine's.
-    pub beside: Option<Beside>,
+    pub beside: Option<RelativeTo>,
     /// The same beside its own on the first volume; null: the suite names none.
-    pub beside_volume: Option<Beside>,
+    pub beside_volume: Option<RelativeTo>,
 }
 
 /// A measured phase: what it cost as a whole, and what each role got.
@@ -160,9 +160,9 @@ pub struct RoleRow {
     /// Its figures, all operations together.
     pub metrics: Metrics,
     /// Operations a second beside the base engine's.
-    pub beside: Option<Beside>,
+    pub beside: Option<RelativeTo>,
     /// The same beside its engine's on the first volume; null: the suite names none.
-    pub beside_volume: Option<Beside>,
+    pub beside_volume: Option<RelativeTo>,
     /// Each operation by itself, where there are several.
     pub ops: Vec<OpRow>,
     /// Some of its operations read, and some write.
@@ -415,7 +415,7 @@ fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, mix: &Mix, host: &Host
         metrics: cost::of_measure(trials, phase, host),
         roles: mix.roles.iter().map(|role| role_row(trials, phase, role)).collect(),
         device: trials.cases.iter().find_map(|(case, _)| device(case)),
-        job: trials.cases.iter().find_map(|(ran, _)| DriveJob::of(case, ran, phase, mix)),
+        job: trials.cases.iter().find_map(|(ran, _)| DriveJob::from_case(case, ran, phase, mix)),
         efficiency: None,
         different_mix: None,
     }
@@ -429,9 +429,9 @@ fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
     let mix = if requests { "requests".to_owned() } else { names.join("+") };
     let at = At { phase, role: &role.name, op: None };
     let clocks = rates::Clocks { open_loop, in_flight: role.depth.is_some() };
-    let metrics = rates::of(trials, &at, clocks);
+    let metrics = rates::role_metrics(trials, &at, clocks);
     let one = |op: &&str| {
-        let metrics = rates::of(trials, &At { op: Some(op), ..at }, clocks);
+        let metrics = rates::role_metrics(trials, &At { op: Some(op), ..at }, clocks);
         OpRow { op: (*op).to_owned(), metrics }
     };
     RoleRow {

@@ -31,7 +31,7 @@ pub struct HiccupRow {
 
 impl HiccupRow {
     /// Computes them; none where the record's histogram cannot be read.
-    pub fn of(hiccups: &Hiccups) -> Option<Self> {
+    pub fn from_hiccups(hiccups: &Hiccups) -> Option<Self> {
         let histogram = hlog::from_text(&hiccups.histogram).ok()?;
         let long = histogram.iter_recorded().filter(|at| at.value_iterated_to() >= LONG_NS);
         let (long, long_ns) = long.fold((0, 0.0), |(count, ns), at| {
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_line_says_what_the_machine_did() {
-        let row = HiccupRow::of(&example()).unwrap();
+        let row = HiccupRow::from_hiccups(&example()).unwrap();
         assert_eq!((row.n, row.long), (80_000_000, 1_000));
         assert_eq!(
             row.line(),
@@ -99,9 +99,10 @@ mod tests {
         histogram.record_n(30, 1_000).unwrap();
         let text = hlog::to_text(&histogram).unwrap();
         let row =
-            HiccupRow::of(&Hiccups { length_ns: 30_000, max_ns: 30, histogram: text }).unwrap();
+            HiccupRow::from_hiccups(&Hiccups { length_ns: 30_000, max_ns: 30, histogram: text })
+                .unwrap();
         assert_eq!(row.gaps(), "max 30 ns; none of 10 us or more");
         let unread = Hiccups { length_ns: 1, max_ns: 1, histogram: "?".to_owned() };
-        assert_eq!(HiccupRow::of(&unread), None);
+        assert_eq!(HiccupRow::from_hiccups(&unread), None);
     }
 }

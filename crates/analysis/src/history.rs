@@ -76,7 +76,7 @@ pub struct Step {
 }
 
 impl Step {
-    fn of(row: &Row) -> Self {
+    fn from_row(row: &Row) -> Self {
         Self {
             ratio: row.ratio,
             ratio_low: row.ratio_low,
@@ -119,7 +119,7 @@ impl Course {
 impl History {
     /// What is to be said of the steps beside those that changed something: that none did, or how
     /// many are not known.
-    pub fn told(&self) -> Option<String> {
+    pub fn sentence(&self) -> Option<String> {
         let all: usize = self.figures.iter().map(|course| course.steps.len()).sum();
         let steps = self.figures.iter().flat_map(|course| course.steps.iter().flatten());
         let judged = steps.clone().filter(|step| step.is_judged()).count();

@@ -39,7 +39,12 @@ pub struct DriveJob {
 
 impl DriveJob {
     /// That of a drive's case; none of an engine's.
-    pub(super) fn of(case: &Case, ran: &CaseEvidence, phase: &str, mix: &Mix) -> Option<Self> {
+    pub(super) fn from_case(
+        case: &Case,
+        ran: &CaseEvidence,
+        phase: &str,
+        mix: &Mix,
+    ) -> Option<Self> {
         if !(case.ceiling || ran.is_bare_drive()) {
             return None;
         }
@@ -55,8 +60,8 @@ impl DriveJob {
             },
             depth: role.depth.unwrap_or(1),
             blocking: role.depth.is_none(),
-            ran: told(ran, phase, HOW),
-            written: told(ran, phase, WRITTEN),
+            ran: reported_text(ran, phase, HOW),
+            written: reported_text(ran, phase, WRITTEN),
         })
     }
 }
@@ -102,7 +107,7 @@ fn mean_moved<'o>(done: impl Iterator<Item = (&'o String, &'o OpResult)>) -> u64
 }
 
 /// What the worker told of itself after a phase.
-fn told(case: &CaseEvidence, phase: &str, name: &str) -> Option<String> {
+fn reported_text(case: &CaseEvidence, phase: &str, name: &str) -> Option<String> {
     match case.counters().ok()?.phases.get(phase)?.after.get(name)? {
         Value::Text(text) => Some(text.clone()),
         _ => None,
@@ -139,7 +144,7 @@ mod tests {
                 rate: None,
                 depth: None,
                 os_threads: None,
-                found: kvdyno_record::workload::Found::All,
+                found: kvdyno_record::workload::ExpectedHits::All,
                 replay: None,
             };
             let ends = Ends { duration_ns: Some(1), operations: None };

@@ -7,7 +7,6 @@
 
 pub mod about;
 pub mod answer;
-pub mod beside;
 pub mod block_io;
 pub mod catalogue;
 pub mod claim;
@@ -38,6 +37,7 @@ mod narrow;
 pub mod ranking;
 pub mod ranks;
 mod rates;
+pub mod relative;
 pub mod search;
 pub mod spent;
 pub mod stalls;

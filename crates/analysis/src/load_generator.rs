@@ -24,7 +24,7 @@ pub struct LoadGenerator {
 impl LoadGenerator {
     /// As the run took it beforehand, alone on the machine; else from the null engine's closed loop
     /// with the fewest threads, which shares the machine with the case's other roles.
-    pub(super) fn of(evidence: &Evidence, groups: &[Group]) -> Option<Self> {
+    pub(super) fn from_groups(evidence: &Evidence, groups: &[Group]) -> Option<Self> {
         let roles = groups
             .iter()
             .filter(|group| group.stores_nothing)

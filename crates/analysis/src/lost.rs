@@ -19,7 +19,7 @@ pub struct Lost {
 
 impl Lost {
     /// What was found when the power went; states whose filesystem did not mount say nothing.
-    pub fn of(power: &Tally) -> Self {
+    pub fn from_tally(power: &Tally) -> Self {
         Self { states: power.judged(), lost: power.lost, corrupt: power.corrupt }
     }
 
@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(words(0, 1000), "lost 0 of 1000 (< 0.3 %)");
         assert_eq!(words(12, 300), "lost 12 of 300 (4 %)");
         let tally = Tally { states: 303, unmounted: 3, corrupt: 5, ..Tally::default() };
-        assert_eq!(Lost::of(&tally).words(), "lost 0 of 300, corrupt 5");
+        assert_eq!(Lost::from_tally(&tally).words(), "lost 0 of 300, corrupt 5");
         assert_eq!(words(0, 2), "lost 0 of 2");
     }
 }

@@ -11,7 +11,7 @@ pub(crate) struct Naming {
 
 impl Naming {
     /// Of these cases.
-    pub(crate) fn of(groups: &[&Group]) -> Self {
+    pub(crate) fn for_groups(groups: &[&Group]) -> Self {
         // A bare drive needs no limit and no data beside engines that have some.
         let engines = groups.iter().any(|group| group.competes());
         let all = || groups.iter().filter(|group| !(engines && group.bare_drive));

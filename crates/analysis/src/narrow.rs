@@ -8,7 +8,7 @@ pub(crate) struct Narrowed<R> {
 }
 
 impl<R> Narrowed<R> {
-    pub(crate) fn of(rows: Vec<R>) -> Self {
+    pub(crate) fn new(rows: Vec<R>) -> Self {
         Self { left: rows }
     }
 

@@ -80,13 +80,17 @@ impl Ranking {
     }
 
     /// The engine's standing.
-    pub fn of(&self, engine: &str) -> Option<&Standing> {
+    pub fn standing(&self, engine: &str) -> Option<&Standing> {
         self.standings.iter().find(|standing| standing.engine == engine)
     }
 }
 
 /// All rankings: setting by setting, question by question, the main one of each first.
-pub(super) fn of(evidence: &Evidence, groups: &[Group], engines: &[EngineInfo]) -> Vec<Ranking> {
+pub(super) fn list_rankings(
+    evidence: &Evidence,
+    groups: &[Group],
+    engines: &[EngineInfo],
+) -> Vec<Ranking> {
     let competing = groups.iter().enumerate().filter(|(_, group)| group.competes());
     let means = |group: &Group| (group.data_sizes(), group.ram(), group.volume.clone());
     let fields = together(competing, |a, b| means(a.1) == means(b.1));

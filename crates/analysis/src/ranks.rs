@@ -6,7 +6,7 @@ use super::group::Group;
 use super::metric::{Definition, Metrics, Reading, Why};
 use super::spent::over;
 use kvdyno_record::case::{PhaseRecord, RoleResult};
-use kvdyno_record::crew::{RankResult, Seat};
+use kvdyno_record::crew::{RankId, RankResult};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -92,7 +92,7 @@ pub(super) fn upper_median(sorted: &[f64]) -> Option<f64> {
 fn parts(phase: &PhaseRecord, role: &RoleResult) -> Vec<Part> {
     let ranks = phase.ranks.len() as u32;
     let part = |(rank, row): (u32, &RankResult)| {
-        let own = Seat { rank, ranks }.threads(role.threads);
+        let own = RankId { rank, ranks }.threads(role.threads);
         let threads = f64::from(own.end - own.start);
         let windows = role.windows.get(own.start as usize..own.end as usize);
         let per_s = |count: u64, ns: u64| if ns > 0 { count as f64 * 1e9 / ns as f64 } else { 0.0 };
@@ -113,7 +113,7 @@ pub(super) fn undone(phase: &PhaseRecord) -> Vec<f64> {
     let mut done = vec![0; phase.ranks.len()];
     for role in open {
         for (rank, done) in (0..).zip(&mut done) {
-            let own = Seat { rank, ranks: phase.ranks.len() as u32 }.threads(role.threads);
+            let own = RankId { rank, ranks: phase.ranks.len() as u32 }.threads(role.threads);
             let windows = role.windows.get(own.start as usize..own.end as usize);
             *done +=
                 windows.unwrap_or_default().iter().map(|thread| thread.operations).sum::<u64>();

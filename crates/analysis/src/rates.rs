@@ -26,7 +26,7 @@ pub(super) struct Clocks {
 }
 
 /// The figures of a role, or of one of its operations.
-pub(super) fn of(trials: &Trials<'_>, at: &At<'_>, clocks: Clocks) -> Metrics {
+pub(super) fn role_metrics(trials: &Trials<'_>, at: &At<'_>, clocks: Clocks) -> Metrics {
     let mut metrics = Metrics::default();
     let per_s = |count: u64, role: &RoleResult| {
         role.per_second(count).ok_or(Why::from("the role has no window"))

@@ -21,7 +21,7 @@ pub struct Spent<'p> {
 }
 
 impl<'p> Spent<'p> {
-    pub(super) fn of(phase: &'p PhaseRecord) -> Self {
+    pub(super) fn from_phase(phase: &'p PhaseRecord) -> Self {
         Self { phase }
     }
 

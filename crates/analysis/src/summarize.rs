@@ -31,11 +31,11 @@ use kvdyno_record::volume::VolumeRecord;
 impl Summary {
     /// Reads a run and computes all its figures.
     pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
-        Self::of(&Evidence::read(folder)?)
+        Self::from_evidence(&Evidence::read(folder)?)
     }
 
     /// Computes all figures of a record.
-    pub fn of(evidence: &Evidence) -> Result<Self, RecordError> {
+    pub fn from_evidence(evidence: &Evidence) -> Result<Self, RecordError> {
         let host = &evidence.run.host_before;
         let mut groups = Vec::new();
         for cases in by_key(&evidence.cases) {
@@ -45,12 +45,12 @@ impl Summary {
         comparison::compare(&mut groups);
         comparable::mark(&mut groups);
         efficiency::judge(&mut groups);
-        let load_generator = LoadGenerator::of(evidence, &groups);
-        let hiccups = evidence.run.hiccups.as_ref().and_then(HiccupRow::of);
+        let load_generator = LoadGenerator::from_groups(evidence, &groups);
+        let hiccups = evidence.run.hiccups.as_ref().and_then(HiccupRow::from_hiccups);
         let block_io = block_io::read(evidence, &groups)?;
         let explained = explain::read(evidence, &groups, &block_io)?;
         efficiency::limit(&mut groups, &explained);
-        let engines = engines::of(&evidence.cases, &evidence.torture);
+        let engines = engines::list_engines(&evidence.cases, &evidence.torture);
         let findings = findings::judge(evidence, &groups, load_generator.as_ref(), &explained)?;
         let confidence = confidence::judge(&groups, &findings, &engines);
         let mut summary = Self {
@@ -63,12 +63,12 @@ impl Summary {
             host: host.clone(),
             host_after: evidence.run.host_after.clone(),
             ranks: ranks::read(evidence, &groups),
-            rankings: ranking::of(evidence, &groups, &engines),
+            rankings: ranking::list_rankings(evidence, &groups, &engines),
             engines,
             load_generator,
             volumes: volumes(evidence),
             tiers: tiers(evidence),
-            copies: copies::of(evidence),
+            copies: copies::list_copies(evidence),
             block_io,
             explained,
             hiccups,
@@ -80,7 +80,7 @@ impl Summary {
             findings,
         };
         summary.answer = answer::sentences(&summary);
-        summary.history = history::read::of(evidence, &summary);
+        summary.history = history::read::list_histories(evidence, &summary);
         summary.claims = claim::judge(&evidence.plan.claims, &summary);
         summary.put_beside(evidence.plan.study.as_deref());
         Ok(summary)
@@ -90,12 +90,12 @@ impl Summary {
 impl Record {
     /// Reads a run and computes its figures.
     pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
-        Self::of(Evidence::read(folder)?)
+        Self::from_evidence(Evidence::read(folder)?)
     }
 
     /// Computes a record's figures.
-    pub fn of(evidence: Evidence) -> Result<Self, RecordError> {
-        let summary = Summary::of(&evidence)?;
+    pub fn from_evidence(evidence: Evidence) -> Result<Self, RecordError> {
+        let summary = Summary::from_evidence(&evidence)?;
         Ok(Self { evidence, summary })
     }
 }

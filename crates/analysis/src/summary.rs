@@ -14,7 +14,7 @@ use super::load_generator::LoadGenerator;
 use super::ranking::Ranking;
 use super::ranks::RankRow;
 use super::search::SearchResult;
-use super::study::BesideStudy;
+use super::study::StudyComparison;
 use kvdyno_record::column::ColumnName;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::host::Host;
@@ -72,7 +72,7 @@ pub struct Summary {
     /// What the suite claims, and what came of it.
     pub claims: Vec<Claimed>,
     /// What a study published, beside these figures and in none of them; null: none was asked for.
-    pub study: Option<BesideStudy>,
+    pub study: Option<StudyComparison>,
     /// What could not be enforced or measured, each sentence once.
     pub not_measured: Vec<String>,
     /// What to bear in mind, the worst first.
@@ -129,7 +129,7 @@ pub struct RunInfo {
 impl Summary {
     /// Puts a study beside the figures in place of the suite's own; none: none.
     pub fn put_beside(&mut self, study: Option<&str>) {
-        self.study = study.and_then(|id| BesideStudy::of(id, self));
+        self.study = study.and_then(|id| StudyComparison::from_summary(id, self));
     }
 
     /// Trials of each case, at most.

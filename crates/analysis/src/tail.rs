@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use kvdyno_record::hlog::histogram;
 
-    fn of(times: &[(u64, u64)]) -> Histogram<u64> {
+    fn record_all(times: &[(u64, u64)]) -> Histogram<u64> {
         let mut samples = histogram();
         for (ns, count) in times {
             samples.record_n(*ns, *count).unwrap();
@@ -82,12 +82,12 @@ mod tests {
     #[test]
     fn shares_are_exact_where_no_limit_cuts_a_bucket() {
         // 1 to 10,000 us, one each: 9,000 of them over 1 ms, 8,000 over 2, 6,000 over 4.
-        let samples = of(&(1..=10_000).map(|us| (us * 1_000, 1)).collect::<Vec<_>>());
+        let samples = record_all(&(1..=10_000).map(|us| (us * 1_000, 1)).collect::<Vec<_>>());
         for (limit, percent) in OVER_NS.into_iter().zip([90.0, 80.0, 60.0]) {
             let read = over_percent(&samples, limit).unwrap();
             assert!((read - percent).abs() < 0.05, "{limit}: {read}");
         }
-        let rare = of(&[(900_000, 999_999), (1_100_000, 1)]);
+        let rare = record_all(&[(900_000, 999_999), (1_100_000, 1)]);
         assert_eq!(over_percent(&rare, OVER_NS[0]), Ok(0.0001));
         assert_eq!(over_percent(&rare, OVER_NS[1]), Ok(0.0));
     }
@@ -95,11 +95,11 @@ mod tests {
     #[test]
     fn the_mean_square_of_two_values() {
         // Three times 1 ms, once 5 ms: mean 2, mean square 28 / 4 = 7, deviation sqrt(3).
-        let (mean, rms) = moments(&of(&[(1_000_000, 3), (5_000_000, 1)])).unwrap();
+        let (mean, rms) = moments(&record_all(&[(1_000_000, 3), (5_000_000, 1)])).unwrap();
         assert!((mean / 2e6 - 1.0).abs() < 1e-3, "{mean}");
         assert!((rms / (7.0_f64.sqrt() * 1e6) - 1.0).abs() < 1e-3, "{rms}");
         let mut metrics = Metrics::default();
-        let samples = of(&[(1_000_000, 3), (5_000_000, 1)]);
+        let samples = record_all(&[(1_000_000, 3), (5_000_000, 1)]);
         add(&mut metrics, Kind::Response, &samples, &[Ok(samples.clone())]);
         let deviation = metrics.value(&c::RESPONSE_DEVIATION).unwrap();
         assert!((deviation / (3.0_f64.sqrt() * 1e6) - 1.0).abs() < 2e-3, "{deviation}");

@@ -110,7 +110,7 @@ pub struct Change {
 
 impl Trend {
     /// What a history says; none where nothing is in it.
-    pub fn of(entries: &[Entry], question: &Question) -> Option<Self> {
+    pub fn from_entries(entries: &[Entry], question: &Question) -> Option<Self> {
         let newest = entries.last()?;
         let (mut kept, mut left_out) = (Vec::new(), Vec::new());
         for entry in entries {
@@ -121,7 +121,7 @@ impl Trend {
         }
         let courses: Vec<Course> = wanted(newest, &question.figures)
             .into_iter()
-            .map(|(series, definition)| Course::of(series, definition, &kept))
+            .map(|(series, definition)| Course::from_series(series, definition, &kept))
             .collect();
         let gate = question.gate.map(|allowed| gate(allowed, &courses, &kept));
         Some(Self {
@@ -194,7 +194,7 @@ fn runs(kept: &[&Entry]) -> Vec<RunOf> {
 }
 
 impl Course {
-    fn of(series: &Series, definition: &'static Definition, kept: &[&Entry]) -> Self {
+    fn from_series(series: &Series, definition: &'static Definition, kept: &[&Entry]) -> Self {
         let value = |entry: &&Entry| {
             let same = entry.series.iter().find(|other| other.same_as(series))?;
             same.figures.get(definition.name).copied()
@@ -255,7 +255,7 @@ fn gate(allowed: f64, courses: &[Course], kept: &[&Entry]) -> Gate {
     let (mut regressed, mut not_judged, mut may_hide) = (Vec::new(), Vec::new(), Vec::new());
     for course in courses {
         let lists = [&mut regressed, &mut may_hide];
-        Judged::of(course).file(course, allowed, lists, &mut not_judged);
+        Judged::judge(course).file(course, allowed, lists, &mut not_judged);
     }
     not_judged.extend(lost(kept));
     if courses.is_empty() {

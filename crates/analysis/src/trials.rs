@@ -20,7 +20,7 @@ impl<'e> Trials<'e> {
         phase: &str,
         read: impl Fn(Spent<'e>, &'e CaseEvidence) -> Reading,
     ) -> Vec<Reading> {
-        let reading = |case: &'e CaseEvidence| read(Spent::of(case.phase(phase)?), case);
+        let reading = |case: &'e CaseEvidence| read(Spent::from_phase(case.phase(phase)?), case);
         self.cases.iter().map(|(case, _)| reading(case)).collect()
     }
 

@@ -132,18 +132,20 @@ fn is_hidden(word: &str) -> Option<bool> {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Result<Elsewhere> {
+    fn parse_elsewhere(text: &str) -> Result<Elsewhere> {
         read(text, &["postgres", "redis", "rediss"], &|what| Error::invalid(what))
     }
 
     #[test]
     fn a_url_says_who_comes_in_where() {
-        let there = of("postgres://me:p%40ss%2F@db.example:5433/start?sslmode=disable").unwrap();
+        let there =
+            parse_elsewhere("postgres://me:p%40ss%2F@db.example:5433/start?sslmode=disable")
+                .unwrap();
         assert_eq!((there.host.as_str(), there.port), ("db.example", 5433));
         assert_eq!((there.user.as_str(), there.password.0.as_str()), ("me", "p@ss/"));
         assert_eq!(there.entrance, "start");
         assert!(there.secrecy.is_none());
-        let there = of("redis://[::1]/3").unwrap();
+        let there = parse_elsewhere("redis://[::1]/3").unwrap();
         assert_eq!((there.host.as_str(), there.port, there.entrance.as_str()), ("::1", 6379, "3"));
     }
 
@@ -160,11 +162,11 @@ mod tests {
             ("postgres://me:secret@h:port/", "port"),
             ("me:secret@h", "its scheme is not"),
         ] {
-            let message = of(wrong).unwrap_err().message;
+            let message = parse_elsewhere(wrong).unwrap_err().message;
             assert!(message.contains(why), "{wrong}: {message}");
             assert!(!message.contains("secret"), "{message}");
         }
-        let there = of("redis://:secret@h").unwrap();
+        let there = parse_elsewhere("redis://:secret@h").unwrap();
         assert!(!format!("{there:?}").contains("secret"), "{there:?}");
         let error = elsewhere("redis://:secret@h", &["redis"], "").unwrap_err();
         assert!(error.message.contains("expected `env:NAME`"), "{error}");

@@ -91,7 +91,7 @@ fn sum(own: &RankSlice, messages: &[Vec<u8>]) -> io::Result<Total> {
     for message in messages {
         slices.extend(serde_json::from_slice::<Slices>(message)?.slices);
     }
-    let total = Total::of(&slices, &mut Decoder::new())?;
+    let total = Total::from_slices(&slices, &mut Decoder::new())?;
     total.ok_or_else(|| io::Error::other("no slice"))
 }
 

@@ -85,7 +85,7 @@ impl Gatherer {
     }
 
     /// The rank above asks.
-    pub fn asked(&mut self) {
+    pub fn request(&mut self) {
         self.asked = true;
     }
 
@@ -126,7 +126,7 @@ impl Gatherer {
     /// Of the first rank: the next slice of all ranks; none: it is not there yet, or all were.
     pub fn next_total(&mut self) -> io::Result<Option<Total>> {
         let slices = self.front();
-        Total::of(&slices, &mut self.decoder)
+        Total::from_slices(&slices, &mut self.decoder)
     }
 
     fn sources(&self) -> impl Iterator<Item = &Source> {
@@ -181,7 +181,7 @@ impl Gatherer {
         let mut slices = self.front();
         match slices.len() {
             0 | 1 => Ok(slices.pop()),
-            _ => Total::of(&slices, &mut self.decoder)?.map(Total::encoded).transpose(),
+            _ => Total::from_slices(&slices, &mut self.decoder)?.map(Total::encoded).transpose(),
         }
     }
 }

@@ -8,21 +8,21 @@
 //!
 //! It is not: a place where operations are made or timed. That is the workers' own.
 
-mod captain;
+mod coordinator;
 mod gather;
-mod hand;
 mod log;
 mod message;
 mod offset;
+mod rank_proxy;
 mod slices;
 mod sum;
 mod total;
 
-pub use captain::{Captain, Turn};
+pub use coordinator::{Action, Coordinator};
 pub use gather::{Gatherer, Step};
-pub use hand::Hand;
 pub use log::CrewLog;
 pub use message::{Begin, Order, Report, Slices};
 pub use offset::{ClockOffset, Ping};
+pub use rank_proxy::RankProxy;
 pub use slices::{RankFiles, RankSlice};
 pub use total::Total;

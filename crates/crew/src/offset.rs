@@ -23,7 +23,7 @@ pub struct ClockOffset {
 
 impl ClockOffset {
     /// By the shortest of these; none: there was none.
-    pub fn of(pings: impl IntoIterator<Item = Ping>) -> Option<Self> {
+    pub fn from_pings(pings: impl IntoIterator<Item = Ping>) -> Option<Self> {
         let took = |ping: &Ping| ping.received_unix_ns.saturating_sub(ping.sent_unix_ns);
         let shortest = pings.into_iter().min_by_key(took)?;
         let half = took(&shortest) / 2;
@@ -50,12 +50,12 @@ mod tests {
         };
         // The other's clock is 5000 ahead; the answers took 300 there and 100 back, then 40 and 20.
         let pings = [ping(1_000, 6_300, 1_400), ping(2_000, 7_040, 2_060)];
-        let offset = ClockOffset::of(pings).unwrap();
+        let offset = ClockOffset::from_pings(pings).unwrap();
         assert_eq!(offset, ClockOffset { ahead_ns: 5_010, error_ns: 30 });
         assert!(offset.ahead_ns.abs_diff(5_000) <= offset.error_ns);
         assert_eq!(offset.here(7_040), 2_030);
-        let behind = ClockOffset::of([ping(9_000, 4_000, 9_000)]).unwrap();
+        let behind = ClockOffset::from_pings([ping(9_000, 4_000, 9_000)]).unwrap();
         assert_eq!((behind.ahead_ns, behind.here(4_000)), (-5_000, 9_000));
-        assert_eq!(ClockOffset::of([]), None);
+        assert_eq!(ClockOffset::from_pings([]), None);
     }
 }

@@ -3,10 +3,10 @@
 
 use crate::transport::{Transport, unix_ns};
 use kvdyno_crew::{
-    Begin, Captain, ClockOffset, CrewLog, Gatherer, Hand, Order, Report, Step, Turn,
+    Action, Begin, ClockOffset, Coordinator, CrewLog, Gatherer, Order, RankProxy, Report, Step,
 };
 use kvdyno_engine::ErrorClass;
-use kvdyno_record::crew::Seat;
+use kvdyno_record::crew::RankId;
 use kvdyno_record::files::sha256;
 use kvdyno_record::protocol::{Control, Event, Job};
 use std::collections::VecDeque;
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct RankAtWork<'t> {
     transport: &'t Transport,
     command: Vec<OsString>,
-    hand: Option<Hand>,
+    rank_proxy: Option<RankProxy>,
     gatherer: Gatherer,
     /// A phase runs.
     at_work: bool,
@@ -39,7 +39,7 @@ pub(crate) struct RankAtWork<'t> {
 
 /// What only the first rank has.
 struct First {
-    captain: Captain,
+    coordinator: Coordinator,
     log: CrewLog,
     program: Receiver<String>,
     /// When the running phase began, by its worker; none: it has not said so yet.
@@ -53,7 +53,7 @@ struct First {
 impl<'t> RankAtWork<'t> {
     pub(crate) fn new(transport: &'t Transport, command: Vec<OsString>) -> Self {
         let gatherer = Gatherer::new(transport.rank, transport.ranks);
-        Self { transport, command, hand: None, gatherer, at_work: false, over: false }
+        Self { transport, command, rank_proxy: None, gatherer, at_work: false, over: false }
     }
 
     /// From the job to the end of all ranks.
@@ -65,8 +65,8 @@ impl<'t> RankAtWork<'t> {
         self.lead().or_else(|error| self.refuse(&format!("the crew cannot go on: {error}")))
     }
 
-    fn seat(&self) -> Seat {
-        Seat { rank: self.transport.rank, ranks: self.transport.ranks }
+    fn seat(&self) -> RankId {
+        RankId { rank: self.transport.rank, ranks: self.transport.ranks }
     }
 
     /// Any rank but the first: it does what it is told, and reports what its worker says. One that
@@ -75,7 +75,7 @@ impl<'t> RankAtWork<'t> {
         self.transport.report(&host())?;
         while !self.over {
             if let Err(error) = self.follow_on() {
-                self.hand = None;
+                self.rank_proxy = None;
                 self.transport.report(&lost(&error))?;
             }
         }
@@ -100,7 +100,7 @@ impl<'t> RankAtWork<'t> {
         while let Some((rank, slices)) = self.transport.answered()? {
             self.gatherer.answered(rank, slices);
         }
-        let files = self.hand.as_mut().and_then(Hand::files);
+        let files = self.rank_proxy.as_mut().and_then(RankProxy::files);
         for step in self.gatherer.steps(files, !self.at_work)? {
             match step {
                 Step::Ask(rank) => self.transport.ask(rank),
@@ -111,14 +111,14 @@ impl<'t> RankAtWork<'t> {
     }
 
     /// What its worker says, waited for a moment.
-    fn heard(&mut self) -> Option<Report> {
+    fn receive(&mut self) -> Option<Report> {
         let wait = if self.at_work { LOOK_AT_WORK } else { LOOK };
-        let Some(hand) = &mut self.hand else {
+        let Some(rank_proxy) = &mut self.rank_proxy else {
             std::thread::sleep(wait);
             return None;
         };
-        let report = hand.report(wait).unwrap_or_else(|error| {
-            self.hand = None;
+        let report = rank_proxy.report(wait).unwrap_or_else(|error| {
+            self.rank_proxy = None;
             Some(lost(&error))
         });
         if let Some(Report::Event { event: Event::Finished { .. } }) = report {
@@ -137,7 +137,7 @@ impl<'t> RankAtWork<'t> {
                         "{path} is another program here than on the first host: install the same"
                     )));
                 }
-                self.hand = Some(Hand::start(&self.command, self.seat(), &begin)?);
+                self.rank_proxy = Some(RankProxy::start(&self.command, self.seat(), &begin)?);
             }
             Order::Go => self.control(Control::Go),
             Order::GoTogether { phase } => {
@@ -152,7 +152,7 @@ impl<'t> RankAtWork<'t> {
             Order::Cut => {}
             Order::Pings { count } => self.transport.answer_pings(count),
             Order::End => {
-                self.hand = None;
+                self.rank_proxy = None;
                 self.over = true;
             }
         }
@@ -160,8 +160,8 @@ impl<'t> RankAtWork<'t> {
     }
 
     fn control(&mut self, control: Control) {
-        if let Some(hand) = &mut self.hand {
-            hand.control(control);
+        if let Some(rank_proxy) = &mut self.rank_proxy {
+            rank_proxy.control(control);
         }
     }
 
@@ -170,7 +170,7 @@ impl<'t> RankAtWork<'t> {
         let program = listen();
         let job = program.recv().map_err(|_| io::Error::other("no job came"))?;
         let job = Job::from_json(&job)?;
-        let captain = Captain::new(job.clone(), self.transport.ranks);
+        let coordinator = Coordinator::new(job.clone(), self.transport.ranks);
         let log = CrewLog::create(&job.folder, unix_ns());
         let log = match log.and_then(|log| Ok((log, self.begin(job)?))) {
             Ok((log, begin)) => {
@@ -184,7 +184,7 @@ impl<'t> RankAtWork<'t> {
         };
         let late = VecDeque::from([(0, host())]);
         let (started_unix_ns, doomed) = (None, None);
-        let mut first = First { captain, log, program, started_unix_ns, doomed, late };
+        let mut first = First { coordinator, log, program, started_unix_ns, doomed, late };
         while !self.over {
             if let Some(report) = self.heard() {
                 self.take_in(0, report, &mut first)?;
@@ -206,7 +206,7 @@ impl<'t> RankAtWork<'t> {
     fn refuse(&mut self, why: &str) -> io::Result<()> {
         let (class, message) = (ErrorClass::Other, why.to_owned());
         // Nobody may be there to hear it.
-        let _ = say(&Event::Failed { phase: None, class, message });
+        let _ = send_event(&Event::Failed { phase: None, class, message });
         self.order(&Order::End)
     }
 
@@ -238,21 +238,21 @@ impl<'t> RankAtWork<'t> {
                 Err(TryRecvError::Disconnected) => return self.order(&Order::End),
             };
             let control = Control::from_json(&line)?;
-            let turns = first.captain.told(control);
+            let turns = first.coordinator.told(control);
             self.take(turns, first)?;
         }
     }
 
     /// Ranks that do not end a phase in which another has failed are not waited for.
     fn look_at_doomed(&mut self, first: &mut First) -> io::Result<()> {
-        if !first.captain.is_doomed() {
+        if !first.coordinator.is_doomed() {
             first.doomed = None;
             return Ok(());
         }
         if first.doomed.get_or_insert_with(Instant::now).elapsed() < PATIENCE {
             return Ok(());
         }
-        let turns = first.captain.give_up();
+        let turns = first.coordinator.give_up();
         self.take(turns, first)
     }
 
@@ -260,22 +260,24 @@ impl<'t> RankAtWork<'t> {
         if let (0, Report::Event { event }) = (rank, &report) {
             first.started_unix_ns = started_unix_ns(event).or(first.started_unix_ns);
         }
-        let turns = first.captain.hear(rank, report);
+        let turns = first.coordinator.hear(rank, report);
         self.take(turns, first)
     }
 
-    fn take(&mut self, turns: Vec<Turn>, first: &mut First) -> io::Result<()> {
+    fn perform(&mut self, turns: Vec<Action>, first: &mut First) -> io::Result<()> {
         for turn in turns {
             match turn {
-                Turn::Say(event) => say(&event)?,
-                Turn::Order(order) => self.order(&order)?,
-                Turn::Clocks => {
+                Action::Say(event) => send_event(&event)?,
+                Action::Order(order) => self.order(&order)?,
+                Action::Clocks => {
                     let others =
                         (1..self.transport.ranks).map(|rank| self.transport.clock_of(rank, PINGS));
                     let clocks = others.collect::<io::Result<Vec<_>>>()?;
-                    first.captain.clocks_are([ClockOffset::default()].into_iter().chain(clocks));
+                    first
+                        .coordinator
+                        .clocks_are([ClockOffset::default()].into_iter().chain(clocks));
                 }
-                Turn::Gather => {
+                Action::Gather => {
                     // A crew that fails in any case has said why, and ends with what is left.
                     if let Err(error) = self.gather_rest(first) {
                         let failed = not_gathered(&error, first);
@@ -284,7 +286,7 @@ impl<'t> RankAtWork<'t> {
                         }
                     }
                 }
-                Turn::Over => {
+                Action::Over => {
                     self.file_events(first)?;
                     self.order(&Order::End)?;
                 }
@@ -335,7 +337,7 @@ impl<'t> RankAtWork<'t> {
 
     /// What happened inside the engine, as the first rank's worker saw it.
     fn file_events(&mut self, first: &mut First) -> io::Result<()> {
-        let events = self.hand.as_mut().map_or_else(|| Ok(Vec::new()), Hand::events)?;
+        let events = self.rank_proxy.as_mut().map_or_else(|| Ok(Vec::new()), RankProxy::events)?;
         first.log.events(&events)
     }
 }
@@ -350,9 +352,9 @@ fn lost(error: &io::Error) -> Report {
     Report::Lost { class: ErrorClass::Other, message: error.to_string() }
 }
 
-fn not_gathered(error: &io::Error, first: &mut First) -> Vec<Turn> {
+fn not_gathered(error: &io::Error, first: &mut First) -> Vec<Action> {
     let message = format!("putting slices together: {error}");
-    first.captain.fail(0, None, ErrorClass::Other, &message)
+    first.coordinator.fail(0, None, ErrorClass::Other, &message)
 }
 
 /// When the running phase began.
@@ -372,7 +374,7 @@ fn worker_of(command: &[OsString]) -> io::Result<String> {
 }
 
 /// One event line to the program.
-fn say(event: &Event) -> io::Result<()> {
+fn send_event(event: &Event) -> io::Result<()> {
     io::stdout().lock().write_all(&event.to_line()?)
 }
 

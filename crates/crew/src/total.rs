@@ -20,7 +20,7 @@ pub struct Total {
 impl Total {
     /// Adds up the slices of a moment; none: there are none. In the sum there are as many times as
     /// operations: a histogram that went to another slice would be seen.
-    pub fn of<'r>(
+    pub fn from_slices<'r>(
         slices: impl IntoIterator<Item = &'r RankSlice>,
         decoder: &mut Decoder,
     ) -> io::Result<Option<Self>> {

@@ -89,7 +89,7 @@ impl Transport {
     }
 
     /// Whether the rank above has asked.
-    pub(crate) fn asked(&self) -> bool {
+    pub(crate) fn is_requested(&self) -> bool {
         self.message(ASKS).is_some()
     }
 
@@ -120,7 +120,7 @@ impl Transport {
             let (answered_unix_ns, _) = other.receive_with_tag::<u64>(PINGS);
             Ping { sent_unix_ns, answered_unix_ns, received_unix_ns: unix_ns() }
         });
-        ClockOffset::of(pings).ok_or_else(|| io::Error::other("no pings"))
+        ClockOffset::from_pings(pings).ok_or_else(|| io::Error::other("no pings"))
     }
 
     /// Answers so many pings.

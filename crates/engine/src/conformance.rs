@@ -30,7 +30,7 @@ mod turns;
 mod writes;
 
 use crate::graph::GraphEngine;
-use crate::{Engine, Place, PlaceKind, Result};
+use crate::{Engine, Location, PlaceKind, Result};
 use field::{Field, Outcome, Stop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ fn below<E: Engine>(scratch: &Path) -> field::MakePlace<'static> {
 /// Runs every check at places of the caller's choice, for servers and real devices. `place` is
 /// called with the name of the check, at least once for each, and must give an empty database
 /// every time: another port, table or database number.
-pub fn run_at<E: Engine>(place: impl FnMut(&str) -> Result<Place>) -> Report {
+pub fn run_at<E: Engine>(place: impl FnMut(&str) -> Result<Location>) -> Report {
     check_all::<E>(Box::new(place), false, checks())
 }
 
@@ -147,25 +147,25 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
 
 /// `create_dir` rather than `create_dir_all` for the last step: what is there already is somebody
 /// else's and must not pass for an empty database.
-fn fresh_directory(path: PathBuf) -> Result<Place> {
+fn fresh_directory(path: PathBuf) -> Result<Location> {
     std::fs::create_dir_all(path.parent().unwrap_or(&path))?;
     std::fs::create_dir(&path)?;
-    Ok(Place::Directory(path))
+    Ok(Location::Directory(path))
 }
 
-fn device_file(root: &Path, path: PathBuf) -> Result<Place> {
+fn device_file(root: &Path, path: PathBuf) -> Result<Location> {
     const DEVICE_BYTES: u64 = 1 << 30;
     std::fs::create_dir_all(root)?;
     let file = std::fs::File::create_new(&path)?;
     file.set_len(DEVICE_BYTES)?;
-    Ok(Place::Device(path))
+    Ok(Location::Device(path))
 }
 
 /// Leftovers are no reason to fail an engine, so errors are let go.
-fn remove_place(place: &Place) {
+fn remove_place(place: &Location) {
     match place {
-        Place::Directory(path) => drop(std::fs::remove_dir_all(path)),
-        Place::Device(path) => drop(std::fs::remove_file(path)),
-        Place::Server(_) => {}
+        Location::Directory(path) => drop(std::fs::remove_dir_all(path)),
+        Location::Device(path) => drop(std::fs::remove_file(path)),
+        Location::Server(_) => {}
     }
 }

@@ -74,7 +74,7 @@ impl EventLog {
     const UNTOLD_MAX: usize = 1 << 16;
 
     /// Notes an event of this moment.
-    pub fn tell(&self, kind: EventKind, edge: Edge, detail: Counters) {
+    pub fn record(&self, kind: EventKind, edge: Edge, detail: Counters) {
         let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if events.len() < Self::UNTOLD_MAX {
             // Under the lock, so that the times ascend.
@@ -84,7 +84,7 @@ impl EventLog {
     }
 
     /// Those since the last call.
-    pub fn take(&self) -> Vec<EngineEvent> {
+    pub fn drain(&self) -> Vec<EngineEvent> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

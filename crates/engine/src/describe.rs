@@ -204,7 +204,7 @@ impl Durability {
     }
 }
 
-/// Kinds of [`crate::Place`].
+/// Kinds of [`crate::Location`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlaceKind {

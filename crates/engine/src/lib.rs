@@ -43,6 +43,6 @@ pub use error::{Error, ErrorClass, Result};
 pub use option::{OptionKind, OptionSpec, Preset, Setting};
 pub use options::Options;
 pub use range::{Direction, Range, Walk};
-pub use shape::{DataShape, Place, Requests};
+pub use shape::{DataShape, Location, Requests};
 pub use traits::{Engine, Session, Settled, Write};
-pub use transaction::{Found, Records, Transaction, Transactions};
+pub use transaction::{Records, Transaction, Transactions, ValueVisitor};

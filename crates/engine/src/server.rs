@@ -1,7 +1,7 @@
 //! Engines whose data a server keeps: beside the client, which is the [`Engine`], how the server is
 //! started ([`Served`]) and where it listens ([`Address`]).
 //!
-//! A keeper starts it, one for each case, and is its parent to the end: it belongs to the load
+//! A supervisor starts it, one for each case, and is its parent to the end: it belongs to the load
 //! generator (`kvdyno_worker::main_served`).
 
 mod address;
@@ -47,7 +47,7 @@ pub trait Served: Engine {
 
     /// How to start it at a site, with the options of the case: what must be there before it is
     /// made by [`Launch::before`].
-    fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch>;
+    fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch>;
 
     /// Fails until the server answers.
     fn answers(address: &Address) -> Result<()>;
@@ -80,10 +80,10 @@ pub struct Look {
 
 /// Where a server has its data, and where it is reached.
 #[derive(Clone, Debug)]
-pub struct Site {
+pub struct ServerDirectory {
     /// A folder of its own, and where it is started: what is in it can be named by its name alone.
-    /// Of a server on a device it is in memory, is gone with its keeper, and has this path for the
-    /// keeper alone.
+    /// Of a server on a device it is in memory, is gone with its supervisor, and has this path for
+    /// the supervisor alone.
     pub folder: PathBuf,
     /// The device that its records are on, held for it, its first MiB zeros before the first start;
     /// none: they are in the folder.
@@ -116,7 +116,7 @@ pub enum StopSignal {
     User1,
 }
 
-impl Site {
+impl ServerDirectory {
     /// A command of a server's program here, with the libraries that were unpacked with it.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = command(program);
@@ -154,7 +154,7 @@ pub struct Program {
 
 /// The program that is looked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Sought<'s> {
+pub struct ProgramSpec<'s> {
     /// Whose it is.
     pub engine: &'s str,
     /// The server's name.
@@ -165,7 +165,7 @@ pub struct Sought<'s> {
     pub remedy: &'s str,
 }
 
-impl Sought<'_> {
+impl ProgramSpec<'_> {
     /// The one at `path`; or the newest that was fetched; or the one on PATH.
     fn chosen(&self, path: Option<&Path>) -> Result<PathBuf> {
         let chosen = library::chosen(self.engine, self.title, path, self.remedy);
@@ -186,11 +186,11 @@ impl Program {
     /// The one at `path`, the newest that was fetched, or the one on PATH. `version` finds its
     /// version in what it says when it is asked with `--version`.
     pub fn find(
-        sought: &Sought<'_>,
+        sought: &ProgramSpec<'_>,
         path: Option<&Path>,
         version: impl Fn(&str) -> Option<&str>,
     ) -> Result<Self> {
-        let Sought { title, remedy, .. } = sought;
+        let ProgramSpec { title, remedy, .. } = sought;
         let path = sought.chosen(path)?;
         let refused = |what: &dyn Display| {
             Error::invalid(format!("program {}: {what}; {remedy}", path.display()))
@@ -215,7 +215,7 @@ impl Program {
     }
 
     /// Version and build for a description; of one that is not there, why.
-    pub fn told(program: Result<&Self>) -> (String, BTreeMap<String, String>) {
+    pub fn describe(program: Result<&Self>) -> (String, BTreeMap<String, String>) {
         match program {
             Ok(program) => (program.version.clone(), program.build.clone()),
             Err(error) => {

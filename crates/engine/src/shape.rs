@@ -9,7 +9,7 @@ use crate::{Error, Result};
 /// Where an engine's data lies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum Location {
     /// A directory that belongs to this database alone; it exists.
     Directory(PathBuf),
     /// A block device, or a file standing in for one, that the user gave up to be overwritten.
@@ -18,7 +18,7 @@ pub enum Place {
     Server(String),
 }
 
-impl Place {
+impl Location {
     /// The directory, for engines that take nothing else.
     pub fn directory(&self) -> Result<&Path> {
         match self {

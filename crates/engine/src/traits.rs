@@ -1,7 +1,7 @@
 //! The two traits: an [`Engine`] is opened once per worker process, a [`Session`] once per thread.
 
 use crate::{
-    Counters, DataShape, Description, EngineEvent, Error, ErrorClass, Options, Place, Range,
+    Counters, DataShape, Description, EngineEvent, Error, ErrorClass, Location, Options, Range,
     Result, Transaction, Walk,
 };
 use std::ops::ControlFlow;
@@ -38,7 +38,7 @@ pub trait Engine: Sized + Send + Sync + 'static {
     ///
     /// `options` holds every option of the description, resolved; `data` says what is to come, for
     /// engines that must be told sizes beforehand (LMDB's map).
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self>;
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self>;
 
     /// A handle for the calling thread.
     fn session(&self) -> Result<Self::Session<'_>>;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
 /// Is shown what a lookup found.
-pub type Found<'a> = dyn FnMut(Option<&[u8]>) + 'a;
+pub type ValueVisitor<'a> = dyn FnMut(Option<&[u8]>) + 'a;
 
 /// Is shown the records of a scan, and may break off.
 pub type Records<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
@@ -18,11 +18,11 @@ pub type Records<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
 /// call by pointer is little beside what a transaction costs.
 pub trait Transaction {
     /// Looks `key` up and shows the value, or `None`, to `seen` exactly once.
-    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()>;
+    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()>;
 
     /// As [`Self::get`], for a value that what is written will follow from: until the transaction
     /// has ended nobody else changes `key`, or it ends with a conflict.
-    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()>;
+    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()>;
 
     /// Stores `value` under `key`.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;

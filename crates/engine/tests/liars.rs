@@ -3,8 +3,9 @@
 
 use kvdyno_engine::conformance::{self, Report, Verdict};
 use kvdyno_engine::{
-    Capabilities, DataShape, Description, Direction, Durability, Engine, Error, ErrorClass, Found,
-    Options, Place, Planning, Range, Records, Result, Session, Settled, Transaction, Transactions,
+    Capabilities, DataShape, Description, Direction, Durability, Engine, Error, ErrorClass,
+    Location, Options, Planning, Range, Records, Result, Session, Settled, Transaction,
+    Transactions, ValueVisitor,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -63,7 +64,7 @@ impl<const LIE: u8> Engine for Liar<LIE> {
         }
     }
 
-    fn open(place: &Place, _options: &Options, _data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, _options: &Options, _data: &DataShape) -> Result<Self> {
         let file = place.directory()?.join("records");
         let bytes = fs::read(&file).unwrap_or_default();
         let stored: Vec<(Key, Vec<u8>)> = match bytes.as_slice() {
@@ -126,9 +127,10 @@ impl<const LIE: u8> Session for LiarSession<'_, LIE> {
         &mut self,
         body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
     ) -> Result<R> {
-        let mut within = Within { engine: self.0, read: BTreeMap::new(), written: Vec::new() };
+        let mut within =
+            LiarTransaction { engine: self.0, read: BTreeMap::new(), written: Vec::new() };
         let outcome = body(&mut within);
-        let Within { read, written, .. } = within;
+        let LiarTransaction { read, written, .. } = within;
         if outcome.is_err() && LIE != KEEPS_WHAT_WAS_UNDONE {
             return outcome;
         }
@@ -178,13 +180,13 @@ fn shown<const LIE: u8>(records: &Map, range: Range<'_>, seen: &mut Records<'_>)
     count
 }
 
-struct Within<'e, const LIE: u8> {
+struct LiarTransaction<'e, const LIE: u8> {
     engine: &'e Liar<LIE>,
     read: BTreeMap<Key, u64>,
     written: Vec<(Key, Option<Vec<u8>>)>,
 }
 
-impl<const LIE: u8> Within<'_, LIE> {
+impl<const LIE: u8> LiarTransaction<'_, LIE> {
     /// The records as this transaction sees them.
     fn view(&self) -> Map {
         let mut view = self.engine.lock().clone();
@@ -202,14 +204,14 @@ impl<const LIE: u8> Within<'_, LIE> {
     }
 }
 
-impl<const LIE: u8> Transaction for Within<'_, LIE> {
-    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+impl<const LIE: u8> Transaction for LiarTransaction<'_, LIE> {
+    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         let view = self.view();
         seen(view.get(key).and_then(|(value, _)| value.as_deref()));
         Ok(())
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         let version = version_of(&self.engine.lock(), key);
         self.read.entry(key.to_vec()).or_insert(version);
         self.get(key, seen)

@@ -2,7 +2,7 @@
 //! queue depth. See docs/decisions/0003-traits-carry-servers-and-drives.md.
 
 use kvdyno_engine::{
-    Capabilities, DataShape, Description, Durability, Engine, Error, ErrorClass, Options, Place,
+    Capabilities, DataShape, Description, Durability, Engine, Error, ErrorClass, Location, Options,
     PlaceKind, Planning, Result, Session, Settled, conformance,
 };
 use std::collections::BTreeMap;
@@ -75,8 +75,8 @@ impl Engine for Drive {
         }
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
-        let Place::Device(path) = place else {
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+        let Location::Device(path) = place else {
             return Err(Error::new(ErrorClass::Invalid, "a drive is a device"));
         };
         let file = File::options().read(true).write(true).open(path)?;

@@ -6,7 +6,7 @@
 
 use kvdyno_engine::{
     BatchKind, Capabilities, DataShape, Description, Direction, Durability, Engine, Error,
-    ErrorClass, Options, Place, PlaceKind, Planning, Range, Result, Session, Settled, Write,
+    ErrorClass, Location, Options, PlaceKind, Planning, Range, Result, Session, Settled, Write,
     conformance,
 };
 use std::collections::{BTreeMap, VecDeque};
@@ -183,8 +183,8 @@ impl Engine for Remote {
         }
     }
 
-    fn open(place: &Place, _options: &Options, _data: &DataShape) -> Result<Self> {
-        let Place::Server(address) = place else {
+    fn open(place: &Location, _options: &Options, _data: &DataShape) -> Result<Self> {
+        let Location::Server(address) = place else {
             return Err(Error::new(ErrorClass::Invalid, "this engine is reached over the network"));
         };
         Ok(Self { address: address.clone() })
@@ -335,7 +335,7 @@ fn a_server_conforms() {
     let mut servers = Vec::new();
     let report = conformance::run_at::<Remote>(|_check| {
         let server = Server::start();
-        let place = Place::Server(server.address.clone());
+        let place = Location::Server(server.address.clone());
         servers.push(server);
         Ok(place)
     });

@@ -4,8 +4,10 @@
 //! its ledger, directories only when they are empty.
 
 use super::Root;
+use super::data_directory::{
+    DataDirError, DataDirectory, check_contents, in_use, missing, unreadable_lock,
+};
 use super::ledger::{Entry, Lock, NAME, is_folder_name};
-use super::place::{DataDirectory, PlaceError, check_contents, in_use, missing, unreadable_lock};
 use super::raw::{Consent, Raw};
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// A claimed place. Dropped, it is given back: databases, lock and the directories made for it
 /// are removed.
 #[derive(Debug)]
-pub struct Claim {
+pub struct DataDirLock {
     place: PathBuf,
     held: Held,
     directories: Vec<PathBuf>,
@@ -33,31 +35,31 @@ enum Held {
     Device(Raw),
 }
 
-impl Claim {
+impl DataDirLock {
     /// Takes a block device for one run, which may make filesystems with this label on it.
     pub fn device(
         root: &Root,
         path: &Path,
         consent: &Consent,
         label: Option<&str>,
-    ) -> Result<Self, PlaceError> {
-        let raw = Raw::take(root, path, consent, label)?;
-        Ok(Self::of(raw.path.clone(), Held::Device(raw)))
+    ) -> Result<Self, DataDirError> {
+        let raw = Raw::acquire(root, path, consent, label)?;
+        Ok(Self::with(raw.path.clone(), Held::Device(raw)))
     }
 
-    fn of(place: PathBuf, held: Held) -> Self {
+    fn with(place: PathBuf, held: Held) -> Self {
         let (directories, databases, warnings) = Default::default();
         Self { place, held, directories, databases, warnings, released: false }
     }
 
     /// Looks at a place and takes it for one run, in one step.
-    pub fn new(root: &Root, place: &Path, run: &str) -> Result<Self, PlaceError> {
-        Self::take(&DataDirectory::examine(root, place, 0, Some(run))?, run)
+    pub fn new(root: &Root, place: &Path, run: &str) -> Result<Self, DataDirError> {
+        Self::acquire(&DataDirectory::examine(root, place, 0, Some(run))?, run)
     }
 
     /// Makes the place where it does not exist, and locks it. A run that goes on (the run of the
     /// ledger there) has the databases that it left removed: their state after the kill is unknown.
-    pub fn take(place: &DataDirectory, run: &str) -> Result<Self, PlaceError> {
+    pub fn acquire(place: &DataDirectory, run: &str) -> Result<Self, DataDirError> {
         let made = make_directories(&place.path)?;
         let taken = Self::take_existing(&place.path, run, &made);
         let mut claim = taken.inspect_err(|_| remove_directories(&made))?;
@@ -65,9 +67,9 @@ impl Claim {
         Ok(claim)
     }
 
-    fn take_existing(place: &Path, run: &str, made: &[PathBuf]) -> Result<Self, PlaceError> {
+    fn take_existing(place: &Path, run: &str, made: &[PathBuf]) -> Result<Self, DataDirError> {
         let was_there = place.join(NAME).exists();
-        let lock = Lock::take(place).map_err(PlaceError::io("lock", place))?;
+        let lock = Lock::acquire(place).map_err(DataDirError::io("lock", place))?;
         let mut lock = lock.ok_or_else(|| in_use(place))?;
         let fresh = check_contents(place, Some(run));
         let prepared = fresh.and_then(|()| begin(place, run, made, &mut lock));
@@ -76,7 +78,7 @@ impl Claim {
                 let _ = lock.remove();
             }
         })?;
-        let mut claim = Self::of(place.to_owned(), Held::Folder(lock));
+        let mut claim = Self::with(place.to_owned(), Held::Folder(lock));
         claim.directories = directories;
         Ok(claim)
     }
@@ -93,7 +95,7 @@ impl Claim {
 
     /// Looks before a case whether the place is still free for it: a device is nobody's between
     /// two cases.
-    pub fn check(&self, root: &Root) -> Result<(), PlaceError> {
+    pub fn check(&self, root: &Root) -> Result<(), DataDirError> {
         match &self.held {
             Held::Folder(_) => Ok(()),
             Held::Device(raw) => Ok(raw.check(root)?),
@@ -115,11 +117,11 @@ impl Claim {
 
     /// The folder of a database: made empty, or as it is where this claim made it before. One that
     /// is there and was not made here is an error.
-    pub fn database(&mut self, id: &str) -> Result<PathBuf, PlaceError> {
+    pub fn database(&mut self, id: &str) -> Result<PathBuf, DataDirError> {
         let path = self.database_path(id);
         if !is_folder_name(id) {
             let cause = format!("`{id}` is not a folder's name");
-            return Err(PlaceError::Database { path, cause });
+            return Err(DataDirError::Database { path, cause });
         }
         if self.has_database(id) {
             return Ok(path);
@@ -129,7 +131,7 @@ impl Claim {
             return Ok(path);
         }
         if fs::symlink_metadata(&path).is_ok() {
-            return Err(PlaceError::Database {
+            return Err(DataDirError::Database {
                 path,
                 cause: "something is there already".to_owned(),
             });
@@ -139,14 +141,15 @@ impl Claim {
         if let Err(error) = fs::create_dir(&path) {
             // What may come to be there under that name later is not ours.
             self.write(&Entry::Removed(id.to_owned()))?;
-            return Err(PlaceError::io("make", &path)(error));
+            return Err(DataDirError::io("make", &path)(error));
         }
         self.databases.insert(id.to_owned());
         Ok(path)
     }
 
-    /// Removes a database that [`Claim::database`] made. Where nothing was made, nothing happens.
-    pub fn remove_database(&mut self, id: &str) -> Result<(), PlaceError> {
+    /// Removes a database that [`DataDirLock::database`] made. Where nothing was made, nothing
+    /// happens.
+    pub fn remove_database(&mut self, id: &str) -> Result<(), DataDirError> {
         if !self.has_database(id) {
             return Ok(());
         }
@@ -158,11 +161,11 @@ impl Claim {
     }
 
     /// Gives the place back as it was found.
-    pub fn release(mut self) -> Result<(), PlaceError> {
+    pub fn release(mut self) -> Result<(), DataDirError> {
         self.release_now()
     }
 
-    fn release_now(&mut self) -> Result<(), PlaceError> {
+    fn release_now(&mut self) -> Result<(), DataDirError> {
         if std::mem::replace(&mut self.released, true) {
             return Ok(());
         }
@@ -170,23 +173,23 @@ impl Claim {
             self.remove_database(&id)?;
         }
         if let Held::Folder(lock) = &mut self.held {
-            lock.remove().map_err(PlaceError::io("remove the lock in", &self.place))?;
+            lock.remove().map_err(DataDirError::io("remove the lock in", &self.place))?;
         }
         remove_directories(&self.directories);
         Ok(())
     }
 
-    fn write(&mut self, entry: &Entry) -> Result<(), PlaceError> {
+    fn write(&mut self, entry: &Entry) -> Result<(), DataDirError> {
         match &mut self.held {
             Held::Folder(lock) => {
-                lock.add(entry).map_err(PlaceError::io("write the lock in", &self.place))
+                lock.add(entry).map_err(DataDirError::io("write the lock in", &self.place))
             }
             Held::Device(_) => Ok(()),
         }
     }
 }
 
-impl Drop for Claim {
+impl Drop for DataDirLock {
     fn drop(&mut self) {
         let _ = self.release_now();
     }
@@ -199,7 +202,7 @@ fn begin(
     run: &str,
     made: &[PathBuf],
     lock: &mut Lock,
-) -> Result<Vec<PathBuf>, PlaceError> {
+) -> Result<Vec<PathBuf>, DataDirError> {
     let left = lock.ledger().map_err(unreadable_lock(place))?.unwrap_or_default();
     if left.run == run {
         for database in &left.databases {
@@ -214,20 +217,20 @@ fn begin(
     let owner = Entry::Owner { pid: std::process::id(), run: run.to_owned() };
     let entries: Vec<Entry> =
         std::iter::once(owner).chain(directories.iter().cloned().map(Entry::Directory)).collect();
-    lock.begin(&entries).map_err(PlaceError::io("write the lock in", place))?;
+    lock.begin(&entries).map_err(DataDirError::io("write the lock in", place))?;
     Ok(directories)
 }
 
-fn make_directories(place: &Path) -> Result<Vec<PathBuf>, PlaceError> {
+fn make_directories(place: &Path) -> Result<Vec<PathBuf>, DataDirError> {
     let mut made = Vec::new();
-    for directory in missing(place).map_err(PlaceError::io("look at", place))? {
+    for directory in missing(place).map_err(DataDirError::io("look at", place))? {
         match fs::create_dir(&directory) {
             Ok(()) => made.push(directory),
             // Somebody else made it: it is theirs.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
                 remove_directories(&made);
-                return Err(PlaceError::io("make", &directory)(error));
+                return Err(DataDirError::io("make", &directory)(error));
             }
         }
     }
@@ -244,10 +247,10 @@ fn remove_directories(directories: &[PathBuf]) {
 }
 
 /// Symbolic links inside are removed, not followed.
-fn remove_folder(path: &Path) -> Result<(), PlaceError> {
+fn remove_folder(path: &Path) -> Result<(), DataDirError> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(PlaceError::io("remove", path)(error))
+            Err(DataDirError::io("remove", path)(error))
         }
         _ => Ok(()),
     }
@@ -257,12 +260,12 @@ fn remove_folder(path: &Path) -> Result<(), PlaceError> {
 mod tests {
     use super::*;
 
-    fn claim(path: &Path, run: &str) -> Result<Claim, PlaceError> {
-        Claim::new(&Root::system(), path, run)
+    fn claim(path: &Path, run: &str) -> Result<DataDirLock, DataDirError> {
+        DataDirLock::new(&Root::system(), path, run)
     }
 
     /// What is left when the process is killed: the lock falls, nothing is removed.
-    fn kill(mut claim: Claim) {
+    fn kill(mut claim: DataDirLock) {
         claim.released = true;
     }
 
@@ -299,7 +302,7 @@ mod tests {
         fs::write(folder.path().join("theirs"), "precious").unwrap();
         drop(claimed);
         assert_eq!(names(folder.path()), ["theirs"]);
-        assert!(matches!(claim(folder.path(), "r2"), Err(PlaceError::NotEmpty { .. })));
+        assert!(matches!(claim(folder.path(), "r2"), Err(DataDirError::NotEmpty { .. })));
         assert_eq!(names(folder.path()), ["theirs"], "a refused claim leaves no lock");
     }
 
@@ -310,7 +313,7 @@ mod tests {
         for error in [
             claim(folder.path(), "r2").unwrap_err(),
             claim(folder.path(), "r1").unwrap_err(),
-            Claim::take_existing(folder.path(), "r3", &[]).unwrap_err(),
+            DataDirLock::take_existing(folder.path(), "r3", &[]).unwrap_err(),
         ] {
             let text = error.to_string();
             let who = format!("in use by run r1 (process {})", std::process::id());
@@ -371,7 +374,7 @@ mod tests {
         first.database("a").unwrap();
         kill(first);
         fs::write(folder.path().join("theirs"), "precious").unwrap();
-        assert!(matches!(claim(folder.path(), "r1"), Err(PlaceError::NotEmpty { .. })));
+        assert!(matches!(claim(folder.path(), "r1"), Err(DataDirError::NotEmpty { .. })));
         assert_eq!(names(folder.path()), [NAME, "a", "theirs"]);
     }
 
@@ -398,7 +401,7 @@ mod tests {
     #[test]
     fn databases_of_another_run_are_not_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let mut lock = Lock::take(folder.path()).unwrap().unwrap();
+        let mut lock = Lock::acquire(folder.path()).unwrap().unwrap();
         lock.begin(&[
             Entry::Owner { pid: 7, run: "r1".to_owned() },
             Entry::Database("a".to_owned()),

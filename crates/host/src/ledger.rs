@@ -82,7 +82,7 @@ pub(super) struct Lock {
 
 impl Lock {
     /// Takes the lock; `None` where a living process has it.
-    pub(super) fn take(place: &Path) -> io::Result<Option<Self>> {
+    pub(super) fn acquire(place: &Path) -> io::Result<Option<Self>> {
         let path = place.join(NAME);
         loop {
             let mut options = OpenOptions::new();
@@ -174,20 +174,20 @@ mod tests {
         let victim = folder.path().join("victim");
         fs::write(&victim, "precious").unwrap();
         std::os::unix::fs::symlink(&victim, folder.path().join(NAME)).unwrap();
-        assert!(Lock::take(folder.path()).is_err());
+        assert!(Lock::acquire(folder.path()).is_err());
     }
 
     #[test]
     fn one_lock_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
-        let mut lock = Lock::take(folder.path()).unwrap().unwrap();
+        let mut lock = Lock::acquire(folder.path()).unwrap().unwrap();
         lock.begin(&[Entry::Owner { pid: 7, run: "r".to_owned() }]).unwrap();
         lock.add(&Entry::Database("a".to_owned())).unwrap();
-        assert!(Lock::take(folder.path()).unwrap().is_none());
+        assert!(Lock::acquire(folder.path()).unwrap().is_none());
         assert!(is_held(folder.path()));
         drop(lock);
         assert!(!is_held(folder.path()));
-        let mut lock = Lock::take(folder.path()).unwrap().unwrap();
+        let mut lock = Lock::acquire(folder.path()).unwrap().unwrap();
         assert_eq!(lock.ledger().unwrap(), Ledger::read(folder.path()).unwrap());
         assert!(lock.ledger().unwrap().unwrap().databases.contains("a"));
         lock.remove().unwrap();

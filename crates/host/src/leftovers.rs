@@ -3,14 +3,14 @@
 //!
 //! The one list of them is the kernel's own (the groups' folders, `/proc/swaps`), which is never
 //! out of date: each thing says itself whose it is, a group by its name, swap by its label. The
-//! undertaker reads it when it has seen its maker die (`group::bury`), and each run before it
+//! reaper reads it when it has seen its maker die (`group::bury`), and each run before it
 //! begins.
 
 use super::owner::Owner;
 use super::{Root, group, swap};
 use std::path::PathBuf;
 
-/// Takes away what those left that are gone, and whose undertaker was killed as well; what that
+/// Takes away what those left that are gone, and whose reaper was killed as well; what that
 /// was. What has a process in it, or is used, stays all the same: it is somebody's still.
 pub fn sweep(root: &Root) -> Vec<PathBuf> {
     // First swap: a device that it lies on may be this run's.
@@ -19,8 +19,8 @@ pub fn sweep(root: &Root) -> Vec<PathBuf> {
     swept
 }
 
-/// Takes away swap that was made for this process, by an undertaker that is not there any more.
+/// Takes away swap that was made for this process, by a reaper that is not there any more.
 pub(super) fn take_back(root: &Root) -> Vec<PathBuf> {
-    let own = Owner::of(root, std::process::id());
+    let own = Owner::read(root, std::process::id());
     swap::take_away(root, |owner| owner == own)
 }

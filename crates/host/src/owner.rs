@@ -23,7 +23,7 @@ pub(super) struct Owner {
 
 impl Owner {
     /// A process of our own namespace.
-    pub(super) fn of(root: &Root, pid: u32) -> Self {
+    pub(super) fn read(root: &Root, pid: u32) -> Self {
         let stat = root.parsed::<Stat>(format!("/proc/{pid}/stat"));
         let namespace = namespace_of(root, "self").unwrap_or(0);
         Self { pid, namespace, began: stat.map_or(0, |stat| stat.starttime) }
@@ -32,7 +32,7 @@ impl Owner {
     /// It is known to be no more: of our own namespace, or of one that nobody is in, which only the
     /// machine's first namespace can tell.
     pub(super) fn is_gone(&self, root: &Root) -> bool {
-        let now = Self::of(root, self.pid);
+        let now = Self::read(root, self.pid);
         if [self.namespace, now.namespace].contains(&0) {
             return false;
         }
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_number_in_another_namespace_or_of_before_is_somebody_else() {
         let root = Root::system();
-        let (alive, dead) = (Owner::of(&root, std::process::id()), Owner::of(&root, 9_999_999));
+        let (alive, dead) = (Owner::read(&root, std::process::id()), Owner::read(&root, 9_999_999));
         assert!(alive.namespace > 0 && alive.began > 0 && !alive.is_gone(&root), "{alive:?}");
         assert!(dead.is_gone(&root));
         assert!(

@@ -11,7 +11,7 @@ use procfs_core::process::{Io, Stat, StatM};
 
 /// The readings of these processes, summed; `None` where not one of them can be read.
 pub fn usage(root: &Root, pids: &[u32]) -> Option<ProcessUsage> {
-    let all: Vec<Reading> = pids.iter().filter_map(|pid| Reading::of(root, *pid)).collect();
+    let all: Vec<Reading> = pids.iter().filter_map(|pid| Reading::read(root, *pid)).collect();
     (!all.is_empty()).then(|| summed(&all))
 }
 
@@ -45,7 +45,7 @@ pub(super) fn summed(all: &[Reading]) -> ProcessUsage {
     }
 }
 
-/// More than a keeper and its server, which share nothing.
+/// More than a supervisor and its server, which share nothing.
 pub(super) fn forks(pids: &[u32]) -> bool {
     pids.len() > 2
 }
@@ -131,7 +131,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn of(root: &Root, pid: u32) -> Option<Self> {
+    pub(super) fn read(root: &Root, pid: u32) -> Option<Self> {
         let stat = root.parsed(format!("/proc/{pid}/stat"))?;
         let status = root.text(format!("/proc/{pid}/status")).unwrap_or_default();
         let rss_peak_bytes = keyed(&status, "VmHWM").unwrap_or_default() * 1024;

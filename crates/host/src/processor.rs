@@ -29,7 +29,7 @@ pub struct Processor {
 
 impl Processor {
     /// Begins to count what a process does from now on.
-    pub fn of(root: &Root, pid: u32) -> Self {
+    pub fn watch(root: &Root, pid: u32) -> Self {
         let begin = |event: Hardware| {
             one_kind_of_core(root)?;
             begin(root, pid, event)

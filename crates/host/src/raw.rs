@@ -139,7 +139,7 @@ fn directory((major, minor): (u32, u32)) -> String {
 impl Raw {
     /// Looks at a block device, and takes it. Nothing is written. Where the run makes filesystems
     /// with a label of its `own` on it, one that it left there when it was killed is no stranger's.
-    pub fn take(
+    pub fn acquire(
         root: &Root,
         typed: &Path,
         consent: &Consent,

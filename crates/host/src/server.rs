@@ -65,7 +65,7 @@ impl Server {
             return None;
         }
         let all: Vec<Reading> =
-            self.processes(root).into_iter().filter_map(|pid| Reading::of(root, pid)).collect();
+            self.processes(root).into_iter().filter_map(|pid| Reading::read(root, pid)).collect();
         if all.is_empty() && self.switches.is_empty() {
             return None;
         }

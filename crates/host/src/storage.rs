@@ -54,7 +54,7 @@ pub enum FilesystemClass {
 
 impl FilesystemClass {
     /// By the kernel's name of the filesystem.
-    pub fn of(kind: &str) -> Self {
+    pub fn from_kind(kind: &str) -> Self {
         match kind {
             "ext2" | "ext3" | "ext4" | "xfs" | "btrfs" | "f2fs" | "zfs" | "bcachefs" | "jfs"
             | RAW | "nilfs2" | "exfat" | "vfat" | "ntfs3" => Self::Device,
@@ -117,7 +117,7 @@ impl Storage {
 
     /// What the filesystem is good for.
     pub fn class(&self) -> FilesystemClass {
-        FilesystemClass::of(self.kind())
+        FilesystemClass::from_kind(self.kind())
     }
 
     /// What its device says of itself, where there is one.
@@ -152,7 +152,7 @@ fn device(root: &Root, number: (u32, u32), mount: Option<&Mount>) -> Result<Devi
         return Ok(device);
     }
     let kind = mount.map_or("unknown", |mount| mount.kind.as_str());
-    match FilesystemClass::of(kind) {
+    match FilesystemClass::from_kind(kind) {
         FilesystemClass::Memory => return Err(format!("{kind} lies in memory: no device is used")),
         FilesystemClass::Layers => return Err(format!("{kind} hides its device")),
         FilesystemClass::Network => return Err(format!("{kind} lies on another machine")),

@@ -29,7 +29,7 @@ pub(crate) use schema::SchemaOf;
 pub(crate) use search::{CapacityArgs, SearchArgs};
 pub(crate) use show::{NO_STUDY, OWN_STUDY, ReportArgs, ServeArgs, ShowArgs, ViewArgs};
 use suite::SuiteName;
-pub(crate) use suite::{BendArgs, PlaceArgs, PlanArgs, SuiteArgs};
+pub(crate) use suite::{BendArgs, LocationArgs, PlanArgs, SuiteArgs};
 pub(crate) use torture::TortureArgs;
 pub(crate) use trace::{ImportArgs, RecordTraceArgs, ShowTraceArgs, TraceAction, TraceArgs};
 pub(crate) use versus::{CalibrateArgs, PairArgs, VersusArgs};
@@ -145,7 +145,7 @@ pub(crate) enum Command {
     Suites(SuitesArgs),
     /// Clean up behind a run that was killed: started by it, never by hand
     #[command(hide = true)]
-    Undertaker,
+    Reaper,
     /// Serve the drives of a torture: started by it, never by hand
     #[command(hide = true)]
     Recorder,

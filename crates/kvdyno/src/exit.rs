@@ -1,6 +1,6 @@
 //! What the user can put right, and how the program ends for it: the codes are `record`'s.
 
-use kvdyno_host::PlaceError;
+use kvdyno_host::DataDirError;
 use kvdyno_host::copy::CopyError;
 use kvdyno_record::exit::Exit;
 
@@ -35,8 +35,8 @@ pub(crate) fn did_you_mean(typed: &str, known: &[&str]) -> String {
 }
 
 /// Places and copies are named by the user: what is wrong with them is theirs to put right.
-impl From<PlaceError> for Complaint {
-    fn from(error: PlaceError) -> Self {
+impl From<DataDirError> for Complaint {
+    fn from(error: DataDirError) -> Self {
         Self::usage(error.to_string())
     }
 }
@@ -50,7 +50,7 @@ impl From<CopyError> for Complaint {
 /// How the program ends for an error: with a usage code where the user can put it right.
 pub fn of_error(error: &anyhow::Error) -> Exit {
     let users = |cause: &(dyn std::error::Error + 'static)| {
-        cause.is::<Complaint>() || cause.is::<PlaceError>()
+        cause.is::<Complaint>() || cause.is::<DataDirError>()
     };
     if error.chain().any(users) { Exit::Usage } else { Exit::Failure }
 }

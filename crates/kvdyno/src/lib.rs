@@ -59,7 +59,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Doctor(args) => commands::doctor::run(args, printer),
         Command::Suites(args) => commands::suites::run(args, printer),
         Command::Schema { of } => printer.json(&schema(*of)).map(|()| Exit::Ok),
-        Command::Undertaker => undertaker(),
+        Command::Reaper => reaper(),
         Command::Recorder => recorder(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -71,17 +71,17 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 /// Attends to the run that started it until that is over, or dead.
-fn undertaker() -> anyhow::Result<Exit> {
+fn reaper() -> anyhow::Result<Exit> {
     // Signals that end a run are counted, and do not end this: it has to come after.
     let _interrupt = runner::Interrupt::listen()?;
-    kvdyno_host::undertaker::attend(&kvdyno_host::Root::system())
-        .context("only a run starts its undertaker")?;
+    kvdyno_host::reaper::attend(&kvdyno_host::Root::system())
+        .context("only a run starts its reaper")?;
     Ok(Exit::Ok)
 }
 
 /// Serves drives to the program that started it until that ends.
 fn recorder() -> anyhow::Result<Exit> {
-    // As the undertaker: it has to come after.
+    // As the reaper: it has to come after.
     let _interrupt = runner::Interrupt::listen()?;
     kvdyno_torture::attend().context("only `kvdyno torture` starts its recorder")?;
     Ok(Exit::Ok)

@@ -5,7 +5,7 @@
 //! `engines get`, and what one can do only its worker knows, which is asked here.
 
 use crate::exit::Complaint;
-use crate::workers::{self, By, WorkerRefused};
+use crate::workers::{self, CodeSource, WorkerRefused};
 use anyhow::Context as _;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::library::{self, About, Installed};
@@ -33,7 +33,7 @@ pub fn choose(
     if let Pick::Server(reference) = &wanted.pick {
         return Ok(attached(path, reference));
     }
-    let by_itself = workers::describe(&path, &By::Itself);
+    let by_itself = workers::describe(&path, &CodeSource::Itself);
     let own = by_itself.as_ref().ok().filter(|own| !own.engine.capabilities.library);
     let engine = &wanted.engine;
     let installed = match (&wanted.pick, own) {
@@ -80,7 +80,7 @@ fn program_of(worker: &WorkerDescription) -> Option<&Path> {
 
 /// The worker with a server that somebody runs, which is asked what it is.
 fn attached(path: PathBuf, reference: &str) -> Result<WorkerIdentity, Missing> {
-    let described = workers::describe(&path, &By::Server(reference.to_owned()));
+    let described = workers::describe(&path, &CodeSource::Server(reference.to_owned()));
     let made = described.and_then(|description| identity(path, description, None));
     made.map_err(|error| Missing::Unusable(format!("{error:#}")))
 }
@@ -121,7 +121,7 @@ fn with_library(path: PathBuf, file: PathBuf, about: About) -> Result<WorkerIden
             file.display(),
             library::ABOUT
         );
-        let description = workers::describe(&path, &By::Library(file.clone()))?;
+        let description = workers::describe(&path, &CodeSource::Library(file.clone()))?;
         let version = Some(about.version).filter(|version| !version.is_empty());
         let library = Library {
             version: version.unwrap_or_else(|| description.engine.version.clone()),
@@ -140,7 +140,7 @@ pub fn again(path: PathBuf, case: &Case) -> anyhow::Result<WorkerIdentity> {
     if let Some(library) = &case.library {
         check_unchanged(library)?;
     }
-    let description = workers::describe(&path, &By::of(case))?;
+    let description = workers::describe(&path, &CodeSource::from_case(case))?;
     if description.server != case.server {
         let host = |server: &Option<AttachedServer>| {
             server.as_ref().map_or("none".to_owned(), |server| server.host.clone())

@@ -42,7 +42,7 @@ pub fn find_all() -> BTreeMap<String, PathBuf> {
 
 /// What the engine of a worker is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum By {
+pub enum CodeSource {
     /// Its own, or what it finds itself.
     #[default]
     Itself,
@@ -52,9 +52,9 @@ pub enum By {
     Server(String),
 }
 
-impl By {
+impl CodeSource {
     /// That of a case.
-    pub fn of(case: &Case) -> Self {
+    pub fn from_case(case: &Case) -> Self {
         match (&case.library, &case.server) {
             (Some(library), _) => Self::Library(library.path.clone()),
             (None, Some(server)) => Self::Server(server.reference.clone()),
@@ -72,7 +72,7 @@ impl By {
     }
 
     /// As a worker is told it.
-    fn tell(&self, command: &mut Command) {
+    fn set_environment(&self, command: &mut Command) {
         match self {
             Self::Itself => {}
             Self::Library(path) => drop(command.arg("--library").arg(path)),
@@ -85,7 +85,7 @@ impl By {
 pub fn command(worker: &WorkerIdentity, word: &str) -> Command {
     let mut command = Command::new(&worker.path);
     command.arg(word);
-    By::of_worker(worker).tell(&mut command);
+    CodeSource::of_worker(worker).set_environment(&mut command);
     command
 }
 
@@ -123,13 +123,13 @@ pub fn crew_command(crew: &Crew, program: &Path, worker: &WorkerIdentity, word: 
     let mut words = crew.launch.iter();
     let mut command = Command::new(words.next().map_or("", String::as_str));
     command.args(words).arg(program).arg(&worker.path).arg(word);
-    By::of_worker(worker).tell(&mut command);
+    CodeSource::of_worker(worker).set_environment(&mut command);
     command
 }
 
 /// What a worker says of itself with that engine. A worker of another protocol is refused; one that
 /// refuses says so by [`WorkerRefused`].
-pub fn describe(path: &Path, by: &By) -> anyhow::Result<WorkerDescription> {
+pub fn describe(path: &Path, by: &CodeSource) -> anyhow::Result<WorkerDescription> {
     describe_within(path, by, DESCRIBE_LIMIT)
 }
 
@@ -144,12 +144,12 @@ const REFUSED: i32 = 2;
 
 /// The workers of a run: one for each engine and library of its cases.
 #[derive(Clone, Debug, Default)]
-pub struct Workers(BTreeMap<(String, By), WorkerIdentity>);
+pub struct Workers(BTreeMap<(String, CodeSource), WorkerIdentity>);
 
 impl Workers {
     /// Takes one in, for the cases of `engine` that name its library.
     pub fn add(&mut self, engine: &str, worker: WorkerIdentity) {
-        self.0.insert((engine.to_owned(), By::of_worker(&worker)), worker);
+        self.0.insert((engine.to_owned(), CodeSource::of_worker(&worker)), worker);
     }
 
     /// Takes others in.
@@ -158,13 +158,13 @@ impl Workers {
     }
 
     /// Who does a case.
-    pub fn of(&self, case: &Case) -> Option<&WorkerIdentity> {
-        self.0.get(&(case.engine.clone(), By::of(case)))
+    pub fn identity(&self, case: &Case) -> Option<&WorkerIdentity> {
+        self.0.get(&(case.engine.clone(), CodeSource::from_case(case)))
     }
 
     /// The worker that an engine is part of.
     pub fn plain(&self, engine: &str) -> Option<&WorkerIdentity> {
-        self.0.get(&(engine.to_owned(), By::Itself))
+        self.0.get(&(engine.to_owned(), CodeSource::Itself))
     }
 
     /// What the engines say of themselves; of one with several libraries, with one of them: for
@@ -244,11 +244,15 @@ fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-fn describe_within(path: &Path, by: &By, limit: Duration) -> anyhow::Result<WorkerDescription> {
+fn describe_within(
+    path: &Path,
+    by: &CodeSource,
+    limit: Duration,
+) -> anyhow::Result<WorkerDescription> {
     let asked = || format!("failed to ask `{} describe`", path.display());
     let mut command = Command::new(path);
     command.arg("describe");
-    by.tell(&mut command);
+    by.set_environment(&mut command);
     let child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -372,7 +376,7 @@ mod tests {
     fn another_protocol_is_refused_with_both_numbers_and_the_remedy() {
         let folder = tempfile::tempdir().unwrap();
         let path = worker(folder.path(), "old", "echo '{\"protocol\": 0}'");
-        let error = describe(&path, &By::Itself).unwrap_err();
+        let error = describe(&path, &CodeSource::Itself).unwrap_err();
         let complaint = crate::exit::complaint(&error).unwrap();
         let both = format!("speaks protocol 0, this kvdyno speaks {PROTOCOL}");
         assert!(complaint.message.contains(&both), "{}", complaint.message);
@@ -383,12 +387,15 @@ mod tests {
     fn a_worker_that_hangs_or_fails_or_babbles_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let hangs = worker(folder.path(), "hangs", "exec sleep 60");
-        let error = describe_within(&hangs, &By::Itself, Duration::from_millis(50)).unwrap_err();
+        let error =
+            describe_within(&hangs, &CodeSource::Itself, Duration::from_millis(50)).unwrap_err();
         assert!(format!("{error:#}").contains("did not answer within 0.05 s"), "{error:#}");
         let fails = worker(folder.path(), "fails", "echo 'error: no library' >&2; exit 7");
-        let error = format!("{:#}", describe(&fails, &By::Itself).unwrap_err());
+        let error = format!("{:#}", describe(&fails, &CodeSource::Itself).unwrap_err());
         assert!(error.ends_with("it ended with exit status: 7: no library"), "{error}");
         let babbles = worker(folder.path(), "babbles", "echo hello");
-        assert!(describe(&babbles, &By::Itself).unwrap_err().to_string().contains("rebuild it"));
+        assert!(
+            describe(&babbles, &CodeSource::Itself).unwrap_err().to_string().contains("rebuild it")
+        );
     }
 }

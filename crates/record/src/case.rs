@@ -88,7 +88,7 @@ pub struct WorkerIdentity {
     pub library: Option<Library>,
 }
 
-/// The server of a case, as its keeper ran it: inside the RAM limit, the client outside.
+/// The server of a case, as its supervisor ran it: inside the RAM limit, the client outside.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerRecord {
     /// Where it was reached: `unix:PATH` or `tcp://***@ADDRESS:PORT`.
@@ -99,7 +99,7 @@ pub struct ServerRecord {
     pub starts_ns: Vec<u64>,
     /// Each stop in order.
     pub stops_ns: Vec<u64>,
-    /// Keeper and server to their end, from wait4(2).
+    /// Supervisor and server to their end, from wait4(2).
     pub usage: Option<ProcessUsage>,
 }
 

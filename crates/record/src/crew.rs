@@ -1,5 +1,5 @@
 //! A crew: several workers that drive one server together, each a rank. What is dealt out among
-//! them follows from the rank's [`Seat`] alone, so that all of them know it without a word.
+//! them follows from the rank's [`RankId`] alone, so that all of them know it without a word.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,14 +7,14 @@ use std::ops::Range;
 
 /// A worker's place among those of its crew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Seat {
+pub struct RankId {
     /// Which, from 0.
     pub rank: u32,
     /// Of how many.
     pub ranks: u32,
 }
 
-impl Seat {
+impl RankId {
     /// That of a worker without a crew.
     pub const ALONE: Self = Self { rank: 0, ranks: 1 };
 
@@ -112,7 +112,7 @@ mod tests {
     fn all_is_dealt_out_once() {
         for ranks in 1..9 {
             for threads in [1, 2, 3, 4, 7, 8, 64, 65_536] {
-                let seats = (0..ranks).map(|rank| Seat { rank, ranks });
+                let seats = (0..ranks).map(|rank| RankId { rank, ranks });
                 let dealt: Vec<u32> =
                     seats.clone().flat_map(|seat| seat.threads(threads)).collect();
                 assert_eq!(dealt, Vec::from_iter(0..threads));
@@ -128,6 +128,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!((Seat::ALONE.threads(5), Seat::ALONE.share(77, 5)), (0..5, 77));
+        assert_eq!((RankId::ALONE.threads(5), RankId::ALONE.share(77, 5)), (0..5, 77));
     }
 }

@@ -32,7 +32,7 @@ impl LeftOut {
 
 /// `part a: lmdb, rocksdb are not run on x, y: why`: what has one reason, together.
 pub fn sentences(left_out: &[LeftOut]) -> Vec<String> {
-    let mut all: Vec<Sentence<'_>> = left_out.iter().map(Sentence::of).collect();
+    let mut all: Vec<Sentence<'_>> = left_out.iter().map(Sentence::from_left_out).collect();
     // The volumes of an engine, then its phases, the engines of those, the parts that have both.
     all = merged(all, |a, b| a.is_like(b, &[PARTS, ENGINES, PHASES]), |a| &mut a.lists[ON]);
     all = merged(all, |a, b| a.is_like(b, &[PARTS, ENGINES, ON]), |a| &mut a.lists[PHASES]);
@@ -76,7 +76,7 @@ fn merged<'l>(
 }
 
 impl<'l> Sentence<'l> {
-    fn of(left: &'l LeftOut) -> Self {
+    fn from_left_out(left: &'l LeftOut) -> Self {
         let lists = [
             left.part.iter().map(String::as_str).collect(),
             vec![left.engine.as_str()],

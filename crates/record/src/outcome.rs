@@ -28,7 +28,7 @@ pub enum Outcome {
         /// The phase it was in.
         message: String,
     },
-    /// The worker, or its server's keeper, died of a signal that we did not send.
+    /// The worker, or its server's supervisor, died of a signal that we did not send.
     Killed {
         /// Its number.
         signal: i32,

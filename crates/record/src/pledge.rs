@@ -6,7 +6,7 @@
 //! write number `n` writes unit `n % units` at version `n / units + 1`, so a writer's writes are in
 //! one order, and what is found tells which of them are there.
 
-use kvdyno_engine::{DataShape, Error, ErrorClass, Options, Place};
+use kvdyno_engine::{DataShape, Error, ErrorClass, Location, Options};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -95,7 +95,7 @@ pub fn value_bytes(record: u64) -> usize {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Victim {
     /// Where it lies.
-    pub place: Place,
+    pub place: Location,
     /// What it is opened with.
     pub options: Options,
     /// What is in it.

@@ -5,14 +5,15 @@
 //! phase is over it waits again, so that nothing moves while the program reads what it did. So all
 //! accounting stays with the program, the same for a library and for a server.
 //!
-//! A server has a keeper, the same worker with another command: it reads [`KeeperOrder`] lines.
+//! A server has a supervisor, the same worker with another command: it reads [`SupervisorOrder`]
+//! lines.
 
 use crate::case::{RoleResult, Verified};
-use crate::crew::{RankResult, Seat};
+use crate::crew::{RankId, RankResult};
 use crate::usage::ProcessUsage;
 pub use crate::worker::{AttachedServer, NO_LOAD_GENERATOR, WorkerDescription};
 use crate::workload::{Data, Phase};
-use kvdyno_engine::{Counters, DataShape, Error, Options, Place};
+use kvdyno_engine::{Counters, DataShape, Error, Location, Options};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ pub struct Job {
     /// For messages.
     pub case: String,
     /// Where the data lies.
-    pub place: Place,
+    pub place: Location,
     /// The engine's options.
     pub options: Options,
     /// What is to come.
@@ -44,7 +45,7 @@ pub struct Job {
     pub trial: u32,
     /// Its place among several workers that do this together, each its share; null: it is alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub crew: Option<Seat>,
+    pub crew: Option<RankId>,
     /// Phases whose requests are recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recordings: Vec<Recording>,
@@ -74,10 +75,10 @@ pub enum Control {
     Stop,
 }
 
-/// What a keeper is told, a line each; when they end, it ends with its server.
+/// What a supervisor is told, a line each; when they end, it ends with its server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "order")]
-pub enum KeeperOrder {
+pub enum SupervisorOrder {
     /// Start the server, which is not there.
     Serve(ServerJob),
     /// Stop it in order, so that all it holds is in its files.
@@ -88,8 +89,8 @@ pub enum KeeperOrder {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerJob {
     /// Where its data lies: a directory, or a device.
-    pub place: Place,
-    /// Where it is to listen: where it did before; null: the keeper chooses.
+    pub place: Location,
+    /// Where it is to listen: where it did before; null: the supervisor chooses.
     pub address: Option<String>,
     /// The engine's options.
     pub options: Options,
@@ -121,7 +122,7 @@ pub enum Event {
         took_ns: u64,
         /// Its place in a crew, as the job said it: one that knows of none would do all of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        crew: Option<Seat>,
+        crew: Option<RankId>,
     },
     /// A phase is about to begin: the program says go.
     Ready {
@@ -183,7 +184,7 @@ pub enum Event {
         /// How long that took.
         took_ns: u64,
     },
-    /// Of a keeper: the server answers.
+    /// Of a supervisor: the server answers.
     Serving {
         /// Where.
         address: String,
@@ -192,7 +193,7 @@ pub enum Event {
         /// How long that took, until it answered.
         took_ns: u64,
     },
-    /// Of a keeper: the server has ended in order.
+    /// Of a supervisor: the server has ended in order.
     Halted {
         /// How long that took.
         took_ns: u64,
@@ -236,7 +237,7 @@ impl Control {
     }
 }
 
-impl KeeperOrder {
+impl SupervisorOrder {
     /// The order of a line.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
         serde_json::from_str(line)

@@ -185,7 +185,7 @@ impl Ratio {
     pub const ONE: Self = Self { numerator: 1, denominator: 1 };
 
     /// `number` times the ratio, rounded down; null past 64 bits.
-    pub fn of(self, number: u64) -> Option<u64> {
+    pub fn multiply(self, number: u64) -> Option<u64> {
         let product = u128::from(number) * u128::from(self.numerator);
         u64::try_from(product / u128::from(self.denominator)).ok()
     }
@@ -444,10 +444,10 @@ mod tests {
         assert_eq!(parse_share("1/4"), Ok(0.25));
         assert_eq!(parse_share("0"), Ok(0.0));
         assert!(parse_share("150%").is_err());
-        assert_eq!(parse_ratio("1/1000").unwrap().of(80_000_000), Some(80_000));
-        assert_eq!(parse_ratio("0.001").unwrap().of(80_000_000), Some(80_000));
-        assert_eq!(parse_ratio("1/3").unwrap().of(u64::MAX), Some(u64::MAX / 3));
-        assert_eq!(parse_ratio("2").unwrap().of(u64::MAX), None);
+        assert_eq!(parse_ratio("1/1000").unwrap().multiply(80_000_000), Some(80_000));
+        assert_eq!(parse_ratio("0.001").unwrap().multiply(80_000_000), Some(80_000));
+        assert_eq!(parse_ratio("1/3").unwrap().multiply(u64::MAX), Some(u64::MAX / 3));
+        assert_eq!(parse_ratio("2").unwrap().multiply(u64::MAX), None);
         for wrong in ["0", "1/0", "-1", "x", "1/"] {
             assert!(parse_ratio(wrong).is_err(), "{wrong}");
         }

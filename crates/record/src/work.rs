@@ -56,7 +56,7 @@ impl<'c> Work<'c> {
     }
 
     /// A case's of a plan.
-    pub fn of(case: &'c Case, plan: &'c Plan) -> Self {
+    pub fn from_case(case: &'c Case, plan: &'c Plan) -> Self {
         let loader = plan.cases.iter().find(|loader| loader.id == case.database.made_by);
         let loader = loader.filter(|loader| loader.id != case.id);
         Self::new(case, loader.map_or(&[], |loader| &loader.phases))
@@ -70,7 +70,7 @@ impl<'c> Work<'c> {
             "data": case.data.unpacked(),
             "durability": case.options.durability,
             "ram_limit_bytes": case.ram_limit_bytes,
-            "tier": case.tier_below().map(TierKey::of),
+            "tier": case.tier_below().map(TierKey::from_tier),
             "phases": self.phases(beside),
         });
         if matches!(beside, Volumes | VolumesLoading | AnswerOnVolumes) {
@@ -157,7 +157,7 @@ impl<'c> Work<'c> {
             "engine": case.engine,
             "label": case.label,
             "options": case.options,
-            "volume": case.volume.as_ref().map(VolumeKey::of),
+            "volume": case.volume.as_ref().map(VolumeKey::from_volume),
             "shared": shared,
             "work": self.equal(Purpose::Runs),
         });
@@ -186,7 +186,7 @@ struct VolumeKey<'a> {
 }
 
 impl<'a> VolumeKey<'a> {
-    fn of(volume: &'a Volume) -> Self {
+    fn from_volume(volume: &'a Volume) -> Self {
         let (kind, discard, format) = match &volume.medium {
             Medium::Directory { .. } => ("directory", false, None),
             Medium::Loop { format, .. } => ("loop", false, Some(format)),
@@ -207,7 +207,7 @@ struct TierKey<'a> {
 }
 
 impl<'a> TierKey<'a> {
-    fn of(tier: &'a Tier) -> Self {
+    fn from_tier(tier: &'a Tier) -> Self {
         let (kind, node) = match &tier.memory {
             Memory::Dram => ("dram", None),
             Memory::Swap { .. } => ("swap", None),

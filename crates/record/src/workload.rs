@@ -1,7 +1,7 @@
 //! What the threads do: data, keys, values, phases, roles, operation mixes. Every field is
 //! resolved: nothing here means "the default".
 
-pub use crate::found::Found;
+pub use crate::expected_hits::ExpectedHits;
 use crate::graph::Graph;
 pub use crate::key::{Key, KeyFormat, KeyOrder};
 use crate::operations::{OPERATIONS, OpInfo};
@@ -17,7 +17,7 @@ mod size;
 #[cfg(test)]
 mod tests;
 
-pub use choice::{Choice, Domain, Spread, Within};
+pub use choice::{Choice, Domain, RangeDraw, Spread};
 pub use rate::{Rate, Schedule, Sine, Step};
 pub use size::{Over, Size, normal_quantile};
 
@@ -210,8 +210,8 @@ pub struct Role {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_threads: Option<u32>,
     /// How many of the keys that it looks up are there.
-    #[serde(default, skip_serializing_if = "Found::is_all")]
-    pub found: Found,
+    #[serde(default, skip_serializing_if = "ExpectedHits::is_all")]
+    pub found: ExpectedHits,
     /// The trace that its requests come from, each with its key and lengths; null: they are drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
@@ -374,7 +374,7 @@ impl Role {
             rate: None,
             depth: None,
             os_threads: None,
-            found: Found::All,
+            found: ExpectedHits::All,
             replay: None,
         }
     }

@@ -5,7 +5,7 @@ use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
 use crate::versus::{Line, figure, harmless, some};
-use kvdyno_analysis::fleet::{Apart, CHANCE, Fact, Fleet, HOSTS_MIN, Spread};
+use kvdyno_analysis::fleet::{CHANCE, Fact, Fleet, HOSTS_MIN, OutlierHost, Spread};
 use kvdyno_analysis::lists::unique;
 use kvdyno_analysis::trend::LeftOut;
 use kvdyno_record::units;
@@ -171,7 +171,7 @@ pub fn footer(fleet: &Fleet) -> Vec<Line> {
     harmless(lines)
 }
 
-fn host_apart(fleet: &Fleet, apart: &Apart) -> Line {
+fn host_apart(fleet: &Fleet, apart: &OutlierHost) -> Line {
     let named = |places: &[usize], word: &str| {
         let figures = places.iter().map(|place| {
             let spread = &fleet.spreads[*place];
@@ -203,25 +203,25 @@ mod tests {
     use kvdyno_analysis::fleet::Member;
     use kvdyno_analysis::versus::Figures;
 
-    fn told(machines: [&str; 2]) -> Vec<Line> {
+    fn render(machines: [&str; 2]) -> Vec<Line> {
         let summary = Fixture::new().summary();
         let member = |id: &str| {
-            let mut member = Member::of(&summary).unwrap();
+            let mut member = Member::from_summary(&summary).unwrap();
             member.machine_id = Some(id.to_owned());
             member.entry.run = format!("run-{id}");
             member
         };
         let members = machines.map(member).to_vec();
-        header(&Fleet::of(members, Vec::new(), &Figures::Usual).unwrap())
+        header(&Fleet::from_members(members, Vec::new(), &Figures::Usual).unwrap())
     }
 
     #[test]
     fn machines_of_one_name_are_said_to_be() {
-        let lines = told(["b", "a"]);
+        let lines = render(["b", "a"]);
         let (_, _, said) = lines.iter().find(|(_, word, _)| *word == "namesakes").unwrap();
         let expected = "2 machines are called bench-1, told apart by their machine ids: \
                         bench-1 (1) ran run-a; bench-1 (2) ran run-b";
         assert_eq!(said, expected);
-        assert!(told(["a", "a"]).iter().all(|(_, word, _)| *word != "namesakes"));
+        assert!(render(["a", "a"]).iter().all(|(_, word, _)| *word != "namesakes"));
     }
 }

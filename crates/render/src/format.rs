@@ -1,7 +1,7 @@
 //! How each figure is shown: as tables print it, and as the workbook does.
 
-use kvdyno_analysis::beside::Beside;
 use kvdyno_analysis::metric::{Definition, Metric};
+use kvdyno_analysis::relative::RelativeTo;
 use kvdyno_record::units;
 
 /// How a column's numbers are shown in the workbook.
@@ -40,7 +40,7 @@ pub(crate) fn of_unit(unit: &str, name: &str) -> fn(f64) -> String {
 }
 
 /// By its unit; a few figures are finer or coarser than others of theirs.
-pub(crate) fn of(definition: &Definition) -> Format {
+pub(crate) fn format_for(definition: &Definition) -> Format {
     by_unit(definition.unit, definition.name)
 }
 
@@ -82,8 +82,8 @@ pub(crate) fn trials(metric: Option<&Metric>) -> String {
 }
 
 /// A ratio to the base engine.
-pub(crate) fn beside(beside: Option<&Beside>) -> String {
-    beside.map_or_else(|| "-".to_owned(), Beside::cell)
+pub(crate) fn beside(beside: Option<&RelativeTo>) -> String {
+    beside.map_or_else(|| "-".to_owned(), RelativeTo::cell)
 }
 
 /// As time(1) prints it: `1:15.70`, `2:13:40.00`.

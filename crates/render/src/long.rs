@@ -3,7 +3,7 @@
 //! would be a formula in a spreadsheet is made inert.
 
 use super::cell::Cell;
-use super::columns::{Row as Place, explained, loads, phases};
+use super::columns::{Row as Location, explained, loads, phases};
 use kvdyno_analysis::group::Trial;
 use kvdyno_analysis::metric::Metric;
 use kvdyno_analysis::summary::{METHOD_VERSION, Summary};
@@ -13,7 +13,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'s> {
     run: &'s str,
-    place: Place<'s>,
+    place: Location<'s>,
     trial: &'s Trial,
     figure: &'s Metric,
     /// The figure's name.
@@ -63,7 +63,7 @@ pub(crate) const COLUMNS: [Column; 23] = [
 /// All rows, in the order of the groups.
 pub fn rows(summary: &Summary) -> Vec<Row<'_>> {
     let phases = phases(summary).flat_map(|phase| std::iter::once(phase).chain(phase.roles()));
-    let mut places: Vec<Place<'_>> = loads(summary).chain(phases).collect();
+    let mut places: Vec<Location<'_>> = loads(summary).chain(phases).collect();
     places.extend(explained(summary));
     places.sort_by_key(|place| place.at);
     let mut rows = Vec::new();

@@ -5,11 +5,11 @@ use super::cell::Cell;
 use super::format;
 use super::table::{Side, Table, Titled};
 use super::wrap::wrap;
-use kvdyno_analysis::beside::Significance;
 use kvdyno_analysis::catalogue;
 use kvdyno_analysis::lists::together;
 use kvdyno_analysis::lost::Lost;
 use kvdyno_analysis::ranking::{Ranking, Standing};
+use kvdyno_analysis::relative::Significance;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::units;
 
@@ -158,7 +158,7 @@ fn titled(field: &[&Ranking], wide: bool) -> Titled {
 /// A figure as tables of its kind show it.
 pub(crate) fn figure(ranking: &Ranking, standing: &Standing) -> Option<String> {
     let definition = catalogue::ALL.iter().find(|known| known.name == ranking.figure)?;
-    Some((format::of(definition).text)(standing.value?))
+    Some((format::format_for(definition).text)(standing.value?))
 }
 
 /// In a few letters: `13.2 k`, `950 us`, `4.10`.

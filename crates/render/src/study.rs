@@ -4,16 +4,16 @@
 //! What was published is marked in every row: it was measured elsewhere, and stands in no figure of
 //! the run.
 
-mod beside;
 mod claims;
 mod csv;
+mod rows;
 
-pub(crate) use beside::Beside;
 pub(crate) use claims::table as claims;
 pub use csv::tables as csv;
 pub(crate) use csv::{CLAIMS, Figure, PUBLISHED, figures, points};
+pub(crate) use rows::StudyRows;
 
-use super::columns::{Column, From, KINDS};
+use super::columns::{CellSource, Column, KINDS};
 use super::footnotes::Footnotes;
 use super::format;
 use super::table::{Side, Table, Titled};
@@ -21,7 +21,7 @@ use super::wrap::wrap;
 use kvdyno_analysis::catalogue;
 use kvdyno_analysis::group::{Group, data};
 use kvdyno_analysis::metric::{Definition, Metric};
-use kvdyno_analysis::study::{BesideStudy, Published, PublishedValue, Seat, Selectors};
+use kvdyno_analysis::study::{Published, PublishedValue, RowRef, Selectors, StudyComparison};
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::hlog::Kind as Clock;
 
@@ -58,7 +58,7 @@ pub(crate) fn tables(summary: &Summary) -> Vec<Titled> {
 }
 
 /// What rows are of: its title, what a published row says, what one of the run's does.
-type Head = (&'static str, fn(&Selectors) -> Option<String>, fn(&Group, &Seat) -> String);
+type Head = (&'static str, fn(&Selectors) -> Option<String>, fn(&Group, &RowRef) -> String);
 
 /// Of a study's table: what rows are of, and their figures.
 struct Heads {
@@ -68,7 +68,7 @@ struct Heads {
 }
 
 impl Heads {
-    fn of(rows: &[&Published]) -> Self {
+    fn from_rows(rows: &[&Published]) -> Self {
         let all: [Head; 9] = [
             ("engine", |of| of.engine.clone(), |group, _| group.engine_label().to_owned()),
             ("part", |of| of.part.clone(), |group, _| group.part.clone().unwrap_or_default()),
@@ -97,9 +97,9 @@ impl Heads {
     }
 }
 
-fn published(name: &str, beside: &BesideStudy, summary: &Summary) -> Titled {
+fn published(name: &str, beside: &StudyComparison, summary: &Summary) -> Titled {
     let rows: Vec<&Published> = beside.published.iter().filter(|row| row.table == name).collect();
-    let heads = Heads::of(&rows);
+    let heads = Heads::from_rows(&rows);
     let left = |title: &str| (title.to_owned(), Side::Left);
     let figures = heads.figures.iter().map(|(name, unit)| (title_of(name, unit), Side::Right));
     let first = std::iter::once(left("")).chain(heads.of.iter().map(|(title, ..)| left(title)));
@@ -137,7 +137,7 @@ fn published(name: &str, beside: &BesideStudy, summary: &Summary) -> Titled {
 
 /// A row of this run under the published one that it is like.
 fn own(
-    seat: &Seat,
+    seat: &RowRef,
     heads: &Heads,
     has_words: bool,
     summary: &Summary,
@@ -146,8 +146,9 @@ fn own(
     let metrics = seat.metrics(summary);
     let group = summary.groups.get(seat.group);
     let mut cells = vec!["here".to_owned()];
-    let name =
-        |of: &fn(&Group, &Seat) -> String| group.map_or_else(String::new, |group| of(group, seat));
+    let name = |of: &fn(&Group, &RowRef) -> String| {
+        group.map_or_else(String::new, |group| of(group, seat))
+    };
     cells.extend(heads.of.iter().map(|(.., of)| name(of)));
     cells.extend(has_words.then(String::new));
     for (figure, _) in &heads.figures {
@@ -192,13 +193,13 @@ fn title_of(name: &str, unit: &str) -> String {
     let is_it = |column: &&Column| {
         let time = |at: usize| std::ptr::eq(catalogue::times(Clock::Service)[at], *figure);
         let is = column.definition().is_some_and(|of: &Definition| std::ptr::eq(of, *figure));
-        !column.title.is_empty() && (is || matches!(column.from, From::Time(at) if time(at)))
+        !column.title.is_empty() && (is || matches!(column.from, CellSource::Time(at) if time(at)))
     };
     let found = KINDS.iter().flat_map(|kind| kind.columns).find(is_it);
     found.map_or_else(|| figure.name.replace('_', " "), |column| column.title.to_owned())
 }
 
-fn phase(group: &Group, seat: &Seat) -> String {
+fn phase(group: &Group, seat: &RowRef) -> String {
     let load = || group.load.as_ref().map(|load| load.phase.clone());
     let run = seat.run.map(|run| group.runs.get(run).map(|run| run.phase.clone()));
     run.unwrap_or_else(load).unwrap_or_default()
@@ -211,7 +212,7 @@ fn job(of: &Selectors) -> Option<String> {
     Some(words.into_iter().flatten().collect::<Vec<_>>().join(" ")).filter(|job| !job.is_empty())
 }
 
-fn job_of(group: &Group, seat: &Seat) -> Option<String> {
+fn job_of(group: &Group, seat: &RowRef) -> Option<String> {
     let job = group.runs.get(seat.run?)?.job.as_ref()?;
     let block = kvdyno_record::units::exact_bytes(job.block_bytes);
     Some(format!("{} {block} depth {} ({})", job.io, job.depth, job.method))

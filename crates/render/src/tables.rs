@@ -4,10 +4,10 @@
 mod history;
 mod not_here;
 
-use super::columns::{AXES, Column, From, KINDS, Kind, Line, Shown};
+use super::columns::{AXES, CellSource, Column, KINDS, Kind, Line, VisibleColumns};
 use super::footnotes::Footnotes;
 use super::ranking;
-use super::study::{self, Beside};
+use super::study::{self, StudyRows};
 use super::table::Table;
 pub use super::table::Titled;
 use super::wrap::wrap;
@@ -57,14 +57,14 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
 
 fn table(kind: &Kind, summary: &Summary, wide: bool) -> Titled {
     let rows = (kind.rows)(summary);
-    let shown = Shown::of(summary, &rows, wide);
+    let shown = VisibleColumns::from_summary(summary, &rows, wide);
     let axes = if kind.engines { AXES } else { &[] };
     let columns = axes.iter().chain(kind.columns);
     let columns: Vec<_> = columns.filter(|column| shown.has(column)).collect();
     let titles = columns.iter().map(|column| (shown.title(column.title), column.side));
     let mut table = Table::titled(titles.collect());
     let mut notes = Footnotes::default();
-    let published = Beside::of(kind, summary);
+    let published = StudyRows::from_summary(kind, summary);
     for row in &rows {
         let lines = (kind.lines)(row, wide);
         let is_shown = !lines.is_empty();
@@ -77,7 +77,8 @@ fn table(kind: &Kind, summary: &Summary, wide: bool) -> Titled {
     }
     published.rest(&columns, &mut notes).iter().for_each(|cells| table.row(cells));
     table.footnotes = notes;
-    let is_figure = |column: &&Column| matches!(column.from, From::Main(_) | From::Figure(_));
+    let is_figure =
+        |column: &&Column| matches!(column.from, CellSource::Main(_) | CellSource::Figure(_));
     let lead = columns.iter().position(is_figure).unwrap_or(columns.len());
     table.lead = Some(lead).filter(|_| published.is_some());
     Titled {

@@ -38,7 +38,7 @@ struct Words {
 }
 
 impl Words {
-    fn of(versus: &Versus) -> Self {
+    fn for_versus(versus: &Versus) -> Self {
         match (&versus.base.label, &versus.new.label) {
             (Some(base), Some(new)) => Self {
                 base: base.clone(),
@@ -102,7 +102,7 @@ pub fn header(versus: &Versus) -> Vec<Line> {
 
 /// The table: a line for each figure.
 pub fn table(versus: &Versus) -> Table {
-    let words = Words::of(versus);
+    let words = Words::for_versus(versus);
     let columns = [
         ("case", Column::Left),
         ("of", Column::Left),
@@ -141,7 +141,7 @@ pub fn table(versus: &Versus) -> Table {
 
 /// How to read the table.
 pub fn aid(versus: &Versus) -> String {
-    let Words { improved, regressed, .. } = Words::of(versus);
+    let Words { improved, regressed, .. } = Words::for_versus(versus);
     AID.replace("{words}", &format!("{improved} or {regressed}"))
 }
 
@@ -174,7 +174,7 @@ pub fn footer(versus: &Versus) -> Vec<Line> {
 
 fn total(versus: &Versus) -> Line {
     let counts = &versus.counts;
-    let named = Words::of(versus);
+    let named = Words::for_versus(versus);
     let mut words = vec![
         counted(counts.improved, &named.improved),
         counted(counts.regressed, &named.regressed),

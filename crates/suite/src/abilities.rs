@@ -3,7 +3,7 @@
 
 use super::engine::Engine;
 use super::mistake::Mistakes;
-use super::phase::{Entry, Phase, Role, ToBeFound, Verify};
+use super::phase::{Entry, ExpectedHitsKey, Phase, Role, Verify};
 use super::read::At;
 use super::scalar::Switch;
 use super::source::Span;
@@ -83,7 +83,7 @@ fn skipped(typed: &Typed, lacks: &[Lack]) -> Vec<SkippedPhase> {
         }
         let share = |role: &At<Role>| {
             let found = role.found.as_ref().map(|found| found.value);
-            matches!(found, Some(ToBeFound::Share(_)))
+            matches!(found, Some(ExpectedHitsKey::Share(_)))
         };
         let counts_on = measure.role.iter().any(share);
         let follows = changes.filter(|_| why.is_empty() && counts_on);

@@ -11,7 +11,7 @@ use super::replay;
 use super::scalar::{Count, Nanoseconds, slug};
 use super::setup::EngineSetup;
 use super::shuffle::shuffle;
-use super::sizing::Sized;
+use super::sizing::SizedData;
 use super::typed::Sharing;
 use super::volume::Volume;
 use super::workload::{self, PhaseContext};
@@ -79,12 +79,12 @@ struct CaseDraft<'s, 'e> {
 
 impl<'s, 'e> CaseDraft<'s, 'e> {
     /// With no phases yet, on a database of its own.
-    fn of(grid: &'s Grid<'e>, setup: &'s EngineSetup<'e>, trial: u32) -> Self {
+    fn new(grid: &'s Grid<'e>, setup: &'s EngineSetup<'e>, trial: u32) -> Self {
         let (swept, phases, loaded, copied, ceiling) = (None, &[][..], None, 0, false);
         Self { grid, setup, swept, trial, phases, loaded, copied, ceiling }
     }
 
-    fn sized(&self) -> &'s Sized {
+    fn sized(&self) -> &'s SizedData {
         &self.grid.sets[self.setup.data]
     }
 }
@@ -169,7 +169,7 @@ impl Cases {
         let copied = works.iter().map(|(_, phases)| records_max(phases, sized)).max();
         let copied = copied.filter(|_| copy.is_some()).unwrap_or(0);
         let phases = &phases[..making];
-        let draft = CaseDraft { phases, copied, ..CaseDraft::of(grid, setup, trial) };
+        let draft = CaseDraft { phases, copied, ..CaseDraft::new(grid, setup, trial) };
         let loader = self.push(draft);
         for (swept, phases) in works {
             let loaded = Some(Loaded { phases: making, by: &loader, copy });
@@ -189,7 +189,7 @@ impl Cases {
         let sized = &grid.sets[setup.data];
         for &swept in threads {
             let phases = &workload::phases(grid.part, phase_context(setup, swept, sized));
-            self.push(CaseDraft { swept, phases, ..CaseDraft::of(grid, setup, trial) });
+            self.push(CaseDraft { swept, phases, ..CaseDraft::new(grid, setup, trial) });
             self.end_last();
         }
     }
@@ -213,7 +213,7 @@ impl Cases {
         let points =
             drive.jobs.iter().flat_map(|(setup, job)| with(job).map(move |t| (setup, job, t)));
         let mut points: Vec<_> = (first_job..).zip(points).collect();
-        if !drive.section.in_order.given_or(false) {
+        if !drive.section.in_order.value_or(false) {
             shuffle(&mut points, order);
         }
         for (listed, (setup, job, swept)) in points {
@@ -223,7 +223,7 @@ impl Cases {
             let filled = jobs::filling(drive).len();
             let loaded = filler.as_deref().map(|by| Loaded { phases: filled, by, copy: None });
             let ceiling = drive.section.is_ceiling();
-            let draft = CaseDraft::of(grid, setup, trial);
+            let draft = CaseDraft::new(grid, setup, trial);
             self.push(CaseDraft { swept, phases, loaded, ceiling, ..draft });
             if drive.section.is_read_only() {
                 self.end_last();
@@ -245,7 +245,7 @@ impl Cases {
     ) -> String {
         let setup = &EngineSetup { volume, ..drive.fill.clone() };
         let (phases, ceiling) = (&jobs::filling(drive), drive.section.is_ceiling());
-        self.push(CaseDraft { phases, ceiling, ..CaseDraft::of(grid, setup, trial) })
+        self.push(CaseDraft { phases, ceiling, ..CaseDraft::new(grid, setup, trial) })
     }
 
     /// Nobody uses the database of the last case after it.
@@ -298,10 +298,10 @@ impl Cases {
             data: data.clone(),
             shape: shape(sized, &phases),
             budget_ns: 0,
-            slice_ns: run.slice.given_or(Nanoseconds(SECOND)).0,
-            io_latency: run.io_latency.given_or(false),
+            slice_ns: run.slice.value_or(Nanoseconds(SECOND)).0,
+            io_latency: run.io_latency.value_or(false),
             count: run.count.as_ref().map(|count| count.value),
-            errors_max: run.max_errors.given_or(Count(100)).0,
+            errors_max: run.max_errors.value_or(Count(100)).0,
             phases,
             id: id.clone(),
         };
@@ -393,7 +393,7 @@ fn measured_threads(phases: &[Phase]) -> Option<u32> {
     })
 }
 
-fn shape(sized: &Sized, phases: &[Phase]) -> DataShape {
+fn shape(sized: &SizedData, phases: &[Phase]) -> DataShape {
     let data = &sized.data;
     if let Some(graph) = &data.graph {
         return linkbench::shape(graph, sized, phases);
@@ -423,7 +423,7 @@ fn default_budget(case: &Case, engine: &Description) -> u64 {
 pub(super) fn phase_context<'a>(
     setup: &'a EngineSetup<'_>,
     threads: Option<u32>,
-    sized: &Sized,
+    sized: &SizedData,
 ) -> PhaseContext<'a> {
     let abilities = &setup.description.capabilities;
     let (reopened, skipped) = (&setup.reopened, &setup.skipped);
@@ -439,7 +439,7 @@ pub(super) fn phase_context<'a>(
     }
 }
 
-pub(super) fn records_max(phases: &[Phase], sized: &Sized) -> u64 {
+pub(super) fn records_max(phases: &[Phase], sized: &SizedData) -> u64 {
     let inserted = sized.data.records.saturating_add(inserts_max(phases, sized.record_bytes));
     let with_keys = replays(phases).filter(|replay| replay.drive.is_none());
     with_keys.map(|replay| replay.keys).fold(inserted, u64::max)

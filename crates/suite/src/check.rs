@@ -139,7 +139,7 @@ fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
         return;
     };
     lengths.check_repeated(mistakes);
-    if data.verify.given_or(false) {
+    if data.verify.value_or(false) {
         lengths.0.iter().for_each(|length| check_verified(length, mistakes));
     }
 }
@@ -148,7 +148,7 @@ fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
 const KEY_BYTES_MAX: u64 = 64 << 10;
 
 fn check_key(data: &Data, mistakes: &mut Mistakes) {
-    let format = data.key_format.given_or(KeyFormat::Binary);
+    let format = data.key_format.value_or(KeyFormat::Binary);
     let ordered = data.key_order.as_ref().filter(|order| order.value == KeyOrder::Ordered);
     if let (KeyFormat::Ycsb, Some(order)) = (format, ordered) {
         let mistake = mistakes.at(&order.span, "ycsb keys are not in the order of their numbers");
@@ -426,7 +426,7 @@ fn check_budget(typed: &Typed, mistakes: &mut Mistakes) {
     let Some(budget) = &typed.run.budget else { return };
     let length = |warmup: &Option<At<Nanoseconds>>, duration: &Option<At<Nanoseconds>>| {
         let zero = Nanoseconds(0);
-        warmup.given_or(zero).0.saturating_add(duration.given_or(zero).0)
+        warmup.value_or(zero).0.saturating_add(duration.value_or(zero).0)
     };
     let lengths = measures(typed).map(|(_, measure)| length(&measure.warmup, &measure.duration));
     let phases = lengths.fold(0, u64::saturating_add);

@@ -3,12 +3,12 @@
 use super::mistake::Mistakes;
 use super::read::{At, Fields, FromToml, Or as _, Toml, wrong_kind};
 use super::scalar::{Count, Several};
-use kvdyno_record::workload::{Choice, Domain, Spread, Within};
+use kvdyno_record::workload::{Choice, Domain, RangeDraw, Spread};
 use toml::de::DeValue;
 
 impl FromToml for Choice {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "keys", mistakes)?;
+        let mut fields = Fields::read(toml, "keys", mistakes)?;
         let distribution: At<String> = fields.required("distribution")?;
         if !CHOICES.contains(&distribution.as_str()) {
             let message = format!("`{}` is not a distribution of keys", distribution.value);
@@ -88,7 +88,7 @@ fn gray_zipf(fields: &mut Fields<'_, '_>) -> Option<Choice> {
         fields.mistakes.at(&none.span, "`items` is 0").label("expected at least 1");
     }
     let spread: Option<At<Spread>> = fields.optional("spread");
-    let spread = spread.given_or(Spread::None);
+    let spread = spread.value_or(Spread::None);
     let items = items.map(|items| items.value.0);
     Some(Choice::GrayZipf { theta: theta?, items, spread, domain: domain? })
 }
@@ -112,7 +112,7 @@ impl FromToml for Spread {
                 None
             }
             DeValue::Table(_) => {
-                let mut fields = Fields::of(toml, "a spread", mistakes)?;
+                let mut fields = Fields::read(toml, "a spread", mistakes)?;
                 let seed: Option<At<Seed>> = fields.required("linkbench");
                 fields.finish();
                 Some(Self::Linkbench { seed: seed?.value.0 })
@@ -127,7 +127,7 @@ struct Seed(u64);
 
 impl FromToml for Seed {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "LinkBench's spread", mistakes)?;
+        let mut fields = Fields::read(toml, "LinkBench's spread", mistakes)?;
         let seed: Option<At<Count>> = fields.required("seed");
         fields.finish();
         Some(Self(seed?.value.0))
@@ -135,7 +135,7 @@ impl FromToml for Seed {
 }
 
 fn latest(fields: &mut Fields<'_, '_>) -> Option<Choice> {
-    let exact = fields.optional("exact").given_or(true);
+    let exact = fields.optional("exact").value_or(true);
     let theta = if exact { theta(fields) } else { theta_of_gray(fields, "`exact = true`") };
     Some(Choice::Latest { theta: theta?, exact })
 }
@@ -159,15 +159,15 @@ fn sequential(fields: &mut Fields<'_, '_>) -> Choice {
         let mistake = fields.mistakes.at(&step.span, format!("`step` is {}", step.0));
         mistake.label("expected at least 1, at most 4294967295");
     }
-    Choice::Sequential { step: step.given_or(Count(1)).0 }
+    Choice::Sequential { step: step.value_or(Count(1)).0 }
 }
 
 fn ranges(fields: &mut Fields<'_, '_>) -> Option<Choice> {
     let ranges: Option<At<Several>> = fields.required("ranges");
     let terms = ["a", "b", "c", "d"]
         .map(|key| fields.number(key, "a number from -1000 to 1000", |n| n.abs() <= 1e3));
-    let within: Option<At<Within>> = fields.optional("within");
-    let within = within.given_or(Within::Uniform);
+    let within: Option<At<RangeDraw>> = fields.optional("within");
+    let within = within.value_or(RangeDraw::Uniform);
     let (ranges, [a, b, c, d]) = (ranges?, terms);
     let (a, b, c, d) = (a?, b?, c?, d?);
     let last = ranges.value.0;
@@ -183,13 +183,13 @@ fn ranges(fields: &mut Fields<'_, '_>) -> Option<Choice> {
     Some(Choice::Ranges { ranges: last, a, b, c, d, within })
 }
 
-impl FromToml for Within {
+impl FromToml for RangeDraw {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
         match toml.get_ref() {
             DeValue::String(word) if word == "uniform" => Some(Self::Uniform),
             DeValue::Table(_) => {
-                let mut fields = Fields::of(toml, "a range's keys", mistakes)?;
+                let mut fields = Fields::read(toml, "a range's keys", mistakes)?;
                 let power: Option<At<Power>> = fields.required("power");
                 fields.finish();
                 power.map(|At { value: Power(a, b), .. }| Self::Power { a, b })
@@ -207,7 +207,7 @@ struct Power(f64, f64);
 
 impl FromToml for Power {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "a power law", mistakes)?;
+        let mut fields = Fields::read(toml, "a power law", mistakes)?;
         let mut above_zero =
             |key| fields.number(key, "a number above 0, at most 1000", |n| n > 0.0 && n <= 1e3);
         let (a, b) = (above_zero("a"), above_zero("b"));

@@ -41,7 +41,7 @@ pub(super) struct WrittenClaim {
 table!(WrittenClaim, "[[claim]]": text holds needs);
 
 /// Takes the claims out of a suite: its parts have none of their own.
-pub(super) fn take(suite: &mut DeTable<'_>, mistakes: &mut Mistakes) -> Vec<WrittenClaim> {
+pub(super) fn take_claims(suite: &mut DeTable<'_>, mistakes: &mut Mistakes) -> Vec<WrittenClaim> {
     let Some(claims) = suite.remove("claim") else { return Vec::new() };
     let span = claims.span();
     let claims: Vec<Toml<'_>> = match claims.into_inner() {
@@ -65,7 +65,7 @@ pub(super) fn read(
     let mut claims: Vec<Claim> =
         claims.iter().filter_map(|claim| claim.checked(names, mistakes)).collect();
     for cell in claims.iter_mut().flat_map(|claim| grammar::cells_mut(&mut claim.relation)) {
-        let of = |number: u64| scale.of(number).unwrap_or(u64::MAX).max(1);
+        let of = |number: u64| scale.multiply(number).unwrap_or(u64::MAX).max(1);
         cell.records = cell.records.map(of);
         cell.ram_bytes = cell.ram_bytes.map(|bytes| of(bytes).max(PAGE));
     }

@@ -3,11 +3,11 @@
 
 use super::engine::Engine;
 use super::mistake::Mistakes;
-use super::phase::{Measure, Phase, Role, ToBeFound};
+use super::phase::{ExpectedHitsKey, Measure, Phase, Role};
 use super::read::{At, table};
 use super::scalar::SEVERAL_MAX;
 use super::typed::Typed;
-use kvdyno_record::crew::{Crew, CrewHost, Seat};
+use kvdyno_record::crew::{Crew, CrewHost, RankId};
 use kvdyno_record::engine::Description;
 use kvdyno_record::workload::{Activity, LoadOrder, Op, Phase as Planned};
 use schemars::JsonSchema;
@@ -164,7 +164,8 @@ fn check_measure(measure: &Measure, inserts: bool, mistakes: &mut Mistakes) {
             let what = "a crew cannot check what a scan shows while it inserts";
             mistakes.at(&role.span, what).label("expected scans or inserts, or no [crew]");
         }
-        if let Some(found) = role.found.as_ref().filter(|found| found.value != ToBeFound::All) {
+        if let Some(found) = role.found.as_ref().filter(|found| found.value != ExpectedHitsKey::All)
+        {
             let what = "a crew that inserts has no keys that are never there";
             mistakes.at(&found.span, what).label("expected \"all\", or no insert");
         }
@@ -206,7 +207,7 @@ pub(super) fn check_threads(typed: &Typed, phases: &[Planned], mistakes: &mut Mi
     for phase in phases {
         let Activity::Measure(mix) = &phase.work else { continue };
         let threads = |rank| {
-            let seat = Seat { rank, ranks };
+            let seat = RankId { rank, ranks };
             mix.roles.iter().map(|role| seat.threads(role.threads).len()).sum::<usize>()
         };
         let Some(idle) = (0..ranks).find(|rank| threads(*rank) == 0) else { continue };

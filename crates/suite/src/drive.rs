@@ -164,11 +164,11 @@ impl Pattern {
 
 impl DriveJob {
     pub(super) fn io(&self) -> Way {
-        self.io.given_or(Way::IoUring)
+        self.io.value_or(Way::IoUring)
     }
 
     pub(super) fn rw(&self) -> Pattern {
-        self.rw.given_or(Pattern::Randread)
+        self.rw.value_or(Pattern::Randread)
     }
 
     /// Of its operations.
@@ -176,7 +176,7 @@ impl DriveJob {
         match self.rw() {
             Pattern::Randread | Pattern::Read => 1.0,
             Pattern::Randwrite | Pattern::Write => 0.0,
-            Pattern::Randrw | Pattern::Rw => self.read_share.given_or(Share(0.5)).0,
+            Pattern::Randrw | Pattern::Rw => self.read_share.value_or(Share(0.5)).0,
         }
     }
 
@@ -189,15 +189,15 @@ impl DriveJob {
 impl Drive {
     /// Its figures are the limit of the other cases'.
     pub(super) fn is_ceiling(&self) -> bool {
-        self.ceiling.given_or(self.preset.is_some())
+        self.ceiling.value_or(self.preset.is_some())
     }
 
     pub(super) fn is_read_only(&self) -> bool {
-        self.read_only.given_or(false)
+        self.read_only.value_or(false)
     }
 
     pub(super) fn is_with_fio(&self) -> bool {
-        self.with_fio.given_or(false)
+        self.with_fio.value_or(false)
     }
 
     /// The workers that it needs.
@@ -219,11 +219,11 @@ impl Drive {
         }
         if let Some(preset) = &self.preset {
             let jobs = [Way::Psync, Way::IoUring, Way::Mmap];
-            let jobs = jobs.map(|io| self.ceiling_job(&preset.of(io), swept));
+            let jobs = jobs.map(|io| self.ceiling_job(&preset.with(io), swept));
             let larger = |(name, io): (&str, Way)| {
-                let mut job = self.ceiling_job(&preset.of(io), swept);
-                job.value.name = Some(preset.of(Name(name.to_owned())));
-                job.value.block = Some(preset.of(Bytes(LARGER_BYTES)));
+                let mut job = self.ceiling_job(&preset.with(io), swept);
+                job.value.name = Some(preset.with(Name(name.to_owned())));
+                job.value.block = Some(preset.with(Bytes(LARGER_BYTES)));
                 job
             };
             let larger = LARGER.into_iter().filter(|_| self.block.is_none()).map(larger);
@@ -233,8 +233,8 @@ impl Drive {
     }
 
     fn ceiling_job(&self, io: &At<Way>, swept: bool) -> At<DriveJob> {
-        let depth = || self.depth.clone().unwrap_or(io.of(Several(32)));
-        let sweep = swept.then_some(io.of(Threads::Sweep));
+        let depth = || self.depth.clone().unwrap_or(io.with(Several(32)));
+        let sweep = swept.then_some(io.with(Threads::Sweep));
         let job = DriveJob {
             block: self.block.clone(),
             depth: (io.value == Way::IoUring).then(depth),
@@ -244,7 +244,7 @@ impl Drive {
             io: Some(io.clone()),
             ..DriveJob::default()
         };
-        io.of(job)
+        io.with(job)
     }
 }
 

@@ -4,7 +4,7 @@
 use super::attached::ServerTable;
 use super::mistake::Mistakes;
 use super::read::{At, Fields, FromToml, Or as _, Toml, table};
-use super::scalar::{Given, Label, Name, OneOrMany, Several, Version};
+use super::scalar::{Label, Name, OneOrMany, Several, UntypedValue, Version};
 use super::wanted::Pick;
 use kvdyno_record::engine::{Durability, Preset};
 use schemars::JsonSchema;
@@ -55,7 +55,8 @@ pub(super) struct EngineTable {
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(transparent)]
 pub(super) struct OptionTable(
-    #[schemars(with = "BTreeMap<String, OneOrMany<Given>>")] Vec<(At<String>, Axis<Given>)>,
+    #[schemars(with = "BTreeMap<String, OneOrMany<UntypedValue>>")]
+    Vec<(At<String>, Axis<UntypedValue>)>,
 );
 
 /// One engine under test.
@@ -88,7 +89,8 @@ pub(super) struct Engine {
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(transparent)]
 pub(super) struct Options(
-    #[schemars(with = "BTreeMap<String, Given>")] pub(super) Vec<(At<String>, At<Given>)>,
+    #[schemars(with = "BTreeMap<String, UntypedValue>")]
+    pub(super)  Vec<(At<String>, At<UntypedValue>)>,
 );
 
 /// One value, or a list of them.
@@ -102,7 +104,7 @@ impl Engine {
     /// Of the worker of that name, with the library that it finds itself and options of its own.
     pub(super) fn plain(name: At<Name>, label: At<Label>) -> Self {
         let stem = label.0.clone();
-        let pick = name.of(Pick::Newest);
+        let pick = name.with(Pick::Newest);
         let options = Options::default();
         let (volumes, durability, preset, pack) = (None, None, None, None);
         let (of_classes, optional) = (false, false);
@@ -124,17 +126,17 @@ impl Engine {
 
     /// It at a version of a list: `rocksdb-9.10.0`.
     fn of_version(&self, version: &At<Version>) -> Self {
-        let label = version.of(Label(format!("{}-{}", self.label.0, version.0)));
-        Self { label, pick: version.of(Pick::Version(version.0.clone())), ..self.clone() }
+        let label = version.with(Label(format!("{}-{}", self.label.0, version.0)));
+        Self { label, pick: version.with(Pick::Version(version.0.clone())), ..self.clone() }
     }
 
     /// It with a word behind its name: `rocksdb-tuned`.
     fn named<T>(&self, at: &At<T>, word: &str) -> Self {
-        Self { label: at.of(Label(format!("{}-{word}", self.label.0))), ..self.clone() }
+        Self { label: at.with(Label(format!("{}-{word}", self.label.0))), ..self.clone() }
     }
 
     /// What the suite gives an option itself.
-    pub(super) fn typed(&self, option: &str) -> Option<&At<Given>> {
+    pub(super) fn typed(&self, option: &str) -> Option<&At<UntypedValue>> {
         self.options.0.iter().find(|(name, _)| name.value == option).map(|(_, given)| given)
     }
 
@@ -168,20 +170,20 @@ impl EngineTable {
             mistake.label(format!("expected at most {ENGINES_MAX}"));
             return Vec::new();
         }
-        let label = table.label.unwrap_or_else(|| table.name.of(Label(table.name.0.clone())));
+        let label = table.label.unwrap_or_else(|| table.name.with(Label(table.name.0.clone())));
         let mut engine = Engine::plain(table.name, label);
         engine.volumes = table.volumes;
         engine.pack = table.pack;
         engine.scaled = table.scaled.map(|scaled| scaled.value).unwrap_or_default();
-        engine.optional = table.optional.given_or(false);
+        engine.optional = table.optional.value_or(false);
         if let Some(version) = table.version {
-            engine.pick = version.of(Pick::Version(version.0.clone()));
+            engine.pick = version.with(Pick::Version(version.0.clone()));
         }
         if let Some(library) = table.library {
-            engine.pick = library.of(Pick::File(library.as_str().into()));
+            engine.pick = library.with(Pick::File(library.as_str().into()));
         }
         if let Some(attach) = table.server.map(|server| server.value.attach) {
-            engine.pick = attach.of(Pick::Server(attach.value.clone()));
+            engine.pick = attach.with(Pick::Server(attach.value.clone()));
         }
         let mut engines = match table.versions {
             Some(versions) => versions.0.iter().map(|at| engine.of_version(at)).collect(),
@@ -258,8 +260,8 @@ fn each_of<T>(
 }
 
 /// Each engine with an option; with a list as many as it has values: `rocksdb block_cache=1GiB`.
-fn with_option(engines: Vec<Engine>, name: &At<String>, axis: Axis<Given>) -> Vec<Engine> {
-    let set = |mut engine: Engine, value: &At<Given>| {
+fn with_option(engines: Vec<Engine>, name: &At<String>, axis: Axis<UntypedValue>) -> Vec<Engine> {
+    let set = |mut engine: Engine, value: &At<UntypedValue>| {
         engine.options.0.push((name.clone(), value.clone()));
         engine
     };
@@ -267,7 +269,7 @@ fn with_option(engines: Vec<Engine>, name: &At<String>, axis: Axis<Given>) -> Ve
         Axis::One(value) => engines.into_iter().map(|engine| set(engine, &value)).collect(),
         Axis::Many(values) => {
             let each = |engine: Engine| {
-                let named = |value: &At<Given>| {
+                let named = |value: &At<UntypedValue>| {
                     let mut engine = set(engine.clone(), value);
                     let text = Label::part(&value.0.to_string());
                     engine.label.value.0 += &format!(" {}={text}", name.value);
@@ -310,8 +312,11 @@ impl FromToml for Options {
     }
 }
 
-fn options(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Vec<(At<String>, Axis<Given>)>> {
-    let mut fields = Fields::of(toml, "[engine.options]", mistakes)?;
+fn options(
+    toml: Toml<'_>,
+    mistakes: &mut Mistakes,
+) -> Option<Vec<(At<String>, Axis<UntypedValue>)>> {
+    let mut fields = Fields::read(toml, "[engine.options]", mistakes)?;
     let mut options = Vec::new();
     for (name, toml) in fields.rest() {
         if let Some(axis) = Axis::from_toml(toml, fields.mistakes) {

@@ -31,7 +31,7 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
     let mut grids = Vec::new();
     for (at, (part, jobs)) in suite.parts.iter().zip(&jobs).enumerate() {
         check_place(part, host, &mut mistakes);
-        grids.push(Grid::of(at, part, (engines, jobs), host, &mut mistakes));
+        grids.push(Grid::new(at, part, (engines, jobs), host, &mut mistakes));
     }
     check_size(suite, &grids, &mut mistakes);
     mistakes.none(&suite.source)?;
@@ -40,8 +40,8 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
     mistakes.none(&suite.source)?;
 
     let run = grids.iter().filter(|grid| grid.cases() > 0);
-    let sized = said(run.map(|grid| (grid.part, grid.notes())));
-    let warnings = said(grids.iter().map(|grid| (grid.part, grid.warnings(host))));
+    let sized = name_parts(run.map(|grid| (grid.part, grid.notes())));
+    let warnings = name_parts(grids.iter().map(|grid| (grid.part, grid.warnings(host))));
     let mut cases = cases::all(&grids);
     let descriptions: BTreeMap<&str, &Description> =
         grids.iter().flat_map(Grid::descriptions).collect();
@@ -87,7 +87,7 @@ fn crowd(cases: &[Case], host: &SizingHost) -> Option<String> {
 
 /// Each sentence once; of several parts with the name of the part that it is said of, where that is
 /// not all of them.
-fn said<'p>(parts: impl Iterator<Item = (&'p Part, Vec<String>)>) -> Vec<String> {
+fn name_parts<'p>(parts: impl Iterator<Item = (&'p Part, Vec<String>)>) -> Vec<String> {
     let parts: Vec<_> = parts.collect();
     let mut all: Vec<String> = Vec::new();
     for (part, notes) in &parts {

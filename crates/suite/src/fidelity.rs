@@ -151,7 +151,7 @@ pub(super) struct NamedPhases<'i> {
 
 impl<'i> NamedPhases<'i> {
     /// Takes them out of the suite.
-    pub(super) fn take(suite: &mut DeTable<'i>, mistakes: &mut Mistakes) -> Self {
+    pub(super) fn take_from(suite: &mut DeTable<'i>, mistakes: &mut Mistakes) -> Self {
         let Some(phases) = suite.remove("phases") else {
             return Self { span: None, tables: DeTable::new() };
         };

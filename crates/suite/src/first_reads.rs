@@ -11,7 +11,7 @@ use kvdyno_record::units;
 use kvdyno_record::workload::{Data, LoadOrder};
 
 fn is_one(load: &Load) -> bool {
-    load.order.given_or(LoadOrder::Sequential) == LoadOrder::FirstRead
+    load.order.value_or(LoadOrder::Sequential) == LoadOrder::FirstRead
 }
 
 /// The loads of this order.
@@ -47,7 +47,7 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
         if traces.any(|trace| trace.value.path() != first.value.path()) {
             refuse("there are several traces", "expected one trace with this order");
         }
-        if first.value.found().is_some_and(|trace| trace.multiple_of.is_some()) {
+        if first.value.trace().is_some_and(|trace| trace.multiple_of.is_some()) {
             refuse("a drive is loaded whole", "expected no `order` here");
         }
     }
@@ -55,14 +55,14 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
 
 /// The trace of a load, with as many requests as it has records.
 pub(super) fn planned(part: &Part, load: &Load) -> Option<Replay> {
-    let trace = traces(&part.typed).next().filter(|_| is_one(load))?.value.found()?;
+    let trace = traces(&part.typed).next().filter(|_| is_one(load))?.value.trace()?;
     let requests = trace.first_reads.unwrap_or(0);
     Some(Replay { requests, ..trace.replay(None) })
 }
 
 /// Each of the trace's keys is to have its record.
 pub(super) fn check_records(part: &Part, data: &Data, mistakes: &mut Mistakes) {
-    let mut traces = traces(&part.typed).filter_map(|trace| trace.value.found());
+    let mut traces = traces(&part.typed).filter_map(|trace| trace.value.trace());
     for (order, trace) in loads(&part.typed).zip(traces.next()) {
         if data.records < trace.keys {
             let (records, keys) = (units::grouped(data.records), units::grouped(trace.keys));
@@ -74,7 +74,7 @@ pub(super) fn check_records(part: &Part, data: &Data, mistakes: &mut Mistakes) {
 
 /// How many records that are.
 pub(super) fn notes(typed: &Typed) -> Option<String> {
-    let trace: &Trace = traces(typed).next().filter(|_| wanted(typed))?.value.found()?;
+    let trace: &Trace = traces(typed).next().filter(|_| wanted(typed))?.value.trace()?;
     let (records, keys) = (units::grouped(trace.first_reads?), units::grouped(trace.keys));
     Some(format!("load: {records} of the trace's {keys} keys are read before they are written"))
 }

@@ -6,10 +6,10 @@ use super::cases::{is_on_device, phase_context, records_max};
 use super::crew;
 use super::engine::Engine;
 use super::fidelity::Fidelity;
-use super::found;
 use super::jobs::{self, Bare};
 use super::left_out::Absent;
 use super::linkbench;
+use super::missing_engines;
 use super::mistake::Mistakes;
 use super::options::{self, Measures};
 use super::packing;
@@ -17,7 +17,7 @@ use super::parse::Part;
 use super::phase::Phase;
 use super::replay;
 use super::setup::EngineSetup;
-use super::sizing::{self, Limit, Sized, SizingHost};
+use super::sizing::{self, Limit, SizedData, SizingHost};
 use super::typed::Sharing;
 use super::volume::Volume;
 use super::wanted::{self, Engines};
@@ -36,7 +36,7 @@ pub(super) struct Grid<'a> {
     pub(super) at: usize,
     pub(super) part: &'a Part,
     /// The data sets, those of the drive behind the others.
-    pub(super) sets: Vec<Sized>,
+    pub(super) sets: Vec<SizedData>,
     pub(super) setups: Vec<EngineSetup<'a>>,
     /// The numbers of threads that are swept; one `None` where nothing is.
     pub(super) threads: Vec<Option<u32>>,
@@ -51,14 +51,14 @@ pub(super) struct Grid<'a> {
 
 impl<'a> Grid<'a> {
     /// `jobs` are the engines of the drive's jobs.
-    pub(super) fn of(
+    pub(super) fn new(
         at: usize,
         part: &'a Part,
         (engines, jobs): (&'a Engines, &'a [Engine]),
         host: &SizingHost,
         mistakes: &mut Mistakes,
     ) -> Self {
-        let (found, absent) = found::find(part, engines, mistakes);
+        let (found, absent) = missing_engines::find(part, engines, mistakes);
         let misplaced = misplaced_engines(part, &found);
         let left_out = [part.left_out.clone(), absent, misplaced].concat();
         let described: Vec<_> = found.iter().map(|(_, found)| found.engine()).collect();
@@ -191,7 +191,7 @@ fn set_up<'a>(
     part: &'a Part,
     found: &[(&'a Engine, &'a wanted::FoundWorker)],
     limits: &[Limit],
-    sized: &Sized,
+    sized: &SizedData,
     host: &SizingHost,
     mistakes: &mut Mistakes,
 ) -> Vec<EngineSetup<'a>> {
@@ -284,7 +284,7 @@ fn misplaced_engines(part: &Part, found: &[(&Engine, &wanted::FoundWorker)]) -> 
             && !is_told
         {
             let why = Absent::for_reason("it lies on none of the volumes picked");
-            notes.push(why.of(name(), label.clone()));
+            notes.push(why.to_left_out(name(), label.clone()));
         }
         let own = part.typed.volume.iter().filter(|volume| engine.lies_on(&volume.name.0));
         for volume in own {
@@ -292,7 +292,7 @@ fn misplaced_engines(part: &Part, found: &[(&Engine, &wanted::FoundWorker)]) -> 
             if let Some(what) = misplaced(worker.engine(), on_device) {
                 let why = Absent::for_reason(format!("cannot store data {what}"));
                 let on = Absent { volume: Some(volume.name.0.clone()), ..why };
-                notes.push(on.of(name(), label.clone()));
+                notes.push(on.to_left_out(name(), label.clone()));
             }
         }
     }
@@ -306,7 +306,8 @@ fn skipped_phases(part: &Part, setups: &[EngineSetup]) -> Vec<LeftOut> {
         for skipped in &setup.skipped {
             let name = workload::phase_name(&part.typed.phase, skipped.phase);
             let absent = Absent { phase: Some(name), ..Absent::for_reason(skipped.why.clone()) };
-            let left = absent.of(part.name().map(str::to_owned), setup.engine.label.0.clone());
+            let left =
+                absent.to_left_out(part.name().map(str::to_owned), setup.engine.label.0.clone());
             if !all.contains(&left) {
                 all.push(left);
             }
@@ -411,7 +412,7 @@ fn check_crew(
     part: &Part,
     setups: &[EngineSetup],
     threads: &[Option<u32>],
-    sets: &[Sized],
+    sets: &[SizedData],
     mistakes: &mut Mistakes,
 ) {
     for setup in setups.iter().filter(|_| part.typed.crew.is_some()) {
@@ -428,11 +429,11 @@ fn check_keys(
     part: &Part,
     setups: &[EngineSetup],
     threads: &[Option<u32>],
-    sets: &[Sized],
+    sets: &[SizedData],
     mistakes: &mut Mistakes,
 ) {
     let (Some(setup), Some(first)) = (setups.first(), sets.first()) else { return };
-    let most = |threads: &Option<u32>, sized: &Sized| {
+    let most = |threads: &Option<u32>, sized: &SizedData| {
         let phases = workload::phases(part, phase_context(setup, *threads, sized));
         // Ranks of a crew may insert at different speeds, and each has keys of its own.
         let ranks = part.typed.crew.as_ref().map_or(1, |crew| crew.planned().ranks());

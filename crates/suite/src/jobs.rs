@@ -9,16 +9,18 @@ use super::options;
 use super::parse::Part;
 use super::phase;
 use super::read::{At, Or as _};
-use super::scalar::{Bytes, Count, DataSize, Given, Label, Name, Nanoseconds, Several, Threads};
+use super::scalar::{
+    Bytes, Count, DataSize, Label, Name, Nanoseconds, Several, Threads, UntypedValue,
+};
 use super::scale::scaled;
 use super::setup::EngineSetup;
-use super::sizing::{Limit, Sized, SizingHost};
+use super::sizing::{Limit, SizedData, SizingHost};
 use super::wanted::Engines;
 use kvdyno_record::engine::{Description, Value};
 use kvdyno_record::units;
 use kvdyno_record::workload::{
-    Activity, Choice, Data, Ends, Found, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op, Phase,
-    Role, Size, ValueShape,
+    Activity, Choice, Data, Ends, ExpectedHits, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op,
+    Phase, Role, Size, ValueShape,
 };
 use std::collections::BTreeMap;
 
@@ -82,7 +84,7 @@ impl Bare<'_> {
 /// Each job as an engine that a suite could name, the one that fills first; with fio, each once
 /// more.
 pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
-    let fill = Engine::plain(drive.of(Name(NAME.to_owned())), drive.of(Label(NAME.to_owned())));
+    let fill = Engine::plain(drive.with(Name(NAME.to_owned())), drive.with(Label(NAME.to_owned())));
     let jobs = drive.job.iter().map(|job| engine(drive, job, NAME, job.label()));
     let by_fio = drive.job.iter().filter(|_| drive.is_with_fio());
     let by_fio = by_fio.map(|job| engine(drive, job, FIO, format!("{}-fio", job.label())));
@@ -92,15 +94,16 @@ pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
 fn engine(drive: &At<Drive>, job: &At<DriveJob>, worker: &str, label: String) -> Engine {
     let mut options = job.options.clone();
     if drive.is_read_only() {
-        let on = drive.of(Given(Value::Boolean(true)));
-        options.0.push((drive.of("read_only".to_owned()), on));
+        let on = drive.with(UntypedValue(Value::Boolean(true)));
+        options.0.push((drive.with("read_only".to_owned()), on));
     }
-    let io = job.io.clone().unwrap_or(job.of(job.io()));
-    let word = io.of(Given(Value::Text(io.word().to_owned())));
-    options.0.insert(0, (io.of("io".to_owned()), word));
+    let io = job.io.clone().unwrap_or(job.with(job.io()));
+    let word = io.with(UntypedValue(Value::Text(io.word().to_owned())));
+    options.0.insert(0, (io.with("io".to_owned()), word));
     let label = Label(label);
-    let label = job.name.as_ref().map_or_else(|| job.of(label.clone()), |n| n.of(label.clone()));
-    let engine = Engine::plain(job.of(Name(worker.to_owned())), label);
+    let label =
+        job.name.as_ref().map_or_else(|| job.with(label.clone()), |n| n.with(label.clone()));
+    let engine = Engine::plain(job.with(Name(worker.to_owned())), label);
     Engine { durability: job.durability.clone(), options, ..engine }
 }
 
@@ -138,7 +141,7 @@ pub(super) fn resolve<'a>(
     drive: &'a At<Drive>,
     engines: &'a [Engine],
     context: &DriveContext<'a, '_>,
-    sets: &mut Vec<Sized>,
+    sets: &mut Vec<SizedData>,
     mistakes: &mut Mistakes,
 ) -> Option<Bare<'a>> {
     let (part, host) = (context.part, context.host);
@@ -168,7 +171,7 @@ pub(super) fn resolve<'a>(
         sets.push(blocks(bytes, block, seed));
         Some(setup)
     };
-    let precondition = drive.precondition.given_or(Count(0)).0;
+    let precondition = drive.precondition.value_or(Count(0)).0;
     let fill_bytes = if precondition > 0 { PRECONDITION_BYTES } else { FILL_BYTES };
     let fill = set_up(fill, &unlimited, fill_bytes, mistakes)?;
     let mut jobs = Vec::new();
@@ -183,7 +186,7 @@ pub(super) fn resolve<'a>(
             jobs.push((set_up(engine, limit, block_bytes(job), mistakes)?, &job.value));
         }
     }
-    let trials = drive.trials.given_or(Several(part.typed.trials())).0;
+    let trials = drive.trials.value_or(Several(part.typed.trials())).0;
     Some(Bare {
         phases: &part.typed.phase,
         fill,
@@ -198,9 +201,9 @@ pub(super) fn resolve<'a>(
 
 /// How large the file is: whole blocks of the filling, so not less than asked for. Of a device that
 /// only the drive works on: all of it.
-fn file_bytes(part: &Part, drive: &Drive, sized: &mut Sized, host: &SizingHost) -> u64 {
+fn file_bytes(part: &Part, drive: &Drive, sized: &mut SizedData, host: &SizingHost) -> u64 {
     let alone = part.typed.engine.is_empty();
-    let wanted = match drive.size.given_or(DataSize::Auto) {
+    let wanted = match drive.size.value_or(DataSize::Auto) {
         DataSize::Auto if host.device && alone => {
             sized.notes = vec![format!("all of the device: {}", units::bytes(host.free_bytes))];
             return (host.free_bytes / FILL_BYTES).max(1) * FILL_BYTES;
@@ -214,12 +217,12 @@ fn file_bytes(part: &Part, drive: &Drive, sized: &mut Sized, host: &SizingHost) 
 }
 
 fn block_bytes(job: &DriveJob) -> u64 {
-    job.block.given_or(Bytes(BLOCK_BYTES)).0
+    job.block.value_or(Bytes(BLOCK_BYTES)).0
 }
 
 /// Its reads may be served from memory.
 fn is_cached(job: &DriveJob) -> bool {
-    let through_cache = |(name, given): &(At<String>, At<Given>)| {
+    let through_cache = |(name, given): &(At<String>, At<UntypedValue>)| {
         name.value == "direct" && given.value.0 == Value::Boolean(false)
     };
     job.io() == Way::Mmap || job.options.0.iter().any(through_cache)
@@ -245,7 +248,7 @@ fn check(job: &At<DriveJob>, worker: &Description, file_bytes: u64, mistakes: &m
 }
 
 /// A file as data: numbered blocks.
-fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> Sized {
+fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> SizedData {
     let key = Key::ordered(8, KeyFormat::Binary);
     let record_bytes = f64::from(key.bytes) + block_bytes as f64;
     let size = Size::Fixed { bytes: block_bytes };
@@ -258,7 +261,7 @@ fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> Sized {
         graph: None,
         packed: None,
     };
-    Sized { data, tag: None, record_bytes, notes: Vec::new() }
+    SizedData { data, tag: None, record_bytes, notes: Vec::new() }
 }
 
 /// What writes the file: every block of it, in order, and again as often as is asked for.
@@ -280,7 +283,7 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
             rate: None,
             depth: Some(PRECONDITION_DEPTH),
             os_threads: None,
-            found: Found::All,
+            found: ExpectedHits::All,
             replay: None,
         };
         let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
@@ -301,7 +304,7 @@ pub(super) fn phases(bare: &Bare, job: &DriveJob, swept: Option<u32>) -> Vec<Pha
     if let Some(warmup) = &job.warmup {
         phases.push(phase("warmup", Activity::Warmup(timed(warmup.0))));
     }
-    let duration = job.duration.given_or(Nanoseconds(DURATION_NS));
+    let duration = job.duration.value_or(Nanoseconds(DURATION_NS));
     phases.push(phase("measure", Activity::Measure(timed(duration.0))));
     phases
 }
@@ -316,28 +319,28 @@ fn role(job: &DriveJob, swept: Option<u32>) -> Role {
         Pattern::Randwrite | Pattern::Write => "writes",
         Pattern::Randrw | Pattern::Rw => "mixed",
     };
-    let depth = job.depth.given_or(Several(1)).0;
+    let depth = job.depth.value_or(Several(1)).0;
     Role {
         name: name.to_owned(),
-        threads: job.threads.given_or(Threads::Are(1)).at(swept),
+        threads: job.threads.value_or(Threads::Are(1)).at(swept),
         mix: mix.into_iter().filter(|entry| entry.weight > 0.0).collect(),
         rate: None,
         depth: (job.io() == Way::IoUring).then_some(depth),
         os_threads: None,
-        found: Found::All,
+        found: ExpectedHits::All,
         replay: None,
     }
 }
 
 /// Threads of all roles where so many are swept.
 fn at_work(measure: &phase::Measure, swept: u32) -> u32 {
-    let threads = |role: &At<phase::Role>| role.threads.given_or(Threads::Are(1)).at(Some(swept));
+    let threads = |role: &At<phase::Role>| role.threads.value_or(Threads::Are(1)).at(Some(swept));
     measure.role.iter().map(threads).fold(0, u32::saturating_add)
 }
 
 /// The numbers of threads that a job is run with.
 pub(super) fn threads(job: &DriveJob, swept: &[Option<u32>]) -> Vec<u32> {
-    match job.threads.given_or(Threads::Are(1)) {
+    match job.threads.value_or(Threads::Are(1)) {
         Threads::Are(threads) => vec![threads],
         Threads::Sweep => swept.iter().copied().flatten().collect(),
     }

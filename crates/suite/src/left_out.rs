@@ -18,7 +18,7 @@ impl Absent {
         Self { volume: None, tier: None, phase: None, why: why.into() }
     }
 
-    pub(super) fn of(&self, part: Option<String>, engine: String) -> LeftOut {
+    pub(super) fn to_left_out(&self, part: Option<String>, engine: String) -> LeftOut {
         let Self { volume, tier, phase, why } = self;
         let (volume, tier, why) = (volume.clone(), tier.clone(), why.clone());
         LeftOut { part, engine, volume, tier, phase: phase.clone(), why }

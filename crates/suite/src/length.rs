@@ -127,7 +127,7 @@ fn within(
 const NAMES: [&str; 6] = ["uniform", "normal", "lognormal", "geometric", "pareto", "empirical"];
 
 fn drawn(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Size> {
-    let mut fields = Fields::of(toml, "a length", mistakes)?;
+    let mut fields = Fields::read(toml, "a length", mistakes)?;
     let span = fields.span();
     let mut tables = fields.rest();
     let (Some((name, toml)), true) = (tables.pop(), tables.is_empty()) else {
@@ -143,7 +143,7 @@ fn drawn(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Size> {
     if name.as_str() == "empirical" {
         return empirical(toml, mistakes);
     }
-    let mut fields = Fields::of(toml, format!("a {} length", name.value), mistakes)?;
+    let mut fields = Fields::read(toml, format!("a {} length", name.value), mistakes)?;
     let max: Option<At<Bytes>> = fields.required("max");
     let max = max.map(|max| max.value.0);
     let size = match name.as_str() {
@@ -178,7 +178,7 @@ fn above_zero(fields: &mut Fields<'_, '_>, key: &'static str, most: f64) -> Opti
 
 /// `min`, where it may be left out.
 fn shortest(fields: &mut Fields<'_, '_>) -> u64 {
-    fields.optional("min").given_or(Bytes(1)).0
+    fields.optional("min").value_or(Bytes(1)).0
 }
 
 fn pareto(fields: &mut Fields<'_, '_>, max: Option<u64>) -> Option<Size> {
@@ -195,7 +195,7 @@ fn pareto(fields: &mut Fields<'_, '_>, max: Option<u64>) -> Option<Size> {
     } else {
         fields.optional::<f64>("location").map_or(Some(0.0), |location| Some(location.value))
     };
-    let over = fields.optional("over").given_or(Over::Fold);
+    let over = fields.optional("over").value_or(Over::Fold);
     Some(Size::Pareto { min, k: k?, sigma: sigma?, max: max?, location: location?, over })
 }
 

@@ -7,7 +7,7 @@ use super::growth::inserts_max;
 use super::mistake::Mistakes;
 use super::phase::{Entry, Phase, Role};
 use super::read::{At, Or as _, Word, table};
-use super::sizing::Sized;
+use super::sizing::SizedData;
 use super::source::Span;
 use super::typed::{Data, Typed};
 use super::workload::sessions;
@@ -76,12 +76,12 @@ const KEYS_OF_A_REQUEST: u64 = 3;
 
 impl LinkBench {
     fn year(&self) -> Year {
-        self.mix.given_or(Year::Y2011)
+        self.mix.value_or(Year::Y2011)
     }
 
     /// Everything that a graph of so many ids has.
     pub(super) fn graph(&self, ids: u64) -> Graph {
-        let as_run = self.fidelity.given_or(Fidelity::AsWritten) == Fidelity::AsRun;
+        let as_run = self.fidelity.value_or(Fidelity::AsWritten) == Fidelity::AsRun;
         let (degrees, link, node) = match self.year() {
             Year::Y2011 => (Degrees::Of2011, 8, 128),
             Year::Y2020 => (Degrees::Of2020, 23, 168),
@@ -106,7 +106,7 @@ impl LinkBench {
             multiget: Size::Geometric { p: 0.382, min: multiget_min, max: 127 },
             list_limit: 10_000,
             history: 0.003,
-            consistency: self.consistency.given_or(Consistency::Transaction),
+            consistency: self.consistency.value_or(Consistency::Transaction),
         }
     }
 }
@@ -117,14 +117,14 @@ pub(super) fn fill(data: &At<Data>, phases: &mut [At<Phase>]) {
     let year = linkbench.year();
     let entry = |at: &At<Role>, (op, of_2011, of_2020): (Op, f64, f64)| {
         let weight = if year == Year::Y2011 { of_2011 } else { of_2020 };
-        at.of(Entry { op, weight: Some(at.of(weight)), keys: None })
+        at.with(Entry { op, weight: Some(at.with(weight)), keys: None })
     };
     for phase in phases {
         let Phase::Measure(measure) = &mut phase.value else { continue };
         for role in &mut measure.role.value {
             if role.mix.is_none() {
                 let mix = REQUESTS.map(|request| entry(role, request));
-                role.value.mix = Some(role.of(mix.into()));
+                role.value.mix = Some(role.with(mix.into()));
             }
         }
     }
@@ -209,7 +209,7 @@ pub(super) fn check_engine(
         mistake.label("expected no `pack` beside `linkbench`");
     }
     let (abilities, name) = (&description.capabilities, &description.name);
-    let asked = linkbench.consistency.given_or(Consistency::Transaction);
+    let asked = linkbench.consistency.value_or(Consistency::Transaction);
     if abilities.graph.contains(&asked.isolation()) {
         return;
     }
@@ -238,7 +238,7 @@ pub(super) fn check_engine(
 }
 
 /// The data as an engine is told it: the keys of an ordered store.
-pub(super) fn shape(graph: &Graph, sized: &Sized, phases: &[workload::Phase]) -> DataShape {
+pub(super) fn shape(graph: &Graph, sized: &SizedData, phases: &[workload::Phase]) -> DataShape {
     let keys = graph.keys();
     let added = inserts_max(phases, sized.record_bytes).saturating_mul(KEYS_OF_A_REQUEST);
     DataShape {

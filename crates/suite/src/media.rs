@@ -27,7 +27,7 @@ pub(super) struct Media(
 
 impl FromToml for Media {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "[media]", mistakes)?;
+        let mut fields = Fields::read(toml, "[media]", mistakes)?;
         let given = fields.rest();
         let mut read = |(name, toml)| Some((name, At::from_toml(toml, mistakes)?));
         let all: Vec<_> = given.into_iter().map(&mut read).collect();
@@ -115,7 +115,7 @@ fn of_engines(typed: &Typed, part: Option<&String>, absent: &Absent) -> Vec<Left
     };
     let engines = typed.engine.iter().filter(lies).map(|engine| engine.label.0.clone());
     let drive = typed.drive.iter().map(|_| drive::NAME.to_owned());
-    engines.chain(drive).map(|engine| absent.of(part.cloned(), engine)).collect()
+    engines.chain(drive).map(|engine| absent.to_left_out(part.cloned(), engine)).collect()
 }
 
 fn not_given(medium: &str) -> String {
@@ -132,7 +132,7 @@ fn volume_on(volume: &mut Volume, media: &Media) -> Result<Option<String>, Strin
         volume.path = Some(given.clone());
         given.value.clone()
     } else {
-        volume.kind = volume.kind.of(volume::Kind::Loop);
+        volume.kind = volume.kind.with(volume::Kind::Loop);
         volume.path = images(given);
         match &volume.path {
             Some(path) => format!("loop on images in {}", path.value),

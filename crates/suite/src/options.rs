@@ -3,7 +3,7 @@
 use super::engine::{self, Engine};
 use super::mistake::Mistakes;
 use super::read::{At, Or as _};
-use super::scalar::Given;
+use super::scalar::UntypedValue;
 use super::scale::PAGE;
 use kvdyno_record::engine::{
     Description, Durability, OptionKind, OptionSpec, Options, Preset, Value,
@@ -87,7 +87,7 @@ const SCALED_MIN: u64 = 1 << 20;
 fn scaled(value: Value, by: Ratio) -> Value {
     match value {
         Value::Integer(bytes) if bytes > 0 => {
-            Value::Integer(by.of(bytes).unwrap_or(u64::MAX).max(bytes.min(SCALED_MIN)))
+            Value::Integer(by.multiply(bytes).unwrap_or(u64::MAX).max(bytes.min(SCALED_MIN)))
         }
         other => other,
     }
@@ -98,7 +98,7 @@ fn durability(engine: &Engine, description: &Description, mistakes: &mut Mistake
     let known = &description.capabilities.durability;
     // A server that somebody runs has the one that it was set up for.
     let only = known.keys().next().filter(|_| engine.attached().is_some() && known.len() == 1);
-    let class = engine.durability.given_or(only.copied().unwrap_or(Durability::Async));
+    let class = engine.durability.value_or(only.copied().unwrap_or(Durability::Async));
     if !known.contains_key(&class) {
         let span = typed.map_or(&engine.name.span, |class| &class.span);
         let names: Vec<&str> = known.keys().map(Durability::as_str).collect();
@@ -116,7 +116,7 @@ fn durability(engine: &Engine, description: &Description, mistakes: &mut Mistake
 /// The value as the option's kind takes it.
 fn value(
     spec: &OptionSpec,
-    given: &At<Given>,
+    given: &At<UntypedValue>,
     memory: u64,
     mistakes: &mut Mistakes,
 ) -> Option<Value> {

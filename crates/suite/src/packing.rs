@@ -4,7 +4,7 @@
 use super::engine::Engine;
 use super::mistake::Mistakes;
 use super::phase::{Entry, Phase, Role};
-use super::sizing::Sized;
+use super::sizing::SizedData;
 use super::typed::Typed;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Choice, Data, Op, Packed, Size, ValueShape};
@@ -13,9 +13,9 @@ use kvdyno_record::workload::{Choice, Data, Op, Packed, Size, ValueShape};
 pub(super) fn packed(
     typed: &Typed,
     engine: &Engine,
-    sized: &Sized,
+    sized: &SizedData,
     mistakes: &mut Mistakes,
-) -> Option<Sized> {
+) -> Option<SizedData> {
     let pack = engine.pack.as_ref()?;
     let each = pack.value.0;
     if each < 2 {
@@ -54,7 +54,7 @@ pub(super) fn packed(
         units::exact_count(keys),
     );
     let record_bytes = data.key.bytes_mean() + (bytes * u64::from(each)) as f64;
-    Some(Sized { data: packed, tag: sized.tag.clone(), record_bytes, notes: vec![note] })
+    Some(SizedData { data: packed, tag: sized.tag.clone(), record_bytes, notes: vec![note] })
 }
 
 /// Whether an entry is the same work on packed records as on single ones: one of them is asked for,

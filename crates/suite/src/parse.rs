@@ -97,7 +97,12 @@ pub(super) struct Part {
 }
 
 impl Part {
-    fn of(name: Option<At<Name>>, fidelity: Fidelity, typed: Typed, overrides: &Overrides) -> Self {
+    fn new(
+        name: Option<At<Name>>,
+        fidelity: Fidelity,
+        typed: Typed,
+        overrides: &Overrides,
+    ) -> Self {
         Self {
             name,
             typed,
@@ -151,15 +156,15 @@ impl Suite {
         for argument in of_added {
             argument.apply(&mut document, &mut mistakes);
         }
-        let claims = claim::take(&mut document, &mut mistakes);
+        let claims = claim::take_claims(&mut document, &mut mistakes);
         let mut documents = part::split(document, &mut mistakes);
-        let names = Names::of(&documents);
+        let names = Names::collect(&documents);
         part::only(&mut documents, &overrides.parts, &mut mistakes);
         notes.extend(set_lengths(&mut documents, overrides, &mut source, &mut mistakes));
         let read = documents.into_iter().map(|document| {
             let tables = Spanned::new(span.clone(), DeValue::Table(document.tables));
             let typed = Typed::from_toml(tables, &mut mistakes)?;
-            Some((Part::of(document.name, document.fidelity, typed, overrides), document.picks))
+            Some((Part::new(document.name, document.fidelity, typed, overrides), document.picks))
         });
         let read: Option<Vec<(Part, Picks)>> = read.collect::<Vec<_>>().into_iter().collect();
         mistakes.none(&source)?;

@@ -86,7 +86,7 @@ struct PartTable<'i> {
 
 /// The documents that a suite stands for, one where it has no parts.
 pub(super) fn split<'i>(mut suite: DeTable<'i>, mistakes: &mut Mistakes) -> Vec<Document<'i>> {
-    let named = NamedPhases::take(&mut suite, mistakes);
+    let named = NamedPhases::take_from(&mut suite, mistakes);
     let fidelity = suite.remove("fidelity").and_then(|toml| At::from_toml(toml, mistakes));
     let fidelity = fidelity.map(|at: At<Fidelity>| at.value).unwrap_or_default();
     let mut documents = match suite.remove("part") {
@@ -120,7 +120,7 @@ fn read<'i>(parts: Toml<'i>, mistakes: &mut Mistakes) -> Vec<PartTable<'i>> {
 
 impl<'i> PartTable<'i> {
     fn read(toml: Toml<'i>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "[[part]]", mistakes)?;
+        let mut fields = Fields::read(toml, "[[part]]", mistakes)?;
         let name = fields.required("name");
         let picks = Picks {
             engines: fields.optional("engines"),
@@ -227,7 +227,7 @@ fn pick_phases<'i>(tables: &mut DeTable<'i>, phases: Toml<'i>) {
 
 /// Options of engines that are called so take the places of those that the suite gives them.
 fn override_options<'i>(tables: &mut DeTable<'i>, options: Toml<'i>, mistakes: &mut Mistakes) {
-    let Some(mut by_engine) = Fields::of(options, "options by engine", mistakes) else { return };
+    let Some(mut by_engine) = Fields::read(options, "options by engine", mistakes) else { return };
     let by_engine = by_engine.rest();
     for (name, own) in by_engine {
         let mut known = Vec::new();

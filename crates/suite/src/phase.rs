@@ -96,7 +96,7 @@ pub(super) struct ByEngine(
 
 impl FromToml for ByEngine {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "options by engine", mistakes)?;
+        let mut fields = Fields::read(toml, "options by engine", mistakes)?;
         let tables = fields.rest();
         let read = |(name, toml)| Some((name, Options::from_toml(toml, mistakes)?));
         tables
@@ -154,7 +154,7 @@ pub(super) struct Role {
     /// How many of the keys that it looks up are there: `"all"`, `"none"`, `"drawn"` (as many as a
     /// load with `order = "drawn"` leaves), or a share such as 0.5. Default: as the load leaves.
     #[schemars(with = "Option<WrittenFound>")]
-    pub(super) found: Option<At<ToBeFound>>,
+    pub(super) found: Option<At<ExpectedHitsKey>>,
     /// Instead of a mix, a file that `kvdyno trace import` wrote: its requests are made again, in
     /// their order for each key, and the phase ends with them. Beside the suite.
     pub(super) trace: Option<At<TraceFile>>,
@@ -169,7 +169,7 @@ pub(super) struct Role {
 
 /// How many keys are there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum ToBeFound {
+pub(super) enum ExpectedHitsKey {
     All,
     None,
     Drawn,
@@ -185,7 +185,7 @@ enum WrittenFound {
     Share(f64),
 }
 
-impl FromToml for ToBeFound {
+impl FromToml for ExpectedHitsKey {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         const EXPECTED: &str = "expected \"all\", \"none\", \"drawn\", or a share such as 0.5";
         let span = toml.span();
@@ -315,7 +315,7 @@ impl Role {
 impl FromToml for Phase {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         const KINDS: [&str; 6] = ["load", "settle", "verify", "evict", "reopen", "measure"];
-        let mut fields = Fields::of(toml, "[[phase]]", mistakes)?;
+        let mut fields = Fields::read(toml, "[[phase]]", mistakes)?;
         let kind: At<String> = fields.required("kind")?;
         fields.call(format!("a {} phase", kind.value));
         if kind.value != "reopen" {
@@ -364,7 +364,7 @@ table!(Role, "[[phase.role]]": name threads mix keys rate depth os_threads found
 
 impl FromToml for Entry {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "an operation", mistakes)?;
+        let mut fields = Fields::read(toml, "an operation", mistakes)?;
         let name: At<String> = fields.required("op")?;
         fields.call(format!("operation {}", name.value));
         let weight: Option<At<f64>> = fields.optional("weight");
@@ -399,13 +399,13 @@ fn operation(op: &At<String>, fields: &mut Fields<'_, '_>) -> Option<Op> {
         "update" => Op::Update,
         "delete" => Op::Delete,
         "scan" => {
-            let reverse = fields.optional("reverse").given_or(false);
+            let reverse = fields.optional("reverse").value_or(false);
             let length: Option<At<Length>> = fields.optional("length");
             let length = length.map_or(Size::Fixed { bytes: 100 }, |length| length.value.0);
             Op::Scan { reverse, length }
         }
         "walk" => {
-            let reverse = fields.optional("reverse").given_or(false);
+            let reverse = fields.optional("reverse").value_or(false);
             let length: Option<At<Length>> = fields.optional("length");
             let length = length.map_or(Size::Fixed { bytes: 1 }, |length| length.value.0);
             Op::Walk { reverse, length }

@@ -154,8 +154,8 @@ impl FromToml for Arrivals {
             },
         };
         let offered = match (&rate.per_second, &rate.bytes_per_s) {
-            (Some(operations), None) => operations.of(Offered::Operations(operations.0.0 as f64)),
-            (None, Some(bytes)) => bytes.of(Offered::Bytes(bytes.0.0 as f64)),
+            (Some(operations), None) => operations.with(Offered::Operations(operations.0.0 as f64)),
+            (None, Some(bytes)) => bytes.with(Offered::Bytes(bytes.0.0 as f64)),
             (Some(_), Some(bytes)) => {
                 let mistake = mistakes.at(&bytes.span, "a rate of operations and of bytes");
                 mistake.label("expected either `per_second` or `bytes_per_s`");
@@ -176,7 +176,7 @@ impl FromToml for Arrivals {
         let sine = rate.sine.as_ref().and_then(|sine| wave(sine, offered.value, mistakes));
         Some(Self {
             offered: offered.value,
-            schedule: rate.schedule.given_or(Schedule::Poisson),
+            schedule: rate.schedule.value_or(Schedule::Poisson),
             sine,
         })
     }

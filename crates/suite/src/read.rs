@@ -29,7 +29,7 @@ pub(super) struct At<T> {
 
 impl<T> At<T> {
     /// Something else that follows from it: mistakes in that are shown here.
-    pub(super) fn of<U>(&self, value: U) -> At<U> {
+    pub(super) fn with<U>(&self, value: U) -> At<U> {
         At { value, span: self.span.clone() }
     }
 }
@@ -132,23 +132,23 @@ pub(super) fn wrong_kind<T>(
 /// A key of a table: [`At`] must be there, an `Option` may be left out, and what has a default is
 /// that where it is left out.
 pub(super) trait Key: Sized {
-    fn take(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<Self>;
+    fn read(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<Self>;
 }
 
 impl<T: FromToml> Key for At<T> {
-    fn take(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<Self> {
+    fn read(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<Self> {
         fields.required(key)
     }
 }
 
 impl<T: FromToml> Key for Option<At<T>> {
-    fn take(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<Self> {
+    fn read(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<Self> {
         Some(fields.optional(key))
     }
 }
 
 impl<T: FromToml + Default> Key for T {
-    fn take(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<Self> {
+    fn read(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<Self> {
         Some(fields.optional(key).map(|at: At<T>| at.value).unwrap_or_default())
     }
 }
@@ -158,7 +158,7 @@ macro_rules! table {
     ($type:ident, $what:literal: $($key:ident)+) => {
         impl $type {
             fn read(mut fields: crate::read::Fields<'_, '_>) -> Option<Self> {
-                $(let $key = crate::read::Key::take(&mut fields, stringify!($key));)+
+                $(let $key = crate::read::Key::read(&mut fields, stringify!($key));)+
                 fields.finish();
                 Some(Self { $($key: $key?),+ })
             }
@@ -169,7 +169,7 @@ macro_rules! table {
                 toml: crate::read::Toml<'_>,
                 mistakes: &mut crate::mistake::Mistakes,
             ) -> Option<Self> {
-                crate::read::Fields::of(toml, $what, mistakes).and_then(Self::read)
+                crate::read::Fields::read(toml, $what, mistakes).and_then(Self::read)
             }
         }
     };
@@ -178,11 +178,11 @@ pub(super) use table;
 
 /// What stands under a key that may be left out, or what counts where it is.
 pub(super) trait Or<T> {
-    fn given_or(&self, default: T) -> T;
+    fn value_or(&self, default: T) -> T;
 }
 
 impl<T: Copy> Or<T> for Option<At<T>> {
-    fn given_or(&self, default: T) -> T {
+    fn value_or(&self, default: T) -> T {
         self.as_ref().map_or(default, |at| at.value)
     }
 }
@@ -199,7 +199,7 @@ pub(super) struct Fields<'a, 'i> {
 
 impl<'a, 'i> Fields<'a, 'i> {
     /// The keys of `toml`, which must be a table.
-    pub(super) fn of(
+    pub(super) fn read(
         toml: Toml<'i>,
         what: impl Into<String>,
         mistakes: &'a mut Mistakes,

@@ -77,7 +77,7 @@ impl TraceFile {
         &self.path
     }
 
-    pub(super) fn found(&self) -> Option<&Trace> {
+    pub(super) fn trace(&self) -> Option<&Trace> {
         self.found.as_ref()
     }
 }
@@ -273,9 +273,9 @@ fn read_trace(
     }
     let entry = |(name, count): (&String, &u64)| {
         let op = operation(name)?;
-        Some(file.of(Entry { op, weight: Some(file.of(*count as f64)), keys: None }))
+        Some(file.with(Entry { op, weight: Some(file.with(*count as f64)), keys: None }))
     };
-    role.mix = Some(file.of(trace.requests.iter().filter_map(entry).collect()));
+    role.mix = Some(file.with(trace.requests.iter().filter_map(entry).collect()));
     let requests = units::grouped(trace.count());
     let reach = match trace.multiple_of {
         Some(_) => format!("up to byte {}", units::grouped(trace.keys)),
@@ -298,7 +298,7 @@ fn check_depth(depth: &At<Several>, trace: &Trace, mistakes: &mut Mistakes) {
 fn timed(speed: Option<&At<Speed>>) -> Option<At<f64>> {
     speed.and_then(|speed| match speed.value {
         Speed::Max => None,
-        Speed::Times(times) => Some(speed.of(times)),
+        Speed::Times(times) => Some(speed.with(times)),
     })
 }
 
@@ -316,7 +316,7 @@ impl Role {
     pub(super) fn replayed(&self) -> Option<(Replay, Option<Rate>)> {
         let trace = self.found_trace()?;
         let speed = timed(self.speed.as_ref()).map(|speed| speed.value);
-        let fold = self.fold.given_or(false);
+        let fold = self.fold.value_or(false);
         let drive = trace.multiple_of.map(|multiple_of| OfDrive { multiple_of, fold });
         let replay = Replay { speed, ..trace.replay(drive) };
         let seconds = trace.span_ns.unwrap_or(0).max(1) as f64 / 1e9;
@@ -380,7 +380,7 @@ fn check_reach(
         let mistake = mistakes.at(&file.span, "a trace of a drive writes no whole records");
         mistake.label("expected verify = false in [data]");
     }
-    let folded = role.fold.given_or(false);
+    let folded = role.fold.value_or(false);
     let longest = units::grouped(trace.value_bytes_max);
     if folded && trace.value_bytes_max > bytes {
         let message = format!("the trace has a request of {longest} bytes, and {}", has());

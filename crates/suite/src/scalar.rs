@@ -84,7 +84,7 @@ pub(super) struct OneOrMany<T>(pub(super) Vec<At<T>>);
 
 /// An option's value before its kind is known.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Given(pub(super) Value);
+pub(super) struct UntypedValue(pub(super) Value);
 
 impl Word for LoadOrder {
     const WHAT: &'static str = "a load order";
@@ -390,7 +390,7 @@ fn parsed(span: Span, text: &str) -> Toml<'_> {
     Spanned::new(span, number.unwrap_or(DeValue::String(Cow::Borrowed(text))))
 }
 
-impl FromToml for Given {
+impl FromToml for UntypedValue {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let given = match toml.get_ref() {
             DeValue::Boolean(value) => Some(Value::Boolean(*value)),

@@ -9,7 +9,7 @@ pub(super) const PAGE: u64 = 4096;
 /// A number under `--scale`, with a note where that changes it.
 pub(super) fn scaled(scale: Ratio, number: u64, what: &str, notes: &mut Vec<String>) -> u64 {
     // A ratio above 1 may pass 64 bits: then the data is refused as too large.
-    let scaled = scale.of(number).unwrap_or(u64::MAX).max(1);
+    let scaled = scale.multiply(number).unwrap_or(u64::MAX).max(1);
     if scaled != number {
         notes.push(format!(
             "scaled by {}: {} {what} instead of {}",
@@ -23,5 +23,5 @@ pub(super) fn scaled(scale: Ratio, number: u64, what: &str, notes: &mut Vec<Stri
 
 /// An operation count under `--scale`.
 pub(super) fn scaled_operations(scale: Ratio, count: Count) -> u64 {
-    scale.of(count.0).unwrap_or(u64::MAX).max(1)
+    scale.multiply(count.0).unwrap_or(u64::MAX).max(1)
 }

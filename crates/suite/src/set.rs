@@ -203,7 +203,7 @@ fn member<'t, 'i>(
 }
 
 /// A member by its index, with what else tells it from others of its kind: `4 (roles fill)`.
-fn told(list: &DeArray<'_>, index: usize) -> String {
+fn describe_member(list: &DeArray<'_>, index: usize) -> String {
     let member = list.get(index).and_then(|member| member.get_ref().as_table());
     let name = member.and_then(|member| word(member, "name"));
     let roles = member.and_then(|member| member.get("role")?.get_ref().as_array());
@@ -236,7 +236,8 @@ fn index_by_name(
             [] => {}
             [only] => return Some(only),
             _ => {
-                let each: Vec<String> = fitting.iter().map(|at| told(list, *at)).collect();
+                let each: Vec<String> =
+                    fitting.iter().map(|at| describe_member(list, *at)).collect();
                 let message = format!("`{name}` means {} members of the list", fitting.len());
                 let mistake = mistakes.at(span, message);
                 mistake.label(format!("expected the index of one: {}", each.join(", ")));

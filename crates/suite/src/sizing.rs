@@ -39,7 +39,7 @@ pub struct SizingHost {
 
 /// A data set and what was decided about it.
 #[derive(Clone, Debug)]
-pub(super) struct Sized {
+pub(super) struct SizedData {
     pub(super) data: Data,
     /// `v1000`, `n80m`: how a case's name says which of several it is; none where there is one.
     pub(super) tag: Option<String>,
@@ -49,7 +49,7 @@ pub(super) struct Sized {
     pub(super) notes: Vec<String>,
 }
 
-impl Sized {
+impl SizedData {
     /// Bytes of all keys and values.
     pub(super) fn user_bytes(&self) -> f64 {
         self.data.records as f64 * self.record_bytes
@@ -94,7 +94,7 @@ pub(super) fn data_sets(
     engines: &[&Description],
     host: &SizingHost,
     mistakes: &mut Mistakes,
-) -> Vec<Sized> {
+) -> Vec<SizedData> {
     let typed = &part.typed.data;
     let records = typed.records.iter().flat_map(|list| &list.0);
     let records = records.map(|at| (Amount::Records(at.0), &at.span));
@@ -148,7 +148,7 @@ fn data_set(
     engines: &[&Description],
     host: &SizingHost,
     mistakes: &mut Mistakes,
-) -> Sized {
+) -> SizedData {
     let typed = &part.typed.data;
     let (key_bytes, lengths) = key_lengths(typed);
     let key_bytes_mean = lengths.as_ref().map_or(f64::from(key_bytes), Size::mean);
@@ -175,18 +175,18 @@ fn data_set(
         key: Key { bytes: key_bytes, format, order: key_order(typed, format), lengths },
         value: ValueShape {
             size: size.clone(),
-            compress_to: typed.compress_to.given_or(Share(1.0)).0,
+            compress_to: typed.compress_to.value_or(Share(1.0)).0,
         },
-        seed: typed.seed.given_or(Count(1)).0,
-        verify: typed.verify.given_or(false),
+        seed: typed.seed.value_or(Count(1)).0,
+        verify: typed.verify.value_or(false),
         graph: None,
         packed: None,
     };
-    Sized { data, tag: None, record_bytes, notes }
+    SizedData { data, tag: None, record_bytes, notes }
 }
 
 /// Ids of a graph: each is a record, with all its links.
-fn graph_set(part: &Part, ids: u64, linkbench: &LinkBench) -> Sized {
+fn graph_set(part: &Part, ids: u64, linkbench: &LinkBench) -> SizedData {
     let mut notes = Vec::new();
     let ids = scaled(part.scale, ids, "ids", &mut notes).max(Graph::IDS_MIN);
     let graph = linkbench.graph(ids);
@@ -203,12 +203,12 @@ fn graph_set(part: &Part, ids: u64, linkbench: &LinkBench) -> Sized {
         records: ids,
         key,
         value: ValueShape { size, compress_to: 1.0 },
-        seed: part.typed.data.seed.given_or(Count(1)).0,
+        seed: part.typed.data.seed.value_or(Count(1)).0,
         verify: false,
         graph: Some(graph),
         packed: None,
     };
-    Sized { data, tag: None, record_bytes: bytes as f64, notes }
+    SizedData { data, tag: None, record_bytes: bytes as f64, notes }
 }
 
 /// The longest key, and what lengths are drawn from where they differ.
@@ -225,7 +225,7 @@ fn key_lengths(typed: &typed::Data) -> (u32, Option<Size>) {
 /// As typed; YCSB hashes its keys.
 fn key_order(typed: &typed::Data, format: KeyFormat) -> KeyOrder {
     let ycsb = format == KeyFormat::Ycsb;
-    typed.key_order.given_or(if ycsb { KeyOrder::Hashed } else { KeyOrder::Ordered })
+    typed.key_order.value_or(if ycsb { KeyOrder::Hashed } else { KeyOrder::Ordered })
 }
 
 /// As typed; else one that all engines of the suite take, for all must do the same work.
@@ -254,7 +254,7 @@ fn key_format(
 }
 
 /// Every RAM limit of the suite, with every memory tier; one without bytes where it has none.
-pub(super) fn limits(part: &Part, sized: &mut Sized, host: &SizingHost) -> Vec<Limit> {
+pub(super) fn limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> Vec<Limit> {
     if part.no_ram_limit {
         sized.notes.push("no RAM limit (--no-ram-limit)".to_owned());
         return vec![Limit::default()];
@@ -271,7 +271,7 @@ pub(super) fn limits(part: &Part, sized: &mut Sized, host: &SizingHost) -> Vec<L
 }
 
 /// Every RAM limit, and nothing below.
-fn bare_limits(part: &Part, sized: &mut Sized, host: &SizingHost) -> Vec<Limit> {
+fn bare_limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> Vec<Limit> {
     let ram = &part.typed.ram;
     let mut limits = Vec::new();
     for typed in ram.limit.iter().flat_map(|list| &list.0) {

@@ -60,7 +60,7 @@ impl Word for Kind {
 
 impl FromToml for Tier {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "[[ram.tier]]", mistakes)?;
+        let mut fields = Fields::read(toml, "[[ram.tier]]", mistakes)?;
         let name = fields.required("name");
         // Which further keys there may be depends on it.
         let kind: At<Kind> = fields.required("kind")?;
@@ -84,9 +84,9 @@ impl FromToml for Tier {
 impl Tier {
     /// It, with every default written out.
     pub(super) fn resolve(&self, scale: Ratio, notes: &mut Vec<String>) -> tier::Tier {
-        let swappiness = self.swappiness.given_or(Count(SWAPPINESS)).0 as u32;
+        let swappiness = self.swappiness.value_or(Count(SWAPPINESS)).0 as u32;
         let mut bytes = || {
-            let size = self.size.given_or(ByteSize(0)).0;
+            let size = self.size.value_or(ByteSize(0)).0;
             let bytes = scaled(scale, size, "bytes of swap", notes);
             bytes.max(SWAP_BYTES_MIN).div_ceil(PAGE).saturating_mul(PAGE)
         };
@@ -97,7 +97,7 @@ impl Tier {
                 Memory::Swap { path, bytes: bytes(), swappiness }
             }
             Kind::Zram => Memory::Zram { bytes: bytes(), swappiness },
-            Kind::Node => Memory::Node { node: self.node.given_or(Count(0)).0 as u32 },
+            Kind::Node => Memory::Node { node: self.node.value_or(Count(0)).0 as u32 },
         };
         tier::Tier { name: self.name.0.clone(), memory }
     }

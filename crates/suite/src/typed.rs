@@ -36,7 +36,7 @@ pub(super) struct Typed {
     pub(super) ram: Ram,
     /// Where the databases lie.
     #[schemars(default)]
-    pub(super) place: PlaceTable,
+    pub(super) place: LocationTable,
     /// What they lie on, each engine on each; absent: what the place lies on.
     #[schemars(default)]
     pub(super) volume: Vec<At<Volume>>,
@@ -147,7 +147,7 @@ pub(super) struct Ram {
 /// Where the databases lie.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "Place")]
-pub(super) struct PlaceTable {
+pub(super) struct LocationTable {
     /// A directory. Default: a folder inside the run's own folder.
     pub(super) directory: Option<At<String>>,
 }
@@ -200,7 +200,7 @@ pub(super) struct Show {
 
 impl Typed {
     pub(super) fn trials(&self) -> u32 {
-        self.run.trials.given_or(Several(4)).0
+        self.run.trials.value_or(Several(4)).0
     }
 
     /// What databases lie on, each in turn; one `None`, the place, where the suite names none.
@@ -209,7 +209,7 @@ impl Typed {
     }
 
     pub(super) fn sharing(&self) -> Sharing {
-        self.run.database.given_or(Sharing::Shared)
+        self.run.database.value_or(Sharing::Shared)
     }
 }
 
@@ -248,7 +248,7 @@ impl Sharing {
 impl FromToml for Typed {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         const NEEDED: [&str; 3] = ["data", "engine", "phase"];
-        let mut fields = Fields::of(toml, "a suite", mistakes)?;
+        let mut fields = Fields::read(toml, "a suite", mistakes)?;
         let suite: Option<At<Header>> = fields.required("suite");
         let mut drive: Option<At<Drive>> = fields.optional("drive");
         // The drive alone needs none of them; one of them needs the others.
@@ -259,18 +259,18 @@ impl FromToml for Typed {
             }
         }
         let data: Option<At<Data>> = fields.optional("data");
-        let ram = Key::take(&mut fields, "ram");
-        let place = Key::take(&mut fields, "place");
-        let volume = Key::take(&mut fields, "volume");
-        let media = Key::take(&mut fields, "media");
-        let run: Option<Run> = Key::take(&mut fields, "run");
+        let ram = Key::read(&mut fields, "ram");
+        let place = Key::read(&mut fields, "place");
+        let volume = Key::read(&mut fields, "volume");
+        let media = Key::read(&mut fields, "media");
+        let run: Option<Run> = Key::read(&mut fields, "run");
         let crew: Option<At<CrewTable>> = fields.optional("crew");
-        let show = Key::take(&mut fields, "show");
-        let tables: Option<Vec<At<EngineTable>>> = Key::take(&mut fields, "engine");
+        let show = Key::read(&mut fields, "show");
+        let tables: Option<Vec<At<EngineTable>>> = Key::read(&mut fields, "engine");
         let tables = tables.into_iter().flatten();
         let engine = tables.flat_map(|table| EngineTable::engines(table, fields.mistakes));
         let engine = engine.collect();
-        let phase: Option<Vec<At<Phase>>> = Key::take(&mut fields, "phase");
+        let phase: Option<Vec<At<Phase>>> = Key::read(&mut fields, "phase");
         fields.elsewhere(&["part", "phases", "include", "fidelity", "claim"]);
         fields.finish();
         let (suite, run) = (suite?.value, run?);
@@ -290,28 +290,28 @@ table!(Data, "[data]":
     records size key_bytes key_format key_order value_bytes compress_to seed verify
     linkbench);
 table!(Ram, "[ram]": limit unscaled data_to_ram tier);
-table!(PlaceTable, "[place]": directory);
+table!(LocationTable, "[place]": directory);
 table!(Show, "[show]": columns);
 table!(Run, "[run]": threads phases trials budget slice io_latency count database max_errors);
 
 impl Data {
     /// Stands in where no engine needs any: as much as the drive's file is to hold.
     fn of_drive(drive: &At<Drive>) -> At<Self> {
-        let size = drive.size.clone().unwrap_or(drive.of(DataSize::Auto));
+        let size = drive.size.clone().unwrap_or(drive.with(DataSize::Auto));
         let value = Self {
             records: None,
-            size: Some(drive.of(OneOrMany(vec![size]))),
+            size: Some(drive.with(OneOrMany(vec![size]))),
             key_bytes: None,
             key_format: None,
             key_order: None,
             value_bytes: Some(
-                drive.of(OneOrMany(vec![drive.of(Length(Size::Fixed { bytes: 4096 }))])),
+                drive.with(OneOrMany(vec![drive.with(Length(Size::Fixed { bytes: 4096 }))])),
             ),
             compress_to: None,
             seed: None,
             verify: None,
             linkbench: None,
         };
-        drive.of(value)
+        drive.with(value)
     }
 }

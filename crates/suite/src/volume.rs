@@ -77,7 +77,7 @@ impl Word for Made {
 
 impl FromToml for Volume {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "[[volume]]", mistakes)?;
+        let mut fields = Fields::read(toml, "[[volume]]", mistakes)?;
         let name = fields.required("name");
         // Which further keys there may be depends on it.
         let kind: At<Kind> = fields.required("kind")?;
@@ -113,7 +113,7 @@ impl Volume {
 
     /// It is known before it is made that its filesystem cannot share blocks between files.
     pub(super) fn cannot_reflink(&self) -> bool {
-        self.filesystem.given_or(None) == Some(FilesystemKind::Ext4)
+        self.filesystem.value_or(None) == Some(FilesystemKind::Ext4)
     }
 
     /// It, for a database that may come to need this many bytes.
@@ -128,7 +128,7 @@ impl Volume {
             },
             Kind::Device => Medium::Device {
                 path: path(),
-                discard: self.discard.given_or(false),
+                discard: self.discard.value_or(false),
                 format: self.format(),
             },
         };
@@ -138,15 +138,15 @@ impl Volume {
     /// As given and scaled, or a quarter more than the engine says it needs, and room for the
     /// filesystem's own; whole mebibytes.
     fn image_bytes(&self, scale: Ratio, space_bytes: u64) -> u64 {
-        let bytes = match self.size.given_or(DataSize::Auto) {
-            DataSize::Is(bytes) => scale.of(bytes).unwrap_or(bytes),
+        let bytes = match self.size.value_or(DataSize::Auto) {
+            DataSize::Is(bytes) => scale.multiply(bytes).unwrap_or(bytes),
             DataSize::Auto => space_bytes.saturating_add(space_bytes / 4).saturating_add(128 * MIB),
         };
         bytes.max(IMAGE_BYTES_MIN).div_ceil(MIB).saturating_mul(MIB)
     }
 
     fn format(&self) -> Format {
-        let Some(filesystem) = self.filesystem.given_or(None) else { return Format::Raw };
+        let Some(filesystem) = self.filesystem.value_or(None) else { return Format::Raw };
         let words = |words: &Option<At<Vec<At<String>>>>| {
             let words = words.iter().flat_map(|words| &words.value);
             words.map(|word| word.value.clone()).collect()

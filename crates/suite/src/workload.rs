@@ -3,13 +3,13 @@
 use super::abilities::SkippedPhase;
 use super::first_reads;
 use super::parse::Part;
-use super::phase::{Entry, Measure, Phase, Role, ToBeFound};
+use super::phase::{Entry, ExpectedHitsKey, Measure, Phase, Role};
 use super::read::{At, Or as _};
 use super::scalar::{Count, Nanoseconds, Several, Switch, Threads};
 use super::scale::scaled_operations;
 use kvdyno_record::engine::{Capabilities, Options};
 use kvdyno_record::workload as plan;
-use plan::{Activity, Choice, Ends, Found, LoadOrder, Mix, MixEntry, Op};
+use plan::{Activity, Choice, Ends, ExpectedHits, LoadOrder, Mix, MixEntry, Op};
 use std::collections::HashSet;
 use std::slice::Iter;
 
@@ -77,7 +77,7 @@ pub(super) fn phase_name(typed: &[At<Phase>], at: usize) -> String {
 /// The order in which a part loads its records.
 pub(super) fn load_order(part: &Part) -> LoadOrder {
     let order = part.typed.phase.iter().find_map(|phase| match &phase.value {
-        Phase::Load(load) => Some(load.order.given_or(LoadOrder::Sequential)),
+        Phase::Load(load) => Some(load.order.value_or(LoadOrder::Sequential)),
         _ => None,
     });
     order.unwrap_or(LoadOrder::Sequential)
@@ -160,19 +160,19 @@ fn work(
 ) -> Activity {
     match phase {
         Phase::Load(load) => Activity::Load(plan::Load {
-            order: load.order.given_or(LoadOrder::Sequential),
+            order: load.order.value_or(LoadOrder::Sequential),
             replay: first_reads::planned(part, load),
-            batch: load.batch.given_or(Several(if context.graph { GRAPH_UNIT } else { 1 })).0,
-            threads: load.threads.given_or(Threads::Are(1)).at(context.threads),
+            batch: load.batch.value_or(Several(if context.graph { GRAPH_UNIT } else { 1 })).0,
+            threads: load.threads.value_or(Threads::Are(1)).at(context.threads),
         }),
         Phase::Settle(settle) => {
-            Activity::Settle { limit_ns: settle.limit.given_or(Nanoseconds(300 * SECOND)).0 }
+            Activity::Settle { limit_ns: settle.limit.value_or(Nanoseconds(300 * SECOND)).0 }
         }
         // All of its counts.
         Phase::Verify(_) if context.graph => Activity::Verify { samples: 0, count: true },
         Phase::Verify(verify) => Activity::Verify {
-            samples: verify.samples.given_or(Count(10_000)).0,
-            count: match verify.count.given_or(Switch::Auto) {
+            samples: verify.samples.value_or(Count(10_000)).0,
+            count: match verify.count.value_or(Switch::Auto) {
                 Switch::Is(count) => count && context.abilities.scan_forward,
                 // An engine that stores nothing has nothing to count.
                 Switch::Auto => {
@@ -219,49 +219,53 @@ fn resolve_role(part: &Part, role: &Role, context: PhaseContext<'_>) -> plan::Ro
             (_, Some(keys)) => keys.value.clone(),
             (_, None) => keys.clone(),
         };
-        MixEntry { op: entry.op.clone(), weight: entry.weight.given_or(1.0), keys }
+        MixEntry { op: entry.op.clone(), weight: entry.weight.value_or(1.0), keys }
     };
     let mix: Vec<MixEntry> = role.entries().iter().map(entry).collect();
     let (replay, recorded) = role.replayed().unzip();
     let operation_bytes = || written_by(&mix) * context.record_bytes;
     plan::Role {
         name: role.name.0.clone(),
-        threads: role.threads.given_or(Threads::Are(1)).at(context.threads),
+        threads: role.threads.value_or(Threads::Are(1)).at(context.threads),
         rate: match &role.rate {
             Some(rate) => Some(rate.resolve(operation_bytes())),
             None => recorded.flatten(),
         },
         depth: role.depth.as_ref().map(|depth| depth.0),
         os_threads: role.os_threads.as_ref().map(|on| on.0),
-        found: found(role, &mix, left(part, context)),
+        found: expected_hits(role, &mix, left(part, context)),
         replay,
         mix,
     }
 }
 
 /// The keys that a load leaves, and more where somebody writes afterwards.
-fn left(part: &Part, context: PhaseContext<'_>) -> Found {
+fn left(part: &Part, context: PhaseContext<'_>) -> ExpectedHits {
     let mixes = part.typed.phase.iter().filter_map(|phase| match &phase.value {
         Phase::Measure(measure) => Some(&measure.role),
         _ => None,
     });
     let mut entries = mixes.flat_map(|roles| roles.iter()).flat_map(|role| role.entries());
     let writes = entries.any(|entry| entry.op.writes());
-    match load_order(part).found(context.records) {
-        Found::Share { share, deviation, .. } => Found::Share { share, deviation, or_more: writes },
+    match load_order(part).expected_hits(context.records) {
+        ExpectedHits::Share { share, deviation, .. } => {
+            ExpectedHits::Share { share, deviation, or_more: writes }
+        }
         other => other,
     }
 }
 
 /// What a role is to find: what it says, else what the load leaves, or nothing.
-fn found(role: &Role, mix: &[MixEntry], drawn: Found) -> Found {
+fn expected_hits(role: &Role, mix: &[MixEntry], drawn: ExpectedHits) -> ExpectedHits {
     let absent = mix.iter().any(|entry| !entry.keys.finds());
     match role.found.as_ref().map(|found| found.value) {
-        None if absent => Found::None,
-        None | Some(ToBeFound::Drawn) => drawn,
-        Some(ToBeFound::All) => Found::All,
-        Some(ToBeFound::None) => Found::None,
-        Some(ToBeFound::Share(share)) => Found::Share { share, deviation: 0.0, or_more: false },
+        None if absent => ExpectedHits::None,
+        None | Some(ExpectedHitsKey::Drawn) => drawn,
+        Some(ExpectedHitsKey::All) => ExpectedHits::All,
+        Some(ExpectedHitsKey::None) => ExpectedHits::None,
+        Some(ExpectedHitsKey::Share(share)) => {
+            ExpectedHits::Share { share, deviation: 0.0, or_more: false }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! turns, in time of the processor that reads, so that it can be told on a machine that is busy.
 
 use kvdyno_engine::{
-    DataShape, Durability, Engine, Error, Options, Place, Result, Session, Value, Write,
+    DataShape, Durability, Engine, Error, Location, Options, Result, Session, Value, Write,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
@@ -52,7 +52,7 @@ pub fn open<E: Engine>(
     let mut all = Options::defaults(&E::describe(), durability);
     let named = options.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
     all.values.extend(named);
-    E::open(&Place::Directory(folder.to_owned()), &all, &data)
+    E::open(&Location::Directory(folder.to_owned()), &all, &data)
 }
 
 /// Writes the records, a thousand in a batch, and waits until the engine has come to rest.

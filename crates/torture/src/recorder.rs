@@ -63,7 +63,7 @@ impl Recorder {
         };
         // Its end of the socket must be its alone, or its death would not be heard.
         drop(server);
-        recorder.told(&Request::Mount { at: at.to_owned(), drives })?;
+        recorder.request_unit(&Request::Mount { at: at.to_owned(), drives })?;
         Ok(recorder)
     }
 
@@ -83,18 +83,18 @@ impl Recorder {
     ///
     /// # Errors
     /// The server has gone; so of all others.
-    pub fn bury(&self, folder: &Path) -> io::Result<()> {
-        self.told(&Request::Bury { folder: folder.to_owned() })
+    pub fn remove(&self, folder: &Path) -> io::Result<()> {
+        self.request_unit(&Request::Bury { folder: folder.to_owned() })
     }
 
     /// Begins the recording anew, with what the drives hold now.
     pub fn begin(&self) -> io::Result<()> {
-        self.told(&Request::Begin)
+        self.request_unit(&Request::Begin)
     }
 
     /// What has happened since.
     pub fn look(&self) -> io::Result<Seen> {
-        match self.ask(&Request::Look)? {
+        match self.request(&Request::Look)? {
             Answer::Seen(seen) => Ok(seen),
             _ => Err(io::ErrorKind::InvalidData.into()),
         }
@@ -102,26 +102,26 @@ impl Recorder {
 
     /// Has the drives fail once.
     pub fn fail(&self, fault: Fault) -> io::Result<()> {
-        self.told(&Request::Fail(fault))
+        self.request_unit(&Request::Fail(fault))
     }
 
     /// Shows what the drives may hold after a power loss.
     pub fn serve(&self, state: &State) -> io::Result<Served<'_>> {
         let serial = self.serials.fetch_add(1, Relaxed);
-        self.told(&Request::Serve { serial, state: *state })?;
+        self.request_unit(&Request::Serve { serial, state: *state })?;
         Ok(Served { recorder: self, serial })
     }
 
     /// Writes so many entries of the recording into a new file, for [`Recorder::replay`].
     pub fn save(&self, to: &Path, entries: usize) -> io::Result<()> {
-        self.told(&Request::Save { to: std::path::absolute(to)?, entries })
+        self.request_unit(&Request::Save { to: std::path::absolute(to)?, entries })
     }
 
-    fn told(&self, request: &Request) -> io::Result<()> {
-        self.ask(request).map(drop)
+    fn request_unit(&self, request: &Request) -> io::Result<()> {
+        self.request(request).map(drop)
     }
 
-    fn ask(&self, request: &impl Serialize) -> io::Result<Answer> {
+    fn request(&self, request: &impl Serialize) -> io::Result<Answer> {
         let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
@@ -160,12 +160,12 @@ impl Served<'_> {
     /// It cannot be written.
     pub fn keep(&self, to: &Path) -> io::Result<()> {
         let to = std::path::absolute(to)?;
-        self.recorder.told(&Request::Keep { serial: self.serial, to })
+        self.recorder.request_unit(&Request::Keep { serial: self.serial, to })
     }
 }
 
 impl Drop for Served<'_> {
     fn drop(&mut self) {
-        let _ = self.recorder.told(&Request::Forget { serial: self.serial });
+        let _ = self.recorder.request_unit(&Request::Forget { serial: self.serial });
     }
 }

@@ -40,7 +40,7 @@ pub enum Entry {
 impl Entry {
     /// Does to a drive what it says.
     pub(crate) fn apply(&self, image: &mut Image) {
-        if let Some((_, change)) = Change::of(self) {
+        if let Some((_, change)) = Change::from_entry(self) {
             change.apply(0..change.length(), image);
         }
     }
@@ -77,7 +77,7 @@ impl Recording {
 
     /// One more has happened.
     pub fn note(&mut self, entry: Entry) {
-        if let Some((drive, _)) = Change::of(&entry) {
+        if let Some((drive, _)) = Change::from_entry(&entry) {
             entry.apply(&mut self.now[drive]);
         }
         self.log.push(entry);
@@ -220,7 +220,7 @@ enum Change<'e> {
 }
 
 impl<'e> Change<'e> {
-    fn of(entry: &'e Entry) -> Option<(usize, Self)> {
+    fn from_entry(entry: &'e Entry) -> Option<(usize, Self)> {
         match entry {
             Entry::Write { drive, at, bytes } => Some((*drive, Self::Bytes(*at, bytes))),
             Entry::Clear { drive, at, length } => Some((*drive, Self::Zeros(*at, *length))),
@@ -246,7 +246,7 @@ impl<'e> Change<'e> {
 
 fn changes(log: &[Entry], drive: usize) -> impl Iterator<Item = Change<'_>> {
     let ours = move |(of, change)| (of == drive).then_some(change);
-    log.iter().filter_map(Change::of).filter_map(ours)
+    log.iter().filter_map(Change::from_entry).filter_map(ours)
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ pub(crate) enum Which {
 const STRIDE: u64 = 1 << 10;
 
 impl Which {
-    pub(crate) fn of(inode: u64) -> Self {
+    pub(crate) fn from_inode(inode: u64) -> Self {
         match inode {
             1 => Self::Root,
             2 => Self::Acknowledgements,

@@ -57,9 +57,9 @@ pub fn attend() -> io::Result<()> {
     });
     let (drives, session) = match mounted {
         Ok(mounted) => mounted,
-        Err(error) => return say(&stream, &Answer::Failed(error.to_string())),
+        Err(error) => return send(&stream, &Answer::Failed(error.to_string())),
     };
-    say(&stream, &Answer::Done)?;
+    send(&stream, &Answer::Done)?;
     let mut folder = None;
     for line in lines {
         let Ok(line) = line else { break };
@@ -71,18 +71,18 @@ pub fn attend() -> io::Result<()> {
             Ok(request) => drives.obey(request),
             Err(error) => Answer::Failed(error.to_string()),
         };
-        if say(&stream, &answer).is_err() {
+        if send(&stream, &answer).is_err() {
             break;
         }
     }
     // A drive that is pausing has the lock, and nothing is to wait for it.
-    bury(&at, folder.as_deref(), session);
+    remove_mount(&at, folder.as_deref(), session);
     std::process::exit(0);
 }
 
 /// Takes the mount away, and the folder with all that is mounted in it. Nothing is removed but
 /// empty directories.
-fn bury(at: &Path, folder: Option<&Path>, session: fuser::BackgroundSession) {
+fn remove_mount(at: &Path, folder: Option<&Path>, session: fuser::BackgroundSession) {
     let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
     let points: Vec<PathBuf> =
         entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -99,7 +99,7 @@ fn bury(at: &Path, folder: Option<&Path>, session: fuser::BackgroundSession) {
     }
 }
 
-fn say(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
+fn send(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
     let mut line = serde_json::to_vec(answer)?;
     line.push(b'\n');
     stream.write_all(&line)
@@ -291,7 +291,7 @@ impl Filesystem for Drives {
     }
 
     fn getattr(&self, _: &Asked, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        match self.attributes(Which::of(inode.into())) {
+        match self.attributes(Which::from_inode(inode.into())) {
             Some(attributes) => reply.attr(&TTL, &attributes),
             None => reply.error(Errno::ENOENT),
         }
@@ -312,7 +312,7 @@ impl Filesystem for Drives {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let file = Which::of(inode.into());
+        let file = Which::from_inode(inode.into());
         let length = self.attributes(file).map_or(0, |attributes| attributes.size);
         let mut read = vec![0; length.saturating_sub(at).min(bytes.into()) as usize];
         match self.lock().drive(file) {
@@ -334,7 +334,7 @@ impl Filesystem for Drives {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let file = Which::of(inode.into());
+        let file = Which::from_inode(inode.into());
         let done = match (file, bytes.split_at_checked(8)) {
             (Which::Acknowledgements, Some((one, other))) => {
                 let number =
@@ -352,7 +352,7 @@ impl Filesystem for Drives {
     }
 
     fn fsync(&self, _: &Asked, inode: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        if let Which::Drive(drive) = Which::of(inode.into()) {
+        if let Which::Drive(drive) = Which::from_inode(inode.into()) {
             let mut held = self.lock();
             if held.comes(true).is_some() {
                 return reply.error(Errno::EIO);
@@ -382,7 +382,11 @@ impl Filesystem for Drives {
         if !holes.iter().any(|hole| mode == *hole | FallocateFlags::KEEP_SIZE) {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        match self.change(Which::of(inode.into()), |drive| Entry::Clear { drive, at, length }) {
+        match self.change(Which::from_inode(inode.into()), |drive| Entry::Clear {
+            drive,
+            at,
+            length,
+        }) {
             Ok(()) => reply.ok(),
             Err(error) => reply.error(error),
         }

@@ -16,23 +16,23 @@ const JOINED: u8 = 0x80;
 pub(crate) fn encode(requests: &[Request], before_ns: u64, out: &mut Vec<u8>) {
     let mut last_ns = before_ns;
     for request in requests {
-        varint::put(out, request.at_ns - last_ns);
+        varint::encode(out, request.at_ns - last_ns);
         last_ns = request.at_ns;
     }
     out.extend(requests.iter().map(|r| r.op.code() | if r.joined { JOINED } else { 0 }));
     let mut last_key = 0;
     for request in requests {
-        varint::put(out, varint::zigzag(request.key.wrapping_sub(last_key) as i64));
+        varint::encode(out, varint::zigzag(request.key.wrapping_sub(last_key) as i64));
         last_key = request.key;
     }
     for request in requests {
-        varint::put(out, request.key_bytes.into());
+        varint::encode(out, request.key_bytes.into());
     }
     for request in requests {
-        varint::put(out, request.value_bytes);
+        varint::encode(out, request.value_bytes);
     }
     for request in requests {
-        varint::put(out, request.client.into());
+        varint::encode(out, request.client.into());
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn decode(
     requests.resize(count, empty);
     let mut last_ns = before_ns;
     for request in requests.iter_mut() {
-        last_ns = last_ns.checked_add(varint::take(&mut bytes)?)?;
+        last_ns = last_ns.checked_add(varint::decode(&mut bytes)?)?;
         request.at_ns = last_ns;
     }
     let (ops, mut bytes) = bytes.split_at_checked(count)?;
@@ -67,18 +67,18 @@ pub(crate) fn decode(
     }
     let mut last_key = 0u64;
     for request in requests.iter_mut() {
-        let step = varint::unzigzag(varint::take(&mut bytes)?);
+        let step = varint::unzigzag(varint::decode(&mut bytes)?);
         last_key = last_key.wrapping_add(step as u64);
         request.key = last_key;
     }
     for request in requests.iter_mut() {
-        request.key_bytes = varint::take(&mut bytes)?.try_into().ok()?;
+        request.key_bytes = varint::decode(&mut bytes)?.try_into().ok()?;
     }
     for request in requests.iter_mut() {
-        request.value_bytes = varint::take(&mut bytes)?;
+        request.value_bytes = varint::decode(&mut bytes)?;
     }
     for request in requests.iter_mut() {
-        request.client = varint::take(&mut bytes)?.try_into().ok()?;
+        request.client = varint::decode(&mut bytes)?.try_into().ok()?;
     }
     bytes.is_empty().then_some(())
 }

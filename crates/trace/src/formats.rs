@@ -110,7 +110,7 @@ const NAMES_MAX: usize = 16;
 
 /// One request as it was found. Room is kept from one to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct RawRequest {
     /// By whatever clock.
     pub(crate) at_ns: u64,
     pub(crate) op: Op,
@@ -126,7 +126,7 @@ pub(crate) struct Found {
     pub(crate) times: u64,
 }
 
-impl Default for Found {
+impl Default for RawRequest {
     fn default() -> Self {
         Self {
             at_ns: 0,
@@ -142,7 +142,7 @@ impl Default for Found {
     }
 }
 
-impl Found {
+impl RawRequest {
     /// Of a drive: its bytes are on one. The kernel's offsets have 63 bits.
     fn check_range(&self) -> Result<(), Wrong> {
         let of_drive = matches!(self.op, Op::Read | Op::Write | Op::Discard);
@@ -193,7 +193,7 @@ fn add(counts: &mut BTreeMap<String, u64>, what: &str, more: u64) {
 /// Reads requests.
 pub(crate) trait Importer {
     /// The next, into `found`. False: there are none left.
-    fn next(&mut self, found: &mut Found, notes: &mut Notes) -> Result<bool, TraceError>;
+    fn next(&mut self, found: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError>;
 
     /// What was learned of times.
     fn times(&self) -> Times;
@@ -213,7 +213,12 @@ pub(crate) enum Line {
 /// Reads a format of a line a request.
 pub(crate) trait OfLine {
     /// One line; its number is told, as the first may be special.
-    fn read(&mut self, line: &[u8], found: &mut Found, notes: &mut Notes) -> Result<Line, Wrong>;
+    fn read(
+        &mut self,
+        line: &[u8],
+        found: &mut RawRequest,
+        notes: &mut Notes,
+    ) -> Result<Line, Wrong>;
 
     /// What was learned of times.
     fn times(&self) -> Times;
@@ -232,7 +237,7 @@ impl<R: OfLine> OfLines<R> {
 }
 
 impl<R: OfLine> Importer for OfLines<R> {
-    fn next(&mut self, found: &mut Found, notes: &mut Notes) -> Result<bool, TraceError> {
+    fn next(&mut self, found: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError> {
         found.times = 1;
         while let Some(line) = self.lines.next()? {
             match self.reader.read(line, found, notes) {

@@ -2,7 +2,7 @@
 //! their keys are sorted (`sorting`), and the requests are read again with their keys' numbers.
 
 use super::error::{At, TraceError};
-use super::formats::{Format, Found, Importer, Notes};
+use super::formats::{Format, Importer, Notes, RawRequest};
 use super::header::{Header, Kind, Times};
 use super::input::Input;
 use super::request::{Op, Request};
@@ -148,7 +148,7 @@ impl Collected {
         writing: impl Fn(io::Error) -> TraceError,
         mut tell: impl FnMut(u64),
     ) -> Result<(Self, Notes), TraceError> {
-        let (mut found, mut notes) = (Found::default(), Notes::default());
+        let (mut found, mut notes) = (RawRequest::default(), Notes::default());
         while self.count < limit && importer.next(&mut found, &mut notes)? {
             for _ in 0..found.times.min(limit - self.count) {
                 self.push(&found).map_err(&writing)?;
@@ -160,7 +160,7 @@ impl Collected {
         Ok((self, notes))
     }
 
-    fn push(&mut self, found: &Found) -> io::Result<()> {
+    fn push(&mut self, found: &RawRequest) -> io::Result<()> {
         self.earliest_ns = self.earliest_ns.min(found.at_ns);
         self.latest_ns = self.latest_ns.max(found.at_ns);
         let first_ns = *self.first_ns.get_or_insert(found.at_ns);
@@ -196,7 +196,7 @@ impl Collected {
             numbers,
             spread: false,
             second_ns: 0,
-            in_second: Place::default(),
+            in_second: Position::default(),
         })
     }
 }
@@ -210,12 +210,12 @@ struct Again {
     spread: bool,
     /// The time at hand, as the source has it.
     second_ns: u64,
-    in_second: Place,
+    in_second: Position,
 }
 
 /// A place among requests of one time.
 #[derive(Default)]
-struct Place {
+struct Position {
     at: u64,
     of: u64,
 }
@@ -245,9 +245,9 @@ impl Again {
     fn time(&mut self) -> io::Result<u64> {
         const SECOND_NS: u128 = 1_000_000_000;
         if self.in_second.at == self.in_second.of {
-            self.in_second = Place { at: 0, of: varint::read(&mut self.alike)? };
+            self.in_second = Position { at: 0, of: varint::read(&mut self.alike)? };
         }
-        let Place { at, of } = self.in_second;
+        let Position { at, of } = self.in_second;
         self.in_second.at += 1;
         let into = if self.spread { SECOND_NS * u128::from(at) / u128::from(of.max(1)) } else { 0 };
         Ok(self.second_ns + into as u64)

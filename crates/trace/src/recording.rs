@@ -41,11 +41,11 @@ impl Spool {
         let at_ns = request.at_ns.max(self.last_ns);
         let bytes = &mut self.bytes;
         bytes.clear();
-        varint::put(bytes, at_ns - self.last_ns);
+        varint::encode(bytes, at_ns - self.last_ns);
         bytes.push(request.op.code() | if request.joined { JOINED } else { 0 });
-        varint::put(bytes, request.key);
-        varint::put(bytes, request.key_bytes.into());
-        varint::put(bytes, request.value_bytes);
+        varint::encode(bytes, request.key);
+        varint::encode(bytes, request.key_bytes.into());
+        varint::encode(bytes, request.value_bytes);
         self.last_ns = at_ns;
         self.file.write_all(bytes)
     }

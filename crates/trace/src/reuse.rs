@@ -66,10 +66,10 @@ pub(crate) struct Reuse {
 
 impl Reuse {
     pub(crate) fn new() -> Self {
-        Self::of(KEYS_MAX, SLOTS)
+        Self::with_capacity(KEYS_MAX, SLOTS)
     }
 
-    fn of(keys_max: usize, slots: usize) -> Self {
+    fn with_capacity(keys_max: usize, slots: usize) -> Self {
         Self {
             keys: HashMap::default(),
             hashes: BinaryHeap::new(),
@@ -284,7 +284,7 @@ mod tests {
     fn a_sample_of_all_keys_is_exact() {
         let accesses = skewed(6_000, 400);
         // Slots for a few keys only: the order is made anew many times.
-        let mut reuse = Reuse::of(1_000, 1_024);
+        let mut reuse = Reuse::with_capacity(1_000, 1_024);
         for key in &accesses {
             reuse.access(*key, 0);
         }
@@ -302,7 +302,8 @@ mod tests {
     #[test]
     fn a_sample_of_some_is_near() {
         let accesses = skewed(200_000, 20_000);
-        let (mut all, mut some) = (Reuse::of(1 << 20, 1 << 18), Reuse::of(2_000, 8_192));
+        let (mut all, mut some) =
+            (Reuse::with_capacity(1 << 20, 1 << 18), Reuse::with_capacity(2_000, 8_192));
         for key in &accesses {
             all.access(*key, 0);
             some.access(*key, 0);

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 /// Bytes of the longest.
 const BYTES_MAX: usize = 10;
 
-pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn encode(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -15,7 +15,7 @@ pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
 
 /// Takes one from the front; `None`: there is none.
 #[inline]
-pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
+pub(crate) fn decode(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for at in 0..bytes.len().min(BYTES_MAX) {
         let byte = bytes[at];
@@ -78,22 +78,22 @@ mod tests {
         #[test]
         fn every_number_comes_back(number: u64, signed: i64) {
             let mut bytes = Vec::new();
-            put(&mut bytes, number);
+            encode(&mut bytes, number);
             let mut written = Vec::new();
             write(&mut written, number).unwrap();
             prop_assert_eq!(&written, &bytes);
             prop_assert_eq!(read(&mut bytes.as_slice()).unwrap(), number);
             let mut left = bytes.as_slice();
-            prop_assert_eq!(take(&mut left), Some(number));
+            prop_assert_eq!(decode(&mut left), Some(number));
             prop_assert!(left.is_empty());
-            prop_assert_eq!(take(&mut &bytes[..bytes.len() - 1]), None);
+            prop_assert_eq!(decode(&mut &bytes[..bytes.len() - 1]), None);
             prop_assert_eq!(unzigzag(zigzag(signed)), signed);
         }
     }
 
     #[test]
     fn what_does_not_end_is_no_number() {
-        assert_eq!(take(&mut [0xff; 12].as_slice()), None);
+        assert_eq!(decode(&mut [0xff; 12].as_slice()), None);
         assert!(read(&mut [0xff; 12].as_slice()).is_err());
     }
 }

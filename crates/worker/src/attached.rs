@@ -1,12 +1,12 @@
-//! A server that somebody runs, in the place of one that a keeper starts: what it says of itself,
-//! and the database in it that is ours for one case.
+//! A server that somebody runs, in the place of one that a supervisor starts: what it says of
+//! itself, and the database in it that is ours for one case.
 
-use crate::keeper::orders;
 use crate::output::send;
+use crate::supervisor::orders;
 use kvdyno_engine::graph::Isolation;
 use kvdyno_engine::server::{Address, Attachment, Served};
 use kvdyno_engine::{Error, ErrorClass, Planning, Result};
-use kvdyno_record::protocol::{AttachedServer, Event, KeeperOrder};
+use kvdyno_record::protocol::{AttachedServer, Event, SupervisorOrder};
 use rustix::process::set_parent_process_death_signal;
 use std::collections::BTreeMap;
 use std::io;
@@ -102,10 +102,10 @@ fn obey<E: Served>(reference: &str, ours: &mut Option<Ours>) -> Result<()> {
         let begun = Instant::now();
         let took_ns = || begun.elapsed().as_nanos() as u64;
         match order? {
-            KeeperOrder::Serve(_) if ours.is_some() => {
+            SupervisorOrder::Serve(_) if ours.is_some() => {
                 return Err(Error::new(ErrorClass::Other, "there is a database already"));
             }
-            KeeperOrder::Serve(job) => {
+            SupervisorOrder::Serve(job) => {
                 let address = (attachment.address)(reference, &job.database)?;
                 let told = address.to_string();
                 let made = (attachment.create)(&address);
@@ -119,7 +119,7 @@ fn obey<E: Served>(reference: &str, ours: &mut Option<Ours>) -> Result<()> {
                 made?;
                 send(&Event::Serving { address: told, command: Vec::new(), took_ns: took_ns() })?;
             }
-            KeeperOrder::Halt => {
+            SupervisorOrder::Halt => {
                 ours.take().map_or(Ok(()), Ours::remove)?;
                 send(&Event::Halted { took_ns: took_ns() })?;
             }

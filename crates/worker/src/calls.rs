@@ -29,7 +29,7 @@ pub(crate) fn first_block<K: Kind>(
     role: usize,
     paced_max: Option<usize>,
 ) -> BlockOf<K> {
-    let wanted = shared.take(role, steps_max::<K>(source, paced_max).min(FIRST_STEPS));
+    let wanted = shared.reserve(role, steps_max::<K>(source, paced_max).min(FIRST_STEPS));
     let mut block = BlockOf::<K>::default();
     if wanted > 0 {
         source.fill(&mut block, wanted);
@@ -63,7 +63,7 @@ pub(crate) fn drive<K: Kind, C: Clock>(
             now
         });
         if !prepared {
-            let wanted = shared.take(context.role, steps);
+            let wanted = shared.reserve(context.role, steps);
             if wanted == 0 || !source.fill(&mut block, wanted) {
                 break;
             }
@@ -79,7 +79,7 @@ pub(crate) fn drive<K: Kind, C: Clock>(
         let (done, failed) = work_off::<K, C>(&mut context, source, &block, pace.is_some());
         count_block(&block, done, &failed, &mut context.recorder.tallies);
         source.settle(&block, done, &failed);
-        context.tell();
+        context.publish_progress();
         let recorder = &mut context.recorder;
         if done < block.steps.len() || recorder.edge == OVER {
             let end = recorder.time.deadline.min(recorder.last_end);
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_closed_loop_times_its_calls_only() {
         let play = Play { costs: COSTS, operations: Some(3), ..Play::default() };
-        let played = play.run(Script::of(&[Ok(100), Ok(200), Ok(300)], 0));
+        let played = play.run(Script::new(&[Ok(100), Ok(200), Ok(300)], 0));
         let times = played.times(Kind::Service);
         assert_eq!((times.count(), times.sum, times.max), (3, 603, 301));
         assert_eq!((played.count(), played.window_ns()), (3, 2 + 603));
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn what_ends_at_an_edge_belongs_to_the_slice_that_begins_there() {
         let play = Play { slice_ns: 1_000, duration_ns: Some(3_000), ..Play::default() };
-        let played = play.run(Script::of(&[], 399));
+        let played = play.run(Script::new(&[], 399));
         // Ends at 402, 802, 1202 and so on; after each edge one more reading.
         assert_eq!(played.slices(), [(0, 2, 800), (1, 2, 800), (2, 4, 1_600)]);
         assert_eq!((played.count(), played.window_ns()), (8, 3_204));
@@ -221,7 +221,7 @@ mod tests {
     fn what_was_counted_out_for_a_thread_is_done_though_the_others_have_ended() {
         for (depth, rate) in [(None, None), (Some(4), None), (None, Some(1_000.0))] {
             let play = Play { operations: Some(16), others: 1, depth, rate, ..Play::default() };
-            let played = play.run(Script { answers: 1, ..Script::of(&[], 100) });
+            let played = play.run(Script { answers: 1, ..Script::new(&[], 100) });
             assert_eq!(played.count(), 16, "{depth:?} {rate:?}");
         }
     }
@@ -230,13 +230,13 @@ mod tests {
     fn what_fails_is_counted_and_has_no_time() {
         let calls = [Ok(100), Err(50), Ok(100), Ok(100)];
         let play = Play { operations: Some(4), errors_max: 1, ..Play::default() };
-        let played = play.run(Script::of(&calls, 0));
+        let played = play.run(Script::new(&calls, 0));
         assert_eq!((played.count(), played.times(Kind::Service).sum), (3, 303));
         assert_eq!(played.packets[0].times[0].errors, 1);
         assert!(played.failure.is_none());
 
         let play = Play { operations: Some(4), ..Play::default() };
-        let played = play.run(Script::of(&calls, 0));
+        let played = play.run(Script::new(&calls, 0));
         assert_eq!((played.count(), played.times(Kind::Service).sum), (1, 101));
         assert!(played.failure.is_some(), "no error was allowed");
     }
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn a_conflict_is_tried_again_inside_the_operations_time() {
         let play = Play { operations: Some(3), ..Play::default() };
-        let played = play.run(Script { conflicts: 3, ..Script::of(&[Ok(100)], 50) });
+        let played = play.run(Script { conflicts: 3, ..Script::new(&[Ok(100)], 50) });
         let times = played.times(Kind::Service);
         assert_eq!((times.count(), times.sum, times.max), (3, 101 + 201 + 51, 201));
         assert_eq!((played.count(), played.left.tallies[0].retries), (3, 3));
@@ -253,7 +253,7 @@ mod tests {
 
         // Seventeen are too many: an error, and the next operation meets no more.
         let play = Play { operations: Some(3), errors_max: 1, ..Play::default() };
-        let played = play.run(Script { conflicts: 17, ..Script::of(&[Ok(100)], 50) });
+        let played = play.run(Script { conflicts: 17, ..Script::new(&[Ok(100)], 50) });
         assert_eq!((played.count(), played.left.tallies[0].retries), (2, 16));
         assert_eq!(played.packets[0].times[0].errors, 1);
     }
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn an_open_loop_begins_each_operation_at_its_time() {
         let play = Play { rate: Some(1_000.0), duration_ns: Some(5 * MS), ..Play::default() };
-        let played = Play { costs: COSTS, ..play }.run(Script::of(&[], 100));
+        let played = Play { costs: COSTS, ..play }.run(Script::new(&[], 100));
         for kind in [Kind::Service, Kind::Response] {
             let times = played.times(kind);
             assert_eq!((times.count(), times.sum, times.max), (5, 505, 101), "{kind:?}");
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn an_open_loop_charges_a_stall_to_all_that_were_due_in_it() {
         let play = Play { rate: Some(1_000.0), duration_ns: Some(5 * MS), ..Play::default() };
-        let played = play.run(Script::of(&[Ok(100), Ok(2_500_000)], 100));
+        let played = play.run(Script::new(&[Ok(100), Ok(2_500_000)], 100));
         let (service, response) = (played.times(Kind::Service), played.times(Kind::Response));
         assert_eq!((service.count(), service.sum), (5, 4 * 101 + 2_500_001));
         // Due at 2 and 3 ms, begun at 3.5 ms.
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn what_an_open_loop_did_not_begin_is_its_backlog() {
         let play = Play { rate: Some(1_000.0), duration_ns: Some(5 * MS), ..Play::default() };
-        let played = play.run(Script::of(&[Ok(10 * MS)], 100));
+        let played = play.run(Script::new(&[Ok(10 * MS)], 100));
         assert_eq!((played.count(), played.left.backlog), (1, 4));
         assert!(played.window_ns() >= 10 * MS, "{}", played.window_ns());
     }
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn an_open_loop_prepares_while_it_waits() {
         let play = Play { rate: Some(100_000.0), duration_ns: Some(10 * MS), ..Play::default() };
-        let played = Play { costs: COSTS, ..play }.run(Script::of(&[], 1_000));
+        let played = Play { costs: COSTS, ..play }.run(Script::new(&[], 1_000));
         let times = played.times(Kind::Response);
         assert_eq!((times.count(), times.max, times.sum), (1_000, 1_001, 1_001_000));
         assert_eq!(played.left.own_ns, 0);
@@ -304,7 +304,7 @@ mod tests {
     fn what_an_open_loop_takes_itself_is_counted() {
         let costs = Costs { reading: 1, preparing: 15_000, filing: 20 };
         let play = Play { rate: Some(100_000.0), duration_ns: Some(MS), ..Play::default() };
-        let played = Play { costs, ..play }.run(Script::of(&[], 1_000));
+        let played = Play { costs, ..play }.run(Script::new(&[], 1_000));
         let (service, response) = (played.times(Kind::Service), played.times(Kind::Response));
         // It waits for those of its first block and the one after, and never again: what is not the
         // calls' is its own.

@@ -47,7 +47,7 @@ pub(crate) enum Chooser {
     },
     GrayZipf {
         zipf: GrayZipf,
-        place: Place,
+        place: KeyMapping,
     },
     /// Made anew when inserts have moved the newest record on.
     Latest {
@@ -82,7 +82,7 @@ pub(crate) enum Chooser {
 
 /// Where a rank of [`GrayZipf`] is.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum KeyMapping {
     /// The rank's own number.
     Same,
     /// Hashed over so many.
@@ -90,9 +90,9 @@ pub(crate) enum Place {
     Linkbench(Shuffler),
 }
 
-impl Place {
+impl KeyMapping {
     #[inline]
-    fn of(&self, rank: u64) -> u64 {
+    fn map_rank(&self, rank: u64) -> u64 {
         match self {
             Self::Same => rank,
             Self::Fnv(items) => ycsb_number(rank, *items),
@@ -121,7 +121,7 @@ impl Chooser {
             }
             Choice::YcsbZipfian => Self::GrayZipf {
                 zipf: GrayZipf::new(GrayZipf::YCSB_ITEMS, GrayZipf::YCSB_THETA),
-                place: Place::Fnv(keyspace.ycsb_items),
+                place: KeyMapping::Fnv(keyspace.ycsb_items),
             },
             Choice::GrayZipf { theta, items, spread, domain } => {
                 gray(theta, items, spread, keyspace.numbers(domain, records))
@@ -161,7 +161,7 @@ impl Chooser {
         match self {
             Self::Uniform => rng.below(records),
             Self::Zipf { zipf, spread } => until(records, || spread.at(zipf.rank(rng))),
-            Self::GrayZipf { zipf, place } => until(records, || place.of(zipf.rank(rng))),
+            Self::GrayZipf { zipf, place } => until(records, || place.map_rank(zipf.rank(rng))),
             Self::Latest { theta, records: known, zipf } => {
                 if *known != records {
                     (*known, *zipf) = (records, Zipf::new(records, *theta));
@@ -216,11 +216,11 @@ fn but_the_oldest(records: u64) -> u64 {
 fn gray(theta: f64, items: Option<u64>, spread: Spread, numbers: u64) -> Chooser {
     let items = items.unwrap_or(numbers);
     let (zipf, place) = match spread {
-        Spread::None => (GrayZipf::new(items, theta), Place::Same),
-        Spread::Fnv => (GrayZipf::new(items, theta), Place::Fnv(numbers)),
+        Spread::None => (GrayZipf::new(items, theta), KeyMapping::Same),
+        Spread::Fnv => (GrayZipf::new(items, theta), KeyMapping::Fnv(numbers)),
         Spread::Linkbench { seed } => {
             let zipf = GrayZipf::with_zeta(items, theta, linkbench_zeta(items, theta));
-            (zipf, Place::Linkbench(Shuffler::new(seed, items)))
+            (zipf, KeyMapping::Linkbench(Shuffler::new(seed, items)))
         }
     };
     Chooser::GrayZipf { zipf, place }
@@ -229,7 +229,7 @@ fn gray(theta: f64, items: Option<u64>, spread: Spread, numbers: u64) -> Chooser
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kvdyno_record::workload::Within;
+    use kvdyno_record::workload::RangeDraw;
 
     fn loaded(records: u64) -> Keyspace {
         Keyspace { records, ycsb_items: records + 1, absent: 2 * records, seed: 1 }
@@ -267,7 +267,7 @@ mod tests {
         b: -2.917,
         c: 0.0164,
         d: -0.08082,
-        within: Within::Power { a: 0.002_312, b: 0.3467 },
+        within: RangeDraw::Power { a: 0.002_312, b: 0.3467 },
     };
 
     fn share_below(numbers: &[u64], limit: u64) -> f64 {

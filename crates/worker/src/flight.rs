@@ -112,7 +112,7 @@ pub(crate) fn drive<S: Session, C: Clock>(
                 }
                 continue;
             }
-            let wanted = shared.take(context.role, steps_max);
+            let wanted = shared.reserve(context.role, steps_max);
             if wanted == 0 || !source.fill(&mut block, wanted) {
                 break;
             }
@@ -121,7 +121,7 @@ pub(crate) fn drive<S: Session, C: Clock>(
         // What was prepared is no part of any operation's time.
         flight.now = context.clock.ticks();
         let outcome = flight.work_off(&mut context, source, &block);
-        context.tell();
+        context.publish_progress();
         if let Err(error) = outcome {
             // What fails the session leaves nothing to wait for.
             shared.fail(error);
@@ -167,7 +167,7 @@ impl Flight {
         // From here on they begin together.
         let mut first = 0;
         for (index, step) in block.steps.iter().enumerate() {
-            let asked = InFlight::of(step, &view);
+            let asked = InFlight::new(step, &view);
             let alone = matches!(step.action.action, Action::Flush | Action::Discard);
             let full = |flight: &Self| flight.free.is_empty() || ordered && flight.meets(&asked);
             let waits = |flight: &Self| if alone { !flight.is_empty() } else { full(flight) };
@@ -322,7 +322,8 @@ impl Flight {
                     tally.read_bytes += read_bytes.unwrap_or(0);
                     tally.write_bytes += asked.write_bytes;
                     if !together.takes(asked) {
-                        let before = std::mem::replace(&mut together, Together::of(asked));
+                        let before =
+                            std::mem::replace(&mut together, Together::from_request(asked));
                         before.file(clock, now, tallies);
                     }
                 }
@@ -358,7 +359,7 @@ fn note<S, C: Clock>(
 
 impl Together {
     #[inline]
-    fn of(asked: &InFlight) -> Self {
+    fn from_request(asked: &InFlight) -> Self {
         Self { tally: asked.tally, start: asked.start, sent: asked.sent, count: 1 }
     }
 
@@ -382,7 +383,7 @@ impl Together {
 
 impl InFlight {
     #[inline]
-    fn of(Step { slot, action: step, write_bytes }: &Step<KeyedStep>, view: &View<'_>) -> Self {
+    fn new(Step { slot, action: step, write_bytes }: &Step<KeyedStep>, view: &View<'_>) -> Self {
         let (number, length, key_bytes) = match step.action {
             Action::ReadAt | Action::WriteAt | Action::Discard | Action::Flush => {
                 let (offset, bytes) = view.piece(step.first);

@@ -86,7 +86,7 @@ pub(crate) enum Request {
 
 /// What, for whom.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct GraphRequest {
     request: Request,
     /// The link, or the node as its first.
     at: LinkKey,
@@ -110,7 +110,7 @@ pub(crate) struct Drawn {
     now_ms: u64,
 }
 
-type GraphBlock = Block<Asked, Drawn>;
+type GraphBlock = Block<GraphRequest, Drawn>;
 
 impl GraphBlock {
     fn begin(&mut self) {
@@ -129,7 +129,7 @@ impl GraphBlock {
     /// A unit of a load: its only step.
     fn push_unit(&mut self, request: Request, write_bytes: u64) {
         let at = LinkKey { id1: 0, kind: 0, id2: 0 };
-        let action = Asked { request, at, first: 0, items: 0, tail: 0 };
+        let action = GraphRequest { request, at, first: 0, items: 0, tail: 0 };
         self.writes = true;
         self.steps.push(Step { slot: 0, action, write_bytes });
     }
@@ -184,7 +184,7 @@ impl<'p> Source<'p> {
     }
 }
 
-impl Supply<Asked, Drawn> for Source<'_> {
+impl Supply<GraphRequest, Drawn> for Source<'_> {
     fn fill(&mut self, block: &mut GraphBlock, steps: usize) -> bool {
         block.begin();
         match self {
@@ -220,7 +220,7 @@ pub(crate) struct Visitor<G> {
 impl<G: GraphEngine> Kind for Social<G> {
     type Engine = G::Engine;
     type Handle<'e> = Visitor<G::Graph<'e>>;
-    type Action = Asked;
+    type Action = GraphRequest;
     type Data = Drawn;
     type View<'b> = View<'b>;
     type Source<'p> = Source<'p>;
@@ -250,7 +250,7 @@ impl<G: GraphEngine> Kind for Social<G> {
 
     fn perform(
         visitor: &mut Visitor<G::Graph<'_>>,
-        step: &Step<Asked>,
+        step: &Step<GraphRequest>,
         view: &View<'_>,
         tally: &mut Tally,
         sink: &mut u64,
@@ -262,13 +262,13 @@ impl<G: GraphEngine> Kind for Social<G> {
 /// One request. All data that it shows is touched.
 fn perform<G: graph::Graph>(
     visitor: &mut Visitor<G>,
-    asked: &Asked,
+    asked: &GraphRequest,
     view: &View<'_>,
     tally: &mut Tally,
     sink: &mut u64,
 ) -> Result<()> {
     let (graph, drawn) = (&mut visitor.graph, view.drawn);
-    let Asked { request, at, first, items, tail } = *asked;
+    let GraphRequest { request, at, first, items, tail } = *asked;
     let (first, items) = (first as usize, items as usize);
     match request {
         Request::GetNode => {

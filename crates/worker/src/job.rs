@@ -20,8 +20,8 @@ use crate::verify;
 use kvdyno_engine::graph::{GraphEngine, Isolation};
 use kvdyno_engine::{Counters, Description, Engine, Error, ErrorClass, Options, Result};
 use kvdyno_record::case::{RoleResult, Verified};
-use kvdyno_record::crew::Seat;
-use kvdyno_record::found::leaves_gaps;
+use kvdyno_record::crew::RankId;
+use kvdyno_record::expected_hits::leaves_gaps;
 use kvdyno_record::graph::Graph;
 use kvdyno_record::operations::{GRAPH_LOADS, OpInfo};
 use kvdyno_record::protocol::{Event, Job};
@@ -36,7 +36,7 @@ mod recorded;
 /// A job at work.
 pub(crate) struct Case<'j, G: GraphEngine, C: Clock> {
     job: &'j Job,
-    seat: Seat,
+    seat: RankId,
     clock: C,
     listener: &'j Listener,
     files: Files,
@@ -52,7 +52,7 @@ pub(crate) struct Case<'j, G: GraphEngine, C: Clock> {
 
 /// What a phase found, for its `Finished` event.
 #[derive(Default)]
-struct Found {
+struct PhaseResult {
     usage_before: ProcessUsage,
     started_unix_ns: u64,
     wall_ns: u64,
@@ -72,7 +72,7 @@ pub(crate) fn run<G: GraphEngine, C: Clock>(
 ) -> Result<(), (Option<u32>, Error)> {
     let early = |error| (None, error);
     let files = Files::create(&job.folder).map_err(early)?;
-    let seat = job.crew.unwrap_or(Seat::ALONE);
+    let seat = job.crew.unwrap_or(RankId::ALONE);
     let population = Population::new(job.data.records, seat);
     let longest = replays(&job.phases).map(|replay| replay.value_bytes_max).max().unwrap_or(0);
     let isolation = |graph: &Graph| isolation(&G::Engine::describe(), &job.options, graph);
@@ -165,7 +165,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     }
 
     /// `None`: the program said stop before it began.
-    fn work(&mut self, index: u32, phase: &'j Phase) -> Result<Option<Found>> {
+    fn work(&mut self, index: u32, phase: &'j Phase) -> Result<Option<PhaseResult>> {
         match &phase.work {
             Activity::Load(load) => return self.load(index, phase, load),
             Activity::Warmup(mix) | Activity::Measure(mix) => {
@@ -185,7 +185,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             }
             _ => self.evict(),
         };
-        found.map(|found| Some(Found { usage_before, ..found }))
+        found.map(|found| Some(PhaseResult { usage_before, ..found }))
     }
 
     /// Has a team's threads do `specs`, once they are let.
@@ -193,14 +193,14 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         &mut self,
         specs: Vec<RoleSpec<K::Source<'_>>>,
         task: &Task,
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<PhaseResult>> {
         let engine = opened(self.engine.as_ref())?;
         let gate = self.listener.gate(task.phase);
         let done = team::run::<K, C>(engine, self.clock, specs, task, &mut self.files, &gate)?;
-        Ok(done.map(|done| Found::of(done, self.clock.now())))
+        Ok(done.map(|done| PhaseResult::from_done(done, self.clock.now())))
     }
 
-    fn load(&mut self, index: u32, phase: &Phase, load: &Load) -> Result<Option<Found>> {
+    fn load(&mut self, index: u32, phase: &Phase, load: &Load) -> Result<Option<PhaseResult>> {
         // What was not written is missing.
         let errors_max = 0;
         let recorded = load.replay.as_ref().map(|replay| replay.requests);
@@ -267,7 +267,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         ]
     }
 
-    fn measure(&mut self, index: u32, phase: &Phase, mix: &Mix) -> Result<Option<Found>> {
+    fn measure(&mut self, index: u32, phase: &Phase, mix: &Mix) -> Result<Option<PhaseResult>> {
         let counting = mix.roles.first().map_or(1, |role| role.threads);
         let mut task = Task {
             duration_ns: mix.ends.duration_ns,
@@ -359,21 +359,21 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
 
     /// Closes the engine, lets the program evict its files, and opens it again. What a close writes
     /// is this phase's.
-    fn evict(&mut self) -> Result<Found> {
+    fn evict(&mut self) -> Result<PhaseResult> {
         let (started_unix_ns, start) = (unix_ns(), self.clock.now());
         self.close()?;
         self.listener.wait_for_go()?;
         self.open()?;
         let stopped = self.listener.stop.is_set();
-        Ok(Found {
+        Ok(PhaseResult {
             started_unix_ns,
             wall_ns: self.clock.now() - start,
             stopped,
-            ..Found::default()
+            ..PhaseResult::default()
         })
     }
 
-    fn settle(&mut self, limit_ns: u64) -> Result<Found> {
+    fn settle(&mut self, limit_ns: u64) -> Result<PhaseResult> {
         let (started_unix_ns, start) = (unix_ns(), self.clock.now());
         let engine = self.engine()?;
         let settled = engine
@@ -381,15 +381,15 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             .map_err(|error| error.context("waiting for background work"))?;
         let events = engine.events();
         self.files.events(&events)?;
-        Ok(Found {
+        Ok(PhaseResult {
             started_unix_ns,
             wall_ns: self.clock.now() - start,
             settled: Some((settled.idle, settled.note)),
-            ..Found::default()
+            ..PhaseResult::default()
         })
     }
 
-    fn verify(&mut self, index: u32, samples: u64, count: bool) -> Result<Found> {
+    fn verify(&mut self, index: u32, samples: u64, count: bool) -> Result<PhaseResult> {
         let begun = (unix_ns(), self.clock.now());
         let verified = if let Some(graph) = self.graph {
             self.audit(index, graph, begun)?
@@ -397,12 +397,12 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             let check = verify::Check { phase: index, samples, count, begun, seat: self.seat };
             verify::run(self.engine()?, self.clock, self.job, check, &self.listener.stop)?
         };
-        Ok(Found {
+        Ok(PhaseResult {
             started_unix_ns: begun.0,
             wall_ns: self.clock.now() - begun.1,
             verified: Some(verified),
             stopped: self.listener.stop.is_set(),
-            ..Found::default()
+            ..PhaseResult::default()
         })
     }
 
@@ -449,8 +449,8 @@ fn used_by(roles: &mut [RoleResult], used: &ThreadsUsage) {
     usage.for_each(|usage| *usage = usage.and(used));
 }
 
-impl Found {
-    fn of(done: Done, now: u64) -> Self {
+impl PhaseResult {
+    fn from_done(done: Done, now: u64) -> Self {
         Self {
             usage_before: done.usage_before,
             started_unix_ns: done.started_unix_ns,

@@ -83,7 +83,7 @@ pub(crate) fn perform<S: Session>(
     let session = &mut thread.session;
     match step.action {
         Action::Get => {
-            let mut seen = Seen::default();
+            let mut seen = LookupCounts::default();
             let key = view.key(step.first);
             let at = (step.first, key.len());
             session.get(key, |value| seen.value(view, at, value, sink))?;
@@ -118,7 +118,7 @@ fn perform_rare<S: Session>(
         Action::WalkReverse => walk(session, reverse, step, view, tally, sink),
         Action::Multiget => {
             let keys = &view.refs[step.first as usize..][..step.items as usize];
-            let mut seen = Seen::default();
+            let mut seen = LookupCounts::default();
             session.multiget(keys, |index, value| {
                 let at = (step.first + index as u32, keys[index].len());
                 seen.value(view, at, value, sink);
@@ -129,7 +129,7 @@ fn perform_rare<S: Session>(
         }
         Action::ReadModifyWrite => {
             let new = view.value(step.value);
-            let mut seen = Seen::default();
+            let mut seen = LookupCounts::default();
             let key = view.key(step.first);
             let at = (step.first, key.len());
             session.read_modify_write(key, buffer, |old, buffer| {
@@ -242,13 +242,13 @@ impl Records {
 
 /// What one operation saw: counted once it has succeeded.
 #[derive(Default)]
-struct Seen {
+struct LookupCounts {
     missing: u64,
     wrong: u64,
     read_bytes: u64,
 }
 
-impl Seen {
+impl LookupCounts {
     /// A value came back, or did not: to the key of this place and length.
     #[inline(always)]
     fn value(

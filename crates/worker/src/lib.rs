@@ -8,8 +8,8 @@
 //! It is not: a place where anything is judged or formatted. A worker writes raw counts and times;
 //! limits, readings of the machine and verdicts belong to the program.
 
-mod apart;
 mod attached;
+mod attached_client;
 mod bijection;
 mod block;
 mod calls;
@@ -22,7 +22,6 @@ mod graph;
 mod histogram;
 mod hot;
 mod job;
-mod keeper;
 mod keyed;
 mod keys;
 mod keyvalue;
@@ -40,6 +39,7 @@ mod rng;
 mod scripted;
 mod shared;
 mod source;
+mod supervisor;
 mod tally;
 mod team;
 mod usage;
@@ -47,11 +47,10 @@ mod values;
 mod verify;
 mod zipf;
 
-use apart::{Apart, OfClient};
+use attached_client::{AttachedClient, ClientGraph};
 use clock::Best;
 use control::Listener;
 use graph::OverKeys;
-use keeper::Kept;
 use kvdyno_engine::graph::GraphEngine;
 use kvdyno_engine::server::Served;
 use kvdyno_engine::{Description, Engine, Error, ErrorClass, Result, conformance};
@@ -61,6 +60,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use supervisor::SupervisedServer;
 
 const USAGE: &str = "\
 A worker of kvdyno. It is started by `kvdyno run`; by hand:
@@ -103,7 +103,7 @@ pub fn main_with_graph<G: GraphEngine>() -> ExitCode {
 /// That of an engine whose data a server keeps. Where nothing is measured, server and client are
 /// one process's affair.
 pub fn main_served<E: Served>() -> ExitCode {
-    served::<E, OverKeys<Apart<E>>, OverKeys<Kept<E>>>()
+    served::<E, OverKeys<AttachedClient<E>>, OverKeys<SupervisedServer<E>>>()
 }
 
 /// That of a server whose client has a way of its own to keep a graph.
@@ -111,24 +111,28 @@ pub fn main_served_with_graph<G: GraphEngine>() -> ExitCode
 where
     G::Engine: Served,
 {
-    served::<G::Engine, OfClient<G, Apart<G::Engine>>, OfClient<G, Kept<G::Engine>>>()
+    served::<
+        G::Engine,
+        ClientGraph<G, AttachedClient<G::Engine>>,
+        ClientGraph<G, SupervisedServer<G::Engine>>,
+    >()
 }
 
 fn served<E, G, K>() -> ExitCode
 where
     E: Served,
-    G: GraphEngine<Engine = Apart<E>>,
-    K: GraphEngine<Engine = Kept<E>>,
+    G: GraphEngine<Engine = AttachedClient<E>>,
+    K: GraphEngine<Engine = SupervisedServer<E>>,
 {
     begin::<E>(|command, server| match (command, server) {
-        (Command::Serve, None) => Some(keeper::serve::<E>()),
+        (Command::Serve, None) => Some(supervisor::serve::<E>()),
         (Command::Serve, Some(server)) => Some(attached::serve::<E>(server)),
-        (Command::Describe, None) => Some(describe::<Apart<E>>()),
+        (Command::Describe, None) => Some(describe::<AttachedClient<E>>()),
         (Command::Describe, Some(server)) => Some(attached::describe::<E>(server)),
         (Command::Run, _) => Some(run::<G>()),
         (_, Some(_)) => None,
-        (Command::Pledge, None) => Some(pledge::pledge::<Kept<E>>()),
-        (Command::Recover, None) => Some(pledge::recover::<Kept<E>>()),
+        (Command::Pledge, None) => Some(pledge::pledge::<SupervisedServer<E>>()),
+        (Command::Recover, None) => Some(pledge::recover::<SupervisedServer<E>>()),
         (Command::Conformance(folder, words), None) => Some(check::<K>(&folder, &words)),
     })
 }
@@ -146,8 +150,8 @@ fn begin<E: Engine>(
     };
     let found = match by {
         // It needs none: it runs already.
-        By { server: Some(_), .. } => Ok(()),
-        By { ref library, server: None } => E::use_library(library.as_deref()),
+        CodeSource { server: Some(_), .. } => Ok(()),
+        CodeSource { ref library, server: None } => E::use_library(library.as_deref()),
     };
     if let Err(error) = found {
         return complain(&error, ExitCode::from(REFUSED));
@@ -171,14 +175,14 @@ enum Command {
 
 /// What the engine's code is: a library or program of that path, or a server that runs.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct By {
+struct CodeSource {
     library: Option<PathBuf>,
     server: Option<String>,
 }
 
 /// The command, and what it is done by.
-fn understood(arguments: impl Iterator<Item = OsString>) -> Option<(Command, By)> {
-    let (mut words, mut by) = (Vec::new(), By::default());
+fn understood(arguments: impl Iterator<Item = OsString>) -> Option<(Command, CodeSource)> {
+    let (mut words, mut by) = (Vec::new(), CodeSource::default());
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
         let said = by.library.is_some() || by.server.is_some();
@@ -291,12 +295,12 @@ mod tests {
     #[test]
     fn a_library_is_named_before_or_after_the_command() {
         let read = |line: &str| understood(line.split(' ').map(OsString::from));
-        let by = || By { library: Some(PathBuf::from("/lib.so")), server: None };
-        assert_eq!(read("describe"), Some((Command::Describe, By::default())));
+        let by = || CodeSource { library: Some(PathBuf::from("/lib.so")), server: None };
+        assert_eq!(read("describe"), Some((Command::Describe, CodeSource::default())));
         assert_eq!(read("run --library /lib.so"), Some((Command::Run, by())));
         let checked = Command::Conformance("/tmp".into(), String::new());
         assert_eq!(read("--library /lib.so conformance /tmp"), Some((checked, by())));
-        let attached = By { library: None, server: Some("env:URL".to_owned()) };
+        let attached = CodeSource { library: None, server: Some("env:URL".to_owned()) };
         assert_eq!(read("serve --server env:URL"), Some((Command::Serve, attached)));
         for wrong in ["", "run twice", "run --library", "conformance", "run --library a --server b"]
         {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Somebody who looks at a device has it for a moment, a server that was killed until it has ended.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a keeper has of a device, for as long as its server may be started anew.
+/// What a supervisor has of a device, for as long as its server may be started anew.
 pub(crate) struct OnDevice {
     /// Exclusively: nobody mounts it meanwhile.
     _device: File,
@@ -24,7 +24,7 @@ pub(crate) struct OnDevice {
 }
 
 impl OnDevice {
-    pub(crate) fn take(device: &Path) -> Result<Self> {
+    pub(crate) fn acquire(device: &Path) -> Result<Self> {
         let refused = |what: &str, error: io::Error| {
             let what = format!("failed to {what}: {error}");
             Error::new(ErrorClass::Unavailable, what)

@@ -40,7 +40,7 @@ struct Wave {
 }
 
 impl Wave {
-    fn of(rate: &Rate) -> Option<Self> {
+    fn from_rate(rate: &Rate) -> Option<Self> {
         let (operations_per_s, sine) = (rate.operations_per_s, rate.sine?);
         Some(Self { sine, operations_per_s, index: 0, step: sine.step(0), began_ns: 0.0 })
     }
@@ -76,7 +76,7 @@ impl Pace {
             offset_ns: 0.0,
             issued: 0,
             poisson: (rate.schedule == Schedule::Poisson).then_some(rng),
-            wave: Wave::of(rate),
+            wave: Wave::from_rate(rate),
             recorded: rate.schedule == Schedule::Recorded,
         };
         if pace.recorded {
@@ -100,7 +100,7 @@ impl Pace {
         if rate.schedule == Schedule::Recorded {
             return RECORDED_STEPS;
         }
-        let slowest = Wave::of(rate).as_ref().map_or(1.0, Wave::slowest);
+        let slowest = Wave::from_rate(rate).as_ref().map_or(1.0, Wave::slowest);
         ((span_ns as f64 / Self::gap_ns(rate, place) * slowest) as usize).max(1)
     }
 

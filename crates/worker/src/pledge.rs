@@ -41,7 +41,7 @@ pub(crate) fn pledge<E: Engine>() -> Result<ExitCode> {
             break;
         }
     }
-    tell(&done.to_line()?)
+    report(&done.to_line()?)
 }
 
 /// Opens, has all writers do these writes of theirs, and closes. How many were acknowledged, and
@@ -143,7 +143,7 @@ pub(crate) fn recover<E: Engine>() -> Result<ExitCode> {
         }
         Err(error) => unopened(&error),
     };
-    tell(&found.to_line()?)
+    report(&found.to_line()?)
 }
 
 fn unopened(error: &Error) -> Recovered {
@@ -213,7 +213,7 @@ fn line() -> Result<String> {
 
 /// The last word. Nothing is told to the engine's own threads, which may be at work: what a C++
 /// library does at an exit would take away from under them what they use.
-fn tell(line: &[u8]) -> Result<ExitCode> {
+fn report(line: &[u8]) -> Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     out.write_all(line)?;
     out.flush()?;

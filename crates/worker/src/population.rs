@@ -1,7 +1,7 @@
 //! Which key numbers exist: shared by the threads of a case, touched once a block and never by an
 //! operation.
 
-use kvdyno_record::crew::Seat;
+use kvdyno_record::crew::RankId;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +16,7 @@ const CHUNK: u64 = 64;
 #[derive(Debug)]
 pub(crate) struct Population {
     loaded: u64,
-    seat: Seat,
+    seat: RankId,
     state: Mutex<State>,
 }
 
@@ -32,7 +32,7 @@ struct State {
 
 impl Population {
     /// After a load of `records`.
-    pub(crate) fn new(records: u64, seat: Seat) -> Self {
+    pub(crate) fn new(records: u64, seat: RankId) -> Self {
         Self {
             loaded: records,
             seat,
@@ -98,7 +98,7 @@ impl<'p> Inserter<'p> {
     }
 
     /// A number that no other thread is given.
-    pub(crate) fn take(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         if let Some(number) = self.range.next() {
             return number;
         }
@@ -146,10 +146,10 @@ mod tests {
 
     #[test]
     fn a_number_is_visible_once_all_below_it_exist() {
-        let population = Population::new(10, Seat::ALONE);
+        let population = Population::new(10, RankId::ALONE);
         let (mut a, mut b) = (Inserter::new(&population), Inserter::new(&population));
-        assert_eq!((a.take(), a.take()), (10, 11));
-        let from_b = b.take();
+        assert_eq!((a.next(), a.next()), (10, 11));
+        let from_b = b.next();
         assert_eq!(population.visible(), 10);
         b.settle([]);
         assert_eq!(population.visible(), 10, "a's numbers are still missing");
@@ -158,7 +158,7 @@ mod tests {
         drop((a, b));
         assert_eq!(population.visible(), 11);
         let mut c = Inserter::new(&population);
-        let mut taken: Vec<u64> = (0..130).map(|_| c.take()).collect();
+        let mut taken: Vec<u64> = (0..130).map(|_| c.next()).collect();
         c.settle([]);
         taken.sort_unstable();
         taken.dedup();
@@ -170,10 +170,10 @@ mod tests {
     fn ranks_of_a_crew_insert_keys_of_their_own() {
         let mut keys = Vec::new();
         for rank in 0..3 {
-            let population = Population::new(100, Seat { rank, ranks: 3 });
+            let population = Population::new(100, RankId { rank, ranks: 3 });
             assert_eq!((0..100).map(|n| population.key(n)).sum::<u64>(), 4950, "those loaded");
             let mut inserter = Inserter::new(&population);
-            let taken: Vec<u64> = (0..200).map(|_| inserter.take()).collect();
+            let taken: Vec<u64> = (0..200).map(|_| inserter.next()).collect();
             assert_eq!(taken, Vec::from_iter(100..300), "numbered as if it were alone");
             let own: Vec<u64> = taken.iter().map(|number| population.key(*number)).collect();
             let back = own.iter().map(|key| population.number(*key));

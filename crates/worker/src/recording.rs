@@ -18,13 +18,13 @@ use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 
-fn of(job: &Job, phase: u32) -> Option<&Recording> {
+fn find_recording(job: &Job, phase: u32) -> Option<&Recording> {
     job.recordings.iter().find(|recording| recording.phase == phase)
 }
 
 /// Where the threads of a phase have their files; none: it is not recorded.
 pub(crate) fn folder(job: &Job, phase: u32) -> Option<PathBuf> {
-    of(job, phase)?.file.parent().map(PathBuf::from)
+    find_recording(job, phase)?.file.parent().map(PathBuf::from)
 }
 
 /// Notes the steps of a range, which the loop of `calls` has worked off.
@@ -106,7 +106,7 @@ pub(crate) fn of_keys(
 
 /// The phase is over, and came to its end: makes the trace.
 pub(crate) fn end(job: &Job, phase: u32, spools: Vec<Spool>) -> Result<()> {
-    let Some(recording) = of(job, phase) else { return Ok(()) };
+    let Some(recording) = find_recording(job, phase) else { return Ok(()) };
     let source = Recorded {
         phase: job.phases[phase as usize].name.clone(),
         engine: recording.engine.clone(),
@@ -152,12 +152,12 @@ mod tests {
         let costs = Costs { reading: 1, preparing: 0, filing: 0 };
         let play = Play { costs, operations: Some(5), errors_max: 1, ..Play::default() };
         let calls = [Ok(100), Ok(200), Err(50), Ok(300), Ok(10)];
-        let (times, played) = began(&play, Script::of(&calls, 0));
+        let (times, played) = began(&play, Script::new(&calls, 0));
         assert_eq!(times, [0, 101, 302, 302 + 51 + 1, 302 + 51 + 1 + 301]);
         assert_eq!(played.count(), 4, "what failed was asked for as well");
 
         let play = Play { slice_ns: 1_000, operations: Some(5), ..Play::default() };
-        let (times, _) = began(&play, Script::of(&[], 399));
+        let (times, _) = began(&play, Script::new(&[], 399));
         // Those at 400, 800 and so on; past an edge there is one more reading.
         assert_eq!(times, [0, 400, 800, 1_201, 1_601]);
     }
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn an_open_loops_requests_begin_when_they_are_made() {
         let play = Play { rate: Some(1_000.0), duration_ns: Some(5 * MS), ..Play::default() };
-        let (times, played) = began(&play, Script::of(&[Ok(100), Ok(2_500_000)], 100));
+        let (times, played) = began(&play, Script::new(&[Ok(100), Ok(2_500_000)], 100));
         assert_eq!(times.len() as u64, played.count());
         let late: Vec<u64> = times.iter().zip(0u64..).map(|(at, n)| at - n * MS).collect();
         assert!(late[0] == 0 && late[1] == 0 && late[4] == 0, "{late:?}");
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn requests_in_flight_begin_with_their_round() {
         let play = Play { depth: Some(2), operations: Some(6), ..Play::default() };
-        let (times, played) = began(&play, Script { answers: 2, ..Script::of(&[], 1_000) });
+        let (times, played) = began(&play, Script { answers: 2, ..Script::new(&[], 1_000) });
         assert_eq!((times.len() as u64, played.count()), (6, 6));
         for pair in times.chunks(2) {
             assert_eq!(pair[0], pair[1], "{times:?}");
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_is_not_recorded_has_no_file() {
-        let played = Play { operations: Some(5), ..Play::default() }.run(Script::of(&[], 10));
+        let played = Play { operations: Some(5), ..Play::default() }.run(Script::new(&[], 10));
         assert!(played.left.requests.is_none() && played.left.last_end > START);
     }
 }

@@ -36,7 +36,7 @@ const REGION_BITS: u32 = 20;
 
 /// A request as a thread performs it.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct ReplayRequest {
     /// Since the start of the phase, where there are times.
     due_ns: u64,
     /// Of a drive, the offset.
@@ -47,7 +47,7 @@ struct Asked {
     slot: u8,
 }
 
-type Batch = Vec<Asked>;
+type Batch = Vec<ReplayRequest>;
 
 /// What of a trace is done.
 #[derive(Clone, Copy)]
@@ -214,7 +214,7 @@ impl Dealer {
             };
             let (number, bytes) = self.placed(request);
             let due_ns = self.speed.map_or(0, |speed| (request.at_ns as f64 / speed) as u64);
-            let asked = Asked { due_ns, number, bytes, slot };
+            let asked = ReplayRequest { due_ns, number, bytes, slot };
             let thread = self.thread_of(request.op, asked.number);
             // Of a crew, the other ranks have the others.
             if let Some(batch) = batches.get_mut(thread.wrapping_sub(self.own.start as usize)) {

@@ -18,12 +18,12 @@ use crate::tally::Packet;
 use crate::team::{Client, ThreadResult, ThreadSpec, work};
 use crate::values::Values;
 use kvdyno_engine::{
-    DataShape, Description, Engine, Error, ErrorClass, Options, Place, Result, Session, Settled,
+    DataShape, Description, Engine, Error, ErrorClass, Location, Options, Result, Session, Settled,
 };
-use kvdyno_record::crew::Seat;
+use kvdyno_record::crew::RankId;
 use kvdyno_record::hlog::Kind;
 use kvdyno_record::workload::{
-    Choice, Found, Key, KeyFormat, MixEntry, Op, Rate, Role, Schedule, Size, ValueShape,
+    Choice, ExpectedHits, Key, KeyFormat, MixEntry, Op, Rate, Role, Schedule, Size, ValueShape,
 };
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -113,7 +113,7 @@ pub(crate) struct Script {
 
 impl Script {
     /// Calls that take so long, and `then_ns` each after them.
-    pub(crate) fn of(calls: &[Call], then_ns: u64) -> Self {
+    pub(crate) fn new(calls: &[Call], then_ns: u64) -> Self {
         Self { calls: calls.iter().copied().collect(), then_ns, ..Self::default() }
     }
 
@@ -172,7 +172,7 @@ impl Engine for Stage {
         unreachable!("nobody plans it")
     }
 
-    fn open(_: &Place, _: &Options, _: &DataShape) -> Result<Self> {
+    fn open(_: &Location, _: &Options, _: &DataShape) -> Result<Self> {
         unreachable!("it is made, not opened")
     }
 
@@ -278,7 +278,7 @@ impl Play {
             pace: rate.map(|rate| (rate, (0, 1), Rng::new(&[1]))),
         };
         let (sender, packets) = channel();
-        let population = Population::new(100, Seat::ALONE);
+        let population = Population::new(100, RankId::ALONE);
         let source = gets(&population);
         let stage = Stage(Mutex::new(Some(script)));
         (0..self.others).for_each(|_| shared.leave(0));
@@ -340,7 +340,7 @@ fn gets(population: &Population) -> Source<'_> {
         rate: None,
         depth: None,
         os_threads: None,
-        found: Found::All,
+        found: ExpectedHits::All,
         replay: None,
     };
     Source::Mix(MixSource::new(&role, 0, false, &supply(), Rng::new(&[1]), population))

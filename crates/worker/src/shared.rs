@@ -111,7 +111,7 @@ impl Shared {
     }
 
     /// How many of `wanted` operations the first role may still do.
-    pub(crate) fn take(&self, role: usize, wanted: usize) -> usize {
+    pub(crate) fn reserve(&self, role: usize, wanted: usize) -> usize {
         match &self.quota {
             Some(quota) if self.is_counted(role) => {
                 let taken = quota.fetch_update(Relaxed, Relaxed, |left| {
@@ -137,7 +137,7 @@ pub(crate) struct ThreadContext<'t, H, C> {
 
 impl<H, C> ThreadContext<'_, H, C> {
     /// Tells the others how far it is: of a load its records, of work its operations.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn publish_progress(&self) {
         let loads = self.task.duration_ns.is_none() && self.task.operations.is_none();
         let done = |tally: &Tally| if loads { tally.items() } else { tally.count };
         let done: u64 = self.recorder.tallies.iter().map(done).sum();
@@ -152,8 +152,8 @@ mod tests {
     #[test]
     fn operations_counted_out_are_taken_once() {
         let shared = Shared::new((1, 1), 1, Some(10));
-        assert_eq!([4; 4].map(|wanted| shared.take(0, wanted)), [4, 4, 2, 0]);
-        assert_eq!(shared.take(1, 4), 4, "they are the first role's");
+        assert_eq!([4; 4].map(|wanted| shared.reserve(0, wanted)), [4, 4, 2, 0]);
+        assert_eq!(shared.reserve(1, 4), 4, "they are the first role's");
     }
 
     #[test]

@@ -292,7 +292,7 @@ impl<'p> MixSource<'p> {
             let mut write_bytes = 0;
             for _ in 0..keys {
                 let number = match inserter {
-                    Some(inserter) if entry.inserts => inserter.take(),
+                    Some(inserter) if entry.inserts => inserter.next(),
                     _ => entry.chooser.next(*records, rng),
                 };
                 let number = if *strides { population.key(number) } else { number };

@@ -218,10 +218,12 @@ pub(crate) fn work<K: Kind, C: Clock>(
         (Some(alone), true) => vec![work(alone)],
         (last, _) => {
             let clients = opened.into_iter().chain(last);
-            turns::take(clients.map(|client| move || work(client))).unwrap_or_else(|error| {
-                shared.fail(Error::from(error).context("waiting for answers"));
-                Vec::new()
-            })
+            turns::run_in_turns(clients.map(|client| move || work(client))).unwrap_or_else(
+                |error| {
+                    shared.fail(Error::from(error).context("waiting for answers"));
+                    Vec::new()
+                },
+            )
         }
     };
     if let Some(first) = results.first_mut() {
@@ -384,9 +386,9 @@ mod tests {
         let stalled = || {
             let mut calls = vec![Ok(9_999); 2_990];
             calls.push(Ok(5 * MS + 100_000));
-            play().run(Script::of(&calls, 9_999)).left
+            play().run(Script::new(&calls, 9_999)).left
         };
-        let steady = || play().run(Script::of(&[], 9_999)).left;
+        let steady = || play().run(Script::new(&[], 9_999)).left;
         let role = result_of((0..7).map(|_| steady()).chain([stalled()]));
         let rate = role.per_second(role.ops["get"].count).unwrap();
         let exact = 7.0 * 100_000.0 + 2_991.0 / 0.035;
@@ -413,10 +415,10 @@ mod tests {
     #[test]
     fn a_phase_ends_when_its_operations_are_done() {
         let play = Play { operations: Some(1_000), duration_ns: Some(30 * MS), ..Play::default() };
-        let played = play.run(Script::of(&[], 999));
+        let played = play.run(Script::new(&[], 999));
         assert_eq!(played.count(), 1_000);
         let play = Play { operations: Some(1_000), duration_ns: Some(MS / 2), ..Play::default() };
-        let played = play.run(Script::of(&[], 999));
+        let played = play.run(Script::new(&[], 999));
         assert_eq!(played.count(), 500);
     }
 }

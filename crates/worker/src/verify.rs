@@ -10,7 +10,7 @@ use crate::output::send;
 use crate::values::is_sound;
 use kvdyno_engine::{Direction, Engine, Error, Result, Session, Walk};
 use kvdyno_record::case::Verified;
-use kvdyno_record::crew::Seat;
+use kvdyno_record::crew::RankId;
 use kvdyno_record::protocol::{Event, Job};
 use kvdyno_record::workload::Activity;
 use std::ops::{ControlFlow, RangeInclusive};
@@ -27,7 +27,7 @@ pub(crate) struct Check {
     /// When, by the system's clock and by the worker's.
     pub(crate) begun: (u64, u64),
     /// Of a crew each rank samples its share, and the first counts.
-    pub(crate) seat: Seat,
+    pub(crate) seat: RankId,
 }
 
 /// Samples keys spread evenly over all, then counts all records where asked.

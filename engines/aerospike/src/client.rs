@@ -6,8 +6,8 @@ use crate::nodes::Nodes;
 use crate::server::program;
 use kvdyno_engine::server::{Address, Tickets, Wire};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, Error, ErrorClass, Options, Place, Result, Session,
-    Settled, Value, Write,
+    Counters, DataShape, Description, Engine, Error, ErrorClass, Location, Options, Result,
+    Session, Settled, Value, Write,
 };
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -98,8 +98,8 @@ impl Engine for Aerospike {
         description(program(None))
     }
 
-    fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
-        let nodes = Nodes::of(&Address::of::<Self>(place)?)?;
+    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
+        let nodes = Nodes::connect(&Address::for_engine::<Self>(place)?)?;
         let own = nodes.addresses.iter().map(Connection::open).collect::<Result<_>>()?;
         let flush_max = Duration::from_millis(options.integer("flush_max_ms")?.max(1));
         Ok(Self { nodes, own: Mutex::new(own), flush_max })
@@ -332,7 +332,7 @@ impl Session for Client<'_> {
                 break;
             }
             let wires: Vec<&Wire> = waiting.iter().map(|server| &server.connection.wire).collect();
-            let heard = Wire::heard(&wires)?;
+            let heard = Wire::wait_readable(&wires)?;
             for (server, heard) in waiting.iter_mut().zip(heard) {
                 if heard {
                     count += server.tickets.complete(&mut server.connection, &mut done)?;

@@ -256,7 +256,7 @@ mod tests {
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
-    fn told(said: &[u8]) -> (Connection, UnixStream) {
+    fn connected(said: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(said).unwrap();
         let mut wire = Wire::new(Stream::Unix(ours));
@@ -299,7 +299,7 @@ mod tests {
         said.extend(answer(0, Some(b"")));
         let more = answer(0, Some(b"half"));
         said.extend(&more[..more.len() - 2]);
-        let (mut connection, mut theirs) = told(&said);
+        let (mut connection, mut theirs) = connected(&said);
         let value = connection.answer().unwrap().unwrap();
         assert_eq!(connection.bytes(value), b"one");
         assert_eq!(connection.answer().unwrap(), None);
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_message_is_as_long_as_it_says() {
-        let (mut connection, _theirs) = told(b"");
+        let (mut connection, _theirs) = connected(b"");
         let mut begin = 0;
         for value in [None, Some(&b""[..]), Some(b"value")] {
             match value {
@@ -336,7 +336,7 @@ mod tests {
         let said = b"build\t8.0.0.15\n";
         let mut message = vec![2, 1, 0, 0, 0, 0, 0, said.len() as u8];
         message.extend(said);
-        let (mut connection, _theirs) = told(&message);
+        let (mut connection, _theirs) = connected(&message);
         assert_eq!(connection.info("build").unwrap(), "8.0.0.15");
         assert_eq!(connection.wire.out, b"", "it was sent");
     }

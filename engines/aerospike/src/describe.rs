@@ -11,7 +11,7 @@ const VALUE_BYTES_MAX: u64 = (8 << 20) - (64 << 10);
 
 /// Of the program that is run; `Err`: of none, why.
 pub(crate) fn description(program: Result<&Program>) -> Description {
-    let (version, build) = Program::told(program);
+    let (version, build) = Program::describe(program);
     Description {
         name: "aerospike".to_owned(),
         title: "Aerospike".to_owned(),

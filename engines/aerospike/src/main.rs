@@ -1,4 +1,4 @@
-//! `kvdyno-aerospike`: the worker of engine `aerospike`, and the keeper of its servers.
+//! `kvdyno-aerospike`: the worker of engine `aerospike`, and the supervisor of its servers.
 
 mod client;
 mod connection;

@@ -20,7 +20,7 @@ pub(crate) struct Nodes {
 
 impl Nodes {
     /// The cluster of the server at `address`.
-    pub(crate) fn of(address: &Address) -> Result<Self> {
+    pub(crate) fn connect(address: &Address) -> Result<Self> {
         let mut first = Connection::enter(address)?;
         let mut addresses = vec![address.clone()];
         addresses.extend(peers(&first.info("peers-clear-std")?).map(of_port));

@@ -4,7 +4,9 @@ use crate::client::Aerospike;
 use crate::connection::Connection;
 use crate::device;
 use crate::nodes::peers;
-use kvdyno_engine::server::{Address, Launch, Program, Served, Site, Sought, StopSignal};
+use kvdyno_engine::server::{
+    Address, Launch, Program, ProgramSpec, Served, ServerDirectory, StopSignal,
+};
 use kvdyno_engine::{DataShape, Error, ErrorClass, Options, Result};
 use std::fmt::Write as _;
 use std::net::TcpListener;
@@ -12,7 +14,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
-const SOUGHT: Sought<'_> = Sought {
+const SOUGHT: ProgramSpec<'_> = ProgramSpec {
     engine: "aerospike",
     title: "Aerospike",
     program: "asd",
@@ -85,7 +87,7 @@ impl Served for Aerospike {
         "storage-engine.stripe[0].writes",
     ];
 
-    fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
+    fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
         if let Some(path) = &site.device {
             device::prepare(path, options, data)?;
         }
@@ -144,7 +146,7 @@ fn value_of<'s>(said: &'s str, name: &str) -> Option<&'s str> {
 
 /// One of the servers: its folder, its configuration, its command.
 fn server(
-    site: &Site,
+    site: &ServerDirectory,
     program: &Program,
     options: &Options,
     data: &DataShape,

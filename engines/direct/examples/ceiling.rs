@@ -5,7 +5,7 @@
 
 use kvdyno_direct::{Direct, FILE_NAME};
 use kvdyno_drive::{Ring, Setup};
-use kvdyno_engine::{DataShape, Durability, Engine, Options, Place, Result, Session, Write};
+use kvdyno_engine::{DataShape, Durability, Engine, Location, Options, Result, Session, Write};
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ fn compare(folder: &std::path::Path, depth: u32) -> Result<()> {
         requests: None,
     };
     let options = Options::defaults(&Direct::describe(), Durability::Async);
-    let engine = Direct::open(&Place::Directory(folder.to_owned()), &options, &shape)?;
+    let engine = Direct::open(&Location::Directory(folder.to_owned()), &options, &shape)?;
     let mut session = engine.session()?;
     load(&mut session)?;
     engine.sync()?;

@@ -3,11 +3,11 @@
 use crate::describe;
 use crate::log::Log;
 use crate::member::FILE_NAME;
-use crate::opening::{self, Wanted};
+use crate::opening::{self, StoreSpec};
 use crate::session::DirectSession;
 use crate::store::Store;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, Options, Place,
+    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, Location, Options,
     Result, Settled, Value,
 };
 use std::path::{Path, PathBuf};
@@ -30,13 +30,13 @@ impl Direct {
     ///
     /// Errors are those of `open`.
     pub fn open_with(
-        place: &Place,
-        mirror: Option<(Place, String)>,
+        place: &Location,
+        mirror: Option<(Location, String)>,
         options: &Options,
         data: &DataShape,
     ) -> Result<Self> {
         let commit = options.durability == Durability::Commit;
-        let wanted = Wanted {
+        let wanted = StoreSpec {
             records: data.records_max,
             value_bytes: data.value_bytes_max,
             pack: options.integer("pack")?,
@@ -58,7 +58,7 @@ impl Engine for Direct {
         describe::description()
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let mirror = match options.text("mirror")? {
             "" => None,
             path => Some(mirror_of(place, Path::new(path))?),
@@ -99,14 +99,14 @@ impl Engine for Direct {
     }
 
     fn events(&self) -> Vec<EngineEvent> {
-        self.store.log.events.take()
+        self.store.log.events.drain()
     }
 }
 
 /// Where the mirror lies. Its file is named after the first place, so that one directory can take
 /// the mirrors of many stores, and none is taken for another's. A device would have to be cleared
 /// for us by whoever owns the rules for devices, and those know of the first place only.
-fn mirror_of(place: &Place, mirror: &Path) -> Result<(Place, String)> {
+fn mirror_of(place: &Location, mirror: &Path) -> Result<(Location, String)> {
     if mirror.metadata().is_ok_and(|found| !found.is_dir()) {
         return Err(Error::invalid(format!(
             "{} is no directory: a mirror lies in a directory; a second device is for programs \
@@ -115,11 +115,11 @@ fn mirror_of(place: &Place, mirror: &Path) -> Result<(Place, String)> {
         )));
     }
     let first = match place {
-        Place::Directory(path) | Place::Device(path) => path.clone(),
-        Place::Server(_) => PathBuf::new(),
+        Location::Directory(path) | Location::Device(path) => path.clone(),
+        Location::Server(_) => PathBuf::new(),
     };
     let whole = first.canonicalize().unwrap_or(first);
     let name = XxHash3_64::oneshot(whole.as_os_str().as_encoded_bytes());
     let name = format!("direct-{name:016x}.data");
-    Ok((Place::Directory(mirror.to_owned()), name))
+    Ok((Location::Directory(mirror.to_owned()), name))
 }

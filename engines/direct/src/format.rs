@@ -151,7 +151,7 @@ fn record_bytes(value_bytes: u64) -> u64 {
 
 /// What a block turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum BlockState {
     /// All zeros: never written, or lost as a whole, which cannot be told apart.
     Empty,
     /// As it was sealed, with this version.
@@ -162,7 +162,7 @@ pub enum Found {
     Astray(u64),
 }
 
-impl Found {
+impl BlockState {
     /// The version to compare copies by; `None`: nothing to be trusted.
     pub fn version(self) -> Option<u64> {
         match self {
@@ -173,7 +173,7 @@ impl Found {
     }
 }
 
-impl std::fmt::Display for Found {
+impl std::fmt::Display for BlockState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Empty => write!(f, "never written"),
@@ -196,19 +196,19 @@ pub struct Format {
 impl Format {
     /// Looks a block over.
     #[inline]
-    pub fn inspect(&self, block: u64, image: &[u8]) -> Found {
+    pub fn inspect(&self, block: u64, image: &[u8]) -> BlockState {
         match self.number_in(image) {
-            Ok((number, version)) if number == block => Found::Sealed(version),
-            Ok((number, _)) => Found::Astray(number),
+            Ok((number, version)) if number == block => BlockState::Sealed(version),
+            Ok((number, _)) => BlockState::Astray(number),
             Err(empty) => empty,
         }
     }
 
     /// The number and the version of a sound image, whichever block it is of.
     #[inline]
-    pub fn number_in(&self, image: &[u8]) -> Result<(u64, u64), Found> {
+    pub fn number_in(&self, image: &[u8]) -> Result<(u64, u64), BlockState> {
         if read_u64(image, 0) != self.checksum(image) {
-            return Err(if is_zero(image) { Found::Empty } else { Found::Bad });
+            return Err(if is_zero(image) { BlockState::Empty } else { BlockState::Bad });
         }
         Ok((read_u64(image, 8), read_u64(image, 16)))
     }
@@ -327,7 +327,7 @@ mod tests {
     fn zeros_are_empty_and_hold_nothing() {
         let format = format(1000, 100, 0);
         let image = vec![0; 4096];
-        assert_eq!(format.inspect(3, &image), Found::Empty);
+        assert_eq!(format.inspect(3, &image), BlockState::Empty);
         assert_eq!(format.value(5, &image), None);
     }
 
@@ -336,9 +336,9 @@ mod tests {
         let format = format(1000, 100, 0);
         let mut image = vec![0; 4096];
         format.seal(3, 9, &mut image);
-        assert_eq!(format.inspect(3, &image), Found::Sealed(9));
-        assert_eq!(format.inspect(4, &image), Found::Astray(3));
-        assert_eq!(Format { seed: 8, ..format }.inspect(3, &image), Found::Bad);
+        assert_eq!(format.inspect(3, &image), BlockState::Sealed(9));
+        assert_eq!(format.inspect(4, &image), BlockState::Astray(3));
+        assert_eq!(Format { seed: 8, ..format }.inspect(3, &image), BlockState::Bad);
     }
 
     proptest! {
@@ -348,7 +348,7 @@ mod tests {
             let mut image = vec![filled; 4096];
             format.seal(3, 9, &mut image);
             image[bit / 8] ^= 1 << (bit % 8);
-            prop_assert_eq!(format.inspect(3, &image), Found::Bad);
+            prop_assert_eq!(format.inspect(3, &image), BlockState::Bad);
         }
 
         #[test]
@@ -364,7 +364,7 @@ mod tests {
             torn[..sectors * 512].copy_from_slice(&image(new, 2)[..sectors * 512]);
             // Where the rest of both images is the same, nothing was torn.
             let whole = torn == image(new, 2);
-            prop_assert_eq!(format.inspect(3, &torn) == Found::Bad, !whole);
+            prop_assert_eq!(format.inspect(3, &torn) == BlockState::Bad, !whole);
         }
 
         #[test]
@@ -380,7 +380,7 @@ mod tests {
                 model.insert(place, value);
             }
             format.seal(3, 1, &mut image);
-            prop_assert_eq!(format.inspect(3, &image), Found::Sealed(1));
+            prop_assert_eq!(format.inspect(3, &image), BlockState::Sealed(1));
             for place in 0..39 {
                 let expected = model.get(&place).cloned().flatten();
                 prop_assert_eq!(format.value(place, &image), expected.as_deref());

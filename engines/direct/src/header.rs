@@ -60,7 +60,7 @@ impl Header {
     pub fn decode(page: &[u8]) -> Result<Option<Self>> {
         let mut fields = Fields { page, at: 0 };
         let checksum = XxHash3_64::oneshot(&page[..CHECKSUM_AT]);
-        if fields.take::<8>() != *MAGIC || page[CHECKSUM_AT..] != checksum.to_le_bytes() {
+        if fields.read::<8>() != *MAGIC || page[CHECKSUM_AT..] != checksum.to_le_bytes() {
             return Ok(None);
         }
         let version = fields.u32();
@@ -71,7 +71,7 @@ impl Header {
         }
         let flags = fields.u32();
         Ok(Some(Self {
-            uuid: fields.take(),
+            uuid: fields.read(),
             geometry: Geometry {
                 records: fields.u64(),
                 value_bytes: fields.u32(),
@@ -99,7 +99,7 @@ struct Fields<'p> {
 }
 
 impl Fields<'_> {
-    fn take<const N: usize>(&mut self) -> [u8; N] {
+    fn read<const N: usize>(&mut self) -> [u8; N] {
         let mut field = [0; N];
         field.copy_from_slice(&self.page[self.at..self.at + N]);
         self.at += N;
@@ -107,11 +107,11 @@ impl Fields<'_> {
     }
 
     fn u32(&mut self) -> u32 {
-        u32::from_le_bytes(self.take())
+        u32::from_le_bytes(self.read())
     }
 
     fn u64(&mut self) -> u64 {
-        u64::from_le_bytes(self.take())
+        u64::from_le_bytes(self.read())
     }
 }
 

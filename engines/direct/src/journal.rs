@@ -33,7 +33,7 @@ impl Journal {
     }
 
     /// Takes the next entry; `None`: all are needed still.
-    pub(crate) fn take(&self) -> Option<u64> {
+    pub(crate) fn reserve(&self) -> Option<u64> {
         let mut state = self.state();
         let taken = state.placed.len() as u64;
         (taken < self.slots).then(|| {
@@ -87,33 +87,33 @@ mod tests {
     #[test]
     fn slots_come_back_in_order_and_after_a_flush_only() {
         let journal = Journal::new(3);
-        let taken: Vec<_> = std::iter::from_fn(|| journal.take()).collect();
+        let taken: Vec<_> = std::iter::from_fn(|| journal.reserve()).collect();
         assert_eq!(taken, [0, 1, 2]);
         journal.placed(1);
         journal.placed(2);
         journal.flushed(journal.cover());
-        assert_eq!(journal.take(), None, "the oldest is not in place");
+        assert_eq!(journal.reserve(), None, "the oldest is not in place");
         assert!(!journal.can_free());
         let before = journal.cover();
         journal.placed(0);
         journal.flushed(before);
-        assert_eq!(journal.take(), None, "it was placed after the flush began");
+        assert_eq!(journal.reserve(), None, "it was placed after the flush began");
         assert!(journal.can_free());
         journal.flushed(journal.cover());
-        assert_eq!(journal.take(), Some(3));
+        assert_eq!(journal.reserve(), Some(3));
         assert_eq!(journal.slot(3), 0);
     }
 
     #[test]
     fn two_flushes_may_overlap() {
         let journal = Journal::new(2);
-        assert_eq!((journal.take(), journal.take()), (Some(0), Some(1)));
+        assert_eq!((journal.reserve(), journal.reserve()), (Some(0), Some(1)));
         journal.placed(0);
         let first = journal.cover();
         journal.placed(1);
         let second = journal.cover();
         journal.flushed(second);
         journal.flushed(first);
-        assert_eq!((journal.take(), journal.take()), (Some(2), Some(3)));
+        assert_eq!((journal.reserve(), journal.reserve()), (Some(2), Some(3)));
     }
 }

@@ -53,10 +53,10 @@ impl Log {
     }
 
     /// Counts, and says so in words.
-    pub(crate) fn tell(&self, what: Count, times: u64, words: String) {
+    pub(crate) fn record(&self, what: Count, times: u64, words: String) {
         self.count(what, times);
         let detail = Counters::from([(NAMES[what as usize].to_owned(), Value::Text(words))]);
-        self.events.tell(EventKind::Other, Edge::Point, detail);
+        self.events.record(EventKind::Other, Edge::Point, detail);
     }
 
     pub(crate) fn counters(&self) -> Counters {

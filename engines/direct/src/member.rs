@@ -5,7 +5,7 @@ use crate::aligned::Aligned;
 use crate::format::{HEADERS, JOURNAL_AT, PAGE, is_zero};
 use crate::header::Header;
 use kvdyno_drive::open_when_free;
-use kvdyno_engine::{Error, ErrorClass, Place, Result};
+use kvdyno_engine::{Error, ErrorClass, Location, Result};
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom, fallocate, seek};
 use std::fs::File;
 use std::io;
@@ -39,8 +39,8 @@ pub(crate) enum Standing {
 
 impl Member {
     /// Opens the copy at a place, an empty file where there is none.
-    pub(crate) fn open(place: &Place, name: &str) -> Result<Self> {
-        let (path, fixed) = (place.blocks(name)?, matches!(place, Place::Device(_)));
+    pub(crate) fn open(place: &Location, name: &str) -> Result<Self> {
+        let (path, fixed) = (place.blocks(name)?, matches!(place, Location::Device(_)));
         let device = path.metadata().is_ok_and(|found| found.file_type().is_block_device());
         // O_EXCL on a block device: not while it is mounted or in use by another.
         let exclusive = if device { OFlags::EXCL } else { OFlags::empty() };

@@ -6,14 +6,14 @@ use crate::format::{Geometry, epoch_of, is_zero};
 use crate::header::{Header, Verdict, judge};
 use crate::log::{Count, Log};
 use crate::member::{Member, Standing};
-use kvdyno_engine::{Error, ErrorClass, Place, Result};
+use kvdyno_engine::{Error, ErrorClass, Location, Result};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 
 /// What the caller wants to store.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct StoreSpec {
     pub(crate) records: u64,
     pub(crate) value_bytes: u64,
     /// Zero: what the store has, or as many as fit into a page.
@@ -32,11 +32,11 @@ pub(crate) struct Opened {
 }
 
 /// Opens the store at one place or two, making it where there is none.
-pub(crate) fn open(places: &[(Place, String)], wanted: Wanted, log: &Log) -> Result<Opened> {
+pub(crate) fn open(places: &[(Location, String)], wanted: StoreSpec, log: &Log) -> Result<Opened> {
     let (mut found, mut away) = (Vec::new(), None);
     for (at, (place, name)) in places.iter().enumerate() {
         // Beside a store that is there, a mirror's directory that is not is one not mounted.
-        if let ([(_, Standing::Fresh)], 1, Place::Directory(path)) = (&found[..], at, place)
+        if let ([(_, Standing::Fresh)], 1, Location::Directory(path)) = (&found[..], at, place)
             && !path.exists()
         {
             std::fs::create_dir(path).map_err(|error| {
@@ -51,7 +51,7 @@ pub(crate) fn open(places: &[(Place, String)], wanted: Wanted, log: &Log) -> Res
         match opened {
             Ok(copy) => found.push(copy),
             Err(error) if places.len() > 1 && is_away(&error) => {
-                log.tell(Count::GivenUp, 1, error.message.clone());
+                log.record(Count::GivenUp, 1, error.message.clone());
                 away = Some(error);
             }
             Err(error) => return Err(error),
@@ -91,7 +91,7 @@ fn sort(found: Vec<(Member, Standing)>, log: &Log) -> Result<Sorted> {
             Standing::Ours(header, one_damaged) => {
                 if one_damaged {
                     let words = format!("{}: one place of two", member.path.display());
-                    log.tell(Count::HeadersRepaired, 1, words);
+                    log.record(Count::HeadersRepaired, 1, words);
                 }
                 ours.push((member, header));
             }
@@ -115,7 +115,7 @@ fn sort(found: Vec<(Member, Standing)>, log: &Log) -> Result<Sorted> {
     Ok((ours.into_iter().map(|(member, _)| member).collect(), behind, newest))
 }
 
-fn create(members: Vec<Member>, wanted: Wanted, log: &Log) -> Result<Opened> {
+fn create(members: Vec<Member>, wanted: StoreSpec, log: &Log) -> Result<Opened> {
     let header = Header {
         uuid: random_uuid()?,
         geometry: Geometry::plan(wanted.records, wanted.value_bytes, wanted.pack)?,
@@ -152,13 +152,13 @@ fn reopen(
     mut members: Vec<Member>,
     behind: Vec<Member>,
     mut header: Header,
-    wanted: Wanted,
+    wanted: StoreSpec,
     log: &Log,
 ) -> Result<Opened> {
     fits(&header.geometry, wanted)?;
     if !header.clean {
         let restored = replay_where_possible(&mut members, &header, log)?;
-        log.tell(Count::Restored, restored, format!("not closed: {restored} blocks restored"));
+        log.record(Count::Restored, restored, format!("not closed: {restored} blocks restored"));
     }
     // More records than before are more of the same file.
     let records = header.geometry.records.max(wanted.records);
@@ -171,17 +171,17 @@ fn reopen(
                     "{} was missing, damaged or behind: {bytes} bytes copied, {bad} bad blocks",
                     member.path.display()
                 );
-                log.tell(Count::Resilvered, bytes, words);
+                log.record(Count::Resilvered, bytes, words);
                 members.push(member);
             }
-            Err(error) => log.tell(Count::GivenUp, 1, error.message),
+            Err(error) => log.record(Count::GivenUp, 1, error.message),
         }
     }
     begin(members, header, log)
 }
 
 /// Whether the store that is there can take what is wanted.
-fn fits(geometry: &Geometry, wanted: Wanted) -> Result<()> {
+fn fits(geometry: &Geometry, wanted: StoreSpec) -> Result<()> {
     let (value, pack) = (u64::from(geometry.value_bytes), u64::from(geometry.pack));
     let what = if wanted.value_bytes > value {
         format!("values have {} bytes, the store was made for {value}", wanted.value_bytes)
@@ -206,7 +206,7 @@ fn begin(mut members: Vec<Member>, mut header: Header, log: &Log) -> Result<Open
             Some(at) if members.len() > 1 => {
                 let member = members.remove(at);
                 let words = format!("{}: its header cannot be written", member.path.display());
-                log.tell(Count::GivenUp, 1, words);
+                log.record(Count::GivenUp, 1, words);
             }
             Some(at) => {
                 return Err(members[at].write_header(&header).err().unwrap_or_else(|| {
@@ -233,7 +233,7 @@ fn replay_where_possible(members: &mut Vec<Member>, header: &Header, log: &Log) 
             Ok(restored) => return Ok(restored),
             Err((at, error)) if members.len() > 1 => {
                 members.remove(at);
-                log.tell(Count::GivenUp, 1, error.message);
+                log.record(Count::GivenUp, 1, error.message);
             }
             Err((_, error)) => return Err(error),
         }
@@ -321,17 +321,17 @@ mod tests {
     #[test]
     fn an_unreadable_journal_leaves_the_other_copy() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::Directory(folder.path().to_owned());
+        let place = Location::Directory(folder.path().to_owned());
         let places = ["a", "b"].map(|name| (place.clone(), name.to_owned()));
         let wanted =
-            Wanted { records: 100, value_bytes: 100, pack: 0, rebuild: false, commit: true };
+            StoreSpec { records: 100, value_bytes: 100, pack: 0, rebuild: false, commit: true };
         let log = Log::default();
         let Opened { mut members, header } = open(&places, wanted, &log).unwrap();
         members[0].file = File::options().write(true).open(folder.path().join("a")).unwrap();
         assert_eq!(replay_where_possible(&mut members, &header, &log), Ok(0));
         assert_eq!(members.len(), 1);
         assert!(members[0].path.ends_with("b"));
-        assert_eq!(log.events.take().len(), 1);
+        assert_eq!(log.events.drain().len(), 1);
         members[0].file = File::options().write(true).open(folder.path().join("b")).unwrap();
         assert!(replay_where_possible(&mut members, &header, &log).is_err(), "no copy is left");
     }

@@ -8,7 +8,7 @@
 //! written in place and the operation is answered. So there is a sound image of the block at any
 //! moment, and the flush that makes the block itself durable is that of a later operation.
 
-use crate::format::Found;
+use crate::format::BlockState;
 use crate::job::{Changes, Goal, Job, Part, Stage};
 use crate::journal::Cover;
 use crate::log::Count;
@@ -249,13 +249,13 @@ impl<'e> Pipeline<'e> {
         let found = match result {
             Ok(()) => self.store.format.inspect(job.block, self.ring.buffer(slot)),
             // The other copy may do better, and tells what was wrong if it does not.
-            Err(_) => Found::Bad,
+            Err(_) => BlockState::Bad,
         };
         let suspect = match found {
-            Found::Sealed(_) => false,
+            BlockState::Sealed(_) => false,
             // One copy may have lost what the other still has.
-            Found::Empty => self.store.is_mirrored(),
-            Found::Bad | Found::Astray(_) => true,
+            BlockState::Empty => self.store.is_mirrored(),
+            BlockState::Bad | BlockState::Astray(_) => true,
         };
         match job.goal {
             Goal::Show(_) if suspect => self.wait_for_lock(slot),
@@ -271,7 +271,7 @@ impl<'e> Pipeline<'e> {
                         self.finish(slot, Some(error));
                         Ok(())
                     }
-                    Ok(found) => self.change(slot, found == Found::Empty),
+                    Ok(found) => self.change(slot, found == BlockState::Empty),
                 };
             }
         }
@@ -301,7 +301,7 @@ impl<'e> Pipeline<'e> {
 
     fn journal(&mut self, slot: u32) -> Result<()> {
         let journal = &self.store.journal;
-        let Some(entry) = journal.take() else {
+        let Some(entry) = journal.reserve() else {
             // No entry of a store that has stopped becomes free.
             if let Err(error) = self.store.check() {
                 self.finish(slot, Some(error));

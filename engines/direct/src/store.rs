@@ -2,7 +2,7 @@
 //! versions, the journal; and the repair of a block from the other copy.
 
 use crate::aligned::Aligned;
-use crate::format::{Format, Found, epoch_of, first_version};
+use crate::format::{BlockState, Format, epoch_of, first_version};
 use crate::header::Header;
 use crate::journal::Journal;
 use crate::log::{Count, Log};
@@ -143,7 +143,7 @@ impl Store {
         self.live[member].store(false, Relaxed);
         *header = alone;
         let path = self.members[member].path.display();
-        self.log.tell(Count::GivenUp, 1, format!("{path} is given up: {why}"));
+        self.log.record(Count::GivenUp, 1, format!("{path} is given up: {why}"));
         true
     }
 
@@ -159,10 +159,10 @@ impl Store {
 
     /// Reads a block from all copies into `image`, and writes the newest sound one over those that
     /// are not sound or older. The caller holds the block's lock.
-    pub(crate) fn heal(&self, block: u64, image: &mut [u8]) -> Result<Found> {
+    pub(crate) fn heal(&self, block: u64, image: &mut [u8]) -> Result<BlockState> {
         let at = self.format.geometry.block_at(block);
         let mut there = Aligned::new(image.len());
-        let mut best: Option<(u64, Found)> = None;
+        let mut best: Option<(u64, BlockState)> = None;
         let mut found = [None; 2];
         let mut words = Vec::new();
         for member in self.live() {
@@ -185,7 +185,7 @@ impl Store {
         let Some((version, what)) = best else {
             let which = self.format.geometry.records_of(block);
             let words = format!("{which} is damaged: {}", words.join("; "));
-            self.log.tell(Count::Corrupt, 1, words.clone());
+            self.log.record(Count::Corrupt, 1, words.clone());
             return Err(Error::new(ErrorClass::Corrupt, words));
         };
         there.copy_from_slice(image);
@@ -195,12 +195,12 @@ impl Store {
             match self.members[member].write(&there, at) {
                 Ok(()) => {
                     let which = self.format.geometry.records_of(block);
-                    self.log.tell(Count::Repaired, 1, format!("{which}: {}", words.join("; ")));
+                    self.log.record(Count::Repaired, 1, format!("{which}: {}", words.join("; ")));
                 }
                 Err(error) => drop(self.give_up(member, &error)),
             }
         }
-        self.log.count(Count::Reread, u64::from(sound && what != Found::Empty));
+        self.log.count(Count::Reread, u64::from(sound && what != BlockState::Empty));
         Ok(what)
     }
 

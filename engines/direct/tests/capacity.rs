@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use kvdyno_direct::Direct;
-use kvdyno_engine::{DataShape, Durability, Engine, ErrorClass, Options, Place, Session, Value};
+use kvdyno_engine::{DataShape, Durability, Engine, ErrorClass, Location, Options, Session, Value};
 use kvdyno_testing::skipped;
 
 const RECORDS: u64 = 137_000_000_000;
@@ -18,7 +18,7 @@ fn peak_kib() -> u64 {
 #[test]
 fn a_hundred_billion_records_in_64_mb() {
     let folder = tempfile::tempdir().unwrap();
-    let place = Place::Directory(folder.path().to_owned());
+    let place = Location::Directory(folder.path().to_owned());
     let mut options = Options::defaults(&Direct::describe(), Durability::Commit);
     let mut shape = DataShape {
         records: RECORDS,
@@ -59,7 +59,7 @@ fn a_hundred_billion_records_in_64_mb() {
     options.values.insert("pack".to_owned(), Value::Integer(1));
     shape.records_max = u64::MAX;
     let elsewhere = tempfile::tempdir().unwrap();
-    let place = Place::Directory(elsewhere.path().to_owned());
+    let place = Location::Directory(elsewhere.path().to_owned());
     assert_eq!(Direct::open(&place, &options, &shape).unwrap_err().class, ErrorClass::Invalid);
     shape.records_max = RECORDS;
     if let Err(error) = Direct::open(&place, &options, &shape) {

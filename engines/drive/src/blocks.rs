@@ -1,9 +1,9 @@
 //! The file or device whose blocks are the records: how it is made, what it must be to be opened,
 //! and whether all of it was written.
 
-use crate::describe::Asked;
+use crate::describe::DriveOptions;
 use crate::extents::{Proof, prove};
-use kvdyno_engine::{Error, Place, Result};
+use kvdyno_engine::{Error, Location, Result};
 use rustix::fs::{AtFlags, FallocateFlags, OFlags, StatxFlags, fallocate, ioctl_blksszget, statx};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
@@ -30,9 +30,9 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Opens `place`; in a directory without the file, makes it, with room for `bytes`.
-    pub(crate) fn open(place: &Place, bytes: u64, asked: Asked) -> Result<Self> {
+    pub(crate) fn open(place: &Location, bytes: u64, asked: DriveOptions) -> Result<Self> {
         let path = place.blocks(FILE)?;
-        let own = matches!(place, Place::Directory(_));
+        let own = matches!(place, Location::Directory(_));
         if own && !path.exists() {
             if asked.read_only {
                 let what = format!("there is no {} to read: load it first", path.display());
@@ -51,7 +51,7 @@ impl Blocks {
         Ok(blocks)
     }
 
-    fn existing(path: PathBuf, bytes: u64, asked: Asked) -> Result<Self> {
+    fn existing(path: PathBuf, bytes: u64, asked: DriveOptions) -> Result<Self> {
         let device = std::fs::metadata(&path)?.file_type().is_block_device();
         let how = match (asked.read_only, device) {
             (true, _) => OFlags::RDONLY,

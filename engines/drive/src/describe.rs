@@ -84,7 +84,7 @@ pub(crate) enum Calls {
 /// The options, checked against each other.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
-pub(crate) struct Asked {
+pub(crate) struct DriveOptions {
     pub(crate) calls: Calls,
     pub(crate) registered: bool,
     pub(crate) sqpoll: bool,
@@ -96,8 +96,8 @@ pub(crate) struct Asked {
     pub(crate) read_only: bool,
 }
 
-impl Asked {
-    pub(crate) fn of(options: &Options) -> Result<Self> {
+impl DriveOptions {
+    pub(crate) fn from_options(options: &Options) -> Result<Self> {
         let calls = match options.text("io")? {
             "psync" => Calls::Psync,
             "mmap" => Calls::Mmap,

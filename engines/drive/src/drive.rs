@@ -1,7 +1,7 @@
 //! The blocks as the plan needs them, what is known of them, and the rings over them.
 
 use crate::blocks::Blocks;
-use crate::describe::{Asked, Calls};
+use crate::describe::{Calls, DriveOptions};
 use crate::how::How;
 use crate::mapped_file::MappedFile;
 use crate::ring::{Ring, Setup};
@@ -12,7 +12,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 #[derive(Debug)]
 pub struct Drive {
     pub(crate) blocks: Blocks,
-    pub(crate) asked: Asked,
+    pub(crate) asked: DriveOptions,
     pub(crate) map: Option<MappedFile>,
     pub(crate) block_bytes: usize,
     /// Of the longest read or write.
@@ -55,7 +55,7 @@ impl Drive {
 
     /// A ring with `depth` buffers of `bytes`, as the options ask.
     pub(crate) fn ring(&self, depth: u32, bytes: usize) -> Result<Ring> {
-        let Asked { calls, registered, sqpoll, iopoll, .. } = self.asked;
+        let DriveOptions { calls, registered, sqpoll, iopoll, .. } = self.asked;
         let setup = Setup { depth, block_bytes: bytes, registered, sqpoll, iopoll };
         let files = [self.blocks.file.try_clone()?];
         let ring = match calls {

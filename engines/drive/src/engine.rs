@@ -1,13 +1,13 @@
 //! The engine: opens the blocks as the plan needs them, and tells what really runs.
 
 use crate::blocks::{Blocks, alignment};
-use crate::describe::{Asked, Calls, description};
+use crate::describe::{Calls, DriveOptions, description};
 use crate::drive::Drive;
 use crate::how::How;
 use crate::mapped_file::MappedFile;
 use crate::session::DriveSession;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, Error, Options, Place, Result, Settled, Value,
+    Counters, DataShape, Description, Engine, Error, Location, Options, Result, Settled, Value,
 };
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -19,8 +19,8 @@ impl Engine for Drive {
         description()
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
-        let asked = Asked::of(options)?;
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+        let asked = DriveOptions::from_options(options)?;
         let bytes = file_bytes(data)?;
         check_calls(data, asked)?;
         let blocks = Blocks::open(place, bytes, asked)?;
@@ -106,7 +106,7 @@ impl Engine for Drive {
 }
 
 /// Refuses requests by offset that these calls do not do.
-fn check_calls(data: &DataShape, asked: Asked) -> Result<()> {
+fn check_calls(data: &DataShape, asked: DriveOptions) -> Result<()> {
     let Some(requests) = &data.requests else { return Ok(()) };
     if asked.calls == Calls::Mmap {
         return Err(Error::invalid(

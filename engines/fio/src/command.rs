@@ -1,6 +1,6 @@
 //! A phase of a job as fio's command line.
 
-use kvdyno_engine::{Durability, Error, Place, Result};
+use kvdyno_engine::{Durability, Error, Location, Result};
 use kvdyno_record::protocol::Job;
 use kvdyno_record::workload::{Choice, Mix, MixEntry, Op, Role};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ pub(crate) fn arguments(job: &Job, drive: &Mix, seed: u64) -> Result<Vec<String>
 }
 
 /// Where the blocks are.
-pub(crate) fn path(place: &Place) -> Result<PathBuf> {
+pub(crate) fn path(place: &Location) -> Result<PathBuf> {
     place.blocks(FILE)
 }
 

@@ -91,7 +91,7 @@ struct Case<'j> {
 
 /// What came of a phase.
 #[derive(Default)]
-struct Found {
+struct PhaseResult {
     wall_ns: u64,
     job: Option<fio::Job>,
     stopped: bool,
@@ -177,15 +177,15 @@ impl<'j> Case<'j> {
     }
 
     /// Nothing is open: the program evicts.
-    fn evict(&self) -> Result<Found> {
+    fn evict(&self) -> Result<PhaseResult> {
         let begun = Instant::now();
         send(&Event::Closed { took_ns: 0 })?;
         let stopped = self.wait_for_go()?;
         opened()?;
-        Ok(Found { wall_ns: begun.elapsed().as_nanos() as u64, stopped, job: None })
+        Ok(PhaseResult { wall_ns: begun.elapsed().as_nanos() as u64, stopped, job: None })
     }
 
-    fn drive(&mut self, index: u32, phase: &Phase, drive: &Mix) -> Result<Found> {
+    fn drive(&mut self, index: u32, phase: &Phase, drive: &Mix) -> Result<PhaseResult> {
         let seed = self.job.data.seed ^ (u64::from(self.job.trial) << 32) ^ u64::from(index);
         let arguments = arguments(self.job, drive, seed)?;
         let (start, begun) = (self.begun.elapsed(), Instant::now());
@@ -214,7 +214,7 @@ impl<'j> Case<'j> {
         ]);
         add(&mut self.usage, &job.usage());
         self.file(phase, drive, &job, start)?;
-        Ok(Found { wall_ns: begun.elapsed().as_nanos() as u64, job: Some(job), stopped })
+        Ok(PhaseResult { wall_ns: begun.elapsed().as_nanos() as u64, job: Some(job), stopped })
     }
 
     /// Waits for fio's end; a stop of the program's is passed on as fio expects it.

@@ -5,8 +5,8 @@ use crate::store::Store;
 use crate::{describe, events};
 use fjall::PersistMode;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, EngineEvent, Options, Place, Range, Result, Session,
-    Settled, Transaction, Value, Walk, Write,
+    Counters, DataShape, Description, Engine, EngineEvent, Location, Options, Range, Result,
+    Session, Settled, Transaction, Value, Walk, Write,
 };
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ impl Engine for Fjall {
         describe::description()
     }
 
-    fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
         let settings = describe::settings(options)?;
         events::listen();
         Store::open(place.directory()?, settings).map(Self)
@@ -79,7 +79,7 @@ impl Engine for Fjall {
     }
 
     fn events(&self) -> Vec<EngineEvent> {
-        events::take()
+        events::drain()
     }
 }
 

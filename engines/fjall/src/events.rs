@@ -40,7 +40,7 @@ impl Log for Listener {
             .find(|(target, begins, ..)| *target == record.target() && text.starts_with(begins));
         if let Some((_, _, kind, edge)) = told {
             let detail = BTreeMap::from([("message".to_owned(), Value::Text(text))]);
-            HEARD.tell(*kind, *edge, detail);
+            HEARD.record(*kind, *edge, detail);
         }
     }
 
@@ -55,6 +55,6 @@ pub(crate) fn listen() {
 }
 
 /// Those since the last call.
-pub(crate) fn take() -> Vec<EngineEvent> {
-    HEARD.take()
+pub(crate) fn drain() -> Vec<EngineEvent> {
+    HEARD.drain()
 }

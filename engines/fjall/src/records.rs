@@ -27,7 +27,7 @@ pub(crate) fn failed(error: fjall::Error) -> Error {
 }
 
 /// What came of a way: how many were shown, and the key of the last if it goes on behind it.
-pub(crate) struct Shown {
+pub(crate) struct ScanResult {
     pub(crate) count: u64,
     last: Option<UserKey>,
 }
@@ -39,14 +39,14 @@ pub(crate) fn show(
     direction: Direction,
     limit: u64,
     mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-) -> Result<Shown> {
-    let mut shown = Shown { count: 0, last: None };
+) -> Result<ScanResult> {
+    let mut shown = ScanResult { count: 0, last: None };
     while shown.count < limit {
         let next = match direction {
             Direction::Forward => way.next(),
             Direction::Reverse => way.next_back(),
         };
-        let Some(record) = next else { return Ok(Shown { last: None, ..shown }) };
+        let Some(record) = next else { return Ok(ScanResult { last: None, ..shown }) };
         let (key, value) = record.into_inner().map_err(failed)?;
         shown.count += 1;
         let broke_off = seen(&key, &value).is_break();
@@ -88,7 +88,7 @@ impl Walking {
         limit: u64,
         seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let Shown { count, last } = show(&mut self.way, walk.direction(), limit, seen)?;
+        let ScanResult { count, last } = show(&mut self.way, walk.direction(), limit, seen)?;
         match &last {
             None => walk.ended(),
             Some(last) => walk.passed(last),

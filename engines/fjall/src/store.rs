@@ -7,7 +7,7 @@ use fjall::{
     Conflict, Database, Keyspace, OptimisticTxDatabase, OptimisticWriteTx, PersistMode, Readable,
     SingleWriterTxDatabase, SingleWriterTxKeyspace, SingleWriterWriteTx,
 };
-use kvdyno_engine::{Error, ErrorClass, Found, Range, Records, Result, Transaction, Write};
+use kvdyno_engine::{Error, ErrorClass, Range, Records, Result, Transaction, ValueVisitor, Write};
 use std::path::Path;
 
 /// Longest key, and value: past them lsm-tree panics, when they are in the journal already.
@@ -120,7 +120,7 @@ impl Store {
     /// Commits what `body` wrote if it succeeds; dropped before that, nothing of it is there.
     pub(crate) fn transaction<R>(
         &self,
-        body: impl FnOnce(&mut Within<'_>) -> Result<R>,
+        body: impl FnOnce(&mut ActiveTransaction<'_>) -> Result<R>,
     ) -> Result<R> {
         let begun = match &self.kind {
             Kind::Plain => {
@@ -134,7 +134,7 @@ impl Store {
                 Begun::Optimistic(begun.durability(self.persist), &self.keyspace)
             }
         };
-        let mut within = Within(begun);
+        let mut within = ActiveTransaction(begun);
         let given = body(&mut within)?;
         match within.0 {
             Begun::Serial(begun, _) => begun.commit().map_err(failed)?,
@@ -181,15 +181,15 @@ fn refuse(key: &[u8], value: &[u8]) -> Result<()> {
 }
 
 /// A transaction under way.
-pub(crate) struct Within<'s>(Begun<'s>);
+pub(crate) struct ActiveTransaction<'s>(Begun<'s>);
 
 enum Begun<'s> {
     Serial(SingleWriterWriteTx<'s>, &'s SingleWriterTxKeyspace),
     Optimistic(OptimisticWriteTx, &'s Keyspace),
 }
 
-impl Transaction for Within<'_> {
-    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+impl Transaction for ActiveTransaction<'_> {
+    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         let value = match &self.0 {
             Begun::Serial(begun, keyspace) => begun.get(keyspace, key),
             Begun::Optimistic(begun, keyspace) => begun.get(keyspace, key),
@@ -199,7 +199,7 @@ impl Transaction for Within<'_> {
     }
 
     /// What an optimistic one reads is compared at its commit, whatever it is read for.
-    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         self.get(key, seen)
     }
 

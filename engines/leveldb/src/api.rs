@@ -22,7 +22,7 @@ macro_rules! functions {
 
         impl Api {
             /// Finds them in `library`. `Err`: the name of one that is not there.
-            pub(crate) fn of(library: &Library) -> Result<Self, &'static str> {
+            pub(crate) fn load(library: &Library) -> Result<Self, &'static str> {
                 // SAFETY: the fields have the types that the shim gives these names.
                 unsafe {
                     Ok(Self {
@@ -92,7 +92,7 @@ impl Api {
 
     /// What a call came to that may find nothing: whether it did.
     #[inline]
-    pub(crate) fn found(&self, code: c_int) -> Result<bool> {
+    pub(crate) fn check_found(&self, code: c_int) -> Result<bool> {
         match code {
             0 => Ok(true),
             1 => Ok(false),

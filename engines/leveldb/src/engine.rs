@@ -6,8 +6,8 @@ use crate::api::{self, Api, text};
 use crate::session::LevelDbSession;
 use crate::{describe, library};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, Error, Options, Place, Result, Settled,
-    Value,
+    Counters, DataShape, Description, Durability, Engine, Error, Location, Options, Result,
+    Settled, Value,
 };
 use std::ffi::{CStr, CString};
 use std::path::Path;
@@ -48,7 +48,7 @@ impl Engine for LevelDb {
         describe::description(library::load(None))
     }
 
-    fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
         let api = &library::load(None)?.api;
         let settings = describe::settings(options)?;
         let folder = CString::new(place.directory()?.to_string_lossy().as_bytes())

@@ -43,7 +43,7 @@ fn open(path: Option<&Path>) -> Result<LevelDbLibrary> {
     let library: libloading::Library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }
         .map_err(|error| refused(error.to_string()))?
         .into();
-    let api = Api::of(&library).map_err(|missing| {
+    let api = Api::load(&library).map_err(|missing| {
         refused(format!("it has no function `{missing}`: it is not LevelDB with kvdyno's shim"))
     })?;
     // The functions found stay where they are.

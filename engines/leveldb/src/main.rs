@@ -16,7 +16,7 @@ fn main() -> ExitCode {
 mod tests {
     use super::engine::LevelDb;
     use kvdyno_engine::{
-        DataShape, Durability, Engine, Options, Place, Session, Value, conformance, library,
+        DataShape, Durability, Engine, Location, Options, Session, Value, conformance, library,
     };
     use std::time::Duration;
 
@@ -46,7 +46,7 @@ mod tests {
             return;
         }
         let scratch = tempfile::tempdir().unwrap();
-        let place = Place::Directory(scratch.path().to_owned());
+        let place = Location::Directory(scratch.path().to_owned());
         let mut options = Options::defaults(&LevelDb::describe(), Durability::Async);
         options.values.insert("write_buffer_size".to_owned(), Value::Integer(1 << 20));
         options.values.insert("settle".to_owned(), Value::Text("compact".to_owned()));

@@ -127,7 +127,7 @@ impl Session for LevelDbSession<'_> {
         let code = unsafe {
             (self.api.get)(self.raw, key.as_ptr(), key.len(), &raw mut value, &raw mut bytes)
         };
-        let found = self.api.found(code)?;
+        let found = self.api.check_found(code)?;
         // SAFETY: the value lies in the session until its next get.
         Ok(seen(found.then(|| unsafe { slice(value, bytes) })))
     }

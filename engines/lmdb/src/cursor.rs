@@ -16,7 +16,7 @@ pub(crate) struct Steps {
 }
 
 /// What came of a way.
-pub(crate) struct Shown {
+pub(crate) struct ScanResult {
     pub(crate) count: u64,
     /// It ended because there is no more.
     pub(crate) at_end: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Shown {
 
 impl Steps {
     /// Nowhere yet.
-    pub(crate) fn of(cursor: *mut ffi::MDB_cursor) -> Self {
+    pub(crate) fn new(cursor: *mut ffi::MDB_cursor) -> Self {
         Self { cursor, key: val(&[]), value: val(&[]) }
     }
 
@@ -40,8 +40,8 @@ impl Steps {
         skip: Option<&[u8]>,
         goes_on: bool,
         seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<Shown> {
-        let mut shown = Shown { count: 0, at_end: false };
+    ) -> Result<ScanResult> {
+        let mut shown = ScanResult { count: 0, at_end: false };
         if range.limit == 0 {
             return Ok(shown);
         }

@@ -7,8 +7,8 @@ use crate::raw::{self, Env};
 use crate::session::EnvSession;
 use crate::size;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, Error, ErrorClass, Options, Place, PlaceKind, Result,
-    Settled, Value,
+    Counters, DataShape, Description, Engine, Error, ErrorClass, Location, Options, PlaceKind,
+    Result, Settled, Value,
 };
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -29,7 +29,7 @@ impl Engine for Lmdb {
         describe::description()
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let flags = describe::flags(options)?;
         let map_size = options.integer("map_size")?;
         let file_bytes = size::file_bytes(data, PAGE);
@@ -102,9 +102,9 @@ impl Engine for Lmdb {
 }
 
 /// The device to open, where this library opens any.
-fn raw_device(place: &Place) -> Option<&Path> {
+fn raw_device(place: &Location) -> Option<&Path> {
     match place {
-        Place::Device(path) if library::PLACES.contains(&PlaceKind::Device) => Some(path),
+        Location::Device(path) if library::PLACES.contains(&PlaceKind::Device) => Some(path),
         _ => None,
     }
 }

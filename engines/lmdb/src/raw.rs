@@ -197,7 +197,7 @@ impl<'e> Reader<'e> {
         limit: u64,
         mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let mut steps = Steps::of(self.cursor);
+        let mut steps = Steps::new(self.cursor);
         // SAFETY: where a walk is under way the transaction is live and the cursor on a record.
         let goes_on = self.walking
             && unsafe { steps.go(ffi::MDB_GET_CURRENT) } == 0
@@ -250,7 +250,7 @@ impl Snapshot<'_, '_> {
         // SAFETY: the transaction is live, and the cursor belongs to it.
         let renewed = unsafe { ffi::mdb_cursor_renew(self.0.txn, self.0.cursor) };
         check("mdb_cursor_renew", renewed)?;
-        let mut steps = Steps::of(self.0.cursor);
+        let mut steps = Steps::new(self.0.cursor);
         // SAFETY: the transaction is live, and nothing writes in it.
         unsafe { steps.show(&range, None, false, &mut seen) }.map(|shown| shown.count)
     }
@@ -321,7 +321,7 @@ impl Writer<'_> {
         check("mdb_cursor_open", unsafe {
             ffi::mdb_cursor_open(self.txn, self.dbi, &raw mut cursor)
         })?;
-        let mut steps = Steps::of(cursor);
+        let mut steps = Steps::new(cursor);
         // SAFETY: `seen` has no way to this writer, which is borrowed.
         let shown = unsafe { steps.show(&range, None, false, &mut |key, value| seen(key, value)) };
         // SAFETY: live, and not used again.

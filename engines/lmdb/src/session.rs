@@ -2,7 +2,7 @@
 //! get, as an application does that wants the newest data each time.
 
 use crate::raw::{self, Env, Reader};
-use kvdyno_engine::{Found, Range, Records, Result, Session, Transaction, Walk, Write};
+use kvdyno_engine::{Range, Records, Result, Session, Transaction, ValueVisitor, Walk, Write};
 use std::ops::ControlFlow;
 
 /// A session of LMDB, or of what has grown out of it.
@@ -116,11 +116,11 @@ impl Session for EnvSession<'_> {
 
 /// The one writer of the moment: nobody changes what it reads.
 impl Transaction for raw::Writer<'_> {
-    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         Self::get(self, key).map(seen)
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         Self::get(self, key).map(seen)
     }
 

@@ -3,7 +3,8 @@
 
 use crate::engine::Lmdb;
 use kvdyno_engine::{
-    DataShape, Durability, Engine, ErrorClass, Options, Place, Result, Session, Value, conformance,
+    DataShape, Durability, Engine, ErrorClass, Location, Options, Result, Session, Value,
+    conformance,
 };
 use kvdyno_testing::skipped;
 use std::fs::{File, OpenOptions};
@@ -32,8 +33,8 @@ impl LoopDevice {
         Some(Self { path, file, _alone: alone })
     }
 
-    fn place(&self) -> Place {
-        Place::Device(self.path.clone())
+    fn place(&self) -> Location {
+        Location::Device(self.path.clone())
     }
 
     /// As the program does before a load.
@@ -148,7 +149,7 @@ fn fill(engine: &Lmdb, records: u64) -> (u64, Result<()>) {
     (records, Ok(()))
 }
 
-fn found(engine: &Lmdb, records: u64) -> u64 {
+fn count_found(engine: &Lmdb, records: u64) -> u64 {
     let mut session = engine.session().unwrap();
     let is_there = |number: &u64| {
         session.get(&number.to_be_bytes(), |value| value == Some(&[7; 1000])).unwrap()
@@ -192,7 +193,7 @@ fn a_blank_device_becomes_a_database_that_opens_again() {
         engine.close().unwrap();
         for word in ["off", "on"] {
             let engine = open(&device, &[writemap(word)]).unwrap();
-            assert_eq!(found(&engine, 1000), 1000);
+            assert_eq!(count_found(&engine, 1000), 1000);
         }
     }
 }
@@ -225,9 +226,9 @@ fn a_full_device_is_an_error_and_not_a_signal() {
         let (records, ended) = fill(&engine, 100_000);
         assert_eq!(ended.unwrap_err().class, ErrorClass::Full);
         assert!(records > 10_000, "full after {records} records");
-        assert_eq!(found(&engine, records), records);
+        assert_eq!(count_found(&engine, records), records);
         engine.close().unwrap();
-        assert_eq!(found(&open(&device, &[]).unwrap(), records), records);
+        assert_eq!(count_found(&open(&device, &[]).unwrap(), records), records);
     }
 }
 
@@ -292,13 +293,13 @@ fn a_mounted_device_is_refused_and_an_open_one_cannot_be_mounted() {
     assert!(Mounted::new(&device.path, folder.path()).is_none(), "it was mounted");
     assert_eq!(fill(&engine, 10).0, 10);
     engine.close().unwrap();
-    assert_eq!(found(&open(&device, &[]).unwrap(), 10), 10);
+    assert_eq!(count_found(&open(&device, &[]).unwrap(), 10), 10);
 }
 
 #[test]
 fn a_file_is_no_device() {
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().set_len(64 * MIB).unwrap();
-    let opened = Lmdb::open(&Place::Device(file.path().to_owned()), &options(&[]), &shape(1000));
+    let opened = Lmdb::open(&Location::Device(file.path().to_owned()), &options(&[]), &shape(1000));
     assert_refused(opened, ErrorClass::Invalid, &["not a block device", "losetup"]);
 }

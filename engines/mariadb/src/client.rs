@@ -4,13 +4,13 @@ use crate::connection::{Connection, Part, Progress, Statement};
 use crate::describe::{KEY_BYTES_MAX, VALUE_BYTES_MAX, description};
 use crate::graph::{self, RoundTrips};
 use crate::server::program;
-use crate::statements::{From, Scan, Several, Statements};
+use crate::statements::{Scan, ScanStart, Several, Statements};
+use crate::transaction;
 use crate::upkeep::{self, Storage};
-use crate::within;
 use kvdyno_engine::server::{Address, Tickets, nonsense};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Direction, Durability, Engine, Error, Options, Place, Range,
-    Result, Session, Settled, Transaction, Write,
+    Counters, DataShape, Description, Direction, Durability, Engine, Error, Location, Options,
+    Range, Result, Session, Settled, Transaction, Write,
 };
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -75,18 +75,18 @@ impl Engine for Mariadb {
         description(program(None))
     }
 
-    fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::of::<Self>(place)?;
+    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
+        let address = Address::for_engine::<Self>(place)?;
         let storage = match address.elsewhere() {
             Some(_) => Storage::InnoDb,
-            None => Storage::of(options)?,
+            None => Storage::from_options(options)?,
         };
         let mut own = Connection::open(&address)?;
         for table in storage.tables(options) {
             own.query(&table, |_| ())?;
         }
         let (own, graph) = (Mutex::new(own), OnceLock::new());
-        let round_trips = RoundTrips::of(options);
+        let round_trips = RoundTrips::from_options(options);
         Ok(Self { address, durability: options.durability, storage, own, graph, round_trips })
     }
 
@@ -178,7 +178,7 @@ impl Client {
         range: &Range<'_>,
         mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let (mut from, mut shown) = (range.from.map_or(From::Edge, |_| From::At), 0);
+        let (mut from, mut shown) = (range.from.map_or(ScanStart::Edge, |_| ScanStart::At), 0);
         loop {
             let rows = ROWS.min(range.limit - shown);
             let (count, more) = self.show_some(range, from, rows, &mut seen)?;
@@ -186,7 +186,7 @@ impl Client {
             if !more || count < rows || shown == range.limit {
                 return Ok(shown);
             }
-            from = From::Behind;
+            from = ScanStart::Behind;
         }
     }
 
@@ -194,7 +194,7 @@ impl Client {
     fn show_some(
         &mut self,
         range: &Range<'_>,
-        from: From,
+        from: ScanStart,
         rows: u64,
         seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<(u64, bool)> {
@@ -202,8 +202,8 @@ impl Client {
         let kind = Scan { forward, from, until: range.until.is_some() };
         let statement = self.statements.scan(&mut self.connection, kind)?;
         let begin = match from {
-            From::Behind => Some(self.last.as_slice()),
-            From::At | From::Edge => range.from,
+            ScanStart::Behind => Some(self.last.as_slice()),
+            ScanStart::At | ScanStart::Edge => range.from,
         };
         let ends = begin.into_iter().chain(range.until);
         self.connection.wire.forget();
@@ -362,7 +362,7 @@ impl Session for Client {
         &mut self,
         body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
     ) -> Result<R> {
-        within::run(self, body)
+        transaction::run(self, body)
     }
 
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {

@@ -408,7 +408,7 @@ mod tests {
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
-    fn told(said: &[u8]) -> (Connection, UnixStream) {
+    fn connected(said: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(said).unwrap();
         let mut wire = Wire::new(Stream::Unix(ours));
@@ -427,7 +427,7 @@ mod tests {
         let (row, end) = (packet(b"\0\0\x03abc"), packet(b"\xfe\0\0\x02\0\0\0"));
         let described = [packet(b"\x01\x01"), packet(b"\x03def"), row.clone()].concat();
         let described = [described, end.clone()].concat();
-        let (mut connection, mut theirs) = told(&described[..described.len() - 2]);
+        let (mut connection, mut theirs) = connected(&described[..described.len() - 2]);
         connection.wire.receive().unwrap();
         assert!(connection.answer_at_hand().unwrap().is_none(), "its end is not there yet");
         theirs.write_all(&described[described.len() - 2..]).unwrap();
@@ -450,7 +450,7 @@ mod tests {
 
     #[test]
     fn a_statement_is_executed_with_bytes_and_a_number() {
-        let (mut connection, _theirs) = told(b"");
+        let (mut connection, _theirs) = connected(b"");
         let statement = Statement { id: 5, parameters: 2 };
         connection.execute(statement, [&b"key"[..]].into_iter(), Some(7));
         let head = b"\x1c\0\0\0\x17\x05\0\0\0\0\x01\0\0\0\0\x01\xfc\0\x08\x80";

@@ -17,7 +17,7 @@ pub(crate) const VALUE_BYTES_MAX: u64 = 15 << 20;
 
 /// Of the program that is run; `Err`: of none, why.
 pub(crate) fn description(program: Result<&Program>) -> Description {
-    let (version, build) = Program::told(program);
+    let (version, build) = Program::describe(program);
     Description {
         name: "mariadb".to_owned(),
         title: "MariaDB".to_owned(),

@@ -45,7 +45,7 @@ pub(crate) enum RoundTrips {
 }
 
 impl RoundTrips {
-    pub(crate) fn of(options: &Options) -> Self {
+    pub(crate) fn from_options(options: &Options) -> Self {
         // Where somebody else runs the server there are no options.
         match options.text(ROUND_TRIPS) {
             Ok("original") => Self::Original,
@@ -116,16 +116,16 @@ impl Handle<'_> {
         seen: impl FnOnce(Option<Row<'_>>) -> Result<R>,
     ) -> Result<R> {
         self.ask(prepared)?;
-        self.found(seen)
+        self.read_row(seen)
     }
 
     /// Waits for the row of a statement that was sent.
-    fn found<R>(&mut self, seen: impl FnOnce(Option<Row<'_>>) -> Result<R>) -> Result<R> {
+    fn read_row<R>(&mut self, seen: impl FnOnce(Option<Row<'_>>) -> Result<R>) -> Result<R> {
         let (mut found, mut progress) = (None, Progress::default());
         while let Part::Row(row) = self.connection.part(&mut progress)? {
             found = Some(row);
         }
-        seen(found.map(|row| Row::of(self.connection.bytes(row))))
+        seen(found.map(|row| Row::new(self.connection.bytes(row))))
     }
 
     /// Executes a statement, and shows each row: how many.
@@ -137,7 +137,7 @@ impl Handle<'_> {
         self.ask(prepared)?;
         let (mut count, mut progress, mut shown) = (0, Progress::default(), Ok(()));
         while let Part::Row(row) = self.connection.part(&mut progress)? {
-            shown = shown.and_then(|()| seen(Row::of(self.connection.bytes(row))));
+            shown = shown.and_then(|()| seen(Row::new(self.connection.bytes(row))));
             count += 1;
             self.connection.wire.forget();
         }
@@ -268,7 +268,7 @@ impl Graph for Handle<'_> {
         }
         self.unit(|graph| {
             graph.begin((graph.statements.lock_link, &link))?;
-            let visible = graph.found(|row| row.map_or(Ok(0), |mut row| row.small()))? == 1;
+            let visible = graph.read_row(|row| row.map_or(Ok(0), |mut row| row.small()))? == 1;
             let hide = (graph.statements.hide, &link[..]);
             if visible && graph.alone {
                 graph.done(hide)?;

@@ -1,4 +1,4 @@
-//! `kvdyno-mariadb`: the worker of engine `mariadb`, and the keeper of its server.
+//! `kvdyno-mariadb`: the worker of engine `mariadb`, and the supervisor of its server.
 
 mod client;
 mod connection;
@@ -9,8 +9,8 @@ mod handshake;
 mod lengths;
 mod server;
 mod statements;
+mod transaction;
 mod upkeep;
-mod within;
 
 use std::process::ExitCode;
 

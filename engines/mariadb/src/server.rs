@@ -6,7 +6,7 @@ use crate::elsewhere;
 use crate::handshake::NAME;
 use crate::upkeep::{Storage, log_value};
 use kvdyno_engine::server::{
-    Address, Attachment, Launch, Program, Served, Site, Sought, StopSignal,
+    Address, Attachment, Launch, Program, ProgramSpec, Served, ServerDirectory, StopSignal,
 };
 use kvdyno_engine::{DataShape, Durability, Error, Options, Result};
 use std::fs::{self, DirBuilder, File};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-const SOUGHT: Sought<'_> = Sought {
+const SOUGHT: ProgramSpec<'_> = ProgramSpec {
     engine: "mariadb",
     title: "MariaDB",
     program: "mariadbd",
@@ -99,7 +99,7 @@ impl Served for Mariadb {
     const SOCKET: &'static str = "data/server.sock";
     const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
 
-    fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
+    fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
         let before =
             if site.folder.join(DATA).exists() { Vec::new() } else { first(site, options)? };
         let mut command = command(site, options, DATA)?;
@@ -124,7 +124,7 @@ impl Served for Mariadb {
         // Each session has some of its own.
         set("max-prepared-stmt-count", "1048576");
         set("max-allowed-packet", "64M");
-        let storage = Storage::of(options)?;
+        let storage = Storage::from_options(options)?;
         set(storage.log_setting(), log_value(options.durability));
         if storage == Storage::RocksDb && options.durability == Durability::Async {
             // Else the log stays in the server's memory until it is synced, once a second.
@@ -140,9 +140,9 @@ impl Served for Mariadb {
 }
 
 /// The server's program with what it must be told whenever it comes to the data.
-fn command(site: &Site, options: &Options, data: &str) -> Result<Command> {
+fn command(site: &ServerDirectory, options: &Options, data: &str) -> Result<Command> {
     let program = &program(None)?.path;
-    let storage = Storage::of(options)?;
+    let storage = Storage::from_options(options)?;
     let mut command = site.command(program);
     // Nothing of a server that is installed; as root where root starts it, and anybody else is who
     // they are.
@@ -192,7 +192,7 @@ fn command(site: &Site, options: &Options, data: &str) -> Result<Command> {
 
 /// Makes the database: the server reads the statements of its own package, and ours, and ends. One
 /// that was not finished is begun anew.
-fn first(site: &Site, options: &Options) -> Result<Vec<Command>> {
+fn first(site: &ServerDirectory, options: &Options) -> Result<Vec<Command>> {
     let unfinished = site.folder.join(UNFINISHED);
     if unfinished.exists() {
         fs::remove_dir_all(&unfinished)?;

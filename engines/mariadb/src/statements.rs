@@ -43,7 +43,7 @@ impl Several {
 
 /// Where a scan begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum From {
+pub(crate) enum ScanStart {
     /// At the table's edge.
     Edge,
     /// At a key.
@@ -56,7 +56,7 @@ pub(crate) enum From {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Scan {
     pub(crate) forward: bool,
-    pub(crate) from: From,
+    pub(crate) from: ScanStart,
     pub(crate) until: bool,
 }
 
@@ -64,11 +64,11 @@ impl Scan {
     fn text(self) -> String {
         let forward = self.forward;
         let from = match (self.from, forward) {
-            (From::Edge, _) => None,
-            (From::At, true) => Some("k >= ?"),
-            (From::At, false) => Some("k <= ?"),
-            (From::Behind, true) => Some("k > ?"),
-            (From::Behind, false) => Some("k < ?"),
+            (ScanStart::Edge, _) => None,
+            (ScanStart::At, true) => Some("k >= ?"),
+            (ScanStart::At, false) => Some("k <= ?"),
+            (ScanStart::Behind, true) => Some("k > ?"),
+            (ScanStart::Behind, false) => Some("k < ?"),
         };
         let until = self.until.then_some(if forward { "k < ?" } else { "k >= ?" });
         let conditions: Vec<&str> = from.into_iter().chain(until).collect();
@@ -143,10 +143,10 @@ mod tests {
         const ALL: &str = "SELECT k, v FROM kv FORCE INDEX (PRIMARY)";
         let text = |forward, from, until| Scan { forward, from, until }.text();
         let (forward, reverse) = (true, false);
-        assert_eq!(text(forward, From::Edge, false), format!("{ALL} ORDER BY k LIMIT ?"));
-        let some = text(forward, From::At, true);
+        assert_eq!(text(forward, ScanStart::Edge, false), format!("{ALL} ORDER BY k LIMIT ?"));
+        let some = text(forward, ScanStart::At, true);
         assert_eq!(some, format!("{ALL} WHERE k >= ? AND k < ? ORDER BY k LIMIT ?"));
-        let back = text(reverse, From::Behind, true);
+        let back = text(reverse, ScanStart::Behind, true);
         assert_eq!(back, format!("{ALL} WHERE k < ? AND k >= ? ORDER BY k DESC LIMIT ?"));
     }
 

@@ -30,7 +30,7 @@ pub(crate) enum Storage {
 }
 
 impl Storage {
-    pub(crate) fn of(options: &Options) -> Result<Self> {
+    pub(crate) fn from_options(options: &Options) -> Result<Self> {
         Ok(match options.text("storage_engine")? {
             "rocksdb" => Self::RocksDb,
             _ => Self::InnoDb,

@@ -6,8 +6,8 @@ use crate::raw::{self, Env};
 use crate::session::EnvSession;
 use crate::size;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, Error, ErrorClass, Options, Place, Result, Settled,
-    Value,
+    Counters, DataShape, Description, Engine, Error, ErrorClass, Location, Options, Result,
+    Settled, Value,
 };
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -26,7 +26,7 @@ impl Engine for Mdbx {
         describe::description()
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let directory = place.directory()?;
         let opening = describe::opening(options, data)?;
         if opening.flags & ffi::MDBX_WRITEMAP != 0 {

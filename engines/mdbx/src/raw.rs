@@ -230,7 +230,7 @@ impl<'e> Reader<'e> {
         limit: u64,
         mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let mut steps = Steps::of(self.cursor);
+        let mut steps = Steps::new(self.cursor);
         // SAFETY: where a walk is under way the transaction is live and the cursor on a record.
         let goes_on = self.walking
             && unsafe { steps.go(ffi::MDBX_GET_CURRENT) } == 0
@@ -279,7 +279,7 @@ impl Snapshot<'_, '_> {
         mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         self.0.bind()?;
-        let mut steps = Steps::of(self.0.cursor);
+        let mut steps = Steps::new(self.0.cursor);
         // SAFETY: the transaction is live, and nothing writes in it.
         unsafe { steps.show(&range, None, false, &mut seen) }.map(|shown| shown.count)
     }
@@ -355,7 +355,7 @@ impl Writer<'_> {
 
     pub(crate) fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
         self.keep_position()?;
-        let mut steps = Steps::of(self.cursor);
+        let mut steps = Steps::new(self.cursor);
         // SAFETY: `seen` has no way to this writer, which is borrowed.
         let shown = unsafe { steps.show(&range, None, false, &mut |key, value| seen(key, value)) };
         self.close_cursor();

@@ -2,7 +2,7 @@
 
 use super::engine::Mdbx;
 use kvdyno_engine::{
-    DataShape, Description, Durability, Engine, ErrorClass, Options, Place, Preset, Result,
+    DataShape, Description, Durability, Engine, ErrorClass, Location, Options, Preset, Result,
     Session, Settled, Value, conformance,
 };
 use std::time::Duration;
@@ -37,7 +37,7 @@ impl Engine for WithoutNone {
         description
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         Mdbx::open(place, options, data).map(Self)
     }
 
@@ -74,7 +74,7 @@ fn flags_and_geometry_are_read_back() {
         (Durability::Commit, ""),
     ] {
         let scratch = tempfile::tempdir().unwrap();
-        let place = Place::Directory(scratch.path().to_owned());
+        let place = Location::Directory(scratch.path().to_owned());
         let mut options = Options::defaults(&Mdbx::describe(), class);
         options.values.insert("size_upper".to_owned(), Value::Integer(64 << 20));
         options.values.insert("page_size".to_owned(), Value::Integer(8192));
@@ -94,7 +94,7 @@ fn commits_of_class_async_are_not_flushed_each() {
     for (preset, flushes) in [(None, false), (Some(Preset::Defaults), true)] {
         let class = Durability::Async;
         let scratch = tempfile::tempdir().unwrap();
-        let place = Place::Directory(scratch.path().to_owned());
+        let place = Location::Directory(scratch.path().to_owned());
         let options = match preset {
             Some(preset) => Options::of_preset(&Mdbx::describe(), class, preset, 1 << 30).unwrap(),
             None => Options::defaults(&Mdbx::describe(), class),
@@ -117,7 +117,7 @@ fn commits_of_class_async_are_not_flushed_each() {
 #[test]
 fn a_full_map_is_told_as_full_and_leaves_what_was_there() {
     let scratch = tempfile::tempdir().unwrap();
-    let place = Place::Directory(scratch.path().to_owned());
+    let place = Location::Directory(scratch.path().to_owned());
     let mut options = Options::defaults(&Mdbx::describe(), Durability::Async);
     options.values.insert("size_upper".to_owned(), Value::Integer(1 << 20));
     let engine = Mdbx::open(&place, &options, &SHAPE).unwrap();
@@ -145,7 +145,7 @@ fn a_full_map_is_told_as_full_and_leaves_what_was_there() {
 fn counters_walk_no_data() {
     const RECORDS: u64 = 20_000;
     let scratch = tempfile::tempdir().unwrap();
-    let place = Place::Directory(scratch.path().to_owned());
+    let place = Location::Directory(scratch.path().to_owned());
     let options = Options::defaults(&Mdbx::describe(), Durability::Async);
     let shape = DataShape { records: RECORDS, records_max: RECORDS, ..SHAPE };
     let engine = Mdbx::open(&place, &options, &shape).unwrap();

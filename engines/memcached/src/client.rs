@@ -5,7 +5,7 @@ use crate::describe::description;
 use crate::server::program;
 use kvdyno_engine::server::{Address, Tickets, nonsense};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, Options, Place, Result, Session, Settled, Value,
+    Counters, DataShape, Description, Engine, Location, Options, Result, Session, Settled, Value,
     Write,
 };
 use std::path::Path;
@@ -61,8 +61,8 @@ impl Engine for Memcached {
         description(program(None))
     }
 
-    fn open(place: &Place, _options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::of::<Self>(place)?;
+    fn open(place: &Location, _options: &Options, _data: &DataShape) -> Result<Self> {
+        let address = Address::for_engine::<Self>(place)?;
         let own = Mutex::new(Connection::open(&address)?);
         Ok(Self { address, own })
     }

@@ -225,7 +225,7 @@ mod tests {
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
-    fn told(said: &[u8]) -> (Connection, UnixStream) {
+    fn connected(said: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(said).unwrap();
         let mut wire = Wire::new(Stream::Unix(ours));
@@ -237,7 +237,7 @@ mod tests {
     fn answers_of_every_kind_are_read_one_after_the_other() {
         let said = b"HD\r\nVA 3\r\na\r\n\r\nEN\r\nVA 0 b\r\n\r\nSTAT pid 42\r\nEND\r\n\
             SERVER_ERROR out of memory storing object\r\nVA 5\r\nab";
-        let (mut connection, mut theirs) = told(said);
+        let (mut connection, mut theirs) = connected(said);
         assert_eq!(connection.answer().unwrap(), Answer::Done);
         let Answer::Value(range) = connection.answer().unwrap() else { panic!("no value") };
         assert_eq!(connection.bytes(range), b"a\r\n");
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn commands_are_written_with_their_keys_as_text() {
-        let (mut connection, _theirs) = told(b"");
+        let (mut connection, _theirs) = connected(b"");
         connection.get(b"\0\xff ").unwrap();
         connection.set(b"a", b"\r\n", true).unwrap();
         connection.delete(b"a", false).unwrap();

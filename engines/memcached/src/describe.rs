@@ -11,7 +11,7 @@ const VALUE_BYTES_MAX: u64 = 256 << 20;
 
 /// Of the program that is run; `Err`: of none, why.
 pub(crate) fn description(program: Result<&Program>) -> Description {
-    let (version, build) = Program::told(program);
+    let (version, build) = Program::describe(program);
     Description {
         name: "memcached".to_owned(),
         title: "memcached".to_owned(),

@@ -1,4 +1,4 @@
-//! `kvdyno-memcached`: the worker of engine `memcached`, and the keeper of its server.
+//! `kvdyno-memcached`: the worker of engine `memcached`, and the supervisor of its server.
 
 mod client;
 mod connection;

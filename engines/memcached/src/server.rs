@@ -2,14 +2,16 @@
 
 use crate::client::Memcached;
 use crate::connection::{Connection, USER};
-use kvdyno_engine::server::{Address, Launch, Program, Served, Site, Sought, StopSignal};
+use kvdyno_engine::server::{
+    Address, Launch, Program, ProgramSpec, Served, ServerDirectory, StopSignal,
+};
 use kvdyno_engine::{DataShape, Error, Options, Result};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-const SOUGHT: Sought<'_> = Sought {
+const SOUGHT: ProgramSpec<'_> = ProgramSpec {
     engine: "memcached",
     title: "memcached",
     program: "memcached",
@@ -62,7 +64,7 @@ impl Served for Memcached {
         "slabs_moved",
     ];
 
-    fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
+    fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
         wait_for_another_second(&site.folder.join(MEMORY_META));
         let mut command = site.command(&program(None)?.path);
         // Of root alone it asks whom to become.

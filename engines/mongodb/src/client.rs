@@ -12,8 +12,8 @@ use crate::server::{DATA, program};
 use bson::{RawBsonRef, RawDocument};
 use kvdyno_engine::server::Address;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Direction, Durability, Engine, Error, ErrorClass, Options,
-    Place, Range, Result, Session, Settled, Value, Write,
+    Counters, DataShape, Description, Direction, Durability, Engine, Error, ErrorClass, Location,
+    Options, Range, Result, Session, Settled, Value, Write,
 };
 use std::collections::HashMap;
 use std::fs::File;
@@ -90,8 +90,8 @@ impl Engine for MongoDb {
         description(program(None))
     }
 
-    fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::of::<Self>(place)?;
+    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
+        let address = Address::for_engine::<Self>(place)?;
         let own = Mutex::new(Connection::open(&address)?);
         Ok(Self { address, durability: options.durability, own, graph: OnceLock::new() })
     }

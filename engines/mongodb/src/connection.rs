@@ -125,7 +125,7 @@ impl Connection {
             answer_bytes_max: GREETING_BYTES_MAX,
             number: 0,
             messages: false,
-            keys: match program(None).map(Kind::of) {
+            keys: match program(None).map(Kind::from_program) {
                 Ok(Kind::FerretDb) if elsewhere.is_none() => Keys::Hex,
                 _ => Keys::Binary,
             },

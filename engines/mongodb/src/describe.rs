@@ -16,7 +16,7 @@ pub(crate) const VALUE_BYTES_MAX: usize = (16 << 20) - (16 << 10);
 
 /// Of the program that is run; `Err`: of none, why.
 pub(crate) fn description(program: Result<&Program>) -> Description {
-    let kind = program.as_ref().map_or(Kind::Mongod, |program| Kind::of(program));
+    let kind = program.as_ref().map_or(Kind::Mongod, |program| Kind::from_program(program));
     let (version, build) = match program {
         Ok(program) => (program.version.clone(), build(program, kind)),
         Err(error) => {

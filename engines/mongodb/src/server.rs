@@ -4,14 +4,14 @@ use crate::client::MongoDb;
 use crate::connection::{ADMIN, Connection};
 use crate::elsewhere;
 use kvdyno_engine::server::{
-    Address, Attachment, Launch, Program, Served, Site, Sought, StopSignal,
+    Address, Attachment, Launch, Program, ProgramSpec, Served, ServerDirectory, StopSignal,
 };
 use kvdyno_engine::{DataShape, Durability, Error, Options, Result};
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
-const SOUGHT: Sought<'_> = Sought {
+const SOUGHT: ProgramSpec<'_> = ProgramSpec {
     engine: "mongodb",
     title: "MongoDB",
     program: "mongod",
@@ -48,7 +48,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) fn of(program: &Program) -> Self {
+    pub(crate) fn from_program(program: &Program) -> Self {
         let said = program.build.get("says").map_or("", String::as_str);
         Self::who_says(said).unwrap_or(Self::Mongod)
     }
@@ -84,7 +84,7 @@ impl Served for MongoDb {
 
     const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
 
-    fn launch(site: &Site, options: &Options, _data: &DataShape) -> Result<Launch> {
+    fn launch(site: &ServerDirectory, options: &Options, _data: &DataShape) -> Result<Launch> {
         if matches!(site.address, Address::Tcp { .. }) {
             return Err(Error::invalid(
                 "listen = \"tcp\": anybody on this machine could come in at a port, and this \
@@ -94,7 +94,7 @@ impl Served for MongoDb {
         std::fs::create_dir_all(site.folder.join(DATA))?;
         let program = program(None)?;
         let mut command = site.command(&program.path);
-        match Kind::of(program) {
+        match Kind::from_program(program) {
             Kind::Mongod => mongod(&mut command, options, &program.version)?,
             Kind::FerretDb => ferretdb(&mut command, options),
         }

@@ -7,8 +7,8 @@ use crate::script::Script;
 use crate::store::{self, Store};
 use kvdyno_engine::{
     BatchKind, Capabilities, Counters, DataShape, Description, Durability, Engine, EngineEvent,
-    Error, ErrorClass, Found, OptionSpec, Options, Place, Planning, Range, Records, Result,
-    Session, Settled, Transaction, Transactions, Write,
+    Error, ErrorClass, Location, OptionSpec, Options, Planning, Range, Records, Result, Session,
+    Settled, Transaction, Transactions, ValueVisitor, Write,
 };
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -52,7 +52,7 @@ impl Engine for Null {
         }
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let store = match options.text("store")? {
             "memory" => Some(Store::open(place.directory()?)?),
             _ => None,
@@ -94,7 +94,7 @@ impl Engine for Null {
     }
 
     fn events(&self) -> Vec<EngineEvent> {
-        self.script.events.take()
+        self.script.events.drain()
     }
 }
 
@@ -278,12 +278,12 @@ fn as_many_as_asked_for(range: Range<'_>, value: &[u8], seen: &mut Records<'_>) 
 struct Nothing<'e>(&'e [u8]);
 
 impl Transaction for Nothing<'_> {
-    fn get(&mut self, _key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get(&mut self, _key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         seen(Some(self.0));
         Ok(())
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         self.get(key, seen)
     }
 

@@ -65,9 +65,9 @@ impl Script {
             }
         }
         if number == self.pause_at_op {
-            self.events.tell(EventKind::Stall, Edge::Begin, Counters::new());
+            self.events.record(EventKind::Stall, Edge::Begin, Counters::new());
             std::thread::sleep(self.pause);
-            self.events.tell(EventKind::Stall, Edge::End, Counters::new());
+            self.events.record(EventKind::Stall, Edge::End, Counters::new());
         }
         (0..self.spins).for_each(|turn| {
             black_box(turn);

@@ -2,7 +2,8 @@
 //! kept in one file while the engine is closed, and is not meant to be fast.
 
 use kvdyno_engine::{
-    Direction, Error, ErrorClass, Found, Range, Records, Result, Transaction, Write as BatchWrite,
+    Direction, Error, ErrorClass, Range, Records, Result, Transaction, ValueVisitor,
+    Write as BatchWrite,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -70,7 +71,7 @@ impl Store {
         body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
     ) -> Result<R> {
         let mut records = self.records.write().unwrap_or_else(PoisonError::into_inner);
-        let mut within = Within { records: &mut records, before: Vec::new() };
+        let mut within = ActiveTransaction { records: &mut records, before: Vec::new() };
         body(&mut within).inspect_err(|_| within.undo())
     }
 }
@@ -105,12 +106,12 @@ pub(crate) fn scan(
 }
 
 /// A transaction: it works on the records themselves, and knows what was there before.
-struct Within<'r> {
+struct ActiveTransaction<'r> {
     records: &'r mut Map,
     before: Vec<(Vec<u8>, Option<Vec<u8>>)>,
 }
 
-impl Within<'_> {
+impl ActiveTransaction<'_> {
     fn undo(&mut self) {
         for (key, value) in self.before.drain(..).rev() {
             match value {
@@ -121,13 +122,13 @@ impl Within<'_> {
     }
 }
 
-impl Transaction for Within<'_> {
-    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+impl Transaction for ActiveTransaction<'_> {
+    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         seen(self.records.get(key).map(Vec::as_slice));
         Ok(())
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         self.get(key, seen)
     }
 

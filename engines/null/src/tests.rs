@@ -2,8 +2,8 @@
 
 use crate::engine::{Null, NullSession};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, Options, Place, Result, Session, Settled,
-    Value, conformance,
+    Counters, DataShape, Description, Durability, Engine, Location, Options, Result, Session,
+    Settled, Value, conformance,
 };
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,7 @@ impl<const LOSE_PERMILLE: u64> Engine for Memory<LOSE_PERMILLE> {
         description
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let mut options = options.clone();
         options.values.insert("store".to_owned(), Value::Text("memory".to_owned()));
         options.values.insert("lose_permille".to_owned(), Value::Integer(LOSE_PERMILLE));
@@ -90,7 +90,7 @@ fn open(values: &[(&str, u64)]) -> Null {
         depth: 1,
         requests: None,
     };
-    Null::open(&Place::Directory("/nonexistent".into()), &options, &data).unwrap()
+    Null::open(&Location::Directory("/nonexistent".into()), &options, &data).unwrap()
 }
 
 #[test]

@@ -5,10 +5,10 @@ use crate::describe::{KEY_BYTES_MAX, description};
 use crate::graph;
 use crate::server::program;
 use crate::statements::{ALWAYS, Scans, TABLE, array};
-use crate::within;
+use crate::transaction;
 use kvdyno_engine::server::{Address, Tickets, nonsense};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, Error, Options, Place, Range, Result,
+    Counters, DataShape, Description, Durability, Engine, Error, Location, Options, Range, Result,
     Session, Settled, Transaction, Value, Write,
 };
 use std::collections::HashMap;
@@ -90,8 +90,8 @@ impl Engine for Postgres {
         description(program(None))
     }
 
-    fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::of::<Self>(place)?;
+    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
+        let address = Address::for_engine::<Self>(place)?;
         let mut own = Connection::open(&address)?;
         own.query(&format!("SET client_min_messages = error; {TABLE}"), |_, _| ())?;
         let vacuums = address.elsewhere().is_none() && options.text("settle")? == "vacuum";
@@ -356,7 +356,7 @@ impl Session for Client {
         &mut self,
         body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
     ) -> Result<R> {
-        within::run(self, body)
+        transaction::run(self, body)
     }
 
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {

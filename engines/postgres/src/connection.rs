@@ -247,7 +247,7 @@ impl Connection {
     pub(crate) fn answer(&mut self) -> Result<Answer> {
         loop {
             match self.answer_at_hand() {
-                Ok(None) => self.heard()?,
+                Ok(None) => self.receive()?,
                 Ok(Some(answer)) => return Ok(answer),
                 Err(error) => return Err(error),
             }
@@ -282,7 +282,7 @@ impl Connection {
         loop {
             match self.parse()? {
                 Some(message) => return Ok(message),
-                None => self.heard()?,
+                None => self.receive()?,
             }
         }
     }
@@ -307,7 +307,7 @@ impl Connection {
     }
 
     /// One that hangs up may have said why.
-    fn heard(&mut self) -> Result<()> {
+    fn receive(&mut self) -> Result<()> {
         self.wire.receive().map_err(|error| self.complaint.take().unwrap_or(error))
     }
 
@@ -323,7 +323,7 @@ impl Answers for Connection {
     }
 
     fn receive(&mut self) -> Result<()> {
-        self.heard()
+        self.receive()
     }
 
     fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>> {
@@ -418,7 +418,7 @@ mod tests {
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
-    fn told(said: &[u8]) -> (Connection, UnixStream) {
+    fn connected(said: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(said).unwrap();
         let mut wire = Wire::new(Stream::Unix(ours));
@@ -436,7 +436,7 @@ mod tests {
         let row = message(b'D', b"\x00\x01\x00\x00\x00\x03abc");
         let said = [&message(b'2', b""), &row, &message(b'C', b"SELECT 1\0"), &message(b'Z', b"I")];
         let said: Vec<u8> = said.into_iter().flatten().copied().collect();
-        let (mut connection, mut theirs) = told(&said[..said.len() - 2]);
+        let (mut connection, mut theirs) = connected(&said[..said.len() - 2]);
         connection.wire.receive().unwrap();
         assert!(connection.answer_at_hand().unwrap().is_none(), "its end is not there yet");
         theirs.write_all(&said[said.len() - 2..]).unwrap();
@@ -466,7 +466,7 @@ mod tests {
         let names = String::from_utf8_lossy(names).replace('/', "").into_bytes();
         let row = b"\x00\x02\x00\x00\x00\x01a\xff\xff\xff\xff";
         let said = [message(b'T', &names), message(b'D', row), message(b'Z', b"I")].concat();
-        let (mut connection, _theirs) = told(&said);
+        let (mut connection, _theirs) = connected(&said);
         let mut seen = Vec::new();
         let show = |names: &[String], row: &[Option<&str>]| {
             seen.push((names.to_vec(), row.iter().map(|one| one.map(str::to_owned)).collect()));

@@ -10,7 +10,7 @@ pub(crate) const KEY_BYTES_MAX: u64 = 2000;
 
 /// Of the program that is run; `Err`: of none, why.
 pub(crate) fn description(program: Result<&Program>) -> Description {
-    let (version, build) = Program::told(program);
+    let (version, build) = Program::describe(program);
     Description {
         name: "postgres".to_owned(),
         title: "PostgreSQL".to_owned(),

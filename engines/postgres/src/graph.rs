@@ -79,7 +79,7 @@ impl Handle {
             match self.connection.next()? {
                 (b'D', row) => {
                     count += 1;
-                    shown = shown.and_then(|()| seen(Row::of(self.connection.bytes(row))));
+                    shown = shown.and_then(|()| seen(Row::new(self.connection.bytes(row))));
                 }
                 (b'E', words) => shown = Err(refused(self.connection.bytes(words))),
                 (b'Z', _) => return shown.map(|()| count),
@@ -271,7 +271,7 @@ impl Handle {
             self.connection.wire.forget();
             match self.connection.next()? {
                 (b'D', row) => {
-                    let mut row = Row::of(self.connection.bytes(row));
+                    let mut row = Row::new(self.connection.bytes(row));
                     let [id, kind, count, links] =
                         [row.large()?, row.large()?, row.large()?, row.large()?];
                     // The index by time is the server's own affair.

@@ -1,4 +1,4 @@
-//! `kvdyno-postgres`: the worker of engine `postgres`, and the keeper of its server.
+//! `kvdyno-postgres`: the worker of engine `postgres`, and the supervisor of its server.
 
 mod client;
 mod connection;
@@ -7,7 +7,7 @@ mod elsewhere;
 mod graph;
 mod server;
 mod statements;
-mod within;
+mod transaction;
 
 use std::process::ExitCode;
 

@@ -4,14 +4,14 @@ use crate::client::Postgres;
 use crate::connection::{Connection, USER};
 use crate::elsewhere;
 use kvdyno_engine::server::{
-    Address, Attachment, Launch, Program, SECRET, Served, Site, Sought, StopSignal,
+    Address, Attachment, Launch, Program, ProgramSpec, SECRET, Served, ServerDirectory, StopSignal,
 };
 use kvdyno_engine::{DataShape, Durability, Options, Result};
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
-const SOUGHT: Sought<'_> = Sought {
+const SOUGHT: ProgramSpec<'_> = ProgramSpec {
     engine: "postgres",
     title: "PostgreSQL",
     program: "postgres",
@@ -60,7 +60,7 @@ impl Served for Postgres {
     const REFUSES_ROOT: bool = true;
     const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
 
-    fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
+    fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
         let program = &program(None)?.path;
         let made = site.folder.join(DATA).exists();
         let before = if made { Vec::new() } else { make(site, program)? };
@@ -119,7 +119,7 @@ fn blocks(bytes: u64, kib: u64) -> u64 {
 
 /// Makes the database under another name, so that it is there whole, and on the drive, or not at
 /// all: it may be killed here, or lose its power.
-fn make(site: &Site, program: &Path) -> Result<Vec<Command>> {
+fn make(site: &ServerDirectory, program: &Path) -> Result<Vec<Command>> {
     let unfinished = site.folder.join(UNFINISHED);
     if unfinished.exists() {
         std::fs::remove_dir_all(unfinished)?;
@@ -131,7 +131,7 @@ fn make(site: &Site, program: &Path) -> Result<Vec<Command>> {
 }
 
 /// Whoever reaches its socket may come in; at its port a password is asked for.
-fn initdb(site: &Site, program: &Path) -> Command {
+fn initdb(site: &ServerDirectory, program: &Path) -> Command {
     let mut command = site.command(&program.with_file_name("initdb"));
     command.args(["-D", UNFINISHED, "-U", USER, "--encoding=UTF8", "--locale=C"]);
     command.args(["--auth-local=trust"]);

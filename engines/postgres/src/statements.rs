@@ -29,7 +29,7 @@ pub(crate) struct Scans(HashSet<String>);
 impl Scans {
     /// The name of the statement of a scan, prepared with the next that is sent.
     pub(crate) fn prepared(&mut self, connection: &mut Connection, range: &Range<'_>) -> String {
-        let (name, statement) = of(range);
+        let (name, statement) = range_statements(range);
         if self.0.contains(&name) {
             return name;
         }
@@ -49,7 +49,7 @@ impl Scans {
     }
 }
 
-fn of(range: &Range<'_>) -> (String, String) {
+fn range_statements(range: &Range<'_>) -> (String, String) {
     let forward = range.direction == Direction::Forward;
     let mut conditions = Vec::new();
     if range.from.is_some() {
@@ -89,19 +89,19 @@ pub(crate) fn array(keys: &[&[u8]]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::range_statements;
     use kvdyno_engine::{Direction, Range};
 
     #[test]
     fn a_scan_of_each_kind_is_another_statement() {
         let all = Range::all(Direction::Forward);
-        assert_eq!(of(&all).1, "SELECT k, v FROM kv ORDER BY k");
-        let (name, text) = of(&all.from(b"a").until(b"b").limit(10));
+        assert_eq!(range_statements(&all).1, "SELECT k, v FROM kv ORDER BY k");
+        let (name, text) = range_statements(&all.from(b"a").until(b"b").limit(10));
         assert_eq!(name, "scan111_10");
         assert_eq!(text, "SELECT k, v FROM kv WHERE k >= $1 AND k < $2 ORDER BY k LIMIT 10");
-        let (name, text) = of(&Range::all(Direction::Reverse).until(b"b"));
+        let (name, text) = range_statements(&Range::all(Direction::Reverse).until(b"b"));
         assert_eq!(name, "scan001");
         assert_eq!(text, "SELECT k, v FROM kv WHERE k >= $1 ORDER BY k DESC");
-        assert_ne!(of(&all.limit(1)).0, of(&all.limit(2)).0);
+        assert_ne!(range_statements(&all.limit(1)).0, range_statements(&all.limit(2)).0);
     }
 }

@@ -2,10 +2,10 @@
 //! get: what an application does that wants the newest data each time.
 
 use crate::describe;
-use crate::table::{TABLE, Walking, Within, failed, scan};
+use crate::table::{ActiveTransaction, TABLE, Walking, failed, scan};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, Options, Place, Range, Result, Session,
-    Settled, Transaction as _, Value, Walk, Write,
+    Counters, DataShape, Description, Durability, Engine, Location, Options, Range, Result,
+    Session, Settled, Transaction as _, Value, Walk, Write,
 };
 use redb::{
     AccessGuard, Database, ReadOnlyTable, ReadableDatabase as _, ReadableTable as _,
@@ -35,7 +35,7 @@ impl Engine for Redb {
         describe::description()
     }
 
-    fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
         let durability = match options.durability {
             Durability::Commit => redb::Durability::Immediate,
             Durability::None | Durability::Async => redb::Durability::None,
@@ -102,13 +102,13 @@ impl Redb {
     fn write<R>(
         &self,
         commits: Commits,
-        body: impl FnOnce(&mut Within<'_>) -> Result<R>,
+        body: impl FnOnce(&mut ActiveTransaction<'_>) -> Result<R>,
     ) -> Result<R> {
         let mut transaction = self.database.begin_write().map_err(failed)?;
         transaction.set_durability(commits.durability).map_err(failed)?;
         transaction.set_two_phase_commit(commits.two_phase);
         transaction.set_quick_repair(commits.quick_repair);
-        let given = body(&mut Within(transaction.open_table(TABLE).map_err(failed)?))?;
+        let given = body(&mut ActiveTransaction(transaction.open_table(TABLE).map_err(failed)?))?;
         transaction.commit().map_err(failed)?;
         Ok(given)
     }
@@ -123,7 +123,7 @@ pub(crate) struct RedbSession<'e> {
 
 impl RedbSession<'_> {
     #[inline]
-    fn write_in<R>(&self, body: impl FnOnce(&mut Within<'_>) -> Result<R>) -> Result<R> {
+    fn write_in<R>(&self, body: impl FnOnce(&mut ActiveTransaction<'_>) -> Result<R>) -> Result<R> {
         self.engine.write(self.engine.commits, body)
     }
 }

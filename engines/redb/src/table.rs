@@ -1,7 +1,7 @@
 //! redb's one table as the records of a database: ranges and walks in it, and what goes wrong.
 
 use kvdyno_engine::{
-    Direction, Error, ErrorClass, Found, Range, Records, Result, Transaction, Walk,
+    Direction, Error, ErrorClass, Range, Records, Result, Transaction, ValueVisitor, Walk,
 };
 use redb::{AccessGuard, ReadOnlyTable, ReadableTable, Table, TableDefinition};
 use std::ops::ControlFlow;
@@ -30,7 +30,7 @@ pub(crate) fn failed(error: impl Into<redb::Error>) -> Error {
 }
 
 /// What came of a way: how many were shown, and the key of the last if it goes on behind it.
-struct Shown<'t> {
+struct ScanResult<'t> {
     count: u64,
     last: Option<Guard<'t>>,
 }
@@ -42,14 +42,14 @@ fn show<'t>(
     direction: Direction,
     limit: u64,
     seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-) -> Result<Shown<'t>> {
-    let mut shown = Shown { count: 0, last: None };
+) -> Result<ScanResult<'t>> {
+    let mut shown = ScanResult { count: 0, last: None };
     while shown.count < limit {
         let next = match direction {
             Direction::Forward => way.next(),
             Direction::Reverse => way.next_back(),
         };
-        let Some(record) = next else { return Ok(Shown { last: None, ..shown }) };
+        let Some(record) = next else { return Ok(ScanResult { last: None, ..shown }) };
         let (key, value) = record.map_err(failed)?;
         shown.count += 1;
         let broke_off = seen(key.value(), value.value()).is_break();
@@ -119,16 +119,16 @@ impl Walking {
 }
 
 /// The table within the one write transaction of the moment: nobody changes what it reads.
-pub(crate) struct Within<'t>(pub(crate) Table<'t, &'static [u8], &'static [u8]>);
+pub(crate) struct ActiveTransaction<'t>(pub(crate) Table<'t, &'static [u8], &'static [u8]>);
 
-impl Transaction for Within<'_> {
-    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+impl Transaction for ActiveTransaction<'_> {
+    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         let value = self.0.get(key).map_err(failed)?;
         seen(value.as_ref().map(AccessGuard::value));
         Ok(())
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         self.get(key, seen)
     }
 

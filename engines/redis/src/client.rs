@@ -5,8 +5,8 @@ use crate::describe::description;
 use crate::server::program;
 use kvdyno_engine::server::{Address, Tickets, nonsense};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, Options, Place, Result, Session, Settled,
-    Value, Write,
+    Counters, DataShape, Description, Durability, Engine, Location, Options, Result, Session,
+    Settled, Value, Write,
 };
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -54,8 +54,8 @@ impl Engine for Redis {
         description(program(None))
     }
 
-    fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::of::<Self>(place)?;
+    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
+        let address = Address::for_engine::<Self>(place)?;
         let own = Mutex::new(Connection::open(&address)?);
         Ok(Self { address, durability: options.durability, own })
     }

@@ -218,7 +218,7 @@ mod tests {
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
-    fn told(said: &[u8]) -> (Connection, UnixStream) {
+    fn connected(said: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(said).unwrap();
         let mut wire = Wire::new(Stream::Unix(ours));
@@ -230,7 +230,7 @@ mod tests {
     fn answers_of_every_kind_are_read_one_after_the_other() {
         let said =
             b"+OK\r\n$3\r\na\r\n\r\n$-1\r\n:42\r\n*2\r\n$0\r\n\r\n:-7\r\n-OOM no room\r\n$5\r\nab";
-        let (mut connection, mut theirs) = told(said);
+        let (mut connection, mut theirs) = connected(said);
         assert!(matches!(connection.answer().unwrap(), Answer::Line(_)));
         let Answer::Bytes(range) = connection.answer().unwrap() else { panic!("no value") };
         assert_eq!(connection.bytes(range), b"a\r\n");
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn a_password_that_is_refused_is_not_said_again() {
         let refused = |said: &[u8]| {
-            let (mut connection, theirs) = told(said);
+            let (mut connection, theirs) = connected(said);
             theirs.shutdown(std::net::Shutdown::Write).unwrap();
             connection.prove(&[b"AUTH", b"secret"]).unwrap_err().message
         };
@@ -267,10 +267,10 @@ mod tests {
 
     #[test]
     fn a_line_without_an_end_and_a_value_without_bounds_are_refused() {
-        let (mut connection, _theirs) = told(b"$536870913\r\n");
+        let (mut connection, _theirs) = connected(b"$536870913\r\n");
         let error = connection.answer().unwrap_err();
         assert!(error.message.contains("expected at most 536870912 bytes"), "{error}");
-        let (mut connection, mut other) = told(b"");
+        let (mut connection, mut other) = connected(b"");
         let talker = std::thread::spawn(move || while other.write_all(&[b'+'; 4096]).is_ok() {});
         let error = connection.answer().unwrap_err();
         assert!(error.message.contains("expected at most 65536 bytes"), "{error}");
@@ -282,7 +282,7 @@ mod tests {
     fn an_answer_longer_than_the_buffer_is_whole() {
         let value = vec![b'v'; 3 * (64 << 10)];
         let said = [format!("${}\r\n", value.len()).as_bytes(), &value, b"\r\n+OK\r\n"].concat();
-        let (mut connection, mut theirs) = told(b"");
+        let (mut connection, mut theirs) = connected(b"");
         let talker = std::thread::spawn(move || theirs.write_all(&said).unwrap());
         let Answer::Bytes(range) = connection.answer().unwrap() else { panic!("no value") };
         assert_eq!(connection.bytes(range), value);
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_command_is_written_with_its_lengths() {
-        let (mut connection, _theirs) = told(b"");
+        let (mut connection, _theirs) = connected(b"");
         connection.command(&[b"SET", b"", &[b'x'; 12]]);
         assert_eq!(connection.wire.out, b"*3\r\n$3\r\nSET\r\n$0\r\n\r\n$12\r\nxxxxxxxxxxxx\r\n");
     }

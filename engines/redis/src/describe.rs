@@ -7,7 +7,7 @@ use kvdyno_engine::{
 
 /// Of the program that is run; `Err`: of none, why.
 pub(crate) fn description(program: Result<&Program>) -> Description {
-    let (version, build) = Program::told(program);
+    let (version, build) = Program::describe(program);
     Description {
         name: "redis".to_owned(),
         title: "Redis".to_owned(),

@@ -4,13 +4,13 @@ use crate::client::Redis;
 use crate::connection::Connection;
 use crate::elsewhere;
 use kvdyno_engine::server::{
-    Address, Attachment, Launch, Program, Served, Site, Sought, StopSignal,
+    Address, Attachment, Launch, Program, ProgramSpec, Served, ServerDirectory, StopSignal,
 };
 use kvdyno_engine::{DataShape, Durability, Options, Result};
 use std::path::Path;
 use std::sync::OnceLock;
 
-const SOUGHT: Sought<'_> = Sought {
+const SOUGHT: ProgramSpec<'_> = ProgramSpec {
     engine: "redis",
     title: "Redis",
     program: "redis-server",
@@ -51,7 +51,7 @@ impl Served for Redis {
 
     const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
 
-    fn launch(site: &Site, options: &Options, data: &DataShape) -> Result<Launch> {
+    fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
         let mut command = site.command(&program(None)?.path);
         if let Address::Tcp { secret, .. } = &site.address {
             site.keep_secret(CONFIG, &format!("requirepass {secret}\n"))?;

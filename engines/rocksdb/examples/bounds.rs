@@ -39,7 +39,7 @@ mod transactions;
 
 use engine::RocksDb;
 use kvdyno_engine::{
-    DataShape, Direction, Durability, Engine, Error, Options, Place, Range, Session, Value,
+    DataShape, Direction, Durability, Engine, Error, Location, Options, Range, Session, Value,
 };
 use std::hint::black_box;
 use std::ops::ControlFlow;
@@ -79,7 +79,7 @@ fn open(directory: &str, records: u64) -> Result<RocksDb, Error> {
     options.values.insert("perf_level".to_owned(), Value::Text("disable".to_owned()));
     options.values.insert("bloom_bits".to_owned(), Value::Integer(10));
     options.values.insert("compression".to_owned(), Value::Text("none".to_owned()));
-    RocksDb::open(&Place::Directory(directory.into()), &options, &data)
+    RocksDb::open(&Location::Directory(directory.into()), &options, &data)
 }
 
 /// Ranges a second.

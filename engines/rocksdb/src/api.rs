@@ -37,7 +37,7 @@ macro_rules! functions {
 
         impl $struct {
             /// Finds them in `library`. `Err`: the name of one that is not there and has to be.
-            pub(crate) fn of(library: &Library) -> Result<Self, &'static str> {
+            pub(crate) fn load(library: &Library) -> Result<Self, &'static str> {
                 // SAFETY: the fields have the types that `c.h` gives these names.
                 unsafe {
                     Ok(Self {

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "calls of a C API")]
 
 use crate::api::{self, Api};
-use crate::owned::{Owned, taken};
+use crate::owned::{Owned, check_error};
 use kvdyno_engine::{Direction, Range, Result};
 use std::ffi::c_char;
 use std::ops::ControlFlow;
@@ -126,7 +126,7 @@ pub(crate) fn show(
         }
         (api.iter_get_error)(raw, &raw mut error);
     }
-    taken(api, error)?;
+    check_error(api, error)?;
     Ok(shown)
 }
 

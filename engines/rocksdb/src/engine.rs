@@ -8,7 +8,7 @@ use crate::samples::Samples;
 use crate::session::{ReadCalls, RocksDbSession};
 use crate::transactions;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, Options, Place,
+    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, Location, Options,
     Result, Settled, Value,
 };
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ impl Engine for RocksDb {
         describe::description(library::load(None))
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let library = library::load(None)?;
         let api = &library.api;
         let directory = place.directory()?.to_owned();
@@ -62,7 +62,7 @@ impl Engine for RocksDb {
             Samples::default()
         });
         let transactions = transactions::opening(library, options)?;
-        let events = Events::of(api, &effective, &directory);
+        let events = Events::listen(api, &effective, &directory);
         Ok(Self {
             database: Arc::new(Database::open(effective, &directory, transactions)?),
             durability: options.durability,
@@ -72,7 +72,7 @@ impl Engine for RocksDb {
                 "disable" => PERF_DISABLE,
                 _ => PERF_ENABLE_COUNT,
             },
-            calls: ReadCalls::of(options)?,
+            calls: ReadCalls::from_options(options)?,
             directory,
             events,
             samples,
@@ -144,8 +144,8 @@ impl Engine for RocksDb {
     }
 
     fn events(&self) -> Vec<EngineEvent> {
-        let mut events = self.events.take();
-        events.extend(self.samples.as_ref().and_then(|samples| samples.take(&self.database)));
+        let mut events = self.events.drain();
+        events.extend(self.samples.as_ref().and_then(|samples| samples.sample(&self.database)));
         events
     }
 }

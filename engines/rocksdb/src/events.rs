@@ -13,24 +13,24 @@ use std::sync::{Arc, Mutex};
 
 /// The events since the last look.
 pub(crate) enum Events {
-    Told(Arc<Heard>),
+    Told(Arc<ListenerState>),
     Logged(Mutex<Log>),
 }
 
 /// What the listener was told.
-pub(crate) struct Heard {
+pub(crate) struct ListenerState {
     api: &'static Api,
     events: EventLog,
 }
 
 impl Events {
     /// Has `RocksDB`, opened in `folder` with `options`, tell its events from now on.
-    pub(crate) fn of(api: &'static Api, options: &OpenOptions, folder: &Path) -> Self {
+    pub(crate) fn listen(api: &'static Api, options: &OpenOptions, folder: &Path) -> Self {
         let listener = api.eventlistener_create.zip(api.options_add_eventlistener);
         let Some((create, add)) = listener else {
-            return Self::Logged(Mutex::new(Log::of(folder)));
+            return Self::Logged(Mutex::new(Log::follow(folder)));
         };
-        let heard = Arc::new(Heard { api, events: EventLog::default() });
+        let heard = Arc::new(ListenerState { api, events: EventLog::default() });
         let state = Arc::into_raw(Arc::clone(&heard)).cast_mut().cast();
         // SAFETY: the listener owns one count of what it tells to, given back in `release`; every
         // callback is set, since RocksDB calls them unasked; the options take the listener over.
@@ -54,10 +54,10 @@ impl Events {
         Self::Told(heard)
     }
 
-    pub(crate) fn take(&self) -> Vec<EngineEvent> {
+    pub(crate) fn drain(&self) -> Vec<EngineEvent> {
         match self {
-            Self::Told(heard) => heard.events.take(),
-            Self::Logged(log) => log.lock().map(|mut log| log.take()).unwrap_or_default(),
+            Self::Told(heard) => heard.events.drain(),
+            Self::Logged(log) => log.lock().map(|mut log| log.drain()).unwrap_or_default(),
         }
     }
 }
@@ -69,16 +69,16 @@ type Detail = Vec<(&'static str, Value)>;
 ///
 /// # Safety
 /// `state` is what `of` gave the listener, which holds a count of it as long as it calls.
-unsafe fn tell(
+unsafe fn record(
     state: *mut c_void,
     kind: EventKind,
     edge: Edge,
     detail: impl FnOnce(&Api) -> Detail,
 ) {
     // SAFETY: the caller's promise.
-    let heard = unsafe { &*state.cast::<Heard>() };
+    let heard = unsafe { &*state.cast::<ListenerState>() };
     let detail = detail(heard.api).into_iter().map(|(name, value)| (name.to_owned(), value));
-    heard.events.tell(kind, edge, detail.collect());
+    heard.events.record(kind, edge, detail.collect());
 }
 
 /// What functions of the library say of `info`; without the function, nothing.
@@ -103,13 +103,13 @@ fn flag(flag: u8) -> Value {
 
 unsafe extern "C" fn release(state: *mut c_void) {
     // SAFETY: the count that `of` gave away; called once, by the listener's destructor.
-    drop(unsafe { Arc::from_raw(state.cast::<Heard>()) });
+    drop(unsafe { Arc::from_raw(state.cast::<ListenerState>()) });
 }
 
 unsafe extern "C" fn flush_begin(state: *mut c_void, _db: *mut Db, info: *const FlushInfo) {
     let detail = |api: &Api| told!(api, info: "job_id" flushjobinfo_job_id whole;);
     // SAFETY: the listener calls this with its state; so in all callbacks below.
-    unsafe { tell(state, EventKind::Flush, Edge::Begin, detail) };
+    unsafe { record(state, EventKind::Flush, Edge::Begin, detail) };
 }
 
 unsafe extern "C" fn flush_completed(state: *mut c_void, _db: *mut Db, info: *const FlushInfo) {
@@ -121,12 +121,12 @@ unsafe extern "C" fn flush_completed(state: *mut c_void, _db: *mut Db, info: *co
         )
     };
     // SAFETY: as in `flush_begin`.
-    unsafe { tell(state, EventKind::Flush, Edge::End, detail) };
+    unsafe { record(state, EventKind::Flush, Edge::End, detail) };
 }
 
 unsafe extern "C" fn compaction_begin(state: *mut c_void, _: *mut Db, info: *const CompactionInfo) {
     // SAFETY: as in `flush_begin`.
-    unsafe { tell(state, EventKind::Compaction, Edge::Begin, |api| compaction(api, info)) };
+    unsafe { record(state, EventKind::Compaction, Edge::Begin, |api| compaction(api, info)) };
 }
 
 unsafe extern "C" fn compaction_completed(
@@ -142,7 +142,7 @@ unsafe extern "C" fn compaction_completed(
         [compaction(api, info), bytes].concat()
     };
     // SAFETY: as in `flush_begin`.
-    unsafe { tell(state, EventKind::Compaction, Edge::End, detail) };
+    unsafe { record(state, EventKind::Compaction, Edge::End, detail) };
 }
 
 /// Of a compaction that begins or ends; called by its callbacks alone, while `info` is live.
@@ -167,20 +167,20 @@ unsafe extern "C" fn stall_changed(state: *mut c_void, info: *const StallInfo) {
     };
     // SAFETY: as in `flush_begin`; the pointers are to a C++ `enum class`, which is an `int`.
     unsafe {
-        let api = (*state.cast::<Heard>()).api;
+        let api = (*state.cast::<ListenerState>()).api;
         let (Some(cur), Some(prev)) = (api.writestallinfo_cur, api.writestallinfo_prev) else {
             return;
         };
         let (cur, prev) = (word(&*cur(info)), word(&*prev(info)));
         let edge = if cur == word(&2) { Edge::End } else { Edge::Begin };
-        tell(state, EventKind::Stall, edge, |_| vec![("cur", cur), ("prev", prev)]);
+        record(state, EventKind::Stall, edge, |_| vec![("cur", cur), ("prev", prev)]);
     }
 }
 
 unsafe extern "C" fn background_error(state: *mut c_void, reason: u32, _status: *mut Unused) {
     let detail = |_: &Api| vec![("background_error", Value::Integer(reason.into()))];
     // SAFETY: as in `flush_begin`.
-    unsafe { tell(state, EventKind::Other, Edge::Point, detail) };
+    unsafe { record(state, EventKind::Other, Edge::Point, detail) };
 }
 
 unsafe extern "C" fn ignore(_state: *mut c_void, _info: *const Unused) {}

@@ -20,7 +20,7 @@ pub(crate) struct Facts {
 }
 
 /// Of the loaded library at `path`.
-pub(crate) fn of(library: &Library, path: &Path, api: &Api) -> Facts {
+pub(crate) fn read_facts(library: &Library, path: &Path, api: &Api) -> Facts {
     // A file that cannot be read leaves these facts out, and that is said.
     let image = std::fs::read(path).unwrap_or_default();
     let about = library::about(path);

@@ -44,7 +44,7 @@ pub(crate) fn load(path: Option<&Path>) -> Result<&'static RocksLibrary> {
 impl RocksLibrary {
     /// What it is, found out once.
     pub(crate) fn facts(&self) -> &Facts {
-        self.facts.get_or_init(|| facts::of(&self.library, &self.path, &self.api))
+        self.facts.get_or_init(|| facts::read_facts(&self.library, &self.path, &self.api))
     }
 }
 
@@ -60,7 +60,7 @@ fn open(path: Option<&Path>) -> Result<RocksLibrary> {
     let library: libloading::Library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }
         .map_err(|error| refused(&path, &format!("{error}; {REMEDY}")))?
         .into();
-    let api = Api::of(&library).map_err(|missing| {
+    let api = Api::load(&library).map_err(|missing| {
         let version = facts::version(&library, &path).unwrap_or_else(|| "unknown".to_owned());
         let what = format!(
             "version {version} has no function `{missing}`, which kvdyno needs; RocksDB has it in \
@@ -68,7 +68,7 @@ fn open(path: Option<&Path>) -> Result<RocksLibrary> {
         );
         refused(&path, &what)
     })?;
-    let transactions = TransactionApi::of(&library).ok();
+    let transactions = TransactionApi::load(&library).ok();
     Ok(RocksLibrary { api, transactions, path, library, facts: OnceLock::new() })
 }
 

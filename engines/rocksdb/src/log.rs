@@ -21,12 +21,12 @@ pub(crate) struct Log {
 
 impl Log {
     /// Of the database that is about to be opened in `folder`: it begins a new LOG.
-    pub(crate) fn of(folder: &Path) -> Self {
+    pub(crate) fn follow(folder: &Path) -> Self {
         Self { path: folder.join("LOG"), read_bytes: 0 }
     }
 
     /// What was added since the last look.
-    pub(crate) fn take(&mut self) -> Vec<EngineEvent> {
+    pub(crate) fn drain(&mut self) -> Vec<EngineEvent> {
         // RocksDB writes out its LOG every five seconds; the stream is one of this process.
         // SAFETY: null means every output stream; each is locked while it is written out.
         unsafe { libc::fflush(std::ptr::null_mut()) };
@@ -107,8 +107,8 @@ mod tests {
     #[test]
     fn jobs_and_stalls_are_read_once_and_only_whole_lines() {
         let folder = tempfile::tempdir().unwrap();
-        let mut log = Log::of(folder.path());
-        assert_eq!(log.take(), []);
+        let mut log = Log::follow(folder.path());
+        assert_eq!(log.drain(), []);
         let head = "2022/03/30-13:41:11.000005 7f";
         let (begun, rest) = (
             format!(
@@ -123,18 +123,18 @@ mod tests {
         );
         let (half, other_half) = rest.split_at(40);
         std::fs::write(folder.path().join("LOG"), format!("{begun}{half}")).unwrap();
-        let found = log.take();
+        let found = log.drain();
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].kind, found[0].edge), (EventKind::Flush, Edge::Begin));
         assert_eq!(found[0].at_unix_ns, 1_648_647_671_000_000_000);
         let named: Vec<_> = found[0].detail.keys().map(String::as_str).collect();
         assert_eq!(named, ["flush_reason", "job_id"]);
         std::fs::write(folder.path().join("LOG"), format!("{begun}{half}{other_half}")).unwrap();
-        let found = log.take();
+        let found = log.drain();
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].kind, found[0].edge), (EventKind::Stall, Edge::Point));
         assert_eq!(found[0].detail["cur"], Value::Text("stopped".to_owned()));
-        assert_eq!(log.take(), []);
+        assert_eq!(log.drain(), []);
     }
 
     #[test]

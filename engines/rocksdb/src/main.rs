@@ -26,7 +26,7 @@ mod tests {
     use super::engine::RocksDb;
     use super::log::Log;
     use kvdyno_engine::{
-        DataShape, Durability, Edge, Engine, EngineEvent, EventKind, Options, Place, Session,
+        DataShape, Durability, Edge, Engine, EngineEvent, EventKind, Location, Options, Session,
         Value, conformance, library,
     };
     use std::time::Duration;
@@ -68,7 +68,7 @@ mod tests {
             return;
         }
         let scratch = tempfile::tempdir().unwrap();
-        let place = Place::Directory(scratch.path().to_owned());
+        let place = Location::Directory(scratch.path().to_owned());
         let options = Options::defaults(&RocksDb::describe(), Durability::Async);
         let engine = RocksDb::open(&place, &options, &SHAPE).unwrap();
         let mut session = engine.session().unwrap();
@@ -89,7 +89,7 @@ mod tests {
             return;
         }
         let scratch = tempfile::tempdir().unwrap();
-        let place = Place::Directory(scratch.path().to_owned());
+        let place = Location::Directory(scratch.path().to_owned());
         for text in ["wal_dir=/tmp", "ttl=1; db_log_dir = /tmp", "db_paths={{path=/tmp}}"] {
             let mut options = Options::defaults(&RocksDb::describe(), Durability::Async);
             options.values.insert("options".to_owned(), Value::Text(text.to_owned()));
@@ -103,7 +103,7 @@ mod tests {
         for (name, value) in values {
             assert!(options.values.insert((*name).to_owned(), value.clone()).is_some(), "{name}");
         }
-        RocksDb::open(&Place::Directory(folder.to_owned()), &options, &SHAPE).unwrap()
+        RocksDb::open(&Location::Directory(folder.to_owned()), &options, &SHAPE).unwrap()
     }
 
     /// What is set is what `RocksDB` says that it runs with, and long values lie in blob files.
@@ -184,9 +184,9 @@ mod tests {
             return;
         }
         let scratch = tempfile::tempdir().unwrap();
-        let place = Place::Directory(scratch.path().to_owned());
+        let place = Location::Directory(scratch.path().to_owned());
         let options = Options::defaults(&RocksDb::describe(), Durability::Async);
-        let mut log = Log::of(scratch.path());
+        let mut log = Log::follow(scratch.path());
         let engine = RocksDb::open(&place, &options, &SHAPE).unwrap();
         engine.session().unwrap().put(b"k", b"v").unwrap();
         assert!(engine.settle(Duration::from_mins(1)).unwrap().idle);
@@ -194,7 +194,7 @@ mod tests {
             let flushes = events.iter().filter(|event| event.kind == EventKind::Flush);
             flushes.map(|event| (event.edge, event.at_unix_ns / 1_000_000_000)).collect()
         };
-        let (logged, told) = (flushes(log.take()), flushes(engine.events()));
+        let (logged, told) = (flushes(log.drain()), flushes(engine.events()));
         assert_eq!(logged.len(), 2, "{logged:?}");
         assert_eq!(
             logged.iter().map(|flush| flush.0).collect::<Vec<_>>(),
@@ -203,6 +203,6 @@ mod tests {
         for (logged, told) in logged.iter().zip(&told) {
             assert!(logged.0 == told.0 && logged.1.abs_diff(told.1) <= 60, "{logged:?} {told:?}");
         }
-        assert_eq!(flushes(log.take()), []);
+        assert_eq!(flushes(log.drain()), []);
     }
 }

@@ -40,12 +40,12 @@ impl<T> Drop for Owned<T> {
 pub(crate) fn tried<R>(api: &Api, call: impl FnOnce(*mut *mut c_char) -> R) -> Result<R> {
     let mut error = null_mut();
     let given = call(&raw mut error);
-    taken(api, error).map(|()| given)
+    check_error(api, error).map(|()| given)
 }
 
 /// `RocksDB`'s answer to a call: null, or a C string from malloc that is ours.
 #[inline]
-pub(crate) fn taken(api: &Api, error: *mut c_char) -> Result<()> {
+pub(crate) fn check_error(api: &Api, error: *mut c_char) -> Result<()> {
     if error.is_null() { Ok(()) } else { Err(failure(api, error)) }
 }
 

@@ -32,12 +32,12 @@ pub(crate) struct Samples {
 
 impl Samples {
     /// An event of this moment; none: the statistics are off.
-    pub(crate) fn take(&self, database: &Database) -> Option<EngineEvent> {
+    pub(crate) fn sample(&self, database: &Database) -> Option<EngineEvent> {
         let statistics = database.statistics()?;
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let log = EventLog::default();
-        log.tell(EventKind::Other, Edge::Point, grown(&statistics, &mut told));
-        log.take().pop()
+        log.record(EventKind::Other, Edge::Point, grown(&statistics, &mut told));
+        log.drain().pop()
     }
 }
 

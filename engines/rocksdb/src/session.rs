@@ -5,7 +5,7 @@
 use crate::api::{self, TransactionApi};
 use crate::cursor::{Begun, Ranged, bytes, key_of, pinned_value, show, value_of};
 use crate::database::Database;
-use crate::owned::{Owned, taken, tried};
+use crate::owned::{Owned, check_error, tried};
 use crate::transactions::{RocksTransaction, TransactionDb};
 use kvdyno_engine::{Durability, Error, Options, Range, Result, Session, Transaction, Walk, Write};
 use std::ffi::c_char;
@@ -40,7 +40,7 @@ pub(crate) struct RocksDbSession<'e> {
 enum Short {
     Missing,
     /// A value of this length is in the buffer.
-    Found(usize),
+    ValueVisitor(usize),
     /// It is to be pinned: there is no such call, or the value is longer than was promised, which
     /// is not copied in part.
     Otherwise,
@@ -67,7 +67,7 @@ pub(crate) struct ReadCalls {
 }
 
 impl ReadCalls {
-    pub(crate) fn of(options: &Options) -> Result<Self> {
+    pub(crate) fn from_options(options: &Options) -> Result<Self> {
         Ok(Self {
             into_buffer: options.text("short_gets")? == "get_into_buffer",
             batched: options.text("multigets")? == "batched_multi_get_cf",
@@ -143,11 +143,11 @@ impl<'e> RocksDbSession<'e> {
                 &raw mut error,
             )
         };
-        taken(api, error)?;
+        check_error(api, error)?;
         Ok(match (fits, found) {
             (_, 0) => Short::Missing,
             (0, _) => Short::Otherwise,
-            _ => Short::Found(length),
+            _ => Short::ValueVisitor(length),
         })
     }
 
@@ -176,7 +176,7 @@ impl<'e> RocksDbSession<'e> {
         }
         let mut outcome = Ok(());
         for (index, (&pinned, &error)) in many.pinned.iter().zip(&many.errors).enumerate() {
-            outcome = outcome.and(taken(api, error));
+            outcome = outcome.and(check_error(api, error));
             let pinned = pinned_value(api, pinned);
             if outcome.is_ok() {
                 seen(index, pinned.as_ref().map(|pinned| value_of(api, pinned)));
@@ -208,7 +208,7 @@ impl<'e> RocksDbSession<'e> {
         let mut outcome = Ok(());
         let values = many.values.iter().zip(&many.value_lengths).zip(&many.errors);
         for (index, ((&value, &length), &error)) in values.enumerate() {
-            outcome = outcome.and(taken(api, error));
+            outcome = outcome.and(check_error(api, error));
             if outcome.is_ok() {
                 // SAFETY: null, or so many bytes.
                 seen(index, unsafe { bytes(value, length) });
@@ -238,7 +238,7 @@ impl Session for RocksDbSession<'_> {
     fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         match self.get_short(key)? {
             Short::Missing => return Ok(seen(None)),
-            Short::Found(length) => return Ok(seen(Some(&self.short[..length]))),
+            Short::ValueVisitor(length) => return Ok(seen(Some(&self.short[..length]))),
             Short::Otherwise => {}
         }
         let api = self.database.api;

@@ -7,7 +7,7 @@ use crate::api::{self, Api, TransactionApi};
 use crate::cursor::{Ranged, pinned_value, show, value_of};
 use crate::library::RocksLibrary;
 use crate::owned::{Owned, tried};
-use kvdyno_engine::{Error, Found, Options, Range, Records, Result, Transaction};
+use kvdyno_engine::{Error, Options, Range, Records, Result, Transaction, ValueVisitor};
 use std::ffi::c_char;
 use std::ptr::null_mut;
 
@@ -173,7 +173,7 @@ impl<'e> RocksTransaction<'e> {
         }
     }
 
-    fn shown(&self, pinned: Result<*mut api::Pinned>, seen: &mut Found<'_>) -> Result<()> {
+    fn shown(&self, pinned: Result<*mut api::Pinned>, seen: &mut ValueVisitor<'_>) -> Result<()> {
         let pinned = pinned_value(self.plain, pinned?);
         seen(pinned.as_ref().map(|pinned| value_of(self.plain, pinned)));
         Ok(())
@@ -190,7 +190,7 @@ impl Drop for RocksTransaction<'_> {
 }
 
 impl Transaction for RocksTransaction<'_> {
-    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         let get = self.database.api.transaction_get_pinned;
         let (key, bytes) = (key.as_ptr().cast(), key.len());
         // SAFETY: transaction and options are live; the key is only read.
@@ -200,7 +200,7 @@ impl Transaction for RocksTransaction<'_> {
         self.shown(pinned, seen)
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         const ALONE: u8 = 1;
         let get = self.database.api.transaction_get_pinned_for_update;
         let (key, bytes) = (key.as_ptr().cast(), key.len());

@@ -43,7 +43,7 @@ unsafe extern "C" fn committed(
     }
     let tell = |edge, detail: [(&str, c_int); 2]| {
         let detail = detail.map(|(name, pages)| (name.to_owned(), (pages.max(0) as u64).into()));
-        checkpoints.events.tell(EventKind::Checkpoint, edge, Counters::from(detail));
+        checkpoints.events.record(EventKind::Checkpoint, edge, Counters::from(detail));
     };
     tell(Edge::Begin, [("log_pages", pages), ("checkpointed_pages", 0)]);
     let (mut log, mut done) = (0, 0);

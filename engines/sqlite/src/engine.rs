@@ -5,8 +5,8 @@ use crate::connection::{CACHE_COUNTS, Connection, library};
 use crate::describe::{self, Journal, Settings};
 use crate::session::{SqliteSession, Statements};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, EngineEvent, Error, EventLog, Options, Place, Result,
-    Settled, Value,
+    Counters, DataShape, Description, Engine, EngineEvent, Error, EventLog, Location, Options,
+    Result, Settled, Value,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,7 +37,7 @@ impl Engine for Sqlite {
         describe::description(version, source, &options)
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let settings = describe::settings(options, data)?;
         let after_pages = options.integer("wal_autocheckpoint")?;
         let queue = options.text("writers")? == "queue";
@@ -58,14 +58,14 @@ impl Engine for Sqlite {
     }
 
     fn session(&self) -> Result<SqliteSession<'_>> {
-        Ok(SqliteSession::new(self, self.take()?))
+        Ok(SqliteSession::new(self, self.acquire()?))
     }
 
     fn settle(&self, _limit: Duration) -> Result<Settled> {
         if self.settings.journal != Journal::Wal {
             return Ok(Settled::at_once());
         }
-        let statements = self.take()?;
+        let statements = self.acquire()?;
         let (log, done) = statements.connection.checkpoint()?;
         self.give_back(statements);
         let note = format!("wal_checkpoint(PASSIVE): {done} of {log} pages");
@@ -73,7 +73,7 @@ impl Engine for Sqlite {
     }
 
     fn sync(&self) -> Result<()> {
-        let statements = self.take()?;
+        let statements = self.acquire()?;
         statements.connection.sync_files()?;
         self.give_back(statements);
         // Of files that were made or removed since.
@@ -105,7 +105,7 @@ impl Engine for Sqlite {
     }
 
     fn events(&self) -> Vec<EngineEvent> {
-        self.checkpoints.events.take()
+        self.checkpoints.events.drain()
     }
 }
 
@@ -121,7 +121,7 @@ impl Sqlite {
         self.turn.as_ref().map(locked)
     }
 
-    fn take(&self) -> Result<Statements> {
+    fn acquire(&self) -> Result<Statements> {
         let idle = locked(&self.idle).pop();
         idle.map_or_else(|| self.connect(), Ok)
     }

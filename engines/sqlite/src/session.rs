@@ -6,7 +6,7 @@ use crate::describe::Journal;
 use crate::engine::Sqlite;
 use crate::statement::{Row, Statement};
 use kvdyno_engine::{
-    Direction, Error, Found, Range, Records, Result, Session, Transaction, Walk, Write,
+    Direction, Error, Range, Records, Result, Session, Transaction, ValueVisitor, Walk, Write,
 };
 use std::ops::ControlFlow;
 
@@ -264,11 +264,11 @@ impl Session for SqliteSession<'_> {
 
 /// The one writer of the moment: nobody changes what it reads.
 impl Transaction for Statements {
-    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         Self::get(self, key, seen)
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         Self::get(self, key, seen)
     }
 

@@ -2,7 +2,7 @@
 
 use super::engine::Sqlite;
 use kvdyno_engine::{
-    DataShape, Description, Durability, Edge, Engine, ErrorClass, EventKind, Options, Place,
+    DataShape, Description, Durability, Edge, Engine, ErrorClass, EventKind, Location, Options,
     Result, Session, Settled, Value, conformance,
 };
 use std::time::Duration;
@@ -47,7 +47,7 @@ impl Engine for WithoutNone {
         description
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         Sqlite::open(place, options, data).map(Self)
     }
 
@@ -78,7 +78,7 @@ fn conforms_with_a_log() {
 #[test]
 fn less_than_a_class_promises_is_refused() {
     let scratch = tempfile::tempdir().unwrap();
-    let place = Place::Directory(scratch.path().to_owned());
+    let place = Location::Directory(scratch.path().to_owned());
     let (async_, commit) = (Durability::Async, Durability::Commit);
     for (class, values) in [
         (async_, &[("journal_mode", "memory")][..]),
@@ -109,7 +109,7 @@ fn pragmas_are_read_back() {
         (commit, "persist", "persist", 3),
     ] {
         let scratch = tempfile::tempdir().unwrap();
-        let place = Place::Directory(scratch.path().to_owned());
+        let place = Location::Directory(scratch.path().to_owned());
         let sizes = [("journal_mode", journal), ("cache_size", "8388608"), ("page_size", "8192")];
         let engine =
             Sqlite::open(&place, &with(class, &sizes), &DataShape { sessions: 4, ..SHAPE });
@@ -126,7 +126,7 @@ fn pragmas_are_read_back() {
 #[test]
 fn a_session_alone_may_lock_the_file_for_good() {
     let scratch = tempfile::tempdir().unwrap();
-    let place = Place::Directory(scratch.path().to_owned());
+    let place = Location::Directory(scratch.path().to_owned());
     let options = with(Durability::Commit, &[("locking_mode", "exclusive")]);
     let engine = Sqlite::open(&place, &options, &SHAPE).unwrap();
     for round in 0..2 {
@@ -144,7 +144,7 @@ fn a_session_alone_may_lock_the_file_for_good() {
 #[test]
 fn checkpoints_are_told_with_their_pages() {
     let scratch = tempfile::tempdir().unwrap();
-    let place = Place::Directory(scratch.path().to_owned());
+    let place = Location::Directory(scratch.path().to_owned());
     let options = with(Durability::Async, &[("wal_autocheckpoint", "20")]);
     let engine = Sqlite::open(&place, &options, &SHAPE).unwrap();
     let mut session = engine.session().unwrap();
@@ -163,7 +163,7 @@ fn checkpoints_are_told_with_their_pages() {
 #[test]
 fn a_panic_inside_a_transaction_undoes_it() {
     let scratch = tempfile::tempdir().unwrap();
-    let place = Place::Directory(scratch.path().to_owned());
+    let place = Location::Directory(scratch.path().to_owned());
     let engine = Sqlite::open(&place, &with(Durability::Async, &[]), &SHAPE).unwrap();
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let mut session = engine.session().unwrap();

@@ -10,8 +10,8 @@ mod describe;
 mod engine;
 #[path = "../src/events.rs"]
 mod events;
-#[path = "../src/within.rs"]
-mod within;
+#[path = "../src/transaction.rs"]
+mod transaction;
 
 use engine::SurrealKv;
 use kvdyno_engine::{Durability, Engine, Result};

@@ -3,10 +3,10 @@
 
 use crate::describe;
 use crate::events;
-use crate::within::{Within, failed, scan};
+use crate::transaction::{ActiveTransaction, failed, scan};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, ErrorClass, Options,
-    Place, Range, Result, Session, Settled, Value, Write,
+    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, ErrorClass, Location,
+    Options, Range, Result, Session, Settled, Value, Write,
 };
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ impl Engine for SurrealKv {
         describe::description()
     }
 
-    fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
         let durability = match options.durability {
             Durability::Commit => surrealkv::Durability::Immediate,
             Durability::None | Durability::Async => surrealkv::Durability::Eventual,
@@ -88,7 +88,7 @@ impl Engine for SurrealKv {
     }
 
     fn events(&self) -> Vec<EngineEvent> {
-        events::take()
+        events::drain()
     }
 }
 
@@ -152,7 +152,7 @@ impl Session for SurrealKvSession<'_> {
         &mut self,
         body: impl FnOnce(&mut dyn kvdyno_engine::Transaction) -> Result<R>,
     ) -> Result<R> {
-        let mut within = Within(self.begin(Mode::ReadWrite)?);
+        let mut within = ActiveTransaction(self.begin(Mode::ReadWrite)?);
         let given = body(&mut within)?;
         self.commit(within.0)?;
         Ok(given)

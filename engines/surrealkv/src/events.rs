@@ -61,7 +61,7 @@ impl Subscriber for Listener {
             _ => {}
         }
         drop(tasks);
-        HEARD.tell(kind, edge, Counters::from([("message".to_owned(), Value::Text(message.0))]));
+        HEARD.record(kind, edge, Counters::from([("message".to_owned(), Value::Text(message.0))]));
     }
 
     // It has no spans that are listened to.
@@ -116,6 +116,6 @@ pub(crate) fn come_to_rest(deadline: Instant) -> bool {
 }
 
 /// Those since the last call.
-pub(crate) fn take() -> Vec<EngineEvent> {
-    HEARD.take()
+pub(crate) fn drain() -> Vec<EngineEvent> {
+    HEARD.drain()
 }

@@ -3,7 +3,7 @@
 mod describe;
 mod engine;
 mod events;
-mod within;
+mod transaction;
 
 use std::process::ExitCode;
 

@@ -147,7 +147,7 @@ impl SessionHandle {
         // before.
         unsafe {
             let code = (self.api.metadata)(cursor, uri.as_ptr(), &raw mut config);
-            let found = self.api.found(code).map(|found| found.then(|| text(config)));
+            let found = self.api.check_found(code).map(|found| found.then(|| text(config)));
             self.api.tried((self.api.close_cursor)(cursor))?;
             found
         }

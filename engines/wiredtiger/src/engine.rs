@@ -6,7 +6,7 @@ use crate::events::Checkpoints;
 use crate::library;
 use crate::session::WiredTigerSession;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, EngineEvent, Options, Place, Result,
+    Counters, DataShape, Description, Durability, Engine, EngineEvent, Location, Options, Result,
     Settled, Value,
 };
 use std::path::Path;
@@ -37,13 +37,13 @@ impl Engine for WiredTiger {
         describe::description(library::load(None))
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let api = &library::load(None)?.api;
         let opened_with = describe::open_config(options, data)?;
         let table = describe::table_config(options)?;
         let database = Database::open(api, place.directory()?, &opened_with, &table)?;
         Ok(Self {
-            checkpoints: Checkpoints::of(&database)?,
+            checkpoints: Checkpoints::watch(&database)?,
             database: Arc::new(database),
             durability: options.durability,
             opened_with,
@@ -120,7 +120,7 @@ impl Engine for WiredTiger {
     }
 
     fn events(&self) -> Vec<EngineEvent> {
-        self.checkpoints.take()
+        self.checkpoints.drain()
     }
 }
 

@@ -26,7 +26,7 @@ struct Seen {
 
 impl Checkpoints {
     /// From now on.
-    pub(crate) fn of(database: &Database) -> Result<Self> {
+    pub(crate) fn watch(database: &Database) -> Result<Self> {
         let session = database.session()?;
         let ended = figure(&session.statistics()?, ENDED);
         Ok(Self(Mutex::new(Seen { session, ended })))
@@ -34,7 +34,7 @@ impl Checkpoints {
 
     /// Those that ended since the last call. An end stands where it was seen, late by the time
     /// between two calls at most; of several in that time only the last one's length is known.
-    pub(crate) fn take(&self) -> Vec<EngineEvent> {
+    pub(crate) fn drain(&self) -> Vec<EngineEvent> {
         let Ok(mut seen) = self.0.lock() else { return Vec::new() };
         // What cannot be read now is told the next time.
         let Ok(statistics) = seen.session.statistics() else { return Vec::new() };

@@ -19,7 +19,7 @@ mod tests {
     use super::engine::WiredTiger;
     use kvdyno_engine::{
         Counters, DataShape, Description, Direction, Durability, Edge, Engine, EngineEvent,
-        EventKind, Options, Place, Range, Result, Session, Settled, Value, Walk, conformance,
+        EventKind, Location, Options, Range, Result, Session, Settled, Value, Walk, conformance,
         library,
     };
     use std::ops::ControlFlow;
@@ -55,7 +55,7 @@ mod tests {
     }
 
     fn open(folder: &Path, options: &Options) -> WiredTiger {
-        WiredTiger::open(&Place::Directory(folder.to_owned()), options, &SHAPE).unwrap()
+        WiredTiger::open(&Location::Directory(folder.to_owned()), options, &SHAPE).unwrap()
     }
 
     fn key(number: u64) -> [u8; 8] {
@@ -83,7 +83,7 @@ mod tests {
             description
         }
 
-        fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+        fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
             let mut options = options.clone();
             // Log files are allocated at each open, and the kit opens a hundred times.
             options.values.insert("log_file_max".to_owned(), Value::Integer(1 << 20));

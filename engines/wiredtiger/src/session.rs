@@ -7,7 +7,9 @@
 
 use crate::api::{self, Api};
 use crate::database::{Database, SessionHandle};
-use kvdyno_engine::{Direction, Found, Range, Records, Result, Session, Transaction, Walk, Write};
+use kvdyno_engine::{
+    Direction, Range, Records, Result, Session, Transaction, ValueVisitor, Walk, Write,
+};
 use std::ops::ControlFlow;
 use std::ptr::null;
 
@@ -61,7 +63,7 @@ impl Table {
         let code = unsafe {
             (self.api.get)(self.raw, key.as_ptr(), key.len(), &raw mut value, &raw mut length)
         };
-        let found = self.api.found(code)?;
+        let found = self.api.check_found(code)?;
         // SAFETY: the value lies in a page that the cursor holds until it is reset, below.
         let given = seen(found.then(|| unsafe { bytes(value, length) }));
         self.reset()?;
@@ -86,7 +88,7 @@ impl Table {
     fn delete(self, key: &[u8]) -> Result<()> {
         // SAFETY: as in `put`.
         let removed = unsafe { (self.api.remove)(self.raw, key.as_ptr(), key.len()) };
-        self.api.found(removed)?;
+        self.api.check_found(removed)?;
         self.reset()
     }
 
@@ -120,7 +122,7 @@ impl Table {
     /// To the next record this way; from nowhere, to the first.
     fn step(self, direction: Direction) -> Result<bool> {
         // SAFETY: the cursor is live.
-        self.api.found(unsafe { (self.api.step)(self.raw, backward(direction)) })
+        self.api.check_found(unsafe { (self.api.step)(self.raw, backward(direction)) })
     }
 
     /// To where a range begins.
@@ -128,7 +130,8 @@ impl Table {
         let Some(from) = range.from else { return self.step(range.direction) };
         let backward = backward(range.direction);
         // SAFETY: the cursor is live; the key is only read.
-        self.api.found(unsafe { (self.api.seek)(self.raw, from.as_ptr(), from.len(), backward) })
+        self.api
+            .check_found(unsafe { (self.api.seek)(self.raw, from.as_ptr(), from.len(), backward) })
     }
 
     /// Shows the records of `range`, the first of which it stands on where `there`. Afterwards it
@@ -280,15 +283,15 @@ impl Walking {
 /// Within a transaction of its session: it sees the snapshot of the transaction's first read, and
 /// what it has written.
 impl Transaction for Table {
-    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         self.show(key, seen)
     }
 
     /// With `WT_CURSOR::reserve`, which is a write to everybody else.
-    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         // SAFETY: the cursor is live; the key is only read.
         let reserved = unsafe { (self.api.reserve)(self.raw, key.as_ptr(), key.len()) };
-        if !self.api.found(reserved)? {
+        if !self.api.check_found(reserved)? {
             // What is not there cannot be reserved. Written and removed it is as good.
             self.put(key, &[])?;
             self.delete(key)?;

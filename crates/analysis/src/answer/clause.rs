@@ -1,10 +1,10 @@
 //! One comparison in words.
 
 use super::words::Words;
-use crate::beside::{Beside, Significance};
 use crate::group::Group;
 use crate::lists::list;
 use crate::metric::Metric;
+use crate::relative::{RelativeTo, Significance};
 use kvdyno_record::units;
 
 const ONE_TRIAL: &str = "one trial: no spread known";
@@ -152,7 +152,7 @@ fn compared(best: &Figure<'_>, other: &Figure<'_>) -> Compared {
         return Compared::None;
     }
     let trials = best.metric.n.min(other.metric.n);
-    let beside = Beside::between("", (other.group, other.metric), (best.group, best.metric));
+    let beside = RelativeTo::between("", (other.group, other.metric), (best.group, best.metric));
     let Some(beside) = beside else {
         let ratio = best.value / other.value;
         return Compared::Unsure(times(ratio, ratio), "no trials to compare".to_owned());

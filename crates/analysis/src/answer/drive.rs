@@ -1,7 +1,7 @@
 //! How far engines are from the drive, in words.
 
 use crate::catalogue as c;
-use crate::efficiency::{Against, Efficiency};
+use crate::efficiency::{BaselineCase, Efficiency};
 use crate::group::RunRow;
 use crate::lists::together;
 use crate::stats::MIN_TRIALS;
@@ -24,8 +24,8 @@ pub(super) fn sentence(engines: Vec<(&str, &RunRow)>) -> String {
 }
 
 /// What the drive gives.
-fn whole(ceiling: &Against, reads_alone: bool) -> String {
-    let Against { in_flight, method, ios_per_s, block_bytes, .. } = ceiling;
+fn whole(ceiling: &BaselineCase, reads_alone: bool) -> String {
+    let BaselineCase { in_flight, method, ios_per_s, block_bytes, .. } = ceiling;
     let kind = if reads_alone { "reads" } else { "I/Os" };
     let who = match (ceiling.blocking, in_flight) {
         (true, 1) => "1 thread at queue depth 1".to_owned(),
@@ -37,7 +37,12 @@ fn whole(ceiling: &Against, reads_alone: bool) -> String {
     format!("the raw-device baseline ({who}, {method}: {per_s} {kind} of {block} a second)")
 }
 
-fn reached(name: &str, run: &RunRow, standing: &Efficiency, ceiling: &Against) -> Option<String> {
+fn reached(
+    name: &str,
+    run: &RunRow,
+    standing: &Efficiency,
+    ceiling: &BaselineCase,
+) -> Option<String> {
     let share = run.metrics.get(&c::CEILING_SHARE)?;
     let value = share.value?;
     let trials = share.n.min(ceiling.n);

@@ -3,12 +3,12 @@
 
 use super::clause::times;
 use super::{Setting, drives, settings, words};
-use crate::beside::{Beside, Significance};
 use crate::catalogue as c;
 use crate::engines::title;
 use crate::group::{Group, RoleRow};
 use crate::lists::{list, unique};
 use crate::metric::{Definition, Direction, Metric, Metrics};
+use crate::relative::{RelativeTo, Significance};
 use crate::summary::Summary;
 use kvdyno_record::units;
 use std::fmt::Write;
@@ -180,8 +180,8 @@ impl Entrant<'_> {
             Direction::Higher => (self, other),
             Direction::Lower | Direction::Neither => (other, self),
         };
-        let Beside { ratio, verdict, .. } =
-            Beside::between("", (base.group, base.metric), (new.group, new.metric))?;
+        let RelativeTo { ratio, verdict, .. } =
+            RelativeTo::between("", (base.group, base.metric), (new.group, new.metric))?;
         Some(Lead { ratio, verdict })
     }
 }

@@ -65,7 +65,7 @@ fn run<'s>(summary: &Summary, groups: &[&'s Group], at: usize) -> Option<(String
     let clauses: Vec<String> = clauses
         .filter_map(|(role, row)| {
             let rate = |group: &'s Group| metric(group, at, role, &c::OPS_PER_S);
-            sentence(&groups, name, rate, &Words::of(&row.mix))
+            sentence(&groups, name, rate, &Words::for_mix(&row.mix))
         })
         .collect();
     let threads = words::threads(&first.roles);

@@ -14,7 +14,7 @@ pub(super) const LOADS: Words = Words { verb: "loads", noun: "records" };
 
 impl Words {
     /// Those of a mix, as a role's row names it: `get`, `get+update`.
-    pub(super) fn of(mix: &str) -> Self {
+    pub(super) fn for_mix(mix: &str) -> Self {
         let (verb, noun) = match mix {
             "get" => ("reads", "keys"),
             "insert" => ("inserts", "records"),

@@ -18,7 +18,7 @@ type Open = [Option<String>; AXES];
 
 /// A cell's figure at a point.
 #[derive(Clone, Debug)]
-pub(super) struct Found<'g> {
+pub(super) struct CellMatch<'g> {
     group: &'g Group,
     /// What the cell leaves open, in this order: part, volume, tier, threads, RAM, records, window;
     /// none: the cell says it.
@@ -33,8 +33,8 @@ pub(super) struct Found<'g> {
 pub(super) fn points<'g>(
     cells: &[&Cell],
     groups: &'g [Group],
-) -> Result<Vec<(String, Vec<Found<'g>>)>, String> {
-    let mut points: Vec<Vec<Found<'g>>> = vec![Vec::new()];
+) -> Result<Vec<(String, Vec<CellMatch<'g>>)>, String> {
+    let mut points: Vec<Vec<CellMatch<'g>>> = vec![Vec::new()];
     for cell in cells {
         let found = find(cell, groups)?;
         let mut next = Vec::new();
@@ -60,7 +60,7 @@ pub(super) fn points<'g>(
     Ok(names.iter().map(name).zip(points).collect())
 }
 
-impl Found<'_> {
+impl CellMatch<'_> {
     /// Why there is no figure here.
     pub(super) fn missing(&self) -> Option<String> {
         self.values.is_empty().then(|| {
@@ -73,14 +73,14 @@ impl Found<'_> {
 }
 
 /// What is open in both is the same.
-fn agree(one: &Found<'_>, other: &Found<'_>) -> bool {
+fn agree(one: &CellMatch<'_>, other: &CellMatch<'_>) -> bool {
     one.open.iter().zip(&other.open).all(|(one, other)| match (one, other) {
         (Some(one), Some(other)) => one == other,
         _ => true,
     })
 }
 
-fn together(point: &[Found<'_>]) -> Open {
+fn together(point: &[CellMatch<'_>]) -> Open {
     std::array::from_fn(|axis| {
         let mut said = point.iter().filter_map(|found| found.open[axis].clone());
         said.find(|said| !said.is_empty())
@@ -113,8 +113,8 @@ fn rows<'g>(group: &'g Group, phase: &str) -> Vec<Row<'g>> {
 }
 
 /// The figures of a cell, or what of it was not measured.
-fn find<'g>(cell: &Cell, groups: &'g [Group]) -> Result<Vec<Found<'g>>, String> {
-    let mut left: Narrowed<&Group> = Narrowed::of(groups.iter().collect());
+fn find<'g>(cell: &Cell, groups: &'g [Group]) -> Result<Vec<CellMatch<'g>>, String> {
+    let mut left: Narrowed<&Group> = Narrowed::new(groups.iter().collect());
     left.keep("part", cell.part.as_ref(), |group| group.part == cell.part)?;
     left.keep("engine", Some(&cell.engine), |group| group.is_called(&cell.engine))?;
     left.keep("volume", cell.volume.as_ref(), |group| group.volume == cell.volume)?;
@@ -148,12 +148,12 @@ fn find<'g>(cell: &Cell, groups: &'g [Group]) -> Result<Vec<Found<'g>>, String> 
         Some(number) => format!("w{number} of {}", cell.phase),
         None => format!("of {}", cell.phase),
     });
-    let mut rows = Narrowed::of(rows);
+    let mut rows = Narrowed::new(rows);
     rows.keep("window", name, |row| row.window.is_some() && Some(row.window) == window)?;
-    rows.into_left().into_iter().map(|row| found(cell, row)).collect()
+    rows.into_left().into_iter().map(|row| find_row(cell, row)).collect()
 }
 
-fn found<'g>(cell: &Cell, row: Row<'g>) -> Result<Found<'g>, String> {
+fn find_row<'g>(cell: &Cell, row: Row<'g>) -> Result<CellMatch<'g>, String> {
     let group = row.group;
     let metric = metric(cell, row)?;
     let per_trial = metric.map_or(&[][..], |metric| &metric.per_trial);
@@ -174,7 +174,7 @@ fn found<'g>(cell: &Cell, row: Row<'g>) -> Result<Found<'g>, String> {
         // A load, and a phase that is one, belong to every window of another.
         open(cell.window.is_some() || window.is_none(), window),
     ];
-    Ok(Found { group, open, values, missing: metric.and_then(|metric| metric.missing.clone()) })
+    Ok(CellMatch { group, open, values, missing: metric.and_then(|metric| metric.missing.clone()) })
 }
 
 /// The figure; of a measured phase that of the client group, or of the phase as a whole.

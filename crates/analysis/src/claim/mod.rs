@@ -13,7 +13,7 @@ mod tests;
 use crate::group::Group;
 use crate::stats::{MIN_TRIALS, estimate};
 use crate::summary::Summary;
-use cells::Found;
+use cells::CellMatch;
 use kvdyno_record::claim::{Bound, Claim, Need, Relation, Side, Test};
 use kvdyno_record::units;
 use schemars::JsonSchema;
@@ -134,7 +134,7 @@ fn judged(claim: &Claim, summary: &Summary) -> Claimed {
 }
 
 /// One point: the figures of all cells, of the trials that all of them have.
-fn point(relation: &Relation, at: &str, found: &[Found<'_>]) -> ClaimPoint {
+fn point(relation: &Relation, at: &str, found: &[CellMatch<'_>]) -> ClaimPoint {
     let mut point = ClaimPoint {
         at: at.to_owned(),
         value: None,
@@ -144,7 +144,7 @@ fn point(relation: &Relation, at: &str, found: &[Found<'_>]) -> ClaimPoint {
         verdict: ClaimVerdict::CannotTell,
         why: None,
     };
-    if let Some(why) = found.iter().find_map(Found::missing) {
+    if let Some(why) = found.iter().find_map(CellMatch::missing) {
         point.why = Some(why);
         return point;
     }

@@ -7,7 +7,7 @@ use kvdyno_record::case::Outcome;
 fn bound(bound: Bound) -> String {
     match bound {
         Bound::From(from) => format!("from {from}"),
-        Bound::Below(below) => format!("below {below}"),
+        Bound::CaseStorage(below) => format!("below {below}"),
         Bound::Never => "-".to_owned(),
     }
 }
@@ -48,7 +48,7 @@ fn a_graded_finding_is_not_counted_twice() {
     }
 }
 
-fn of(fixture: &Fixture) -> Confidence {
+fn judge_fixture(fixture: &Fixture) -> Confidence {
     fixture.summary().confidence
 }
 
@@ -56,7 +56,7 @@ fn reason<'c>(confidence: &'c Confidence, id: &str) -> Option<&'c Reason> {
     confidence.reasons.iter().find(|reason| reason.id == id)
 }
 
-fn said(confidence: &Confidence, id: &str) -> String {
+fn sentence(confidence: &Confidence, id: &str) -> String {
     let reason = reason(confidence, id).unwrap_or_else(|| panic!("no {id}: {confidence:?}"));
     format!("{}: {}", reason.level.word(), reason.text)
 }
@@ -65,13 +65,13 @@ fn said(confidence: &Confidence, id: &str) -> String {
 fn trials_decide_where_nothing_else_is_wrong() {
     let levels = [(1, Level::Low), (3, Level::Low), (4, Level::Medium), (6, Level::High)];
     for (trials, level) in levels {
-        let confidence = of(&Fixture::with_trials(trials));
+        let confidence = judge_fixture(&Fixture::with_trials(trials));
         assert_eq!(confidence.level, level, "{trials}: {confidence:?}");
     }
-    assert_eq!(said(&of(&Fixture::with_trials(1)), "few-trials"), "low: 1 trial");
-    assert_eq!(of(&Fixture::with_trials(6)).reasons, []);
+    assert_eq!(sentence(&judge_fixture(&Fixture::with_trials(1)), "few-trials"), "low: 1 trial");
+    assert_eq!(judge_fixture(&Fixture::with_trials(6)).reasons, []);
     // An engine that fits in no trial is an answer: RocksDB with two threads here.
-    assert_eq!(reason(&of(&Fixture::with_trials(6)), "cases-not-done"), None);
+    assert_eq!(reason(&judge_fixture(&Fixture::with_trials(6)), "cases-not-done"), None);
 }
 
 #[test]
@@ -80,8 +80,8 @@ fn a_trial_that_was_lost_is_said() {
     fixture.case("lmdb_t1_r1").record.outcome =
         Outcome::Killed { signal: 9, message: "in phase measure".to_owned() };
     fixture.case("lmdb_t1_r1").record.phases.pop();
-    let confidence = of(&fixture);
-    assert_eq!(said(&confidence, "cases-not-done"), "medium: 1 of 36 cases not done");
+    let confidence = judge_fixture(&fixture);
+    assert_eq!(sentence(&confidence, "cases-not-done"), "medium: 1 of 36 cases not done");
     assert_eq!(confidence.level, Level::Medium);
 }
 
@@ -101,13 +101,13 @@ fn stolen_time_spread_and_unequal_writers_make_it_low() {
     for op in fixture.case("lmdb_t2_r1").phase("measure").roles[0].ops.values_mut() {
         op.count *= 2;
     }
-    let confidence = of(&fixture);
+    let confidence = judge_fixture(&fixture);
     assert_eq!(confidence.level, Level::Low);
     let cpus = fixture.run.host_before.machine.cpus;
     let stolen = format!("low: {} % CPU stolen", 100 / cpus);
-    assert_eq!(said(&confidence, "cpu-stolen"), stolen);
-    assert_eq!(said(&confidence, "writers-unequal"), "low: writers 29x unequal");
-    let spread = said(&confidence, "spread");
+    assert_eq!(sentence(&confidence, "cpu-stolen"), stolen);
+    assert_eq!(sentence(&confidence, "writers-unequal"), "low: writers 29x unequal");
+    let spread = sentence(&confidence, "spread");
     assert!(spread.contains(" spread ") && spread.starts_with("low: "), "{spread}");
 }
 
@@ -115,7 +115,7 @@ fn stolen_time_spread_and_unequal_writers_make_it_low() {
 fn figures_that_are_void_come_first() {
     let mut fixture = Fixture::with_trials(1);
     fixture.case("rocksdb_t1_r1").op("measure", "readers", "get").missing = 7;
-    let confidence = of(&fixture);
+    let confidence = judge_fixture(&fixture);
     let first = &confidence.reasons[0];
     assert_eq!((first.id.as_str(), first.text.as_str()), ("keys-missing", "RocksDB: keys missing"));
     assert_eq!(confidence.level, Level::Low);
@@ -128,13 +128,13 @@ fn without_figures_there_is_no_confidence() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture.write_partial(&folder.path().join("run"));
     let confidence = crate::summary::Summary::read(&run).unwrap().confidence;
-    assert_eq!(said(&confidence, "no-figures"), "low: nothing was measured to its end");
-    assert_eq!(said(&confidence, "cases-not-done"), "low: 54 of 54 cases not done");
+    assert_eq!(sentence(&confidence, "no-figures"), "low: nothing was measured to its end");
+    assert_eq!(sentence(&confidence, "cases-not-done"), "low: 54 of 54 cases not done");
 }
 
 #[test]
 fn of_a_bare_drive_alone_its_own_figures_count() {
-    let confidence = of(&Fixture::of_drive_alone(6));
+    let confidence = judge_fixture(&Fixture::of_drive_alone(6));
     assert_eq!(confidence.level, Level::High, "{confidence:?}");
-    assert_eq!(of(&Fixture::of_drive_alone(2)).level, Level::Low);
+    assert_eq!(judge_fixture(&Fixture::of_drive_alone(2)).level, Level::Low);
 }

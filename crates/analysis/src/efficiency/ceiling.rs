@@ -4,7 +4,7 @@ use super::super::catalogue as c;
 use super::super::group::{Group, RoleRow, RunRow};
 use super::super::job::DriveJob;
 use super::super::metric::{Definition, Metric, Reading};
-use super::standing::{ABOVE_PERCENT, Against, ONE_IO_BYTES};
+use super::standing::{ABOVE_PERCENT, BaselineCase, ONE_IO_BYTES};
 use kvdyno_record::units;
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ struct Traffic {
 }
 
 impl Traffic {
-    fn of(run: &RunRow) -> Result<Self, String> {
+    fn from_run(run: &RunRow) -> Result<Self, String> {
         let device = run.device.clone();
         let mean = |bytes, ios| {
             let (bytes, ios) = (value(run, bytes).ok()?, value(run, ios).ok()?);
@@ -136,7 +136,7 @@ pub(super) fn all(groups: &[Group]) -> Vec<Ceiling> {
             label: group.label.clone(),
             volume: group.volume.clone(),
             in_flight: run.roles.iter().map(RoleRow::in_flight).sum(),
-            traffic: Traffic::of(run).ok()?,
+            traffic: Traffic::from_run(run).ok()?,
             reads_share: share,
             all: rate(false, 1.0),
             reads: rate(true, share),
@@ -164,10 +164,10 @@ impl Ceiling {
         self.rate(reads_alone).value.unwrap_or(0.0)
     }
 
-    pub(super) fn named(&self, reads_alone: bool) -> Against {
+    pub(super) fn named(&self, reads_alone: bool) -> BaselineCase {
         let (per_s, rate) = (self.per_s(reads_alone), self.rate(reads_alone));
         let (low, high) = rate.range().unwrap_or((per_s, per_s));
-        Against {
+        BaselineCase {
             job: self.label.clone(),
             volume: self.volume.clone(),
             method: self.job.method.clone(),
@@ -187,9 +187,9 @@ impl Ceiling {
 #[derive(Debug)]
 pub(super) struct Matched {
     /// With as many in flight; none: not measured, and these were.
-    pub(super) same: Result<Against, String>,
+    pub(super) same: Result<BaselineCase, String>,
     /// The most of all that can be compared.
-    pub(super) most: Against,
+    pub(super) most: BaselineCase,
     /// Of reads alone: no ceiling covers the writes.
     pub(super) reads_alone: bool,
 }
@@ -200,7 +200,7 @@ pub(super) fn matched(
     (volume, swept): (Option<&str>, Option<u32>),
     ceilings: &[Ceiling],
 ) -> Result<Matched, String> {
-    let own = Traffic::of(run)?;
+    let own = Traffic::from_run(run)?;
     if own.all_per_s() <= 0.0 {
         return Err("it made no I/O".to_owned());
     }
@@ -313,13 +313,13 @@ fn in_flight(run: &RunRow, own: &Traffic, swept: Option<u32>, reads_alone: bool)
 
 impl Matched {
     /// Its I/Os a second in percent of a ceiling that they pass.
-    pub(super) fn above(&self, run: &RunRow, against: &Against) -> Option<f64> {
+    pub(super) fn above(&self, run: &RunRow, against: &BaselineCase) -> Option<f64> {
         let percent = against.percent(rate(run, self.reads_alone).value?);
         (percent > ABOVE_PERCENT).then_some(percent)
     }
 
     /// The shares of a ceiling, trial by trial.
-    pub(super) fn shares(&self, run: &RunRow, against: &Against) -> Vec<Reading> {
+    pub(super) fn shares(&self, run: &RunRow, against: &BaselineCase) -> Vec<Reading> {
         let own = rate(run, self.reads_alone);
         let why = own.missing.clone().unwrap_or_default();
         if let Some(above) = self.above(run, against) {

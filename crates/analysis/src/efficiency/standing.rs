@@ -16,9 +16,9 @@ pub struct Efficiency {
     /// Operations in flight: threads of all roles, times their depth.
     pub in_flight: u32,
     /// The bare drive with as many in flight; null: none that could be compared.
-    pub ceiling: Option<Against>,
+    pub ceiling: Option<BaselineCase>,
     /// The most that the bare drive did in this run; null: none that could be compared.
-    pub drive: Option<Against>,
+    pub drive: Option<BaselineCase>,
     /// Its I/Os a second in percent of the ceiling's, past 110 %: it was no limit, and no share of
     /// it is told. Null: it did not pass it, or nothing could be compared.
     pub above_percent: Option<f64>,
@@ -39,7 +39,7 @@ pub struct Efficiency {
 
 /// A case of the bare drive, as a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Against {
+pub struct BaselineCase {
     /// Its label: the job.
     pub job: String,
     /// The suite's name of the volume that it was taken on; null: it names none.
@@ -64,7 +64,7 @@ pub struct Against {
     pub n: usize,
 }
 
-impl Against {
+impl BaselineCase {
     /// `psync 4k x 2`, as fio writes sizes.
     pub fn name(&self) -> String {
         let method = if self.method.is_empty() { &self.job } else { &self.method };

@@ -1,6 +1,6 @@
 //! What an engine is held against, when there is nothing to hold it against, and what limits it.
 
-use super::{Against, Efficiency};
+use super::{BaselineCase, Efficiency};
 use crate::catalogue as c;
 use crate::explain::Cause;
 use crate::findings::Id;
@@ -182,7 +182,7 @@ fn of_baselines_of_several_sizes_the_nearest_counts() {
         recount(&mut fixture, "lmdb", |device, before| {
             device.read_bytes += (device.reads - before) * (bytes - 4_096);
         });
-        standing(&fixture.summary(), 1).ceiling.as_ref().map(Against::name)
+        standing(&fixture.summary(), 1).ceiling.as_ref().map(BaselineCase::name)
     };
     assert_eq!(against(11_000), Some("psync 16k x 2".to_owned()));
     assert_eq!(against(9_000), Some("psync 16k x 2".to_owned()));

@@ -45,12 +45,12 @@ pub(super) struct DeviceSums {
 }
 
 impl Facts {
-    pub(super) fn of(phases: &[&PhaseRecord], watched: Option<&PhaseIo>) -> Self {
+    pub(super) fn from_phases(phases: &[&PhaseRecord], watched: Option<&PhaseIo>) -> Self {
         let sum = |read: &dyn Fn(&PhaseRecord) -> Option<f64>| {
             phases.iter().map(|phase| read(phase)).sum::<Option<f64>>()
         };
         let device = |pick: fn(&DeviceUsage) -> u64| {
-            sum(&move |phase: &PhaseRecord| Spent::of(phase).device(pick).ok())
+            sum(&move |phase: &PhaseRecord| Spent::from_phase(phase).device(pick).ok())
         };
         let flushes = sum(&|phase| counted(phase, |device| device.flushes));
         let flush_ns = sum(&|phase| counted(phase, |device| device.flush_ns));
@@ -72,9 +72,10 @@ impl Facts {
                 queue_ns: device(|usage| usage.queue_ns)?,
             })
         };
-        let ops = phases.iter().map(|phase| Spent::of(phase).operations() as f64).sum();
+        let ops = phases.iter().map(|phase| Spent::from_phase(phase).operations() as f64).sum();
         let faults = sum(&|phase| {
-            let faults = Spent::of(phase).process(|usage| usage.minor_faults + usage.major_faults);
+            let faults =
+                Spent::from_phase(phase).process(|usage| usage.minor_faults + usage.major_faults);
             faults.ok()
         });
         Self {
@@ -84,7 +85,7 @@ impl Facts {
                 .map_or(0, |phase| phase.roles.iter().map(|role| role.threads).sum()),
             ops,
             writes: phases.iter().map(|phase| super::super::block_io::writes(phase) as f64).sum(),
-            cpu_ns: sum(&|phase| Spent::of(phase).cpu_ns().ok()),
+            cpu_ns: sum(&|phase| Spent::from_phase(phase).cpu_ns().ok()),
             server: false,
             stalls_counted: false,
             faults_per_op: faults.and_then(|faults| mean(faults, ops)),

@@ -98,7 +98,7 @@ pub(super) fn read(
         // The process whose CPU time is counted is not the one that has the roles' threads.
         let server = evidence.cases.iter().filter(same).any(CaseEvidence::is_server);
         let stalls_counted = trials.iter().flatten().all(|trial| trial.counted);
-        let facts = Facts::of(&records, block_io.iter().find(here));
+        let facts = Facts::from_phases(&records, block_io.iter().find(here));
         let facts = Facts { server, stalls_counted, ..facts };
         all.extend(of_phase(&phase, &trials, &records, &facts));
     }

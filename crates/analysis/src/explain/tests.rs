@@ -135,7 +135,7 @@ fn an_open_loop_is_idle_by_its_schedule_and_not_by_its_engine() {
 }
 
 /// Ten seconds of one thread, divided so, and what is said of it.
-fn said(parts: &[(Part, f64)], facts: &Facts) -> Option<(Cause, String)> {
+fn explain(parts: &[(Part, f64)], facts: &Facts) -> Option<(Cause, String)> {
     said_of(parts, facts, 1, None)
 }
 
@@ -175,7 +175,7 @@ fn a_commit_that_waits_for_flushes() {
     };
     let parts = [(User, 0.5), (System, 0.5), (Sync, 7.0), (Write, 2.0)];
     assert_eq!(
-        said(&parts, &facts),
+        explain(&parts, &facts),
         Some((
             Cause::Flushes,
             "writer waited 90 % of the time for the device: 2.00 flushes a write of 4.10 ms each, \
@@ -185,9 +185,9 @@ fn a_commit_that_waits_for_flushes() {
     );
     // A group commit: few flushes, so they are not the price of a write.
     let shared = Facts { flushes: Some(100.0), ..facts.clone() };
-    assert_eq!(said(&parts, &shared).unwrap().0, Cause::Syncs);
+    assert_eq!(explain(&parts, &shared).unwrap().0, Cause::Syncs);
     // Readers beside that writer wait for something else.
-    assert_eq!(said(&[(User, 1.0), (Read, 9.0)], &facts).unwrap().0, Cause::Reads);
+    assert_eq!(explain(&[(User, 1.0), (Read, 9.0)], &facts).unwrap().0, Cause::Reads);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_drive_by_its_latency_and_by_its_bandwidth() {
     };
     let reading = Facts { ops: 40_000.0, device: Some(device), ..facts() };
     assert_eq!(
-        said(&[(User, 1.0), (System, 1.0), (Read, 8.0)], &reading).unwrap(),
+        explain(&[(User, 1.0), (System, 1.0), (Read, 8.0)], &reading).unwrap(),
         (
             Cause::Reads,
             "writer waited 80 % of the time for the device: 1.00 reads an operation, 200 us each, \
@@ -220,7 +220,7 @@ fn a_drive_by_its_latency_and_by_its_bandwidth() {
         ..DeviceSums::default()
     };
     let writing = Facts { writes: 1000.0, device: Some(large), ..facts() };
-    let (cause, words) = said(&[(System, 2.0), (Write, 8.0)], &writing).unwrap();
+    let (cause, words) = explain(&[(System, 2.0), (Write, 8.0)], &writing).unwrap();
     assert_eq!(cause, Cause::DriveFull);
     assert!(
         words.contains(
@@ -232,7 +232,7 @@ fn a_drive_by_its_latency_and_by_its_bandwidth() {
     // One request at a time keeps a drive busy that may serve many.
     let one = DeviceSums { write_ns: 9.8 * S, queue_ns: 9.8 * S, ..large };
     let one = Facts { device: Some(one), ..writing.clone() };
-    let (cause, words) = said(&[(System, 2.0), (Write, 8.0)], &one).unwrap();
+    let (cause, words) = explain(&[(System, 2.0), (Write, 8.0)], &one).unwrap();
     assert_eq!(cause, Cause::Writes);
     assert!(words.contains("it wrote 500 MiB/s, 1.96 ms a request"), "{words}");
     let (cause, words) = said_of(&[(Read, 10.0)], &reading, 1, Some(93.0)).unwrap();
@@ -240,7 +240,7 @@ fn a_drive_by_its_latency_and_by_its_bandwidth() {
     assert!(words.contains("93 % of the most I/Os the drive gave"), "{words}");
     // Without a device's counters there is a cause and no more evidence than the looks.
     assert_eq!(
-        said(&[(User, 1.0), (Write, 9.0)], &facts()).unwrap(),
+        explain(&[(User, 1.0), (Write, 9.0)], &facts()).unwrap(),
         (
             Cause::Writes,
             "writer waited 90 % of the time for the device, 100 % of that in calls that write"
@@ -251,37 +251,37 @@ fn a_drive_by_its_latency_and_by_its_bandwidth() {
 
 #[test]
 fn computing_says_where_and_what_with() {
-    let (cause, words) = said(&[(User, 7.0), (System, 2.0), (Other, 1.0)], &facts()).unwrap();
+    let (cause, words) = explain(&[(User, 7.0), (System, 2.0), (Other, 1.0)], &facts()).unwrap();
     assert_eq!(cause, Cause::CpuUser);
     assert_eq!(
         words,
         "writer computed for 90 % of the time: 70 % in user mode, 20 % in the kernel"
     );
     let faulting = Facts { faults_per_op: Some(1.5), ..facts() };
-    let (cause, words) = said(&[(User, 2.0), (System, 7.0)], &faulting).unwrap();
+    let (cause, words) = explain(&[(User, 2.0), (System, 7.0)], &faulting).unwrap();
     assert_eq!(cause, Cause::CpuSystem);
     assert!(words.ends_with("with 1.50 page faults an operation"), "{words}");
     let calling = Facts { faults_per_op: Some(0.003), ..facts() };
-    let (_, words) = said(&[(User, 2.0), (System, 7.0)], &calling).unwrap();
+    let (_, words) = explain(&[(User, 2.0), (System, 7.0)], &calling).unwrap();
     assert!(words.ends_with("in system calls: there were hardly any page faults"), "{words}");
     // The engine's own threads are told apart where the role is alone.
     let beside = Facts { cpu_ns: Some(24.0 * S), ..facts() };
-    let (_, words) = said(&[(User, 9.0), (System, 0.0), (Other, 1.0)], &beside).unwrap();
+    let (_, words) = explain(&[(User, 9.0), (System, 0.0), (Other, 1.0)], &beside).unwrap();
     assert!(words.ends_with("; besides, the engine's own threads had 1.5 CPUs"), "{words}");
     // Each role's own faults, whatever others have beside it.
     let role = |name: &str, faults: u64| {
         let usage = Some(ThreadsUsage { minor_faults: faults, ..usage(1, 1, 0) });
         let mut case = Fixture::new().case("lmdb_t1_r1").phase("measure").clone();
         case.roles.iter_mut().filter(|role| role.role == name).for_each(|role| role.usage = usage);
-        Facts::of(&[&case], None).of_role(&[&case], name).faults_per_op
+        Facts::from_phases(&[&case], None).of_role(&[&case], name).faults_per_op
     };
     assert_eq!((role("readers", 0), role("writer", 0)), (Some(0.0), Some(0.0)));
     assert!(role("writer", 1000) > role("readers", 1000), "it does fewer operations");
     let server = Facts { server: true, threads: 3, ..beside.clone() };
-    let (_, words) = said(&[(User, 9.0), (System, 0.0), (Other, 1.0)], &server).unwrap();
+    let (_, words) = explain(&[(User, 9.0), (System, 0.0), (Other, 1.0)], &server).unwrap();
     assert!(words.ends_with("; besides, the server had 2.4 CPUs"), "{words}");
     let several = Facts { threads: 3, ..beside };
-    let (_, words) = said(&[(User, 9.0), (Other, 1.0)], &several).unwrap();
+    let (_, words) = explain(&[(User, 9.0), (Other, 1.0)], &several).unwrap();
     assert!(!words.contains("besides"), "{words}");
 }
 
@@ -295,7 +295,7 @@ fn waiting_for_others_has_its_own_words() {
         ..DeviceSums::default()
     };
     let facts = Facts { device: Some(busy), ..facts() };
-    let case = |part| said(&[(User, 1.0), (RunQueue, 1.5), (part, 7.5)], &facts).unwrap();
+    let case = |part| explain(&[(User, 1.0), (RunQueue, 1.5), (part, 7.5)], &facts).unwrap();
     assert_eq!(
         case(Lock),
         (
@@ -316,12 +316,12 @@ fn waiting_for_others_has_its_own_words() {
         )
     );
     let told = Facts { stalls_counted: false, ..facts.clone() };
-    let (_, words) = said(&[(User, 2.5), (Stall, 7.5)], &told).unwrap();
+    let (_, words) = explain(&[(User, 2.5), (Stall, 7.5)], &told).unwrap();
     let most = "writer lost up to 75 % of the time to the engine's stalls, as it tells of them";
     assert!(words.starts_with(most), "{words}");
     assert_eq!(case(Idle).0, Cause::Schedule);
     assert_eq!(case(Network).0, Cause::Server);
-    let (cause, words) = said(&[(User, 4.0), (RunQueue, 6.0)], &facts).unwrap();
+    let (cause, words) = explain(&[(User, 4.0), (RunQueue, 6.0)], &facts).unwrap();
     assert_eq!(cause, Cause::NoCpu);
     assert!(words.ends_with("the process had 0.10 of the machine's 2 CPUs"), "{words}");
 }
@@ -354,7 +354,7 @@ fn writers_behind_a_commit_queue_for_the_drives_flush() {
 
 #[test]
 fn where_nothing_took_most_or_most_is_not_known() {
-    let turns = said(&[(User, 4.0), (Read, 3.0), (Lock, 2.5), (Stall, 0.5)], &facts()).unwrap();
+    let turns = explain(&[(User, 4.0), (Read, 3.0), (Lock, 2.5), (Stall, 0.5)], &facts()).unwrap();
     assert_eq!(
         turns,
         (
@@ -364,6 +364,6 @@ fn where_nothing_took_most_or_most_is_not_known() {
                 .to_owned()
         )
     );
-    assert_eq!(said(&[(User, 4.0), (Other, 6.0)], &facts()), None);
-    assert_eq!(said(&[], &facts()), None);
+    assert_eq!(explain(&[(User, 4.0), (Other, 6.0)], &facts()), None);
+    assert_eq!(explain(&[], &facts()), None);
 }

@@ -1,8 +1,8 @@
 //! What the databases had been through before they were measured: other cases, or a reflink.
 
-use super::below;
 use super::finding::{Finding, Measured};
 use super::kinds::Id;
+use super::storage;
 use crate::evidence::Evidence;
 use kvdyno_record::plan::Copying;
 use kvdyno_record::units::bytes;
@@ -59,7 +59,7 @@ fn shared(evidence: &Evidence) -> Option<Finding> {
 fn reflinked(evidence: &Evidence) -> Option<Finding> {
     let slowed = |at: &Measured<'_>| {
         let copy = at.record.database_copy.as_ref()?;
-        let below = below::of(evidence, at.record).filter(|_| is_engine(at))?;
+        let below = storage::case_storage(evidence, at.record).filter(|_| is_engine(at))?;
         let moves = copy.by == Copying::Reflink && below.kind() != "btrfs" && at.mix.writes();
         moves.then(|| {
             let words = "it wrote to a reflink: the first write to each block shared with the \

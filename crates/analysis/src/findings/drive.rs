@@ -1,9 +1,9 @@
 //! What lies under the databases: whether it is a drive at all, and what of it is not in the
 //! figures.
 
-use super::below::{self, Below};
 use super::finding::{Finding, measured};
 use super::kinds::Id;
+use super::storage::{self, CaseStorage};
 use crate::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::engine::Value;
 use kvdyno_record::host::Drive;
@@ -20,13 +20,13 @@ const SMALL: f64 = 0.1;
 const READAHEAD: &str = "readahead";
 
 pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
-    let rules: [fn(&Evidence, &Below<'_>) -> Option<Finding>; 7] =
+    let rules: [fn(&Evidence, &CaseStorage<'_>) -> Option<Finding>; 7] =
         [in_memory, overlay, uncounted, readahead, throttled, discards, unwell];
-    let all = below::all(evidence);
+    let all = storage::all(evidence);
     let each = all.iter().flat_map(|below| rules.iter().map(move |rule| rule(evidence, below)));
     let mut findings = together(each.flatten());
     // Several volumes lie on one drive, of which these are said once.
-    let drives = below::merged(all.into_iter(), |below| below.keeps.map(|drive| &drive.name));
+    let drives = storage::merged(all.into_iter(), |below| below.keeps.map(|drive| &drive.name));
     findings
         .extend(drives.iter().flat_map(|on| [virtual_drive(evidence, on), small(on)]).flatten());
     findings.extend(inside(evidence));
@@ -53,15 +53,15 @@ fn together(each: impl Iterator<Item = Finding>) -> Vec<Finding> {
     all
 }
 
-fn in_memory(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
-    let (what, kind) = below.keeper();
+fn in_memory(_: &Evidence, below: &CaseStorage<'_>) -> Option<Finding> {
+    let (what, kind) = below.supervisor();
     ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"].contains(&kind).then(|| {
         below.finding(Id::PlaceInMemory, format!("{what} is {kind}: the data never left memory"))
     })
 }
 
-fn overlay(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
-    let (what, kind) = below.keeper();
+fn overlay(_: &Evidence, below: &CaseStorage<'_>) -> Option<Finding> {
+    let (what, kind) = below.supervisor();
     (kind == "overlay" || kind.starts_with("fuse")).then(|| {
         below.finding(
             Id::PlaceOverlay,
@@ -70,7 +70,7 @@ fn overlay(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
     })
 }
 
-fn uncounted(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
+fn uncounted(_: &Evidence, below: &CaseStorage<'_>) -> Option<Finding> {
     let mut phases = below.cases.iter().flat_map(|(_, record)| &record.phases).peekable();
     phases.peek()?;
     let none = !phases.any(|phase| phase.before.device.is_some());
@@ -93,7 +93,7 @@ fn uncounted(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
     })
 }
 
-fn virtual_drive(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
+fn virtual_drive(evidence: &Evidence, below: &CaseStorage<'_>) -> Option<Finding> {
     let drive = below.keeps?;
     let by_name = ["vd", "xvd", "loop", "zram", "nbd", "rbd"]
         .iter()
@@ -110,7 +110,7 @@ fn virtual_drive(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
     })
 }
 
-fn readahead(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
+fn readahead(_: &Evidence, below: &CaseStorage<'_>) -> Option<Finding> {
     let drive = below.drive?;
     let bytes_ahead = drive.read_ahead_bytes.filter(|bytes| *bytes > READAHEAD_MAX)?;
     let on = |case: &CaseEvidence| {
@@ -128,7 +128,7 @@ fn readahead(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
 }
 
 /// wbt, the kernel's throttling of writeback: it counts where something was written.
-fn throttled(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
+fn throttled(evidence: &Evidence, below: &CaseStorage<'_>) -> Option<Finding> {
     let drive = below.drive?;
     let us = drive.queue.get("wbt_lat_usec").filter(|us| *us != "0")?;
     let writers = measured(evidence)
@@ -145,7 +145,7 @@ fn throttled(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
 }
 
 /// Of engines that delete files: by what the drive was told, not by what is thought of an engine.
-fn discards(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
+fn discards(evidence: &Evidence, below: &CaseStorage<'_>) -> Option<Finding> {
     let filesystem = below.filesystem?;
     let mut options = filesystem.options.split(',');
     let way = options.find(|option| option.split('=').next() == Some("discard"))?;
@@ -172,7 +172,7 @@ fn discards(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
     Some(Finding::of_cases(Id::DiscardOnline, told)?.with_advice(advice))
 }
 
-fn unwell(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
+fn unwell(evidence: &Evidence, below: &CaseStorage<'_>) -> Option<Finding> {
     let after = evidence.run.host_after.as_ref().and_then(|host| host.drive.as_ref());
     let same = |after: &&Drive| below.drive.is_some_and(|drive| drive.name == after.name);
     let drives = after.filter(same).into_iter().chain(below.drive);
@@ -184,7 +184,7 @@ fn unwell(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
     ))
 }
 
-fn small(below: &Below<'_>) -> Option<Finding> {
+fn small(below: &CaseStorage<'_>) -> Option<Finding> {
     let drive = below.keeps.filter(|drive| drive.bytes > 0)?;
     let phases = below.cases.iter().flat_map(|(_, record)| &record.phases);
     let sizes = phases.filter_map(|phase| phase.database);

@@ -1,9 +1,9 @@
 //! What the drive was asked for, by whom: whether what an engine calls committed was flushed (the
 //! class is checked, not believed), and whether others used the drive, too.
 
-use super::below;
 use super::finding::{Finding, Measured};
 use super::kinds::Id;
+use super::storage;
 use crate::block_io::{flushes_and_fua, writes};
 use crate::evidence::Evidence;
 use kvdyno_record::blockio::{BlockIo, Cell, IoOwner, Watch};
@@ -25,7 +25,7 @@ pub(super) fn findings(evidence: &Evidence) -> Result<Vec<Finding>, RecordError>
 
 fn unflushed(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     Finding::of_files(Id::CommitNotFlushed, evidence, |one| {
-        let drive = below::of(evidence, one.record).and_then(|below| below.drive);
+        let drive = storage::case_storage(evidence, one.record).and_then(|below| below.drive);
         // What is in a drive without a cache, or with one that outlives the power, is durable.
         let cached = |drive: &&Drive| drive.write_cache.as_deref() == Some("write back");
         drive.filter(cached).map_or(Ok(None), |drive| not_flushed(evidence, one, drive))

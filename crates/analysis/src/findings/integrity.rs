@@ -5,7 +5,7 @@ use super::kinds::Id;
 use crate::evidence::{CaseEvidence, Evidence, outcome_words};
 use kvdyno_record::case::{CaseRecord, OpResult, Outcome, PhaseRecord};
 use kvdyno_record::engine::ErrorClass;
-use kvdyno_record::found;
+use kvdyno_record::expected_hits;
 use kvdyno_record::units::{self, grouped};
 
 pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
@@ -61,7 +61,7 @@ fn failed_before(evidence: &Evidence) -> Option<Finding> {
 fn missing(evidence: &Evidence) -> Vec<(String, String)> {
     let of_phase = |(case, phase): (&CaseEvidence, &PhaseRecord)| {
         let roles = phase.roles.iter().filter_map(|role| {
-            let mistake = found::mistake_of(&case.case.phases, &phase.name, role)?;
+            let mistake = expected_hits::mistake_of(&case.case.phases, &phase.name, role)?;
             let at = format!("phase {}, {}: {mistake}", phase.name, role.role);
             Some((case.case.id.clone(), at))
         });
@@ -112,7 +112,7 @@ fn over_ops(
 
 fn verify_failed(evidence: &Evidence) -> Vec<(String, String)> {
     let each = phases(evidence).filter_map(|(case, phase)| {
-        let left = found::left(&case.case.phases, case.case.data.records);
+        let left = expected_hits::left(&case.case.phases, case.case.data.records);
         Some((case.case.id.clone(), phase.verified.as_ref()?.mistake(left)?))
     });
     each.collect()

@@ -145,7 +145,8 @@ fn load_generator_share(
 fn client_bound(evidence: &Evidence) -> Option<Finding> {
     let cpus = evidence.run.host_before.machine.cpus.max(1);
     Finding::of_phases(Id::ClientBound, evidence, |at| {
-        let busy = Spent::of(at.phase).client_cpu_ns().ok()? / at.phase.wall_ns.max(1) as f64;
+        let busy =
+            Spent::from_phase(at.phase).client_cpu_ns().ok()? / at.phase.wall_ns.max(1) as f64;
         let most = f64::from(cpus_of_client(at.phase, cpus));
         (busy > CLIENT_SHARE_MAX * most)
             .then(|| format!("the client had {busy:.1} CPUs of the {most:.0} it could have"))

@@ -4,7 +4,6 @@
 //! A finding is about figures, not about the program: what a machine cannot do before anything ran
 //! is the doctor's, and a record that contradicts itself is `kvdyno check`'s.
 
-mod below;
 mod ceiling;
 mod crew;
 mod database;
@@ -19,6 +18,7 @@ mod memory;
 mod method;
 mod portable;
 mod steady;
+mod storage;
 
 use crate::evidence::Evidence;
 use crate::explain::Explained;

@@ -48,7 +48,7 @@ fn writers_unequal(groups: &[Group]) -> Option<Finding> {
 fn held_up(at: &Measured<'_>) -> Result<Option<String>, RecordError> {
     let begin = at.phase.started_unix_ns;
     let window = (begin, begin.saturating_add(at.phase.wall_ns));
-    let told = Stalls::of(&at.case.stalls()?, window);
+    let told = Stalls::within_window(&at.case.stalls()?, window);
     if told.lasted_ns > 0 {
         return Ok(told.words(at.phase.wall_ns));
     }
@@ -74,7 +74,7 @@ struct Stalls {
 }
 
 impl Stalls {
-    fn of(events: &[EngineEvent], window: (u64, u64)) -> Self {
+    fn within_window(events: &[EngineEvent], window: (u64, u64)) -> Self {
         let mut all = Self::default();
         for stall in stalls::within(events, window) {
             let Some(end_ns) = stall.end_ns else { continue };
@@ -104,7 +104,7 @@ fn not_steady(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     let mut cases = Vec::new();
     for at in measured(evidence).filter(|at| !at.of_load_generator() && !at.phase.stopped) {
         let roles: Vec<&str> = at.mix.roles.iter().map(|role| role.name.as_str()).collect();
-        let series = Series::of(&at, &roles)?;
+        let series = Series::read(&at, &roles)?;
         for (index, role) in at.mix.roles.iter().enumerate() {
             let words = || drift(&series, index, &role.name);
             if let Some(words) = role.rate.is_none().then(words).flatten() {
@@ -124,7 +124,7 @@ struct Series {
 }
 
 impl Series {
-    fn of(at: &Measured<'_>, roles: &[&str]) -> Result<Self, RecordError> {
+    fn read(at: &Measured<'_>, roles: &[&str]) -> Result<Self, RecordError> {
         let counts = roles.iter().map(|_| Vec::new()).collect();
         let mut series = Self { length_ns: Vec::new(), counts };
         for slice in at.case.series()? {
@@ -192,14 +192,14 @@ mod tests {
             change(150, "normal"),
             change(190, "stopped"),
         ];
-        let stalls = Stalls::of(&events, (100, 200));
+        let stalls = Stalls::within_window(&events, (100, 200));
         assert_eq!(stalls, Stalls { delayed: 1, stopped: 2, lasted_ns: 20 + 30 + 10 });
         let words = stalls.words(100).unwrap();
         assert!(words.contains("delayed once, stopped 2 times, for 60 ns of 100 ns"), "{words}");
-        assert_eq!(Stalls::of(&events, (30, 80)).words(50), None);
-        assert_eq!(Stalls::of(&[], (0, 1)), Stalls::default());
+        assert_eq!(Stalls::within_window(&events, (30, 80)).words(50), None);
+        assert_eq!(Stalls::within_window(&[], (0, 1)), Stalls::default());
         // Under a hundredth of the window.
-        assert!(Stalls::of(&events, (100, 200)).words(6000).is_some());
-        assert_eq!(Stalls::of(&events, (100, 200)).words(6001), None);
+        assert!(Stalls::within_window(&events, (100, 200)).words(6000).is_some());
+        assert_eq!(Stalls::within_window(&events, (100, 200)).words(6001), None);
     }
 }

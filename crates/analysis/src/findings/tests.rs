@@ -25,7 +25,7 @@ fn findings(change: impl FnOnce(&mut Fixture)) -> Vec<Finding> {
 }
 
 /// The finding `id` after a change; without the change there is none.
-fn found(id: Id, change: impl FnOnce(&mut Fixture)) -> Finding {
+fn finding_after(id: Id, change: impl FnOnce(&mut Fixture)) -> Finding {
     static UNPROVOKED: LazyLock<Vec<Finding>> = LazyLock::new(|| findings(|_| {}));
     assert!(UNPROVOKED.iter().all(|finding| finding.id != id), "{id:?} unprovoked");
     let findings = findings(change);
@@ -94,15 +94,15 @@ fn more_than_the_bare_drive_can_do_is_not_believed() {
 
 #[test]
 fn an_engine_that_loses_data_makes_the_run_invalid() {
-    let lost = found(Id::KeysMissing, |fixture| {
+    let lost = finding_after(Id::KeysMissing, |fixture| {
         fixture.case("lmdb_t1_r1").op("measure", "readers", "get").missing = 240;
     });
     assert!(lost.evidence.contains("240 of 111,197 keys looked up were not there"), "{lost:?}");
     assert_eq!(lost.severity, Severity::Invalid);
-    found(Id::ValuesWrong, |fixture| {
+    finding_after(Id::ValuesWrong, |fixture| {
         fixture.case("lmdb_t1_r1").op("measure", "readers", "get").wrong = 1;
     });
-    let short = found(Id::VerifyFailed, |fixture| {
+    let short = finding_after(Id::VerifyFailed, |fixture| {
         let verify = fixture.case("lmdb_load_r1").phase("verify");
         verify.verified.as_mut().unwrap().counted = Some(632_121);
     });
@@ -120,10 +120,10 @@ fn a_limit_that_is_not_held_has_advice_for_what_was_done() {
             case.record.ram_limit.reason = Some("no cgroup can be made".to_owned());
         }
     };
-    let finding = found(Id::RamLimitNotHeld, open);
+    let finding = finding_after(Id::RamLimitNotHeld, open);
     assert!(finding.evidence.contains("28.0 MiB was asked for and not held: no cgroup"));
     assert!(finding.advice.contains("doctor"), "{finding:?}");
-    let finding = found(Id::RamLimitNotHeld, |fixture| {
+    let finding = finding_after(Id::RamLimitNotHeld, |fixture| {
         open(fixture);
         fixture.run.command.push("--no-ram-limit".to_owned());
     });
@@ -132,14 +132,14 @@ fn a_limit_that_is_not_held_has_advice_for_what_was_done() {
 
 #[test]
 fn a_limit_is_not_real_when_the_device_was_not_read() {
-    let finding = found(Id::RamLimitNotReal, |fixture| {
+    let finding = finding_after(Id::RamLimitNotReal, |fixture| {
         let measure = fixture.case("lmdb_t1_r1").phase("measure");
         measure.after.device = measure.before.device.clone();
         measure.synced = None;
     });
     assert!(finding.evidence.contains("without one device read"), "{finding:?}");
     assert!(finding.advice.contains("another process"), "it was evicted: {finding:?}");
-    let finding = found(Id::RamLimitNotReal, |fixture| {
+    let finding = finding_after(Id::RamLimitNotReal, |fixture| {
         let measure = fixture.case("lmdb_t1_r1").phase("measure");
         measure.resident_after.as_mut().unwrap().resident_bytes = 120 << 20;
     });
@@ -148,7 +148,7 @@ fn a_limit_is_not_real_when_the_device_was_not_read() {
 
 #[test]
 fn readahead_counts_only_where_an_engine_leaves_it_on() {
-    let finding = found(Id::ReadaheadLarge, |fixture| {
+    let finding = finding_after(Id::ReadaheadLarge, |fixture| {
         for case in fixture.cases.iter_mut().filter(|case| case.record.case.engine == "lmdb") {
             let options = &mut case.record.case.options.values;
             options.insert("readahead".to_owned(), Value::Boolean(true));
@@ -167,9 +167,9 @@ fn places_without_a_drive_are_named() {
             fixture.run.host_before.filesystem.as_mut().unwrap().kind = kind;
         }
     };
-    found(Id::PlaceInMemory, kind("tmpfs"));
-    found(Id::PlaceOverlay, kind("overlay"));
-    found(Id::DriveUncounted, |fixture| {
+    finding_after(Id::PlaceInMemory, kind("tmpfs"));
+    finding_after(Id::PlaceOverlay, kind("overlay"));
+    finding_after(Id::DriveUncounted, |fixture| {
         for phase in fixture.cases.iter_mut().flat_map(|case| &mut case.record.phases) {
             phase.before.device = None;
         }
@@ -178,11 +178,11 @@ fn places_without_a_drive_are_named() {
 
 #[test]
 fn builds_clocks_and_machines_are_named() {
-    let debug = found(Id::DebugBuild, |fixture| {
+    let debug = finding_after(Id::DebugBuild, |fixture| {
         fixture.case("lmdb_t1_r1").record.worker.as_mut().unwrap().description.debug_build = true;
     });
     assert_eq!(debug.severity, Severity::Invalid);
-    found(Id::AssertionsOn, |fixture| {
+    finding_after(Id::AssertionsOn, |fixture| {
         let worker = fixture.case("lmdb_t1_r1").record.worker.as_mut().unwrap();
         worker.description.engine.build.insert("assertions".to_owned(), "on".to_owned());
     });
@@ -200,19 +200,19 @@ fn builds_clocks_and_machines_are_named() {
             }
         }
     };
-    let found_portable = found(Id::PortableBuild, portable(["official", "native"]));
+    let found_portable = finding_after(Id::PortableBuild, portable(["official", "native"]));
     assert!(found_portable.evidence.contains("LMDB is not, and"), "{found_portable:?}");
     assert_eq!(found_portable.cases, ["0004_rocksdb_load_r1", "0005_rocksdb_t1_r1"]);
     let alike = findings(portable(["official", "official"]));
     assert!(alike.iter().all(|finding| finding.id != Id::PortableBuild));
-    let stolen = found(Id::CpuStolen, |fixture| {
+    let stolen = finding_after(Id::CpuStolen, |fixture| {
         let measure = fixture.case("lmdb_t1_r1").phase("measure");
         measure.after.steal_ns = Some(SECOND);
     });
     assert!(stolen.evidence.contains("up to 5.00 % of the CPU time"), "{stolen:?}");
-    found(Id::RunBeside, |fixture| fixture.cases[1].record.beside = vec![4711]);
-    found(Id::BusyHost, |fixture| fixture.run.host_before.machine.load_1m = Some(1.9));
-    found(Id::SwapOn, |fixture| fixture.run.host_before.machine.swap_bytes = 1 << 30);
+    finding_after(Id::RunBeside, |fixture| fixture.cases[1].record.beside = vec![4711]);
+    finding_after(Id::BusyHost, |fixture| fixture.run.host_before.machine.load_1m = Some(1.9));
+    finding_after(Id::SwapOn, |fixture| fixture.run.host_before.machine.swap_bytes = 1 << 30);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn what_the_kernel_does_by_itself_is_named_where_it_matters() {
         let switch = "/sys/kernel/mm/damon/admin/kdamonds/0/state".to_owned();
         fixture.run.host_before.settings.insert(switch, "on".to_owned());
     };
-    let on = found(Id::DamonOn, damon);
+    let on = finding_after(Id::DamonOn, damon);
     assert!(on.evidence.contains("under a limit of 28.0 MiB"), "{on:?}");
     assert!(on.advice.ends_with("`echo off > /sys/kernel/mm/damon/admin/kdamonds/0/state`"));
     let all = findings(|fixture| {
@@ -229,14 +229,14 @@ fn what_the_kernel_does_by_itself_is_named_where_it_matters() {
         fixture.cases.iter_mut().for_each(|case| case.record.ram_limit.enforced_by = None);
     });
     assert!(all.iter().all(|finding| finding.id != Id::DamonOn), "small, and with all the RAM");
-    let large = found(Id::DamonOn, |fixture| {
+    let large = finding_after(Id::DamonOn, |fixture| {
         damon(fixture);
         fixture.case("lmdb_t1_r1").record.ram_limit.enforced_by = None;
         let measure = fixture.case("lmdb_t1_r1").phase("measure");
         measure.database.as_mut().unwrap().allocated_bytes = 13 << 30;
     });
     assert!(large.evidence.contains("with a database of 13.0 GiB"), "{large:?}");
-    let wbt = found(Id::WritesThrottled, |fixture| {
+    let wbt = finding_after(Id::WritesThrottled, |fixture| {
         let drive = fixture.run.host_before.drive.as_mut().unwrap();
         drive.queue.insert("wbt_lat_usec".to_owned(), "75000".to_owned());
     });
@@ -250,7 +250,7 @@ fn discards_count_where_the_drive_was_told_any() {
         let filesystem = fixture.run.host_before.filesystem.as_mut().unwrap();
         filesystem.options = "rw,noatime,discard".to_owned();
     };
-    let finding = found(Id::DiscardOnline, |fixture| {
+    let finding = finding_after(Id::DiscardOnline, |fixture| {
         mounted(fixture);
         let measure = fixture.case("rocksdb_t1_r1").phase("measure");
         let device = measure.after.device.as_mut().unwrap();
@@ -268,7 +268,7 @@ fn limits_that_others_set_are_named() {
             fixture.run.host_before.settings.insert(name.to_owned(), text.to_owned());
         }
     };
-    let stopped = found(Id::CpuThrottled, |fixture| {
+    let stopped = finding_after(Id::CpuThrottled, |fixture| {
         setting(settings::CPUS_ABOVE, "1.5 on /sys/fs/cgroup/docker")(fixture);
         fixture.run.host_before.machine.throttled_ns = Some(SECOND);
         fixture.run.host_after.as_mut().unwrap().machine.throttled_ns = Some(3 * SECOND);
@@ -280,12 +280,13 @@ fn limits_that_others_set_are_named() {
         fixture.run.host_after.as_mut().unwrap().machine.throttled_ns = Some(SECOND);
     });
     assert!(never.iter().all(|finding| finding.id != Id::CpuThrottled), "never reached");
-    let io = found(Id::IoLimitAbove, setting(settings::IO_ABOVE, "254:0 rbps=1048576 on /x"));
+    let io =
+        finding_after(Id::IoLimitAbove, setting(settings::IO_ABOVE, "254:0 rbps=1048576 on /x"));
     assert!(io.evidence.ends_with("254:0 rbps=1048576 on /x"), "{io:?}");
     let none = findings(setting(settings::IO_ABOVE, settings::NO_LIMIT));
     assert!(none.iter().all(|finding| finding.id != Id::IoLimitAbove));
     let memory = setting(settings::MEMORY_ABOVE, "1073741824 on /sys/fs/cgroup/docker");
-    let above = found(Id::MemoryLimitAbove, |fixture| {
+    let above = finding_after(Id::MemoryLimitAbove, |fixture| {
         memory(fixture);
         fixture.case("lmdb_t1_r1").record.ram_limit.enforced_by = None;
     });
@@ -301,7 +302,7 @@ fn limits_that_others_set_are_named() {
 
 #[test]
 fn a_drive_that_got_hot_meanwhile_is_named() {
-    let hot = found(Id::DriveUnwell, |fixture| {
+    let hot = finding_after(Id::DriveUnwell, |fixture| {
         let drive = fixture.run.host_after.as_mut().unwrap().drive.as_mut().unwrap();
         drive.health = Some(DriveHealth {
             source: "NVMe log 2".to_owned(),
@@ -321,14 +322,14 @@ fn an_idle_thread_speaks_where_no_null_engine_ran() {
         let gaps = kvdyno_record::hlog::to_text(&kvdyno_record::hlog::histogram()).unwrap();
         fixture.run.hiccups = Some(Hiccups { length_ns: 1, max_ns: 60 * SECOND, histogram: gaps });
     };
-    let below = found(Id::TailBelowLoadGenerator, without_null);
+    let below = finding_after(Id::TailBelowLoadGenerator, without_null);
     assert!(below.evidence.contains("the machine alone took 1m once"), "{below:?}");
     assert!(below.advice.contains("an idle thread's readings"), "{below:?}");
 }
 
 #[test]
 fn unsettled_overloaded_and_erring_runs_are_named() {
-    found(Id::NotSettled, |fixture| {
+    finding_after(Id::NotSettled, |fixture| {
         let settle = fixture.case("lmdb_load_r1").phase("settle");
         settle.settled = Some((false, "2 compactions are running".to_owned()));
     });
@@ -336,15 +337,15 @@ fn unsettled_overloaded_and_erring_runs_are_named() {
         let role = &mut fixture.case("lmdb_t1_r1").phase("measure").roles[0];
         (role.offered_per_s, role.backlog, role.own_ns) = (Some(15_000.0), 24_000, 5 * SECOND);
     };
-    let behind = found(Id::OpenLoopBehind, overloaded);
+    let behind = finding_after(Id::OpenLoopBehind, overloaded);
     assert!(behind.evidence.contains("was to do 15000/s and did 11096/s"), "{behind:?}");
-    found(Id::LoadGeneratorShare, overloaded);
-    found(Id::OperationsFailed, |fixture| {
+    finding_after(Id::LoadGeneratorShare, overloaded);
+    finding_after(Id::OperationsFailed, |fixture| {
         let op = fixture.case("lmdb_t1_r1").op("measure", "writer", "update");
         op.errors.insert(ErrorClass::Conflict, 3);
     });
-    found(Id::FewSlices, |fixture| fixture.case("lmdb_t1_r1").slices.truncate(3));
-    found(Id::NotVerified, |fixture| {
+    finding_after(Id::FewSlices, |fixture| fixture.case("lmdb_t1_r1").slices.truncate(3));
+    finding_after(Id::NotVerified, |fixture| {
         for phase in fixture.cases.iter_mut().flat_map(|case| &mut case.record.phases) {
             phase.verified = None;
         }
@@ -353,7 +354,7 @@ fn unsettled_overloaded_and_erring_runs_are_named() {
 
 #[test]
 fn readers_beside_writers_of_unequal_speed_are_named() {
-    let unequal = found(Id::WritersUnequal, |fixture| {
+    let unequal = finding_after(Id::WritersUnequal, |fixture| {
         for trial in ["lmdb_t1_r1", "lmdb_t1_r2"] {
             let op = fixture.case(trial).op("measure", "writer", "update");
             (op.count, op.items) = (op.count * 20, op.items * 20);
@@ -365,7 +366,7 @@ fn readers_beside_writers_of_unequal_speed_are_named() {
 
 #[test]
 fn a_rate_that_falls_is_not_steady() {
-    let falls = found(Id::NotSteady, |fixture| {
+    let falls = finding_after(Id::NotSteady, |fixture| {
         for slice in &mut fixture.case("lmdb_t1_r1").slices {
             let ops = slice.roles.get_mut("readers").unwrap();
             ops.get_mut("get").unwrap().count /= 1 + slice.slice;
@@ -377,7 +378,7 @@ fn a_rate_that_falls_is_not_steady() {
 
 #[test]
 fn a_rate_that_begins_at_nothing_has_no_percentage() {
-    let rises = found(Id::NotSteady, |fixture| {
+    let rises = finding_after(Id::NotSteady, |fixture| {
         for slice in &mut fixture.case("lmdb_t1_r1").slices {
             let ops = slice.roles.get_mut("readers").unwrap();
             if slice.slice < 5 {
@@ -434,7 +435,7 @@ fn a_database_that_others_wrote_to_is_named() {
         let before = ["0001_lmdb_load_r1", "0002_lmdb_t1_r1"].map(str::to_owned).to_vec();
         fixture.case("lmdb_t2_r1").record.database_used_by = before;
     };
-    let finding = found(Id::DatabaseShared, shared);
+    let finding = finding_after(Id::DatabaseShared, shared);
     assert!(finding.evidence.contains("written to by 0002_lmdb_t1_r1"), "{finding:?}");
     let mut drive = Fixture::with_drive(1);
     drive.case("psync-2_r1").record.database_used_by = vec!["0002_lmdb_t1_r1".to_owned()];

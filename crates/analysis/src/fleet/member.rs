@@ -28,8 +28,8 @@ impl Member {
     ///
     /// # Errors
     /// The names of those findings.
-    pub fn of(summary: &Summary) -> Result<Self, Vec<String>> {
-        let entry = Entry::of(summary, None)?;
+    pub fn from_summary(summary: &Summary) -> Result<Self, Vec<String>> {
+        let entry = Entry::from_summary(summary, None)?;
         let host = &summary.host;
         let health = host.drive.as_ref().and_then(|drive| drive.health.as_ref());
         let verdict = health.map(|told| if told.is_unwell() { "unwell" } else { "well" });

@@ -8,7 +8,7 @@ const SLOW: &str = "LMDB t1, readers: ops_per_s";
 /// Hosts of which `readers` did so many operations a second.
 fn fleet_of(rates: &[f64]) -> Vec<Member> {
     let member = |(number, rate): (usize, &f64)| {
-        let mut member = Member::of(&Fixture::new().summary()).unwrap();
+        let mut member = Member::from_summary(&Fixture::new().summary()).unwrap();
         let entry = &mut member.entry;
         entry.hostname = format!("n{number:02}");
         member.name.clone_from(&entry.hostname);
@@ -34,8 +34,8 @@ fn set(member: &mut Member, what: &str, value: &str) {
     member.facts.push((what.to_owned(), value.to_owned()));
 }
 
-fn told(members: Vec<Member>) -> Fleet {
-    Fleet::of(members, Vec::new(), &Figures::Usual).unwrap()
+fn compare(members: Vec<Member>) -> Fleet {
+    Fleet::from_members(members, Vec::new(), &Figures::Usual).unwrap()
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn slow_hosts_are_named_with_what_only_they_have() {
         set(member, "governor", if at == 3 || at == 4 { "powersave" } else { "performance" });
         set(member, "memory", &format!("{at} GiB"));
     }
-    let fleet = told(members);
+    let fleet = compare(members);
     let [spread] = &fleet.spreads[..] else { panic!("{:?}", fleet.spreads) };
     assert!((spread.median - 997.5).abs() < 5.0 && spread.values.len() == 10);
     let apart: Vec<_> = spread.apart.iter().map(|one| (one.host, one.better)).collect();
@@ -67,15 +67,15 @@ fn slow_hosts_are_named_with_what_only_they_have() {
 
 #[test]
 fn hosts_that_are_alike_and_hosts_that_are_few_do_not_stand_apart() {
-    assert_eq!(told(fleet_of(&alike(20))).apart, []);
-    let few = told(fleet_of(&[1000.0, 1001.0, 999.0, 400.0]));
+    assert_eq!(compare(fleet_of(&alike(20))).apart, []);
+    let few = compare(fleet_of(&[1000.0, 1001.0, 999.0, 400.0]));
     assert_eq!((few.apart.len(), few.hosts.len()), (0, 4));
     // Below what two runs of one program differ by.
     let mut rates = vec![1000.0; 12];
     rates[5] = 1004.0;
-    assert_eq!(told(fleet_of(&rates)).apart, []);
+    assert_eq!(compare(fleet_of(&rates)).apart, []);
     rates[5] = 1040.0;
-    assert!(told(fleet_of(&rates)).spreads[0].apart[0].better);
+    assert!(compare(fleet_of(&rates)).spreads[0].apart[0].better);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn of_a_host_the_newest_run_counts_and_other_suites_take_no_part() {
     members[1].entry.started_unix_ns += 1;
     members[2].entry.suite = "other".to_owned();
     let void = LeftOut { run: "r".to_owned(), why: "its figures are void".to_owned() };
-    let fleet = Fleet::of(members, vec![void], &Figures::Usual).unwrap();
+    let fleet = Fleet::from_members(members, vec![void], &Figures::Usual).unwrap();
     let hosts: Vec<&str> = fleet.hosts.iter().map(|host| host.name.as_str()).collect();
     assert_eq!(hosts, ["n00", "n03", "n04", "n05"]);
     assert!(fleet.hosts[0].run.ends_with("0001"));
@@ -120,7 +120,7 @@ fn machines_of_one_name_are_several_hosts_and_machines_of_one_identity_too() {
     members[0].entry.started_unix_ns += 1;
     members[5].entry.started_unix_ns += 1;
     let expected = [("db (1)", "1"), ("db (2)", "0"), ("web-1", "4"), ("web-2", "5")];
-    let fleet = told(members.clone());
+    let fleet = compare(members.clone());
     assert_eq!(runs_of(&fleet), expected);
     let hosts: Vec<_> = fleet.hosts.iter().map(|host| host.hostname.as_str()).collect();
     assert_eq!(hosts, ["db", "db", "web-1", "web-2"]);
@@ -131,7 +131,7 @@ fn machines_of_one_name_are_several_hosts_and_machines_of_one_identity_too() {
     assert!(web.starts_with("web-2 has a newer run: "), "{web}");
     // Whatever order they are given in.
     members.reverse();
-    assert_eq!(runs_of(&told(members)), expected);
+    assert_eq!(runs_of(&compare(members)), expected);
 }
 
 #[test]
@@ -141,10 +141,10 @@ fn a_case_that_a_host_lacks_is_named() {
     other.key = "another".to_owned();
     other.case = "LMDB t9".to_owned();
     members[4].entry.series.push(other);
-    let fleet = told(members);
+    let fleet = compare(members);
     let missing: Vec<_> =
         fleet.missing().into_iter().map(|(host, case)| (host.name.as_str(), case)).collect();
     assert_eq!(missing.len(), 5);
     assert_eq!(missing[0], ("n00", "LMDB t9"));
-    assert!(Fleet::of(Vec::new(), Vec::new(), &Figures::Usual).is_none());
+    assert!(Fleet::from_members(Vec::new(), Vec::new(), &Figures::Usual).is_none());
 }

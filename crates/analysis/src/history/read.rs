@@ -11,7 +11,7 @@ use kvdyno_record::library::Library;
 use kvdyno_record::plan::Case;
 
 /// The histories of a run: one for each engine, and each set of options, in several versions.
-pub(crate) fn of(evidence: &Evidence, summary: &Summary) -> Vec<History> {
+pub(crate) fn list_histories(evidence: &Evidence, summary: &Summary) -> Vec<History> {
     let lines = lines(evidence);
     if lines.is_empty() {
         return Vec::new();
@@ -56,7 +56,7 @@ impl History {
             let sides = Sides::engines(record, base, new);
             let question = Question { figures: Figures::Usual, noise: noise.clone(), gate: None };
             // One whose cases did not end has nothing to be compared.
-            let Ok(versus) = Versus::of(&sides, &question) else { continue };
+            let Ok(versus) = Versus::compare(&sides, &question) else { continue };
             history.false_alarms_expected += versus.false_alarms_expected;
             for pair in versus.pairs {
                 let case = pair.name.strip_prefix(pair.new_label.as_str());
@@ -99,7 +99,7 @@ impl History {
         let value = |sample: Sample| Some(sample).filter(|sample| sample.median.is_some());
         course.values[at] = course.values[at].or(value(row.base));
         course.values[at + 1] = course.values[at + 1].or(value(row.new));
-        course.steps[at] = Some(Step::of(row));
+        course.steps[at] = Some(Step::from_row(row));
     }
 
     /// Which case a figure is of is said only where several have it.

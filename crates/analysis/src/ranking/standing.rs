@@ -1,10 +1,10 @@
 //! Where an engine stands at one question: its place, how many times behind the best it is, and
 //! whether that can be told from chance.
 
-use crate::beside::{Significance, judge};
 use crate::group::Group;
 use crate::lost::Lost;
 use crate::metric::{Direction, Metric};
+use crate::relative::{Significance, judge};
 use crate::stats::median;
 use crate::versus::judge::Row;
 use schemars::JsonSchema;
@@ -118,8 +118,8 @@ pub(super) fn ranked(mut all: Vec<Runner<'_>>, direction: Direction) -> Option<V
     // The first of those that share a place.
     let mut leader = 0;
     for at in 0..with_figures {
-        let against = |other: usize| Behind::of(&all[other], &all[at], direction);
-        let best = if at == 0 { Behind::NOTHING } else { against(0) };
+        let against = |other: usize| Gap::compare(&all[other], &all[at], direction);
+        let best = if at == 0 { Gap::NOTHING } else { against(0) };
         let tied = at > 0 && against(leader).verdict == Significance::NotDistinguishable;
         if tied {
             all[leader].standing.tied = true;
@@ -135,17 +135,17 @@ pub(super) fn ranked(mut all: Vec<Runner<'_>>, direction: Direction) -> Option<V
 }
 
 /// How far one engine is behind another.
-struct Behind {
+struct Gap {
     ratio: Option<f64>,
     interval: Option<(f64, f64)>,
     verdict: Significance,
 }
 
-impl Behind {
+impl Gap {
     /// Of the best.
     const NOTHING: Self = Self { ratio: Some(1.0), interval: None, verdict: Significance::Base };
 
-    fn of(ahead: &Runner<'_>, behind: &Runner<'_>, direction: Direction) -> Self {
+    fn compare(ahead: &Runner<'_>, behind: &Runner<'_>, direction: Direction) -> Self {
         // The ratio says how many times worse, whichever way is better.
         let (base, new) =
             if direction == Direction::Higher { (behind, ahead) } else { (ahead, behind) };

@@ -1,8 +1,8 @@
 //! Rankings of a field of engines, and of fewer.
 
 use super::*;
-use crate::beside::Significance;
 use crate::fixture::Fixture;
+use crate::relative::Significance;
 use crate::summary::Summary;
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
 //! What a search has found so far, computed from the record of its run alone: so `show` says what
 //! `size` said, and `resume` knows where to go on.
 
-use super::edge::{Edge, Votes, Wanted, round};
+use super::edge::{Edge, Goal, Votes, round};
 use super::judge::{self, JudgedTrial, TargetVerdict};
 use super::result::{Condition, Next, Outcome, Point, SearchResult};
 use super::target::{Clause, Quantity, Target};
@@ -45,7 +45,7 @@ pub fn answer(evidence: &Evidence) -> Result<Option<SearchResult>, RecordError> 
         between,
         within: search.within,
         user_bytes: user_bytes.unwrap_or(0),
-        result: edge.as_ref().and_then(Edge::found).unwrap_or(unknown),
+        result: edge.as_ref().and_then(Edge::outcome).unwrap_or(unknown),
         contradictions: edge.as_ref().map(Edge::contradictions).unwrap_or_default(),
         left: edge.as_ref().map_or_else(|| points_most(search), Edge::points_left),
         sealed: evidence.complete,
@@ -63,7 +63,7 @@ fn edge(search: &Search, between: Between, points: &[Point]) -> Edge {
     let mut edge = Edge::new(wanted(&search.axis), (between.low, between.high), search.within);
     for point in points.iter().filter(|point| point.complete && point.void.is_none()) {
         if let Some(value) = point.value {
-            edge.tell(value, Votes { met: point.met, of: point.trials });
+            edge.record(value, Votes { met: point.met, of: point.trials });
         }
     }
     edge
@@ -80,10 +80,10 @@ pub fn points_most(search: &Search) -> u32 {
     }
 }
 
-fn wanted(axis: &Axis) -> Wanted {
+fn wanted(axis: &Axis) -> Goal {
     match axis {
-        Axis::Ram => Wanted::Smallest,
-        Axis::Rate { .. } => Wanted::Largest,
+        Axis::Ram => Goal::Smallest,
+        Axis::Rate { .. } => Goal::Largest,
     }
 }
 
@@ -195,7 +195,7 @@ fn bounds(
     let Axis::Rate { role } = &search.axis else { return None };
     let offered = mix.and_then(|mix| mix.roles.iter().find(|known| known.name == *role));
     let most = fastest?.done_per_s.iter().flatten().copied().reduce(f64::max)?;
-    let high = round(Wanted::Largest, most.ceil() as u64, 0.01).max(2);
+    let high = round(Goal::Largest, most.ceil() as u64, 0.01).max(2);
     let of_it = |clause: &&Clause| offered.is_some_and(|role| clause.concerns(role));
     let clauses = target.clauses.iter().filter(of_it);
     let samples = clauses.filter_map(|clause| match clause.figure {
@@ -209,7 +209,7 @@ fn bounds(
     // Arrivals are drawn: a fifth more, so that hardly any trial has too few.
     let enough = duration_s.map_or(0.0, |seconds| 1.2 * samples as f64 / seconds) as u64;
     let low = (high / LOWEST_PART).max(enough).clamp(1, high);
-    Some(Between { low: round(Wanted::Largest, low, 0.1).clamp(1, high), high })
+    Some(Between { low: round(Goal::Largest, low, 0.1).clamp(1, high), high })
 }
 
 fn conditions(target: &Target, mix: Option<&Mix>) -> Vec<Condition> {

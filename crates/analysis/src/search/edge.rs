@@ -1,7 +1,7 @@
 //! A search for the value at which a target stops being met, by halving on a logarithmic scale.
 //!
 //! It takes for granted that what is met at one value is met at every easier one, and does not
-//! believe it: [`Edge::found`] gives an interval that holds every point at which trials disagree
+//! believe it: [`Edge::outcome`] gives an interval that holds every point at which trials disagree
 //! with each other or with that.
 
 use super::result::Outcome;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Which end of the values is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum Goal {
     /// The smallest that meets the target: memory, in binary steps.
     Smallest,
     /// The largest that meets it: a rate, in decimal steps.
@@ -40,7 +40,7 @@ impl Votes {
 /// A search at work.
 #[derive(Clone, Debug)]
 pub(super) struct Edge {
-    wanted: Wanted,
+    wanted: Goal,
     easiest: u64,
     hardest: u64,
     /// As close as this, as a ratio of the two sides, is close enough.
@@ -51,10 +51,10 @@ pub(super) struct Edge {
 impl Edge {
     /// A search between two values, the lower one first, until both sides of the edge differ by no
     /// more than the share `within`.
-    pub(super) fn new(wanted: Wanted, (low, high): (u64, u64), within: f64) -> Self {
+    pub(super) fn new(wanted: Goal, (low, high): (u64, u64), within: f64) -> Self {
         let (easiest, hardest) = match wanted {
-            Wanted::Smallest => (high.max(low), low),
-            Wanted::Largest => (low, high.max(low)),
+            Goal::Smallest => (high.max(low), low),
+            Goal::Largest => (low, high.max(low)),
         };
         Self { wanted, easiest, hardest, close: 1.0 + within, told: BTreeMap::new() }
     }
@@ -78,12 +78,12 @@ impl Edge {
     }
 
     /// How a point went.
-    pub(super) fn tell(&mut self, value: u64, votes: Votes) {
+    pub(super) fn record(&mut self, value: u64, votes: Votes) {
         self.told.insert(value, votes);
     }
 
     /// What is known; nothing before the ends were tried.
-    pub(super) fn found(&self) -> Option<Outcome> {
+    pub(super) fn outcome(&self) -> Option<Outcome> {
         if !self.told.get(&self.easiest)?.all() {
             return Some(Outcome::Never { easiest: self.easiest });
         }
@@ -155,17 +155,17 @@ impl Edge {
     fn ascent(&self) -> Box<dyn Iterator<Item = (u64, Votes)> + '_> {
         let told = self.told.iter().map(|(value, votes)| (*value, *votes));
         match self.wanted {
-            Wanted::Smallest => Box::new(told.rev()),
-            Wanted::Largest => Box::new(told),
+            Goal::Smallest => Box::new(told.rev()),
+            Goal::Largest => Box::new(told),
         }
     }
 }
 
 /// A value that can be said in few digits, off by an eighth of the precision at most.
-pub(super) fn round(wanted: Wanted, value: u64, within: f64) -> u64 {
+pub(super) fn round(wanted: Goal, value: u64, within: f64) -> u64 {
     let base: u64 = match wanted {
-        Wanted::Smallest => 2,
-        Wanted::Largest => 10,
+        Goal::Smallest => 2,
+        Goal::Largest => 10,
     };
     let most = value as f64 * within / 4.0;
     let mut grain = 1_u64;
@@ -186,7 +186,7 @@ mod tests {
     fn search(mut edge: Edge, votes: impl Fn(u64) -> Votes) -> (Edge, u32) {
         let mut points = 0;
         while let Some(value) = edge.next() {
-            edge.tell(value, votes(value));
+            edge.record(value, votes(value));
             points += 1;
             assert!(points < 200, "{edge:?}");
         }
@@ -195,11 +195,11 @@ mod tests {
 
     #[test]
     fn the_edge_is_found_as_closely_as_asked() {
-        let edge = Edge::new(Wanted::Smallest, (32 << 20, 8 << 30), 0.05);
+        let edge = Edge::new(Goal::Smallest, (32 << 20, 8 << 30), 0.05);
         let most = edge.points_left();
         let at = 777 << 20;
         let (edge, points) = search(edge, |bytes| if bytes >= at { ALL } else { NONE });
-        let Some(Outcome::Between { met, missed, surely_missed, close: true }) = edge.found()
+        let Some(Outcome::Between { met, missed, surely_missed, close: true }) = edge.outcome()
         else {
             panic!()
         };
@@ -211,57 +211,57 @@ mod tests {
 
     #[test]
     fn a_rate_is_searched_upwards_in_decimal_steps() {
-        let edge = Edge::new(Wanted::Largest, (1_000, 100_000), 0.1);
+        let edge = Edge::new(Goal::Largest, (1_000, 100_000), 0.1);
         let (edge, _) = search(edge, |rate| if rate < 43_210 { ALL } else { NONE });
-        let Some(Outcome::Between { met, missed, .. }) = edge.found() else { panic!() };
+        let Some(Outcome::Between { met, missed, .. }) = edge.outcome() else { panic!() };
         assert!(met < 43_210 && missed >= 43_210 && missed as f64 / met as f64 <= 1.1);
         assert!(met % 100 == 0, "{met}");
     }
 
     #[test]
     fn ends_that_settle_it_end_it() {
-        let edge = || Edge::new(Wanted::Smallest, (10, 1000), 0.1);
+        let edge = || Edge::new(Goal::Smallest, (10, 1000), 0.1);
         let (never, points) = search(edge(), |_| SOME);
-        assert_eq!((never.found(), points), (Some(Outcome::Never { easiest: 1000 }), 1));
+        assert_eq!((never.outcome(), points), (Some(Outcome::Never { easiest: 1000 }), 1));
         let (always, points) = search(edge(), |_| ALL);
-        assert_eq!((always.found(), points), (Some(Outcome::Always { hardest: 10 }), 2));
-        assert_eq!(search(Edge::new(Wanted::Largest, (5, 5), 0.1), |_| ALL).1, 1);
-        assert_eq!(edge().found(), None);
+        assert_eq!((always.outcome(), points), (Some(Outcome::Always { hardest: 10 }), 2));
+        assert_eq!(search(Edge::new(Goal::Largest, (5, 5), 0.1), |_| ALL).1, 1);
+        assert_eq!(edge().outcome(), None);
     }
 
     #[test]
     fn where_trials_disagree_both_sides_are_found() {
-        let edge = Edge::new(Wanted::Smallest, (1 << 20, 1 << 30), 0.1);
+        let edge = Edge::new(Goal::Smallest, (1 << 20, 1 << 30), 0.1);
         let votes = |bytes: u64| match bytes >> 20 {
             600.. => ALL,
             300..600 => SOME,
             _ => NONE,
         };
         let (edge, _) = search(edge, votes);
-        let Some(Outcome::Between { met, missed, surely_missed, close: true }) = edge.found()
+        let Some(Outcome::Between { met, missed, surely_missed, close: true }) = edge.outcome()
         else {
             panic!()
         };
         let clear = surely_missed.unwrap();
         assert!(met >= 600 << 20 && missed < 600 << 20 && met as f64 / missed as f64 <= 1.1);
         assert!(clear < 300 << 20 && clear as f64 >= 0.9 * f64::from(300 << 20), "{clear}");
-        let (edge, _) = search(Edge::new(Wanted::Smallest, (100, 1000), 0.1), |value| {
+        let (edge, _) = search(Edge::new(Goal::Smallest, (100, 1000), 0.1), |value| {
             if value > 500 { ALL } else { SOME }
         });
-        let Some(Outcome::Between { surely_missed, .. }) = edge.found() else { panic!() };
+        let Some(Outcome::Between { surely_missed, .. }) = edge.outcome() else { panic!() };
         assert_eq!(surely_missed, None);
     }
 
     #[test]
     fn answers_that_contradict_each_other_widen_the_interval() {
-        let mut edge = Edge::new(Wanted::Smallest, (1, 1000), 0.1);
+        let mut edge = Edge::new(Goal::Smallest, (1, 1000), 0.1);
         for (value, votes) in [(1000, ALL), (1, NONE), (100, NONE), (30, ALL)] {
-            edge.tell(value, votes);
+            edge.record(value, votes);
         }
         assert_eq!(edge.contradictions(), [30]);
         let found =
             Outcome::Between { met: 1000, missed: 100, surely_missed: Some(1), close: false };
-        assert_eq!(edge.found(), Some(found));
+        assert_eq!(edge.outcome(), Some(found));
         // The side that is met comes first.
         assert_eq!(edge.next(), Some(316));
     }
@@ -279,11 +279,11 @@ mod tests {
         for _ in 0..2000 {
             let (low, span, seed) = (1 + number() % (1 << 40), number() % (1 << 40), number());
             let within = 0.001 + (number() % 1000) as f64 / 1000.0;
-            for wanted in [Wanted::Smallest, Wanted::Largest] {
+            for wanted in [Goal::Smallest, Goal::Largest] {
                 let edge = Edge::new(wanted, (low, low + span), within);
                 let noise = |value: u64| (value ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62;
                 let (edge, _) = search(edge, |value| Votes { met: noise(value) as u32, of: 3 });
-                assert!(edge.found().is_some());
+                assert!(edge.outcome().is_some());
                 assert!(edge.told.keys().all(|v| (low..=low + span).contains(v)));
             }
         }
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn rounding_stays_within_the_precision() {
         for value in drawn().take(2000) {
-            for (wanted, within) in [(Wanted::Smallest, 0.01), (Wanted::Largest, 0.3)] {
+            for (wanted, within) in [(Goal::Smallest, 0.01), (Goal::Largest, 0.3)] {
                 let off = round(wanted, value, within).abs_diff(value) as f64;
                 assert!(off <= value as f64 * within / 8.0 + 0.5);
             }

@@ -296,7 +296,7 @@ fn plain_figure(word: &str) -> Option<Quantity> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kvdyno_record::workload::{Choice, Ends, Found, MixEntry, Op};
+    use kvdyno_record::workload::{Choice, Ends, ExpectedHits, MixEntry, Op};
 
     #[test]
     fn what_can_be_asked_for() {
@@ -362,7 +362,7 @@ mod tests {
             rate: None,
             depth: None,
             os_threads: None,
-            found: Found::All,
+            found: ExpectedHits::All,
             replay: None,
         };
         let ends = Ends { duration_ns: Some(1), operations: None };

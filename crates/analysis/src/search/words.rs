@@ -15,7 +15,7 @@ const FITS: f64 = 1.3;
 
 impl SearchResult {
     /// What a point came to: `512 MiB meets it in 3 of 3 trials: p99 880 us, reads 61 k/s`.
-    pub fn told(&self, point: &Point) -> String {
+    pub fn describe_point(&self, point: &Point) -> String {
         let at = point.value.map_or_else(|| "as fast as it goes".to_owned(), |v| self.words(v));
         if let Some(why) = &point.void {
             return format!("{at} cannot be judged: {why}");

@@ -24,7 +24,7 @@ pub struct Difference {
 const ALIKE: f64 = 2.0;
 
 /// All that the study tells of.
-pub(super) fn of(study: &StudyHead, summary: &Summary) -> Vec<Difference> {
+pub(super) fn list_differences(study: &StudyHead, summary: &Summary) -> Vec<Difference> {
     let all = [
         cpus(study, summary),
         records(study, summary),

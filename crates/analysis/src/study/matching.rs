@@ -1,7 +1,7 @@
 //! Which rows of a run a published one stands beside: those that are of what it says it is of.
 
-use super::beside::Seat;
-use super::published::{Place, Selectors, StudyTable};
+use super::comparison::RowRef;
+use super::published::{Selectors, StudyTable, TableKind};
 use crate::group::{Group, RoleRow};
 use crate::job::DriveJob;
 use crate::narrow::Narrowed;
@@ -17,7 +17,7 @@ pub(super) struct Candidates<'s> {
 
 #[derive(Clone)]
 struct Candidate<'s> {
-    seat: Seat,
+    seat: RowRef,
     group: &'s Group,
     phase: &'s str,
     role: Option<&'s RoleRow>,
@@ -32,7 +32,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(mut published: Vec<u64>, mut own: Vec<u64>) -> Self {
+    fn from_values(mut published: Vec<u64>, mut own: Vec<u64>) -> Self {
         for values in [&mut published, &mut own] {
             values.sort_unstable();
             values.dedup();
@@ -52,7 +52,7 @@ impl Scale {
 }
 
 impl<'s> Candidates<'s> {
-    pub(super) fn of(place: Place, table: &StudyTable, summary: &'s Summary) -> Self {
+    pub(super) fn for_table(place: TableKind, table: &StudyTable, summary: &'s Summary) -> Self {
         let groups = summary.groups.iter().enumerate();
         let rows: Vec<_> = groups.flat_map(|(at, group)| rows(place, at, group)).collect();
         let said = |read: fn(&Selectors) -> Option<u64>| {
@@ -65,14 +65,14 @@ impl<'s> Candidates<'s> {
         let own = |read: fn(&Group) -> Option<u64>| {
             rows.iter().filter(part).filter_map(|row| read(row.group)).collect()
         };
-        let records = Scale::of(said(records), own(|group| Some(group.records)));
-        let ram = Scale::of(said(ram), own(|group| group.ram_limit_bytes));
+        let records = Scale::from_values(said(records), own(|group| Some(group.records)));
+        let ram = Scale::from_values(said(ram), own(|group| group.ram_limit_bytes));
         Self { rows, records, ram }
     }
 
     /// The rows that are of all that `of` says, or the first of it that none is of.
-    pub(super) fn like(&self, of: &Selectors) -> Result<Vec<Seat>, String> {
-        let mut rows: Narrowed<&Candidate<'_>> = Narrowed::of(self.rows.iter().collect());
+    pub(super) fn like(&self, of: &Selectors) -> Result<Vec<RowRef>, String> {
+        let mut rows: Narrowed<&Candidate<'_>> = Narrowed::new(self.rows.iter().collect());
         // A run that has none of them does not tell them apart.
         let told = |said: &Option<String>, own: fn(&Group) -> Option<&String>| {
             said.clone().filter(|_| self.rows.iter().any(|row| own(row.group).is_some()))
@@ -123,8 +123,8 @@ fn ram(of: &Selectors) -> Option<u64> {
 }
 
 /// The rows of a group at a place. The load generator alone has no like in any study.
-fn rows(place: Place, at: usize, group: &Group) -> Vec<Candidate<'_>> {
-    let seat = |run, role| Seat { group: at, run, role };
+fn rows(place: TableKind, at: usize, group: &Group) -> Vec<Candidate<'_>> {
+    let seat = |run, role| RowRef { group: at, run, role };
     let load = group.load.as_ref().map(|load| Candidate {
         seat: seat(None, None),
         group,
@@ -144,7 +144,7 @@ fn rows(place: Place, at: usize, group: &Group) -> Vec<Candidate<'_>> {
     let roles = |run: Candidate<'_>| {
         let number = run.seat.run.unwrap_or(0);
         group.runs[number].roles.iter().enumerate().map(move |(at, role)| Candidate {
-            seat: Seat { role: Some(at), ..run.seat.clone() },
+            seat: RowRef { role: Some(at), ..run.seat.clone() },
             group,
             phase: &group.runs[number].phase,
             role: Some(role),
@@ -152,10 +152,10 @@ fn rows(place: Place, at: usize, group: &Group) -> Vec<Candidate<'_>> {
         })
     };
     match place {
-        _ if group.stores_nothing || (place == Place::Drive) != group.bare_drive => Vec::new(),
-        Place::Load => load.into_iter().collect(),
-        Place::Drive => runs().collect(),
-        Place::Run => runs().flat_map(roles).collect(),
-        Place::Phase => load.into_iter().chain(runs()).collect(),
+        _ if group.stores_nothing || (place == TableKind::Drive) != group.bare_drive => Vec::new(),
+        TableKind::Load => load.into_iter().collect(),
+        TableKind::Drive => runs().collect(),
+        TableKind::Run => runs().flat_map(roles).collect(),
+        TableKind::Phase => load.into_iter().chain(runs()).collect(),
     }
 }

@@ -3,18 +3,18 @@
 //! What was published is shown and never judged: it is in no statistic, ranking, finding or
 //! comparison, for it was measured elsewhere.
 
-mod beside;
+mod comparison;
 mod differs;
 mod matching;
 mod published;
 #[cfg(test)]
 mod tests;
 
-pub use beside::{BesideStudy, Published, Seat};
+pub use comparison::{Published, RowRef, StudyComparison};
 pub use differs::Difference;
 pub use published::{
-    OwnFigure, Place, PublishedValue, Selectors, Study, StudyData, StudyHead, StudyHost, StudyRow,
-    StudyTable, Written,
+    OwnFigure, PublishedValue, Selectors, Study, StudyData, StudyHead, StudyHost, StudyRow,
+    StudyTable, TableKind, Written,
 };
 
 /// The files that the program brings along: id and text of each.

@@ -102,7 +102,7 @@ pub struct StudyTable {
     /// What it is, in our words.
     pub title: String,
     /// Among which figures of a run its rows have their like; none: nowhere.
-    pub beside: Option<Place>,
+    pub beside: Option<TableKind>,
     /// What all its rows are of.
     #[serde(default)]
     pub of: Selectors,
@@ -113,7 +113,7 @@ pub struct StudyTable {
 /// Where published rows have their like in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum TableKind {
     /// A load: a row of the load table.
     Load,
     /// A role of a measured phase: a row of the run table.
@@ -235,7 +235,7 @@ impl Selectors {
 }
 
 impl PublishedValue {
-    pub(super) fn of(figure: &str, unit: &str, written: Written, derived: bool) -> Self {
+    pub(super) fn new(figure: &str, unit: &str, written: Written, derived: bool) -> Self {
         let (value, least, most) = match written {
             Written::Is(value) => (Some(value), None, None),
             Written::Within { least, most } => (None, least, most),

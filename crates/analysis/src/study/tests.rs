@@ -1,7 +1,7 @@
 //! The figures as shipped: what follows from others is held against them.
 
 use super::published::{Study, Written};
-use super::{BesideStudy, FILES, Place};
+use super::{FILES, StudyComparison, TableKind};
 use crate::catalogue;
 use crate::fixture::Fixture;
 use kvdyno_record::known;
@@ -154,9 +154,9 @@ fn published_rows_find_their_like_or_say_what_was_not_measured() {
     fixture.plan.study = Some("symas-optane-2018".to_owned());
     let summary = fixture.summary();
     let lmdb = summary.groups.iter().position(|g| g.engine == "lmdb" && g.load.is_some());
-    let place = |seat: &super::Seat| (seat.group, seat.run, seat.role);
+    let place = |seat: &super::RowRef| (seat.group, seat.run, seat.role);
     let beside = summary.study.as_ref().unwrap();
-    let load = |row: &&super::Published| row.beside == Some(Place::Load);
+    let load = |row: &&super::Published| row.beside == Some(TableKind::Load);
     let whys: BTreeSet<&str> =
         beside.published.iter().filter(load).filter_map(|row| row.why_none.as_deref()).collect();
     assert_eq!(whys, BTreeSet::from(["engine lmdb1 was not measured"]));
@@ -166,15 +166,15 @@ fn published_rows_find_their_like_or_say_what_was_not_measured() {
     assert_eq!(own, [(lmdb.unwrap(), None, None)]);
     let mut on_volumes = summary.clone();
     on_volumes.groups[lmdb.unwrap()].volume = Some("flash-nojournal".to_owned());
-    let other = BesideStudy::of("symas-optane-2018", &on_volumes).unwrap();
+    let other = StudyComparison::from_summary("symas-optane-2018", &on_volumes).unwrap();
     assert_eq!(
         other.published[0].why_none.as_deref(),
         Some("volume flash-journal was not measured")
     );
     assert_eq!(other.published[1].own.len(), 1);
-    let imdt = BesideStudy::of("symas-imdt-2018", &summary).unwrap();
+    let imdt = StudyComparison::from_summary("symas-imdt-2018", &summary).unwrap();
     let row = imdt.published.iter().find(|row| row.table == "imdt-reads").unwrap();
     assert_eq!(row.why_none.as_deref(), Some("phase readwhilewriting was not measured"));
-    assert_eq!(BesideStudy::of("symas", &summary), None);
+    assert_eq!(StudyComparison::from_summary("symas", &summary), None);
     assert!(beside.differences.iter().any(|one| one.what == "records" && one.matters.is_some()));
 }

@@ -6,7 +6,7 @@ use crate::group::Group;
 use crate::metric::{Direction, Metrics};
 use crate::naming::Naming;
 use crate::summary::Summary;
-use crate::versus::Seat;
+use crate::versus::FigureScope;
 use kvdyno_record::host::Host;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ impl Entry {
     ///
     /// # Errors
     /// The names of those findings.
-    pub fn of(summary: &Summary, label: Option<String>) -> Result<Self, Vec<String>> {
+    pub fn from_summary(summary: &Summary, label: Option<String>) -> Result<Self, Vec<String>> {
         let invalid = summary.findings.iter().filter(|f| f.severity == Severity::Invalid);
         let invalid: Vec<String> = invalid.map(|f| f.id.as_str()).collect();
         if !invalid.is_empty() {
@@ -82,7 +82,7 @@ impl Entry {
             let program: String = worker.sha256.chars().take(12).collect();
             Some((engine.label.clone(), format!("{} ({program})", worker.version)))
         };
-        let naming = Naming::of(&summary.groups.iter().collect::<Vec<_>>());
+        let naming = Naming::for_groups(&summary.groups.iter().collect::<Vec<_>>());
         Ok(Self {
             format: FORMAT,
             run: summary.run.id.clone(),
@@ -131,12 +131,12 @@ impl Series {
     }
 
     /// Where its figures stand.
-    pub(crate) fn seat(&self) -> Seat {
+    pub(crate) fn seat(&self) -> FigureScope {
         match (self.load, &self.role) {
-            (true, _) => Seat::Load,
-            (false, None) => Seat::Phase,
+            (true, _) => FigureScope::Load,
+            (false, None) => FigureScope::Phase,
             // Latencies of several kinds of operations together are not kept.
-            (false, Some(_)) => Seat::Role { open_loop: self.open_loop, mix: false },
+            (false, Some(_)) => FigureScope::Role { open_loop: self.open_loop, mix: false },
         }
     }
 }

@@ -22,7 +22,7 @@ pub(super) enum Judged {
 }
 
 impl Judged {
-    pub(super) fn of(course: &Course) -> Self {
+    pub(super) fn judge(course: &Course) -> Self {
         let values: Vec<(usize, f64)> = known(&course.values).collect();
         let Some((&(newest, value), before)) = values.split_last() else {
             return Self::Not("no run has a value".to_owned());

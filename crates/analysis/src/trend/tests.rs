@@ -7,7 +7,7 @@ use crate::versus::gate::GateResult;
 
 /// A run of which `readers` did `rate` operations a second.
 fn run(number: usize, rate: f64) -> Entry {
-    let mut entry = Entry::of(&Fixture::new().summary(), None).unwrap();
+    let mut entry = Entry::from_summary(&Fixture::new().summary(), None).unwrap();
     entry.run = format!("2026-11-{number:02}T10-15-02Z_fixture_7f3a");
     entry.series.retain(|series| {
         series.role.as_deref() == Some("readers") && series.case.starts_with("LMDB t1")
@@ -29,12 +29,12 @@ fn about(level: f64, count: usize) -> impl Iterator<Item = f64> {
 
 fn gated(entries: &[Entry]) -> Gate {
     let question = Question { gate: Some(0.05), ..Question::default() };
-    Trend::of(entries, &question).unwrap().gate.unwrap()
+    Trend::from_entries(entries, &question).unwrap().gate.unwrap()
 }
 
 #[test]
 fn a_run_is_a_line_and_comes_back_as_it_was() {
-    let entry = Entry::of(&Fixture::new().summary(), Some("abc123".to_owned())).unwrap();
+    let entry = Entry::from_summary(&Fixture::new().summary(), Some("abc123".to_owned())).unwrap();
     assert_eq!((entry.format, entry.called()), (FORMAT, "abc123"));
     assert!(entry.series.len() > 4 && entry.engines.contains_key("LMDB"));
     let line = serde_json::to_string(&entry).unwrap();
@@ -53,7 +53,7 @@ fn a_run_is_a_line_and_comes_back_as_it_was() {
 #[test]
 fn the_run_from_which_on_it_is_slower_is_named() {
     let entries = nights(about(1000.0, 12).chain(about(900.0, 8)));
-    let trend = Trend::of(&entries, &Question::default()).unwrap();
+    let trend = Trend::from_entries(&entries, &Question::default()).unwrap();
     let [course] = &trend.courses[..] else { panic!("{:?}", trend.courses) };
     let [change] = &course.changes[..] else { panic!("{course:?}") };
     assert_eq!((change.at, change.verdict), (12, Verdict::Regressed));
@@ -95,10 +95,10 @@ fn few_runs_other_machines_and_cases_that_are_gone_cannot_be_judged() {
         entry.machine = "1 x another".to_owned();
     }
     assert_eq!(gated(&entries).result, GateResult::CannotJudge);
-    let trend = Trend::of(&entries, &Question::default()).unwrap();
+    let trend = Trend::from_entries(&entries, &Question::default()).unwrap();
     assert_eq!((trend.runs.len(), trend.left_out.len()), (2, 6));
     let any = Question { any_machine: true, ..Question::default() };
-    let all = Trend::of(&entries, &any).unwrap();
+    let all = Trend::from_entries(&entries, &any).unwrap();
     assert_eq!(all.runs.len(), 8);
     assert!(all.runs[6].differs[0].starts_with("machine: "), "{:?}", all.runs[6]);
     let mut entries = nights(about(1000.0, 8));
@@ -108,5 +108,5 @@ fn few_runs_other_machines_and_cases_that_are_gone_cannot_be_judged() {
     let gate = gated(&entries);
     assert_eq!(gate.result, GateResult::CannotJudge);
     assert!(gate.not_judged[0].why.contains("no such case"), "{gate:?}");
-    assert!(Trend::of(&[], &Question::default()).is_none());
+    assert!(Trend::from_entries(&[], &Question::default()).is_none());
 }

@@ -27,7 +27,7 @@ pub struct UnknownFigure {
 
 /// Where a figure stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seat {
+pub(crate) enum FigureScope {
     Load,
     Phase,
     /// A client group; `mix`: with several kinds of operations.
@@ -61,18 +61,18 @@ impl Figures {
         Ok(Self::Named(named))
     }
 
-    pub(crate) fn wants(&self, name: &str, direction: Direction, seat: Seat) -> bool {
+    pub(crate) fn wants(&self, name: &str, direction: Direction, seat: FigureScope) -> bool {
         let among = |wanted: &[&Definition]| wanted.iter().any(|figure| figure.name == name);
         let latency = c::is_latency(name);
         match (self, seat) {
             // Of operations of several kinds together they say nothing of any.
-            (_, Seat::Role { mix: true, .. }) if latency => false,
-            (Self::Named(_) | Self::Usual, Seat::Op { .. }) if !latency => false,
+            (_, FigureScope::Role { mix: true, .. }) if latency => false,
+            (Self::Named(_) | Self::Usual, FigureScope::Op { .. }) if !latency => false,
             (Self::All, _) => direction != Direction::Neither,
             (Self::Named(wanted), _) => among(wanted),
-            (Self::Usual, Seat::Load) => among(&LOAD),
-            (Self::Usual, Seat::Phase) => among(&PHASE),
-            (Self::Usual, Seat::Role { open_loop, .. } | Seat::Op { open_loop }) => {
+            (Self::Usual, FigureScope::Load) => among(&LOAD),
+            (Self::Usual, FigureScope::Phase) => among(&PHASE),
+            (Self::Usual, FigureScope::Role { open_loop, .. } | FigureScope::Op { open_loop }) => {
                 among(if open_loop { &OPEN } else { &CLOSED })
             }
         }

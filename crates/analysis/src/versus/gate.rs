@@ -48,7 +48,7 @@ pub enum GateResult {
 
 impl Gate {
     /// Judges the figures of all pairs.
-    pub fn of(allowed: f64, pairs: &[Pair], unpaired: &[Unpaired]) -> Self {
+    pub fn judge(allowed: f64, pairs: &[Pair], unpaired: &[Unpaired]) -> Self {
         let (mut regressed, mut not_judged, mut may_hide) = (Vec::new(), Vec::new(), Vec::new());
         for pair in pairs {
             for row in &pair.rows {
@@ -145,7 +145,7 @@ mod tests {
             ram_limit_bytes: None,
             rows: row.into_iter().collect(),
         };
-        Gate::of(allowed, &[pair], &[])
+        Gate::judge(allowed, &[pair], &[])
     }
 
     /// From nothing to something is no ratio, and no pass either.

@@ -129,7 +129,7 @@ impl Trials<'_> {
 }
 
 impl Sample {
-    fn of(values: &[f64]) -> Self {
+    fn from_values(values: &[f64]) -> Self {
         Self {
             median: median(values),
             n: values.len(),
@@ -176,8 +176,8 @@ impl Bout<'_> {
             figure: metric.name,
             unit: metric.unit,
             direction: metric.direction,
-            base: Sample::of(&base),
-            new: Sample::of(&new),
+            base: Sample::from_values(&base),
+            new: Sample::from_values(&new),
             paired: self.paired,
             ratio: None,
             ratio_low: None,

@@ -16,7 +16,7 @@ mod refusal;
 pub mod sides;
 mod work;
 
-pub(crate) use figures::Seat;
+pub(crate) use figures::FigureScope;
 pub use figures::{Figures, UnknownFigure};
 pub use gate::{Gate, GateResult, NotJudged};
 pub use judge::{Row, Sample, Verdict};
@@ -94,11 +94,12 @@ pub struct Question {
 
 impl Versus {
     /// Compares, or says why that would mean nothing.
-    pub fn of(sides: &Sides<'_>, question: &Question) -> Result<Self, Refusal> {
+    pub fn compare(sides: &Sides<'_>, question: &Question) -> Result<Self, Refusal> {
         let paired = pairing::pair(sides, &question.figures, &question.noise)?;
         let rows = || paired.pairs.iter().flat_map(|pair| &pair.rows);
-        let counts = Counts::of(rows());
-        let gate = question.gate.map(|allowed| Gate::of(allowed, &paired.pairs, &paired.unpaired));
+        let counts = Counts::count(rows());
+        let gate =
+            question.gate.map(|allowed| Gate::judge(allowed, &paired.pairs, &paired.unpaired));
         let [base, new] = sides.described();
         let mut versus = Self {
             method_version: METHOD_VERSION,
@@ -120,7 +121,7 @@ impl Versus {
 }
 
 impl Counts {
-    fn of<'r>(rows: impl Iterator<Item = &'r Row>) -> Self {
+    fn count<'r>(rows: impl Iterator<Item = &'r Row>) -> Self {
         let mut counts = Self::default();
         for row in rows {
             let (count, judged) = match row.verdict {

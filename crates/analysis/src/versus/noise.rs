@@ -6,7 +6,7 @@
 use super::super::catalogue as c;
 use super::super::group::Group;
 use super::super::metric::{Direction, Metric, Metrics};
-use super::figures::{Figures, Seat};
+use super::figures::{FigureScope, Figures};
 use super::sides::{Record, Sides};
 use crate::stats::MIN_TRIALS;
 use crate::stats::chance_ratio;
@@ -103,7 +103,7 @@ impl Noise {
     }
 
     /// The share below which a difference of a figure is not claimed.
-    pub fn of(&self, figure: &str) -> f64 {
+    pub fn share(&self, figure: &str) -> f64 {
         if is_counted(figure) {
             return COUNTED_NOISE;
         }
@@ -123,7 +123,7 @@ fn is_counted(figure: &str) -> bool {
 
 impl Calibration {
     /// Reads a run as a calibration; none where it is not one, or has too few trials.
-    pub fn of(record: &Record) -> Option<Self> {
+    pub fn from_record(record: &Record) -> Option<Self> {
         let summary = &record.summary;
         let (first, second) = twins(&record.evidence.plan)?;
         let of_label = |label: &str| {
@@ -213,8 +213,9 @@ pub fn twins(plan: &Plan) -> Option<(String, String)> {
     }
     let cases = |label: &str| {
         let own = plan.cases.iter().filter(|case| case.label == label);
-        let mut cases: Vec<(&Case, String)> =
-            own.map(|case| (case, Work::of(case, plan).equal(Purpose::Runs).to_string())).collect();
+        let mut cases: Vec<(&Case, String)> = own
+            .map(|case| (case, Work::from_case(case, plan).equal(Purpose::Runs).to_string()))
+            .collect();
         // Shuffled within each trial.
         cases.sort_by(|a, b| (a.0.trial, &a.1).cmp(&(b.0.trial, &b.1)));
         cases
@@ -229,7 +230,7 @@ pub fn twins(plan: &Plan) -> Option<(String, String)> {
 
 fn compare(first: &Group, second: &Group, resolves: &mut Vec<Resolution>) {
     let case = first.threads.map_or_else(|| "load".to_owned(), |threads| format!("t{threads}"));
-    let mut add = |place: &str, seat: Seat, one: &Metrics, other: &Metrics| {
+    let mut add = |place: &str, seat: FigureScope, one: &Metrics, other: &Metrics| {
         for metric in one.0.iter().filter(|metric| metric.direction != Direction::Neither) {
             let twin = other.0.iter().find(|other| other.name == metric.name);
             let usual = Figures::Usual.wants(metric.name, metric.direction, seat);
@@ -237,16 +238,16 @@ fn compare(first: &Group, second: &Group, resolves: &mut Vec<Resolution>) {
         }
     };
     if let (Some(one), Some(other)) = (&first.load, &second.load) {
-        add(&one.phase, Seat::Load, &one.metrics, &other.metrics);
+        add(&one.phase, FigureScope::Load, &one.metrics, &other.metrics);
     }
     for (one, other) in first.runs.iter().zip(&second.runs) {
         for (role, twin) in one.roles.iter().zip(&other.roles) {
-            let seat = Seat::Role { open_loop: role.open_loop, mix: false };
+            let seat = FigureScope::Role { open_loop: role.open_loop, mix: false };
             for ((op, one), (_, other)) in role.comparable().iter().zip(twin.comparable()) {
                 add(&role.place(*op), seat, one, &other);
             }
         }
-        add(&one.phase, Seat::Phase, &one.metrics, &other.metrics);
+        add(&one.phase, FigureScope::Phase, &one.metrics, &other.metrics);
     }
 }
 

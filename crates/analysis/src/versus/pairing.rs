@@ -4,7 +4,7 @@ use super::super::comparable;
 use super::super::group::{Group, LoadRow, OpRow, RoleRow, RunRow};
 use super::super::metric::{Metric, Metrics};
 use super::super::naming::Naming;
-use super::figures::{Figures, Seat};
+use super::figures::{FigureScope, Figures};
 use super::judge::{Bout, Row, Spot, Trials};
 use super::noise::Noise;
 use super::refusal::Refusal;
@@ -142,7 +142,7 @@ fn counterpart(unit: &Unit<'_>, free: &[&Unit<'_>], sides: &Sides<'_>) -> Option
 
 /// `labelled`: their names say the engine's; of two engines' cases it is in the title.
 fn units<'r>(chosen: &Chosen<'r>, labelled: bool) -> Vec<Unit<'r>> {
-    let naming = Naming::of(&chosen.groups);
+    let naming = Naming::for_groups(&chosen.groups);
     let unit = |group: &&'r Group| {
         let id = &group.trials.first()?.case;
         let case = chosen.record.evidence.plan.cases.iter().find(|case| case.id == *id)?;
@@ -150,7 +150,7 @@ fn units<'r>(chosen: &Chosen<'r>, labelled: bool) -> Vec<Unit<'r>> {
         if labelled {
             name = format!("{} {name}", group.label);
         }
-        let work = Work::of(case, &chosen.record.evidence.plan).equal(Purpose::Runs);
+        let work = Work::from_case(case, &chosen.record.evidence.plan).equal(Purpose::Runs);
         Some(Unit { group, work, name })
     };
     chosen.groups.iter().filter_map(unit).collect()
@@ -218,7 +218,7 @@ struct Rows<'q> {
 impl Rows<'_> {
     fn load(&mut self, base: &LoadRow, new: &LoadRow) {
         let spot = Spot { phase: &base.phase, role: None, op: None };
-        self.add(spot, Seat::Load, &base.metrics, &new.metrics);
+        self.add(spot, FigureScope::Load, &base.metrics, &new.metrics);
     }
 
     fn run(&mut self, base: &RunRow, new: &RunRow) {
@@ -231,7 +231,7 @@ impl Rows<'_> {
         let labels = &self.labels;
         let different = comparable::different_mixes(&[(&labels[0], base), (&labels[1], new)]);
         let before = self.made.len();
-        self.add(spot, Seat::Phase, &base.metrics, &new.metrics);
+        self.add(spot, FigureScope::Phase, &base.metrics, &new.metrics);
         if let Some(why) = different {
             let rows = self.made[before..].iter_mut();
             rows.filter(|row| comparable::is_per_operation(row.figure))
@@ -242,14 +242,14 @@ impl Rows<'_> {
     fn role(&mut self, phase: &str, base: &RoleRow, new: &RoleRow) {
         let spot = Spot { phase, role: Some(&base.role), op: None };
         let open_loop = base.open_loop;
-        let seat = Seat::Role { open_loop, mix: base.is_mix() };
+        let seat = FigureScope::Role { open_loop, mix: base.is_mix() };
         let before = self.made.len();
         self.add(spot, seat, &base.metrics, &new.metrics);
         for OpRow { op, metrics, .. } in &base.ops {
             if let Some(other) = new.ops.iter().find(|other| other.op == *op) {
                 self.add(
                     Spot { op: Some(op), ..spot },
-                    Seat::Op { open_loop },
+                    FigureScope::Op { open_loop },
                     metrics,
                     &other.metrics,
                 );
@@ -261,8 +261,8 @@ impl Rows<'_> {
         }
     }
 
-    fn add(&mut self, spot: Spot<'_>, seat: Seat, base: &Metrics, new: &Metrics) {
-        if !matches!(seat, Seat::Op { .. }) {
+    fn add(&mut self, spot: Spot<'_>, seat: FigureScope, base: &Metrics, new: &Metrics) {
+        if !matches!(seat, FigureScope::Op { .. }) {
             let has_any = |metric: &&Metric| metric.per_trial.iter().any(Option::is_some);
             let found = base.0.iter().chain(&new.0).filter(has_any);
             self.figures.extend(found.map(|metric| metric.name));
@@ -275,7 +275,7 @@ impl Rows<'_> {
                 base: Trials { metric: Some(metric), numbers: &self.numbers[0] },
                 new: Trials { metric: other, numbers: &self.numbers[1] },
                 paired: self.paired,
-                noise: self.noise.of(metric.name),
+                noise: self.noise.share(metric.name),
             };
             self.made.extend(bout.row());
         }

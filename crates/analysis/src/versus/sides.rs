@@ -1,7 +1,7 @@
 //! What is held against each other: two runs, or two engines of one.
 
 use super::super::confidence::Confidence;
-use super::super::efficiency::{self, Against};
+use super::super::efficiency::{self, BaselineCase};
 use super::super::engines::EngineInfo;
 use super::super::evidence::Evidence;
 use super::super::group::Group;
@@ -106,7 +106,7 @@ impl<'r> Sides<'r> {
 
     /// The base, and the new side.
     pub fn described(&self) -> [Side; 2] {
-        self.both().map(|(record, label)| Side::of(record, label))
+        self.both().map(|(record, label)| Side::from_record(record, label))
     }
 
     /// The machine that the new side was measured on.
@@ -199,7 +199,7 @@ impl<'r> Sides<'r> {
 }
 
 impl Side {
-    fn of(record: &Record, label: Option<&str>) -> Self {
+    fn from_record(record: &Record, label: Option<&str>) -> Self {
         let summary = &record.summary;
         let invalid = summary.findings.iter().filter(|f| f.severity == Severity::Invalid);
         Self {
@@ -240,19 +240,19 @@ fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
         if groups.iter().any(Group::competes) { efficiency::ceilings(groups) } else { Vec::new() }
     };
     let (base, new) = (of(base), of(new));
-    let same = |one: &Against| {
-        let like = |other: &&Against| {
-            let of = |it: &Against| (it.block_bytes, it.in_flight);
+    let same = |one: &BaselineCase| {
+        let like = |other: &&BaselineCase| {
+            let of = |it: &BaselineCase| (it.block_bytes, it.in_flight);
             (&other.job, &other.volume, of(other)) == (&one.job, &one.volume, of(one))
                 && (other.reads_share - one.reads_share).abs() < 0.1
         };
         new.iter().find(like)
     };
-    let per_s = |one: &Against| {
+    let per_s = |one: &BaselineCase| {
         let [low, high] = [one.ios_per_s_low, one.ios_per_s_high].map(units::si);
         format!("{} ({low} to {high})", units::rate(one.ios_per_s))
     };
-    let told = |one: &Against| {
+    let told = |one: &BaselineCase| {
         let other = same(one)?;
         let apart =
             one.ios_per_s_low > other.ios_per_s_high || other.ios_per_s_low > one.ios_per_s_high;

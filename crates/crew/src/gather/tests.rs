@@ -44,7 +44,9 @@ fn flat(folders: &[std::path::PathBuf], to: &Path) -> [Vec<u8>; 2] {
     loop {
         let slices: Vec<RankSlice> =
             all.iter_mut().filter_map(|files| files.next("measure").unwrap()).collect();
-        let Some(total) = Total::of(&slices, &mut decoder).unwrap() else { return bytes(to) };
+        let Some(total) = Total::from_slices(&slices, &mut decoder).unwrap() else {
+            return bytes(to);
+        };
         log.add(PHASE, &total).unwrap();
     }
 }
@@ -64,7 +66,7 @@ fn tree(folders: &[std::path::PathBuf], to: &Path) -> [Vec<u8>; 2] {
             let (at, over) = (rank as usize, turn > 20 + rank);
             for step in nodes[at].steps(Some(&mut files[at]), over).unwrap() {
                 match step {
-                    Step::Ask(below) => nodes[below as usize].asked(),
+                    Step::Ask(below) => nodes[below as usize].request(),
                     Step::Answer(slices) => {
                         assert!(slices.slices.len() <= SLICES_MAX);
                         let above = Gatherer::above(rank).unwrap() as usize;
@@ -113,7 +115,7 @@ fn nothing_is_sent_that_was_not_asked_for() {
     let mut second = Gatherer::new(2, 4);
     second.begin("measure");
     assert_eq!(second.steps(None, true).unwrap(), [Step::Ask(3)]);
-    second.asked();
+    second.request();
     assert_eq!(second.steps(None, true).unwrap(), [], "it waits for the one below");
     let none = Slices { slices: Vec::new(), last: true };
     second.answered(3, none.clone());

@@ -49,7 +49,7 @@ fn add_all(log: &mut CrewLog, by_rank: &[Vec<RankSlice>]) -> io::Result<()> {
     let slices = by_rank.iter().map(Vec::len).max().unwrap_or(0);
     for place in 0..slices {
         let ranks = by_rank.iter().filter_map(|rank| rank.get(place));
-        let total = Total::of(ranks, &mut Decoder::new())?.unwrap();
+        let total = Total::from_slices(ranks, &mut Decoder::new())?.unwrap();
         log.add(PHASE, &total)?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 //! apart.
 
 use crate::{
-    Capabilities, DataShape, Description, Durability, Engine, Error, Options, Place, Result,
+    Capabilities, DataShape, Description, Durability, Engine, Error, Location, Options, Result,
     Session,
 };
 use std::cell::RefCell;
@@ -36,14 +36,14 @@ pub(super) fn needs(claimed: bool, ability: &str) -> Outcome {
     if claimed { Ok(()) } else { Err(Stop::Skip(format!("it does not claim {ability}"))) }
 }
 
-pub(super) type MakePlace<'a> = Box<dyn FnMut(&str) -> Result<Place> + 'a>;
+pub(super) type MakePlace<'a> = Box<dyn FnMut(&str) -> Result<Location> + 'a>;
 
 /// One engine under check, and the places made for it.
 pub(super) struct Field<'a, E> {
     pub(super) description: Description,
     make_place: RefCell<MakePlace<'a>>,
     check: RefCell<&'static str>,
-    places: RefCell<Vec<Place>>,
+    places: RefCell<Vec<Location>>,
     engine: PhantomData<E>,
 }
 
@@ -63,7 +63,7 @@ impl<'a, E: Engine> Field<'a, E> {
     }
 
     /// The places that were made since `begin`.
-    pub(super) fn end(&self) -> Vec<Place> {
+    pub(super) fn end(&self) -> Vec<Location> {
         self.places.take()
     }
 
@@ -84,7 +84,7 @@ impl<'a, E: Engine> Field<'a, E> {
         Options::defaults(&self.description, weakest)
     }
 
-    pub(super) fn place(&self) -> Result<Place> {
+    pub(super) fn place(&self) -> Result<Location> {
         let place = (self.make_place.borrow_mut())(*self.check.borrow())?;
         self.places.borrow_mut().push(place.clone());
         Ok(place)

@@ -2,7 +2,7 @@
 
 use super::field::{Field, Outcome, Stop, expect, expect_value, mix, value};
 use crate::{
-    DataShape, Direction, Engine, Error, ErrorClass, OptionKind, OptionSpec, Options, Place,
+    DataShape, Direction, Engine, Error, ErrorClass, Location, OptionKind, OptionSpec, Options,
     Preset, Range, Session, Value,
 };
 use std::collections::BTreeSet;
@@ -107,7 +107,7 @@ pub(super) fn reopen<E: Engine>(field: &Field<'_, E>) -> Outcome {
 
 fn fill_and_reopen<E: Engine>(field: &Field<'_, E>, options: &Options, keys: u64) -> Outcome {
     let place = field.place()?;
-    let open = |place: &Place| E::open(place, options, &field.shape(keys));
+    let open = |place: &Location| E::open(place, options, &field.shape(keys));
     let engine = open(&place)?;
     fill(field, &engine, keys)?;
     engine.sync()?;

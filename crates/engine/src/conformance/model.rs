@@ -1,7 +1,7 @@
 //! Random operations against a `BTreeMap`; a disagreement is shrunk to a short list of steps.
 
 use super::field::{Field, Outcome, Stop, expect, expect_value, value};
-use crate::{Direction, Engine, Options, Place, Range, Session, Write};
+use crate::{Direction, Engine, Location, Options, Range, Session, Write};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::collections::BTreeMap;
@@ -97,7 +97,7 @@ fn walk<E: Engine>(field: &Field<'_, E>, steps: &[Step]) -> Outcome {
 
 struct Walk<'f, 'a, E> {
     field: &'f Field<'a, E>,
-    place: Place,
+    place: Location,
     options: Options,
     model: Model,
     version: u64,

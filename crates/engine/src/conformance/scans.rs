@@ -61,20 +61,20 @@ fn scan_all<E: Engine>(course: &Course<'_, '_, E>, session: &mut E::Session<'_>)
     let from = [0, 1, 2, 3, 100, 101, KEYS - 2, KEYS - 1, KEYS + 5].map(Some);
     for from in from.into_iter().chain([None]) {
         for limit in [0, 1, 7, 1000] {
-            course.scan(session, Asked { from, until: None, limit, most: usize::MAX })?;
+            course.scan(session, ScanRequest { from, until: None, limit, most: usize::MAX })?;
         }
-        course.scan(session, Asked { from, until: None, limit: 1000, most: 3 })?;
+        course.scan(session, ScanRequest { from, until: None, limit: 1000, most: 3 })?;
         for until in [0, 2, 3, 50, 100, 101, KEYS - 2, KEYS + 5].map(Some) {
-            course.scan(session, Asked { from, until, limit: 1000, most: usize::MAX })?;
-            course.scan(session, Asked { from, until, limit: 4, most: 2 })?;
+            course.scan(session, ScanRequest { from, until, limit: 1000, most: usize::MAX })?;
+            course.scan(session, ScanRequest { from, until, limit: 4, most: 2 })?;
         }
     }
     // Bounds of the scan before must not be left over.
-    course.scan(session, Asked { from: None, until: None, limit: 1000, most: usize::MAX })
+    course.scan(session, ScanRequest { from: None, until: None, limit: 1000, most: usize::MAX })
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct ScanRequest {
     from: Option<u64>,
     until: Option<u64>,
     limit: u64,
@@ -91,8 +91,8 @@ impl<E: Engine> Course<'_, '_, E> {
         }
     }
 
-    fn scan(&self, session: &mut impl Session, asked: Asked) -> Outcome {
-        let Asked { from, until, limit, most } = asked;
+    fn scan(&self, session: &mut impl Session, asked: ScanRequest) -> Outcome {
+        let ScanRequest { from, until, limit, most } = asked;
         let forward = self.direction == Direction::Forward;
         let within = |number: u64| {
             let begun =

@@ -29,7 +29,7 @@ pub(super) fn go_on<E: Engine>(field: &Field<'_, E>) -> Outcome {
             Ok(wrong)
         });
     }
-    let done = turns::take(clients).map_err(crate::Error::from)?;
+    let done = turns::run_in_turns(clients).map_err(crate::Error::from)?;
     for wrong in done {
         let wrong = wrong?;
         expect(wrong == 0, || format!("{wrong} keys show other values than were put"))?;

@@ -1,7 +1,7 @@
 //! Where a server is reached, and the connection to it.
 
 use super::Served;
-use crate::{Error, Place, Result, Settled};
+use crate::{Error, Location, Result, Settled};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send, sockopt};
@@ -98,16 +98,16 @@ pub trait Secured: fmt::Debug + Read + Send {
 
 impl Address {
     /// Of a place that is a server of an engine.
-    pub fn of<E: Served>(place: &Place) -> Result<Self> {
+    pub fn for_engine<E: Served>(place: &Location) -> Result<Self> {
         match place {
-            Place::Server(address) => match address.split_once('/') {
+            Location::Server(address) => match address.split_once('/') {
                 Some((reference, database)) if reference.starts_with(BY_NAME) => {
                     let none = || Error::invalid("this engine is attached to no server");
                     (E::ATTACHMENT.ok_or_else(none)?.address)(reference, database)
                 }
                 _ => address.parse(),
             },
-            Place::Directory(_) | Place::Device(_) => Err(Error::invalid(
+            Location::Directory(_) | Location::Device(_) => Err(Error::invalid(
                 "this engine is the client of a server, the place is a directory or a device",
             )),
         }

@@ -101,7 +101,7 @@ struct Client<T> {
 }
 
 /// Has `clients` take turns on this thread until all have ended: what each came to.
-pub fn take<'c, T: 'c>(
+pub fn run_in_turns<'c, T: 'c>(
     clients: impl IntoIterator<Item = impl FnOnce() -> T + 'c>,
 ) -> io::Result<Vec<T>> {
     static GROUPS: AtomicU64 = AtomicU64::new(1);
@@ -278,7 +278,7 @@ mod tests {
                 (0..ROUNDS).map(|round| u32::from(ask(&mut wire, round + number as u8))).sum()
             }
         };
-        let sums: Vec<u32> = take(wires.into_iter().enumerate().map(client)).unwrap();
+        let sums: Vec<u32> = run_in_turns(wires.into_iter().enumerate().map(client)).unwrap();
         let of = |number: u32| (0..u32::from(ROUNDS)).map(|round| round + number + 1).sum::<u32>();
         assert_eq!(sums, (0..CLIENTS as u32).map(of).collect::<Vec<_>>());
         server.join().unwrap();
@@ -296,7 +296,7 @@ mod tests {
                 }
             }
         };
-        take([client('a', [40, 0]), client('b', [0, 5])]).unwrap();
+        run_in_turns([client('a', [40, 0]), client('b', [0, 5])]).unwrap();
         assert_eq!(order.take(), ['b', 'b', 'a', 'a']);
     }
 
@@ -318,7 +318,7 @@ mod tests {
                 pause(Duration::from_secs(60));
             }
         });
-        assert!(catch_unwind(AssertUnwindSafe(|| take(clients))).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| run_in_turns(clients))).is_err());
         assert!(let_go.get() && !is_shared());
         pause(Duration::ZERO);
     }
@@ -329,6 +329,6 @@ mod tests {
         drop(servers.pop());
         servers[0].write_all(&[7]).unwrap();
         let client = |mut wire: Wire| move || wire.receive().is_ok();
-        assert_eq!(take(wires.into_iter().map(client)).unwrap(), [true, false]);
+        assert_eq!(run_in_turns(wires.into_iter().map(client)).unwrap(), [true, false]);
     }
 }

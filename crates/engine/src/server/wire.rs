@@ -154,7 +154,7 @@ impl Wire {
     }
 
     /// Waits until one of them has something to be looked at: which have.
-    pub fn heard(wires: &[&Self]) -> Result<Vec<bool>> {
+    pub fn wait_readable(wires: &[&Self]) -> Result<Vec<bool>> {
         let at_hand: Vec<bool> = wires.iter().map(|wire| !wire.unread().1.is_empty()).collect();
         if at_hand.contains(&true) {
             return Ok(at_hand);

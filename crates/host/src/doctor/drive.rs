@@ -140,7 +140,7 @@ fn nvme(host: &Host) -> Option<&Drive> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::{Level, apply, of, one};
+    use super::super::rule::{Level, apply, find_check, one};
     use super::*;
     use kvdyno_record::host::DriveHealth;
 
@@ -168,21 +168,21 @@ mod tests {
             ..Drive::default()
         };
         let checks = apply(RULES, &Host { drive: Some(drive.clone()), ..Host::default() });
-        let readahead = of(&checks, "readahead").unwrap();
+        let readahead = find_check(&checks, "readahead").unwrap();
         assert_eq!(readahead.severity, Level::Warning);
         assert_eq!(readahead.value, "8.00 MiB");
         assert_eq!(
             readahead.remedy.as_deref(),
             Some("echo 128 > /sys/block/vda/queue/read_ahead_kb")
         );
-        assert_eq!(of(&checks, "iostats").unwrap().severity, Level::Warning);
-        let value = |id| of(&checks, id).unwrap().value.as_str();
+        assert_eq!(find_check(&checks, "iostats").unwrap().severity, Level::Warning);
+        let value = |id| find_check(&checks, id).unwrap().value.as_str();
         assert_eq!(value("write_throttling"), "75000 us");
         assert_eq!(value("request_queue"), "256 requests of at most 1280 KiB");
         assert_eq!(value("block_size"), "512 logical, 4096 physical");
         assert_eq!((value("fua"), value("zoned")), ("no", "no"));
         assert_eq!(value("drive_health"), "not told by this drive");
-        assert_eq!(of(&checks, "io_poll"), None);
+        assert_eq!(find_check(&checks, "io_poll"), None);
         let drive = Drive { read_ahead_bytes: Some(128 << 10), ..drive };
         assert_eq!(
             one(RULES, "readahead", &Host { drive: Some(drive), ..Host::default() })
@@ -210,10 +210,10 @@ mod tests {
         };
         let checks = apply(RULES, &host);
         for id in ["io_poll", "nvme_power", "pcie_power", "drive_health"] {
-            let check = of(&checks, id).unwrap();
+            let check = find_check(&checks, id).unwrap();
             assert_eq!((check.severity, check.remedy.is_some()), (Level::Info, true), "{id}");
         }
-        let link = of(&checks, "pcie_link").unwrap();
+        let link = find_check(&checks, "pcie_link").unwrap();
         assert_eq!(link.value, "16.0 GT/s PCIe x2, of 16.0 GT/s PCIe x4");
         assert_eq!(link.severity, Level::Warning);
     }

@@ -55,7 +55,7 @@ pub(super) const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::{Level, apply, of};
+    use super::super::rule::{Level, apply, find_check};
     use super::*;
     use kvdyno_record::host::{Host, Machine};
 
@@ -81,7 +81,7 @@ mod tests {
                 ("/proc/sys/fs/aio-max-nr", "1024"),
             ]),
         );
-        let value = |id| of(&checks, id).unwrap().value.as_str();
+        let value = |id| find_check(&checks, id).unwrap().value.as_str();
         assert_eq!(value("memory_limit_above"), "1.00 MiB on /sys/fs/cgroup/docker");
         assert_eq!(
             value("cpu_limit_above"),
@@ -89,7 +89,7 @@ mod tests {
         );
         assert_eq!(value("io_limit_above"), "254:0 rbps=1048576 on /sys/fs/cgroup/docker");
         assert_eq!(value("address_space"), "1.00 GiB");
-        assert_eq!(of(&checks, "aio_requests").unwrap().severity, Level::Info);
+        assert_eq!(find_check(&checks, "aio_requests").unwrap().severity, Level::Info);
         let warnings = checks.iter().filter(|check| check.severity == Level::Warning);
         assert_eq!(warnings.count(), 4);
     }

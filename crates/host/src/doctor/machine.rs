@@ -69,7 +69,7 @@ pub(super) fn hiccups(gaps: &str, max_ns: u64) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::{Level, apply, of, one};
+    use super::super::rule::{Level, apply, find_check, one};
     use super::*;
     use kvdyno_record::host::{Host, Machine};
 
@@ -100,11 +100,11 @@ mod tests {
         };
         let checks = apply(RULES, &host);
         for id in ["clocksource", "load", "pressure"] {
-            assert_eq!(of(&checks, id).unwrap().severity, Level::Warning, "{id}");
+            assert_eq!(find_check(&checks, id).unwrap().severity, Level::Warning, "{id}");
         }
-        assert_eq!(of(&checks, "pressure").unwrap().value, "cpu 12 %, io 0 %");
-        assert_eq!(of(&checks, "virtual_machine").unwrap().severity, Level::Ok);
-        assert_eq!(of(&checks, "steal"), None);
+        assert_eq!(find_check(&checks, "pressure").unwrap().value, "cpu 12 %, io 0 %");
+        assert_eq!(find_check(&checks, "virtual_machine").unwrap().severity, Level::Ok);
+        assert_eq!(find_check(&checks, "steal"), None);
     }
 
     #[test]

@@ -108,7 +108,7 @@ pub(super) const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::{Level, apply, of, one};
+    use super::super::rule::{Level, apply, find_check, one};
     use super::*;
     use kvdyno_record::host::{Host, Machine};
 
@@ -154,10 +154,10 @@ mod tests {
         host.machine.swap_bytes = 1 << 30;
         host.machine.transparent_hugepage = Some("always".to_owned());
         let checks = apply(RULES, &host);
-        assert_eq!(of(&checks, "swap").unwrap().severity, Level::Warning);
-        assert_eq!(of(&checks, "transparent_hugepage").unwrap().severity, Level::Warning);
-        assert_eq!(of(&checks, "max_map_count").unwrap().severity, Level::Info);
-        assert_eq!(of(&checks, "numa_balancing"), None);
+        assert_eq!(find_check(&checks, "swap").unwrap().severity, Level::Warning);
+        assert_eq!(find_check(&checks, "transparent_hugepage").unwrap().severity, Level::Warning);
+        assert_eq!(find_check(&checks, "max_map_count").unwrap().severity, Level::Info);
+        assert_eq!(find_check(&checks, "numa_balancing"), None);
     }
 
     #[test]
@@ -174,7 +174,7 @@ mod tests {
         let told = apply(RULES, &off);
         assert_eq!(told.len(), 8);
         assert!(told.iter().all(|check| check.severity == Level::Ok), "{told:#?}");
-        assert_eq!(of(&told, "lru_gen").unwrap().value, "two lists, 0x0000");
+        assert_eq!(find_check(&told, "lru_gen").unwrap().value, "two lists, 0x0000");
         let mut on = host(&[
             ("/sys/kernel/mm/ksm/run", "1"),
             ("/sys/module/zswap/parameters/enabled", "Y"),
@@ -187,9 +187,9 @@ mod tests {
         (on.machine.swap_bytes, on.machine.numa_nodes) = (1 << 30, 2);
         let told = apply(RULES, &on);
         for id in ["ksm", "zswap", "overcommit", "numa_balancing", "zone_reclaim"] {
-            assert_eq!(of(&told, id).unwrap().severity, Level::Warning, "{id}");
+            assert_eq!(find_check(&told, id).unwrap().severity, Level::Warning, "{id}");
         }
-        assert_eq!(of(&told, "swappiness").unwrap().severity, Level::Info);
-        assert_eq!(of(&told, "lru_gen").unwrap().value, "generations (MGLRU), 0x0007");
+        assert_eq!(find_check(&told, "swappiness").unwrap().severity, Level::Info);
+        assert_eq!(find_check(&told, "lru_gen").unwrap().value, "generations (MGLRU), 0x0007");
     }
 }

@@ -93,7 +93,7 @@ pub(super) const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::{Level, apply, of, one};
+    use super::super::rule::{Level, apply, find_check, one};
     use super::*;
     use kvdyno_record::host::{Host, Machine};
 
@@ -121,13 +121,16 @@ mod tests {
         host.machine.governor = Some("powersave".to_owned());
         host.machine.numa_nodes = 2;
         let checks = apply(RULES, &host);
-        assert_eq!(of(&checks, "governor").unwrap().severity, Level::Warning);
+        assert_eq!(find_check(&checks, "governor").unwrap().severity, Level::Warning);
         for id in ["turbo", "smt", "isolated_cpus", "energy_preference", "cpu_idle", "numa_nodes"] {
-            let check = of(&checks, id).unwrap();
+            let check = find_check(&checks, id).unwrap();
             assert_eq!(check.severity, Level::Info, "{id}");
             assert!(check.remedy.is_some(), "{id}");
         }
-        assert_eq!(of(&checks, "cpu_idle").unwrap().value, "intel_idle, down to C6: 133 us");
+        assert_eq!(
+            find_check(&checks, "cpu_idle").unwrap().value,
+            "intel_idle, down to C6: 133 us"
+        );
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub(super) const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::{Level, apply, of};
+    use super::super::rule::{Level, apply, find_check};
     use super::*;
     use crate::unavailable::Unavailable;
     use kvdyno_record::host::{Availability, Host};
@@ -87,15 +87,15 @@ mod tests {
             ..Host::default()
         };
         let checks = apply(RULES, &host);
-        let limit = of(&checks, "ram_limit").unwrap();
+        let limit = find_check(&checks, "ram_limit").unwrap();
         assert_eq!(limit.severity, Level::Warning);
         assert_eq!(limit.value, "/sys/fs/cgroup/x belongs to another user");
         assert_eq!(limit.remedy.as_deref(), Some("run as root"));
-        assert_eq!(of(&checks, "open_files").unwrap().severity, Level::Info);
-        let block_io = of(&checks, "block_io").unwrap();
+        assert_eq!(find_check(&checks, "open_files").unwrap().severity, Level::Info);
+        let block_io = find_check(&checks, "block_io").unwrap();
         assert_eq!(block_io.value, "bpf(2) is not permitted");
         assert_eq!(block_io.remedy.as_deref(), Some("run as root"));
-        assert_eq!(of(&checks, "cachestat").unwrap().severity, Level::Info);
+        assert_eq!(find_check(&checks, "cachestat").unwrap().severity, Level::Info);
     }
 
     #[test]

@@ -94,10 +94,10 @@ pub(super) fn on_off(on: bool) -> &'static str {
 
 #[cfg(test)]
 pub(super) fn one(rules: &[Rule], id: &str, host: &Host) -> Option<Diagnostic> {
-    of(&apply(rules, host), id).cloned()
+    find_check(&apply(rules, host), id).cloned()
 }
 
 #[cfg(test)]
-pub(super) fn of<'a>(checks: &'a [Diagnostic], id: &str) -> Option<&'a Diagnostic> {
+pub(super) fn find_check<'a>(checks: &'a [Diagnostic], id: &str) -> Option<&'a Diagnostic> {
     checks.iter().find(|check| check.id == id)
 }

@@ -13,7 +13,7 @@ const PIECE_BYTES_MIN: u64 = 1 << 20;
 
 pub(super) const KIND: Rule = rule("filesystem", |host| {
     let Filesystem { kind, mount_point, .. } = host.filesystem.as_ref()?;
-    let class = FilesystemClass::of(kind);
+    let class = FilesystemClass::from_kind(kind);
     let why = match class {
         FilesystemClass::Device => "a filesystem on a device of this machine",
         FilesystemClass::Memory => {
@@ -100,9 +100,9 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 fn on_device(host: &Host) -> Option<&Filesystem> {
-    host.filesystem
-        .as_ref()
-        .filter(|filesystem| FilesystemClass::of(&filesystem.kind) == FilesystemClass::Device)
+    host.filesystem.as_ref().filter(|filesystem| {
+        FilesystemClass::from_kind(&filesystem.kind) == FilesystemClass::Device
+    })
 }
 
 fn has(host: &Host, option: &str) -> bool {
@@ -112,7 +112,7 @@ fn has(host: &Host, option: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::{Level, apply, of, one};
+    use super::super::rule::{Level, apply, find_check, one};
     use super::*;
     use kvdyno_record::host::Drive;
 
@@ -209,7 +209,7 @@ mod tests {
             let drive = Some(Drive { queue, ..Drive::default() });
             let filesystem = Some(filesystem("ext4", "rw,noatime", 50 << 30));
             let checks = apply(RULES, &Host { filesystem, drive, ..Host::default() });
-            of(&checks, "trim").unwrap().clone()
+            find_check(&checks, "trim").unwrap().clone()
         };
         let remedy = told("2147450880").remedy;
         assert_eq!(remedy.as_deref(), Some("fstrim -v /data, before a run"));

@@ -25,7 +25,7 @@ pub(super) struct GivenDevice {
 impl GivenDevice {
     /// Takes off what is left of a run of ours that was killed: the next engine would find its
     /// database. Where that is asked for the drive is told that nothing on it is needed any more.
-    pub(super) fn take(path: &Path, discard: bool) -> Result<Self, FreshError> {
+    pub(super) fn acquire(path: &Path, discard: bool) -> Result<Self, FreshError> {
         let opening = FreshError::io(format!("open {}", path.display()));
         let mut file = raw::open_to_write(path).map_err(opening)?;
         blank(path, &mut file)?;

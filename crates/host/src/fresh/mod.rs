@@ -23,7 +23,7 @@ use super::{Root, Storage};
 pub use error::FreshError;
 use filesystem::Mounted;
 use given::GivenDevice;
-use kvdyno_record::engine::Place;
+use kvdyno_record::engine::Location;
 use kvdyno_record::volume::{Format, ImageRecord, Medium, VolumeRecord};
 pub use looped::Looped;
 use loops::LoopDevice;
@@ -43,7 +43,7 @@ pub struct Fresh {
     // Dropped in this order: a device that is mounted stays.
     mounted: Option<Mounted>,
     device: BlockDevice,
-    place: Place,
+    place: Location,
     record: VolumeRecord,
 }
 
@@ -107,13 +107,13 @@ impl Fresh {
             image: Some(image),
             ..VolumeRecord::default()
         };
-        let place = Place::Device(device.path());
+        let place = Location::Device(device.path());
         let fresh = Self { mounted: None, device: BlockDevice::Loop(device), place, record };
         fresh.format(root, wanted, None)
     }
 
     /// Makes a volume on a block device that was taken for this run
-    /// ([`super::raw::Raw::take`]) and whose data may be lost.
+    /// ([`super::raw::Raw::acquire`]) and whose data may be lost.
     pub fn on_device(
         root: &Root,
         wanted: VolumeSpec<'_>,
@@ -122,14 +122,14 @@ impl Fresh {
         label: &str,
     ) -> Result<Self, FreshError> {
         let name = wanted.name;
-        let given = GivenDevice::take(device, discard)?;
+        let given = GivenDevice::acquire(device, discard)?;
         let mut record = VolumeRecord { name: name.to_owned(), ..VolumeRecord::default() };
         let seen = Storage::at(root, device).map_err(FreshError::io("look at the device"))?;
         record.device = seen.device.ok().map(|device| device.name);
         if discard {
             record.commands.push(format!("blkdiscard {}", device.display()));
         }
-        let place = Place::Device(device.to_owned());
+        let place = Location::Device(device.to_owned());
         let fresh = Self { mounted: None, device: BlockDevice::Given(given), place, record };
         fresh.format(root, wanted, Some(label))
     }
@@ -156,20 +156,20 @@ impl Fresh {
         let seen = Storage::at(root, &data).map_err(FreshError::io("look at the volume"))?;
         self.record.commands.push(command);
         self.record.filesystem = Some(seen.filesystem());
-        self.place = Place::Directory(data);
+        self.place = Location::Directory(data);
         Ok(self)
     }
 
     /// Where the database is to lie.
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &Location {
         &self.place
     }
 
     /// The folder for a copy of the database; none on a bare device. It need not be there.
     pub fn copy(&self) -> Option<PathBuf> {
         match &self.place {
-            Place::Directory(data) => Some(data.with_file_name(COPY)),
-            Place::Device(_) | Place::Server(_) => None,
+            Location::Directory(data) => Some(data.with_file_name(COPY)),
+            Location::Device(_) | Location::Server(_) => None,
         }
     }
 

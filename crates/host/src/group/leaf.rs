@@ -1,4 +1,4 @@
-//! Moves this process, and its undertaker, into a leaf of their own group and back, so that on v2
+//! Moves this process, and its reaper, into a leaf of their own group and back, so that on v2
 //! the group may have limited children. Only where it has no other members.
 
 use super::control::write;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 const LEAF: &str = "main";
 
-/// Our group; its parent where we sit in the leaf that we, or whose undertaker we are, made.
+/// Our group; its parent where we sit in the leaf that we, or whose reaper we are, made.
 pub(super) fn without_leaf(own: &Path) -> PathBuf {
     match own.parent() {
         Some(parent) if is_leaf(own) => parent.to_owned(),
@@ -42,7 +42,7 @@ pub(super) fn is_ours_alone(root: &Root, group: &Path) -> bool {
 /// Moves this process, all threads of it, and its children from `own` into a leaf and lets `own`
 /// limit its children.
 pub(super) fn enter(root: &Root, own: &Path) -> io::Result<()> {
-    let leaf = own.join(naming::group(Owner::of(root, root.pid()), LEAF));
+    let leaf = own.join(naming::group(Owner::read(root, root.pid()), LEAF));
     root.make_group(&leaf)?;
     let all = members(own).unwrap_or_default();
     let moved = all.iter().try_for_each(|pid| write(&leaf, "cgroup.procs", pid));
@@ -108,9 +108,9 @@ mod tests {
         assert!(!fake.root.path(&leaf).exists());
     }
 
-    /// The undertaker of a dead process sits in the leaf that this had made.
+    /// The reaper of a dead process sits in the leaf that this had made.
     #[test]
-    fn the_undertaker_finds_the_way_back_too() {
+    fn the_reaper_finds_the_way_back_too() {
         let leaf = format!("{SCOPE}/{}", testing::named(900, LEAF));
         let inside = format!("0::{}\n", &leaf["/sys/fs/cgroup".len()..]);
         let fake = testing::v2_session()

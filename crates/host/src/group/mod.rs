@@ -18,7 +18,7 @@ mod tests;
 
 pub use above::{cpus_above, io_above, is_seen, memory_above, throttled_ns};
 pub use memory::Allowed;
-pub(super) use removal::{bury, sweep};
+pub(super) use removal::{remove_dead, sweep};
 
 use super::Root;
 use super::owner::Owner;
@@ -64,7 +64,7 @@ impl Group {
             Preparation::BelowAlone => leaf::enter(root, &parent.directory),
         }
         .map_err(failed)?;
-        let directory = parent.directory.join(naming::group(Owner::of(root, root.pid()), name));
+        let directory = parent.directory.join(naming::group(Owner::read(root, root.pid()), name));
         let made = root.make_group(&directory).and_then(|()| {
             Self::open(root, parent.hierarchy.version, &directory, limit_bytes).inspect_err(|_| {
                 let _ = root.remove_group(&directory);

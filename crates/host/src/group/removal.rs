@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// How long a group of the dead is given to lose its last process, which may be waiting for a
 /// drive.
-const BURY_LIMIT: Duration = Duration::from_secs(60);
+const REMOVE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Removes a group of ours, with the processes in it and its page cache.
 pub(super) fn remove(
@@ -63,7 +63,7 @@ pub(crate) fn sweep(root: &Root) -> Vec<PathBuf> {
 
 /// Removes the groups of a maker that is known to have died, with the processes in them: for the
 /// one who saw it die. When it began is not known where it was dead by then.
-pub(crate) fn bury(root: &Root, owner: Owner) {
+pub(crate) fn remove_dead(root: &Root, owner: Owner) {
     let is_of_owner = |maker: &Owner| match owner.began {
         0 => maker.pid == owner.pid && maker.is_gone(root),
         _ => *maker == owner,
@@ -71,7 +71,7 @@ pub(crate) fn bury(root: &Root, owner: Owner) {
     let of_owner = groups(root).into_iter().filter(|(_, maker, _)| is_of_owner(maker));
     for (version, _, path) in of_owner.filter(|(_, _, path)| !leaf::is_leaf(path)) {
         // What is in the way of it is in the way of the next run's sweep, which says so.
-        let _ = remove(root, version, &path, BURY_LIMIT);
+        let _ = remove(root, version, &path, REMOVE_LIMIT);
     }
     leaf::go_back(root);
 }
@@ -148,11 +148,11 @@ mod tests {
         let fake = hybrid().file(&format!("{}/cgroup.procs", group(900, "a")), "5000\n");
         let fake = empty(empty(fake, &group(901, "b")), &before);
         let maker = Owner { pid: 900, namespace: NAMESPACE, began: 77 };
-        bury(&fake.root, maker);
+        remove_dead(&fake.root, maker);
         assert!(!fake.root.path(group(900, "a")).exists());
         assert!(fake.root.path(group(901, "b")).exists());
         assert!(fake.root.path(&before).exists(), "it is of one who had the number before");
-        bury(&fake.root, Owner { began: 0, ..maker });
+        remove_dead(&fake.root, Owner { began: 0, ..maker });
         assert!(!fake.root.path(&before).exists(), "when it began is not known, and it is gone");
     }
 

@@ -51,7 +51,7 @@ fn what_a_process_starts_later_is_counted_with_it() {
     assert!(counted.running_ns > 0 && counted.running_ns <= counted.enabled_ns, "{counted:?}");
 }
 
-/// A server that is of another user, in namespaces of its own, or its keeper's child no more.
+/// A server that is of another user, in namespaces of its own, or its supervisor's child no more.
 #[test]
 fn a_server_that_goes_its_own_way_is_counted_to_its_end() {
     if !needs_root("a_server_that_goes_its_own_way_is_counted_to_its_end") {
@@ -142,12 +142,12 @@ fn counters_are_closed_on_exec() {
 
 #[test]
 fn what_is_not_counted_is_said() {
-    let mut counters = Processor::of(&Root::system(), std::process::id());
+    let mut counters = Processor::watch(&Root::system(), std::process::id());
     let usage = counters.usage();
     let said = counters.not_counted();
     let is_said = said.iter().any(|words| words.contains("instructions"));
     assert_eq!(usage.instructions.is_none(), is_said, "{usage:?} {said:?}");
-    let gone = Processor::of(&Root::system(), u32::MAX >> 1).not_counted();
+    let gone = Processor::watch(&Root::system(), u32::MAX >> 1).not_counted();
     assert_eq!(gone.len(), 1, "one reason, one sentence: {gone:?}");
     assert!(gone[0].starts_with("instructions, cycles, cache misses, branch misses"), "{gone:?}");
 }
@@ -179,7 +179,7 @@ fn of_cores_of_several_kinds_nothing_is_made_up() {
         names.iter().fold(Fake::new(), file)
     };
     let hybrid = devices(&["cpu_core/cpus", "cpu_atom/cpus", "uncore_imc_0/cpumask", "msr/type"]);
-    let said = Processor::of(&hybrid.root, std::process::id()).not_counted();
+    let said = Processor::watch(&hybrid.root, std::process::id()).not_counted();
     let all = "instructions, cycles, cache misses, branch misses by the processor: it has cores of \
                several kinds (cpu_atom, cpu_core), which count apart";
     assert_eq!(said, [all]);

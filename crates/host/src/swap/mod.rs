@@ -1,7 +1,7 @@
 //! Swap for one case: on an image of ours, on a device that the user gave up, or in zram.
 //!
 //! Swap survives the process that switched it on, so it is made in a process that survives this
-//! one ([`undertaker`](super::undertaker)); each area says by its label whose it is, and
+//! one ([`reaper`](super::reaper)); each area says by its label whose it is, and
 //! [`leftovers`](super::leftovers) takes away what is left where even that one was killed. How much
 //! of it a case may use, and how readily, is for its [`Group`](super::Group).
 
@@ -89,7 +89,7 @@ pub fn check(root: &Root, memory: &Memory) -> Result<(), Unavailable> {
 }
 
 /// A device must have room; whether it may be overwritten is asked when it is taken
-/// ([`raw::Raw::take`]).
+/// ([`raw::Raw::acquire`]).
 fn check_device(root: &Root, path: &Path, bytes: u64) -> Result<(), Unavailable> {
     let name = path.display();
     if !raw::is_device(path) {
@@ -142,7 +142,7 @@ impl Swap {
             }
         };
         let path = backing.path();
-        let owner = Owner::of(root, wanted.owner);
+        let owner = Owner::read(root, wanted.owner);
         let made = raw::open_to_write(&path).and_then(|device| area::make(&device, bytes, owner));
         made.map_err(failed(&format!("make swap of {}", path.display())))?;
         let record = backing.record(root, bytes, &wanted.folder)?;

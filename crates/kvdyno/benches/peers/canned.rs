@@ -56,9 +56,9 @@ impl Bench {
                     ratios.push(ours / bare(&exchange)?);
                 }
                 let how = format!("answers canned, {CONNECTIONS} connections, median of {REPEATS}");
-                self.tell(&format!("{engine} client, {what}"), median(&mut costs), "us/op", &how);
+                self.report(&format!("{engine} client, {what}"), median(&mut costs), "us/op", &how);
                 let name = format!("{engine} client CPU over a bare loop's, {what}");
-                self.tell(&name, median(&mut ratios), "x", &how);
+                self.report(&name, median(&mut ratios), "x", &how);
             }
         }
         Ok(())

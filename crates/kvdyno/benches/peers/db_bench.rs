@@ -52,10 +52,10 @@ impl Bench {
         }
         let what = "by the same flags, median of the ratios of interleaved repeats";
         for (phase, mut ratios) in PHASES.iter().zip(ratios) {
-            self.tell(&format!("{phase} over db_bench's"), median(&mut ratios), "x", what);
+            self.report(&format!("{phase} over db_bench's"), median(&mut ratios), "x", what);
         }
         let [ours, theirs] = found.each_mut().map(|percent| median(percent));
-        self.tell("found after fillrandom", ours, "%", &format!("db_bench: {theirs:.2} %"));
+        self.report("found after fillrandom", ours, "%", &format!("db_bench: {theirs:.2} %"));
         Ok(())
     }
 }

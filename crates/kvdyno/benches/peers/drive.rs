@@ -11,7 +11,7 @@ use anyhow::{Context as _, ensure};
 use kvdyno::runner::load_generator::random_reads;
 use kvdyno::runner::solo::{Outcome, Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::engine::{Durability, Place, Value};
+use kvdyno_record::engine::{Durability, Location, Value};
 use kvdyno_record::protocol::Event;
 use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{
@@ -85,15 +85,15 @@ impl Bench {
             }
             let name = format!("drive random reads, depth {depth}");
             let what = format!("4 KiB, io_uring, median of {REPEATS}");
-            self.tell(&name, median(&mut rates), "I/O/s", &what);
-            self.tell(&format!("{name}, CPU"), median(&mut cpu), "us/I/O", "");
+            self.report(&name, median(&mut rates), "I/O/s", &what);
+            self.report(&format!("{name}, CPU"), median(&mut cpu), "us/I/O", "");
             if rate_ratios.is_empty() {
                 println!("{name} against fio: not on PATH");
                 continue;
             }
             let what = "median of the ratios of interleaved repeats";
-            self.tell(&format!("{name} over fio"), median(&mut rate_ratios), "x", what);
-            self.tell(&format!("{name}, CPU over fio"), median(&mut cpu_ratios), "x", what);
+            self.report(&format!("{name} over fio"), median(&mut rate_ratios), "x", what);
+            self.report(&format!("{name}, CPU over fio"), median(&mut cpu_ratios), "x", what);
         }
         Ok(())
     }
@@ -141,7 +141,7 @@ impl Bench {
                 }
                 let name = format!("direct random {name} over the drive, depth {depth}");
                 let what = "median of the ratios of interleaved repeats";
-                self.tell(&name, median(&mut ratios), "x", what);
+                self.report(&name, median(&mut ratios), "x", what);
             }
         }
         Ok(())
@@ -249,7 +249,7 @@ fn run_with(
         durability: Durability::Async,
         data,
         phases,
-        place: Place::Directory(volume.to_owned()),
+        place: Location::Directory(volume.to_owned()),
         folder: folder.path(),
     };
     solo.run()

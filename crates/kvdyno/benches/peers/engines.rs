@@ -8,7 +8,7 @@ use anyhow::{Context as _, ensure};
 use kvdyno::runner::load_generator::{random_reads, small_records};
 use kvdyno::runner::solo::{Outcome, Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::engine::{Durability, Place, Value};
+use kvdyno_record::engine::{Durability, Location, Value};
 use kvdyno_record::protocol::Event;
 use kvdyno_record::workload::{Activity, Load, LoadOrder, Phase};
 use std::ffi::OsStr;
@@ -46,20 +46,20 @@ impl Bench {
             }
         }
         let what = format!("{RECORDS} x 16/100 bytes, 1 thread, median of {REPEATS}");
-        self.tell(&format!("{name} random reads"), median(&mut read), "ops/s", &what);
-        self.tell(&format!("{name} sequential load"), median(&mut loads), "records/s", &what);
+        self.report(&format!("{name} random reads"), median(&mut read), "ops/s", &what);
+        self.report(&format!("{name} sequential load"), median(&mut loads), "records/s", &what);
         if read_ratios.is_empty() {
             println!("{name} against its own benchmark: not on PATH");
             return Ok(());
         }
         let what = "median of the ratios of interleaved repeats";
-        self.tell(
+        self.report(
             &format!("{name} random reads over its own benchmark"),
             median(&mut read_ratios),
             "x",
             what,
         );
-        self.tell(
+        self.report(
             &format!("{name} sequential load over its own benchmark"),
             median(&mut load_ratios),
             "x",
@@ -101,7 +101,7 @@ fn load_and_read(identity: &WorkerIdentity) -> anyhow::Result<PeerRates> {
             phase("warmup", Activity::Warmup(random_reads(1, SECOND / 2))),
             phase("measure", Activity::Measure(random_reads(1, 2 * SECOND))),
         ],
-        place: Place::Directory(folder.path().to_owned()),
+        place: Location::Directory(folder.path().to_owned()),
         folder: folder.path(),
     };
     let outcomes = solo.run()?;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, ensure};
 use kvdyno::runner::load_generator::{random_reads, small_records};
 use kvdyno::runner::solo::{Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::engine::{Durability, Place};
+use kvdyno_record::engine::{Durability, Location};
 use kvdyno_record::workload::{Activity, Choice, Domain, Phase};
 use std::process::Command;
 use std::time::Instant;
@@ -28,8 +28,8 @@ impl Bench {
             "median of {REPEATS}; one reading of the clock alone: {:.1} ns",
             median(&mut floors)
         );
-        self.tell("null 1 thread", median(&mut one), "ns/op", &floor);
-        self.tell(
+        self.report("null 1 thread", median(&mut one), "ns/op", &floor);
+        self.report(
             "null 2 threads over 1",
             median(&mut ratios),
             "x",
@@ -53,7 +53,7 @@ impl Bench {
                 durability: Durability::None,
                 data: small_records(1_000_000_000),
                 phases: vec![Phase { name: "measure".to_owned(), work: Activity::Measure(mix) }],
-                place: Place::Directory(folder.path().to_owned()),
+                place: Location::Directory(folder.path().to_owned()),
                 folder: folder.path(),
             };
             let outcomes = solo.run()?;
@@ -62,8 +62,8 @@ impl Bench {
         }
         let what =
             format!("worker start, 1 ms of Zipf reads over 10^9 records, end; median of {REPEATS}");
-        self.tell("a billion records, start to end", median(&mut seconds), "s", &what);
-        self.tell(
+        self.report("a billion records, start to end", median(&mut seconds), "s", &what);
+        self.report(
             "a billion records, memory before the first operation",
             median(&mut peaks),
             "MiB",
@@ -83,7 +83,7 @@ impl Bench {
             );
             seconds.push(started.elapsed().as_secs_f64());
         }
-        self.tell("a billion records, kvdyno plan", median(&mut seconds), "s", "");
+        self.report("a billion records, kvdyno plan", median(&mut seconds), "s", "");
         Ok(())
     }
 }
@@ -99,7 +99,7 @@ fn reads(null: &WorkerIdentity, threads: u32) -> anyhow::Result<f64> {
             name: "measure".to_owned(),
             work: Activity::Measure(random_reads(threads, SECOND)),
         }],
-        place: Place::Directory(folder.path().to_owned()),
+        place: Location::Directory(folder.path().to_owned()),
         folder: folder.path(),
     };
     Ok(items_per_s(solo.run()?.last().context("no phase")?))

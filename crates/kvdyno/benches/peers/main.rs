@@ -59,7 +59,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn tell(&mut self, name: &str, value: f64, unit: &str, remark: &str) {
+    fn report(&mut self, name: &str, value: f64, unit: &str, remark: &str) {
         let digits = if value < 100.0 { 2 } else { 0 };
         let remark = if remark.is_empty() { String::new() } else { format!("   ({remark})") };
         println!("{name}: {value:.digits$} {unit}{remark}");

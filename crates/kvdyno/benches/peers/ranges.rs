@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail, ensure};
 use kvdyno::runner::load_generator::{random_reads, small_records};
 use kvdyno::runner::solo::{Outcome, Solo};
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::engine::{Durability, Place, Value};
+use kvdyno_record::engine::{Durability, Location, Value};
 use kvdyno_record::protocol::Event;
 use kvdyno_record::workload::{
     Activity, Data, Key, KeyFormat, Load, LoadOrder, Mix, Op, Phase, Size,
@@ -94,13 +94,13 @@ impl Bench {
             ratios.extend(theirs.map(|theirs| ours / theirs));
         }
         let what = format!("{RECORDS} x 16/100 bytes, 1 thread, median of {REPEATS}");
-        self.tell(name, median(&mut rates), "ranges/s", &what);
+        self.report(name, median(&mut rates), "ranges/s", &what);
         if ratios.is_empty() {
             println!("{name} over {peer}: not there");
             return Ok(());
         }
         let what = "median of the ratios of interleaved repeats";
-        self.tell(&format!("{name} over {peer}"), median(&mut ratios), "x", what);
+        self.report(&format!("{name} over {peer}"), median(&mut ratios), "x", what);
         Ok(())
     }
 }
@@ -153,7 +153,7 @@ fn run(
         durability: Durability::Async,
         data: data.clone(),
         phases,
-        place: Place::Directory(database.to_owned()),
+        place: Location::Directory(database.to_owned()),
         folder: folder.path(),
     };
     solo.run()

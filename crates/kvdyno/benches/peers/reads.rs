@@ -31,7 +31,7 @@ impl Bench {
             ensure!(!ratios.is_empty(), "{engine} reads: {told}");
             for (peer, ratio) in ratios {
                 let name = format!("{engine} reads in cache");
-                self.tell(&name, ratio, "of its own calls", &format!("peer: {peer}"));
+                self.report(&name, ratio, "of its own calls", &format!("peer: {peer}"));
             }
         }
         Ok(())

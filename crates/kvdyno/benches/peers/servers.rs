@@ -10,8 +10,8 @@ use kvdyno::runner::load_generator::{random_reads, small_records};
 use kvdyno::runner::solo::{Outcome, Solo, items_per_s};
 use kvdyno_host::child::Child;
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::engine::{DataShape, Durability, Options, Place};
-use kvdyno_record::protocol::{Event, KeeperOrder, ServerJob};
+use kvdyno_record::engine::{DataShape, Durability, Location, Options};
+use kvdyno_record::protocol::{Event, ServerJob, SupervisorOrder};
 use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{Activity, Load, LoadOrder, Mix, Op, Phase};
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -140,17 +140,17 @@ impl Bench {
         }
         let (engine, peer) = (tool.engine, tool.name);
         let how = format!("{CONNECTIONS} connections, median of {REPEATS} in turns");
-        self.tell(&format!("{engine} client, {what}"), median(&mut own), "us/op", &how);
-        self.tell(&format!("{engine} {what} over {peer}'s"), median(&mut rates), "x", &how);
+        self.report(&format!("{engine} client, {what}"), median(&mut own), "us/op", &how);
+        self.report(&format!("{engine} {what} over {peer}'s"), median(&mut rates), "x", &how);
         let name = format!("{engine} client CPU an operation over {peer}'s, {what}");
-        self.tell(&name, median(&mut costs), "x", &how);
+        self.report(&name, median(&mut costs), "x", &how);
         Ok(())
     }
 }
 
 /// A server, kept by its worker.
 pub(super) struct Server {
-    keeper: process::Child,
+    supervisor: process::Child,
     pub(super) address: String,
     program: PathBuf,
     folder: PathBuf,
@@ -161,15 +161,15 @@ impl Server {
         let database = folder.join("database");
         std::fs::create_dir(&database)?;
         let log = std::fs::File::create(folder.join("server.txt"))?;
-        let mut keeper = Command::new(&identity.path)
+        let mut supervisor = Command::new(&identity.path)
             .arg("serve")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
             .spawn()?;
-        let order = KeeperOrder::Serve(ServerJob {
+        let order = SupervisorOrder::Serve(ServerJob {
             database: String::new(),
-            place: Place::Directory(database),
+            place: Location::Directory(database),
             address: None,
             options: Options::defaults(&identity.description.engine, Durability::None),
             shape: DataShape {
@@ -185,14 +185,14 @@ impl Server {
         });
         let mut line = serde_json::to_vec(&order)?;
         line.push(b'\n');
-        keeper.stdin.as_mut().context("no pipe")?.write_all(&line)?;
+        supervisor.stdin.as_mut().context("no pipe")?.write_all(&line)?;
         let mut said = String::new();
-        BufReader::new(keeper.stdout.take().context("no pipe")?).read_line(&mut said)?;
+        BufReader::new(supervisor.stdout.take().context("no pipe")?).read_line(&mut said)?;
         let Event::Serving { address, .. } = serde_json::from_str(&said)? else {
-            bail!("the keeper said {said}");
+            bail!("the supervisor said {said}");
         };
         let program = identity.library.as_ref().context("no program")?.path.clone();
-        Ok(Self { keeper, address, program, folder: folder.to_owned() })
+        Ok(Self { supervisor, address, program, folder: folder.to_owned() })
     }
 
     pub(super) fn socket(&self) -> PathBuf {
@@ -212,8 +212,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        drop(self.keeper.stdin.take());
-        let _ = self.keeper.wait();
+        drop(self.supervisor.stdin.take());
+        let _ = self.supervisor.wait();
     }
 }
 
@@ -267,7 +267,7 @@ pub(super) fn run(
         durability: Durability::None,
         data: small_records(RECORDS),
         phases: vec![Phase { name: "phase".to_owned(), work }],
-        place: Place::Server(address.to_owned()),
+        place: Location::Server(address.to_owned()),
         folder: evidence.path(),
     };
     let outcomes = solo.run()?;

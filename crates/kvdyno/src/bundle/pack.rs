@@ -56,7 +56,7 @@ pub(crate) fn pack(
     let bytes = write(&contents, &record.id, ended_s, &mut archive)?;
     anyhow::ensure!(bytes <= Limits::default().bytes, "it is larger than a bundle may be");
     archive.rewind()?;
-    let mut source = Kept { inner: BufReader::new(archive), error: None };
+    let mut source = ErrorCapture { inner: BufReader::new(archive), error: None };
     let packed = compress_to_vec(&mut source, CompressionLevel::Fastest);
     source.error.map_or(Ok(()), Err).context("failed to read the temporary file")?;
     write_atomic(to, &packed)?;
@@ -65,12 +65,12 @@ pub(crate) fn pack(
 }
 
 /// The compressor cannot say that its source failed: an error is kept here, and ends the source.
-struct Kept<R> {
+struct ErrorCapture<R> {
     inner: R,
     error: Option<io::Error>,
 }
 
-impl<R: Read> Read for Kept<R> {
+impl<R: Read> Read for ErrorCapture<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.inner.read(buffer).or_else(|error| {
             self.error = Some(error);

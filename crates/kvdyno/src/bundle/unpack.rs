@@ -37,17 +37,17 @@ pub(crate) fn unpack(
     let decoder = StreamingDecoder::new(counted).map_err(|error| unreadable(&error))?;
     let bounded = Bounded { inner: decoder, limits, packed, bytes: 0 };
     let mut archive = Archive::new(bounded);
-    let mut taken = Taken { into, limits, names: BTreeSet::new(), bytes: 0 };
+    let mut taken = Extraction { into, limits, names: BTreeSet::new(), bytes: 0 };
     // Raw: names from another entry, links and sparse files are for us to refuse, not to resolve.
     for entry in archive.entries().map_err(|error| unreadable(&error))?.raw(true) {
-        taken.take(entry.map_err(|error| unreadable(&error))?)?;
+        taken.add(entry.map_err(|error| unreadable(&error))?)?;
     }
     let top = taken.top()?;
     check_sums(&top, &taken)?;
     RunFolder::open(top.join(RECORD)).map_err(|_| BundleRefused::no_record())
 }
 
-struct Taken<'i> {
+struct Extraction<'i> {
     into: &'i Path,
     limits: Limits,
     names: BTreeSet<PathBuf>,
@@ -55,8 +55,8 @@ struct Taken<'i> {
     bytes: u64,
 }
 
-impl Taken<'_> {
-    fn take(&mut self, entry: Entry<'_, impl Read>) -> Result<(), BundleRefused> {
+impl Extraction<'_> {
+    fn add(&mut self, entry: Entry<'_, impl Read>) -> Result<(), BundleRefused> {
         let bytes = entry.path_bytes().into_owned();
         let refused = |why: String| {
             let name: String = String::from_utf8_lossy(&bytes).chars().take(200).collect();
@@ -119,7 +119,7 @@ fn write(mut entry: Entry<'_, impl Read>, target: &Path) -> Result<(), BundleRef
 }
 
 /// Each file is listed, and each that is listed is there, and as it was.
-fn check_sums(top: &Path, taken: &Taken<'_>) -> Result<(), BundleRefused> {
+fn check_sums(top: &Path, taken: &Extraction<'_>) -> Result<(), BundleRefused> {
     let list = top.join(SUMS);
     let text = fs::read_to_string(&list).map_err(|_| BundleRefused::no_record())?;
     let mut listed = BTreeSet::new();

@@ -1,6 +1,6 @@
 //! `export`, `bundle` and `rerun`: what can be typed.
 
-use super::{PlaceArgs, RunName, RunsArgs, ViewArgs};
+use super::{LocationArgs, RunName, RunsArgs, ViewArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -90,7 +90,7 @@ pub(crate) struct RerunArgs {
     #[command(flatten)]
     pub(crate) name: RunName,
     #[command(flatten)]
-    pub(crate) at: PlaceArgs,
+    pub(crate) at: LocationArgs,
     /// Say what would be done, and what differs here from there, and do nothing
     #[arg(long)]
     pub(crate) plan: bool,

@@ -1,6 +1,6 @@
 //! `kvdyno quick`: what can be typed.
 
-use super::{KeepArgs, PlaceArgs, ViewArgs};
+use super::{KeepArgs, LocationArgs, ViewArgs};
 use clap::{Args, ValueEnum, ValueHint};
 use kvdyno_record::engine::Preset;
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ pub(crate) struct QuickArgs {
     #[arg(long, value_name = "TIMES")]
     pub(crate) data_to_ram: Option<f64>,
     #[command(flatten)]
-    pub(crate) at: PlaceArgs,
+    pub(crate) at: LocationArgs,
     /// Where the engines' options begin: their authors' tuning guides, or as they come
     #[arg(
         long,

@@ -1,6 +1,6 @@
 //! `kvdyno size` and `kvdyno capacity`.
 
-use super::{KeepArgs, PlaceArgs, SuiteName};
+use super::{KeepArgs, LocationArgs, SuiteName};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ pub(crate) struct SearchArgs {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
     #[command(flatten)]
-    pub(crate) at: PlaceArgs,
+    pub(crate) at: LocationArgs,
     /// A block device of the suite's volumes whose data is lost, in full; may be repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub(crate) destroy_data_on: Vec<PathBuf>,

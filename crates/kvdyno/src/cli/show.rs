@@ -89,7 +89,7 @@ pub(crate) struct FleetArgs {
     /// differ; --wide: the figure of each host
     #[arg(long, value_name = "WHAT", conflicts_with_all =
           ["full", "table", "beside", "study", "findings", "drive", "config"])]
-    pub(crate) by: Option<By>,
+    pub(crate) by: Option<GroupBy>,
     /// Only these figures, by their names in `kvdyno export --csv -`
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "by")]
     pub(crate) figures: Vec<String>,
@@ -103,7 +103,7 @@ pub(crate) struct FleetArgs {
 
 /// What several runs are told apart by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum By {
+pub(crate) enum GroupBy {
     /// The machine that made it.
     Host,
 }

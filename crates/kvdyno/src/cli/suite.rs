@@ -94,7 +94,7 @@ fn text_of(file: &str) -> Result<String, Complaint> {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct BendArgs {
     #[command(flatten)]
-    pub(crate) at: PlaceArgs,
+    pub(crate) at: LocationArgs,
     /// Scale records, RAM and operation counts, as `1/1000`
     #[arg(long, value_name = "RATIO")]
     pub(crate) scale: Option<String>,
@@ -142,7 +142,7 @@ impl From<CountBy> for Counting {
 
 /// Where databases lie.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct PlaceArgs {
+pub(crate) struct LocationArgs {
     /// The folder in which databases are made; emptied of them afterwards
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) place: Option<PathBuf>,

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> 
         return Err(Complaint::usage(message).into());
     }
     // A run that is at work changes under our hands.
-    let _alone = runs::take(&folder)?;
+    let _alone = runs::lock(&folder)?;
     let changed = folder.changed_since_sealed()?;
     if let Some(first) = changed.first() {
         let message = format!(

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exi
     };
     let exit = verdict(&record.summary);
     runs::warn_of_findings(&record.summary, printer);
-    let Some(known) = Calibration::of(&record) else {
+    let Some(known) = Calibration::from_record(&record) else {
         printer.warning("too few trials came to their end: nothing was calibrated");
         printer.hint(&format!("`kvdyno show {}` says why", folder.path.display()));
         return Ok(if exit == Exit::Ok { Exit::Invalid } else { exit });
@@ -49,7 +49,7 @@ pub(crate) fn newest(runs: &Path, host: &Host) -> Option<Calibration> {
         if !is_one {
             return None;
         }
-        Calibration::of(&Record::read(&folder).ok()?)
+        Calibration::from_record(&Record::read(&folder).ok()?)
     })
 }
 

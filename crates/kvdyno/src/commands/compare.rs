@@ -59,11 +59,11 @@ pub(super) fn answer(
 ) -> anyhow::Result<Exit> {
     let noise = Noise::by(newest(runs, sides.host()), sides);
     let question = Question { figures, noise, gate };
-    let versus = Versus::of(sides, &question).map_err(|r| refused(&r))?;
+    let versus = Versus::compare(sides, &question).map_err(|r| refused(&r))?;
     if args.json {
         printer.json(&versus)?;
     } else if let Some(path) = &args.html {
-        report::write(&VersusData::of(Ok(versus.clone())), path, printer)?;
+        report::write(&VersusData::new(Ok(versus.clone())), path, printer)?;
         // Who reads a log wants to know why the gate failed.
         if versus.gate.is_some() && path != Path::new("-") {
             lines(text::footer(&versus), printer);

@@ -36,7 +36,7 @@ fn listen(printer: &Printer) -> anyhow::Result<Diagnostic> {
     let seconds = hiccups::LENGTH.as_secs();
     printer.note(&format!("listening to the idle machine for {seconds} s"));
     let heard = hiccups::listen(hiccups::LENGTH).map_err(anyhow::Error::msg)?;
-    let gaps = HiccupRow::of(&heard).map(|row| row.gaps()).unwrap_or_default();
+    let gaps = HiccupRow::from_hiccups(&heard).map(|row| row.gaps()).unwrap_or_default();
     Ok(doctor::hiccups(&gaps, heard.max_ns))
 }
 

@@ -7,7 +7,7 @@ mod text;
 
 use super::prepare::prepare_text;
 use super::{finish, run};
-use crate::cli::{DriveArgs, DrivePreset, DriveRw, DriveWay, PlaceArgs};
+use crate::cli::{DriveArgs, DrivePreset, DriveRw, DriveWay, LocationArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::runner::Ended;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
             .hint("`apt install fio` (Debian, Ubuntu), `dnf install fio` (Fedora, RHEL)")
             .into());
     }
-    let at = PlaceArgs { place: args.place.clone(), create_place: args.create_place };
+    let at = LocationArgs { place: args.place.clone(), create_place: args.create_place };
     let file = "drive.toml (written by kvdyno drive)";
     let mut prepared = prepare_text(file, text, Overrides::default(), &at, runs)?;
     prepared.consent = match &args.destroy_data_on {
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let (folder, ended) = run::kept(&prepared, &args.keep, printer)?;
     let exit = finish::show(folder.clone(), ended, &args.view, printer)?;
     if !args.view.json {
-        steady::tell(&folder, args.preset == Some(DrivePreset::SniaIops), printer)?;
+        steady::print_steady(&folder, args.preset == Some(DrivePreset::SniaIops), printer)?;
     }
     Ok(exit)
 }

@@ -13,7 +13,7 @@ mod tool;
 use crate::cli::{EnginesAction, EnginesArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::workers::{self, By};
+use crate::workers::{self, CodeSource};
 use kvdyno_record::engine::{Capabilities, Durability, OptionKind, OptionSpec, Value};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::protocol::WorkerDescription;
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit>
 }
 
 fn ask((name, path): (String, PathBuf)) -> FoundEngine {
-    let (description, problem) = match workers::describe(&path, &By::Itself) {
+    let (description, problem) = match workers::describe(&path, &CodeSource::Itself) {
         Ok(description) => (Some(description), None),
         Err(error) => (None, Some(format!("{error:#}"))),
     };
@@ -134,7 +134,7 @@ fn abilities(capabilities: &Capabilities) -> String {
 
 fn one(name: &str, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let path = workers::find(name)?;
-    let description = workers::describe(&path, &By::Itself)?;
+    let description = workers::describe(&path, &CodeSource::Itself)?;
     if json {
         printer.json(&description)?;
         return Ok(Exit::Ok);

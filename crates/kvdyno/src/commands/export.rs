@@ -19,7 +19,7 @@ pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> 
     let name = RunName { run: args.first().to_owned(), runs: args.runs.clone() };
     let folder = runs::find(&name)?;
     let evidence = read(&folder)?;
-    let summary = Summary::of(&evidence).with_context(runs::unread(&folder))?;
+    let summary = Summary::from_evidence(&evidence).with_context(runs::unread(&folder))?;
     runs::warn_if_altered(&summary, printer);
     if args.json {
         printer.json(&summary)?;
@@ -123,7 +123,7 @@ fn otava_folder(
     for name in args.names.iter().skip(1) {
         let name = RunName { run: name.clone(), runs: args.runs.clone() };
         let folder = runs::find(&name)?;
-        summaries.push(Summary::of(&read(&folder)?)?);
+        summaries.push(Summary::from_evidence(&read(&folder)?)?);
     }
     if args.all_runs {
         summaries.extend(others(&args.runs, &suite, printer));

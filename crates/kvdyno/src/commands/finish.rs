@@ -57,7 +57,7 @@ pub(crate) fn close(
     drop(lock);
     let ended = ended?;
     filed?;
-    tell(&folder, ended, printer);
+    print_end(&folder, ended, printer);
     Ok((folder, ended))
 }
 
@@ -96,7 +96,7 @@ fn undone(evidence: &Evidence) -> Option<String> {
     (done < cases).then(|| format!("{done} of {} done", units::cases(cases)))
 }
 
-fn tell(folder: &RunFolder, ended: Ended, printer: &Printer) {
+fn print_end(folder: &RunFolder, ended: Ended, printer: &Printer) {
     let path = folder.path.display();
     match ended {
         Ended::Complete => match Evidence::read(folder).map(|evidence| undone(&evidence)) {

@@ -21,7 +21,7 @@ pub(super) fn show(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
         let folder = runs::find(&name)?;
         let summary = Summary::read(&folder).with_context(runs::unread(&folder))?;
         runs::warn_if_altered(&summary, printer);
-        match Member::of(&summary) {
+        match Member::from_summary(&summary) {
             Ok(member) => members.push(member),
             Err(findings) => {
                 let findings = findings.join(", ");
@@ -33,7 +33,7 @@ pub(super) fn show(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     let exit = if void.is_empty() { Exit::Ok } else { Exit::Invalid };
     let reasons: Vec<String> = void.iter().map(|run| format!("{}: {}", run.run, run.why)).collect();
-    let Some(fleet) = Fleet::of(members, void, &figures) else {
+    let Some(fleet) = Fleet::from_members(members, void, &figures) else {
         let reasons = reasons.join("; ");
         printer.warning(&format!(
             "no run has figures that count: {reasons}; `kvdyno show RUN --findings` says why"
@@ -43,7 +43,7 @@ pub(super) fn show(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if args.view.json {
         printer.json(&fleet)?;
     } else if let Some(path) = &args.fleet.html {
-        report::write(&FleetData::of(fleet), path, printer)?;
+        report::write(&FleetData::new(fleet), path, printer)?;
     } else {
         print(&fleet, args.view.wide, printer);
     }

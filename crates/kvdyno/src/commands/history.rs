@@ -29,7 +29,7 @@ fn add(args: &AddArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&name)?;
     let summary = Summary::read(&folder).with_context(runs::unread(&folder))?;
     runs::warn_if_altered(&summary, printer);
-    let entry = match Entry::of(&summary, args.label.clone()) {
+    let entry = match Entry::from_summary(&summary, args.label.clone()) {
         Ok(entry) => entry,
         Err(findings) => {
             let (id, findings) = (&summary.run.id, findings.join(", "));
@@ -86,14 +86,14 @@ fn show(args: &HistoryShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     })?;
     let entries = entries(&mut opened, file)?;
     let question = Question { figures, gate, any_machine: args.any_machine };
-    let Some(trend) = Trend::of(&entries, &question) else {
+    let Some(trend) = Trend::from_entries(&entries, &question) else {
         let what = format!("no run is in the history `{}`", file.display());
         return Err(Complaint::usage(what).hint("`kvdyno history add` adds one").into());
     };
     if args.asked.json {
         printer.json(&trend)?;
     } else if let Some(path) = &args.asked.html {
-        report::write(&TrendData::of(trend.clone()), path, printer)?;
+        report::write(&TrendData::new(trend.clone()), path, printer)?;
         if trend.gate.is_some() && path != Path::new("-") {
             compare::lines(text::footer(&trend), printer);
         }

@@ -5,7 +5,7 @@ use crate::cli::ListArgs;
 use crate::printer::Printer;
 use kvdyno_analysis::about;
 use kvdyno_analysis::evidence::Evidence;
-use kvdyno_host::place::left_by;
+use kvdyno_host::data_directory::left_by;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::units;

@@ -2,7 +2,7 @@
 
 mod grid;
 
-use super::prepare::{Prepared, prepare, tell};
+use super::prepare::{Prepared, prepare, report_plan};
 use crate::cli::PlanArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
@@ -15,16 +15,16 @@ use kvdyno_render::wrap::wrap;
 
 pub(crate) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let told = match (args.json, args.cases) {
-        (true, _) => Told::Json,
-        (false, true) => Told::Cases,
-        (false, false) => Told::Grid,
+        (true, _) => PlanFormat::Json,
+        (false, true) => PlanFormat::Cases,
+        (false, false) => PlanFormat::Grid,
     };
     tell_only(&prepare(&args.suite, &args.runs.runs)?, told, printer)
 }
 
 /// How a plan is told.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum PlanFormat {
     /// An engine of a part on each line.
     Grid,
     /// A case on each line.
@@ -35,18 +35,18 @@ enum Told {
 /// Says what would be done, and then whether a run would be refused here: the plan is told all the
 /// same, as another machine may have what this one lacks.
 pub(super) fn only(prepared: &Prepared, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
-    tell_only(prepared, if json { Told::Json } else { Told::Grid }, printer)
+    tell_only(prepared, if json { PlanFormat::Json } else { PlanFormat::Grid }, printer)
 }
 
-fn tell_only(prepared: &Prepared, told: Told, printer: &Printer) -> anyhow::Result<Exit> {
+fn tell_only(prepared: &Prepared, told: PlanFormat, printer: &Printer) -> anyhow::Result<Exit> {
     if let Some(place) = &prepared.place {
         // As a run would; whether there is room is said last.
         DataDirectory::examine(&Root::system(), place, 0, None)?;
     }
     match told {
-        Told::Json => printer.json(&prepared.plan)?,
-        Told::Grid => show(prepared, &grid::table(&prepared.plan), printer),
-        Told::Cases => show(prepared, &cases(&prepared.plan), printer),
+        PlanFormat::Json => printer.json(&prepared.plan)?,
+        PlanFormat::Grid => show(prepared, &grid::table(&prepared.plan), printer),
+        PlanFormat::Cases => show(prepared, &cases(&prepared.plan), printer),
     }
     prepared.check().map_err(|Complaint { message, hint }| {
         let message = format!("a run would be refused: {message}");
@@ -58,7 +58,7 @@ fn tell_only(prepared: &Prepared, told: Told, printer: &Printer) -> anyhow::Resu
 /// Outline, grid or cases, and what the estimate rests on.
 fn show(prepared: &Prepared, table: &str, printer: &Printer) {
     printer.heading(&prepared.plan.title);
-    tell(prepared, |text| printer.data(text), |text| printer.warning(text));
+    report_plan(prepared, |text| printer.data(text), |text| printer.warning(text));
     printer.data(table);
     let assumptions = &prepared.plan.estimate.assumptions;
     let assumptions: Vec<String> = assumptions.iter().map(|text| wrap(text, 4)).collect();

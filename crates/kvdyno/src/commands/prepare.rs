@@ -1,7 +1,7 @@
 //! What `run` and `plan` begin with: a suite's text, the workers it needs, the place's room, and
 //! from these the plan. Nothing is touched.
 
-use crate::cli::{PlaceArgs, SuiteArgs};
+use crate::cli::{LocationArgs, SuiteArgs};
 use crate::exit::Complaint;
 use crate::libraries;
 use crate::machine;
@@ -10,7 +10,7 @@ use crate::traces;
 use crate::workers::{self, Workers};
 use anyhow::Context as _;
 use kvdyno_host::raw::{self, Consent};
-use kvdyno_host::{Root, Storage, place};
+use kvdyno_host::{Root, Storage, data_directory};
 use kvdyno_record::engine::Description;
 use kvdyno_record::host::Host;
 use kvdyno_record::left_out;
@@ -59,7 +59,7 @@ pub(crate) fn prepare_text(
     file: &str,
     text: String,
     overrides: Overrides,
-    at: &PlaceArgs,
+    at: &LocationArgs,
     default_place: &Path,
 ) -> anyhow::Result<Prepared> {
     let installed = workers::find_all().into_keys().collect();
@@ -71,7 +71,7 @@ pub(crate) fn prepare_text(
         })?;
     }
     let (engines, workers) = look_for(suite.wanted())?;
-    let at = PlaceArgs { place: suite.place().map(Path::to_owned), ..at.clone() };
+    let at = LocationArgs { place: suite.place().map(Path::to_owned), ..at.clone() };
     prepared(text, workers, at, default_place, |volume, host, at| {
         let sizing = SizingHost {
             memory_bytes: host.machine.memory_bytes,
@@ -88,7 +88,7 @@ pub(crate) fn prepare_text(
 pub(crate) fn prepared(
     text: String,
     mut workers: Workers,
-    PlaceArgs { place, create_place }: PlaceArgs,
+    LocationArgs { place, create_place }: LocationArgs,
     default_place: &Path,
     plan: impl FnOnce(&Storage, &Host, &Path) -> anyhow::Result<Plan>,
 ) -> anyhow::Result<Prepared> {
@@ -96,7 +96,7 @@ pub(crate) fn prepared(
     let at = place.as_deref().unwrap_or(default_place);
     let volume = Storage::at(&root, at)
         .with_context(|| format!("failed to look at the place {}", at.display()))?;
-    place::check_keeps_files(at, &volume)?;
+    data_directory::check_keeps_files(at, &volume)?;
     let host = machine::read(&root, at);
     if let Some(place) = &place {
         check_exists(place, create_place, &volume)?;
@@ -258,7 +258,7 @@ fn lies_on(place: &Path, volume: &Storage) -> String {
 const LARGE_RECORD: u64 = 64 << 20;
 
 /// Says what a plan does and needs, and what will probably not work out.
-pub(crate) fn tell(prepared: &Prepared, say: impl Fn(&str), warn: impl Fn(&str)) {
+pub(crate) fn report_plan(prepared: &Prepared, say: impl Fn(&str), warn: impl Fn(&str)) {
     let plan = &prepared.plan;
     say(&outline(plan));
     say(&format!("  place {}", prepared.lies_on));

@@ -14,7 +14,7 @@ use kvdyno_record::files::write_atomic;
 use kvdyno_record::units;
 use kvdyno_suite::{Overrides, Pick};
 use std::path::Path;
-use text::{AskedEngine, Beside};
+use text::{AskedEngine, Extras};
 
 /// The engines of a question that names none.
 const USUAL: [&str; 2] = ["lmdb", "rocksdb"];
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let engines: Vec<AskedEngine> =
         engines.into_iter().map(described).collect::<anyhow::Result<_>>()?;
     let found = |name: &str| !engines.iter().any(|e| e.name == name) && workers::find(name).is_ok();
-    let beside = Beside { null: found("null"), drive: !args.no_drive && found("drive") };
+    let beside = Extras { null: found("null"), drive: !args.no_drive && found("drive") };
     let mut text = text::suite(args, &engines, beside);
     let mut prepared = prepared(args, &text)?;
     let limits = prepared.plan.cases.iter().filter_map(|case| case.ram_limit_bytes);

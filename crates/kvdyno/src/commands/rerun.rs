@@ -25,7 +25,7 @@ use kvdyno_record::run::RunRecord;
 use kvdyno_record::volume::{Medium, Volume};
 use kvdyno_record::workload::{Activity, Phase};
 use kvdyno_suite::{self, SEVERAL_MAX};
-use libraries::{Given, found_here};
+use libraries::{NamedLibraries, found_here};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
         // A bundle is not left lying unpacked while something is measured.
         drop(found);
         let prepared = recorded.prepare(args, runs)?;
-        recorded.tell(&prepared, printer);
+        recorded.print_differences(&prepared, printer);
         (prepared, recorded.run.block_io)
     };
     if args.plan {
@@ -98,10 +98,10 @@ impl Recorded {
     /// The same work, with the workers that are found here.
     fn prepare(&self, args: &RerunArgs, default_place: &Path) -> anyhow::Result<Prepared> {
         check_volumes(&self.plan)?;
-        let given = Given::of(&args.libraries, &self.plan)?;
+        let given = NamedLibraries::parse(&args.libraries, &self.plan)?;
         let (found, workers) = found_here(&self.plan, &given)?;
         for case in &found.cases {
-            let Some(worker) = workers.of(case) else { continue };
+            let Some(worker) = workers.identity(case) else { continue };
             let engine = &worker.description.engine;
             // A worker would refuse it as well, but only when its turn has come.
             case.options.clone().resolve(engine).map_err(|error| {
@@ -124,14 +124,15 @@ impl Recorded {
     }
 
     /// Says what differs here before anything begins.
-    fn tell(&self, prepared: &Prepared, printer: &Printer) {
+    fn print_differences(&self, prepared: &Prepared, printer: &Printer) {
         let host = &prepared.host;
         let there = Side {
             host: &self.run.host_before,
             program: &self.run.program,
             workers: &self.workers,
         };
-        let by_label = |case: &Case| Some((case.label.clone(), prepared.workers.of(case)?.clone()));
+        let by_label =
+            |case: &Case| Some((case.label.clone(), prepared.workers.identity(case)?.clone()));
         let workers = prepared.plan.cases.iter().filter_map(by_label).collect();
         let here = Side { host, program: kvdyno_record::VERSION, workers: &workers };
         let differences = differences(&there, &here, &self.plan);

@@ -11,8 +11,8 @@ use crate::printer::Printer;
 use crate::runner::{Interrupt, RunEnvironment, Tiers, Volumes, images};
 use crate::workers::{self, Workers};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
-use kvdyno_host::place::left_by;
-use kvdyno_host::{Claim, Root, meter};
+use kvdyno_host::data_directory::left_by;
+use kvdyno_host::{DataDirLock, Root, meter};
 use kvdyno_record::engine::Value;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
@@ -43,11 +43,11 @@ pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> 
     let interrupt = Interrupt::listen()?;
     let place = Path::new(&run.place);
     let left_behind = left_by(place, &run.id);
-    let claim = Claim::new(&root, place, &run.id)?;
-    let lock = runs::take(&folder)?;
+    let claim = DataDirLock::new(&root, place, &run.id)?;
+    let lock = runs::lock(&folder)?;
     let destroy_allowed = &args.destroy_data_on;
-    let tiers = Tiers::take(&root, &plan, images(place, &folder.path), destroy_allowed)?;
-    let volumes = Volumes::take(&root, claim, &plan, &folder.path, &run.id, destroy_allowed)?;
+    let tiers = Tiers::acquire(&root, &plan, images(place, &folder.path), destroy_allowed)?;
+    let volumes = Volumes::acquire(&root, claim, &plan, &folder.path, &run.id, destroy_allowed)?;
     let workers = workers_of(&folder, printer)?;
     run.resumed_unix_ns.push(meter::unix_ns());
     run.ended_unix_ns = None;
@@ -141,7 +141,7 @@ pub(super) fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
 fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> {
     let mut found = Workers::default();
     for case in folder.plan()?.cases {
-        if found.of(&case).is_none()
+        if found.identity(&case).is_none()
             && let Ok(path) = workers::find(&case.engine)
         {
             found.add(&case.engine, libraries::again(path, &case)?);
@@ -150,7 +150,7 @@ fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> 
     let mut told = BTreeSet::new();
     for (_, record) in folder.case_records()? {
         let Some(before) = record.worker else { continue };
-        let now = found.of(&record.case);
+        let now = found.identity(&record.case);
         let differs = now.is_some_and(|now| now.sha256 != before.sha256);
         if differs && told.insert(record.case.engine.clone()) {
             printer.warning(&format!(

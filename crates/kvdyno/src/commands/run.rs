@@ -2,7 +2,7 @@
 //! run, finish, show. The other commands that measure join this line where they differ no more.
 
 use super::finish;
-use super::prepare::{Checked, Prepared, prepare, tell};
+use super::prepare::{Checked, Prepared, prepare, report_plan};
 use super::{plan, runs};
 use crate::cli::{KeepArgs, NamedArgs, RunArgs, ViewArgs};
 use crate::machine;
@@ -12,7 +12,7 @@ use crate::runner::{
 };
 use crate::steps::passed;
 use anyhow::Context as _;
-use kvdyno_host::{Claim, DataDirectory, Root, Storage, evidence, hiccups, meter, raw};
+use kvdyno_host::{DataDirLock, DataDirectory, Root, Storage, evidence, hiccups, meter, raw};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::{RunFolder, write_atomic};
@@ -51,7 +51,7 @@ pub(super) fn kept(
     printer: &Printer,
 ) -> anyhow::Result<(RunFolder, Ended)> {
     let checked = prepared.check()?;
-    tell(prepared, |text| printer.note(text), |text| printer.warning(text));
+    report_plan(prepared, |text| printer.note(text), |text| printer.warning(text));
     // The plan as it is: the filed one has its secrets struck out.
     finish::run(start(checked, keep, printer)?, &prepared.plan, printer)
 }
@@ -77,23 +77,23 @@ pub(super) fn start_traced(
     let id = run_id(&plan.suite);
     let path = runs.join(&id);
     let place = prepared.place.clone().unwrap_or_else(|| path.join("volume"));
-    let tiers = Tiers::take(&root, plan, images(&place, runs), destroy_allowed)?;
+    let tiers = Tiers::acquire(&root, plan, images(&place, runs), destroy_allowed)?;
     let interrupt = Interrupt::listen()?;
     let mut run = record(&plan.suite, &id, &keep.named, &place, prepared.host.clone());
     run.block_io = keep.io.watch();
     run.trace = trace;
     // A place that cannot be had is refused before a run is begun.
     let (folder, lock, claim) = if raw::is_device(&place) {
-        let claim = Claim::device(&root, &place, &prepared.consent, None)?;
+        let claim = DataDirLock::device(&root, &place, &prepared.consent, None)?;
         let (folder, lock) = create(&path, runs, &prepared, &run)?;
         (folder, lock, claim)
     } else {
         let place = DataDirectory::examine(&root, &place, plan.estimate.space_bytes, None)?;
         let (folder, lock) = create(&path, runs, &prepared, &run)?;
-        let claim = Claim::take(&place, &id).inspect_err(|_| remove(&folder))?;
+        let claim = DataDirLock::acquire(&place, &id).inspect_err(|_| remove(&folder))?;
         (folder, lock, claim)
     };
-    let volumes = Volumes::take(&root, claim, plan, &folder.path, &id, destroy_allowed)
+    let volumes = Volumes::acquire(&root, claim, plan, &folder.path, &id, destroy_allowed)
         .inspect_err(|_| remove(&folder))?;
     volumes.warnings().for_each(|warning| printer.warning(warning));
     passed("claimed");
@@ -130,7 +130,7 @@ fn create(
     let folder = RunFolder::create(hidden).context("failed to make the run's folder")?;
     passed("folder");
     let filed = || -> anyhow::Result<(RunFolder, File)> {
-        let lock = runs::take(&folder)?;
+        let lock = runs::lock(&folder)?;
         write_atomic(&folder.path.join("suite.toml"), redact(&prepared.text).as_bytes())?;
         folder.write_plan(&without_secrets(&prepared.plan)?)?;
         folder.write_run(record)?;

@@ -127,7 +127,7 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// Takes a run for this process alone, for as long as the file is held: the lock is on the folder
 /// itself, leaves nothing behind, and falls when the process dies.
-pub(crate) fn take(run: &RunFolder) -> anyhow::Result<File> {
+pub(crate) fn lock(run: &RunFolder) -> anyhow::Result<File> {
     let path = run.path.display();
     let folder = File::open(&run.path).with_context(|| format!("failed to open {path}"))?;
     for _ in 0..TRIES {
@@ -264,13 +264,13 @@ mod tests {
         let path = tempfile::tempdir().unwrap();
         let run = RunFolder { path: path.path().to_owned() };
         assert!(!is_at_work(&run));
-        let first = take(&run).unwrap();
+        let first = lock(&run).unwrap();
         assert!(is_at_work(&run));
-        let error = take(&run).unwrap_err();
+        let error = lock(&run).unwrap_err();
         assert_eq!(exit::of_error(&error), kvdyno_record::exit::Exit::Usage);
         drop(first);
         assert!(!is_at_work(&run));
-        take(&run).unwrap();
+        lock(&run).unwrap();
         assert_eq!(std::fs::read_dir(path.path()).unwrap().count(), 0);
     }
 

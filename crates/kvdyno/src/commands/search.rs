@@ -10,7 +10,7 @@ mod points;
 
 use super::prepare::{self, Prepared, limit_not_held};
 use super::{finish, run, runs};
-use crate::cli::{PlaceArgs, SearchArgs};
+use crate::cli::{LocationArgs, SearchArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::runner::{Ended, RunEnvironment};
@@ -131,7 +131,7 @@ impl<'a> Query<'a> {
         prepared.destroy_allowed.clone_from(&args.destroy_data_on);
         renumber_first(&mut prepared.plan, first);
         prepared.plan.estimate = points::estimate(&prepared.plan, &prepared.workers);
-        tell(&prepared, &search, printer);
+        print_plan(&prepared, &search, printer);
         let checked = prepared.check()?;
         if args.plan {
             return Ok(Exit::Ok);
@@ -161,7 +161,7 @@ pub(super) fn resume(
         trials: search.trials,
         runs: place.clone(),
         // It was made for the run, and is removed when nobody is in it.
-        at: PlaceArgs { place: Some(place), create_place: true },
+        at: LocationArgs { place: Some(place), create_place: true },
     };
     Searching { env, plan, maker, budget: None }.finish(json, printer)
 }
@@ -221,7 +221,7 @@ fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
 }
 
 /// What is going to be done, before it is.
-fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
+fn print_plan(prepared: &Prepared, search: &Search, printer: &Printer) {
     let plan = &prepared.plan;
     let engine = &search.making.engine;
     let what = match (&search.axis, search.between) {
@@ -327,7 +327,7 @@ impl Searching {
             let Some(next) = answer.next.filter(|_| ended == Ended::Complete) else {
                 return Ok(ended);
             };
-            if self.env.interrupt.asked() {
+            if self.env.interrupt.is_requested() {
                 return Ok(Ended::Interrupted);
             }
             if asked == Some(next) {
@@ -356,7 +356,7 @@ fn say_newest(answer: &SearchResult, plan: &Plan, printer: &Printer) {
     let mut points = answer.points.iter().chain(&answer.fastest);
     let newest = points.find(|point| point.cases.contains(&last.id) && point.complete);
     if let Some(point) = newest.filter(|point| point.value.is_some()) {
-        printer.note(&answer.told(point));
+        printer.note(&answer.describe_point(point));
     }
 }
 

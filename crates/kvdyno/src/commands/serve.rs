@@ -72,7 +72,7 @@ pub(crate) fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 async fn accept(listener: &TcpListener, queues: &Arc<Queues>, interrupt: &Interrupt) {
-    while !interrupt.asked() {
+    while !interrupt.is_requested() {
         match timeout(TICK, listener.accept()).await {
             Ok(Ok((stream, _))) => drop(tokio::spawn(converse(stream, Arc::clone(queues)))),
             // Out of descriptors, most likely: those of others come back.

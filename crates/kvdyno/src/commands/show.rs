@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use kvdyno_analysis::answer::answers;
 use kvdyno_analysis::findings::Severity;
 use kvdyno_analysis::summary::{Summary, verdict};
-use kvdyno_host::place::left_by;
+use kvdyno_host::data_directory::left_by;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::known::STUDIES;
 use kvdyno_record::text::one_line;

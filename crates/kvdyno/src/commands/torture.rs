@@ -1,7 +1,7 @@
 //! `kvdyno torture`: what an engine loses when the power goes, or its process is killed.
 
 mod boot;
-mod stand;
+mod testbed;
 mod text;
 mod trial;
 mod victim;
@@ -25,10 +25,10 @@ use kvdyno_record::volume::FilesystemKind;
 use kvdyno_record::{FORMAT, VERSION, units};
 use kvdyno_suite::{Pick, WantedWorker};
 use kvdyno_torture::verdict::Verdict;
-use stand::Stand;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use testbed::Testbed;
 use trial::Trials;
 use victim::{Recovery, Victim};
 
@@ -46,7 +46,7 @@ const ESTIMATE: Duration = Duration::from_secs(60);
 pub(crate) fn run(args: &TortureArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let kind = FilesystemKind::from(args.filesystem);
     let victims = victims(args)?;
-    stand::check(kind)?;
+    testbed::check(kind)?;
     if let (Some(replay), Some(state)) = (&args.replay, args.state) {
         return again(args, &victims, replay, state, printer);
     }
@@ -67,16 +67,16 @@ pub(crate) fn run(args: &TortureArgs, printer: &Printer) -> anyhow::Result<Exit>
             Verdict::CannotTell(_) => "cannot tell",
         };
         let power = class.trials.iter().find(|trial| trial.kind == TrialKind::Power);
-        let headline = power.map(text::found).unwrap_or_default();
+        let headline = power.map(text::trial_result).unwrap_or_default();
         progress.case_finished(&victim.label(), word, &headline);
         record.classes.push(class);
         record.write(&folder)?;
-        if interrupt.asked() {
+        if interrupt.is_requested() {
             break;
         }
     }
     drop(progress);
-    if !interrupt.asked() {
+    if !interrupt.is_requested() {
         record.ended_unix_ns = Some(meter::unix_ns());
         record.write(&folder)?;
     }
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &TortureArgs, printer: &Printer) -> anyhow::Result<Exit>
         text::print(&record, &folder, printer);
     }
     printer.note(&format!("recorded in {}", folder.display()));
-    Ok(if interrupt.asked() { Exit::Interrupted } else { exit(&record) })
+    Ok(if interrupt.is_requested() { Exit::Interrupted } else { exit(&record) })
 }
 
 fn exit(record: &TortureRecord) -> Exit {
@@ -104,7 +104,7 @@ fn exit(record: &TortureRecord) -> Exit {
 fn enter(args: &TortureArgs, folder: &Path) -> anyhow::Result<()> {
     let temporary = std::env::temp_dir();
     let place = std::path::absolute(args.place.as_deref().unwrap_or(&temporary))?;
-    Ok(stand::enter(&[&place, folder])?)
+    Ok(testbed::enter(&[&place, folder])?)
 }
 
 fn record(args: &TortureArgs, id: String, kind: FilesystemKind) -> TortureRecord {
@@ -137,9 +137,9 @@ fn torture(
     interrupt: &Interrupt,
 ) -> anyhow::Result<ClassRecord> {
     let begun = Instant::now();
-    let stand = Stand::new(args.place.as_deref(), args.filesystem.into())?;
+    let testbed = Testbed::new(args.place.as_deref(), args.filesystem.into())?;
     let trials = Trials {
-        stand: &stand,
+        testbed: &testbed,
         victim,
         seed: args.seed,
         states: states(args),
@@ -149,7 +149,7 @@ fn torture(
     };
     let mut class = class_record(args, victim);
     class.failed = all(&trials, args.keep, folder, &mut class).err().map(|e| format!("{e:#}"));
-    if class.failed.is_none() && interrupt.asked() {
+    if class.failed.is_none() && interrupt.is_requested() {
         class.failed = Some("it was interrupted".to_owned());
     }
     class.took_ns = begun.elapsed().as_nanos() as u64;
@@ -162,7 +162,7 @@ fn all(
     folder: &Path,
     class: &mut ClassRecord,
 ) -> anyhow::Result<()> {
-    let on = trials.stand.make()?;
+    let on = trials.testbed.make()?;
     class.trials.push(trials.kills(&on)?);
     on.remove()?;
     let seen = trials.record(None)?;
@@ -174,7 +174,7 @@ fn all(
     let found = |trial: &Trial| trial.kind == TrialKind::Power && !trial.examples.is_empty();
     if keep || class.trials.iter().any(found) {
         let name = recording(&class.engine, class.durability);
-        trials.stand.recorder.save(&folder.join(&name), seen.entries)?;
+        trials.testbed.recorder.save(&folder.join(&name), seen.entries)?;
         class.recording = Some(name);
     }
     let faults = [TrialKind::FlushFails, TrialKind::Full, TrialKind::Pause];
@@ -237,10 +237,10 @@ fn again(
     let kind = kinds.into_iter().find(|kind| kind.as_str() == record.filesystem);
     let kind = kind.with_context(|| format!("unknown filesystem `{}`", record.filesystem))?;
     enter(args, replay)?;
-    let stand = Stand::replay(args.place.as_deref(), kind, &replay.join(&recording))?;
+    let testbed = Testbed::replay(args.place.as_deref(), kind, &replay.join(&recording))?;
     let (progress, interrupt) = (printer.progress(1, ESTIMATE), Interrupt::listen()?);
     let trials = Trials {
-        stand: &stand,
+        testbed: &testbed,
         victim: &Victim { units: units_of(record.writers), ..victim.clone() },
         seed: record.seed,
         states: record.states,
@@ -248,7 +248,7 @@ fn again(
         progress: &progress,
         interrupt: &interrupt,
     };
-    let seen = stand.recorder.look()?;
+    let seen = testbed.recorder.look()?;
     let state = trial::draw(record.seed, number, &seen);
     let image = replay.join(format!("{recording}.state-{number}.image"));
     let promised = trials.promised(state.moment, &seen);

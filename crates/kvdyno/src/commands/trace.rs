@@ -100,7 +100,7 @@ fn show(args: &ShowTraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     let digest = TraceReader::open(&args.file).and_then(TraceReader::digest).map_err(complaint)?;
     if let Some(path) = &args.html {
-        report::write(&TraceData::of(statistics, &digest), path, printer)?;
+        report::write(&TraceData::new(statistics, &digest), path, printer)?;
         return Ok(Exit::Ok);
     }
     printer.data(&text::lines(&statistics, &digest));

@@ -179,7 +179,7 @@ impl<'p> Progress<'p> {
         if state.finished >= state.cases {
             return String::new();
         }
-        let Share { of_all, done } = Share::of(state);
+        let Share { of_all, done } = Share::from_state(state);
         let left = time_left(self.begun.elapsed(), state.estimate.mul_f64(of_all), done);
         let left = left.max(left_here(state) + state.timed[1]);
         match left.as_secs() {
@@ -233,7 +233,7 @@ struct Share {
 }
 
 impl Share {
-    fn of(state: &State) -> Self {
+    fn from_state(state: &State) -> Self {
         let own = state.cases.saturating_sub(state.skipped) as f64;
         let done = state.own as f64 + of_case(state);
         let over = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 1.0 };
@@ -281,7 +281,7 @@ mod tests {
         let left = progress.left(&progress.lock());
         assert!([", 1m59s left", ", 2m left"].contains(&left.as_str()), "{left}");
         progress.case_finished("0007_lmdb_t2_r1", "done", "");
-        let Share { of_all, done } = Share::of(&progress.lock());
+        let Share { of_all, done } = Share::from_state(&progress.lock());
         assert_eq!((of_all, done), (0.5, 1.0 / 6.0));
     }
 
@@ -309,10 +309,10 @@ mod tests {
         progress.timed_after(Duration::from_secs(4800));
         progress.timed_here(Duration::from_secs(1600), Some(Duration::from_secs(8)));
         progress.phase("hours-w1", 99, Some(100), None);
-        let late = Share::of(&progress.lock()).done;
+        let late = Share::from_state(&progress.lock()).done;
         progress.timed_here(Duration::from_secs(800), Some(Duration::from_secs(792)));
         progress.phase("hours-w2", 1, Some(100), None);
-        let early = Share::of(&progress.lock()).done;
+        let early = Share::from_state(&progress.lock()).done;
         assert!(late <= early && early < 0.1, "{late}, then {early}");
     }
 

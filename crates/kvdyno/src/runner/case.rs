@@ -3,17 +3,17 @@
 
 use super::count;
 use super::environment::CaseEnvironment;
-use super::keeper::Keeper;
 use super::launcher;
 use super::memory::CaseMemory;
 use super::outcome;
 use super::recording;
+use super::supervisor::Supervisor;
 use super::talk::Talk;
 use super::worker::Worker;
 use crate::libraries;
 use kvdyno_host::{ConcurrentRuns, meter};
 use kvdyno_record::case::{CaseRecord, Outcome, RamLimit, WorkerIdentity};
-use kvdyno_record::engine::Place;
+use kvdyno_record::engine::Location;
 use kvdyno_record::files::{CaseFolder, write_json};
 use kvdyno_record::graph::Consistency;
 use kvdyno_record::plan::Case;
@@ -34,7 +34,8 @@ pub(super) fn run(
     let started = Instant::now();
     record.started_unix_ns = meter::unix_ns();
     let log = File::create_new(environment.folder.path.join("log.txt"))?;
-    let (memory, mut keeper, mut worker) = match begin(environment, record.worker.as_ref(), log) {
+    let (memory, mut supervisor, mut worker) = match begin(environment, record.worker.as_ref(), log)
+    {
         Ok(begun) => begun,
         Err(unstarted) => {
             let Unstarted { outcome, ram_limit, not_measured } = *unstarted;
@@ -44,22 +45,22 @@ pub(super) fn run(
             return file(environment.folder, &record);
         }
     };
-    let processor = match &mut keeper {
-        Some(keeper) => keeper.processor.take(),
+    let processor = match &mut supervisor {
+        Some(supervisor) => supervisor.processor.take(),
         None => count::by_processor(environment, &worker),
     };
     // A worker that dies before it has read its job is seen at its end.
-    let _ = worker.say(&job(environment, keeper.as_ref()));
-    let mut talk = Talk::new(environment, (&memory, keeper, processor), record, started)?;
+    let _ = worker.send(&job(environment, supervisor.as_ref()));
+    let mut talk = Talk::new(environment, (&memory, supervisor, processor), record, started)?;
     talk.run(&mut worker);
     let exit = worker.wait()?;
     talk.end_server();
     let wall_ns = started.elapsed().as_nanos() as u64;
-    let (mut record, counters, mut ending) = talk.learned();
+    let (mut record, counters, mut ending) = talk.into_result();
     let log = environment.folder.path.join("log.txt");
     ending.launcher = environment.case.crew.as_ref().and_then(|_| launcher::last_words(&log));
     if environment.case.is_counted() {
-        count::take(&environment.folder.path, &mut record.phases)?;
+        count::move_counts(&environment.folder.path, &mut record.phases)?;
     }
     record.ram_limit = memory.end(&mut record.not_measured);
     record.not_measured.extend(not_isolated(environment.case, record.worker.as_ref()));
@@ -102,16 +103,16 @@ fn begin<'r>(
     environment: &'r CaseEnvironment<'r>,
     worker: Option<&WorkerIdentity>,
     log: File,
-) -> Result<(CaseMemory<'r>, Option<Keeper<'r>>, Worker), Box<Unstarted>> {
+) -> Result<(CaseMemory<'r>, Option<Supervisor<'r>>, Worker), Box<Unstarted>> {
     let not_run = |message| Box::new(Unstarted::from(Outcome::NotRun { message }));
     let worker = worker.ok_or_else(|| not_run("it has no worker".to_owned()))?;
     if let Some(library) = &worker.library {
         libraries::check_unchanged(library).map_err(|changed| not_run(changed.message))?;
     }
-    let memory = CaseMemory::of(environment).map_err(not_run)?;
+    let memory = CaseMemory::create(environment).map_err(not_run)?;
     let failed = |error| not_run(format!("failed to start {}: {error}", worker.path.display()));
-    let keeper = match Keeper::start(environment, &memory, worker) {
-        Ok(keeper) => keeper,
+    let supervisor = match Supervisor::start(environment, &memory, worker) {
+        Ok(supervisor) => supervisor,
         Err(complaint) => {
             let mut not_measured = Vec::new();
             let ram_limit = memory.end(&mut not_measured);
@@ -120,8 +121,8 @@ fn begin<'r>(
         }
     };
     // The client of a server must not eat the server's RAM.
-    let group = memory.group().filter(|_| keeper.is_none());
-    let worker = match (&environment.case.crew, &keeper) {
+    let group = memory.group().filter(|_| supervisor.is_none());
+    let worker = match (&environment.case.crew, &supervisor) {
         (Some(crew), _) => Worker::start_crew(crew, worker, &environment.folder.path, group, log),
         _ if environment.case.is_counted() => {
             Worker::start_counted(worker, &environment.folder.path, group, log)
@@ -129,13 +130,13 @@ fn begin<'r>(
         (None, Some(_)) => Worker::start(worker, "run", None, log),
         (None, None) => memory.start(worker, "run", log),
     };
-    Ok((memory, keeper, worker.map_err(failed)?))
+    Ok((memory, supervisor, worker.map_err(failed)?))
 }
 
-fn job(environment: &CaseEnvironment<'_>, keeper: Option<&Keeper<'_>>) -> Job {
+fn job(environment: &CaseEnvironment<'_>, supervisor: Option<&Supervisor<'_>>) -> Job {
     let case = environment.case;
-    let place = match keeper {
-        Some(keeper) => Place::Server(keeper.address()),
+    let place = match supervisor {
+        Some(supervisor) => Location::Server(supervisor.address()),
         None => environment.site.place(),
     };
     Job {
@@ -151,7 +152,7 @@ fn job(environment: &CaseEnvironment<'_>, keeper: Option<&Keeper<'_>>) -> Job {
         folder: environment.folder.path.clone(),
         trial: case.trial,
         crew: None,
-        recordings: recording::of(environment),
+        recordings: recording::list_recordings(environment),
     }
 }
 

@@ -47,11 +47,11 @@ pub(super) fn by_processor(
     worker: &Worker,
 ) -> Option<Processor> {
     let asked = environment.case.count == Some(Counting::Processor);
-    asked.then(|| Processor::of(&environment.run.root, worker.pid()))
+    asked.then(|| Processor::watch(&environment.run.root, worker.pid()))
 }
 
 /// Takes the counts of a case over into its phases, and their files away.
-pub(super) fn take(folder: &Path, phases: &mut [PhaseRecord]) -> anyhow::Result<()> {
+pub(super) fn move_counts(folder: &Path, phases: &mut [PhaseRecord]) -> anyhow::Result<()> {
     for (number, phase) in (1..).zip(phases) {
         let file = folder.join(format!("{FILE}.{number}"));
         let text = match std::fs::read_to_string(&file) {

@@ -2,7 +2,7 @@
 
 use super::interrupt::Interrupt;
 use super::tiers::Tiers;
-use super::volumes::{DatabaseSite, Volumes};
+use super::volumes::{DatabaseLocation, Volumes};
 use crate::printer::Progress;
 use crate::workers::Workers;
 use kvdyno_host::{Root, raw};
@@ -65,7 +65,7 @@ pub(super) struct CaseEnvironment<'r> {
     pub(super) run: &'r RunEnvironment,
     pub(super) case: &'r Case,
     pub(super) folder: &'r CaseFolder,
-    pub(super) site: DatabaseSite,
+    pub(super) site: DatabaseLocation,
     pub(super) database_used_by: Vec<String>,
     pub(super) progress: &'r Progress<'r>,
 }

@@ -23,7 +23,7 @@ impl Interrupt {
     }
 
     /// The user wants an end; what is done is to be kept.
-    pub(crate) fn asked(&self) -> bool {
+    pub(crate) fn is_requested(&self) -> bool {
         self.0.load(Relaxed) > 0
     }
 

@@ -10,11 +10,11 @@ const CHARS_MAX: usize = 300;
 /// The launcher's last words in a case's log; none: it has said nothing.
 pub(super) fn last_words(log: &Path) -> Option<String> {
     let bytes = fs::read(log).ok()?;
-    said(&String::from_utf8_lossy(&bytes))
+    launcher_message(&String::from_utf8_lossy(&bytes))
 }
 
 /// `mpirun` rules off what it says itself: a line of dashes before it, and one behind it.
-fn said(log: &str) -> Option<String> {
+fn launcher_message(log: &str) -> Option<String> {
     let is_rule = |line: &str| line.len() >= 20 && line.bytes().all(|byte| byte == b'-');
     let lines: Vec<&str> = log.lines().map(str::trim_end).collect();
     let paragraphs: Vec<&[&str]> = lines.split(|line| is_rule(line)).collect();
@@ -39,8 +39,8 @@ mod tests {
         );
         let cause = "mpirun noticed that process rank 3 with PID 0 on node b exited on signal 9 \
                      (Killed).";
-        assert_eq!(said(&text).as_deref(), Some(cause));
-        assert_eq!(said("rank 0: nothing\n---\n"), None);
-        assert_eq!(said(&format!("{rule}\n")), None);
+        assert_eq!(launcher_message(&text).as_deref(), Some(cause));
+        assert_eq!(launcher_message("rank 0: nothing\n---\n"), None);
+        assert_eq!(launcher_message(&format!("{rule}\n")), None);
     }
 }

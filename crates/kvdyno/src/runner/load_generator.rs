@@ -3,10 +3,10 @@
 
 use super::solo::{Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::engine::{Durability, Place};
+use kvdyno_record::engine::{Durability, Location};
 use kvdyno_record::workload::{
-    Activity, Choice, Data, Ends, Found, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role, Size,
-    ValueShape,
+    Activity, Choice, Data, Ends, ExpectedHits, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role,
+    Size, ValueShape,
 };
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub fn load_generator_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow:
         durability: Durability::None,
         data: small_records(1_000_000),
         phases,
-        place: Place::Directory(folder.to_owned()),
+        place: Location::Directory(folder.to_owned()),
         folder,
     };
     let outcomes = solo.run()?;
@@ -64,7 +64,7 @@ pub fn random_reads(threads: u32, duration_ns: u64) -> Mix {
         rate: None,
         depth: None,
         os_threads: None,
-        found: Found::All,
+        found: ExpectedHits::All,
         replay: None,
     };
     Mix { roles: vec![role], ends: Ends { duration_ns: Some(duration_ns), operations: None } }

@@ -24,7 +24,7 @@ pub(super) struct CaseMemory<'r> {
 impl<'r> CaseMemory<'r> {
     /// Makes it. That a limit cannot be held is in the record; that a tier cannot be had, which
     /// was there when the run began, ends the case.
-    pub(super) fn of(environment: &CaseEnvironment<'r>) -> Result<Self, String> {
+    pub(super) fn create(environment: &CaseEnvironment<'r>) -> Result<Self, String> {
         let (group, mut limit) = limited(environment);
         let mut made = Self { group, swap: None, node: None, limit: RamLimit::default() };
         if let Some(tier) = &environment.case.tier {

@@ -9,7 +9,6 @@ mod consent;
 mod count;
 mod environment;
 mod interrupt;
-mod keeper;
 mod launcher;
 pub mod load_generator;
 mod memory;
@@ -17,6 +16,7 @@ mod outcome;
 mod readings;
 mod recording;
 pub mod solo;
+mod supervisor;
 mod talk;
 mod tiers;
 mod volumes;
@@ -43,7 +43,7 @@ use kvdyno_record::units;
 use kvdyno_record::workload::{Activity, Phase};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use volumes::DatabaseSite;
+use volumes::DatabaseLocation;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl RunEnvironment {
         let mut pass = Pass { env: self, plan, progress, beside: ConcurrentRuns::look(), done };
         for (number, case) in plan.cases.iter().enumerate() {
             let pending = !case.is_settled(&pass.done);
-            if pending && !pass.env.interrupt.asked() {
+            if pending && !pass.env.interrupt.is_requested() {
                 progress.case_started(number + 1, &case.id);
                 let later = plan.cases[number + 1..].iter();
                 let later = later.filter(|later| !later.is_settled(&pass.done));
@@ -79,14 +79,14 @@ impl RunEnvironment {
             // A search may add points that read what it has loaded.
             let needed_later = plan.cases[number + 1..].iter().any(needed)
                 || plan.search.is_some() && !case.database.last_use;
-            if !needed_later || pass.env.interrupt.asked() {
+            if !needed_later || pass.env.interrupt.is_requested() {
                 pass.env.databases.remove(&case.database.id);
                 // What cannot be removed now is tried again, and told of, when the place is left.
                 let _ = pass.env.volumes.remove(case);
             }
         }
         let all_settled = plan.cases.iter().all(|case| case.is_settled(&pass.done));
-        Ok(match (all_settled, self.interrupt.asked()) {
+        Ok(match (all_settled, self.interrupt.is_requested()) {
             (true, _) => Ended::Complete,
             (false, true) => Ended::Interrupted,
             (false, false) => Ended::Partial,
@@ -124,7 +124,7 @@ impl Pass<'_> {
     /// One pending case, with the load it needs if that has to be done again.
     fn step(&mut self, case: &Case) -> anyhow::Result<()> {
         // Without a worker nothing is loaded again: what the load was measured at is kept.
-        let has_worker = self.env.workers.of(case).is_some();
+        let has_worker = self.env.workers.identity(case).is_some();
         let needs_load =
             !case.makes_database() && !self.env.databases.contains_key(&case.database.id);
         if has_worker && needs_load {
@@ -148,7 +148,7 @@ impl Pass<'_> {
     fn execute(&mut self, case: &Case) -> anyhow::Result<()> {
         let (folder, attempt) = self.new_folder(case)?;
         passed(&format!("begun {}", case.id));
-        let blank = case::blank(case, attempt, self.env.workers.of(case).cloned());
+        let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
         let record = match self.site(case) {
             Ok(site) => self.measure(case, &folder, site, blank)?,
             Err(error) => {
@@ -156,7 +156,7 @@ impl Pass<'_> {
                 case::file(&folder, &CaseRecord { outcome, ..blank })?
             }
         };
-        self.told(record);
+        self.record_case(record);
         Ok(())
     }
 
@@ -164,7 +164,7 @@ impl Pass<'_> {
         &mut self,
         case: &Case,
         folder: &CaseFolder,
-        site: DatabaseSite,
+        site: DatabaseLocation,
         record: CaseRecord,
     ) -> anyhow::Result<CaseRecord> {
         let copies = case.database.copy.is_some();
@@ -191,8 +191,8 @@ impl Pass<'_> {
     }
 
     /// Where a case's database lies, or its copy of one. A load begins with an empty one.
-    fn site(&mut self, case: &Case) -> Result<DatabaseSite, Complaint> {
-        if self.env.workers.of(case).is_none() {
+    fn site(&mut self, case: &Case) -> Result<DatabaseLocation, Complaint> {
+        if self.env.workers.identity(case).is_none() {
             let message = format!("no worker `kvdyno-{}` was found", case.engine);
             return Err(Complaint::usage(message));
         }
@@ -205,7 +205,7 @@ impl Pass<'_> {
         let (progress, interrupt) = (self.progress, &self.env.interrupt);
         let mut go_on = |bytes| {
             progress.phase("copy", bytes, total, None);
-            !interrupt.asked()
+            !interrupt.is_requested()
         };
         self.env.volumes.copy(case, by, site, &mut go_on)
     }
@@ -228,14 +228,14 @@ impl Pass<'_> {
 
     fn file_not_run(&mut self, case: &Case, message: &str) -> anyhow::Result<()> {
         let (folder, attempt) = self.new_folder(case)?;
-        let blank = case::blank(case, attempt, self.env.workers.of(case).cloned());
+        let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
         let outcome = Outcome::NotRun { message: message.to_owned() };
         let record = case::file(&folder, &CaseRecord { outcome, ..blank })?;
-        self.told(record);
+        self.record_case(record);
         Ok(())
     }
 
-    fn told(&mut self, record: CaseRecord) {
+    fn record_case(&mut self, record: CaseRecord) {
         let headline = record.outcome.message().map_or_else(|| headline(&record), str::to_owned);
         self.progress.case_finished(&record.case.id, record.outcome.word(), &headline);
         passed(&format!("filed {}", record.case.id));

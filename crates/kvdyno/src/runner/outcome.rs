@@ -1,12 +1,12 @@
 //! What a case came to: the one place where a worker's end is judged.
 
-use super::keeper::Complaint;
+use super::supervisor::Complaint;
 use kvdyno_host::child::ExitStatus;
 use kvdyno_record::case::{Outcome, PhaseRecord, RamLimit, WorkerIdentity};
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::plan::Case;
 use kvdyno_record::workload::Phase;
-use kvdyno_record::{fit, found};
+use kvdyno_record::{expected_hits, fit};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ending {
@@ -143,7 +143,7 @@ pub(super) fn exit_words(exit: &ExitStatus) -> String {
 
 /// Data that should be there and was not, or was wrong: the figures of such a case mean nothing.
 pub(super) fn lost_data(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
-    let left = found::left(&case.phases, case.data.records);
+    let left = expected_hits::left(&case.phases, case.data.records);
     let unverified = phases.iter().find_map(|phase| phase.verified.as_ref()?.mistake(left));
     unverified.or_else(|| phases.iter().find_map(|phase| reads_failed(phase, &case.phases)))
 }
@@ -171,7 +171,7 @@ fn reads_failed(phase: &PhaseRecord, planned: &[Phase]) -> Option<String> {
         return Some(format!("{wrong} values read in `{}` were wrong", phase.name));
     }
     phase.roles.iter().find_map(|role| {
-        let mistake = found::mistake_of(planned, &phase.name, role)?;
+        let mistake = expected_hits::mistake_of(planned, &phase.name, role)?;
         Some(format!("`{}`, role `{}`: {mistake}", phase.name, role.role))
     })
 }

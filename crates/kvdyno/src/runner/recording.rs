@@ -29,7 +29,7 @@ pub(crate) fn files(to: &Path, case: &Case) -> Vec<(u32, PathBuf)> {
 }
 
 /// What its worker is told.
-pub(super) fn of(environment: &CaseEnvironment<'_>) -> Vec<Recording> {
+pub(super) fn list_recordings(environment: &CaseEnvironment<'_>) -> Vec<Recording> {
     let Some((to, suite)) = &environment.run.trace else { return Vec::new() };
     let case = environment.case;
     let recording = |(phase, file)| {

@@ -1,9 +1,9 @@
 //! A worker run by itself: no limit, no volume, no record; its phases let go at once. For the
 //! overhead of the load generator, and for benchmarks.
 
-use super::worker::{Heard, Worker};
+use super::worker::{Worker, WorkerMessage};
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::engine::{DataShape, Durability, Options, Place};
+use kvdyno_record::engine::{DataShape, Durability, Location, Options};
 use kvdyno_record::protocol::{Control, Event, Job};
 use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{self, Data, Phase};
@@ -27,7 +27,7 @@ pub struct Solo<'s> {
     /// What to do.
     pub phases: Vec<Phase>,
     /// Where the database lies; made by the caller.
-    pub place: Place,
+    pub place: Location,
     /// Made by the caller; the evidence is put into it.
     pub folder: &'s Path,
 }
@@ -45,11 +45,11 @@ impl Solo<'_> {
     pub fn run(self) -> anyhow::Result<Vec<Outcome>> {
         let log = File::create(self.folder.join("log.txt"))?;
         let mut worker = Worker::start(self.worker, "run", None, log)?;
-        worker.say(&self.job())?;
+        worker.send(&self.job())?;
         let (mut outcomes, mut before) = (Vec::new(), ProcessUsage::default());
         loop {
-            match worker.hear(SILENCE) {
-                Heard::Event(event) => match *event {
+            match worker.receive(SILENCE) {
+                WorkerMessage::Event(event) => match *event {
                     Event::Ready { usage, .. } => {
                         before = usage;
                         worker.control(Control::Go);
@@ -62,9 +62,9 @@ impl Solo<'_> {
                     Event::Failed { message, .. } => anyhow::bail!("{}: {message}", self.name()),
                     _ => {}
                 },
-                Heard::End => break worker.close_input(),
-                Heard::Nonsense(line) => anyhow::bail!("{} said {line:?}", self.name()),
-                Heard::Silence => {
+                WorkerMessage::End => break worker.close_input(),
+                WorkerMessage::Nonsense(line) => anyhow::bail!("{} said {line:?}", self.name()),
+                WorkerMessage::Silence => {
                     worker.kill();
                     anyhow::bail!("{} was silent for {} s", self.name(), SILENCE.as_secs());
                 }

@@ -7,10 +7,10 @@ mod served;
 
 use super::blockio::BlockIoOfCase;
 use super::environment::CaseEnvironment;
-use super::keeper::Keeper;
 use super::memory::CaseMemory;
 use super::outcome::{self, Cut, Ending};
-use super::worker::{Heard, Worker};
+use super::supervisor::Supervisor;
+use super::worker::{Worker, WorkerMessage};
 use super::{case, timed};
 use crate::steps;
 use kvdyno_host::cache::{self, Reach};
@@ -41,7 +41,7 @@ pub(super) struct Talk<'r> {
     environment: &'r CaseEnvironment<'r>,
     memory: &'r CaseMemory<'r>,
     meter: Meter<'r>,
-    keeper: Option<Keeper<'r>>,
+    supervisor: Option<Supervisor<'r>>,
     server: Server,
     processor: Option<Processor>,
     started: Instant,
@@ -75,7 +75,11 @@ struct Begun {
 impl<'r> Talk<'r> {
     pub(super) fn new(
         environment: &'r CaseEnvironment<'r>,
-        (memory, keeper, processor): (&'r CaseMemory<'r>, Option<Keeper<'r>>, Option<Processor>),
+        (memory, supervisor, processor): (
+            &'r CaseMemory<'r>,
+            Option<Supervisor<'r>>,
+            Option<Processor>,
+        ),
         mut record: CaseRecord,
         started: Instant,
     ) -> anyhow::Result<Self> {
@@ -89,12 +93,12 @@ impl<'r> Talk<'r> {
         record.not_measured.extend(processor.iter().flat_map(Processor::not_counted));
         let block_io = BlockIoOfCase::start(environment, &mut record.not_measured);
         let mut server = Server::default();
-        server.named(keeper.iter().filter_map(Keeper::pid).collect());
+        server.named(supervisor.iter().filter_map(Supervisor::pid).collect());
         Ok(Self {
             environment,
             memory,
             meter,
-            keeper,
+            supervisor,
             server,
             processor,
             started,
@@ -114,7 +118,7 @@ impl<'r> Talk<'r> {
     }
 
     /// What came of it.
-    pub(super) fn learned(mut self) -> (CaseRecord, CounterFile, Ending) {
+    pub(super) fn into_result(mut self) -> (CaseRecord, CounterFile, Ending) {
         if let Some(clock) = &mut self.record.clock {
             clock.time_of_day_step_ns = Some(self.times.step_ns());
         }
@@ -124,20 +128,20 @@ impl<'r> Talk<'r> {
     /// Listens until the worker has closed its end, and sees it off.
     pub(super) fn run(&mut self, worker: &mut Worker) {
         loop {
-            match worker.hear(LOOK_EVERY) {
-                Heard::Event(event) => self.event(*event, worker),
-                Heard::Nonsense(line) => {
+            match worker.receive(LOOK_EVERY) {
+                WorkerMessage::Event(event) => self.event(*event, worker),
+                WorkerMessage::Nonsense(line) => {
                     self.refuse(format!("the worker said {line:?}"), worker);
                 }
-                Heard::Silence => {}
-                Heard::End => break,
+                WorkerMessage::Silence => {}
+                WorkerMessage::End => break,
             }
             self.look(worker);
         }
         self.see_off(worker);
         self.record.not_measured.extend(self.not_watched());
         self.block_io.end(&self.environment.folder.path, &mut self.record.not_measured);
-        let stopped = self.environment.run.interrupt.asked() && !self.said_done_in_full();
+        let stopped = self.environment.run.interrupt.is_requested() && !self.said_done_in_full();
         if stopped && self.ending.cut.is_none() {
             self.ending.cut = Some(Cut::Interrupted);
         }
@@ -197,7 +201,7 @@ impl<'r> Talk<'r> {
             self.kill(worker);
         }
         let interrupt = &self.environment.run.interrupt;
-        if interrupt.asked() && self.stopping.is_none() {
+        if interrupt.is_requested() && self.stopping.is_none() {
             self.stop(worker);
         }
         let out_of_patience = self.stopping.is_some_and(|since| since.elapsed() > PATIENCE);
@@ -263,7 +267,7 @@ impl<'r> Talk<'r> {
             }
             Event::Failed { class, message, .. } => self.fail(class, message),
             Event::Serving { .. } | Event::Halted { .. } => {
-                self.refuse("the worker spoke as a keeper".to_owned(), worker);
+                self.refuse("the worker spoke as a supervisor".to_owned(), worker);
             }
         }
     }

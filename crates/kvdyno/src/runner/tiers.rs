@@ -6,7 +6,7 @@ use super::volumes::Volumes;
 use crate::exit::Complaint;
 use kvdyno_host::device::Device;
 use kvdyno_host::swap::{self, SwapSpec};
-use kvdyno_host::{Claim, Root, Unavailable, Undertaker, leftovers, node};
+use kvdyno_host::{DataDirLock, Reaper, Root, Unavailable, leftovers, node};
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::tier::{Memory, SwapRecord};
 use kvdyno_record::volume::Medium;
@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 
 /// What a run has of memory tiers.
 pub(crate) struct Tiers {
-    undertaker: Option<Undertaker>,
+    reaper: Option<Reaper>,
     /// Devices that the suite names, by their paths.
-    devices: BTreeMap<PathBuf, Claim>,
+    devices: BTreeMap<PathBuf, DataDirLock>,
 }
 
 /// Fails where a memory tier of the plan could not be had on this machine. Touches nothing.
@@ -41,7 +41,7 @@ fn each_tier(
 impl Tiers {
     /// Takes the devices that a plan names for swap, for this run; images will lie in `images`. To
     /// be called before any volume is mounted: who is started here is not to keep it.
-    pub(crate) fn take(
+    pub(crate) fn acquire(
         root: &Root,
         plan: &Plan,
         images: &Path,
@@ -54,17 +54,17 @@ impl Tiers {
         for path in plan.cases.iter().filter_map(device) {
             if !devices.contains_key(path) && !has_volumes(plan, path) {
                 let consent = consent(destroy_allowed, path);
-                devices.insert(path.clone(), Claim::device(root, path, &consent, None)?);
+                devices.insert(path.clone(), DataDirLock::device(root, path, &consent, None)?);
             }
         }
         let outlives = |case: &Case| case.ram_limit_bytes.is_some() || case.tier.is_some();
-        let undertaker = plan.cases.iter().any(outlives).then(Undertaker::start).transpose();
+        let reaper = plan.cases.iter().any(outlives).then(Reaper::start).transpose();
         // Nobody would take away what a kill leaves.
-        let undertaker = undertaker.map_err(|error| {
+        let reaper = reaper.map_err(|error| {
             let what = "failed to start the process that cleans up behind this one";
             Complaint::usage(format!("{what}: {error}"))
         })?;
-        Ok(Self { undertaker, devices })
+        Ok(Self { reaper, devices })
     }
 
     /// Switches on the swap of a case, an image of it in `folder`; `None` where its tier has none.
@@ -79,8 +79,7 @@ impl Tiers {
         if memory.swap().is_none() {
             return Ok(None);
         }
-        let undertaker =
-            self.undertaker.as_ref().ok_or("no process to switch swap off after a kill")?;
+        let reaper = self.reaper.as_ref().ok_or("no process to switch swap off after a kill")?;
         let mut memory = memory.clone();
         if let Memory::Swap { path: Some(path), .. } = &mut memory {
             let claim = self.devices.get(path).or_else(|| volumes.device(path));
@@ -90,10 +89,10 @@ impl Tiers {
             claim.path().clone_into(path);
         }
         let wanted = SwapSpec { memory, folder: folder.to_owned(), owner: std::process::id() };
-        let record = undertaker.swap_on(wanted)?;
+        let record = reaper.swap_on(wanted)?;
         Ok(record.map(|record| {
             let device = Device::named(root, &record.device);
-            Swapped { undertaker, device, record }
+            Swapped { reaper, device, record }
         }))
     }
 }
@@ -111,7 +110,7 @@ fn has_volumes(plan: &Plan, device: &Path) -> bool {
 
 /// Swap that is on for a case. Dropped, it is off.
 pub(super) struct Swapped<'t> {
-    undertaker: &'t Undertaker,
+    reaper: &'t Reaper,
     /// Whose counters are the traffic.
     pub(super) device: Option<Device>,
     pub(super) record: SwapRecord,
@@ -119,16 +118,16 @@ pub(super) struct Swapped<'t> {
 
 impl Swapped<'_> {
     pub(super) fn off(self) -> Result<SwapRecord, String> {
-        let undertaker = self.undertaker;
+        let reaper = self.reaper;
         let known = self.record.clone();
         std::mem::forget(self);
-        Ok(undertaker.swap_off()?.unwrap_or(known))
+        Ok(reaper.swap_off()?.unwrap_or(known))
     }
 }
 
 impl Drop for Swapped<'_> {
     fn drop(&mut self) {
         // Where it does not answer any more, the end of the run takes the swap away.
-        let _ = self.undertaker.swap_off();
+        let _ = self.reaper.swap_off();
     }
 }

@@ -7,7 +7,7 @@ use kvdyno_host::copy;
 use kvdyno_host::device::Device;
 use kvdyno_host::fresh::{self, namespace};
 use kvdyno_host::raw::{self, label};
-use kvdyno_host::{Claim, DataDirectory, Fresh, FreshError, Root, Storage, VolumeSpec};
+use kvdyno_host::{DataDirLock, DataDirectory, Fresh, FreshError, Root, Storage, VolumeSpec};
 use kvdyno_record::case::CopyRecord;
 use kvdyno_record::engine;
 use kvdyno_record::plan::{Case, Copying, Plan};
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 /// Where one database lies.
 #[derive(Clone, Debug)]
-pub(super) struct DatabaseSite {
+pub(super) struct DatabaseLocation {
     /// Its folder, or the device that it is.
     pub(super) path: PathBuf,
     /// The device whose counters tell what it did, where there is one.
@@ -34,14 +34,14 @@ pub(super) struct DatabaseSite {
     pub(super) copy: Option<CopyRecord>,
 }
 
-impl DatabaseSite {
+impl DatabaseLocation {
     /// As an engine, or its server, has it.
-    pub(super) fn place(&self) -> engine::Place {
+    pub(super) fn place(&self) -> engine::Location {
         let path = self.path.clone();
         if raw::is_device(&path) {
-            engine::Place::Device(path)
+            engine::Location::Device(path)
         } else {
-            engine::Place::Directory(path)
+            engine::Location::Directory(path)
         }
     }
 }
@@ -54,9 +54,9 @@ pub(crate) struct Volumes {
     // Before the claims, where it is dropped: what is mounted in a place goes first.
     /// What is there now, by database.
     made: BTreeMap<String, Fresh>,
-    place: Claim,
+    place: DataDirLock,
     /// Directories and devices that the suite names, by their paths.
-    named: BTreeMap<PathBuf, Claim>,
+    named: BTreeMap<PathBuf, DataDirLock>,
 }
 
 /// Fails where a volume of the plan could not be made on this machine. Touches nothing.
@@ -100,9 +100,9 @@ impl Volumes {
     /// Takes the directories and devices that a plan names beside the run's place, for this run.
     /// Where anything is to be mounted, this thread enters a mount namespace of its own: from here
     /// on it is the one that starts workers. `folder` is the run's.
-    pub(crate) fn take(
+    pub(crate) fn acquire(
         root: &Root,
-        place: Claim,
+        place: DataDirLock,
         plan: &Plan,
         folder: &Path,
         run: &str,
@@ -119,11 +119,11 @@ impl Volumes {
                 {
                     let needed = plan.estimate.databases.get(&case.database.id).copied();
                     let place = DataDirectory::examine(root, path, needed.unwrap_or(0), Some(run))?;
-                    Some((path.clone(), Claim::take(&place, run)?))
+                    Some((path.clone(), DataDirLock::acquire(&place, run)?))
                 }
                 Medium::Device { path, .. } if !named.contains_key(path) => {
                     let consent = consent(destroy_allowed, path);
-                    Some((path.clone(), Claim::device(root, path, &consent, Some(&label))?))
+                    Some((path.clone(), DataDirLock::device(root, path, &consent, Some(&label))?))
                 }
                 _ => None,
             };
@@ -149,36 +149,43 @@ impl Volumes {
     }
 
     /// A device that volumes lie on, by its path in the suite.
-    pub(super) fn device(&self, path: &Path) -> Option<&Claim> {
+    pub(super) fn device(&self, path: &Path) -> Option<&DataDirLock> {
         self.named.get(path)
     }
 
     /// What about the place and the volumes will distort figures, each as a sentence.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = &String> {
-        std::iter::once(&self.place).chain(self.named.values()).flat_map(Claim::warnings)
+        std::iter::once(&self.place).chain(self.named.values()).flat_map(DataDirLock::warnings)
     }
 
     /// Where a case's database lies: made afresh for one that loads, there already for others.
-    pub(super) fn site(&mut self, case: &Case) -> Result<DatabaseSite, Complaint> {
+    pub(super) fn site(&mut self, case: &Case) -> Result<DatabaseLocation, Complaint> {
         if case.makes_database() {
             self.remove(case)?;
             self.make(case)?;
         }
         let (root, id) = (self.root.clone(), &case.database.id);
         if let Some(fresh) = self.made.get(id) {
-            let (engine::Place::Directory(path) | engine::Place::Device(path)) = fresh.place()
+            let (engine::Location::Directory(path) | engine::Location::Device(path)) =
+                fresh.place()
             else {
                 return Err(not_taken(Path::new(id)));
             };
             let (mut site, _) = look(&root, path.clone())?;
             site.not_measured.extend(cached_twice(fresh.record()));
-            return Ok(DatabaseSite { volume: Some(fresh.record().clone()), ..site });
+            return Ok(DatabaseLocation { volume: Some(fresh.record().clone()), ..site });
         }
         let claim = self.claim(case);
         claim.check(&root)?;
         if let Some(server) = &case.server {
             let (path, not_measured) = (claim.database(id)?, vec![not_here(server)]);
-            return Ok(DatabaseSite { path, device: None, not_measured, volume: None, copy: None });
+            return Ok(DatabaseLocation {
+                path,
+                device: None,
+                not_measured,
+                volume: None,
+                copy: None,
+            });
         }
         let (site, seen) = look(&root, claim.database(id)?)?;
         let volume = case.volume.as_ref().map(|volume| VolumeRecord {
@@ -188,7 +195,7 @@ impl Volumes {
             drive: seen.drive(&root),
             ..VolumeRecord::default()
         });
-        Ok(DatabaseSite { volume, ..site })
+        Ok(DatabaseLocation { volume, ..site })
     }
 
     /// Where the copy lies that a case works on: made from its database, of which this is the site.
@@ -197,16 +204,16 @@ impl Volumes {
         &mut self,
         case: &Case,
         by: Copying,
-        original: DatabaseSite,
+        original: DatabaseLocation,
         go_on: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<DatabaseSite, Complaint> {
+    ) -> Result<DatabaseLocation, Complaint> {
         self.remove_copy(case)?;
         let path = self.make_copy_folder(case)?;
         let copied = copy::database(&self.root, &original.path, &path, by, go_on);
         let (record, warm) = copied.inspect_err(|_| {
             let _ = self.remove_copy(case);
         })?;
-        let mut site = DatabaseSite { path, copy: Some(record), ..original };
+        let mut site = DatabaseLocation { path, copy: Some(record), ..original };
         site.not_measured.extend(warm);
         Ok(site)
     }
@@ -235,7 +242,7 @@ impl Volumes {
     }
 
     /// The claim that a case's database is made through.
-    fn claim(&mut self, case: &Case) -> &mut Claim {
+    fn claim(&mut self, case: &Case) -> &mut DataDirLock {
         let path = case.volume.as_ref().and_then(|volume| match &volume.medium {
             Medium::Directory { path } => Some(path),
             Medium::Loop { directory, .. } => directory.as_ref(),
@@ -327,13 +334,13 @@ fn is_mounted(medium: &Medium) -> bool {
     }
 }
 
-fn look(root: &Root, path: PathBuf) -> Result<(DatabaseSite, Storage), Complaint> {
+fn look(root: &Root, path: PathBuf) -> Result<(DatabaseLocation, Storage), Complaint> {
     let seen = Storage::at(root, &path).map_err(not_looked_at(&path))?;
     let (device, not_measured) = match &seen.device {
         Ok(device) => (Some(device.clone()), Vec::new()),
         Err(reason) => (None, vec![format!("device reads and writes: {reason}")]),
     };
-    Ok((DatabaseSite { path, device, not_measured, volume: None, copy: None }, seen))
+    Ok((DatabaseLocation { path, device, not_measured, volume: None, copy: None }, seen))
 }
 
 /// A loop device that reads its image through the page cache keeps a copy that no limit counts.

@@ -31,7 +31,7 @@ const LINE_BYTES_MAX: u64 = 64 << 20;
 const NONSENSE_CHARS_MAX: usize = 200;
 
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum WorkerMessage {
     Event(Box<Event>),
     Nonsense(String),
     /// Nothing for a while.
@@ -44,7 +44,7 @@ pub(super) struct Worker {
     child: Child,
     /// Until it is closed: the worker then hears no more.
     input: Option<ChildStdin>,
-    heard: Receiver<Heard>,
+    heard: Receiver<WorkerMessage>,
     threads: Vec<JoinHandle<()>>,
     /// When it was first seen to have ended.
     ended: Option<Instant>,
@@ -114,15 +114,15 @@ impl Worker {
 
     /// Says go or stop. A worker that is dying does not listen; that is seen when it ends.
     pub(super) fn control(&mut self, control: Control) {
-        let _ = self.say(&control);
+        let _ = self.send(&control);
     }
 
-    pub(super) fn hear(&mut self, wait: Duration) -> Heard {
+    pub(super) fn receive(&mut self, wait: Duration) -> WorkerMessage {
         match self.heard.recv_timeout(wait) {
             Ok(heard) => heard,
-            Err(RecvTimeoutError::Timeout) if self.is_over() => Heard::End,
-            Err(RecvTimeoutError::Timeout) => Heard::Silence,
-            Err(RecvTimeoutError::Disconnected) => Heard::End,
+            Err(RecvTimeoutError::Timeout) if self.is_over() => WorkerMessage::End,
+            Err(RecvTimeoutError::Timeout) => WorkerMessage::Silence,
+            Err(RecvTimeoutError::Disconnected) => WorkerMessage::End,
         }
     }
 
@@ -163,7 +163,7 @@ impl Worker {
     }
 
     /// Hands it its job, or a word.
-    pub(super) fn say(&mut self, value: &impl Serialize) -> io::Result<()> {
+    pub(super) fn send(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
         self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(&line)
@@ -171,13 +171,13 @@ impl Worker {
 }
 
 /// A worker may say anything; only its end, or ours, ends the listening.
-fn read_events(output: impl Read, mut tell: impl FnMut(Heard) -> bool) {
+fn read_events(output: impl Read, mut tell: impl FnMut(WorkerMessage) -> bool) {
     let mut reader = BufReader::new(output);
     let mut line = Vec::new();
     while read_line(&mut reader, &mut line).is_ok_and(|bytes| bytes > 0) {
         let heard = match serde_json::from_slice(&line) {
-            Ok(event) => Heard::Event(Box::new(event)),
-            Err(_) => Heard::Nonsense(shown(&line)),
+            Ok(event) => WorkerMessage::Event(Box::new(event)),
+            Err(_) => WorkerMessage::Nonsense(shown(&line)),
         };
         if !tell(heard) {
             return;
@@ -213,7 +213,7 @@ fn keep_log(errors: impl Read, mut log: impl Write) {
 mod tests {
     use super::*;
 
-    fn heard(said: &[u8]) -> Vec<Heard> {
+    fn read_messages(said: &[u8]) -> Vec<WorkerMessage> {
         let mut all = Vec::new();
         read_events(said, |heard| {
             all.push(heard);
@@ -224,11 +224,16 @@ mod tests {
 
     #[test]
     fn nonsense_is_heard_and_what_follows_too() {
-        let all = heard(b"\xff\xfe\n\n{\"event\":\"closed\",\"took_ns\":7}\n{\"event\":");
+        let all = read_messages(b"\xff\xfe\n\n{\"event\":\"closed\",\"took_ns\":7}\n{\"event\":");
         assert_eq!(all.len(), 4, "{all:?}");
-        assert!(matches!(&all[0], Heard::Nonsense(line) if line == "\u{fffd}\u{fffd}"), "{all:?}");
-        assert!(matches!(&all[2], Heard::Event(event) if **event == Event::Closed { took_ns: 7 }));
-        assert!(matches!(&all[3], Heard::Nonsense(_)));
+        assert!(
+            matches!(&all[0], WorkerMessage::Nonsense(line) if line == "\u{fffd}\u{fffd}"),
+            "{all:?}"
+        );
+        assert!(
+            matches!(&all[2], WorkerMessage::Event(event) if **event == Event::Closed { took_ns: 7 })
+        );
+        assert!(matches!(&all[3], WorkerMessage::Nonsense(_)));
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn near(share: f64, expected: f64, lookups: u64) -> bool {
     (share - expected).abs() < 6.0 * keys.hypot(looked_up)
 }
 
-fn found(get: &OpResult) -> f64 {
+fn hit_share(get: &OpResult) -> f64 {
     get.found as f64 / (get.found + get.missing) as f64
 }
 
@@ -53,7 +53,11 @@ fn as_run_a_fillrandom_leaves_63_percent_to_be_found() {
         let mut more = vec!["--set", reads, "--set", "phases.readrandom.duration="];
         let as_run = op(&run(suite, engine, "fillrandom,readrandom", &more), "readrandom", "get");
         assert_eq!(as_run.count, 20_000);
-        assert!(near(found(&as_run), DRAWN, 20_000), "{suite} {engine}: {}", found(&as_run));
+        assert!(
+            near(hit_share(&as_run), DRAWN, 20_000),
+            "{suite} {engine}: {}",
+            hit_share(&as_run)
+        );
         more.extend(["--set", "fidelity=as-written"]);
         let written = op(&run(suite, engine, "fillrandom,readrandom", &more), "readrandom", "get");
         assert_eq!((written.found, written.missing), (20_000, 0), "{suite} {engine}");
@@ -73,7 +77,7 @@ fn as_many_deletes_as_records_leave_37_percent() {
     let cases = run("db_bench", "lmdb", "fillseq,deleterandom,readrandom", &more);
     assert_eq!(op(&cases, "deleterandom", "delete").count, 20_000);
     let get = op(&cases, "readrandom", "get");
-    assert!(near(found(&get), 1.0 - DRAWN, 20_000), "{}", found(&get));
+    assert!(near(hit_share(&get), 1.0 - DRAWN, 20_000), "{}", hit_share(&get));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Block I/O watched in the kernel, and commits held against what was flushed.
 
 use super::limits::doctor_finds;
-use super::places::can_mount;
+use super::locations::can_mount;
 use super::scratch::{Scratch, record, records};
 use super::suites::{UPDATE, reads, suite};
 use super::workers::{needs, needs_root};

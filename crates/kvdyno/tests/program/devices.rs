@@ -19,11 +19,11 @@ pub(crate) struct Loop {
 
 impl Loop {
     pub(crate) fn new(scratch: &Scratch, test: &str) -> Option<Self> {
-        Self::of(scratch, test, "image", BYTES)
+        Self::with_name(scratch, test, "image", BYTES)
     }
 
     /// One whose image is called `name`.
-    pub(crate) fn of(scratch: &Scratch, test: &str, name: &str, bytes: u64) -> Option<Self> {
+    pub(crate) fn with_name(scratch: &Scratch, test: &str, name: &str, bytes: u64) -> Option<Self> {
         if !needs_root(test) || !needs("drive", test) {
             return None;
         }

@@ -1,6 +1,6 @@
 //! A volume that fills up while an engine writes.
 
-use super::places::can_mount;
+use super::locations::can_mount;
 use super::scratch::{Scratch, outcomes, record, wait_until};
 use super::suites::{GET, suite};
 use super::workers::needs;

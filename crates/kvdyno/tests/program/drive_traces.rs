@@ -14,7 +14,7 @@ type Asked = (&'static str, usize, usize);
 
 /// Reads, writes, discards and flushes all over a drive of 24 MiB, that overlap each other. What
 /// is less than a granule of 4 KiB a drive need not discard.
-fn asked(requests: usize) -> Vec<Asked> {
+fn requests(requests: usize) -> Vec<Asked> {
     let mut state = 7_u64;
     let mut draw = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -90,8 +90,8 @@ fn on(device: &Loop, scratch: &Scratch, replays: bool, lines: &str) -> Vec<u8> {
 fn several_in_flight_leave_what_one_after_the_other_leaves() {
     let scratch = Scratch::new();
     let test = "several_in_flight_leave_what_one_after_the_other_leaves";
-    let Some(device) = Loop::of(&scratch, test, "image", BYTES) else { return };
-    let asked = asked(4_000);
+    let Some(device) = Loop::with_name(&scratch, test, "image", BYTES) else { return };
+    let asked = requests(4_000);
     import(&scratch, &asked);
     let loaded = on(&device, &scratch, false, "");
     let alone = on(&device, &scratch, true, "");
@@ -121,9 +121,9 @@ fn several_in_flight_leave_what_one_after_the_other_leaves() {
 fn a_drive_is_written_where_fio_writes_it() {
     let scratch = Scratch::new();
     let test = "a_drive_is_written_where_fio_writes_it";
-    let Some(device) = Loop::of(&scratch, test, "ours", BYTES) else { return };
-    let Some(peer) = Loop::of(&scratch, test, "theirs", BYTES) else { return };
-    let asked: Vec<Asked> = asked(2_000).into_iter().filter(|asked| asked.0 != "trim").collect();
+    let Some(device) = Loop::with_name(&scratch, test, "ours", BYTES) else { return };
+    let Some(peer) = Loop::with_name(&scratch, test, "theirs", BYTES) else { return };
+    let asked: Vec<Asked> = requests(2_000).into_iter().filter(|asked| asked.0 != "trim").collect();
     import(&scratch, &asked);
     let loaded = on(&device, &scratch, false, "");
     fs::write(scratch.path("theirs"), &loaded).unwrap();

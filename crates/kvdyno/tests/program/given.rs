@@ -118,7 +118,7 @@ pub(crate) fn large(scratch: &Scratch, test: &str) -> Option<Loop> {
     let engines = needs("lmdb1", test) && needs("direct", test);
     let can = super::volumes::can_make(test, &tools) && engines;
     scratch.link("direct", &find("direct").filter(|_| can)?);
-    Loop::of(scratch, test, "image", LARGE_BYTES)
+    Loop::with_name(scratch, test, "image", LARGE_BYTES)
 }
 
 /// One device as every volume of a suite, one after the other.

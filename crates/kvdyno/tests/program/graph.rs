@@ -40,7 +40,7 @@ fn counts_are_the_links_before_and_after_requests() {
     if !needs("lmdb", test) || !needs("rocksdb", test) {
         return;
     }
-    let suite = asked()
+    let suite = graph_suite()
         .engine("lmdb")
         .engine_as("waiting", "rocksdb", "transactions = \"pessimistic\"")
         .engine("rocksdb");
@@ -50,7 +50,7 @@ fn counts_are_the_links_before_and_after_requests() {
     }
 }
 
-fn asked() -> Suite {
+fn graph_suite() -> Suite {
     asked_by("threads = 4")
 }
 

@@ -143,7 +143,7 @@ fn a_killed_program_leaves_what_its_resume_takes_away() {
     let worker = running.worker().unwrap();
     running.signal(Signal::KILL);
     assert_eq!(running.wait().signal, Some(9));
-    wait_until("worker and undertaker are gone", || scratch.processes().is_empty());
+    wait_until("worker and reaper are gone", || scratch.processes().is_empty());
     assert_eq!(scratch.groups(), Vec::<std::path::PathBuf>::new());
     assert!(!std::path::Path::new(&format!("/proc/{worker}/exe")).exists());
     assert_eq!(list(&scratch.path("place")).len(), 2, "a database and the lock are left");

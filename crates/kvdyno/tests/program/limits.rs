@@ -1,6 +1,6 @@
 //! The RAM limit: too tight, impossible for this user, impossible on this host.
 
-use super::places::can_mount;
+use super::locations::can_mount;
 use super::scratch::{Scratch, group_folders, outcomes, record, records};
 use super::suites::{GET, Suite, reads, suite};
 use super::workers::{needs, needs_root, skipped};

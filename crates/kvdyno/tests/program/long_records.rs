@@ -28,7 +28,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Its time is of no interest to a test; a script prints it.
 #[expect(clippy::print_stdout, reason = "`cargo test -- --nocapture` shows it")]
-fn told(what: &str, begun: Instant) {
+fn report(what: &str, begun: Instant) {
     println!("{what}: {:.1} s", begun.elapsed().as_secs_f64());
 }
 
@@ -171,7 +171,7 @@ mod soak {
             let begun = Instant::now();
             let done = scratch.start(scratch.kvdyno_by(&LIMITED, arguments)).wait();
             done.assert_ok();
-            told(arguments[0], begun);
+            report(arguments[0], begun);
         }
         let page = fs::metadata(scratch.path("report.html")).unwrap().len();
         assert!(page < 4 << 20, "the page has {page} bytes");
@@ -179,6 +179,6 @@ mod soak {
         let serving = scratch.start(scratch.kvdyno_by(&LIMITED, &["serve", "--port", "0"]));
         let body = served(serving, &scratch.only_run());
         assert!(body.len() < 4 << 20, "{} bytes", body.len());
-        told("serve", begun);
+        report("serve", begun);
     }
 }

@@ -2,7 +2,7 @@
 //! fast it was, is not.
 
 use super::limits::can_limit;
-use super::places::can_mount;
+use super::locations::can_mount;
 use super::scratch::{Scratch, record};
 use super::suites::{GET, suite};
 use super::workers::needs;

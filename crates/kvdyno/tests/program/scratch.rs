@@ -302,13 +302,13 @@ impl Running {
     }
 
     /// The process number of the one that cleans up behind it.
-    pub(crate) fn undertaker(&self) -> Option<u32> {
+    pub(crate) fn reaper(&self) -> Option<u32> {
         let is_it = |pid: &u32| {
             let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             let tail = stat.rsplit_once(") ").map_or("", |(_, tail)| tail);
             let parent = tail.split(' ').nth(1).and_then(|parent| parent.parse().ok());
-            words.ends_with(b"\0undertaker\0") && parent == Some(self.pid())
+            words.ends_with(b"\0reaper\0") && parent == Some(self.pid())
         };
         let pids = list(Path::new("/proc")).into_iter().filter_map(|name| name.parse().ok());
         pids.into_iter().find(is_it)
@@ -325,7 +325,7 @@ impl Running {
     }
 
     /// What it has said on standard error so far.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn stderr_text(&self) -> String {
         fs::read_to_string(&self.outputs[1]).unwrap_or_default()
     }
 
@@ -346,7 +346,11 @@ impl Running {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(begun.elapsed() < PATIENCE, "kvdyno does not end; it said: {}", self.said());
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "kvdyno does not end; it said: {}",
+                self.stderr_text()
+            );
             std::thread::sleep(Duration::from_millis(5));
         };
         let text = |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();

@@ -2,7 +2,7 @@
 //! anything was.
 
 use super::limits::can_limit;
-use super::places::can_mount;
+use super::locations::can_mount;
 use super::scratch::{Done, Scratch, list, outcomes, record, records};
 use super::suites::{GET, Suite, reads, suite};
 use super::workers::{needs, needs_root};

@@ -220,8 +220,8 @@ fn a_server_that_is_stopped_is_told_of_while_its_clients_wait() {
     let server = named(&scratch, "redis-server").unwrap();
     kill_process(server, Signal::STOP).unwrap();
     let words = ": `measure` should have ended ";
-    wait_until("it is told", || running.said().contains(words));
-    let said = running.said();
+    wait_until("it is told", || running.stderr_text().contains(words));
+    let said = running.stderr_text();
     assert!(said.contains("ago: 3 threads wait for an answer"), "{said}");
     kill_process(server, Signal::CONT).unwrap();
     let done = running.wait();
@@ -262,13 +262,13 @@ fn what_makes_a_database_leaves_nothing_in_shared_memory() {
     assert!(left.is_err(), "/dev/shm/{name} was left");
 }
 
-/// Its keeper may be killed, and the program: a server does not outlive them.
+/// Its supervisor may be killed, and the program: a server does not outlive them.
 #[test]
 fn a_server_does_not_outlive_its_run() {
     let test = "a_server_does_not_outlive_its_run";
     for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
-        let keeper = &format!("kvdyno-{engine}")[..];
-        killed(engine, keeper).0.assert_nothing_left();
+        let supervisor = &format!("kvdyno-{engine}")[..];
+        killed(engine, supervisor).0.assert_nothing_left();
         for wait in ["load", "measure"] {
             let scratch = Scratch::new();
             scratch.write("s.toml", &long(engine).text());
@@ -327,7 +327,7 @@ fn a_server_on_a_bare_device_keeps_its_records() {
 fn a_server_on_a_given_device_takes_up_nothing_that_another_left() {
     let test = "a_server_on_a_given_device_takes_up_nothing_that_another_left";
     let Some(scratch) = with_aerospike(test) else { return };
-    let Some(device) = Loop::of(&scratch, test, "image", 512 << 20) else { return };
+    let Some(device) = Loop::with_name(&scratch, test, "image", 512 << 20) else { return };
     let volume = format!("kind = \"device\"\npath = \"{}\"\nfilesystem = \"raw\"", device.path);
     let large = on_bare_device(whole("aerospike", ""), &volume).text();
     for (text, records) in

@@ -97,8 +97,8 @@ fn media_can_be_block_devices() {
         return;
     }
     let scratch = Scratch::new();
-    let Some(flash) = Loop::of(&scratch, test, "flash", BYTES) else { return };
-    let Some(optane) = Loop::of(&scratch, test, "optane", BYTES) else { return };
+    let Some(flash) = Loop::with_name(&scratch, test, "flash", BYTES) else { return };
+    let Some(optane) = Loop::with_name(&scratch, test, "optane", BYTES) else { return };
     let media = [("flash", &flash), ("optane", &optane)];
     let given = media.map(|(name, device)| format!("{name}={}", device.path));
     let study = ["run", "symas-optane-2018", "--engine", "lmdb,lmdb1", "--medium", &given[0]];

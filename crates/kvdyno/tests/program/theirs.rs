@@ -1,10 +1,10 @@
 //! Servers that somebody else runs, for tests: real ones, at ports of this machine, with passwords
-//! and TLS. A keeper makes their data; from then on they are nobody's of ours.
+//! and TLS. A supervisor makes their data; from then on they are nobody's of ours.
 
 use super::scratch::wait_until;
 use super::workers;
-use kvdyno_record::engine::{DataShape, Durability, Options, Place, Value, library};
-use kvdyno_record::protocol::{Event, KeeperOrder, ServerJob, WorkerDescription};
+use kvdyno_record::engine::{DataShape, Durability, Location, Options, Value, library};
+use kvdyno_record::protocol::{Event, ServerJob, SupervisorOrder, WorkerDescription};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -27,7 +27,7 @@ pub(crate) struct Theirs {
 
 impl Drop for Theirs {
     fn drop(&mut self) {
-        // Its keeper, if it has one, ends it.
+        // Its supervisor, if it has one, ends it.
         drop(self.child.stdin.take());
         if wait_for(&mut self.child).is_none() {
             let _ = self.child.kill();
@@ -59,7 +59,7 @@ impl Theirs {
         theirs
     }
 
-    /// By a keeper, openly; and how that started it.
+    /// By a supervisor, openly; and how that started it.
     fn kept(engine: &str) -> (Self, Vec<String>) {
         let worker = workers::find(engine).unwrap();
         let folder = tempfile::Builder::new().prefix("kvdyno-theirs-").tempdir_in("/var/tmp");
@@ -79,16 +79,16 @@ impl Theirs {
             requests: None,
         };
         let job = ServerJob {
-            place: Place::Directory(folder.path().to_owned()),
+            place: Location::Directory(folder.path().to_owned()),
             address: None,
             options,
             shape,
             database: String::new(),
         };
-        let mut keeper = Command::new(worker);
-        keeper.arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = keeper.spawn().unwrap();
-        let order = serde_json::to_string(&KeeperOrder::Serve(job)).unwrap();
+        let mut supervisor = Command::new(worker);
+        supervisor.arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = supervisor.spawn().unwrap();
+        let order = serde_json::to_string(&SupervisorOrder::Serve(job)).unwrap();
         writeln!(child.stdin.as_mut().unwrap(), "{order}").unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();

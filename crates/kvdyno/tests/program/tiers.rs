@@ -1,7 +1,7 @@
 //! Memory tiers: what does not fit goes below, where there is something; what a host does not have
 //! is refused; and nothing is left of any of it.
 
-use super::places::can_mount;
+use super::locations::can_mount;
 use super::scratch::{Scratch, records};
 use super::suites::reads;
 use super::workers::{needs_root, skipped};

@@ -1,7 +1,7 @@
 //! Volumes that are made for a run, on this machine's own loop devices: the medium as an axis, and
 //! nothing left of it however a run ends.
 
-use super::places::can_mount;
+use super::locations::can_mount;
 use super::scratch::{Running, Scratch, list, outcomes, records, wait_until};
 use super::suites::{GET, UPDATE, suite};
 use super::workers::{needs, skipped};
@@ -54,7 +54,7 @@ pub(crate) fn assert_nothing_left(scratch: &Scratch) {
     assert_eq!(mounts(scratch), Vec::<String>::new());
 }
 
-fn of<'r>(
+fn cases_on<'r>(
     records: impl Iterator<Item = &'r CaseRecord>,
     engine: &str,
     volume: &str,
@@ -69,7 +69,7 @@ fn of<'r>(
 /// Load and reads ran, on the volume's own device, which was written to.
 fn assert_measured(run: &RunFolder, engine: &str, volume: &str, mounted: Option<&str>) {
     let all = records(run);
-    let cases = of(all.values(), engine, volume);
+    let cases = cases_on(all.values(), engine, volume);
     assert_eq!(cases.len(), 2, "{engine} on {volume}");
     for record in &cases {
         let made = record.volume.as_ref().unwrap();
@@ -130,7 +130,7 @@ fn engines_on_filesystems_and_on_the_bare_device() {
         assert_measured(&run, "lmdb1", "raw", None);
     }
     let all = records(&run);
-    assert!(of(all.values(), "lmdb", "raw").is_empty(), "an empty cell");
+    assert!(cases_on(all.values(), "lmdb", "raw").is_empty(), "an empty cell");
     assert_medium_is_shown(&scratch, &others);
     scratch.run(&["check"]).assert_code(0);
     assert_nothing_left(&scratch);
@@ -329,7 +329,7 @@ fn directories_are_volumes_too() {
     scratch.run(&["run", "s.toml"]).assert_ok();
     let all = records(&scratch.only_run());
     for name in ["one", "two"] {
-        assert_eq!(of(all.values(), "null", name).len(), 2);
+        assert_eq!(cases_on(all.values(), "null", name).len(), 2);
         assert_eq!(list(&scratch.path(name)), Vec::<String>::new());
     }
     // A rerun could be of a stranger's record: its paths are not written to.

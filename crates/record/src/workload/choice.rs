@@ -85,8 +85,8 @@ pub enum Choice {
         /// Its exponent.
         d: f64,
         /// Which key of a range.
-        #[serde(default, skip_serializing_if = "Within::is_uniform")]
-        within: Within,
+        #[serde(default, skip_serializing_if = "RangeDraw::is_uniform")]
+        within: RangeDraw,
     },
     /// A key that is not there and never will be: its number is above all that are ever inserted.
     /// Keys in the order of their numbers put it behind the last record, where an engine may be
@@ -154,7 +154,7 @@ pub enum Spread {
 /// Which key of a range is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Within {
+pub enum RangeDraw {
     /// Each equally often.
     #[default]
     Uniform,
@@ -168,7 +168,7 @@ pub enum Within {
     },
 }
 
-impl Within {
+impl RangeDraw {
     fn is_uniform(&self) -> bool {
         *self == Self::Uniform
     }

@@ -5,7 +5,7 @@ use super::line::Line;
 use super::row::engine_phases;
 use crate::format::{grouped, ratio};
 use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::efficiency::{Against, Efficiency};
+use kvdyno_analysis::efficiency::{BaselineCase, Efficiency};
 
 const AID: &str = "\
 reads and writes: of the whole device in the window, not this process alone. baseline: what the raw
@@ -40,11 +40,13 @@ const COLUMNS: &[Column] = &[
     text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
     main(&c::DEVICE_READS_PER_S, "reads\n/s", ""),
     figure(&c::DEVICE_WRITES_PER_S, "writes\n/s", ""),
-    text("I/Os\n/op", |line| of(line, |standing| standing.ios_per_op.map(ratio))),
-    text("baseline", |line| of(line, |standing| standing.ceiling.as_ref().map(Against::name)))
-        .left(),
+    text("I/Os\n/op", |line| efficiency_cell(line, |standing| standing.ios_per_op.map(ratio))),
+    text("baseline", |line| {
+        efficiency_cell(line, |standing| standing.ceiling.as_ref().map(BaselineCase::name))
+    })
+    .left(),
     text("I/Os\n/s", |line| {
-        of(line, |standing| Some(grouped(standing.ceiling.as_ref()?.ios_per_s)))
+        efficiency_cell(line, |standing| Some(grouped(standing.ceiling.as_ref()?.ios_per_s)))
     }),
     text("share\n%", |line| {
         let share = line.figure(&c::CEILING_SHARE);
@@ -61,14 +63,18 @@ const COLUMNS: &[Column] = &[
     text("limit", limit).left(),
     figure(&c::DEVICE_QUEUE, "queue", "").wide(),
     figure(&c::DEVICE_BUSY, "busy\n%", "").wide(),
-    text("peak", |line| of(line, |standing| standing.drive.as_ref().map(Against::name)))
-        .left()
-        .wide(),
-    text("I/Os\n/s", |line| of(line, |standing| Some(grouped(standing.drive.as_ref()?.ios_per_s))))
-        .wide(),
+    text("peak", |line| {
+        efficiency_cell(line, |standing| standing.drive.as_ref().map(BaselineCase::name))
+    })
+    .left()
+    .wide(),
+    text("I/Os\n/s", |line| {
+        efficiency_cell(line, |standing| Some(grouped(standing.drive.as_ref()?.ios_per_s)))
+    })
+    .wide(),
 ];
 
-fn of(line: &Line<'_, '_>, word: fn(&Efficiency) -> Option<String>) -> String {
+fn efficiency_cell(line: &Line<'_, '_>, word: fn(&Efficiency) -> Option<String>) -> String {
     line.row.efficiency().and_then(word).unwrap_or_else(|| "-".to_owned())
 }
 

@@ -72,10 +72,10 @@ fn is_rare(phase: &PhaseIo, row: &IoRow) -> bool {
 const COLUMNS: &[Column] = &[
     text("threads", |line| line.swept()),
     text("phase", |line| line.row.phase.to_owned()).left(),
-    text("device", |line| of(line, |io| io.device.clone())).left().when(|shown| shown.devices),
-    text("kind", |line| of(line, |io| io.kind.word().to_owned())).left(),
-    text("by", |line| of(line, |io| io.owner.word().to_owned())).left(),
-    text("I/Os", |line| of(line, |io| grouped(io.count))),
+    text("device", |line| io_cell(line, |io| io.device.clone())).left().when(|shown| shown.devices),
+    text("kind", |line| io_cell(line, |io| io.kind.word().to_owned())).left(),
+    text("by", |line| io_cell(line, |io| io.owner.word().to_owned())).left(),
+    text("I/Os", |line| io_cell(line, |io| grouped(io.count))),
     text("/op", |line| per(line, |phase, _| phase.operations)).wide(),
     text("/write", |line| {
         per(line, |phase, io| match io.kind {
@@ -83,14 +83,14 @@ const COLUMNS: &[Column] = &[
             _ => 0,
         })
     }),
-    text("KB", |line| of(line, |io| ratio(io.bytes as f64 / io.count.max(1) as f64 / 1e3))),
-    text("FUA", |line| of(line, |io| grouped(io.fua))),
-    text("p50\nus", |line| of(line, |io| time(io.latency_ns_p50))),
-    text("p99\nus", |line| of(line, |io| time(io.latency_ns_p99))),
-    text("max\nus", |line| of(line, |io| time(Some(io.latency_ns_max as f64)))),
+    text("KB", |line| io_cell(line, |io| ratio(io.bytes as f64 / io.count.max(1) as f64 / 1e3))),
+    text("FUA", |line| io_cell(line, |io| grouped(io.fua))),
+    text("p50\nus", |line| io_cell(line, |io| time(io.latency_ns_p50))),
+    text("p99\nus", |line| io_cell(line, |io| time(io.latency_ns_p99))),
+    text("max\nus", |line| io_cell(line, |io| time(Some(io.latency_ns_max as f64)))),
 ];
 
-fn of(line: &Line<'_, '_>, word: fn(&IoRow) -> String) -> String {
+fn io_cell(line: &Line<'_, '_>, word: fn(&IoRow) -> String) -> String {
     line.row.io.map_or_else(String::new, |(_, io)| word(io))
 }
 

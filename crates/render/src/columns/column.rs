@@ -1,6 +1,6 @@
 //! What a table and a column are made of.
 
-use super::line::{Line, Shown};
+use super::line::{Line, VisibleColumns};
 use super::row::Row;
 use crate::cell::Cell;
 use crate::format::{self, Show};
@@ -36,12 +36,12 @@ pub(crate) struct Kind {
     /// Which of them stand on a terminal, as how many lines.
     pub(crate) lines: for<'s> fn(&Row<'s>, bool) -> Vec<Row<'s>>,
     /// How it is read.
-    pub(crate) aid: fn(&Summary, &[Row<'_>], &Shown) -> String,
+    pub(crate) aid: fn(&Summary, &[Row<'_>], &VisibleColumns) -> String,
 }
 
 /// Where a column's cells come from.
 #[derive(Clone, Copy)]
-pub(crate) enum From {
+pub(crate) enum CellSource {
     /// A figure of the catalogue.
     Figure(&'static Definition),
     /// The same; a row of a case in trouble says here how that ended.
@@ -69,12 +69,12 @@ pub(crate) enum From {
 /// A column: where it is from, what it is called where, and how it is shown.
 #[derive(Clone, Copy)]
 pub(crate) struct Column {
-    pub(crate) from: From,
+    pub(crate) from: CellSource,
     /// On a terminal, in one line or two; empty: it is not there.
     pub(crate) title: &'static str,
     pub(crate) side: Side,
     /// Whether it is on a terminal now.
-    pub(crate) when: fn(&Shown) -> bool,
+    pub(crate) when: fn(&VisibleColumns) -> bool,
     /// As a suite asks for it, who then has it on a terminal.
     pub(crate) asked: Option<ColumnName>,
     /// In CSV, for words; figures are there by their names.
@@ -89,7 +89,7 @@ pub(crate) struct Column {
 }
 
 pub(super) const fn column(
-    from: From,
+    from: CellSource,
     title: &'static str,
     csv: &'static str,
     head: &'static str,
@@ -114,7 +114,7 @@ pub(super) const fn figure(
     title: &'static str,
     heading: &'static str,
 ) -> Column {
-    column(From::Figure(of), title, "", heading)
+    column(CellSource::Figure(of), title, "", heading)
 }
 
 /// The figure that says how a case in trouble ended.
@@ -123,7 +123,7 @@ pub(super) const fn main(
     title: &'static str,
     heading: &'static str,
 ) -> Column {
-    column(From::Main(of), title, "", heading)
+    column(CellSource::Main(of), title, "", heading)
 }
 
 /// Words of a row.
@@ -133,22 +133,22 @@ pub(super) const fn words(
     heading: &'static str,
     cell: fn(&Row<'_>) -> Cell,
 ) -> Column {
-    column(From::Words(cell), title, csv, heading)
+    column(CellSource::Words(cell), title, csv, heading)
 }
 
 /// A cell of a terminal.
 pub(super) const fn text(title: &'static str, cell: fn(&mut Line<'_, '_>) -> String) -> Column {
-    column(From::Text(cell), title, "", "")
+    column(CellSource::Text(cell), title, "", "")
 }
 
 /// A column of the workbook alone.
-pub(super) const fn sheet(heading: &'static str, from: From) -> Column {
+pub(super) const fn sheet(heading: &'static str, from: CellSource) -> Column {
     column(from, "", "", heading)
 }
 
 impl Column {
     /// Only where this holds.
-    pub(super) const fn when(self, when: fn(&Shown) -> bool) -> Self {
+    pub(super) const fn when(self, when: fn(&VisibleColumns) -> bool) -> Self {
         Self { when, ..self }
     }
 
@@ -158,7 +158,7 @@ impl Column {
     }
 
     /// In wide tables, and where the suite asks for it.
-    pub(super) const fn asked(self, name: ColumnName) -> Self {
+    pub(super) const fn optional(self, name: ColumnName) -> Self {
         Self { asked: Some(name), ..self.wide() }
     }
 
@@ -188,7 +188,7 @@ impl Column {
     /// Its words.
     pub(crate) fn words(&self, row: &Row<'_>) -> Cell {
         match self.from {
-            From::Words(cell) => cell(row),
+            CellSource::Words(cell) => cell(row),
             _ => Cell::Empty,
         }
     }
@@ -196,23 +196,25 @@ impl Column {
     /// Its cell on a terminal.
     pub(crate) fn text(&self, line: &mut Line<'_, '_>) -> String {
         match self.from {
-            From::Figure(definition) => line.figure(definition),
-            From::Main(definition) => line.main(definition),
+            CellSource::Figure(definition) => line.figure(definition),
+            CellSource::Main(definition) => line.main(definition),
             // Only wide tables have them of several operations together.
-            From::Time(_) | From::Tail(_) if line.row.is_pooled() && !line.shown.wide => {
+            CellSource::Time(_) | CellSource::Tail(_)
+                if line.row.is_pooled() && !line.shown.wide =>
+            {
                 String::new()
             }
-            From::Time(at) => line.figure(times(line.row.clock)[at]),
-            From::Tail(at) => match tail(line.row.clock) {
+            CellSource::Time(at) => line.figure(times(line.row.clock)[at]),
+            CellSource::Tail(at) => match tail(line.row.clock) {
                 Some(figures) => line.figure(figures[at]),
                 None => "-".to_owned(),
             },
-            From::Words(cell) => match cell(&line.row) {
+            CellSource::Words(cell) => match cell(&line.row) {
                 Cell::Text(text) => text,
                 Cell::Number(number) => number.to_string(),
                 Cell::Empty | Cell::Formula { .. } => "-".to_owned(),
             },
-            From::Text(cell) => cell(line),
+            CellSource::Text(cell) => cell(line),
             _ => String::new(),
         }
     }
@@ -220,7 +222,7 @@ impl Column {
     /// The figure that it shows.
     pub(crate) fn definition(&self) -> Option<&'static Definition> {
         match self.from {
-            From::Figure(definition) | From::Main(definition) => Some(definition),
+            CellSource::Figure(definition) | CellSource::Main(definition) => Some(definition),
             _ => None,
         }
     }
@@ -228,12 +230,15 @@ impl Column {
     /// How its numbers are shown in the workbook.
     pub(crate) fn shown(&self) -> Show {
         let own = match self.from {
-            From::Figure(definition) | From::Main(definition) | From::Range(definition, _) => {
-                format::of(definition).show
-            }
-            From::OverBase(..) => Show::Ratio,
-            From::Words(_) | From::Text(_) | From::Verdict => Show::Plain,
-            From::Phase(_) | From::Role(_) | From::Time(_) | From::Tail(_) => Show::Count,
+            CellSource::Figure(definition)
+            | CellSource::Main(definition)
+            | CellSource::Range(definition, _) => format::format_for(definition).show,
+            CellSource::OverBase(..) => Show::Ratio,
+            CellSource::Words(_) | CellSource::Text(_) | CellSource::Verdict => Show::Plain,
+            CellSource::Phase(_)
+            | CellSource::Role(_)
+            | CellSource::Time(_)
+            | CellSource::Tail(_) => Show::Count,
         };
         self.show.unwrap_or(own)
     }

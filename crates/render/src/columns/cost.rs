@@ -1,13 +1,13 @@
 //! The cost table: what a phase took, all roles together.
 
-use super::column::From::Phase;
+use super::column::CellSource::Phase;
 use super::column::{Column, Kind, figure, sheet, text, words};
 use super::line::Line;
 use super::row::engine_phases;
 use crate::cell::Cell;
 use crate::format::trials;
 use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::efficiency::Against;
+use kvdyno_analysis::efficiency::BaselineCase;
 use kvdyno_analysis::explain::Cause;
 use kvdyno_analysis::metric::Definition;
 use kvdyno_record::column::ColumnName as Asked;
@@ -48,7 +48,7 @@ const COLUMNS: &[Column] = &[
     text("threads", |line| line.threads_of_all()),
     text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
     words("", "ceiling", "baseline", |row| {
-        Cell::words(row.efficiency().and_then(|of| of.ceiling.as_ref()).map(Against::name))
+        Cell::words(row.efficiency().and_then(|of| of.ceiling.as_ref()).map(BaselineCase::name))
     }),
     words("", "ceiling_ios_per_s", "", |row| {
         let ceiling = row.efficiency().and_then(|of| of.ceiling.as_ref());
@@ -93,7 +93,7 @@ const COLUMNS: &[Column] = &[
     sheet("records or keys of all roles", Phase(|spent, _| spent.items() as f64)),
     figure(&c::DEVICE_IOS_PER_RECORD, "I/Os\n/record", "device I/Os/record")
         .formula("({device reads}+{device writes})/{records or keys of all roles}")
-        .asked(Asked::IosPerRecord),
+        .optional(Asked::IosPerRecord),
     figure(&c::DEVICE_READ_BYTES_PER_OP, "read\nKB/op", "device read, KB/op")
         .formula("{device read, B}/1000/{operations of all roles}"),
     figure(&c::DEVICE_WRITE_BYTES_PER_OP, "written\nKB/op", "device written, KB/op")

@@ -1,6 +1,6 @@
 //! The bare drive's tables: what each job gave and cost, and how long its I/Os took.
 
-use super::column::From::{Range, Time};
+use super::column::CellSource::{Range, Time};
 use super::column::{Column, Kind, column, figure, main, sheet, text, words};
 use super::lead::count;
 use super::row::Row;

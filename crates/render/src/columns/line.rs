@@ -23,7 +23,7 @@ const BASE_MAX: usize = 8;
 /// (The durability class of each engine stands above the tables, too. The null engine stores
 /// nothing in any class.)
 #[expect(clippy::struct_excessive_bools, reason = "each is a column that is there or not")]
-pub(crate) struct Shown {
+pub(crate) struct VisibleColumns {
     pub(super) wide: bool,
     /// What the suite asks for.
     asked: Vec<ColumnName>,
@@ -50,8 +50,8 @@ pub(crate) struct Shown {
     base: String,
 }
 
-impl Shown {
-    pub(crate) fn of(summary: &Summary, rows: &[Row<'_>], wide: bool) -> Self {
+impl VisibleColumns {
+    pub(crate) fn from_summary(summary: &Summary, rows: &[Row<'_>], wide: bool) -> Self {
         let real = || summary.groups.iter().filter(|group| group.competes());
         let engines = || summary.groups.iter().filter(|group| !group.bare_drive);
         let measured = rows.iter().filter(|row| !row.explained.is_some_and(|one| one.load));
@@ -117,7 +117,7 @@ fn offered(answer: &SearchResult) -> BTreeMap<String, String> {
 /// and the other cells stay silent.
 pub(crate) struct Line<'l, 's> {
     pub(crate) row: Row<'s>,
-    pub(crate) shown: &'l Shown,
+    pub(crate) shown: &'l VisibleColumns,
     pub(crate) notes: &'l mut Footnotes,
     /// It has no main figure.
     pub(crate) dead: bool,
@@ -127,7 +127,7 @@ impl<'l, 's> Line<'l, 's> {
     pub(crate) fn new(
         row: Row<'s>,
         main: Option<&Definition>,
-        shown: &'l Shown,
+        shown: &'l VisibleColumns,
         notes: &'l mut Footnotes,
     ) -> Self {
         let silent = main.is_some_and(|main| row.value(main).is_none());
@@ -149,7 +149,7 @@ impl<'l, 's> Line<'l, 's> {
     }
 
     pub(super) fn figure(&mut self, definition: &Definition) -> String {
-        self.figure_as(definition, format::of(definition).text)
+        self.figure_as(definition, format::format_for(definition).text)
     }
 
     /// A figure's value through `format`; `-` with a footnote where there is none.

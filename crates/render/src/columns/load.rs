@@ -1,6 +1,6 @@
 //! The load table, with the columns of the studies.
 
-use super::column::From::{OverBase, Phase, Verdict};
+use super::column::CellSource::{OverBase, Phase, Verdict};
 use super::column::{Column, Kind, figure, main, sheet, text};
 use super::row::loads;
 use crate::format::{Show, beside, trials};
@@ -62,9 +62,9 @@ const COLUMNS: &[Column] = &[
     sheet("beside the base", Verdict),
     figure(&c::USER_BYTES_PER_S, "MB/s", "keys+values, MB/s")
         .formula("{keys+values written, B}/1000000/{wall, s}")
-        .asked(Asked::MbPerS),
+        .optional(Asked::MbPerS),
     figure(&c::DEVICE_IOS_PER_RECORD, "I/Os\n/record", "device I/Os/record")
-        .asked(Asked::IosPerRecord),
+        .optional(Asked::IosPerRecord),
     figure(&c::FS_OUTPUTS_PER_RECORD, "FS out\n/record", "FS out/record, 512 B")
         .formula("{FS out, 512 B}/{records loaded}")
         .wide(),

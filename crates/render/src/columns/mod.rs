@@ -16,9 +16,9 @@ mod row;
 mod run;
 mod time;
 
-pub(crate) use column::{Column, From, Kind};
+pub(crate) use column::{CellSource, Column, Kind};
 pub(crate) use lead::{ABOUT, AXES};
-pub(crate) use line::{Line, Shown};
+pub(crate) use line::{Line, VisibleColumns};
 pub(crate) use row::{Row, explained, jobs, loads, phases};
 
 /// All of them, in their order.

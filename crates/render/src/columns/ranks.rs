@@ -55,9 +55,9 @@ const COLUMNS: &[Column] = &[
     text("threads", |line| line.own_threads()),
     text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
     words("", "threads", "threads", |row| count(row.threads())),
-    words("rank", "rank", "rank", |row| of(row, |rank| Cell::count(u64::from(rank.rank)))),
-    words("host", "host", "host", |row| of(row, |rank| Cell::text(&rank.host))).left(),
-    words("", "cpus", "CPUs there", |row| of(row, |rank| Cell::count(u64::from(rank.cpus)))),
+    words("rank", "rank", "rank", |row| rank_cell(row, |rank| Cell::count(u64::from(rank.rank)))),
+    words("host", "host", "host", |row| rank_cell(row, |rank| Cell::text(&rank.host))).left(),
+    words("", "cpus", "CPUs there", |row| rank_cell(row, |rank| Cell::count(u64::from(rank.cpus)))),
     figure(&c::RANK_OPS_PER_S, "ops/s", "ops/s"),
     figure(&c::RANK_PACE, "of\nmedian %", "of the median rank's pace, %"),
     figure(&c::RANK_CPUS, "CPUs", "CPUs used"),
@@ -71,6 +71,6 @@ const COLUMNS: &[Column] = &[
     figure(&c::BACKLOG, "backlog", "backlog, ops").wide(),
 ];
 
-fn of(row: &Row<'_>, cell: fn(&RankRow) -> Cell) -> Cell {
+fn rank_cell(row: &Row<'_>, cell: fn(&RankRow) -> Cell) -> Cell {
     row.rank.map_or(Cell::Empty, cell)
 }

@@ -1,6 +1,5 @@
 //! What a row of a table is about.
 
-use kvdyno_analysis::beside::Beside;
 use kvdyno_analysis::block_io::{IoRow, PhaseIo};
 use kvdyno_analysis::efficiency::Efficiency;
 use kvdyno_analysis::explain::Explained;
@@ -8,6 +7,7 @@ use kvdyno_analysis::group::{Group, LoadRow, RoleRow, RunRow};
 use kvdyno_analysis::job::DriveJob;
 use kvdyno_analysis::metric::{Definition, Metric, Metrics};
 use kvdyno_analysis::ranks::RankRow;
+use kvdyno_analysis::relative::RelativeTo;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_analysis::trials::At;
 use kvdyno_record::hlog::Kind as Clock;
@@ -77,7 +77,7 @@ impl<'s> Row<'s> {
     }
 
     /// Beside the base engine's.
-    pub(crate) fn beside(&self) -> Option<&'s Beside> {
+    pub(crate) fn beside(&self) -> Option<&'s RelativeTo> {
         match (self.role, self.load) {
             (Some((_, role)), _) => role.beside.as_ref().filter(|_| self.op.is_none()),
             (None, load) => load?.beside.as_ref(),
@@ -85,7 +85,7 @@ impl<'s> Row<'s> {
     }
 
     /// Beside its own on the first volume.
-    pub(crate) fn beside_volume(&self) -> Option<&'s Beside> {
+    pub(crate) fn beside_volume(&self) -> Option<&'s RelativeTo> {
         match (self.role, self.load) {
             (Some((_, role)), _) => role.beside_volume.as_ref().filter(|_| self.op.is_none()),
             (None, load) => load?.beside_volume.as_ref(),

@@ -1,6 +1,6 @@
 //! The run table: what each role got.
 
-use super::column::From::{OverBase, Range, Role, Tail, Time, Verdict};
+use super::column::CellSource::{OverBase, Range, Role, Tail, Time, Verdict};
 use super::column::{Column, Kind, column, figure, main, sheet, text, words};
 use super::lead::count;
 use super::row::Row;
@@ -67,7 +67,7 @@ const COLUMNS: &[Column] = &[
     .left(),
     words("", "op", "operation", |row| Cell::text(row.op_or_all())),
     figure(&c::OPERATIONS, "", "operations"),
-    figure(&c::WINDOW, "took\ns", "window, s").asked(Asked::Took),
+    figure(&c::WINDOW, "took\ns", "window, s").optional(Asked::Took),
     sheet("rate window, s", Role(|role, _| role.rate_window_ns() / 1e9)).show(Show::Ratio),
     main(&c::OPS_PER_S, "ops/s", "ops/s").formula("{operations}/{rate window, s}"),
     text("spread\n%", |line| spread(line.row.metric(&c::OPS_PER_S))),
@@ -84,11 +84,11 @@ const COLUMNS: &[Column] = &[
     column(Time(3), "p99.9\nus", "", ""),
     column(Time(4), "p99.99\nus", "", ""),
     column(Time(5), "max\nus", "", ""),
-    column(Tail(0), "> 1 ms\n%", "", "").asked(Asked::Over1Ms),
-    column(Tail(1), "> 2 ms\n%", "", "").asked(Asked::Over2Ms),
-    column(Tail(2), "> 4 ms\n%", "", "").asked(Asked::Over4Ms),
-    column(Tail(3), "rms\nus", "", "").asked(Asked::Rms),
-    column(Tail(4), "dev\nus", "", "").asked(Asked::Deviation),
+    column(Tail(0), "> 1 ms\n%", "", "").optional(Asked::Over1Ms),
+    column(Tail(1), "> 2 ms\n%", "", "").optional(Asked::Over2Ms),
+    column(Tail(2), "> 4 ms\n%", "", "").optional(Asked::Over4Ms),
+    column(Tail(3), "rms\nus", "", "").optional(Asked::Rms),
+    column(Tail(4), "dev\nus", "", "").optional(Asked::Deviation),
     figure(&c::SERVICE_MAX, "", "service max, us"),
     sheet("service time, s summed", Role(|_, op| op.service_ns as f64 / 1e9)).show(Show::Ratio),
     figure(&c::SERVICE_MEAN, "mean\nus", "service mean, us")
@@ -98,7 +98,7 @@ const COLUMNS: &[Column] = &[
     sheet("records or keys", Role(|_, op| op.items as f64)),
     figure(&c::ITEMS_PER_S, "items/s", "records or keys/s")
         .formula("{records or keys}/{rate window, s}")
-        .asked(Asked::ItemsPerS),
+        .optional(Asked::ItemsPerS),
     sheet("keys found", Role(|_, op| op.found as f64)),
     sheet("keys missing", Role(|_, op| op.missing as f64)),
     figure(&c::FOUND, "found\n%", "found, %")
@@ -111,7 +111,7 @@ const COLUMNS: &[Column] = &[
     sheet("keys+values written, B", Role(|_, op| op.write_bytes as f64)),
     figure(&c::USER_BYTES_PER_S, "MB/s", "keys+values, MB/s")
         .formula("({keys+values read, B}+{keys+values written, B})/1000000/{rate window, s}")
-        .asked(Asked::MbPerS),
+        .optional(Asked::MbPerS),
     figure(&c::OFFERED_OPS_PER_S, "", "offered, ops/s"),
     figure(&c::BACKLOG, "backlog", "backlog, ops").wide(),
     text("n", |line| trials(line.row.metric(&c::OPS_PER_S))).wide(),

@@ -27,7 +27,7 @@ pub struct FleetData {
 
 impl FleetData {
     /// The page of a fleet.
-    pub fn of(fleet: Fleet) -> Self {
+    pub fn new(fleet: Fleet) -> Self {
         let shown = |figure: &str| fleet.spreads.iter().any(|spread| spread.figure == figure);
         let definitions = catalogue::ALL.iter().filter(|figure| shown(figure.name));
         let lines = header(&fleet).into_iter().chain(footer(&fleet));

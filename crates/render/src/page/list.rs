@@ -73,7 +73,7 @@ pub struct RunSize {
 
 impl RunSize {
     /// Of the engines under test; none where only drives are measured, or nothing is recorded yet.
-    fn of(summary: &Summary) -> Option<Self> {
+    fn from_summary(summary: &Summary) -> Option<Self> {
         let groups = summary.groups.iter().filter(|group| group.competes());
         let largest = groups.max_by_key(|group| group.user_bytes)?;
         Some(Self {
@@ -97,7 +97,7 @@ pub struct FindingCounts {
 
 impl RunsData {
     /// The list of the runs in a folder.
-    pub fn of(folder: &Path, runs: Vec<RunEntry>) -> Self {
+    pub fn new(folder: &Path, runs: Vec<RunEntry>) -> Self {
         let program = kvdyno_record::VERSION.to_owned();
         Self { kind: Kind::Runs, program, folder: folder.display().to_string(), runs }
     }
@@ -105,7 +105,7 @@ impl RunsData {
 
 impl RunEntry {
     /// A run by its record.
-    pub fn of(name: &str, evidence: &Evidence, summary: &Summary, state: State) -> Self {
+    pub fn new(name: &str, evidence: &Evidence, summary: &Summary, state: State) -> Self {
         let run = &summary.run;
         Self {
             name: name.to_owned(),
@@ -115,7 +115,7 @@ impl RunEntry {
             title: run.title.clone(),
             called: run.name.clone(),
             note: run.note.clone(),
-            data: RunSize::of(summary),
+            data: RunSize::from_summary(summary),
             host: summary.host.hostname.clone(),
             started_unix_ns: Some(run.started_unix_ns),
             ended_unix_ns: run.ended_unix_ns,
@@ -123,7 +123,7 @@ impl RunEntry {
             cases_planned: run.cases_planned,
             cases_recorded: run.cases_recorded,
             cases_done: run.cases_done,
-            findings: FindingCounts::of(summary),
+            findings: FindingCounts::from_summary(summary),
         }
     }
 
@@ -135,7 +135,7 @@ impl RunEntry {
 }
 
 impl FindingCounts {
-    fn of(summary: &Summary) -> Self {
+    fn from_summary(summary: &Summary) -> Self {
         let count = |severity| {
             summary.findings.iter().filter(|finding| finding.severity == severity).count()
         };

@@ -30,7 +30,7 @@ pub enum State {
 
 impl State {
     /// By the record, and by whether a program is at work on it.
-    pub fn of(complete: bool, at_work: bool) -> Self {
+    pub fn new(complete: bool, at_work: bool) -> Self {
         match (complete, at_work) {
             (true, _) => Self::Complete,
             (false, true) => Self::Running,
@@ -130,8 +130,8 @@ fn in_flight(folder: &RunFolder, evidence: &Evidence) -> Result<Option<InFlight>
 
 fn read(case: &Case, folder: &CaseFolder) -> Result<InFlight, RecordError> {
     // The machine is read from a phase's beginning on; its first slice is written a second later.
-    let of_machine = LineCounts::of(&folder.path.join("machine.ndjson"))?;
-    let of_series = LineCounts::of(&folder.path.join("series.ndjson"))?;
+    let of_machine = LineCounts::read(&folder.path.join("machine.ndjson"))?;
+    let of_series = LineCounts::read(&folder.path.join("series.ndjson"))?;
     let phase = of_machine.last.clone().or_else(|| of_series.last.clone());
     let at_work = |name: &str| phase.as_deref() == Some(name);
     let operations = Operations::read(folder, &of_series, POINTS, at_work)?.into_values().next();

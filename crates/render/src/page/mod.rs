@@ -40,7 +40,7 @@ pub use written::{WriteReason, Written};
 use super::header;
 use kvdyno_analysis::answer::{self, Answer};
 use kvdyno_analysis::catalogue;
-use kvdyno_analysis::efficiency::{self, Against};
+use kvdyno_analysis::efficiency::{self, BaselineCase};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::group::Group;
 use kvdyno_analysis::metric::Definition;
@@ -79,7 +79,7 @@ pub struct PageData {
     /// A study beside the run, and the suite's claims, as tables that stand before the others.
     pub sheets: Vec<Sheet>,
     /// What the drive itself can do.
-    pub ceilings: Vec<Against>,
+    pub ceilings: Vec<BaselineCase>,
     /// The suite's text.
     pub suite: String,
     /// How the run gets on, where a server shows it; null: the page is a file.
@@ -90,7 +90,7 @@ impl PageData {
     /// Reads a run, and all that its page shows.
     pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
         let evidence = Evidence::read(folder)?;
-        let summary = Summary::of(&evidence)?;
+        let summary = Summary::from_evidence(&evidence)?;
         let path = folder.path.join("suite.toml");
         let suite = std::fs::read(&path).unwrap_or_default();
         let mut curves = Vec::new();
@@ -99,7 +99,7 @@ impl PageData {
         let mut time_lines = Vec::new();
         let mut workloads: Vec<Workload> = Vec::new();
         let mut written = Vec::new();
-        let budget = thin::Budget::of(&summary);
+        let budget = thin::Budget::for_summary(&summary);
         for (at, group) in summary.groups.iter().enumerate() {
             let trials = evidence.cases.iter().filter(|case| case.case.key == group.key);
             curves.extend(curve::read(at, &trials.collect::<Vec<_>>(), &summary)?);
@@ -107,7 +107,7 @@ impl PageData {
         for case in &evidence.cases {
             let Some(group) = group_of(&summary.groups, case) else { continue };
             if !workloads.iter().any(|known| known.group == group) {
-                workloads.extend(workload::of(group, case));
+                workloads.extend(workload::list_workloads(group, case));
             }
             let Some(folder) = case.folder() else { continue };
             if heat::is_typical(&summary.groups[group], case) {
@@ -129,7 +129,7 @@ impl PageData {
             block_heats,
             time_lines,
             written,
-            sheets: Sheet::of(&summary),
+            sheets: Sheet::list_sheets(&summary),
             ceilings: efficiency::ceilings(&summary.groups),
             suite: String::from_utf8_lossy(&suite).into_owned(),
             live: None,

@@ -27,7 +27,7 @@ pub struct Sheet {
 
 impl Sheet {
     /// What the page begins with, in its order.
-    pub(super) fn of(summary: &Summary) -> Vec<Self> {
+    pub(super) fn list_sheets(summary: &Summary) -> Vec<Self> {
         let first = study::machines(summary).into_iter();
         let all = first.chain(study::tables(summary)).chain(study::claims(summary));
         all.map(Self::new).collect()

@@ -19,7 +19,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn of(summary: &Summary) -> Self {
+    pub(super) fn for_summary(summary: &Summary) -> Self {
         let roles = |group: &kvdyno_analysis::group::Group| {
             let runs: usize = group.runs.iter().map(|run| run.roles.len()).sum();
             runs + usize::from(group.load.is_some())

@@ -87,9 +87,9 @@ pub(super) fn read(
     most: usize,
 ) -> Result<Vec<TimeLine>, RecordError> {
     let Some(record) = &case.record else { return Ok(Vec::new()) };
-    let lines = LineCounts::of(&folder.path.join("series.ndjson"))?;
+    let lines = LineCounts::read(&folder.path.join("series.ndjson"))?;
     let mut operations = Operations::read(folder, &lines, most, |_| true)?;
-    let lines = LineCounts::of(&folder.path.join("machine.ndjson"))?;
+    let lines = LineCounts::read(&folder.path.join("machine.ndjson"))?;
     let machine = readings(folder, &lines, most, |_| true)?;
     let events: Vec<EngineEvent> = folder.events()?.collect::<Result<_, _>>()?;
     let spans = mark::spans(&events);
@@ -134,7 +134,7 @@ pub(super) struct LineCounts {
 }
 
 impl LineCounts {
-    pub(super) fn of(path: &Path) -> Result<Self, RecordError> {
+    pub(super) fn read(path: &Path) -> Result<Self, RecordError> {
         let mut counts = Self::default();
         for line in Lines::<OfPhase>::open(path)? {
             let phase = line?.phase;

@@ -21,7 +21,7 @@ pub struct TraceData {
 
 impl TraceData {
     /// The page of a trace.
-    pub fn of(trace: Statistics, digest: &str) -> Self {
+    pub fn new(trace: Statistics, digest: &str) -> Self {
         let remarks = facts(&trace, digest).into_iter();
         Self {
             kind: Kind::Trace,

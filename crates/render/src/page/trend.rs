@@ -25,7 +25,7 @@ pub struct TrendData {
 
 impl TrendData {
     /// The page of a history.
-    pub fn of(trend: Trend) -> Self {
+    pub fn new(trend: Trend) -> Self {
         let shown = |figure: &str| trend.courses.iter().any(|course| course.figure == figure);
         let definitions = catalogue::ALL.iter().filter(|figure| shown(figure.name));
         let lines = header(&trend).into_iter().chain(footer(&trend));

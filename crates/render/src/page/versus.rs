@@ -48,7 +48,7 @@ pub struct Between {
 
 impl VersusData {
     /// The page of a comparison, or of why there is none.
-    pub fn of(versus: Result<Versus, Refused>) -> Self {
+    pub fn new(versus: Result<Versus, Refused>) -> Self {
         let (versus, refused) = match versus {
             Ok(versus) => (Some(versus), None),
             Err(refused) => (None, Some(refused)),

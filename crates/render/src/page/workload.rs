@@ -18,7 +18,7 @@ pub struct Workload {
 }
 
 /// The timed phases of a case.
-pub(super) fn of(group: usize, case: &CaseEvidence) -> Vec<Workload> {
+pub(super) fn list_workloads(group: usize, case: &CaseEvidence) -> Vec<Workload> {
     let named = |phase: &kvdyno_record::workload::Phase| {
         let title = match &phase.work {
             Activity::Load(load) => loads(load.order).to_owned(),

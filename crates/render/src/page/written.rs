@@ -40,25 +40,25 @@ pub struct Written {
 }
 
 /// Where a reason is told: a counter of the statistics, else a line of the text of `rocksdb.stats`.
-struct Told {
+struct ReasonSource {
     reason: WriteReason,
     counter: &'static str,
     /// The line begins so, and its figure follows this.
     line: (&'static str, &'static str),
 }
 
-const TOLD: [Told; 3] = [
-    Told {
+const REASON_SOURCES: [ReasonSource; 3] = [
+    ReasonSource {
         reason: WriteReason::Wal,
         counter: "rocksdb.wal.bytes",
         line: ("Cumulative WAL:", "written:"),
     },
-    Told {
+    ReasonSource {
         reason: WriteReason::Flush,
         counter: "rocksdb.flush.write.bytes",
         line: ("Flush(GB):", "cumulative"),
     },
-    Told {
+    ReasonSource {
         reason: WriteReason::Compaction,
         counter: "rocksdb.compact.write.bytes",
         // The table's sum has flushes in it as well; events are read before it.
@@ -118,7 +118,7 @@ fn bytes_by_reason(
     window: (u64, u64),
 ) -> (Vec<(WriteReason, u64)>, Vec<String>) {
     let (mut bytes, mut sources) = (Vec::new(), Vec::new());
-    for told in &TOLD {
+    for told in &REASON_SOURCES {
         let counter = || Some((grown(pair, told.counter)?, told.counter.to_owned()));
         let event = || {
             let kind = match told.reason {

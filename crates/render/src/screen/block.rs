@@ -2,9 +2,9 @@
 
 use super::line::{COLUMNS_MAX, Line, cut};
 use crate::tone::Tone;
-use kvdyno_analysis::beside::{Beside, Significance};
 use kvdyno_analysis::group::Group;
 use kvdyno_analysis::metric::Metric;
+use kvdyno_analysis::relative::{RelativeTo, Significance};
 
 /// Columns of a row's label.
 const LABEL: usize = 22;
@@ -93,10 +93,10 @@ pub(super) fn versus(
     (other_group, other): (&Group, &Metric),
     than: Than,
 ) -> String {
-    let Some(beside) = Beside::between("", (other_group, other), (group, one)) else {
+    let Some(beside) = RelativeTo::between("", (other_group, other), (group, one)) else {
         return String::new();
     };
-    let Beside { ratio, verdict, .. } = beside;
+    let RelativeTo { ratio, verdict, .. } = beside;
     if ratio <= 0.0 {
         return String::new();
     }

@@ -3,9 +3,9 @@
 use super::super::footnotes::Footnotes;
 use super::super::format;
 use super::block::{Row, Than, versus};
-use kvdyno_analysis::beside::{Beside, Significance};
 use kvdyno_analysis::group::Group;
 use kvdyno_analysis::metric::{Definition, Metric, Metrics};
+use kvdyno_analysis::relative::{RelativeTo, Significance};
 
 /// An engine's figures in a row.
 #[derive(Clone, Copy)]
@@ -13,7 +13,7 @@ pub(super) struct Source<'s> {
     pub(super) group: Option<&'s Group>,
     pub(super) metrics: Option<&'s Metrics>,
     /// Beside the first engine's.
-    pub(super) beside: Option<&'s Beside>,
+    pub(super) beside: Option<&'s RelativeTo>,
 }
 
 /// What a row is made of.
@@ -54,7 +54,7 @@ pub(super) fn row<'s>(
     let of = |source: &Source<'s>| Some((source.group?, source.metric(figure.definition)?));
     let compared = match (sources, figure.than) {
         ([one], Some(_)) => {
-            spread(one.metric(figure.definition), format::of(figure.definition).text)
+            spread(one.metric(figure.definition), format::format_for(figure.definition).text)
         }
         ([one, other], Some(than)) => {
             let both = of(one).zip(of(other));
@@ -74,7 +74,7 @@ fn cell(
     let Some(group) = source.group else { return "-".to_owned() };
     match metric.and_then(|metric| Some((metric, metric.value?))) {
         Some((metric, value)) => {
-            let mut text = (format::of(figure.definition).text)(value);
+            let mut text = (format::format_for(figure.definition).text)(value);
             if let Some(fate) = group.fate(metric.n) {
                 text += &format!(" {}", notes.mark(&format!("{} {fate}", group.label)));
             }
@@ -102,7 +102,7 @@ fn missing(group: &Group, metric: Option<&Metric>, notes: &mut Footnotes) -> Str
 }
 
 /// Beside the first of three engines or more: `0.34x`, `~`, `0.34x?`.
-fn times(beside: &Beside) -> String {
+fn times(beside: &RelativeTo) -> String {
     match beside.verdict {
         Significance::Base => String::new(),
         Significance::Different => format!("{}x", format::ratio(beside.ratio)),

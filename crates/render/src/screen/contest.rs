@@ -17,7 +17,7 @@ pub(super) struct Contest<'s> {
 }
 
 impl<'s> Contest<'s> {
-    pub(super) fn of(summary: &'s Summary) -> Self {
+    pub(super) fn from_summary(summary: &'s Summary) -> Self {
         let of = |such: &dyn Fn(&Group) -> bool| -> Vec<&'s Group> {
             summary.groups.iter().filter(|group| such(group)).collect()
         };

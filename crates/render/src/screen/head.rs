@@ -80,7 +80,7 @@ fn run(summary: &Summary) -> String {
 
 /// `1.06 M x 16+1000 B = 1.00 GiB, RAM limit 256 MiB`; of several what they are.
 fn work(summary: &Summary) -> String {
-    let contest = Contest::of(summary);
+    let contest = Contest::from_summary(summary);
     let groups = || contest.groups.iter();
     let Some(first) = groups().next() else {
         let jobs = summary.groups.iter().filter(|group| !group.runs.is_empty()).count();
@@ -129,7 +129,7 @@ fn host(host: &Host) -> String {
 
 /// `LMDB 0.9.70, RocksDB 11.8.1, both async`.
 fn engines(summary: &Summary) -> String {
-    let contest = Contest::of(summary);
+    let contest = Contest::from_summary(summary);
     let competes = |info: &&EngineInfo| contest.labels.contains(&info.label.as_str());
     let infos: Vec<&EngineInfo> = summary.engines.iter().filter(competes).collect();
     let classes = several(infos.iter().map(|info| info.durability));

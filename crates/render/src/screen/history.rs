@@ -25,7 +25,7 @@ pub(super) fn part(history: &History, room: usize) -> Part {
     let mut part: Vec<Line> = lines.into_iter().map(Line::plain).collect();
     part.push(Line::blank());
     let changes = history.changes();
-    part.extend(history.told().map(Line::plain));
+    part.extend(history.sentence().map(Line::plain));
     if !changes.is_empty() {
         let text = format!("Steps past noise ({noise}, {trials} trials), the largest first:");
         part.push(Line::plain(text));

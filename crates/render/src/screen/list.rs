@@ -245,7 +245,7 @@ fn role_of<'s>(row: &Row<'s>, name: &str) -> Option<&'s RoleRow> {
 
 /// A figure; with `*` where trials are missing; else what became of the engine.
 fn figure(group: &Group, metrics: Option<&Metrics>, definition: &Definition) -> String {
-    let format = format::of(definition).text;
+    let format = format::format_for(definition).text;
     let Some(metric) = metrics.and_then(|metrics| metrics.get(definition)) else {
         return "-".to_owned();
     };

@@ -51,7 +51,7 @@ fn body(summary: &Summary, room: usize) -> Part {
     if let Some(answer) = &summary.search {
         return list::search(answer, room);
     }
-    let contest = Contest::of(summary);
+    let contest = Contest::from_summary(summary);
     if !contest.has_figures() && !contest.groups.is_empty() {
         return list::fates(&contest, room);
     }

@@ -109,7 +109,7 @@ fn block(rankings: &[&Ranking], classes: bool) -> Vec<Line> {
                     let is_it =
                         |one: &&&Ranking| (one.question, &one.op) == (question.0, &question.1);
                     let ranking = class.iter().find(is_it)?;
-                    Some(cell(ranking, ranking.of(engine)?, alone, &mut notes))
+                    Some(cell(ranking, ranking.standing(engine)?, alone, &mut notes))
                 })
                 .map(|cell| cell.unwrap_or_else(|| "-".to_owned()))
                 .collect();

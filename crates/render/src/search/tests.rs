@@ -13,7 +13,7 @@ use kvdyno_record::workload::{Activity, Mix, Rate, Schedule};
 const MIB: u64 = 1 << 20;
 
 /// Two points of an engine: one reader with 64 MiB, two with 32 MiB.
-fn of(engine: &str, target: &str) -> Fixture {
+fn two_points(engine: &str, target: &str) -> Fixture {
     let mut fixture = Fixture::new();
     fixture.cases.retain(|case| case.record.case.engine == engine);
     for case in &mut fixture.cases {
@@ -58,24 +58,24 @@ fn text(answer: &SearchResult) -> String {
 
 #[test]
 fn what_does_not_fit_is_not_met_and_the_search_goes_on_between() {
-    let fixture = of("rocksdb", "readers.p99 < 1ms and reads > 1k/s");
+    let fixture = two_points("rocksdb", "readers.p99 < 1ms and reads > 1k/s");
     let answer = answered(fixture, false);
     let (met, missed) = (64 * MIB, 32 * MIB);
     let result = Outcome::Between { met, missed, surely_missed: Some(missed), close: false };
     assert_eq!((answer.result, answer.next), (result, Some(Next::At(45 * MIB))));
     assert!(answer.left >= 2 && answer.points.iter().all(|point| point.complete));
     insta::assert_snapshot!("does_not_fit", text(&answer));
-    let sealed = answered(of("rocksdb", "readers.p99 < 1ms and reads > 1k/s"), true);
+    let sealed = answered(two_points("rocksdb", "readers.p99 < 1ms and reads > 1k/s"), true);
     assert!(sealed.sentences.iter().any(|text| text.contains("--between 32MiB..64MiB")));
 }
 
 #[test]
 fn figures_decide_and_a_miss_of_one_condition_is_enough() {
     // One reader reads too little, so there is nothing to be sought below.
-    let never = answered(of("lmdb", "reads > 15k/s and p99 < 1s"), true);
+    let never = answered(two_points("lmdb", "reads > 15k/s and p99 < 1s"), true);
     assert_eq!(never.result, Outcome::Never { easiest: 64 * MIB });
     insta::assert_snapshot!("never", text(&never));
-    let mut fixture = of("rocksdb", "reads > 1k/s");
+    let mut fixture = two_points("rocksdb", "reads > 1k/s");
     for case in &mut fixture.cases {
         case.record.case.ram_limit_bytes = case.record.case.threads.map(|_| 1 << 30);
     }
@@ -84,7 +84,7 @@ fn figures_decide_and_a_miss_of_one_condition_is_enough() {
     let unfit = answered(fixture, true);
     assert!(unfit.sentences[0].ends_with("with 1 GiB of RAM: it does not fit."), "{unfit:?}");
     assert!(unfit.sentences[1].contains("searches above"), "it may fit there: {unfit:?}");
-    let always = answered(of("lmdb", "reads > 1k/s and readers.get.mean < 1ms"), true);
+    let always = answered(two_points("lmdb", "reads > 1k/s and readers.get.mean < 1ms"), true);
     assert_eq!(always.result, Outcome::Always { hardest: 32 * MIB });
     insta::assert_snapshot!("always", text(&always));
 }
@@ -92,16 +92,16 @@ fn figures_decide_and_a_miss_of_one_condition_is_enough() {
 #[test]
 fn many_conditions_fit_a_terminal() {
     let target = "p50 < 1s and p90 < 1s and p99 < 1s and p99.9 < 1s and reads > 1/s and max < 9s";
-    let answer = answered(of("lmdb", target), true);
+    let answer = answered(two_points("lmdb", target), true);
     let table = curve(&answer).text();
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
-    let told = answer.told(&answer.points[1]);
+    let told = answer.describe_point(&answer.points[1]);
     assert!(told.starts_with("64 MiB meets it in 2 of 2 trials: p50 "), "{told}");
 }
 
 #[test]
 fn trials_that_disagree_are_no_point_that_is_met() {
-    let mut fixture = of("lmdb", "max < 1s");
+    let mut fixture = two_points("lmdb", "max < 1s");
     let longest = 2_000_000_000;
     fixture.case("t2_r2").op("measure", "writer", "update").service_ns_max = longest;
     let case = fixture.case("t2_r2");
@@ -116,18 +116,18 @@ fn trials_that_disagree_are_no_point_that_is_met() {
 
 #[test]
 fn what_cannot_be_judged_stops_the_search_and_says_why() {
-    let few = answered(of("lmdb", "writer.p99.99 < 10s"), true);
+    let few = answered(two_points("lmdb", "writer.p99.99 < 10s"), true);
     assert_eq!((few.result, few.next), (Outcome::Stopped, None));
     assert!(few.sentences[0].contains("p99.99 stands on 100,000 samples"), "{few:?}");
 
-    let mut fixture = of("lmdb", "p99 < 1s");
+    let mut fixture = two_points("lmdb", "p99 < 1s");
     let limit = &mut fixture.case("t1_r1").record.ram_limit;
     (limit.enforced_by, limit.reason) = (None, Some("no cgroup".to_owned()));
     let not_held = answered(fixture, true);
     assert_eq!(not_held.result, Outcome::Stopped);
     assert!(not_held.sentences[0].contains("the RAM limit was not held: no cgroup"));
 
-    let mut fixture = of("lmdb", "p99 < 1s");
+    let mut fixture = two_points("lmdb", "p99 < 1s");
     let message = "No space left on device".to_owned();
     fixture.case("t1_r1").record.outcome = CaseOutcome::DiskFull { message };
     let full = answered(fixture, true);
@@ -143,7 +143,7 @@ fn what_cannot_be_judged_stops_the_search_and_says_why() {
 /// closer.
 #[test]
 fn a_point_that_cannot_be_judged_between_the_ends_is_named() {
-    let mut fixture = of("rocksdb", "p99 < 1s");
+    let mut fixture = two_points("rocksdb", "p99 < 1s");
     let case = fixture.case("t1_r2");
     case.record.case.ram_limit_bytes = Some(45 * MIB);
     let limit = &mut case.record.ram_limit;
@@ -155,14 +155,14 @@ fn a_point_that_cannot_be_judged_between_the_ends_is_named() {
     let why = "had to stop with 45 MiB of RAM: the RAM limit was not held: no cgroup.";
     assert!(answer.sentences.iter().any(|text| text.ends_with(why)), "{answer:?}");
     assert!(answer.sentences.iter().all(|text| !text.contains("goes on")), "{answer:?}");
-    let told = answer.told(answer.void().unwrap());
+    let told = answer.describe_point(answer.void().unwrap());
     assert_eq!(told, "45 MiB cannot be judged: the RAM limit was not held: no cgroup");
     assert!(text(&answer).contains("not judged"), "{}", text(&answer));
 }
 
 #[test]
 fn what_was_cut_off_is_open_and_goes_on_when_it_is_done() {
-    let mut fixture = of("lmdb", "p99 < 1s");
+    let mut fixture = two_points("lmdb", "p99 < 1s");
     let message = "while in `measure`".to_owned();
     fixture.case("t2_r2").record.outcome = CaseOutcome::Interrupted { message };
     let open = answered(fixture, false);
@@ -173,7 +173,7 @@ fn what_was_cut_off_is_open_and_goes_on_when_it_is_done() {
 
 #[test]
 fn rates_are_searched_below_the_most_and_a_backlog_is_a_miss() {
-    let mut fixture = of("lmdb", "writer.p99 < 100ms");
+    let mut fixture = two_points("lmdb", "writer.p99 < 100ms");
     let search = fixture.plan.search.as_mut().unwrap();
     search.axis = Axis::Rate { role: "readers".to_owned() };
     search.between = None;
@@ -185,7 +185,7 @@ fn rates_are_searched_below_the_most_and_a_backlog_is_a_miss() {
     assert_eq!(alone.next, Some(Next::At(most.low)));
 
     // Without its rate there are no bounds, and that is said.
-    let mut fixture = of("rocksdb", "writer.p99 < 100ms");
+    let mut fixture = two_points("rocksdb", "writer.p99 < 100ms");
     fixture.cases.retain(|case| case.record.case.threads != Some(1));
     let search = fixture.plan.search.as_mut().unwrap();
     search.axis = Axis::Rate { role: "readers".to_owned() };
@@ -194,7 +194,7 @@ fn rates_are_searched_below_the_most_and_a_backlog_is_a_miss() {
     assert_eq!(unfit.result, Outcome::Stopped);
     assert!(unfit.sentences[0].ends_with("as fast as it goes: does not fit."), "{unfit:?}");
 
-    let mut fixture = of("lmdb", "writer.p99 < 100ms");
+    let mut fixture = two_points("lmdb", "writer.p99 < 100ms");
     let search = fixture.plan.search.as_mut().unwrap();
     search.axis = Axis::Rate { role: "readers".to_owned() };
     search.between = Some(Between { low: 10_000, high: 20_000 });

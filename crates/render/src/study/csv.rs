@@ -2,7 +2,7 @@
 
 use crate::cell::Cell;
 use kvdyno_analysis::claim::{ClaimPoint, Claimed};
-use kvdyno_analysis::study::{BesideStudy, Published, PublishedValue};
+use kvdyno_analysis::study::{Published, PublishedValue, StudyComparison};
 use kvdyno_analysis::summary::Summary;
 
 /// One published figure; none: the authors gave up.
@@ -78,7 +78,7 @@ pub fn tables(summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>>
 }
 
 /// Every published figure; a row that was given up has none, and is there.
-pub(crate) fn figures(study: &BesideStudy) -> impl Iterator<Item = Figure<'_>> {
+pub(crate) fn figures(study: &StudyComparison) -> impl Iterator<Item = Figure<'_>> {
     study.published.iter().flat_map(move |row| {
         let values: Vec<_> = row.values.iter().map(Some).collect();
         let values = if values.is_empty() { vec![None] } else { values };

@@ -50,7 +50,7 @@ fn aid(history: &History) -> String {
         0,
     )];
     let changes = history.changes();
-    lines.extend(history.told().map(|told| wrap(&format!("{told}."), 0)));
+    lines.extend(history.sentence().map(|told| wrap(&format!("{told}."), 0)));
     lines.extend(changes.iter().take(TOLD_MAX).map(|change| wrap(change, 2)));
     let more = changes.len().saturating_sub(TOLD_MAX);
     if more > 0 {

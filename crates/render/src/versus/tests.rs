@@ -36,7 +36,7 @@ fn question(gate: Option<f64>) -> Question {
 }
 
 fn compared(base: &Record, new: &Record, gate: Option<f64>) -> Versus {
-    Versus::of(&Sides::Runs { base, new }, &question(gate)).unwrap()
+    Versus::compare(&Sides::Runs { base, new }, &question(gate)).unwrap()
 }
 
 fn text_of(versus: &Versus) -> String {
@@ -85,7 +85,7 @@ fn a_slowdown_is_told_and_the_rest_is_not() {
 fn a_record_beside_its_like_is_equal_or_undecided() {
     let (base, new) = (record(&Fixture::with_trials(TRIALS)), later(TRIALS, |_| ()));
     let all = Question { figures: Figures::All, ..question(Some(0.0)) };
-    let versus = Versus::of(&Sides::Runs { base: &base, new: &new }, &all).unwrap();
+    let versus = Versus::compare(&Sides::Runs { base: &base, new: &new }, &all).unwrap();
     assert_eq!(versus.counts.judged, versus.counts.undecided + versus.counts.equal);
     assert!(versus.counts.judged > 50 && versus.differences.is_empty(), "{:?}", versus.counts);
     let expected = 0.05 * versus.counts.judged as f64;
@@ -100,17 +100,17 @@ fn a_record_beside_its_like_is_equal_or_undecided() {
 fn engines_of_one_run_are_pairs() {
     let run = record(&Fixture::with_trials(TRIALS));
     let sides = Sides::engines(&run, "lmdb", "RocksDB");
-    let versus = Versus::of(&sides, &question(Some(0.05))).unwrap();
+    let versus = Versus::compare(&sides, &question(Some(0.05))).unwrap();
     insta::assert_snapshot!("engines", text_of(&versus));
     let readers = row(&versus, "t1", "readers", "ops_per_s");
     assert!(readers.paired && readers.verdict == Verdict::Regressed, "{readers:?}");
     assert_eq!(versus.gate.unwrap().result, GateResult::Failed);
     let nobody = Sides::engines(&run, "lmdb", "leveldb");
-    let refusal = Versus::of(&nobody, &question(None)).unwrap_err();
+    let refusal = Versus::compare(&nobody, &question(None)).unwrap_err();
     assert!(matches!(refusal, Refusal::NoEngine { .. }), "{refusal}");
     // The null engine's durability class is another: figures would not mean the same.
     let classes = Sides::engines(&run, "lmdb", "null");
-    let refusal = Versus::of(&classes, &question(None)).unwrap_err().to_string();
+    let refusal = Versus::compare(&classes, &question(None)).unwrap_err().to_string();
     assert!(refusal.contains("durability: commit in BASE, none in NEW"), "{refusal}");
 }
 
@@ -125,7 +125,7 @@ fn costs_of_different_mixes_are_not_ranked() {
     }
     let run = record(&fixture);
     let sides = Sides::engines(&run, "lmdb", "RocksDB");
-    let versus = Versus::of(&sides, &question(Some(0.05))).unwrap();
+    let versus = Versus::compare(&sides, &question(Some(0.05))).unwrap();
     let cpu = row(&versus, "t1", "measure", "cpu_ns_per_op");
     assert_eq!((cpu.verdict, cpu.ratio, cpu.p), (Verdict::NotComparable, None, None));
     assert!(cpu.why.as_ref().unwrap().contains("different mixes: LMDB 89 % get"), "{cpu:?}");
@@ -148,14 +148,17 @@ fn few_trials_leave_the_gate_without_a_judgement() {
 /// A gate that saw nothing has not passed; and a figure that stands nowhere is a mistake.
 #[test]
 fn a_gate_over_nothing_does_not_pass() {
-    let nothing = Gate::of(0.05, &[], &[]);
+    let nothing = Gate::judge(0.05, &[], &[]);
     assert_eq!(nothing.result, GateResult::CannotJudge);
     assert_eq!(nothing.not_judged.len(), 1);
     let run = record(&Fixture::with_trials(TRIALS));
     let sides = Sides::engines(&run, "lmdb", "RocksDB");
     let of = |names: &[&str], gate| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        Versus::of(&sides, &Question { figures: Figures::named(&names).unwrap(), ..question(gate) })
+        Versus::compare(
+            &sides,
+            &Question { figures: Figures::named(&names).unwrap(), ..question(gate) },
+        )
     };
     for gate in [None, Some(0.05)] {
         let refusal = of(&["ops_per_s", "response_ns_p99"], gate).unwrap_err();
@@ -198,7 +201,7 @@ fn other_work_is_refused_and_other_hosts_are_told() {
             case.case.key += "+";
         }
     });
-    let refusal = Versus::of(&Sides::Runs { base: &base, new: &other }, &question(None));
+    let refusal = Versus::compare(&Sides::Runs { base: &base, new: &other }, &question(None));
     assert_eq!(
         refusal.unwrap_err().to_string(),
         "the workloads differ (LMDB t1): \
@@ -253,7 +256,7 @@ fn memory_tiers_of_one_name_that_differ_are_told() {
     let told: Vec<String> = told.iter().map(Difference::words).collect();
     assert_eq!(told, ["memory tier z: swap on: zram by lz4 in BASE, zram by zstd in NEW"]);
     let (base, new) = (with(1 << 30, "lz4"), with(2 << 30, "lz4"));
-    let refused = Versus::of(&Sides::Runs { base: &base, new: &new }, &question(None));
+    let refused = Versus::compare(&Sides::Runs { base: &base, new: &new }, &question(None));
     assert!(format!("{:?}", refused.unwrap_err()).contains("tier"));
 }
 
@@ -262,16 +265,16 @@ fn another_method_is_refused() {
     let base = record(&Fixture::with_trials(TRIALS));
     let mut new = later(TRIALS, |_| ());
     new.summary.method_version += 1;
-    let refusal = Versus::of(&Sides::Runs { base: &base, new: &new }, &question(None));
+    let refusal = Versus::compare(&Sides::Runs { base: &base, new: &new }, &question(None));
     assert!(refusal.unwrap_err().to_string().starts_with("the methods differ: method version"));
     let new = later(TRIALS, |case| {
         if let Some(worker) = &mut case.worker {
             worker.description.protocol += 1;
         }
     });
-    let refusal = Versus::of(&Sides::Runs { base: &base, new: &new }, &question(None));
+    let refusal = Versus::compare(&Sides::Runs { base: &base, new: &new }, &question(None));
     assert!(matches!(refusal, Err(Refusal::Method(_))), "{refusal:?}");
-    let refusal = Versus::of(&Sides::Runs { base: &base, new: &base }, &question(None));
+    let refusal = Versus::compare(&Sides::Runs { base: &base, new: &base }, &question(None));
     assert!(matches!(refusal, Err(Refusal::Same(_))), "{refusal:?}");
 }
 
@@ -293,16 +296,16 @@ fn calibration() -> Record {
 #[test]
 fn a_calibration_says_what_is_noise() {
     let record = calibration();
-    let known = Calibration::of(&record).unwrap();
+    let known = Calibration::from_record(&record).unwrap();
     assert_eq!((known.engine.as_str(), known.trials), ("LMDB 0.9.70", [5, 5]));
     assert!(resolution(&known).starts_with("this machine, now: ops/s differences below"));
     insta::assert_snapshot!("resolutions", resolutions(&known, false).text());
     let noise = Noise::by(Some(known), &Sides::engines(&record, "lmdb-a", "lmdb-b"));
     // Its trials lie 3 % apart, up to 30 %.
-    assert!((0.03..0.3).contains(&noise.of(c::OPS_PER_S.name)), "{}", noise.of("ops_per_s"));
+    assert!((0.03..0.3).contains(&noise.share(c::OPS_PER_S.name)), "{}", noise.share("ops_per_s"));
     // Never varies there: a quiet machine is still not taken for a perfect one.
-    assert_eq!(noise.of(c::DATABASE_ALLOCATED.name).to_bits(), LEAST_NOISE.to_bits());
-    assert_eq!(noise.of("no such figure").to_bits(), DEFAULT_NOISE.to_bits());
+    assert_eq!(noise.share(c::DATABASE_ALLOCATED.name).to_bits(), LEAST_NOISE.to_bits());
+    assert_eq!(noise.share("no such figure").to_bits(), DEFAULT_NOISE.to_bits());
     assert_eq!(twins(&Fixture::new().plan), None);
 }
 
@@ -313,10 +316,10 @@ fn a_calibration_of_something_else_lowers_nothing() {
     let least = |known: &Calibration| {
         let sides = Sides::engines(&record, "lmdb-a", "lmdb-b");
         let noise = Noise::by(Some(known.clone()), &sides);
-        assert!(noise.of(c::OPS_PER_S.name) >= 0.03, "it raises still");
-        noise.of(c::DATABASE_ALLOCATED.name).to_bits()
+        assert!(noise.share(c::OPS_PER_S.name) >= 0.03, "it raises still");
+        noise.share(c::DATABASE_ALLOCATED.name).to_bits()
     };
-    let known = Calibration::of(&record).unwrap();
+    let known = Calibration::from_record(&record).unwrap();
     assert_eq!(least(&known), LEAST_NOISE.to_bits());
     let other = Some("another".to_owned());
     let engine = Calibration { engine_name: "leveldb".to_owned(), ..known.clone() };
@@ -373,7 +376,7 @@ fn a_mix_is_compared_operation_by_operation() {
     new.summary.run.id = "later".to_owned();
     for figures in [Figures::Usual, Figures::All] {
         let question = Question { figures, ..question(None) };
-        let versus = Versus::of(&Sides::Runs { base: &base, new: &new }, &question).unwrap();
+        let versus = Versus::compare(&Sides::Runs { base: &base, new: &new }, &question).unwrap();
         let rows = || versus.pairs.iter().flat_map(|pair| &pair.rows);
         let latency = |row: &&Row| row.figure == "service_ns_p99";
         assert!(rows().filter(latency).all(|row| row.op.is_some()));
@@ -395,7 +398,7 @@ fn versions_read_by_different_calls_are_marked_at_their_reads() {
     }
     let run = record(&fixture);
     let sides = Sides::engines(&run, "engine-1.0", "engine-2.0");
-    let versus = Versus::of(&sides, &question(None)).unwrap();
+    let versus = Versus::compare(&sides, &question(None)).unwrap();
     let why = "read by different calls: get_pinned in BASE, get_into_buffer in NEW";
     for row in versus.pairs.iter().flat_map(|pair| &pair.rows) {
         let marked = row.why.as_deref().is_some_and(|text| text.contains(why));

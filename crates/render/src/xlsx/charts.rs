@@ -156,8 +156,9 @@ impl Point {
         metrics: &Metrics,
         series: &'s [String],
     ) {
-        let value =
-            metrics.value(drawn.definition).map(|value| value * format::of(drawn.definition).times);
+        let value = metrics
+            .value(drawn.definition)
+            .map(|value| value * format::format_for(drawn.definition).times);
         let (Some(value), Some(reference)) =
             (value, drawn.from.reference(self.place, drawn.column))
         else {

@@ -5,7 +5,7 @@ use super::trial_table::{Placed, key};
 use crate::cell::Cell;
 use crate::columns::{ABOUT, Column, Row, phases};
 use crate::format::Show::{Count, Fine, Plain, Ratio};
-use crate::format::of;
+use crate::format::format_for;
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::metric::Metric;
 use kvdyno_analysis::summary::Summary;
@@ -96,7 +96,7 @@ fn cells(row: &Row<'_>, clock: Clock, from: &str) -> Vec<Cell> {
     cells.extend(match c::tail(clock) {
         Some(tail) => tail.map(|figure| {
             let value = row.metric(figure).and_then(|metric| metric.value);
-            Cell::number(value.map(|value| value * of(figure).times))
+            Cell::number(value.map(|value| value * format_for(figure).times))
         }),
         None => [const { Cell::Empty }; 5],
     });

@@ -27,7 +27,7 @@ fn written(fixture: &Fixture) -> (Summary, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture.write(&folder.path().join("run"));
     let evidence = Evidence::read(&run).unwrap();
-    let summary = Summary::of(&evidence).unwrap();
+    let summary = Summary::from_evidence(&evidence).unwrap();
     let bytes = workbook(&evidence, &summary).unwrap();
     (summary, bytes)
 }

@@ -3,12 +3,12 @@
 
 use super::sheet::{Heading, Sheet, address, heading};
 use crate::cell::Cell;
-use crate::columns::{ABOUT, Column, From, Kind, Row};
+use crate::columns::{ABOUT, CellSource, Column, Kind, Row};
 use crate::format::{self, Show};
-use kvdyno_analysis::beside::{Beside, Significance};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::lists::unique;
 use kvdyno_analysis::metric::{Combine, Metric, Metrics};
+use kvdyno_analysis::relative::{RelativeTo, Significance};
 use kvdyno_analysis::stats::median;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_analysis::trials::Trials;
@@ -67,7 +67,7 @@ pub(super) fn write(
     }
     let all = ABOUT.iter().chain(kind.columns).filter(|column| !column.heading.is_empty());
     let (about, columns): (Vec<_>, Vec<_>) =
-        all.copied().partition(|column| matches!(column.from, From::Words(_)));
+        all.copied().partition(|column| matches!(column.from, CellSource::Words(_)));
     let head = |column: &Column| heading(column.heading, column.width, column.shown());
     let mut headings: Vec<Heading> = about.iter().map(head).collect();
     headings.extend([heading("trial", 7, Show::Plain), heading("outcome", 13, Show::Plain)]);
@@ -157,14 +157,14 @@ impl Writer<'_, '_> {
         let row = &self.rows[at];
         let values: Vec<f64> = readings.iter().flatten().copied().collect();
         let (function, result) = match column.from {
-            From::OverBase(of, times) => {
+            CellSource::OverBase(of, times) => {
                 return self.over_base(at, of, times).unwrap_or(Cell::Empty);
             }
-            From::Verdict => return Cell::words(row.beside().map(verdict)),
-            From::Range(definition, end) => {
+            CellSource::Verdict => return Cell::words(row.beside().map(verdict)),
+            CellSource::Range(definition, end) => {
                 return Cell::number(row.metric(definition).and_then(Metric::range).map(end));
             }
-            From::Figure(definition) | From::Main(definition) => {
+            CellSource::Figure(definition) | CellSource::Main(definition) => {
                 (function(definition.combine), value(column, row))
             }
             _ => ("MEDIAN", median(&values)),
@@ -237,24 +237,24 @@ fn function(combine: Combine) -> &'static str {
 /// A figure of all trials, in the unit of its heading.
 fn value(column: &Column, row: &Row<'_>) -> Option<f64> {
     let definition = column.definition()?;
-    Some(row.value(definition)? * format::of(definition).times)
+    Some(row.value(definition)? * format::format_for(definition).times)
 }
 
 /// A column's number in each trial.
 fn readings(column: &Column, row: &Row<'_>, trials: &Trials<'_>) -> Vec<Option<f64>> {
     let none = || vec![None; row.group.trials.len()];
     match (column.from, row.of_role()) {
-        (From::Figure(definition) | From::Main(definition), _) => {
-            let times = format::of(definition).times;
+        (CellSource::Figure(definition) | CellSource::Main(definition), _) => {
+            let times = format::format_for(definition).times;
             let scaled = |value: &Option<f64>| value.map(|value| value * times);
             let of_trials = row.metric(definition).map(|metric| metric.per_trial.iter());
             of_trials.map_or_else(none, |of_trials| of_trials.map(scaled).collect())
         }
-        (From::Phase(read), _) => {
+        (CellSource::Phase(read), _) => {
             let readings = trials.of_phase(row.phase, |spent, case| Ok(read(spent, case)));
             readings.into_iter().map(Result::ok).collect()
         }
-        (From::Role(read), Some(at)) => {
+        (CellSource::Role(read), Some(at)) => {
             let readings = trials.of_role(&at, |role, op| Ok(read(role, op)));
             readings.into_iter().map(Result::ok).collect()
         }
@@ -262,7 +262,7 @@ fn readings(column: &Column, row: &Row<'_>, trials: &Trials<'_>) -> Vec<Option<f
     }
 }
 
-fn verdict(beside: &Beside) -> &'static str {
+fn verdict(beside: &RelativeTo) -> &'static str {
     match beside.verdict {
         Significance::Base => "base",
         Significance::Different => "different",

@@ -51,17 +51,17 @@ pub(super) fn read(text: &str) -> Result<Relation, Unread> {
 
 /// The cells of a relation, to be changed.
 pub(super) fn cells_mut(relation: &mut Relation) -> Vec<&mut Cell> {
-    fn of(side: &mut Side) -> Vec<&mut Cell> {
+    fn cells_mut(side: &mut Side) -> Vec<&mut Cell> {
         match side {
             Side::Figure(cell) => vec![cell],
             Side::Ratio(one, other) | Side::Difference(one, other) => vec![one, other],
         }
     }
     let right = match &mut relation.test {
-        Test::Above(Bound::Side(side)) | Test::Below(Bound::Side(side)) => of(side),
+        Test::Above(Bound::Side(side)) | Test::Below(Bound::Side(side)) => cells_mut(side),
         _ => Vec::new(),
     };
-    of(&mut relation.left).into_iter().chain(right).collect()
+    cells_mut(&mut relation.left).into_iter().chain(right).collect()
 }
 
 fn side(words: &mut Words<'_>) -> Result<Side, Unread> {

@@ -22,7 +22,7 @@ pub(crate) struct Names {
 
 impl Names {
     /// What parts have of their own, those that were not asked for too: as written.
-    pub(crate) fn of(documents: &[Document<'_>]) -> Self {
+    pub(crate) fn collect(documents: &[Document<'_>]) -> Self {
         let mut names = Self::default();
         for document in documents {
             names.parts.extend(document.name.as_ref().map(|name| name.0.clone()));

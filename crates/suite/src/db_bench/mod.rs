@@ -91,7 +91,8 @@ pub(super) fn arguments(
     source: &mut Source,
     mistakes: &mut Mistakes,
 ) -> (Vec<String>, Vec<String>) {
-    let mut bend = Bend { suite, set: Vec::new(), own: Vec::new(), logged: None, synced: None };
+    let mut bend =
+        FlagEdits { suite, set: Vec::new(), own: Vec::new(), logged: None, synced: None };
     let texts = overrides.db_bench.iter();
     let texts = texts.flat_map(|text| typed(text, source.add(OPTION, text), mistakes));
     // Flags count over files, wherever they stand.
@@ -111,7 +112,7 @@ pub(super) fn arguments(
     }
     let mut threads = None;
     for flag in &flags {
-        bend.take(flag, &mut threads, mistakes);
+        bend.apply_typed(flag, &mut threads, mistakes);
     }
     notes.extend(threads.filter(|threads| *threads > 1).map(load_note));
     (bend.finish(), notes)
@@ -126,7 +127,7 @@ fn load_note(threads: u64) -> String {
 }
 
 /// A suite while flags bend it.
-struct Bend<'s, 'i> {
+struct FlagEdits<'s, 'i> {
     suite: &'s DeTable<'i>,
     set: Vec<String>,
     /// Options that the engine has by its `options` alone, by path: `compression_opts.level`.
@@ -135,8 +136,13 @@ struct Bend<'s, 'i> {
     synced: Option<bool>,
 }
 
-impl Bend<'_, '_> {
-    fn take(&mut self, typed: &Typed<'_>, threads: &mut Option<u64>, mistakes: &mut Mistakes) {
+impl FlagEdits<'_, '_> {
+    fn apply_typed(
+        &mut self,
+        typed: &Typed<'_>,
+        threads: &mut Option<u64>,
+        mistakes: &mut Mistakes,
+    ) {
         let known = |name: &str| FLAGS.iter().find(|(known, _)| *known == name);
         let off = typed.name.strip_prefix("no").filter(|_| typed.value.is_none()).and_then(known);
         let (flag, value) = match (known(typed.name), off) {

@@ -34,7 +34,7 @@ struct Setting<'t> {
 }
 
 /// What a setting comes to.
-enum Taken {
+enum Translation {
     Option(&'static str, String),
     Own,
     Left,
@@ -78,7 +78,7 @@ pub(super) fn read(
                 Section::Database | Section::Family | Section::Table => {
                     let table = section == Section::Table;
                     for setting in members(name, value, table, &defaults) {
-                        file.take(&setting, &span, (named, &defaults), mistakes);
+                        file.apply(&setting, &span, (named, &defaults), mistakes);
                     }
                 }
             }
@@ -161,7 +161,7 @@ fn defaults() -> Defaults {
 }
 
 impl OptionsFile {
-    fn take(
+    fn apply(
         &mut self,
         setting: &Setting<'_>,
         span: &Span,
@@ -169,10 +169,10 @@ impl OptionsFile {
         mistakes: &mut Mistakes,
     ) {
         let Setting { name, value, table } = setting;
-        match taken(name, value, known) {
-            Ok(Taken::Option(option, value)) => self.options.push((option, value)),
-            Ok(Taken::Left) => self.left += 1,
-            Ok(Taken::Own) => {
+        match translate(name, value, known) {
+            Ok(Translation::Option(option, value)) => self.options.push((option, value)),
+            Ok(Translation::Left) => self.left += 1,
+            Ok(Translation::Own) => {
                 let path = if *table { format!("{TABLE}.{name}") } else { name.clone() };
                 self.own.push((path, unescaped(value)));
             }
@@ -202,20 +202,20 @@ enum Refused {
     Unknown(Option<String>),
 }
 
-fn taken(
+fn translate(
     name: &str,
     value: &str,
     (named, defaults): (&[&'static str], &Defaults),
-) -> Result<Taken, Refused> {
+) -> Result<Translation, Refused> {
     if let Some(renamed) = renamed(name, value) {
         return renamed.map_err(Refused::Value);
     }
     if let Some(option) = named.iter().copied().find(|option| *option == name) {
-        return Ok(Taken::Option(option, value.to_owned()));
+        return Ok(Translation::Option(option, value.to_owned()));
     }
     match defaults.get(name) {
-        Some(Some(default)) if same(value, default) => Ok(Taken::Left),
-        Some(_) => Ok(Taken::Own),
+        Some(Some(default)) if same(value, default) => Ok(Translation::Left),
+        Some(_) => Ok(Translation::Own),
         None => {
             let known: Vec<&str> = defaults.keys().copied().chain(named.iter().copied()).collect();
             Err(Refused::Unknown(closest(name, &known).map(str::to_owned)))
@@ -224,18 +224,19 @@ fn taken(
 }
 
 /// What has another name here, or another form, or no business in a run.
-fn renamed(name: &str, value: &str) -> Option<Result<Taken, String>> {
-    let option = |name, value: &str| Ok(Taken::Option(name, value.to_owned()));
+fn renamed(name: &str, value: &str) -> Option<Result<Translation, String>> {
+    let option = |name, value: &str| Ok(Translation::Option(name, value.to_owned()));
     let whole = |name, number: f64| match number {
         whole if whole.fract() == 0.0 => option(name, &format!("{whole:.0}")),
-        _ => Ok(Taken::Own),
+        _ => Ok(Translation::Own),
     };
     let number = value.parse::<f64>().map_err(|_| "expected a number".to_owned());
-    let only = |is: bool, wanted: &str| if is { Ok(Taken::Left) } else { Err(wanted.to_owned()) };
+    let only =
+        |is: bool, wanted: &str| if is { Ok(Translation::Left) } else { Err(wanted.to_owned()) };
     Some(match name {
         // The run makes databases and opens them again, whoever wrote the file.
         "create_if_missing" | "create_missing_column_families" | "error_if_exists" => {
-            Ok(Taken::Left)
+            Ok(Translation::Left)
         }
         "wal_dir" | "db_log_dir" => only(value.is_empty(), ELSEWHERE),
         "db_paths" | "cf_paths" | "env" => Err(ELSEWHERE.to_owned()),
@@ -252,15 +253,15 @@ fn renamed(name: &str, value: &str) -> Option<Result<Taken, String>> {
             "VectorRepFactory" | "{id=VectorRepFactory;count=0;}" => option("memtable", "vector"),
             _ => Err("expected SkipListFactory or VectorRepFactory".to_owned()),
         },
-        "compression" => word(name, value).map(|word| Taken::Option("compression", word)),
+        "compression" => word(name, value).map(|word| Translation::Option("compression", word)),
         "bottommost_compression" if value == "kDisableCompressionOption" => {
             option("bottommost_compression", "same")
         }
         "bottommost_compression" => {
-            word(name, value).map(|word| Taken::Option("bottommost_compression", word))
+            word(name, value).map(|word| Translation::Option("bottommost_compression", word))
         }
         "blob_compression_type" => {
-            word(name, value).map(|word| Taken::Option("blob_compression_type", word))
+            word(name, value).map(|word| Translation::Option("blob_compression_type", word))
         }
         "compaction_style" => match value {
             "kCompactionStyleLevel" => option("compaction_style", "level"),
@@ -279,7 +280,7 @@ fn renamed(name: &str, value: &str) -> Option<Result<Taken, String>> {
         }
         "filter_policy" => filter(value),
         "no_block_cache" if value == "true" => option("block_cache", "0"),
-        "no_block_cache" => Ok(Taken::Left),
+        "no_block_cache" => Ok(Translation::Left),
         "max_open_files" if value == "-1" => option("max_open_files", "0"),
         "max_bytes_for_level_multiplier" => {
             number.and_then(|times| whole("max_bytes_for_level_multiplier", times))
@@ -308,17 +309,17 @@ fn word(name: &str, value: &str) -> Result<String, String> {
 }
 
 /// Versions before 7 write what filter there is, but not how many bits.
-fn filter(value: &str) -> Result<Taken, String> {
+fn filter(value: &str) -> Result<Translation, String> {
     let bits = value.strip_prefix("bloomfilter:").and_then(|rest| rest.split(':').next());
     match (value, bits.and_then(|bits| bits.parse::<u64>().ok())) {
-        ("nullptr" | "", _) => Ok(Taken::Option("bloom_bits", "0".to_owned())),
+        ("nullptr" | "", _) => Ok(Translation::Option("bloom_bits", "0".to_owned())),
         (_, Some(bits)) if !value.ends_with(":true") => {
-            Ok(Taken::Option("bloom_bits", bits.to_string()))
+            Ok(Translation::Option("bloom_bits", bits.to_string()))
         }
         ("rocksdb.BuiltinBloomFilter", _) => {
             Err("expected its bits, as bloomfilter:10:false: this is all that it says".to_owned())
         }
-        _ => Ok(Taken::Own),
+        _ => Ok(Translation::Own),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The JSON Schemas of scalars: the numbers and words that an editor accepts.
 
 use super::{
-    ByteSize, Bytes, Count, DataSize, Given, Label, Name, Nanoseconds, OneOrMany, Several, Share,
-    Switch, Threads, Version,
+    ByteSize, Bytes, Count, DataSize, Label, Name, Nanoseconds, OneOrMany, Several, Share, Switch,
+    Threads, UntypedValue, Version,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
@@ -70,7 +70,7 @@ scalar_schema!(DataSize, "DataSize", {
     "pattern": r"^auto$|^[0-9][0-9_.]*([eE]\+?[0-9]+)? ?([kKMGTP]?B|[KMGTP]iB)$",
 });
 scalar_schema!(Switch, "Switch", { "enum": [true, false, "auto"] });
-scalar_schema!(Given, "OptionValue", { "type": ["boolean", "integer", "number", "string"] });
+scalar_schema!(UntypedValue, "OptionValue", { "type": ["boolean", "integer", "number", "string"] });
 
 impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
     fn inline_schema() -> bool {

@@ -66,7 +66,7 @@ fn packed_records_are_fewer_and_longer_and_stand_beside_single_ones() {
     assert_eq!((packed.data.records, packed.shape.records_max), (16, 16));
     assert_eq!(packed.data.value.size, Size::Fixed { bytes: 1024 });
     assert_eq!(packed.data.unpacked(), plain.data);
-    let work = |case| Work::of(case, &plan).equal(Purpose::Engines);
+    let work = |case| Work::from_case(case, &plan).equal(Purpose::Engines);
     assert_eq!(work(plain), work(packed));
     assert_ne!(plain.key, packed.key);
     let zipf = "phase.measure.role.readers.keys={ distribution = \"zipf\", theta = 0.9 }";

@@ -71,7 +71,7 @@ tiers = ["alone"]
 options.rocksdb = { block_cache = ["64MiB", "128MiB"], bloom_bits = 5 }
 "#;
 
-fn of<'p>(plan: &'p Plan, part: &str) -> Vec<&'p kvdyno_record::plan::Case> {
+fn part_cases<'p>(plan: &'p Plan, part: &str) -> Vec<&'p kvdyno_record::plan::Case> {
     plan.cases.iter().filter(|case| case.part.as_deref() == Some(part)).collect()
 }
 
@@ -84,7 +84,7 @@ fn a_part_picks_overrides_and_sweeps() {
     });
     let lines: Vec<String> = plan.sized.iter().cloned().chain(lines).collect();
     insta::assert_snapshot!(lines.join("\n"));
-    let large = of(&plan, "large");
+    let large = part_cases(&plan, "large");
     let rocksdb: Vec<_> = large.iter().filter(|case| case.engine == "rocksdb").collect();
     assert_eq!(rocksdb.len(), 4);
     for case in rocksdb {
@@ -108,7 +108,7 @@ fn a_part_can_be_run_alone_and_does_the_same_work() {
     let keys = |cases: &[&kvdyno_record::plan::Case]| -> BTreeSet<String> {
         cases.iter().map(|case| case.key.clone()).collect()
     };
-    assert_eq!(keys(&of(&all, "large")), keys(&alone.cases.iter().collect::<Vec<_>>()));
+    assert_eq!(keys(&part_cases(&all, "large")), keys(&alone.cases.iter().collect::<Vec<_>>()));
     let lmdb = Overrides { engines: vec!["rocksdb".to_owned()], ..Overrides::default() };
     let rocksdb = plan_of(PARTS, &lmdb).unwrap();
     // The other part has none left, and is left out.
@@ -116,8 +116,8 @@ fn a_part_can_be_run_alone_and_does_the_same_work() {
     let one = Overrides { engines: vec!["lmdb flash".to_owned()], ..Overrides::default() };
     assert!(plan_of(PARTS, &one).unwrap().cases.iter().all(|case| case.label == "lmdb flash"));
     let set = plan(PARTS, &["part.flash.engines=[\"rocksdb\"]", "part.large.run.trials=3"]);
-    assert!(of(&set, "flash").iter().all(|case| case.engine == "rocksdb"));
-    assert_eq!(of(&set, "large").iter().map(|case| case.trial).max(), Some(3));
+    assert!(part_cases(&set, "flash").iter().all(|case| case.engine == "rocksdb"));
+    assert_eq!(part_cases(&set, "large").iter().map(|case| case.trial).max(), Some(3));
 }
 
 /// The tables that stand where all cases of an engine stand have one place for each key.

@@ -243,7 +243,7 @@ fn an_engine_is_opened_again_with_other_options() {
     let work = |label: &str| {
         let case =
             plan.cases.iter().find(|case| case.label.starts_with(label) && case.threads == Some(2));
-        let work = kvdyno_record::work::Work::of(case.unwrap(), &plan);
+        let work = kvdyno_record::work::Work::from_case(case.unwrap(), &plan);
         work.equal(kvdyno_record::work::Purpose::Engines)
     };
     assert_eq!(work("lmdb"), work("rocksdb"));

@@ -2,7 +2,7 @@
 
 use super::*;
 use kvdyno_record::engine::Requests;
-use kvdyno_record::found::Found;
+use kvdyno_record::expected_hits::ExpectedHits;
 use kvdyno_record::replay::OfDrive;
 use kvdyno_record::workload::{Activity, Load, LoadOrder, Mix, Op, Rate, Schedule};
 use std::path::PathBuf;
@@ -211,8 +211,8 @@ fn a_load_of_what_is_read_first_has_so_many_records() {
         panic!("{load:?}")
     };
     assert_eq!((*order, replay.requests, replay.keys), (LoadOrder::FirstRead, 1_234, 2_000_000));
-    let share = Found::Share { share: 617e-6, deviation: 0.0, or_more: false };
-    assert_eq!(load.unwrap().found(2_000_000), share);
+    let share = ExpectedHits::Share { share: 617e-6, deviation: 0.0, or_more: false };
+    assert_eq!(load.unwrap().expected_hits(2_000_000), share);
     assert!(plan.sized.iter().any(|note| note.contains("1,234 of the trace's 2,000,000 keys")));
     assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
 

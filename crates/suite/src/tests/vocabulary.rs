@@ -3,7 +3,7 @@
 
 use super::*;
 use kvdyno_record::workload::{
-    Activity, Choice, Domain, Mix, Op, Over, Rate, Role, Schedule, Sine, Size, Spread, Within,
+    Activity, Choice, Domain, Mix, Op, Over, RangeDraw, Rate, Role, Schedule, Sine, Size, Spread,
 };
 
 /// The measured mix of the small suite, with `old` replaced by `new`.
@@ -71,7 +71,7 @@ fn every_word_for_keys_has_its_meaning() {
                 b: -2.917,
                 c: 0.0164,
                 d: -0.08082,
-                within: Within::Power { a: 0.002_312, b: 0.3467 },
+                within: RangeDraw::Power { a: 0.002_312, b: 0.3467 },
             },
         ),
     ] {

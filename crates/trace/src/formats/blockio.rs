@@ -1,6 +1,6 @@
 //! `blockio.csv`, as `kvdyno run --io-log` writes it: each request as the kernel saw it complete.
 
-use super::{Found, Line, Names, Notes, OfLine, fields};
+use super::{Line, Names, Notes, OfLine, RawRequest, fields};
 use crate::error::quoted;
 use crate::header::Times;
 use crate::input::{Wrong, wanted};
@@ -17,7 +17,12 @@ pub(super) struct BlockIo {
 }
 
 impl OfLine for BlockIo {
-    fn read(&mut self, line: &[u8], found: &mut Found, notes: &mut Notes) -> Result<Line, Wrong> {
+    fn read(
+        &mut self,
+        line: &[u8],
+        found: &mut RawRequest,
+        notes: &mut Notes,
+    ) -> Result<Line, Wrong> {
         if !std::mem::replace(&mut self.begun, true) {
             return if line == NAMES.as_bytes() {
                 Ok(Line::Aside)

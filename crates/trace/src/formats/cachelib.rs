@@ -1,7 +1,7 @@
 //! `CacheLib`'s traces of key-value caches, their columns by their names: of 2022
 //! `key,op,size,op_count,key_size`, later `op_time,key,key_size,op,op_count,size` and more.
 
-use super::{Found, Line, Notes, OfLine};
+use super::{Line, Notes, OfLine, RawRequest};
 use crate::error::quoted;
 use crate::header::Times;
 use crate::input::{Wrong, wanted};
@@ -39,7 +39,12 @@ impl Cachelib {
 }
 
 impl OfLine for Cachelib {
-    fn read(&mut self, line: &[u8], found: &mut Found, notes: &mut Notes) -> Result<Line, Wrong> {
+    fn read(
+        &mut self,
+        line: &[u8],
+        found: &mut RawRequest,
+        notes: &mut Notes,
+    ) -> Result<Line, Wrong> {
         let Some((columns, count)) = self.columns else { return self.begin(line) };
         let (fields, there) = crate::input::Lines::split::<FIELDS_MAX>(line, b',');
         if there < count.min(5) {

@@ -1,7 +1,7 @@
 //! What fio writes with `write_iolog`: `[microseconds] file action [offset length]`; times since
 //! version 3, before it waits in between. (fio, HOWTO, "Trace file format")
 
-use super::{Found, Line, Names, Notes, OfLine};
+use super::{Line, Names, Notes, OfLine, RawRequest};
 use crate::error::quoted;
 use crate::header::Times;
 use crate::input::{Wrong, wanted};
@@ -33,7 +33,7 @@ impl FioIolog {
 }
 
 impl OfLine for FioIolog {
-    fn read(&mut self, line: &[u8], found: &mut Found, _: &mut Notes) -> Result<Line, Wrong> {
+    fn read(&mut self, line: &[u8], found: &mut RawRequest, _: &mut Notes) -> Result<Line, Wrong> {
         if self.version == 0 {
             return self.begin(line);
         }

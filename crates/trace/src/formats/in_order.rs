@@ -1,7 +1,7 @@
 //! Logs of drives are written when requests complete, and say when they began: requests that were
 //! in flight together are put into the order of their beginnings.
 
-use super::{Found, Importer, Notes};
+use super::{Importer, Notes, RawRequest};
 use crate::error::TraceError;
 use crate::header::Times;
 use std::cmp::Ordering;
@@ -20,7 +20,7 @@ pub(super) struct InOrder<I> {
 /// The earliest is the greatest; of one time, the one that was read first.
 #[derive(PartialEq, Eq)]
 struct Held {
-    found: Found,
+    found: RawRequest,
     place: u64,
 }
 
@@ -43,9 +43,9 @@ impl<I> InOrder<I> {
 }
 
 impl<I: Importer> Importer for InOrder<I> {
-    fn next(&mut self, found: &mut Found, notes: &mut Notes) -> Result<bool, TraceError> {
+    fn next(&mut self, found: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError> {
         while !self.over && self.held.len() < HELD {
-            let mut next = Found::default();
+            let mut next = RawRequest::default();
             if self.inner.next(&mut next, notes)? {
                 self.held.push(Held { found: next, place: self.read });
                 self.read += 1;

@@ -1,7 +1,7 @@
 //! The block traces of Microsoft Research in Cambridge:
 //! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, in 100 ns since 1601.
 
-use super::{Found, Line, Names, Notes, OfLine, fields};
+use super::{Line, Names, Notes, OfLine, RawRequest, fields};
 use crate::error::quoted;
 use crate::header::Times;
 use crate::input::{Wrong, wanted};
@@ -19,7 +19,7 @@ pub(super) struct Msr {
 }
 
 impl OfLine for Msr {
-    fn read(&mut self, line: &[u8], found: &mut Found, _: &mut Notes) -> Result<Line, Wrong> {
+    fn read(&mut self, line: &[u8], found: &mut RawRequest, _: &mut Notes) -> Result<Line, Wrong> {
         if !std::mem::replace(&mut self.begun, true) && line.starts_with(b"Timestamp") {
             return Ok(Line::Aside);
         }

@@ -1,7 +1,7 @@
 //! libCacheSim's `oracleGeneral`: records of 24 bytes, little-endian: u32 seconds, u64 object, u32
 //! bytes, i64 the number of the object's next request. All are lookups.
 
-use super::{Found, Importer, Notes};
+use super::{Importer, Notes, RawRequest};
 use crate::error::TraceError;
 use crate::header::Times;
 use crate::input::{Bytes, Filled, Input};
@@ -20,7 +20,7 @@ impl OracleGeneral {
 }
 
 impl Importer for OracleGeneral {
-    fn next(&mut self, found: &mut Found, notes: &mut Notes) -> Result<bool, TraceError> {
+    fn next(&mut self, found: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError> {
         let mut record = [0; RECORD];
         match self.bytes.fill(&mut record)? {
             Filled::Whole => {}

@@ -2,7 +2,7 @@
 //! little-endian. A write is a whole write batch; since version 0.2 a payload begins with a map of
 //! what is in it. (`RocksDB`, `trace_replay/trace_replay.h`, `db/write_batch.cc`)
 
-use super::{Found, Importer, Notes};
+use super::{Importer, Notes, RawRequest};
 use crate::error::{TraceError, quoted};
 use crate::header::Times;
 use crate::input::{Bytes, Filled, Input, Wrong};
@@ -113,7 +113,7 @@ impl Rocksdb {
     }
 
     /// Takes the requests of a record apart.
-    fn take(&mut self, record: &Record, notes: &mut Notes) -> Result<(), Wrong> {
+    fn add_record(&mut self, record: &Record, notes: &mut Notes) -> Result<(), Wrong> {
         let mut payload = Payload { left: &self.payload };
         if self.mapped && !matches!(record.kind, BEGIN | END) {
             payload.fixed::<8>("what is in the payload")?;
@@ -124,7 +124,7 @@ impl Rocksdb {
                 let batch =
                     if self.mapped { payload.prefixed("a write batch")? } else { payload.left };
                 Batch { left: Payload { left: batch }, at_ns, joined: false }
-                    .take(waiting, notes)?;
+                    .queue(waiting, notes)?;
             }
             GET | SEEK | SEEK_FOR_PREV => {
                 let family = u32::from_le_bytes(payload.fixed("a column family")?);
@@ -159,7 +159,7 @@ impl Rocksdb {
 }
 
 impl Importer for Rocksdb {
-    fn next(&mut self, found: &mut Found, notes: &mut Notes) -> Result<bool, TraceError> {
+    fn next(&mut self, found: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError> {
         found.times = 1;
         loop {
             if let Some(next) = self.waiting.pop_front() {
@@ -180,7 +180,7 @@ impl Importer for Rocksdb {
                 self.ended = true;
                 return Ok(false);
             };
-            self.take(&record, notes).map_err(|wrong| self.bytes.wrong(record.at, wrong))?;
+            self.add_record(&record, notes).map_err(|wrong| self.bytes.wrong(record.at, wrong))?;
         }
     }
 
@@ -211,7 +211,7 @@ impl<'p> Payload<'p> {
     }
 
     fn number(&mut self, what: &str) -> Result<u64, Wrong> {
-        varint::take(&mut self.left).ok_or_else(|| self.short(what))
+        varint::decode(&mut self.left).ok_or_else(|| self.short(what))
     }
 
     /// A length, and so many bytes.
@@ -237,7 +237,7 @@ struct Batch<'p> {
 }
 
 impl Batch<'_> {
-    fn take(&mut self, to: &mut VecDeque<Waiting>, notes: &mut Notes) -> Result<(), Wrong> {
+    fn queue(&mut self, to: &mut VecDeque<Waiting>, notes: &mut Notes) -> Result<(), Wrong> {
         self.left.fixed::<12>("the front of a write batch")?;
         while let Some(tag) = self.left.left.first().copied() {
             self.left.left = &self.left.left[1..];

@@ -398,7 +398,7 @@ fn damaged_files_are_never_more_than_refused() {
             let input = std::io::Cursor::new(damaged);
             let input = crate::input::Input::new("given".to_owned(), input).unwrap();
             let Ok(mut importer) = format.open(input) else { continue };
-            let (mut found, mut notes) = (Found::default(), Notes::default());
+            let (mut found, mut notes) = (RawRequest::default(), Notes::default());
             while let Ok(true) = importer.next(&mut found, &mut notes) {}
         }
     }

@@ -1,7 +1,7 @@
 //! Twitter's cache traces: `timestamp,key,key size,value size,client id,operation,TTL`, in whole
 //! seconds. (twitter/cache-trace, README)
 
-use super::{Found, Line, Notes, OfLine};
+use super::{Line, Notes, OfLine, RawRequest};
 use crate::error::quoted;
 use crate::header::Times;
 use crate::input::{Wrong, wanted};
@@ -12,7 +12,12 @@ pub(super) struct Twitter;
 const OPERATIONS: &str = "get, gets, set, add, replace, cas, append, prepend, delete, incr or decr";
 
 impl OfLine for Twitter {
-    fn read(&mut self, line: &[u8], found: &mut Found, notes: &mut Notes) -> Result<Line, Wrong> {
+    fn read(
+        &mut self,
+        line: &[u8],
+        found: &mut RawRequest,
+        notes: &mut Notes,
+    ) -> Result<Line, Wrong> {
         // A key may have commas: the fields around it are counted from both ends.
         let (seconds, rest) = split(line)?;
         let mut behind = rest.rsplitn(6, |byte| *byte == b',');

@@ -8,7 +8,7 @@
 
 use crate::rng::Rng;
 use crate::rng::others::Mersenne;
-use kvdyno_record::workload::Within;
+use kvdyno_record::workload::RangeDraw;
 
 /// Ranges of equal length with their shares.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct Ranges {
     until: Vec<u64>,
     /// Keys of a range.
     keys: u64,
-    within: Within,
+    within: RangeDraw,
 }
 
 /// The parameters of a e^(b i) + c e^(d i).
@@ -31,7 +31,7 @@ pub(crate) struct Terms {
 
 impl Ranges {
     /// Of `records >= 1` keys. Some range has a share: whoever made the plan has seen to that.
-    pub(crate) fn new(ranges: u32, terms: Terms, within: Within, records: u64) -> Self {
+    pub(crate) fn new(ranges: u32, terms: Terms, within: RangeDraw, records: u64) -> Self {
         let ranges = u64::from(ranges).clamp(1, records);
         let mut shares = shares(ranges, terms);
         let total: u64 = shares.iter().sum();
@@ -57,8 +57,8 @@ impl Ranges {
         let range = self.until.partition_point(|until| *until <= place) as u64;
         let drawn = rng.below(self.keys);
         let key = match self.within {
-            Within::Uniform => drawn,
-            Within::Power { a, b } => {
+            RangeDraw::Uniform => drawn,
+            RangeDraw::Power { a, b } => {
                 let u = drawn as f64 / self.keys as f64;
                 let hotness = (u / a).powf(1.0 / b).ceil() as i64;
                 Mersenne::first(hotness as u64) % self.keys
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     const MIXGRAPH: Terms = Terms { a: 14.18, b: -2.917, c: 0.0164, d: -0.08082 };
-    const POWER: Within = Within::Power { a: 0.002_312, b: 0.3467 };
+    const POWER: RangeDraw = RangeDraw::Power { a: 0.002_312, b: 0.3467 };
     const DRAWS: u64 = 400_000;
 
     fn drawn(ranges: &Ranges, draws: u64) -> Vec<u64> {
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn few_records_and_strange_shares_are_drawn_too() {
         for records in [1, 2, 7, 31, 1_000] {
-            for within in [Within::Uniform, POWER] {
+            for within in [RangeDraw::Uniform, POWER] {
                 let ranges = Ranges::new(30, MIXGRAPH, within, records);
                 assert!(drawn(&ranges, 2_000).iter().all(|key| *key < records));
             }

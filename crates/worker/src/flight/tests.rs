@@ -45,7 +45,7 @@ fn sums(played: &Played) -> [u64; 3] {
 fn filing_is_in_no_operations_time() {
     let costs = Costs { reading: 1, preparing: 300, filing: 500 };
     let play = Play { costs, depth: Some(2), operations: Some(6), ..Play::default() };
-    let script = Script { submit_ns: 10, send_ns: 100, answers: 2, ..Script::of(&[], 1_000) };
+    let script = Script { submit_ns: 10, send_ns: 100, answers: 2, ..Script::new(&[], 1_000) };
     let played = play.run(script);
     let (submit, completion) = (2 * 10 + 100 + 1, 1_000 + 1);
     assert_eq!(played.count(), 6);
@@ -57,7 +57,7 @@ fn filing_is_in_no_operations_time() {
 fn preparing_a_block_is_in_no_operations_handing_over() {
     let costs = Costs { reading: 1, preparing: 300, filing: 500 };
     let play = Play { costs, depth: Some(2), operations: Some(96), ..Play::default() };
-    let script = Script { submit_ns: 10, send_ns: 100, answers: 2, ..Script::of(&[], 1_000) };
+    let script = Script { submit_ns: 10, send_ns: 100, answers: 2, ..Script::new(&[], 1_000) };
     let played = play.run(script);
     assert_eq!((played.count(), played.times(Kind::Submit).max), (96, 2 * 10 + 100 + 1));
 }
@@ -67,7 +67,7 @@ fn preparing_a_block_is_in_no_operations_handing_over() {
 #[test]
 fn a_conflict_is_handed_over_again_inside_the_operations_time() {
     let play = Play { depth: Some(2), operations: Some(4), ..Play::default() };
-    let script = Script { answers: 1, conflicts: 3, ..Script::of(&[Ok(1_000)], 1_000) };
+    let script = Script { answers: 1, conflicts: 3, ..Script::new(&[Ok(1_000)], 1_000) };
     let in_flight = script.in_flight.clone();
     let played = play.run(script);
     assert_eq!((played.count(), played.left.tallies[0].retries), (4, 3));
@@ -85,7 +85,7 @@ fn a_conflict_is_handed_over_again_inside_the_operations_time() {
 #[test]
 fn a_conflict_without_end_is_an_error() {
     let play = Play { depth: Some(1), operations: Some(3), errors_max: 1, ..Play::default() };
-    let script = Script { answers: 1, conflicts: 17, ..Script::of(&[Ok(100)], 50) };
+    let script = Script { answers: 1, conflicts: 17, ..Script::new(&[Ok(100)], 50) };
     let played = play.run(script);
     assert_eq!((played.count(), played.left.tallies[0].retries), (2, 16));
     assert_eq!(played.packets[0].times[0].errors, 1);
@@ -95,7 +95,7 @@ fn a_conflict_without_end_is_an_error() {
 #[test]
 fn the_depth_is_kept_to_the_end() {
     let play = Play { depth: Some(3), operations: Some(5), ..Play::default() };
-    let script = Script { answers: 1, ..Script::of(&[], 1_000) };
+    let script = Script { answers: 1, ..Script::new(&[], 1_000) };
     let in_flight = script.in_flight.clone();
     let played = play.run(script);
     assert_eq!(*in_flight.lock().unwrap(), [3, 3, 3, 2, 1]);
@@ -107,7 +107,7 @@ fn a_round_belongs_to_the_slice_it_ends_in() {
     let (slice_ns, duration_ns) = (1_000, Some(2_000));
     let play = Play { depth: Some(2), slice_ns, duration_ns, errors_max: 1, ..Play::default() };
     let calls = [Ok(500), Err(600)];
-    let played = play.run(Script { answers: 2, ..Script::of(&calls, 1_000) });
+    let played = play.run(Script { answers: 2, ..Script::new(&calls, 1_000) });
     // The second round ends past the first edge, the third past the end.
     let slices: Vec<(u64, u64)> = played.slices().iter().map(|slice| (slice.0, slice.1)).collect();
     assert_eq!(slices, [(0, 2), (1, 1 + 2)]);

@@ -36,7 +36,7 @@ impl Links {
 
     /// Links that are loaded from `id`, of a type.
     #[inline]
-    pub(super) fn of(&self, id: u64, kind: u64) -> u64 {
+    pub(super) fn count(&self, id: u64, kind: u64) -> u64 {
         let all = self.table.links(self.order.rank_at(id - FIRST), self.ids);
         self.split.of_type(all, kind - FIRST_KIND)
     }

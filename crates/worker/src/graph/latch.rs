@@ -21,7 +21,7 @@ pub(super) fn place(id: u64, kind: u64) -> u64 {
 }
 
 /// Waits for the latch of a place, and holds it.
-pub(super) fn of(place: u64) -> MutexGuard<'static, ()> {
+pub(super) fn lock(place: u64) -> MutexGuard<'static, ()> {
     let latch = &OF_PLACES[mix(place) as usize % LATCHES];
     // Whoever holds it may have to have its turn on this thread first.
     while turns::is_shared() {

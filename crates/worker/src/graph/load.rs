@@ -116,7 +116,7 @@ impl<'p> LinkLoad<'p> {
         loop {
             for place in self.places.by_ref() {
                 let (id, kind) = (place / Graph::TYPES, FIRST_KIND + place % Graph::TYPES);
-                let links = self.case.links.of(id, kind);
+                let links = self.case.links.count(id, kind);
                 if links > 0 {
                     return Some(Pending { count: Count { id, kind, links, time: 0 }, next: 0 });
                 }

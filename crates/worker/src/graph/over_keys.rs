@@ -18,8 +18,8 @@ use kvdyno_engine::graph::{
     Added, Audited, Chunk, Count, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
 };
 use kvdyno_engine::{
-    Direction, Engine, Error, ErrorClass, Found, Range, Records, Result, Session, Transaction,
-    Write,
+    Direction, Engine, Error, ErrorClass, Range, Records, Result, Session, Transaction,
+    ValueVisitor, Write,
 };
 use std::marker::PhantomData;
 use std::ops::{ControlFlow, RangeInclusive};
@@ -195,11 +195,11 @@ impl Writes {
 struct Reads<'s, S>(&'s mut S);
 
 impl<S: Session> Transaction for Reads<'_, S> {
-    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         self.0.get(key, seen)
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         self.0.get(key, seen)
     }
 
@@ -252,7 +252,7 @@ impl<S: Session> Keyed<S> {
                 Ok(done)
             });
         }
-        let _held = (*isolation == Isolation::Latch).then(|| latch::of(place));
+        let _held = (*isolation == Isolation::Latch).then(|| latch::lock(place));
         let done = body(&mut Reads(session), writes)?;
         if !writes.ends.is_empty() {
             session.write(&writes.list())?;

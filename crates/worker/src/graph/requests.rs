@@ -2,7 +2,7 @@
 
 use super::ids::{FIRST_KIND, Of};
 use super::payload::Motifs;
-use super::{Asked, Drawn, GraphBlock, GraphCase, Request};
+use super::{Drawn, GraphBlock, GraphCase, GraphRequest, Request};
 use crate::block::Step;
 use crate::rng::Rng;
 use crate::values::draw;
@@ -60,7 +60,7 @@ impl<'p> Requests<'p> {
             let slot = self.mix.partition_point(|(until, _)| *until <= drawn).min(last);
             let request = request(&self.mix[slot].1);
             let from = block.data.bytes.len();
-            let action = self.asked(request, slot, &mut block.data);
+            let action = self.prepare(request, slot, &mut block.data);
             let data = (block.data.bytes.len() - from) as u64;
             let writes = self.mix[slot].1.writes();
             block.writes |= writes;
@@ -69,9 +69,9 @@ impl<'p> Requests<'p> {
         }
     }
 
-    fn asked(&mut self, request: Request, slot: usize, block: &mut Drawn) -> Asked {
+    fn prepare(&mut self, request: Request, slot: usize, block: &mut Drawn) -> GraphRequest {
         let node = |id1| LinkKey { id1, kind: 0, id2: 0 };
-        let mut asked = Asked { request, at: node(0), first: 0, items: 0, tail: 0 };
+        let mut asked = GraphRequest { request, at: node(0), first: 0, items: 0, tail: 0 };
         match request {
             Request::AddNode => {
                 asked.at = node(self.case.next_node.fetch_add(1, Relaxed));
@@ -119,12 +119,12 @@ impl<'p> Requests<'p> {
 
     /// From how many second ids one is drawn: of a node without links, it is its own.
     fn range(&self, at: LinkKey, Existing(share): Existing) -> u64 {
-        let links = self.case.links.of(at.id1, at.kind);
+        let links = self.case.links.count(at.id1, at.kind);
         ((1.0 / share * links as f64).ceil() as u64).max(1)
     }
 
     /// Several links of a node, each another.
-    fn several(&mut self, block: &mut Drawn, asked: &mut Asked) {
+    fn several(&mut self, block: &mut Drawn, asked: &mut GraphRequest) {
         let at = self.link_of(Of::LinkRead);
         let count = draw(&self.case.graph.multiget, &mut self.rng);
         let range = self.range(at, OF_GETS);
@@ -147,7 +147,7 @@ impl<'p> Requests<'p> {
     }
 
     /// What a node or a link is to hold.
-    fn data(&mut self, node: bool, block: &mut Drawn, asked: &mut Asked) {
+    fn data(&mut self, node: bool, block: &mut Drawn, asked: &mut GraphRequest) {
         let graph = &self.case.graph;
         let (size, motifs) = if node {
             (&graph.node_bytes, &self.of_nodes)

@@ -4,7 +4,7 @@
 use super::ids::{FIRST, FIRST_KIND, Links, Of};
 use super::*;
 use kvdyno_record::graph::{Access, Consistency, Degrees, Split};
-use kvdyno_record::workload::{Choice, Found, MixEntry, Op, Size};
+use kvdyno_record::workload::{Choice, ExpectedHits, MixEntry, Op, Size};
 
 fn graph(degrees: Degrees, split: Split, ids: u64) -> Graph {
     let access = |theta| Access { theta, uncorrelated: 0.995, uncorrelated_theta: 0.8 };
@@ -53,7 +53,7 @@ fn a_load_is_whole() {
     links.dedup();
     assert_eq!(links.len() as u64, totals.links);
     for (id, kind, counted) in counts {
-        assert_eq!(counted, Links::new(&case.graph).of(id, kind));
+        assert_eq!(counted, Links::new(&case.graph).count(id, kind));
         let first = links.partition_point(|link| *link < (id, kind, 0));
         let run = &links[first..first + counted as usize];
         assert!(run.iter().zip(id..).all(|(link, id2)| *link == (id, kind, id2)));
@@ -76,7 +76,7 @@ fn drawn(case: &GraphCase, op: &Op, count: usize) -> GraphBlock {
         rate: None,
         depth: None,
         os_threads: None,
-        found: Found::All,
+        found: ExpectedHits::All,
         replay: None,
     };
     let mut block = GraphBlock::default();
@@ -92,11 +92,11 @@ fn links_are_there_as_often_as_is_said() {
         let block = drawn(&case, &op, 100_000);
         let asked = block.steps.iter().map(|step| step.action.at);
         // Where rounding up the range does not show.
-        let linked = asked.filter(|at| case.links.of(at.id1, at.kind) >= 20);
+        let linked = asked.filter(|at| case.links.count(at.id1, at.kind) >= 20);
         let (mut all, mut there) = (0.0, 0.0);
         for at in linked {
             all += 1.0;
-            there += f64::from(u8::from(at.id2 - at.id1 < case.links.of(at.id1, at.kind)));
+            there += f64::from(u8::from(at.id2 - at.id1 < case.links.count(at.id1, at.kind)));
         }
         let near = 6.0 * (share * (1.0_f64 - share) / all).sqrt();
         let seen = there / all;
@@ -140,7 +140,7 @@ fn the_hottest_ids_are_linkbenchs() {
             }
         }
     }
-    assert_eq!(case(10_000_000).links.of(FIRST + 355_328, FIRST_KIND), 961_963 / 2 + 1);
+    assert_eq!(case(10_000_000).links.count(FIRST + 355_328, FIRST_KIND), 961_963 / 2 + 1);
 }
 
 /// The whole set of links and counts of the original's load, by their checksums (crc32 of
@@ -152,7 +152,7 @@ fn a_load_is_linkbenchs() {
     let (mut of_links, mut of_counts) = (Sums::default(), Sums::default());
     for id in FIRST..=100_000 {
         for kind in FIRST_KIND..FIRST_KIND + Graph::TYPES {
-            let count = links.of(id, kind);
+            let count = links.count(id, kind);
             (id..id + count).for_each(|id2| of_links.add(id, kind, id2));
             if count > 0 {
                 of_counts.add(id, kind, count);

@@ -1,6 +1,6 @@
 //! Phases whose operations are read from a trace, and loads, which may be as well.
 
-use super::{Case, Found, used_by};
+use super::{Case, PhaseResult, used_by};
 use crate::clock::Clock;
 use crate::keyvalue::KeyValue;
 use crate::replay::{self, Deal, Dealer, Work};
@@ -13,7 +13,7 @@ use kvdyno_record::replay::Replay;
 use kvdyno_record::workload::{Load, Mix, Role};
 
 impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
-    pub(super) fn load_records(&mut self, load: &Load, task: &Task) -> Result<Option<Found>> {
+    pub(super) fn load_records(&mut self, load: &Load, task: &Task) -> Result<Option<PhaseResult>> {
         let records = self.job.data.records;
         let own = self.seat.threads(load.threads);
         let rng = |thread| self.rng(task.phase, 0, (thread, load.threads));
@@ -41,7 +41,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         (role, replay): (&Role, &Replay),
         requests: u64,
         task: &Task,
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<PhaseResult>> {
         let rng = |thread| self.rng(task.phase, 0, (thread, role.threads));
         let deal = self.deal(replay, Work::Mix(&role.mix), requests, role.threads);
         let rngs = deal.own.clone().map(rng);
@@ -72,7 +72,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         dealer: Dealer,
         specs: Vec<RoleSpec<Source<'j>>>,
         task: &Task,
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<PhaseResult>> {
         let clock = self.clock;
         let work = || self.team::<KeyValue<G::Engine>>(specs, task);
         let (found, used) = replay::beside(dealer, clock, work)?;

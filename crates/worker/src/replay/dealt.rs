@@ -1,6 +1,6 @@
 //! What one thread is dealt of a trace, and how its blocks are prepared from that.
 
-use super::{Asked, Batch, Deal, Work, actions};
+use super::{Batch, Deal, ReplayRequest, Work, actions};
 use crate::block::Step;
 use crate::calls::BLOCK_NS;
 use crate::keyed::{Action, Keyed, KeyedBlock, KeyedStep};
@@ -68,7 +68,7 @@ impl Dealt {
         block.clear();
         let first_time = !std::mem::replace(&mut self.asked, true);
         while self.next == self.batch.len() {
-            if !self.take() || first_time && self.batch.is_empty() {
+            if !self.next_batch() || first_time && self.batch.is_empty() {
                 return;
             }
         }
@@ -105,7 +105,7 @@ impl Dealt {
     }
 
     /// The next batch. False: there is none.
-    fn take(&mut self) -> bool {
+    fn next_batch(&mut self) -> bool {
         let Ok(batch) = self.batches.recv() else { return false };
         self.replace(batch);
         true
@@ -121,7 +121,7 @@ impl Dealt {
         &mut self,
         block: &mut KeyedBlock,
         steps: usize,
-        push: impl Fn(&mut Keyed, &Asked) -> u64,
+        push: impl Fn(&mut Keyed, &ReplayRequest) -> u64,
     ) {
         let Self { supply, rng, actions, batch, version, each, .. } = self;
         let ready = &batch[self.next..];
@@ -171,7 +171,7 @@ impl Dealt {
             let rest = &self.batch[self.next..];
             let due = rest.partition_point(|asked| asked.due_ns < until_ns);
             left += due as u64;
-            if due < rest.len() || !self.take() {
+            if due < rest.len() || !self.next_batch() {
                 return left;
             }
         }

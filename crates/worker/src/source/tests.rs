@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::scripted::supply;
-use kvdyno_record::crew::Seat;
-use kvdyno_record::workload::{Choice, Found, MixEntry};
+use kvdyno_record::crew::RankId;
+use kvdyno_record::workload::{Choice, ExpectedHits, MixEntry};
 
 fn loaded(order: LoadOrder, batch: u32, threads: u32) -> Vec<u64> {
     let mut numbers = Vec::new();
@@ -50,10 +50,10 @@ fn a_walk_needs_no_keys() {
         rate: None,
         depth: None,
         os_threads: None,
-        found: Found::All,
+        found: ExpectedHits::All,
         replay: None,
     };
-    let population = Population::new(100, Seat::ALONE);
+    let population = Population::new(100, RankId::ALONE);
     let mix = MixSource::new(&role, 0, false, &supply(), Rng::new(&[5]), &population);
     let (mut source, mut block) = (Source::Mix(mix), KeyedBlock::default());
     assert!(source.steps_max() > 100 && source.fill(&mut block, 100));
@@ -74,10 +74,10 @@ fn a_mix_has_its_weights_and_reads_only_what_exists() {
         rate: None,
         depth: None,
         os_threads: None,
-        found: Found::All,
+        found: ExpectedHits::All,
         replay: None,
     };
-    let population = Population::new(100, Seat::ALONE);
+    let population = Population::new(100, RankId::ALONE);
     let mut source =
         Source::Mix(MixSource::new(&role, 0, true, &supply(), Rng::new(&[5]), &population));
     let (mut block, mut seen, mut inserted) = (KeyedBlock::default(), [0u32; 3], 0);
@@ -118,10 +118,10 @@ fn operations_take_as_many_keys_as_are_drawn() {
         rate: None,
         depth: None,
         os_threads: None,
-        found: Found::All,
+        found: ExpectedHits::All,
         replay: None,
     };
-    let population = Population::new(100, Seat::ALONE);
+    let population = Population::new(100, RankId::ALONE);
     let mix = MixSource::new(&role, 0, false, &supply(), Rng::new(&[5]), &population);
     let (mut source, mut block) = (Source::Mix(mix), KeyedBlock::default());
     // Of the mean, 4.6 keys, so many fit into a block.
@@ -158,10 +158,10 @@ fn a_rank_reads_and_inserts_its_own_keys() {
         rate: None,
         depth: None,
         os_threads: None,
-        found: Found::default(),
+        found: ExpectedHits::default(),
         replay: None,
     };
-    let population = Population::new(100, Seat { rank: 1, ranks: 4 });
+    let population = Population::new(100, RankId { rank: 1, ranks: 4 });
     let mix = MixSource::new(&role, 0, true, &supply(), Rng::new(&[7]), &population);
     let mut source = Source::Mix(mix);
     let (mut block, mut inserted) = (KeyedBlock::default(), Vec::new());

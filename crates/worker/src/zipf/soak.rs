@@ -24,7 +24,7 @@ fn jar() -> Result<PathBuf, String> {
         .arg("-Dartifact=site.ycsb:core:0.17.0")
         .arg(format!("-DoutputDirectory={}", arriving.path().display()))
         .current_dir(arriving.path());
-    said(&mut mvn)?;
+    output(&mut mvn)?;
     std::fs::rename(arriving.path().join("core-0.17.0.jar"), &jar)
         .map_err(|error| error.to_string())?;
     Ok(jar)
@@ -36,7 +36,7 @@ fn drawn_by_ycsb(generator: &str, test: &str) -> Option<Vec<u32>> {
     let counts = jar().and_then(|jar| {
         let mut java = Command::new("java");
         java.arg("-cp").arg(jar).arg(driver).arg(generator);
-        said(java.arg(ITEMS.to_string()).arg(DRAWS.to_string()))
+        output(java.arg(ITEMS.to_string()).arg(DRAWS.to_string()))
     });
     match counts {
         Ok(bytes) => {
@@ -52,7 +52,7 @@ fn drawn_by_ycsb(generator: &str, test: &str) -> Option<Vec<u32>> {
     }
 }
 
-fn said(command: &mut Command) -> Result<Vec<u8>, String> {
+fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output =
         command.stdin(Stdio::null()).output().map_err(|error| format!("{name}: {error}"))?;

@@ -1,6 +1,6 @@
 //! Many operations in flight, in few blocks, from several sessions: none is lost.
 
-use crate::bench_place::{Bench, assert_all, key, value};
+use crate::bench_location::{Bench, assert_all, key, value};
 use kvdyno_direct::Direct;
 use kvdyno_engine::{Durability, Engine, Session, Value};
 

@@ -3,7 +3,7 @@
 
 use kvdyno_direct::{Direct, DirectSession};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, EngineEvent, Options, Place, Result,
+    Counters, DataShape, Description, Durability, Engine, EngineEvent, Location, Options, Result,
     Settled, Value, conformance,
 };
 use std::path::PathBuf;
@@ -33,10 +33,12 @@ impl<const PACK: u64, const MIRROR: bool, const COMMIT: bool> Engine
         description
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let mut options = options.clone();
         if MIRROR {
-            let (Place::Directory(path) | Place::Device(path)) = place else { unreachable!() };
+            let (Location::Directory(path) | Location::Device(path)) = place else {
+                unreachable!()
+            };
             let beside = PathBuf::from(format!("{}-mirror", path.display()));
             std::fs::create_dir_all(&beside)?;
             let beside = beside.to_str().unwrap().to_owned();
@@ -115,7 +117,7 @@ fn on_a_file_standing_in_for_a_device() {
         made += 1;
         let path = scratch.path().join(made.to_string());
         std::fs::File::create_new(&path)?.set_len(1 << 30)?;
-        Ok(Place::Device(path))
+        Ok(Location::Device(path))
     });
     assert!(report.conforms(), "{report}");
 }

@@ -1,8 +1,8 @@
 //! Faults of a store without a mirror: each is noticed, and what can be restored is.
 
-use crate::bench_place::{
-    Bench, assert_all, assert_counter, bytes_at, flip, get, header, key, put_all, scribble, told,
-    value,
+use crate::bench_location::{
+    Bench, assert_all, assert_counter, bytes_at, event_texts, flip, get, header, key, put_all,
+    scribble, value,
 };
 use kvdyno_direct::format::HEADERS;
 use kvdyno_engine::{Durability, Engine, ErrorClass, Session, Write};
@@ -203,5 +203,5 @@ fn one_process_at_a_time() {
     let engine = bench.open().unwrap();
     assert_eq!(bench.open().unwrap_err().class, ErrorClass::Unavailable);
     engine.close().unwrap();
-    assert_eq!(told(&bench.open().unwrap(), "copies_given_up"), [] as [&str; 0]);
+    assert_eq!(event_texts(&bench.open().unwrap(), "copies_given_up"), [] as [&str; 0]);
 }

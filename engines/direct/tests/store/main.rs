@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-mod bench_place;
+mod bench_location;
 mod concurrent;
 mod conformance;
 mod faults;

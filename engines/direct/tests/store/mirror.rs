@@ -1,8 +1,8 @@
 //! Two copies: one repairs the other, stands in for it, and is never beaten by one that was away.
 
-use crate::bench_place::{
-    Bench, assert_all, assert_counter, bytes_at, flip, get, header, key, put_all, scribble, told,
-    value,
+use crate::bench_location::{
+    Bench, assert_all, assert_counter, bytes_at, event_texts, flip, get, header, key, put_all,
+    scribble, value,
 };
 use kvdyno_direct::format::HEADERS;
 use kvdyno_engine::{Durability, Engine, ErrorClass, Session, Value};
@@ -50,7 +50,7 @@ fn a_damaged_block_is_repaired_from_the_other_copy() {
             let engine = bench.open().unwrap();
             assert_all(&engine, 0..1000, 1);
             assert_counter(&engine, "repaired", 1);
-            let words = told(&engine, "repaired");
+            let words = event_texts(&engine, "repaired");
             assert!(words[0].contains(&format!("block {block} (records")), "{words:?}");
             engine.close().unwrap();
             assert_same_data(&bench);
@@ -110,7 +110,7 @@ fn a_copy_that_is_gone_cut_short_or_without_headers_is_made_anew() {
                 bench.rebuild = true;
             }
             let engine = bench.open().unwrap();
-            let words = told(&engine, "resilvered_bytes");
+            let words = event_texts(&engine, "resilvered_bytes");
             assert!(words[0].contains("bytes copied, 0 bad blocks"), "{words:?}");
             assert_counter(&engine, "copies_in_use", 2);
             assert_all(&engine, 0..1000, 1);
@@ -157,7 +157,7 @@ fn the_first_place_does_not_win_either() {
     let engine = bench.open().unwrap();
     assert_all(&engine, 0..500, 2);
     assert_all(&engine, 500..1000, 1);
-    assert_eq!(told(&engine, "resilvered_bytes").len(), 1);
+    assert_eq!(event_texts(&engine, "resilvered_bytes").len(), 1);
 }
 
 #[test]

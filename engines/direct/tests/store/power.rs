@@ -2,10 +2,10 @@
 //! has acknowledged is there, and its neighbours are whole. Class `async` is the counter-check: the
 //! same explorer must find losses there.
 
-use crate::bench_place::{get, key, options, shape, value};
+use crate::bench_location::{get, key, options, shape, value};
 use crate::recorder::mount;
 use kvdyno_direct::Direct;
-use kvdyno_engine::{Durability, Engine, Place, Session};
+use kvdyno_engine::{Durability, Engine, Location, Session};
 use kvdyno_torture::{Recorder, State};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,7 +20,7 @@ const DEPTH: u32 = 6;
 
 fn open(drives: &[PathBuf], durability: Durability) -> kvdyno_engine::Result<Direct> {
     let options = options(durability, PACK, Path::new(""));
-    let device = |drive: &PathBuf| Place::Device(drive.clone());
+    let device = |drive: &PathBuf| Location::Device(drive.clone());
     let mirror = drives.get(1).map(|drive| (device(drive), String::new()));
     Direct::open_with(&device(&drives[0]), mirror, &options, &shape(RECORDS, DEPTH))
 }

@@ -1,8 +1,10 @@
 //! Places that are full, too small, or somebody else's.
 
-use crate::bench_place::{Bench, assert_all, get, key, options, put_all, shape, told, value};
+use crate::bench_location::{
+    Bench, assert_all, event_texts, get, key, options, put_all, shape, value,
+};
 use kvdyno_direct::Direct;
-use kvdyno_engine::{Durability, Engine, ErrorClass, Place, Session, Value};
+use kvdyno_engine::{Durability, Engine, ErrorClass, Location, Session, Value};
 use kvdyno_testing::skipped;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -57,7 +59,7 @@ fn a_full_volume_is_said_and_nothing_is_lost() {
         std::fs::create_dir(&folder).unwrap();
         let open = || {
             let options = options(durability, pack, Path::new(""));
-            Direct::open(&Place::Directory(folder.clone()), &options, &shape(RECORDS, 1))
+            Direct::open(&Location::Directory(folder.clone()), &options, &shape(RECORDS, 1))
         };
         let engine = open().unwrap();
         let mut session = engine.session().unwrap();
@@ -93,7 +95,7 @@ fn a_commit_that_cannot_be_placed_stops_the_store_and_is_placed_later() {
     let (path, filler) = (volume.path().join("device"), volume.path().join("filler"));
     File::create_new(&path).unwrap().set_len(8 << 20).unwrap();
     let options = options(Durability::Commit, 1, Path::new(""));
-    let open = || Direct::open(&Place::Device(path.clone()), &options, &shape(500, 1));
+    let open = || Direct::open(&Location::Device(path.clone()), &options, &shape(500, 1));
     let engine = open().unwrap();
     put_all(&engine, 0..10, 1);
     let mut zeros = std::io::repeat(0);
@@ -120,11 +122,11 @@ fn a_full_mirror_is_given_up() {
     let mut bench = Bench::new(Durability::Async, 1, false);
     bench.shape.records_max = 4000;
     let options = options(Durability::Async, 1, &volume.path());
-    let engine = Direct::open(&Place::Directory(bench.place()), &options, &bench.shape).unwrap();
+    let engine = Direct::open(&Location::Directory(bench.place()), &options, &bench.shape).unwrap();
     put_all(&engine, 0..4000, 1);
     assert_all(&engine, 0..4000, 1);
     assert_eq!(engine.counters()["copies_in_use"], Value::Integer(1));
-    let words = told(&engine, "copies_given_up");
+    let words = event_texts(&engine, "copies_given_up");
     assert!(words[0].contains("is given up"), "{words:?}");
     engine.close().unwrap();
     // Alone now, and newer than the copy that was given up.
@@ -139,7 +141,7 @@ fn stand_in(folder: &TempDir, bytes: u64) -> PathBuf {
 
 fn open_device(path: &Path) -> kvdyno_engine::Result<Direct> {
     let options = options(Durability::Async, 16, Path::new(""));
-    Direct::open(&Place::Device(path.to_owned()), &options, &shape(1000, 1))
+    Direct::open(&Location::Device(path.to_owned()), &options, &shape(1000, 1))
 }
 
 #[test]

@@ -4,8 +4,8 @@
 use super::{BLOCK, folder};
 use kvdyno_drive::Drive;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, Error, ErrorClass, Options, Place, Result, Session,
-    Settled, Value, Write, conformance,
+    Counters, DataShape, Description, Engine, Error, ErrorClass, Location, Options, Result,
+    Session, Settled, Value, Write, conformance,
 };
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
@@ -38,7 +38,7 @@ impl<const CALLS: usize> Engine for Store<CALLS> {
         description
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let data = DataShape {
             records: data.records_max,
             value_bytes_mean: BLOCK as u64,

@@ -3,7 +3,7 @@
 
 use super::{block, folder, io, load, options, shape};
 use kvdyno_drive::Drive;
-use kvdyno_engine::{Durability, Engine, Place, Session};
+use kvdyno_engine::{Durability, Engine, Location, Session};
 use kvdyno_testing::skipped;
 use std::fs::File;
 use std::path::Path;
@@ -29,8 +29,8 @@ impl Loop {
         Some(Self { device, _folder: folder })
     }
 
-    fn place(&self) -> Place {
-        Place::Device(self.device.clone().into())
+    fn place(&self) -> Location {
+        Location::Device(self.device.clone().into())
     }
 
     /// Flushes that the device has answered (Documentation/block/stat.rst, the sixteenth number).

@@ -10,7 +10,9 @@ mod refusals;
 mod whole;
 
 use kvdyno_drive::Drive;
-use kvdyno_engine::{DataShape, Durability, Engine, Options, Place, Result, Session, Value, Write};
+use kvdyno_engine::{
+    DataShape, Durability, Engine, Location, Options, Result, Session, Value, Write,
+};
 use std::path::Path;
 
 const BLOCK: usize = 4096;
@@ -46,7 +48,7 @@ fn shape(records: u64) -> DataShape {
 }
 
 fn open(folder: &Path, words: &[(&str, Value)], records: u64) -> Result<Drive> {
-    Drive::open(&Place::Directory(folder.to_owned()), &options(words), &shape(records))
+    Drive::open(&Location::Directory(folder.to_owned()), &options(words), &shape(records))
 }
 
 /// A block that tells its number everywhere.

@@ -2,7 +2,7 @@
 
 use super::{BLOCK, block, folder, io, load, options, shape};
 use kvdyno_drive::Drive;
-use kvdyno_engine::{DataShape, Engine, ErrorClass, Place, Requests, Result, Session, Value};
+use kvdyno_engine::{DataShape, Engine, ErrorClass, Location, Requests, Result, Session, Value};
 use std::path::Path;
 
 const RECORDS: u64 = 1_024;
@@ -14,7 +14,7 @@ fn requests() -> Requests {
 
 fn open(folder: &Path, words: &[(&str, Value)], requests: Requests) -> Result<Drive> {
     let shape = DataShape { requests: Some(requests), ..shape(RECORDS) };
-    Drive::open(&Place::Directory(folder.to_owned()), &options(words), &shape)
+    Drive::open(&Location::Directory(folder.to_owned()), &options(words), &shape)
 }
 
 fn read(session: &mut impl Session, offset: u64, bytes: usize) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use super::{BLOCK, block, folder, io, load, open, options, shape};
 use kvdyno_drive::{Drive, Ring, Setup};
-use kvdyno_engine::{DataShape, Engine, ErrorClass, Place, Session, Value, Write};
+use kvdyno_engine::{DataShape, Engine, ErrorClass, Location, Session, Value, Write};
 use kvdyno_testing::skipped;
 use std::fs::File;
 use std::path::Path;
@@ -72,7 +72,7 @@ fn options_and_shapes_that_do_not_fit_are_refused() {
     let yes = Value::Boolean(true);
     let refused = |words: &[(&str, Value)], shape: DataShape| {
         let folder = folder();
-        let place = Place::Directory(folder.path().to_owned());
+        let place = Location::Directory(folder.path().to_owned());
         Drive::open(&place, &options(words), &shape).unwrap_err().message
     };
     let told = refused(&[io("psync"), ("sqpoll", yes.clone())], shape(64));
@@ -130,7 +130,7 @@ fn a_write_without_room_is_full() {
     let path = volume.path().join("drive");
     File::create_new(&path).unwrap().set_len(4 << 20).unwrap();
     for calls in ["io_uring", "psync"] {
-        let place = Place::Device(path.clone());
+        let place = Location::Device(path.clone());
         let words = [io(calls), ("direct", Value::Boolean(false))];
         let drive = Drive::open(&place, &options(&words), &shape(1024)).unwrap();
         let error = load(&drive, 1024).unwrap_err();

@@ -2,7 +2,7 @@
 
 use super::{BLOCK, block, folder, io, load, open, options, shape};
 use kvdyno_drive::Drive;
-use kvdyno_engine::{Engine, ErrorClass, Place, Session, Value};
+use kvdyno_engine::{Engine, ErrorClass, Location, Session, Value};
 use kvdyno_testing::skipped;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
@@ -193,7 +193,7 @@ fn a_file_in_a_devices_place_is_loaded_where_it_lies() {
     let folder = folder();
     let path = folder.path().join("device");
     File::create_new(&path).unwrap().set_len(64 * BLOCK as u64).unwrap();
-    let place = Place::Device(path);
+    let place = Location::Device(path);
     let drive = Drive::open(&place, &options(&[]), &shape(64)).unwrap();
     let read = |drive: &Drive| drive.session().unwrap().get(&5_u64.to_be_bytes(), |_| ());
     assert!(read(&drive).unwrap_err().message.contains("a hole at byte 0"));

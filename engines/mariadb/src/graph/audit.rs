@@ -22,12 +22,12 @@ pub(super) fn audit(
     go_on: impl Fn() -> bool,
     seen: impl FnMut(Audited),
 ) -> Result<u64> {
-    let mut counted = Stream::of(counted, COUNTED, medium)?;
-    let mut linked = Stream::of(linked, LINKED, large)?;
+    let mut counted = Stream::start(counted, COUNTED, medium)?;
+    let mut linked = Stream::start(linked, LINKED, large)?;
     if !side_by_side(|| counted.next(), || linked.next(), go_on, seen)? {
         return Ok(0);
     }
-    let nodes = Stream::of(counted.connection, NODES, large)?.next()?;
+    let nodes = Stream::start(counted.connection, NODES, large)?.next()?;
     Ok(nodes.map_or(0, |(_, nodes)| nodes))
 }
 
@@ -48,7 +48,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn of(
+    fn start(
         mut connection: Connection,
         text: &str,
         number: fn(&mut Row<'_>) -> Result<u64>,
@@ -62,7 +62,7 @@ impl Stream {
     fn next(&mut self) -> Result<Option<Links>> {
         self.connection.wire.forget();
         let Part::Row(row) = self.connection.part(&mut self.progress)? else { return Ok(None) };
-        let mut row = Row::of(self.connection.bytes(row));
+        let mut row = Row::new(self.connection.bytes(row));
         Ok(Some(((row.large()?, row.large()?), (self.number)(&mut row)?)))
     }
 }

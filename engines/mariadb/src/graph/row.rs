@@ -12,12 +12,12 @@ pub(crate) struct Row<'b> {
 }
 
 impl<'b> Row<'b> {
-    pub(super) fn of(bytes: &'b [u8]) -> Self {
+    pub(super) fn new(bytes: &'b [u8]) -> Self {
         // Behind a zero and a byte of those that are NULL.
         Self { rest: bytes.get(2..).unwrap_or_default() }
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
+    fn read<const N: usize>(&mut self) -> Result<[u8; N]> {
         let (taken, rest) = self.rest.split_first_chunk().ok_or_else(another)?;
         self.rest = rest;
         Ok(*taken)
@@ -25,17 +25,17 @@ impl<'b> Row<'b> {
 
     /// A TINYINT.
     pub(super) fn small(&mut self) -> Result<u8> {
-        self.take().map(|[byte]| byte)
+        self.read().map(|[byte]| byte)
     }
 
     /// An INT.
     pub(super) fn medium(&mut self) -> Result<u32> {
-        self.take().map(u32::from_le_bytes)
+        self.read().map(u32::from_le_bytes)
     }
 
     /// A BIGINT.
     pub(super) fn large(&mut self) -> Result<u64> {
-        self.take().map(u64::from_le_bytes)
+        self.read().map(u64::from_le_bytes)
     }
 
     fn bytes(&mut self) -> Result<&'b [u8]> {
@@ -77,10 +77,10 @@ mod tests {
     #[test]
     fn a_row_is_taken_column_by_column() {
         let row = b"\0\0\x07\0\0\0\0\0\0\0\x01\x09\0\0\0\0\0\0\0\x02\0\0\0\x03abc";
-        let link = Row::of(row).link(5, 6).unwrap();
+        let link = Row::new(row).link(5, 6).unwrap();
         let key = LinkKey { id1: 5, kind: 6, id2: 7 };
         assert_eq!(link, Link { key, visible: true, time: 9, version: 2, data: b"abc" });
-        assert!(Row::of(&row[..row.len() - 1]).link(5, 6).is_err(), "it is cut off");
+        assert!(Row::new(&row[..row.len() - 1]).link(5, 6).is_err(), "it is cut off");
     }
 
     #[test]

@@ -32,8 +32,8 @@ pub(super) fn audit(
     go_on: impl Fn() -> bool,
     seen: impl FnMut(Audited),
 ) -> Result<bool> {
-    let mut counts = Stream::of(counted, &COUNTED, |filter| filter)?;
-    let mut links = Stream::of(linked, &LINKED, |filter| {
+    let mut counts = Stream::start(counted, &COUNTED, |filter| filter)?;
+    let mut links = Stream::start(linked, &LINKED, |filter| {
         // Of the index alone: it begins with the node.
         filter.inner("id1", |id1| id1.long("$gte", 0)).int("visibility", 1)
     })?;
@@ -67,7 +67,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn of(
+    fn start(
         mut connection: Connection,
         find: &'static Find<'static>,
         filter: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,

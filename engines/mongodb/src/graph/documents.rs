@@ -71,7 +71,7 @@ pub(super) fn delete<'d>(
 }
 
 pub(super) fn node_of(document: &RawDocument) -> Result<Node<'_>> {
-    let fields = Fields::of(document)?;
+    let fields = Fields::parse(document)?;
     Ok(Node {
         kind: fields.number("type")? as u32,
         version: fields.number("version")?,
@@ -81,7 +81,7 @@ pub(super) fn node_of(document: &RawDocument) -> Result<Node<'_>> {
 }
 
 pub(super) fn link_of(document: &RawDocument, id1: u64, kind: u64) -> Result<Link<'_>> {
-    let fields = Fields::of(document)?;
+    let fields = Fields::parse(document)?;
     Ok(Link {
         key: LinkKey { id1, kind, id2: fields.number("id2")? },
         visible: fields.number("visibility")? == 1,
@@ -94,14 +94,14 @@ pub(super) fn link_of(document: &RawDocument, id1: u64, kind: u64) -> Result<Lin
 /// Node and type, and how many links: below zero for a moment, where a link that is being added is
 /// hidden before it is counted.
 pub(super) fn count_of(document: &RawDocument) -> Result<((u64, u64), i64)> {
-    let fields = Fields::of(document)?;
+    let fields = Fields::parse(document)?;
     let place = (fields.number("id")?, fields.number("link_type")?);
     Ok((place, fields.signed("count")?))
 }
 
 /// Of a link: its node and type.
 pub(super) fn place_of(document: &RawDocument) -> Result<(u64, u64)> {
-    let fields = Fields::of(document)?;
+    let fields = Fields::parse(document)?;
     Ok((fields.number("id1")?, fields.number("link_type")?))
 }
 
@@ -113,7 +113,7 @@ struct Fields<'d> {
 }
 
 impl<'d> Fields<'d> {
-    fn of(document: &'d RawDocument) -> Result<Self> {
+    fn parse(document: &'d RawDocument) -> Result<Self> {
         let mut fields = Self { numbers: [("", 0); 6], count: 0, data: None };
         for element in document {
             let (name, value) = element.map_err(unread)?;

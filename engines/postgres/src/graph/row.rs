@@ -16,7 +16,7 @@ pub(super) struct Row<'b> {
 }
 
 impl<'b> Row<'b> {
-    pub(super) fn of(bytes: &'b [u8]) -> Self {
+    pub(super) fn new(bytes: &'b [u8]) -> Self {
         // Behind how many columns there are.
         Self { rest: bytes.get(2..).unwrap_or_default() }
     }
@@ -29,18 +29,18 @@ impl<'b> Row<'b> {
         Ok(bytes)
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
+    fn read<const N: usize>(&mut self) -> Result<[u8; N]> {
         self.bytes()?.try_into().map_err(|_| another())
     }
 
     /// A bigint.
     pub(super) fn large(&mut self) -> Result<u64> {
-        self.take().map(u64::from_be_bytes)
+        self.read().map(u64::from_be_bytes)
     }
 
     /// An integer.
     fn medium(&mut self) -> Result<u32> {
-        self.take().map(u32::from_be_bytes)
+        self.read().map(u32::from_be_bytes)
     }
 
     /// Type, version, time, data.
@@ -52,7 +52,7 @@ impl<'b> Row<'b> {
     /// Its second id, visibility, time, version, data.
     pub(super) fn link(&mut self, id1: u64, kind: u64) -> Result<Link<'b>> {
         let key = LinkKey { id1, kind, id2: self.large()? };
-        let (visible, time) = (self.take()? == 1_u16.to_be_bytes(), self.large()?);
+        let (visible, time) = (self.read()? == 1_u16.to_be_bytes(), self.large()?);
         Ok(Link { key, visible, time, version: self.medium()?, data: self.bytes()? })
     }
 }
@@ -64,20 +64,20 @@ pub(super) struct Array(Vec<u8>);
 impl Array {
     /// Of bigint.
     pub(super) fn large(&mut self, items: impl Iterator<Item = u64>) -> &[u8] {
-        self.of(INT8, items.map(super::large))
+        self.encode(INT8, items.map(super::large))
     }
 
     /// Of integer.
     pub(super) fn medium(&mut self, items: impl Iterator<Item = u32>) -> &[u8] {
-        self.of(INT4, items.map(super::medium))
+        self.encode(INT4, items.map(super::medium))
     }
 
     /// Of bytea.
     pub(super) fn bytes<'b>(&mut self, items: impl Iterator<Item = &'b [u8]>) -> &[u8] {
-        self.of(BYTEA, items)
+        self.encode(BYTEA, items)
     }
 
-    fn of<T: AsRef<[u8]>>(&mut self, kind: u32, items: impl Iterator<Item = T>) -> &[u8] {
+    fn encode<T: AsRef<[u8]>>(&mut self, kind: u32, items: impl Iterator<Item = T>) -> &[u8] {
         let Self(bytes) = self;
         bytes.clear();
         // Dimensions, no NULL, the type; then how many, and the first one's number.
@@ -112,9 +112,9 @@ mod tests {
     #[test]
     fn a_row_is_taken_column_by_column() {
         let row = b"\0\x02\0\0\0\x08\0\0\0\0\0\0\0\x07\0\0\0\x04\0\0\0\x05";
-        let mut row = Row::of(row);
+        let mut row = Row::new(row);
         assert_eq!((row.large().unwrap(), row.medium().unwrap()), (7, 5));
         assert!(row.medium().is_err(), "there is no third");
-        assert!(Row::of(b"\0\x01\xff\xff\xff\xff").large().is_err(), "NULL is none");
+        assert!(Row::new(b"\0\x01\xff\xff\xff\xff").large().is_err(), "NULL is none");
     }
 }

@@ -1,6 +1,6 @@
 //! Clocks that are slow, drift, or are moved.
 
-use super::{findings, found};
+use super::{finding_after, findings};
 use crate::findings::Id;
 use crate::fixture::{Fixture, SECOND};
 use kvdyno_record::case::Clock;
@@ -11,18 +11,18 @@ fn clock(fixture: &mut Fixture) -> &mut Clock {
 
 #[test]
 fn a_worker_has_a_fast_and_steady_clock() {
-    found(Id::SlowClock, |fixture| {
+    finding_after(Id::SlowClock, |fixture| {
         let clock = clock(fixture);
         (clock.kind, clock.note) = ("monotonic".to_owned(), "kvm-clock".to_owned());
     });
-    found(Id::ClockDrifted, |fixture| clock(fixture).drift_ppm = Some(-2_000.0));
+    finding_after(Id::ClockDrifted, |fixture| clock(fixture).drift_ppm = Some(-2_000.0));
 }
 
 #[test]
 fn a_time_of_day_that_was_moved_is_found_and_one_that_is_slewed_is_not() {
     let hours = 2 * 3600 * SECOND as i64;
     for (step, words) in [(-hours, "moved back by 2h"), (hours, "moved forward by 2h")] {
-        let stepped = found(Id::ClockStepped, |fixture| {
+        let stepped = finding_after(Id::ClockStepped, |fixture| {
             clock(fixture).time_of_day_step_ns = Some(step);
         });
         assert!(stepped.evidence.contains(words), "{stepped:?}");

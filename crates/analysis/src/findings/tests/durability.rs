@@ -1,6 +1,6 @@
 //! Findings of what the drive was asked for, and by whom.
 
-use super::{findings, found};
+use super::{finding_after, findings};
 use crate::findings::Id;
 use crate::fixture::Fixture;
 use kvdyno_record::blockio::{
@@ -16,7 +16,7 @@ fn commits_are_held_against_the_flushes_of_the_device() {
         phase.after.device.as_mut().unwrap().flushes =
             phase.before.device.as_ref().unwrap().flushes;
     };
-    let found = found(Id::CommitNotFlushed, |fixture| unflushed(fixture, "0"));
+    let found = finding_after(Id::CommitNotFlushed, |fixture| unflushed(fixture, "0"));
     assert!(found.evidence.contains("commits by 1 writer, 0 flushes at vda"), "{found:?}");
     let silent = |change: &dyn Fn(&mut Fixture)| {
         let findings = findings(|fixture| {
@@ -65,10 +65,10 @@ fn others_at_the_drive_are_named_where_they_were_seen() {
         fixture.case("lmdb_t1_r1").block_io =
             Some(BlockIoFile { phases, ..BlockIoFile::default() });
     };
-    let named = found(Id::ForeignIo, |fixture| watched(fixture, 499, 1));
+    let named = finding_after(Id::ForeignIo, |fixture| watched(fixture, 499, 1));
     assert!(named.evidence.contains("499 (4.99 %) of the requests"), "{named:?}");
     // Seen by the watch, whatever the drive may do: FUA is counted, too.
-    let unflushed = found(Id::CommitNotFlushed, |fixture| watched(fixture, 0, 1));
+    let unflushed = finding_after(Id::CommitNotFlushed, |fixture| watched(fixture, 0, 1));
     assert!(unflushed.evidence.contains("1 flush and 0 FUA writes at"), "{unflushed:?}");
     let quiet = findings(|fixture| watched(fixture, 50, 10_000_000));
     let about = [Id::ForeignIo, Id::CommitNotFlushed];

@@ -56,7 +56,7 @@ fn every_earlier_try_has_a_finding() {
         first.into_iter().find(|record| record.case.id.ends_with("lmdb_t1_r1")).unwrap();
     let path = run.case(&again.case, 1);
     let mut before = again.clone();
-    before.outcome = Outcome::NotRun { message: "the server's keeper was killed".to_owned() };
+    before.outcome = Outcome::NotRun { message: "the server's supervisor was killed".to_owned() };
     again.attempt = 2;
     let second = run.case(&again.case, 2);
     std::fs::rename(&path.path, &second.path).unwrap();

@@ -47,7 +47,7 @@ fn what_is_said_of_a_drive_is_said_of_the_cases_on_it() {
 /// The loop device is gone with its database: there is no switch to be turned.
 #[test]
 fn of_an_image_no_switch_is_advised() {
-    let finding = found(Id::WritesThrottled, |fixture| {
+    let finding = finding_after(Id::WritesThrottled, |fixture| {
         let queue = [("wbt_lat_usec".to_owned(), "2000".to_owned())].into();
         let drive = Drive { name: "loop0".to_owned(), queue, ..Drive::default() };
         fixture.on_volume("_", "image", &drive, true);
@@ -68,7 +68,7 @@ fn writes_to_reflinks_are_named_but_on_btrfs() {
             record.database_copy = Some(CopyRecord { by, instead: None, files, bytes, took_ns });
         }
     };
-    let finding = found(Id::DatabaseReflinked, on("xfs", Copying::Reflink));
+    let finding = finding_after(Id::DatabaseReflinked, on("xfs", Copying::Reflink));
     assert_eq!(finding.cases.len(), 1);
     assert!(finding.evidence.contains("xfs"), "{finding:?}");
     for change in [on("btrfs", Copying::Reflink), on("xfs", Copying::Copy)] {
@@ -86,7 +86,7 @@ fn an_image_is_what_its_place_is() {
             fixture.on_volume("_", "xfs", &drive, is_image);
         }
     };
-    let finding = found(Id::PlaceInMemory, on(true));
+    let finding = finding_after(Id::PlaceInMemory, on(true));
     assert!(finding.evidence.starts_with("the image of volume xfs is tmpfs"), "{finding:?}");
     assert!(findings(on(false)).iter().all(|finding| finding.id != Id::PlaceInMemory));
 }

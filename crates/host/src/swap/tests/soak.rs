@@ -55,7 +55,7 @@ fn assert_holds(test: &str, memory: Memory, folder: &Path) {
     assert!(after.read_bytes > before.read_bytes, "{before:?} {after:?}");
     group.remove().unwrap();
 
-    assert_eq!(area::owner(&File::open(&path).unwrap()), Some(Owner::of(&root, owner)));
+    assert_eq!(area::owner(&File::open(&path).unwrap()), Some(Owner::read(&root, owner)));
     assert!(!sweep(&root).contains(&path), "its maker lives");
     let record = swap.remove().unwrap();
     assert_eq!(record.bytes, 64 * MIB);
@@ -102,7 +102,7 @@ fn a_given_device_is_left_blank() {
     assert_eq!(area::owner(&File::open(device.path()).unwrap()), None);
 }
 
-/// Its maker was killed, and the undertaker too.
+/// Its maker was killed, and the reaper too.
 #[test]
 #[ignore = "calls swapon on this machine: `make soak`"]
 fn what_the_dead_left_is_swept() {
@@ -145,11 +145,11 @@ fn what_others_have_in_swap_of_the_dead_comes_back() {
     assert!(ours.iter().all(|&byte| byte == 7));
 }
 
-/// The undertaker was killed, and its maker goes on.
+/// The reaper was killed, and its maker goes on.
 #[test]
 #[ignore = "calls swapon on this machine: `make soak`"]
-fn what_our_undertaker_left_is_taken_away() {
-    let test = "what_our_undertaker_left_is_taken_away";
+fn what_our_reaper_left_is_taken_away() {
+    let test = "what_our_reaper_left_is_taken_away";
     let (root, memory) = (Root::system(), Memory::Zram { bytes: 4 * MIB, swappiness: 60 });
     let Some(_alone) = turn(test, &root, &memory) else { return };
     let wanted = SwapSpec { memory, folder: PathBuf::new(), owner: std::process::id() };

@@ -3,8 +3,8 @@
 use super::whole::name_of;
 use super::{Answer, Check, bytes, counts, server};
 use kvdyno_record::case::{CaseRecord, OpResult, Outcome, PhaseRecord};
+use kvdyno_record::expected_hits;
 use kvdyno_record::files::CaseFolder;
-use kvdyno_record::found;
 use kvdyno_record::workload::{self, Activity};
 
 const LOADED: &str = "a load wrote as many records as planned";
@@ -46,7 +46,7 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
                 checks.push(Check::new(bytes::NAME, &of, bytes::written(&record, phase)));
             }
             Some(Activity::Measure(mix) | Activity::Warmup(mix)) => {
-                checks.push(Check::new(FOUND, &of, found(&record, phase)));
+                checks.push(Check::new(FOUND, &of, check_hits(&record, phase)));
                 // One role has nothing to be equal to.
                 if phase.roles.len() > 1 && !failed {
                     checks.push(Check::new(WINDOWS, &of, windows(phase)));
@@ -114,7 +114,7 @@ fn counted(record: &CaseRecord, load: usize) -> Answer {
             break;
         }
         let Some(verified) = &phase.verified else { continue };
-        let left = found::left(&record.case.phases, record.case.data.records);
+        let left = expected_hits::left(&record.case.phases, record.case.data.records);
         if let Some(mistake) = verified.mistake(left) {
             return Answer::Failed(mistake);
         }
@@ -138,7 +138,7 @@ fn counted(record: &CaseRecord, load: usize) -> Answer {
     Answer::NotCheckable(why)
 }
 
-fn found(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
+fn check_hits(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
     let sum = |of: fn(&OpResult) -> u64| ops(phase).map(of).sum::<u64>();
     let (missing, wrong) = (sum(|op| op.missing), sum(|op| op.wrong));
     let looked_up = missing + sum(|op| op.found);
@@ -146,7 +146,7 @@ fn found(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
         return Answer::Failed(format!("{wrong} wrong values"));
     }
     let planned = &record.case.phases;
-    let mistake = |role| found::mistake_of(planned, &phase.name, role);
+    let mistake = |role| expected_hits::mistake_of(planned, &phase.name, role);
     if let Some(mistake) = phase.roles.iter().find_map(mistake) {
         return Answer::Failed(mistake);
     }

@@ -16,7 +16,11 @@ use std::collections::BTreeMap;
 const TRACKED: [&str; 3] = ["rw0-4k", "rw65-64k", "rw100-1m"];
 
 /// Says it below the tables.
-pub(super) fn tell(folder: &RunFolder, rounds: bool, printer: &Printer) -> anyhow::Result<()> {
+pub(super) fn print_steady(
+    folder: &RunFolder,
+    rounds: bool,
+    printer: &Printer,
+) -> anyhow::Result<()> {
     let evidence = Evidence::read(folder)?;
     printer.data("");
     if rounds {

@@ -7,7 +7,7 @@ use super::{debian, maven, shim};
 use crate::cli::GetArgs;
 use crate::exit::Complaint;
 use crate::printer::{Printer, Progress};
-use crate::workers::{self, By};
+use crate::workers::{self, CodeSource};
 use anyhow::Context as _;
 use kvdyno_record::engine::library::{self, ABOUT, About, Build, Installed};
 use kvdyno_record::exit::Exit;
@@ -27,7 +27,7 @@ const UNFINISHED: &str = ".fetch-";
 const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let published = releases::of(&args.name)?;
+    let published = releases::fetch_published(&args.name)?;
     let versions = wanted(args, &published)?;
     let progress = printer.progress(versions.len(), Duration::ZERO);
     for (at, version) in versions.iter().enumerate() {
@@ -96,7 +96,7 @@ fn words(library: &Installed) -> String {
 /// Why the worker would not load it, where there is a worker.
 fn unusable(engine: &str, library: &Path) -> Option<String> {
     let worker = workers::find(engine).ok()?;
-    let error = workers::describe(&worker, &By::Library(library.to_owned())).err()?;
+    let error = workers::describe(&worker, &CodeSource::Library(library.to_owned())).err()?;
     Some(format!("kvdyno-{engine} cannot use it: {error:#}"))
 }
 
@@ -175,7 +175,7 @@ fn build(
         ));
     }
     let library = folder.join(format!("lib{engine}.so"));
-    let linked = shim::of(engine)?.link(&built.prefix, &library)?;
+    let linked = shim::find_shim(engine)?.link(&built.prefix, &library)?;
     let source = format!("{}, {}", built.source, linked.compiler);
     let sum = sha256(&library)?;
     Ok((library, about(engine, version, Build::Native, sum, source)))
@@ -184,7 +184,7 @@ fn build(
 /// The system's, with the shim around it.
 fn link(engine: &str, system: &System, folder: &Path) -> anyhow::Result<(PathBuf, About)> {
     let library = folder.join(format!("lib{engine}.so"));
-    let linked = shim::of(engine)?.link(Path::new("/usr"), &library)?;
+    let linked = shim::find_shim(engine)?.link(Path::new("/usr"), &library)?;
     let sum = sha256(&library)?;
     let package = system.installed();
     Ok((library, about(engine, &linked.version, Build::System, sum, package)))
@@ -269,7 +269,7 @@ mod tests {
         let of = |name: &str, versions: &[&str]| {
             let versions = versions.iter().map(ToString::to_string).collect();
             let args = GetArgs { name: name.to_owned(), versions };
-            wanted(&args, &releases::of(name).unwrap())
+            wanted(&args, &releases::fetch_published(name).unwrap())
         };
         assert_eq!(of("leveldb", &[]).unwrap(), [""]);
         let refused = of("leveldb", &["1.22"]).unwrap_err();

@@ -3,7 +3,7 @@
 
 use super::releases;
 use crate::printer::Printer;
-use crate::workers::{self, By};
+use crate::workers::{self, CodeSource};
 use kvdyno_record::engine::library;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::units;
@@ -99,7 +99,7 @@ fn rows(engine: &str, worker: Option<&PathBuf>) -> Vec<Row> {
         };
         return installed.into_iter().map(of_library).collect();
     }
-    let described = worker.map(|path| workers::describe(path, &By::Itself));
+    let described = worker.map(|path| workers::describe(path, &CodeSource::Itself));
     vec![match described {
         None => row,
         Some(Err(error)) => Row { problem: Some(format!("{error:#}")), ..row },

@@ -91,7 +91,7 @@ pub(super) fn all() -> anyhow::Result<BTreeMap<String, Published>> {
     toml::from_str(KNOWN).context("the list of releases cannot be read")
 }
 
-pub(super) fn of(engine: &str) -> anyhow::Result<Published> {
+pub(super) fn fetch_published(engine: &str) -> anyhow::Result<Published> {
     let mut all = all()?;
     if let Some(published) = all.remove(engine) {
         return Ok(published);
@@ -204,12 +204,14 @@ mod tests {
             };
             assert!(sums.iter().all(|sum| sum.len() == 64), "{sums:?}");
         }
-        assert!(of("lmdb").is_err());
+        assert!(fetch_published("lmdb").is_err());
     }
 
     #[test]
     fn newer_releases_are_for_all_systems() {
-        let Published::Maven(rocksdb) = of("rocksdb").unwrap() else { panic!("not by Maven") };
+        let Published::Maven(rocksdb) = fetch_published("rocksdb").unwrap() else {
+            panic!("not by Maven")
+        };
         let expected = "org.rocksdb:rocksdbjni:9.10.0:jar:linux64";
         assert_eq!(rocksdb.coordinates("9.10.0"), expected);
         assert!(rocksdb.coordinates("10.10.1").ends_with(":linux64"));

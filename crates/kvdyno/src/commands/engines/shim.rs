@@ -64,7 +64,7 @@ static SHIMS: [(&str, Shim); 2] = [
 ];
 
 /// The shim of `engine`.
-pub(super) fn of(engine: &str) -> Result<&'static Shim, Complaint> {
+pub(super) fn find_shim(engine: &str) -> Result<&'static Shim, Complaint> {
     let found = SHIMS.iter().find(|(name, _)| *name == engine);
     found.map(|(_, shim)| shim).ok_or_else(|| {
         let names: Vec<&str> = SHIMS.iter().map(|(name, _)| *name).collect();
@@ -203,13 +203,13 @@ mod tests {
     fn a_header_tells_its_version() {
         let header = "#define WIREDTIGER_VERSION_MAJOR\t11\n#define WIREDTIGER_VERSION_MINOR 3\n\
                       #define WIREDTIGER_VERSION_PATCH 1\n";
-        let wiredtiger = of("wiredtiger").unwrap();
+        let wiredtiger = find_shim("wiredtiger").unwrap();
         assert_eq!(version_in(header, wiredtiger.version).as_deref(), Some("11.3.1"));
         let header = "static const int kMajorVersion = 1;\nstatic const int kMinorVersion = 23;\n";
-        let leveldb = of("leveldb").unwrap();
+        let leveldb = find_shim("leveldb").unwrap();
         assert_eq!(version_in(header, leveldb.version).as_deref(), Some("1.23"));
         assert_eq!(version_in("kMajorVersion = x;", leveldb.version), None);
-        assert!(of("rocksdb").is_err());
+        assert!(find_shim("rocksdb").is_err());
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod tests {
             Ok(_) => panic!("linked with nothing"),
             Err(error) => format!("{error:#}"),
         };
-        let wiredtiger = of("wiredtiger").unwrap();
+        let wiredtiger = find_shim("wiredtiger").unwrap();
         assert!(refused(wiredtiger).contains("failed to read include/wiredtiger.h"));
         std::fs::create_dir(folder.path().join("include")).unwrap();
         let header = folder.path().join("include/wiredtiger.h");

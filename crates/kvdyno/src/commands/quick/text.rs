@@ -6,7 +6,7 @@ use toml::Value;
 
 /// What is measured beside the engines, where it is found here.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Beside {
+pub(super) struct Extras {
     /// The engine that stores nothing: the overhead of the load generator.
     pub(super) null: bool,
     /// The bare drive.
@@ -29,7 +29,7 @@ pub(super) fn name_and_version(typed: &str) -> (&str, Option<&str>) {
 }
 
 /// The whole text. A value that makes no sense is a mistake under its line, as in any suite.
-pub(super) fn suite(args: &QuickArgs, engines: &[AskedEngine], beside: Beside) -> String {
+pub(super) fn suite(args: &QuickArgs, engines: &[AskedEngine], beside: Extras) -> String {
     let each = engines.iter().map(|engine| self::engine(engine, args));
     let typed: Vec<&str> = engines.iter().map(|engine| engine.typed.as_str()).collect();
     let parts = [
@@ -246,7 +246,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// `LMDB` has no compression, `RocksDB` two compressors, direct no preset.
-    fn asked(typed: &str) -> AskedEngine {
+    fn parse_engine(typed: &str) -> AskedEngine {
         let (name, _) = name_and_version(typed);
         let words = |option: &str, words: &[&str]| OptionSpec::words(option, words, "");
         let options = match name {
@@ -275,18 +275,18 @@ mod tests {
         }
     }
 
-    fn of(typed: &str) -> (QuickArgs, Vec<AskedEngine>) {
+    fn parse_typed(typed: &str) -> (QuickArgs, Vec<AskedEngine>) {
         let line = format!("kvdyno quick {typed}");
         let Command::Quick(args) = Cli::try_parse_from(line.split(' ')).unwrap().command else {
             panic!("{line}")
         };
-        let engines = args.engines.iter().map(|engine| asked(engine)).collect();
+        let engines = args.engines.iter().map(|engine| parse_engine(engine)).collect();
         (*args, engines)
     }
 
     fn text(typed: &str) -> String {
-        let (args, engines) = of(typed);
-        suite(&args, &engines, Beside { null: true, drive: true })
+        let (args, engines) = parse_typed(typed);
+        suite(&args, &engines, Extras { null: true, drive: true })
     }
 
     #[test]

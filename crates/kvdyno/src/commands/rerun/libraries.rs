@@ -13,14 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Libraries that the user names: `LABEL=PATH`, or a path for the only engine that loads any.
-pub(super) struct Given(BTreeMap<String, PathBuf>);
+pub(super) struct NamedLibraries(BTreeMap<String, PathBuf>);
 
 /// Versions that are to be fetched, by engine.
 type ToGet = BTreeMap<String, BTreeSet<String>>;
 
-impl Given {
+impl NamedLibraries {
     /// As typed, for a plan.
-    pub(super) fn of(typed: &[String], plan: &Plan) -> Result<Self, Complaint> {
+    pub(super) fn parse(typed: &[String], plan: &Plan) -> Result<Self, Complaint> {
         let loaded = plan.cases.iter().filter(|case| case.library.is_some());
         let labels: BTreeSet<&str> = loaded.map(|case| case.label.as_str()).collect();
         let mut given = BTreeMap::new();
@@ -44,7 +44,7 @@ impl Given {
 }
 
 /// The plan with the libraries that are found here, and the workers with them.
-pub(super) fn found_here(plan: &Plan, given: &Given) -> anyhow::Result<(Plan, Workers)> {
+pub(super) fn found_here(plan: &Plan, given: &NamedLibraries) -> anyhow::Result<(Plan, Workers)> {
     let mut plan = plan.clone();
     let (mut workers, mut to_get) = (Workers::default(), ToGet::new());
     let mut known: BTreeMap<String, Option<Library>> = BTreeMap::new();
@@ -70,7 +70,7 @@ pub(super) fn found_here(plan: &Plan, given: &Given) -> anyhow::Result<(Plan, Wo
 /// Who can do a case here; none: its version is noted among those to be fetched.
 fn worker(
     case: &Case,
-    given: &Given,
+    given: &NamedLibraries,
     to_get: &mut ToGet,
 ) -> anyhow::Result<Option<WorkerIdentity>> {
     let path = workers::find(&case.engine)?;
@@ -151,13 +151,13 @@ mod tests {
         let (one, other) = (labels[0], labels[1]);
         let typed = |text: &str| vec![text.to_owned()];
         let only = loaded(&[one]);
-        let given = Given::of(&typed("/mine/a=b.so"), &only).unwrap();
+        let given = NamedLibraries::parse(&typed("/mine/a=b.so"), &only).unwrap();
         assert_eq!(given.0[one], Path::new("/mine/a=b.so"));
         let both = loaded(&[one, other]);
-        let given = Given::of(&typed(&format!("{other}=/mine.so")), &both).unwrap();
+        let given = NamedLibraries::parse(&typed(&format!("{other}=/mine.so")), &both).unwrap();
         assert_eq!(given.0[other], Path::new("/mine.so"));
-        let refused = Given::of(&typed("/mine.so"), &both).err().unwrap();
+        let refused = NamedLibraries::parse(&typed("/mine.so"), &both).err().unwrap();
         assert!(refused.hint.unwrap().contains(&format!("{one}, {other}")));
-        assert!(Given::of(&typed("/mine.so"), &Fixture::new().plan).is_err());
+        assert!(NamedLibraries::parse(&typed("/mine.so"), &Fixture::new().plan).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Points of a search: a suite bent once more, its cases behind those of the plan.
 
-use crate::cli::PlaceArgs;
+use crate::cli::LocationArgs;
 use crate::commands::prepare::{Prepared, prepare_text};
 use crate::exit::Complaint;
 use crate::workers::Workers;
@@ -20,7 +20,7 @@ pub(in crate::commands) struct Maker {
     pub(super) text: String,
     pub(super) making: Making,
     pub(super) trials: u32,
-    pub(super) at: PlaceArgs,
+    pub(super) at: LocationArgs,
     /// Where databases would lie without a place.
     pub(super) runs: PathBuf,
 }

@@ -12,9 +12,9 @@ const KEPT_BYTES_MAX: usize = 64 << 20;
 
 /// Those that were asked for last.
 #[derive(Default)]
-pub(super) struct Pages(Mutex<Vec<Kept>>);
+pub(super) struct Pages(Mutex<Vec<CachedPage>>);
 
-struct Kept {
+struct CachedPage {
     run: PathBuf,
     form: Form,
     /// One that was sealed anew since is another.
@@ -27,7 +27,8 @@ impl Pages {
     pub(super) fn get(&self, run: &Path, form: Form) -> Option<Reply> {
         let sealed = sealed_at(run)?;
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |kept: &Kept| kept.run == run && kept.form == form && kept.sealed == sealed;
+        let same =
+            |kept: &CachedPage| kept.run == run && kept.form == form && kept.sealed == sealed;
         let found = kept.iter().position(same)?;
         // The last is the one that goes last.
         kept[found..].rotate_left(1);
@@ -38,8 +39,8 @@ impl Pages {
     pub(super) fn keep(&self, run: &Path, form: Form, sealed: SystemTime, reply: &Reply) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|kept| kept.run != run || kept.form != form);
-        kept.push(Kept { run: run.to_owned(), form, sealed, reply: reply.clone() });
-        let bytes = |kept: &[Kept]| kept.iter().map(|kept| kept.reply.bytes()).sum::<usize>();
+        kept.push(CachedPage { run: run.to_owned(), form, sealed, reply: reply.clone() });
+        let bytes = |kept: &[CachedPage]| kept.iter().map(|kept| kept.reply.bytes()).sum::<usize>();
         while bytes(&kept) > KEPT_BYTES_MAX {
             kept.remove(0);
         }

@@ -45,6 +45,6 @@ fn entry(path: &Path, known: &mut BTreeMap<PathBuf, (SystemTime, RunEntry)>) -> 
 fn read(name: &str, path: &Path) -> anyhow::Result<RunEntry> {
     let folder = RunFolder::open(path.to_owned())?;
     let evidence = Evidence::read(&folder)?;
-    let state = State::of(evidence.complete, runs::is_at_work(&folder));
-    Ok(RunEntry::of(name, &evidence, &Summary::of(&evidence)?, state))
+    let state = State::new(evidence.complete, runs::is_at_work(&folder));
+    Ok(RunEntry::new(name, &evidence, &Summary::from_evidence(&evidence)?, state))
 }

@@ -75,7 +75,7 @@ impl Site {
         let mut folders = runs::folders(&self.runs);
         folders.reverse();
         let folder = std::path::absolute(&self.runs).unwrap_or_else(|_| self.runs.clone());
-        RunsData::of(&folder, self.shelf.entries(&folders))
+        RunsData::new(&folder, self.shelf.entries(&folders))
     }
 
     fn report(&self, name: &str, form: Form) -> Read<Reply> {
@@ -109,11 +109,11 @@ impl Site {
         let noise = Noise::by(known, &sides);
         let figures = if all { Figures::All } else { Figures::Usual };
         let question = Question { figures, noise, gate: None };
-        let versus = Versus::of(&sides, &question).map_err(|refusal| Refused {
+        let versus = Versus::compare(&sides, &question).map_err(|refusal| Refused {
             message: refusal.to_string(),
             hint: compare::refused(&refusal).hint,
         });
-        Ok(Some(VersusData::of(versus).between(base, new, all)))
+        Ok(Some(VersusData::new(versus).between(base, new, all)))
     }
 
     fn formed<T: Serialize>(&self, data: Read<T>, form: Form) -> Read<Reply> {
@@ -131,7 +131,7 @@ impl Site {
 /// How a run gets on, by its files and by whether a program is at work on it.
 fn live(folder: &RunFolder) -> anyhow::Result<Live> {
     let evidence = Evidence::read(folder)?;
-    let state = State::of(evidence.complete, runs::is_at_work(folder));
+    let state = State::new(evidence.complete, runs::is_at_work(folder));
     let left_ns = resume::expected_ns(&evidence, &evidence.left());
     Ok(Live::read(folder, &evidence, state, left_ns)?)
 }

@@ -43,7 +43,7 @@ fn table(record: &TortureRecord) -> String {
                 trial.kind.as_str().to_owned(),
                 trial.tally.states.to_string(),
                 units::duration(trial.took_ns / 100_000_000 * 100_000_000),
-                found(trial),
+                trial_result(trial),
             ]);
         }
     }
@@ -51,9 +51,9 @@ fn table(record: &TortureRecord) -> String {
 }
 
 /// `lost 0 of 300 (< 1 %)`, `lost 62 of 300 (20.7 %), corrupt 178 (not opened 175, torn 3)`.
-pub(super) fn found(trial: &Trial) -> String {
+pub(super) fn trial_result(trial: &Trial) -> String {
     let tally = &trial.tally;
-    let mut text = Lost::of(tally).words();
+    let mut text = Lost::from_tally(tally).words();
     if tally.corrupt > 0 {
         let kinds = [
             (tally.unopened, "not opened"),
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn what_was_found_is_counted_and_nothing_is_no_proof() {
-        let power = |tally| found(&trial(TrialKind::Power, tally));
+        let power = |tally| trial_result(&trial(TrialKind::Power, tally));
         let sound = |states| Tally { states, sound: states, ..Tally::default() };
         assert_eq!(power(sound(300)), "lost 0 of 300 (< 1 %)");
         let bad = Tally {
@@ -146,6 +146,6 @@ mod tests {
         };
         let words = "lost 62 of 300 (20.7 %), corrupt 178 (not opened 175, torn 3), with a hole 9";
         assert_eq!(power(bad.clone()), words);
-        assert_eq!(found(&trial(TrialKind::Control, bad)), format!("{words}: it is seen"));
+        assert_eq!(trial_result(&trial(TrialKind::Control, bad)), format!("{words}: it is seen"));
     }
 }

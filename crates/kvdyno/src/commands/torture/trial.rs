@@ -1,8 +1,8 @@
 //! What is tried with an engine in one class: its process is killed, its power goes, its drive
 //! fails. Each trial is a number of states, in each of which the engine recovers and is read.
 
-use super::stand::Stand;
-use super::victim::{Kept, Recovery, Victim};
+use super::testbed::Testbed;
+use super::victim::{PledgeOutcome, Recovery, Victim};
 use crate::printer::Progress;
 use crate::runner::Interrupt;
 use anyhow::Context as _;
@@ -31,7 +31,7 @@ const LANES: usize = 4;
 
 /// What is asked for, of each class.
 pub(super) struct Trials<'t> {
-    pub(super) stand: &'t Stand,
+    pub(super) testbed: &'t Testbed,
     pub(super) victim: &'t Victim,
     pub(super) seed: u64,
     pub(super) states: u64,
@@ -85,10 +85,10 @@ impl Count {
             Badness::Lost
         };
         let (acknowledged, found) = (promised.writes(), damage.words());
-        self.tell(badness, Example { state, how, acknowledged, found });
+        self.add_example(badness, Example { state, how, acknowledged, found });
     }
 
-    fn tell(&mut self, badness: Badness, example: Example) {
+    fn add_example(&mut self, badness: Badness, example: Example) {
         self.examples.push((badness, example));
         self.examples.sort_by_key(|(badness, example)| (*badness, example.state));
         self.examples.truncate(EXAMPLES);
@@ -111,7 +111,7 @@ pub(super) fn draw(seed: u64, number: u64, seen: &Seen) -> State {
 
 impl Trials<'_> {
     pub(super) fn interrupted(&self) -> bool {
-        self.interrupt.asked()
+        self.interrupt.is_requested()
     }
 
     /// Kills the engine's process at random moments; its filesystem lives on.
@@ -126,9 +126,10 @@ impl Trials<'_> {
         while count.tally.states < kills && !self.interrupted() {
             self.progress.phase("kill -9", count.tally.states, Some(kills), None);
             fs::create_dir(&folder)?;
-            self.stand.recorder.begin()?;
+            self.testbed.recorder.begin()?;
             let begun = Instant::now();
-            let mut asked = self.victim.pledge(&folder, self.stand.recorder.acknowledgements())?;
+            let mut asked =
+                self.victim.pledge(&folder, self.testbed.recorder.acknowledgements())?;
             let after = whole * draw.below(1000) as u32 / 1000;
             if whole.is_zero() {
                 asked.kept(Duration::ZERO)?.or_complain(self.victim)?;
@@ -136,7 +137,7 @@ impl Trials<'_> {
             } else if !asked.ends_within(after)? {
                 asked.kill();
                 asked.wait(Duration::from_secs(10))?;
-                let promised = self.promised(usize::MAX, &self.stand.recorder.look()?);
+                let promised = self.promised(usize::MAX, &self.testbed.recorder.look()?);
                 let how = format!("killed after {} ms", after.as_millis());
                 count.add(number, how, &promised, &self.victim.recover_killed(&folder)?);
                 number += 1;
@@ -153,10 +154,10 @@ impl Trials<'_> {
     /// end.
     pub(super) fn record(&self, fault: Option<Fault>) -> anyhow::Result<Seen> {
         self.progress.phase("recording", 0, None, None);
-        let recorder = &self.stand.recorder;
+        let recorder = &self.testbed.recorder;
         // A fault that has not come would come to the next filesystem.
         recorder.begin()?;
-        let on = self.stand.make()?;
+        let on = self.testbed.make()?;
         let folder = on.data().join("database");
         fs::create_dir(&folder)?;
         sync(on.data())?;
@@ -242,7 +243,7 @@ impl Trials<'_> {
                         let (state, how) = (state.number, how(state, seen));
                         let acknowledged = promised.writes();
                         let example = Example { state, how, acknowledged, found };
-                        count.tell(Badness::Unmounted, example);
+                        count.add_example(Badness::Unmounted, example);
                     }
                 }
                 let done = count.tally.states;
@@ -270,11 +271,11 @@ impl Trials<'_> {
         lane: usize,
         image: Option<&Path>,
     ) -> anyhow::Result<Result<Recovery, String>> {
-        let served = self.stand.recorder.serve(state)?;
+        let served = self.testbed.recorder.serve(state)?;
         if let Some(image) = image {
             served.keep(image).with_context(|| format!("failed to keep {}", image.display()))?;
         }
-        let on = match self.stand.mount(&served.drive(0), lane)? {
+        let on = match self.testbed.mount(&served.drive(0), lane)? {
             Ok(on) => on,
             Err(why) => return Ok(Err(why)),
         };
@@ -297,7 +298,7 @@ pub(super) fn how(state: &State, seen: &Seen) -> String {
     format!("power lost after {} of {} entries, lost {lost}{control}", state.moment, seen.entries)
 }
 
-impl Kept {
+impl PledgeOutcome {
     /// On a sound drive an engine has nothing to refuse.
     fn or_complain(self, victim: &Victim) -> anyhow::Result<()> {
         let why = match self {

@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use kvdyno_host::child::{Child, ExitStatus};
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::engine::{BatchKind, Durability, Options, Place};
+use kvdyno_record::engine::{BatchKind, Durability, Location, Options};
 use kvdyno_record::pledge::{Pledge, Pledged, Recovered, Units, Victim as Opened};
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub(super) struct Victim {
 }
 
 /// A worker that was started, and what it says.
-pub(super) struct Asked {
+pub(super) struct RunningWorker {
     child: Child,
     out: JoinHandle<String>,
     err: JoinHandle<String>,
@@ -64,7 +64,7 @@ pub(super) enum Recovery {
 }
 
 /// What a pledge came to.
-pub(super) enum Kept {
+pub(super) enum PledgeOutcome {
     /// It ran to its end, with errors of the engine or without.
     Done(Pledged),
     /// It crashed or hung.
@@ -87,7 +87,11 @@ impl Victim {
     }
 
     /// Begins to write into a database in `folder`.
-    pub(super) fn pledge(&self, folder: &Path, acknowledgements: PathBuf) -> anyhow::Result<Asked> {
+    pub(super) fn pledge(
+        &self,
+        folder: &Path,
+        acknowledgements: PathBuf,
+    ) -> anyhow::Result<RunningWorker> {
         let pledge = Pledge {
             victim: self.opened(folder),
             writes: (WRITES / self.units.writers).max(2 * self.units.each()),
@@ -126,7 +130,7 @@ impl Victim {
     fn opened(&self, folder: &Path) -> Opened {
         let capabilities = &self.worker.description.engine.capabilities;
         Opened {
-            place: Place::Directory(folder.to_owned()),
+            place: Location::Directory(folder.to_owned()),
             options: self.options.clone(),
             units: self.units,
             // An engine that stores nothing shows as many records as it is asked for, for ever.
@@ -134,7 +138,7 @@ impl Victim {
         }
     }
 
-    fn start(&self, word: &str, line: &[u8]) -> anyhow::Result<Asked> {
+    fn start(&self, word: &str, line: &[u8]) -> anyhow::Result<RunningWorker> {
         let mut command = Command::new(&self.worker.path);
         command.arg(word);
         if let Some(library) = &self.worker.library {
@@ -149,7 +153,7 @@ impl Victim {
         // One that has died already is told by its end.
         let _ = stdin.write_all(line);
         let (out, err, begun) = (read(out), read(err), Instant::now());
-        Ok(Asked { child, out, err, begun })
+        Ok(RunningWorker { child, out, err, begun })
     }
 }
 
@@ -161,7 +165,7 @@ fn read(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
-impl Asked {
+impl RunningWorker {
     /// Kills it with all that it started.
     pub(super) fn kill(&self) {
         self.child.kill();
@@ -193,7 +197,7 @@ impl Asked {
     }
 
     /// Waits for the end of a pledge on a drive that may do nothing for a while.
-    pub(super) fn kept(self, pause: Duration) -> anyhow::Result<Kept> {
+    pub(super) fn kept(self, pause: Duration) -> anyhow::Result<PledgeOutcome> {
         let ended = self.wait(PLEDGE_MAX + pause)?;
         if ended.exit.as_ref().is_some_and(|exit| exit.code == Some(2)) {
             anyhow::bail!(
@@ -203,8 +207,8 @@ impl Asked {
             );
         }
         Ok(match Pledged::from_json(&ended.out).ok().filter(|_| ended.is_success()) {
-            Some(done) => Kept::Done(done),
-            None => Kept::Crashed(ended.words()),
+            Some(done) => PledgeOutcome::Done(done),
+            None => PledgeOutcome::Crashed(ended.words()),
         })
     }
 }

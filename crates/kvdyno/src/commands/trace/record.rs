@@ -36,7 +36,7 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
     files.iter().try_for_each(|(_, file)| check_free(file, args.force))?;
     check_folder(&to)?;
     let checked = prepared.check()?;
-    prepare::tell(&prepared, |text| printer.note(text), |text| printer.warning(text));
+    prepare::report_plan(&prepared, |text| printer.note(text), |text| printer.warning(text));
     let environment = run::start_traced(checked, &args.keep, Some(to), printer)?;
     let (folder, ended) = finish::run(environment, &prepared.plan, printer)?;
     if ended == Ended::Interrupted {
@@ -103,7 +103,7 @@ fn check_case(case: &Case, workers: &Workers) -> Result<(), Complaint> {
     if case.count == Some(Counting::Valgrind) {
         return refuse("under valgrind, times mean nothing", "record it without --count");
     }
-    let own = workers.of(case).map(|worker| worker.description.load_generator.as_str());
+    let own = workers.identity(case).map(|worker| worker.description.load_generator.as_str());
     if own == Some(NO_LOAD_GENERATOR) {
         return refuse(
             "another program does its work, and is not recorded",

@@ -47,7 +47,7 @@ impl Talk<'_> {
     /// One line of `machine.ndjson`.
     pub(super) fn read_machine(&mut self, pid: u32, now: Instant) {
         let root = self.meter.root;
-        let rss_bytes = match self.keeper {
+        let rss_bytes = match self.supervisor {
             Some(_) if self.environment.case.server.is_some() => None,
             Some(_) => self.server.memory_bytes(root),
             None => self.alone(pid).and_then(|pid| process::memory_bytes(root, &[pid])),

@@ -2,13 +2,13 @@
 //! of the case when it ends by itself.
 
 use super::Talk;
-use crate::runner::keeper::{Complaint, Keeper};
+use crate::runner::supervisor::{Complaint, Supervisor};
 use crate::runner::worker::Worker;
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::workload::Activity;
 use std::time::Duration;
 
-/// A keeper has seen by then that its server has ended.
+/// A supervisor has seen by then that its server has ended.
 const SEEN_WITHIN: Duration = Duration::from_millis(500);
 
 impl Talk<'_> {
@@ -20,21 +20,21 @@ impl Talk<'_> {
         if !opens_again || self.stopping.is_some() {
             return;
         }
-        let halted = self.keeper.as_mut().map(Keeper::halt);
+        let halted = self.supervisor.as_mut().map(Supervisor::halt);
         if matches!(work, Some(Activity::Evict)) && !matches!(halted, Some(Err(_))) {
             let words = self.evict();
             if let Some(begun) = &mut self.current {
                 begun.evicted = Some(words);
             }
         }
-        let serve = |keeper: &mut Keeper| {
+        let serve = |supervisor: &mut Supervisor| {
             if let Some(Activity::Reopen { options }) = work {
-                keeper.options.clone_from(options);
+                supervisor.options.clone_from(options);
             }
-            keeper.serve()
+            supervisor.serve()
         };
         let done =
-            halted.unwrap_or(Ok(())).and_then(|()| self.keeper.as_mut().map_or(Ok(()), serve));
+            halted.unwrap_or(Ok(())).and_then(|()| self.supervisor.as_mut().map_or(Ok(()), serve));
         if let Err(why) = done {
             self.server_failed(why, worker);
         }
@@ -42,8 +42,8 @@ impl Talk<'_> {
 
     /// A server that ends by itself takes its case along.
     pub(super) fn look_at_server(&mut self, worker: &Worker) {
-        let keeper = self.keeper.as_mut().filter(|_| self.ending.server.is_none());
-        if let Some(why) = keeper.and_then(|keeper| keeper.complaint(Duration::ZERO)) {
+        let supervisor = self.supervisor.as_mut().filter(|_| self.ending.server.is_none());
+        if let Some(why) = supervisor.and_then(|supervisor| supervisor.complaint(Duration::ZERO)) {
             self.server_failed(why, worker);
         }
     }
@@ -55,13 +55,13 @@ impl Talk<'_> {
 
     /// The client has gone; its server goes in order, where it can.
     pub(in crate::runner) fn end_server(&mut self) {
-        let Some(mut keeper) = self.keeper.take() else { return };
+        let Some(mut supervisor) = self.supervisor.take() else { return };
         if self.ending.server.is_none() && self.ending.failure.is_some() {
-            // A client hears sooner of its server's end than the keeper sees it.
-            self.ending.server = keeper.complaint(SEEN_WITHIN);
+            // A client hears sooner of its server's end than the supervisor sees it.
+            self.ending.server = supervisor.complaint(SEEN_WITHIN);
         }
         if self.ending.server.is_none() && !self.ending.killed_by_us {
-            self.ending.server = keeper.halt().err();
+            self.ending.server = supervisor.halt().err();
         }
         // What the client says of it follows from it.
         if let Some(Complaint { class, message: servers, .. }) = self.ending.server.clone() {
@@ -77,7 +77,7 @@ impl Talk<'_> {
                 None => (class, servers),
             });
         }
-        let (record, left) = keeper.end();
+        let (record, left) = supervisor.end();
         self.record.not_measured.extend(left);
         self.record.server = Some(record);
     }

@@ -1,4 +1,4 @@
-//! Servers, their keepers, clients and the program, killed at many moments.
+//! Servers, their supervisors, clients and the program, killed at many moments.
 
 use crate::scratch::{Scratch, wait_until};
 use crate::servers::{SERVERS, whole};
@@ -8,7 +8,7 @@ use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Whoever is killed, and whenever: program, keeper, client or server, in starting, loading,
+/// Whoever is killed, and whenever: program, supervisor, client or server, in starting, loading,
 /// evicting, measuring or ending.
 #[test]
 fn twenty_kills_leave_nothing() {

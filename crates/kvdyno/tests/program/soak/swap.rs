@@ -66,8 +66,8 @@ fn what_does_not_fit_goes_below_where_there_is_something() {
 /// their names.
 #[test]
 #[ignore = "calls swapon on this machine: `make soak`"]
-fn what_is_left_when_the_undertaker_is_killed_too_the_next_run_takes_away() {
-    let test = "what_is_left_when_the_undertaker_is_killed_too_the_next_run_takes_away";
+fn what_is_left_when_the_reaper_is_killed_too_the_next_run_takes_away() {
+    let test = "what_is_left_when_the_reaper_is_killed_too_the_next_run_takes_away";
     let Some(_alone) = can_swap(test) else { return };
     let scratch = Scratch::new();
     let slow = "latency_ns = 1_000_000\nmemory_bytes = \"80MiB\"";
@@ -76,12 +76,12 @@ fn what_is_left_when_the_undertaker_is_killed_too_the_next_run_takes_away() {
     scratch.write("s.toml", &suite.text());
     let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
     scratch.wait_for_phase("slow_with-squeezed_t1", "measure");
-    let undertaker = i32::try_from(running.undertaker().unwrap()).unwrap();
-    let undertaker = rustix::process::Pid::from_raw(undertaker).unwrap();
+    let reaper = i32::try_from(running.reaper().unwrap()).unwrap();
+    let reaper = rustix::process::Pid::from_raw(reaper).unwrap();
     // What ends a run does not end the one that comes after it.
-    rustix::process::kill_process(undertaker, Signal::TERM).unwrap();
+    rustix::process::kill_process(reaper, Signal::TERM).unwrap();
     assert_eq!(scratch.swaps().len(), 1);
-    rustix::process::kill_process(undertaker, Signal::KILL).unwrap();
+    rustix::process::kill_process(reaper, Signal::KILL).unwrap();
     running.signal(Signal::KILL);
     running.wait();
     wait_until("the worker is gone", || scratch.processes().is_empty());

@@ -4,8 +4,8 @@ use kvdyno_record::engine::{DataShape, Durability, Options, Value};
 use kvdyno_record::fio::Job;
 use kvdyno_record::plan::{Case, Database};
 use kvdyno_record::workload::{
-    Activity, Choice, Data, Ends, Found, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role, Size,
-    ValueShape,
+    Activity, Choice, Data, Ends, ExpectedHits, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role,
+    Size, ValueShape,
 };
 
 /// The phase of each case.
@@ -103,7 +103,7 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
         rate: None,
         depth,
         os_threads: None,
-        found: Found::All,
+        found: ExpectedHits::All,
         replay: None,
     };
     let mut roles = vec![role(role_name(job), depth, done.map(entry).collect())];

@@ -27,7 +27,7 @@ pub struct DataDirectory {
 /// Why a place cannot be used, and what to do.
 #[expect(missing_docs, reason = "the texts say what their fields are")]
 #[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
+pub enum DataDirError {
     /// A block device, and a command that takes none.
     #[error("{} is a block device; `kvdyno drive {}` measures those", place.display(),
         place.display())]
@@ -95,7 +95,7 @@ pub enum PlaceError {
     Io { act: &'static str, path: PathBuf, source: io::Error },
 }
 
-impl PlaceError {
+impl DataDirError {
     pub(super) fn io(act: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { act, path, source }
@@ -110,10 +110,10 @@ impl DataDirectory {
         path: &Path,
         needed_bytes: u64,
         resuming: Option<&str>,
-    ) -> Result<Self, PlaceError> {
-        let path = std::path::absolute(path).map_err(PlaceError::io("resolve", path))?;
+    ) -> Result<Self, DataDirError> {
+        let path = std::path::absolute(path).map_err(DataDirError::io("resolve", path))?;
         let exists = is_there(&path)?;
-        let volume = Storage::at(root, &path).map_err(PlaceError::io("look at", &path))?;
+        let volume = Storage::at(root, &path).map_err(DataDirError::io("look at", &path))?;
         check_keeps_files(&path, &volume)?;
         check_writable(&path, &volume)?;
         check_above(&path, resuming)?;
@@ -125,7 +125,7 @@ impl DataDirectory {
         }
         if volume.free_bytes < needed_bytes {
             let free_bytes = volume.free_bytes;
-            return Err(PlaceError::TooSmall { place: path, free_bytes, needed_bytes });
+            return Err(DataDirError::TooSmall { place: path, free_bytes, needed_bytes });
         }
         let warnings = doctor::warn_of_filesystem(volume.filesystem()).into_iter().collect();
         Ok(Self { path, exists, volume, warnings })
@@ -142,11 +142,11 @@ impl DataDirectory {
 }
 
 /// The path is a directory; `false`: it does not exist.
-fn is_there(path: &Path) -> Result<bool, PlaceError> {
-    let not_a_directory = || PlaceError::NotADirectory { place: path.to_owned() };
+fn is_there(path: &Path) -> Result<bool, DataDirError> {
+    let not_a_directory = || DataDirError::NotADirectory { place: path.to_owned() };
     match fs::metadata(path) {
         Ok(stat) if stat.is_dir() => Ok(true),
-        Ok(_) if raw::is_device(path) => Err(PlaceError::ADevice { place: path.to_owned() }),
+        Ok(_) if raw::is_device(path) => Err(DataDirError::ADevice { place: path.to_owned() }),
         Ok(_) => Err(not_a_directory()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // A link to nowhere can neither be used nor made.
@@ -154,35 +154,35 @@ fn is_there(path: &Path) -> Result<bool, PlaceError> {
             if link { Err(not_a_directory()) } else { Ok(false) }
         }
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(not_a_directory()),
-        Err(error) => Err(PlaceError::io("look at", path)(error)),
+        Err(error) => Err(DataDirError::io("look at", path)(error)),
     }
 }
 
 /// Refuses a place on a virtual filesystem, which shows the kernel's state as files.
-pub fn check_keeps_files(path: &Path, volume: &Storage) -> Result<(), PlaceError> {
+pub fn check_keeps_files(path: &Path, volume: &Storage) -> Result<(), DataDirError> {
     match volume.kind() {
         "proc" | "sysfs" | "devpts" | "cgroup" | "cgroup2" | "debugfs" | "tracefs"
         | "securityfs" | "configfs" | "bpf" | "pstore" | "mqueue" | "fusectl" | "binfmt_misc"
         | "efivarfs" | "selinuxfs" | "nsfs" => {
             let (place, kind) = (path.to_owned(), volume.kind().to_owned());
-            Err(PlaceError::KeepsNoFiles { place, kind })
+            Err(DataDirError::KeepsNoFiles { place, kind })
         }
         _ => Ok(()),
     }
 }
 
-fn check_writable(path: &Path, volume: &Storage) -> Result<(), PlaceError> {
+fn check_writable(path: &Path, volume: &Storage) -> Result<(), DataDirError> {
     let place = path.to_owned();
     if volume.read_only {
-        return Err(PlaceError::ReadOnly { place, kind: volume.kind().to_owned() });
+        return Err(DataDirError::ReadOnly { place, kind: volume.kind().to_owned() });
     }
     let directory = volume.directory.clone();
     accessat(CWD, &directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
-        .map_err(|cause| PlaceError::NotWritable { place, directory, cause })
+        .map_err(|cause| DataDirError::NotWritable { place, directory, cause })
 }
 
 /// A place inside of another run's place would be there when that run is to give its own back.
-fn check_above(path: &Path, own: Option<&str>) -> Result<(), PlaceError> {
+fn check_above(path: &Path, own: Option<&str>) -> Result<(), DataDirError> {
     let there = path.ancestors().find_map(|above| above.canonicalize().ok());
     let Some(there) = there else { return Ok(()) };
     let exact = path.canonicalize().is_ok();
@@ -193,32 +193,32 @@ fn check_above(path: &Path, own: Option<&str>) -> Result<(), PlaceError> {
         let ledger = Ledger::read(above).ok().flatten().unwrap_or_default();
         if own != Some(ledger.run.as_str()) {
             let (inside, run, pid) = (path.to_owned(), ledger.run, ledger.pid);
-            return Err(PlaceError::Inside { inside, place: above.to_owned(), run, pid });
+            return Err(DataDirError::Inside { inside, place: above.to_owned(), run, pid });
         }
     }
     Ok(())
 }
 
 /// Names the living run that has the place.
-pub(super) fn in_use(path: &Path) -> PlaceError {
+pub(super) fn in_use(path: &Path) -> DataDirError {
     let ledger = Ledger::read(path).ok().flatten().unwrap_or_default();
     let run = if ledger.run.is_empty() { "another".to_owned() } else { ledger.run };
-    PlaceError::InUse { place: path.to_owned(), run, pid: ledger.pid }
+    DataDirError::InUse { place: path.to_owned(), run, pid: ledger.pid }
 }
 
 /// A ledger that could not be read, or not be believed.
-pub(super) fn unreadable_lock(path: &Path) -> impl FnOnce(io::Error) -> PlaceError {
+pub(super) fn unreadable_lock(path: &Path) -> impl FnOnce(io::Error) -> DataDirError {
     move |cause| match cause.kind() {
-        io::ErrorKind::InvalidData => PlaceError::Damaged { place: path.to_owned(), cause },
-        _ => PlaceError::io("read the lock in", path)(cause),
+        io::ErrorKind::InvalidData => DataDirError::Damaged { place: path.to_owned(), cause },
+        _ => DataDirError::io("read the lock in", path)(cause),
     }
 }
 
 /// Only what `resuming` itself left may be there; and what filesystems put into their roots.
-pub(super) fn check_contents(path: &Path, resuming: Option<&str>) -> Result<(), PlaceError> {
+pub(super) fn check_contents(path: &Path, resuming: Option<&str>) -> Result<(), DataDirError> {
     let mut held = Vec::new();
-    for entry in fs::read_dir(path).map_err(PlaceError::io("list", path))? {
-        let entry = entry.map_err(PlaceError::io("list", path))?;
+    for entry in fs::read_dir(path).map_err(DataDirError::io("list", path))? {
+        let entry = entry.map_err(DataDirError::io("list", path))?;
         held.push(entry.file_name().to_string_lossy().into_owned());
     }
     held.retain(|name| name != ledger::NAME && name != "lost+found");
@@ -232,7 +232,7 @@ pub(super) fn check_contents(path: &Path, resuming: Option<&str>) -> Result<(), 
             left.iter().map(|database| path.join(database).display().to_string()).collect();
         removal.push(path.join(ledger::NAME).display().to_string());
         let (place, removal) = (path.to_owned(), removal.join(" "));
-        return Err(PlaceError::LeftBehind { place, run: ledger.run, removal });
+        return Err(DataDirError::LeftBehind { place, run: ledger.run, removal });
     }
     held.retain(|name| !ledger.databases.contains(name));
     refuse(path, &held)
@@ -246,7 +246,7 @@ pub fn left_by(path: &Path, run: &str) -> Vec<PathBuf> {
     databases.filter(|database| database.is_dir()).collect()
 }
 
-fn refuse(path: &Path, held: &[String]) -> Result<(), PlaceError> {
+fn refuse(path: &Path, held: &[String]) -> Result<(), DataDirError> {
     const SHOWN: usize = 3;
     if held.is_empty() {
         return Ok(());
@@ -256,7 +256,7 @@ fn refuse(path: &Path, held: &[String]) -> Result<(), PlaceError> {
         0 => shown,
         more => format!("{shown} and {more} more"),
     };
-    Err(PlaceError::NotEmpty { place: path.to_owned(), held })
+    Err(DataDirError::NotEmpty { place: path.to_owned(), held })
 }
 
 /// Directories that have to be made for a path to exist, the topmost first.
@@ -273,7 +273,7 @@ mod tests {
     use super::super::testing::{again_as_nobody, is_nobody};
     use super::*;
 
-    fn examine(path: &Path) -> Result<DataDirectory, PlaceError> {
+    fn examine(path: &Path) -> Result<DataDirectory, DataDirError> {
         DataDirectory::examine(&Root::system(), path, 0, None)
     }
 
@@ -320,7 +320,7 @@ mod tests {
         let error =
             DataDirectory::examine(&Root::system(), folder.path(), needed, None).unwrap_err();
         assert!(
-            matches!(error, PlaceError::TooSmall { needed_bytes, .. } if needed_bytes == needed)
+            matches!(error, DataDirError::TooSmall { needed_bytes, .. } if needed_bytes == needed)
         );
         assert!(error.to_string().contains("the run needs 8.00 EiB"), "{error}");
     }
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(place.warnings.len(), 1);
         assert_eq!(place.warnings[0].id, "filesystem");
         assert!(place.volume.device.is_err());
-        let claim = crate::Claim::take(&place, "r1").unwrap();
+        let claim = crate::DataDirLock::acquire(&place, "r1").unwrap();
         assert!(claim.warnings()[0].contains("is on tmpfs at /dev/shm"), "{:?}", claim.warnings());
         claim.release().unwrap();
         assert!(!place.path.exists());
@@ -368,7 +368,7 @@ mod tests {
         if is_nobody() {
             let error = examine(Path::new("/etc/kvdyno/data")).unwrap_err();
             let text = error.to_string();
-            assert!(matches!(error, PlaceError::NotWritable { .. }), "{text}");
+            assert!(matches!(error, DataDirError::NotWritable { .. }), "{text}");
             assert!(text.contains(&format!("chown {} /etc", user())), "{text}");
         } else {
             again_as_nobody("place::tests::nobody_cannot_write_everywhere");

@@ -6,7 +6,7 @@ use kvdyno_record::case::OpResult;
 use kvdyno_record::key::{Key, KeyFormat};
 use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{
-    Choice, Data, Ends, Found, Mix, MixEntry, Op, Role, Size, ValueShape,
+    Choice, Data, Ends, ExpectedHits, Mix, MixEntry, Op, Role, Size, ValueShape,
 };
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(crate) fn job() -> Job {
         rate: None,
         depth: None,
         os_threads: None,
-        found: Found::default(),
+        found: ExpectedHits::default(),
         replay: None,
     };
     let ends = Ends { duration_ns: Some(1_000_000_000), operations: None };
@@ -30,7 +30,7 @@ pub(crate) fn job() -> Job {
     Job {
         protocol: PROTOCOL,
         case: "0001".to_owned(),
-        place: Place::Server("unix:/x".to_owned()),
+        place: Location::Server("unix:/x".to_owned()),
         options: Options { durability: Durability::Async, values: BTreeMap::new() },
         shape: DataShape {
             records: 10,
@@ -61,13 +61,13 @@ pub(crate) fn job() -> Job {
     }
 }
 
-fn captain() -> Captain {
-    let mut captain = Captain::new(job(), RANKS);
+fn coordinator() -> Coordinator {
+    let mut coordinator = Coordinator::new(job(), RANKS);
     for rank in 0..RANKS {
         let name = format!("node{rank}");
-        assert_eq!(captain.hear(rank, Report::Host { name, cpus: 2 }), []);
+        assert_eq!(coordinator.receive(rank, Report::Host { name, cpus: 2 }), []);
     }
-    captain
+    coordinator
 }
 
 fn event(event: Event) -> Report {
@@ -117,26 +117,29 @@ fn finished(threads: u32, gets: u64, errors: u64, started_unix_ns: u64) -> Repor
 }
 
 /// Ready, go, and what both ranks then say.
-fn measured(captain: &mut Captain, reports: [Report; 2]) -> Vec<Turn> {
-    assert_eq!(captain.hear(1, ready(20)), []);
-    let turns = captain.hear(0, ready(20));
-    let [Turn::Clocks, Turn::Say(Event::Ready { phase: 0, usage, .. })] = turns.as_slice() else {
+fn measured(coordinator: &mut Coordinator, reports: [Report; 2]) -> Vec<Action> {
+    assert_eq!(coordinator.receive(1, ready(20)), []);
+    let turns = coordinator.receive(0, ready(20));
+    let [Action::Clocks, Action::Say(Event::Ready { phase: 0, usage, .. })] = turns.as_slice()
+    else {
         panic!("{turns:?}")
     };
     assert_eq!(usage.user_ns, 14);
-    captain.clocks_are([ClockOffset::default(), ClockOffset { ahead_ns: -4_000, error_ns: 20 }]);
+    coordinator
+        .clocks_are([ClockOffset::default(), ClockOffset { ahead_ns: -4_000, error_ns: 20 }]);
     let phase = "measure".to_owned();
-    assert_eq!(captain.told(Control::Go), [Turn::Order(Order::GoTogether { phase })]);
+    assert_eq!(coordinator.control(Control::Go), [Action::Order(Order::GoTogether { phase })]);
     let [first, second] = reports;
-    assert_eq!(captain.hear(0, first), [], "the other is still at work");
-    captain.hear(1, second)
+    assert_eq!(coordinator.receive(0, first), [], "the other is still at work");
+    coordinator.receive(1, second)
 }
 
 #[test]
 fn what_all_have_said_is_said_once() {
-    let mut captain = captain();
-    let turns = measured(&mut captain, [finished(2, 21, 0, 50_000), finished(1, 320, 1, 46_300)]);
-    let [Turn::Say(Event::Finished { wall_ns, roles, counters: read, ranks, .. })] =
+    let mut coordinator = coordinator();
+    let turns =
+        measured(&mut coordinator, [finished(2, 21, 0, 50_000), finished(1, 320, 1, 46_300)]);
+    let [Action::Say(Event::Finished { wall_ns, roles, counters: read, ranks, .. })] =
         turns.as_slice()
     else {
         panic!("{turns:?}")
@@ -146,22 +149,22 @@ fn what_all_have_said_is_said_once() {
     let rows: Vec<_> = ranks.iter().map(|row| (row.rank, row.operations, row.skew_ns)).collect();
     assert_eq!(rows, [(0, 200, 0), (1, 100, 300)], "its clock is 4000 behind");
     assert_eq!((ranks[1].host.as_str(), ranks[1].clock_offset_ns), ("node1", -4_000));
-    assert_eq!(captain.told(Control::Go), [Turn::Gather, Turn::Order(Order::Go)]);
+    assert_eq!(coordinator.control(Control::Go), [Action::Gather, Action::Order(Order::Go)]);
     for report in [Event::Closed { took_ns: 5 }, Event::Done { drift_ppm: Some(-2.0) }] {
-        assert_eq!(captain.hear(0, event(report.clone())), []);
-        assert_eq!(captain.hear(1, event(report.clone())), [Turn::Say(report)]);
+        assert_eq!(coordinator.receive(0, event(report.clone())), []);
+        assert_eq!(coordinator.receive(1, event(report.clone())), [Action::Say(report)]);
     }
-    assert_eq!(captain.hear(0, Report::Ended), []);
-    assert_eq!(captain.hear(1, Report::Ended), [Turn::Over]);
+    assert_eq!(coordinator.receive(0, Report::Ended), []);
+    assert_eq!(coordinator.receive(1, Report::Ended), [Action::Over]);
 }
 
 /// The program reads what the phase did, its slices are kept, and then the case fails.
 fn doomed(reports: [Report; 2]) -> String {
-    let mut captain = captain();
-    measured(&mut captain, reports);
-    match captain.told(Control::Go).as_slice() {
-        [Turn::Gather, Turn::Say(Event::Failed { phase: Some(0), message, .. }), rest @ ..] => {
-            assert_eq!(rest, [Turn::Order(Order::End), Turn::Over]);
+    let mut coordinator = coordinator();
+    measured(&mut coordinator, reports);
+    match coordinator.control(Control::Go).as_slice() {
+        [Action::Gather, Action::Say(Event::Failed { phase: Some(0), message, .. }), rest @ ..] => {
+            assert_eq!(rest, [Action::Order(Order::End), Action::Over]);
             message.clone()
         }
         other => panic!("{other:?}"),
@@ -178,46 +181,53 @@ fn what_no_rank_sees_alone_ends_the_case() {
 
 #[test]
 fn a_rank_that_is_lost_ends_all_once() {
-    let mut captain = captain();
-    captain.hear(0, ready(0));
-    captain.hear(1, ready(0));
-    captain.told(Control::Go);
+    let mut coordinator = coordinator();
+    coordinator.receive(0, ready(0));
+    coordinator.receive(1, ready(0));
+    coordinator.control(Control::Go);
     let lost = || Report::Lost { class: ErrorClass::Other, message: "it died".to_owned() };
     let error = Error::new(ErrorClass::Other, "rank 1 of 2 (node1): it died");
-    let expected = [Turn::Say(Event::failed(Some(0), &error)), Turn::Order(Order::End), Turn::Over];
-    assert_eq!(captain.hear(1, lost()), expected);
-    assert_eq!(captain.hear(0, lost()), [], "the others follow from it");
+    let expected =
+        [Action::Say(Event::failed(Some(0), &error)), Action::Order(Order::End), Action::Over];
+    assert_eq!(coordinator.receive(1, lost()), expected);
+    assert_eq!(coordinator.receive(0, lost()), [], "the others follow from it");
 }
 
 /// One rank was over before the stop came and went on to the end; the others follow.
 #[test]
 fn a_stop_is_everybodys_and_ends_in_order() {
-    let mut captain = captain();
-    captain.hear(0, ready(0));
-    captain.hear(1, ready(0));
-    captain.told(Control::Go);
-    assert_eq!(captain.hear(0, finished(2, 0, 0, 0)), []);
-    assert_eq!(captain.told(Control::Stop), [Turn::Order(Order::Stop)]);
-    assert_eq!(captain.hear(0, event(Event::Closed { took_ns: 1 })), []);
-    assert_eq!(captain.hear(0, event(Event::Done { drift_ppm: None })), []);
-    assert_eq!(captain.hear(0, Report::Ended), []);
-    assert!(matches!(captain.hear(1, finished(1, 0, 0, 0))[..], [Turn::Say(_)]));
-    let turns = captain.told(Control::Go);
-    assert_eq!(turns, [Turn::Gather, Turn::Order(Order::Go)]);
-    assert!(matches!(captain.hear(1, event(Event::Closed { took_ns: 3 }))[..], [Turn::Say(_)]));
-    assert!(matches!(captain.hear(1, event(Event::Done { drift_ppm: None }))[..], [Turn::Say(_)]));
-    assert_eq!(captain.hear(1, Report::Ended), [Turn::Over]);
+    let mut coordinator = coordinator();
+    coordinator.receive(0, ready(0));
+    coordinator.receive(1, ready(0));
+    coordinator.control(Control::Go);
+    assert_eq!(coordinator.receive(0, finished(2, 0, 0, 0)), []);
+    assert_eq!(coordinator.control(Control::Stop), [Action::Order(Order::Stop)]);
+    assert_eq!(coordinator.receive(0, event(Event::Closed { took_ns: 1 })), []);
+    assert_eq!(coordinator.receive(0, event(Event::Done { drift_ppm: None })), []);
+    assert_eq!(coordinator.receive(0, Report::Ended), []);
+    assert!(matches!(coordinator.receive(1, finished(1, 0, 0, 0))[..], [Action::Say(_)]));
+    let turns = coordinator.control(Control::Go);
+    assert_eq!(turns, [Action::Gather, Action::Order(Order::Go)]);
+    assert!(matches!(
+        coordinator.receive(1, event(Event::Closed { took_ns: 3 }))[..],
+        [Action::Say(_)]
+    ));
+    assert!(matches!(
+        coordinator.receive(1, event(Event::Done { drift_ppm: None }))[..],
+        [Action::Say(_)]
+    ));
+    assert_eq!(coordinator.receive(1, Report::Ended), [Action::Over]);
 }
 
 /// A worker that was stopped does not wait for a go after its phase.
 #[test]
 fn ranks_that_end_before_the_program_says_go_lose_no_slices() {
-    let mut captain = captain();
-    measured(&mut captain, [finished(2, 21, 0, 50_000), finished(1, 320, 0, 46_300)]);
+    let mut coordinator = coordinator();
+    measured(&mut coordinator, [finished(2, 21, 0, 50_000), finished(1, 320, 0, 46_300)]);
     for rank in 0..RANKS {
-        assert_eq!(captain.hear(rank, Report::Ended), []);
+        assert_eq!(coordinator.receive(rank, Report::Ended), []);
     }
-    assert_eq!(captain.told(Control::Go), [Turn::Gather, Turn::Over]);
+    assert_eq!(coordinator.control(Control::Go), [Action::Gather, Action::Over]);
 }
 
 /// What a rank's worker says that has failed in the phase.
@@ -232,50 +242,55 @@ fn failed_early() -> Report {
 /// The others are told to end at once, and are kept with what they did; then the case fails.
 #[test]
 fn a_rank_that_fails_in_a_phase_ends_it_for_all() {
-    let mut captain = captain();
-    captain.hear(0, ready(0));
-    captain.hear(1, ready(0));
-    captain.told(Control::Go);
-    assert!(!captain.is_doomed());
-    assert_eq!(captain.hear(1, failed_early()), [Turn::Order(Order::Cut)]);
-    assert!(captain.is_doomed(), "the first is still at work");
-    let turns = captain.hear(0, finished(2, 7, 0, 0));
-    let [Turn::Say(Event::Finished { ranks, .. })] = turns.as_slice() else { panic!("{turns:?}") };
+    let mut coordinator = coordinator();
+    coordinator.receive(0, ready(0));
+    coordinator.receive(1, ready(0));
+    coordinator.control(Control::Go);
+    assert!(!coordinator.is_doomed());
+    assert_eq!(coordinator.receive(1, failed_early()), [Action::Order(Order::Cut)]);
+    assert!(coordinator.is_doomed(), "the first is still at work");
+    let turns = coordinator.receive(0, finished(2, 7, 0, 0));
+    let [Action::Say(Event::Finished { ranks, .. })] = turns.as_slice() else {
+        panic!("{turns:?}")
+    };
     assert_eq!(ranks.len(), 2);
-    assert!(!captain.is_doomed(), "all have ended the phase");
+    assert!(!coordinator.is_doomed(), "all have ended the phase");
     let error = Error::new(ErrorClass::Io, "rank 1 of 2 (node1): the server is gone");
-    let failed = Turn::Say(Event::failed(Some(0), &error));
-    let expected = [Turn::Gather, failed, Turn::Order(Order::End), Turn::Over];
-    assert_eq!(captain.told(Control::Go), expected);
+    let failed = Action::Say(Event::failed(Some(0), &error));
+    let expected = [Action::Gather, failed, Action::Order(Order::End), Action::Over];
+    assert_eq!(coordinator.control(Control::Go), expected);
 }
 
 #[test]
 fn ranks_that_do_not_end_a_phase_are_not_waited_for() {
-    let mut captain = captain();
-    captain.hear(0, ready(0));
-    captain.hear(1, ready(0));
-    captain.told(Control::Go);
-    captain.hear(1, failed_early());
-    let turns = captain.give_up();
-    let [Turn::Say(Event::Failed { message, .. }), rest @ ..] = turns.as_slice() else {
+    let mut coordinator = coordinator();
+    coordinator.receive(0, ready(0));
+    coordinator.receive(1, ready(0));
+    coordinator.control(Control::Go);
+    coordinator.receive(1, failed_early());
+    let turns = coordinator.give_up();
+    let [Action::Say(Event::Failed { message, .. }), rest @ ..] = turns.as_slice() else {
         panic!("{turns:?}")
     };
     assert_eq!(message, "rank 1 of 2 (node1): the server is gone");
-    assert_eq!(rest, [Turn::Order(Order::End), Turn::Over]);
-    assert_eq!(captain.give_up(), [], "once");
+    assert_eq!(rest, [Action::Order(Order::End), Action::Over]);
+    assert_eq!(coordinator.give_up(), [], "once");
 }
 
 /// It would do everything that all ranks are to do together.
 #[test]
 fn a_worker_that_knows_of_no_crew_does_not_begin() {
     let opened = |crew| event(Event::Opened { took_ns: 3, crew });
-    let mut captain = captain();
-    let seat = |rank| Some(Seat { rank, ranks: RANKS });
-    assert_eq!(captain.hear(0, opened(seat(0))), []);
-    let mut deaf = self::captain();
-    assert!(matches!(captain.hear(1, opened(seat(1)))[..], [Turn::Say(Event::Opened { .. })]));
-    let turns = deaf.hear(1, opened(None));
-    let [Turn::Say(Event::Failed { phase: None, message, .. }), ..] = turns.as_slice() else {
+    let mut coordinator = coordinator();
+    let seat = |rank| Some(RankId { rank, ranks: RANKS });
+    assert_eq!(coordinator.receive(0, opened(seat(0))), []);
+    let mut deaf = self::coordinator();
+    assert!(matches!(
+        coordinator.receive(1, opened(seat(1)))[..],
+        [Action::Say(Event::Opened { .. })]
+    ));
+    let turns = deaf.receive(1, opened(None));
+    let [Action::Say(Event::Failed { phase: None, message, .. }), ..] = turns.as_slice() else {
         panic!("{turns:?}")
     };
     assert!(message.starts_with("rank 1 of 2 (node1): its worker knows of no crew"), "{message}");

@@ -5,8 +5,8 @@
 use kvdyno_engine::graph::{GraphEngine, Isolation};
 use kvdyno_engine::server::{Address, Elsewhere, Served};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Edge, Engine, EngineEvent, EventKind, EventLog, OptionSpec,
-    Options, Place, Result, Settled, Value,
+    Counters, DataShape, Description, Edge, Engine, EngineEvent, EventKind, EventLog, Location,
+    OptionSpec, Options, Result, Settled, Value,
 };
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ use std::time::Duration;
 const STATISTICS: &str = "statistics";
 
 /// A client and where its server is.
-pub(crate) struct Apart<E> {
+pub(crate) struct AttachedClient<E> {
     client: E,
     /// Of a server that somebody else runs: what settling it comes to.
     elsewhere: Option<Settled>,
@@ -26,7 +26,7 @@ pub(crate) struct Apart<E> {
     told: Option<Mutex<BTreeMap<&'static str, u64>>>,
 }
 
-impl<E: Served> Engine for Apart<E> {
+impl<E: Served> Engine for AttachedClient<E> {
     type Session<'e>
         = E::Session<'e>
     where
@@ -47,8 +47,8 @@ impl<E: Served> Engine for Apart<E> {
         description
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
-        let elsewhere = Address::of::<E>(place)?.elsewhere().map(Elsewhere::settled);
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+        let elsewhere = Address::for_engine::<E>(place)?.elsewhere().map(Elsewhere::settled);
         let told = elsewhere.is_none() && options.boolean(STATISTICS)?;
         let client = E::open(place, options, data)?;
         let apart = Self { client, elsewhere, told: told.then(Mutex::default) };
@@ -83,20 +83,20 @@ impl<E: Served> Engine for Apart<E> {
             let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
             let grown = grown(E::TOLD, &self.client.counters(), &mut told);
             let log = EventLog::default();
-            log.tell(EventKind::Other, Edge::Point, grown);
-            events.extend(log.take());
+            log.record(EventKind::Other, Edge::Point, grown);
+            events.extend(log.drain());
         }
         events
     }
 }
 
 /// What has the client of a server within.
-pub(crate) trait AroundClient: Engine {
+pub(crate) trait ClientWrapper: Engine {
     type Client: Engine;
     fn client(&self) -> &Self::Client;
 }
 
-impl<E: Served> AroundClient for Apart<E> {
+impl<E: Served> ClientWrapper for AttachedClient<E> {
     type Client = E;
 
     fn client(&self) -> &E {
@@ -105,9 +105,9 @@ impl<E: Served> AroundClient for Apart<E> {
 }
 
 /// The graph as the client of a server keeps it.
-pub(crate) struct OfClient<G, A>(PhantomData<(G, A)>);
+pub(crate) struct ClientGraph<G, A>(PhantomData<(G, A)>);
 
-impl<G: GraphEngine, A: AroundClient<Client = G::Engine>> GraphEngine for OfClient<G, A> {
+impl<G: GraphEngine, A: ClientWrapper<Client = G::Engine>> GraphEngine for ClientGraph<G, A> {
     type Engine = A;
     type Graph<'e> = G::Graph<'e>;
 

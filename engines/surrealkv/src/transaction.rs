@@ -1,6 +1,6 @@
 //! A transaction of surrealkv's: what reads and writes there are, and what goes wrong.
 
-use kvdyno_engine::{Direction, Error, ErrorClass, Found, Range, Records, Result};
+use kvdyno_engine::{Direction, Error, ErrorClass, Range, Records, Result, ValueVisitor};
 use std::ops::ControlFlow;
 use surrealkv::{LSMIterator as _, ReadOptions, Transaction};
 
@@ -89,15 +89,15 @@ fn is_empty(range: &Range<'_>) -> bool {
 }
 
 /// A transaction that reads and writes, under way.
-pub(crate) struct Within(pub(crate) Transaction);
+pub(crate) struct ActiveTransaction(pub(crate) Transaction);
 
-impl kvdyno_engine::Transaction for Within {
-    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+impl kvdyno_engine::Transaction for ActiveTransaction {
+    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         seen(self.0.get(key).map_err(failed)?.as_deref());
         Ok(())
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         seen(self.0.get_for_update(key).map_err(failed)?.as_deref());
         Ok(())
     }

@@ -19,7 +19,7 @@ pub(super) fn find<'a>(
     let (mut found, mut left_out) = (Vec::new(), Vec::new());
     let mut leave_out = |engine: &Engine, why: String| {
         let part = part.name().map(str::to_owned);
-        left_out.push(Absent::for_reason(why).of(part, engine.label.0.clone()));
+        left_out.push(Absent::for_reason(why).to_left_out(part, engine.label.0.clone()));
     };
     for engine in &part.typed.engine {
         let name = engine.name.0.as_str();

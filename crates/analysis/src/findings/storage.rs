@@ -10,13 +10,13 @@ use kvdyno_record::host::{Drive, Filesystem};
 
 /// A volume, or the place.
 #[derive(Clone)]
-pub(super) struct Below<'e> {
+pub(super) struct CaseStorage<'e> {
     /// The suite's name of the volume; none: it names none, and this is the place.
     volume: Option<&'e str>,
     place: &'e str,
     pub(super) filesystem: Option<&'e Filesystem>,
     /// The filesystem that keeps the bytes in the end: of an image the place's.
-    keeper: Option<&'e Filesystem>,
+    supervisor: Option<&'e Filesystem>,
     /// The device that requests are made to.
     pub(super) drive: Option<&'e Drive>,
     /// The device that keeps the bytes in the end: an image lies on the place's.
@@ -25,24 +25,24 @@ pub(super) struct Below<'e> {
 }
 
 /// Everything that a run's databases lay on, each with the cases that came to work on it.
-pub(super) fn all(evidence: &Evidence) -> Vec<Below<'_>> {
+pub(super) fn all(evidence: &Evidence) -> Vec<CaseStorage<'_>> {
     if evidence.plan.cases.iter().all(|case| case.volume.is_none()) {
         let below = place(evidence);
-        return vec![Below { cases: evidence.recorded().collect(), ..below }];
+        return vec![CaseStorage { cases: evidence.recorded().collect(), ..below }];
     }
     let lay = evidence.recorded().filter_map(|(case, record)| {
-        Some(Below { cases: vec![(case, record)], ..of(evidence, record)? })
+        Some(CaseStorage { cases: vec![(case, record)], ..case_storage(evidence, record)? })
     });
     merged(lay, |below| below.volume)
 }
 
 /// Those alike with the cases of all.
 pub(super) fn merged<'e, K: PartialEq>(
-    all: impl Iterator<Item = Below<'e>>,
-    key: impl Fn(&Below<'e>) -> K,
-) -> Vec<Below<'e>> {
+    all: impl Iterator<Item = CaseStorage<'e>>,
+    key: impl Fn(&CaseStorage<'e>) -> K,
+) -> Vec<CaseStorage<'e>> {
     let alike = together(all, |a, b| key(a) == key(b)).into_iter();
-    let merge = |same: Vec<Below<'e>>| Below {
+    let merge = |same: Vec<CaseStorage<'e>>| CaseStorage {
         cases: same.iter().flat_map(|below| below.cases.iter().copied()).collect(),
         ..same[0].clone()
     };
@@ -50,37 +50,40 @@ pub(super) fn merged<'e, K: PartialEq>(
 }
 
 /// What one case's database lay on; none: it never came to lie anywhere.
-pub(super) fn of<'e>(evidence: &'e Evidence, record: &'e CaseRecord) -> Option<Below<'e>> {
+pub(super) fn case_storage<'e>(
+    evidence: &'e Evidence,
+    record: &'e CaseRecord,
+) -> Option<CaseStorage<'e>> {
     let place = place(evidence);
     if record.case.volume.is_none() {
         return Some(place);
     }
     let volume = record.volume.as_ref()?;
     let (drive, image) = (volume.drive.as_ref(), volume.image.is_some());
-    Some(Below {
+    Some(CaseStorage {
         volume: Some(&volume.name),
         filesystem: volume.filesystem.as_ref(),
-        keeper: if image { place.filesystem } else { volume.filesystem.as_ref() },
+        supervisor: if image { place.filesystem } else { volume.filesystem.as_ref() },
         keeps: if image { place.drive } else { drive },
         drive,
         ..place
     })
 }
 
-fn place(evidence: &Evidence) -> Below<'_> {
+fn place(evidence: &Evidence) -> CaseStorage<'_> {
     let host = &evidence.run.host_before;
-    Below {
+    CaseStorage {
         volume: None,
         place: &evidence.run.place,
         filesystem: host.filesystem.as_ref(),
-        keeper: host.filesystem.as_ref(),
+        supervisor: host.filesystem.as_ref(),
         drive: host.drive.as_ref(),
         keeps: host.drive.as_ref(),
         cases: Vec::new(),
     }
 }
 
-impl Below<'_> {
+impl CaseStorage<'_> {
     /// `/mnt/data`, or `volume xfs`.
     pub(super) fn name(&self) -> String {
         self.volume.map_or_else(|| self.place.to_owned(), |name| format!("volume {name}"))
@@ -92,9 +95,9 @@ impl Below<'_> {
     }
 
     /// What keeps the bytes in the end, in words, and the kernel's name of its filesystem.
-    pub(super) fn keeper(&self) -> (String, &str) {
+    pub(super) fn supervisor(&self) -> (String, &str) {
         let of = if self.is_image() { "the image of " } else { "" };
-        let kind = self.keeper.map_or("", |filesystem| &filesystem.kind);
+        let kind = self.supervisor.map_or("", |filesystem| &filesystem.kind);
         (format!("{of}{}", self.name()), kind)
     }
 

@@ -1,7 +1,7 @@
 //! A transaction: repeatable reads, rows that will be written locked.
 
 use crate::client::Client;
-use kvdyno_engine::{Error, Found, Range, Records, Result, Transaction};
+use kvdyno_engine::{Error, Range, Records, Result, Transaction, ValueVisitor};
 
 /// Runs `body` between a begin and its end.
 pub(crate) fn run<R>(
@@ -9,7 +9,7 @@ pub(crate) fn run<R>(
     body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
 ) -> Result<R> {
     client.connection.query("START TRANSACTION", |_| ())?;
-    let mut within = Within { client, failed: None };
+    let mut within = ActiveTransaction { client, failed: None };
     let given = body(&mut within);
     match (given, within.failed) {
         (Ok(given), None) => client.connection.query("COMMIT", |_| ()).map(|()| given),
@@ -23,12 +23,12 @@ pub(crate) fn run<R>(
 
 /// The server ends a transaction itself when it finds that it must not go on, and would take what
 /// follows for statements on their own: after an error there is nothing but the end.
-struct Within<'c> {
+struct ActiveTransaction<'c> {
     client: &'c mut Client,
     failed: Option<Error>,
 }
 
-impl Within<'_> {
+impl ActiveTransaction<'_> {
     fn perform<R>(&mut self, work: impl FnOnce(&mut Client) -> Result<R>) -> Result<R> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -37,12 +37,12 @@ impl Within<'_> {
     }
 }
 
-impl Transaction for Within<'_> {
-    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+impl Transaction for ActiveTransaction<'_> {
+    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         self.perform(|client| client.lookup(client.statements.get, key, seen))
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         self.perform(|client| client.lookup(client.statements.lock, key, seen))
     }
 

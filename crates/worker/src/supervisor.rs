@@ -1,18 +1,18 @@
 //! What starts a server and stops it, and is its parent to the end. `serve` does so for a run, from
-//! inside the case's RAM limit; [`Kept`] for the conformance kit and for `torture`, in which server
-//! and client are one engine on a folder.
+//! inside the case's RAM limit; [`SupervisedServer`] for the conformance kit and for `torture`, in
+//! which server and client are one engine on a folder.
 
 #![expect(unsafe_code, reason = "what runs between fork and exec")]
 
-use crate::apart::AroundClient;
+use crate::attached_client::ClientWrapper;
 use crate::on_device::OnDevice;
 use crate::output::send;
-use kvdyno_engine::server::{Address, LISTEN, Launch, SECRET, Served, Site, StopSignal};
+use kvdyno_engine::server::{Address, LISTEN, Launch, SECRET, Served, ServerDirectory, StopSignal};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, EngineEvent, Error, ErrorClass, Options, Place,
+    Counters, DataShape, Description, Engine, EngineEvent, Error, ErrorClass, Location, Options,
     Result, Settled,
 };
-use kvdyno_record::protocol::{Event, KeeperOrder, ServerJob};
+use kvdyno_record::protocol::{Event, ServerJob, SupervisorOrder};
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags, open, statvfs};
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{
@@ -67,7 +67,7 @@ struct Running {
 impl Running {
     /// Starts it, and waits until it answers.
     fn start<E: Served>(
-        site: &Site,
+        site: &ServerDirectory,
         options: &Options,
         data: &DataShape,
         log: Option<&File>,
@@ -331,13 +331,13 @@ pub(crate) fn serve<E: Served>() -> Result<ExitCode> {
 }
 
 fn obey<E: Served>(
-    orders: &Receiver<Result<KeeperOrder>>,
+    orders: &Receiver<Result<SupervisorOrder>>,
     on_device: &mut Option<OnDevice>,
     running: &mut Option<Running>,
 ) -> Result<()> {
     loop {
         match orders.recv_timeout(WATCH_EVERY) {
-            Ok(Ok(KeeperOrder::Serve(job))) => {
+            Ok(Ok(SupervisorOrder::Serve(job))) => {
                 // There is one at most.
                 *running = None;
                 let started = started::<E>(&job, on_device)?;
@@ -349,7 +349,7 @@ fn obey<E: Served>(
                 *running = Some(started);
             }
             Ok(Err(error)) => return Err(error),
-            Ok(Ok(KeeperOrder::Halt)) => {
+            Ok(Ok(SupervisorOrder::Halt)) => {
                 let took = running.take().map(Running::stop).transpose()?.unwrap_or_default();
                 send(&Event::Halted { took_ns: took.as_nanos() as u64 })?;
             }
@@ -365,10 +365,10 @@ fn obey<E: Served>(
 
 fn started<E: Served>(job: &ServerJob, on_device: &mut Option<OnDevice>) -> Result<Running> {
     let (folder, device) = match &job.place {
-        Place::Device(device) => {
+        Location::Device(device) => {
             let taken = match on_device.take() {
                 Some(taken) => taken,
-                None => OnDevice::take(device)?,
+                None => OnDevice::acquire(device)?,
             };
             (on_device.insert(taken).folder(), Some(device.clone()))
         }
@@ -378,17 +378,17 @@ fn started<E: Served>(job: &ServerJob, on_device: &mut Option<OnDevice>) -> Resu
         Some(before) => before.parse()?,
         None => address::<E>(&folder, &job.options)?,
     };
-    let site = Site { folder, device, address };
+    let site = ServerDirectory { folder, device, address };
     Running::start::<E>(&site, &job.options, &job.shape, None)
 }
 
 /// Reads orders by a thread of its own, until there are no more, or something that is none.
-pub(crate) fn orders() -> Receiver<Result<KeeperOrder>> {
+pub(crate) fn orders() -> Receiver<Result<SupervisorOrder>> {
     let (sender, orders) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(io::stdin()).lines() {
             let order = line.map_err(Error::from).and_then(|line| {
-                KeeperOrder::from_json(&line)
+                SupervisorOrder::from_json(&line)
                     .map_err(|error| Error::invalid(format!("no order: {error}: {line}")))
             });
             let last = order.is_err();
@@ -401,12 +401,12 @@ pub(crate) fn orders() -> Receiver<Result<KeeperOrder>> {
 }
 
 /// A server and its client as one engine on a folder.
-pub(crate) struct Kept<E> {
+pub(crate) struct SupervisedServer<E> {
     client: E,
     server: Running,
 }
 
-impl<E: Served> Engine for Kept<E> {
+impl<E: Served> Engine for SupervisedServer<E> {
     type Session<'e>
         = E::Session<'e>
     where
@@ -423,14 +423,14 @@ impl<E: Served> Engine for Kept<E> {
         description
     }
 
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let folder = place.directory()?;
         let address = address::<E>(folder, options)?;
-        let site = Site { folder: folder.to_owned(), device: None, address };
+        let site = ServerDirectory { folder: folder.to_owned(), device: None, address };
         let log = File::options().create(true).append(true).open(folder.join(LOG))?;
         let server = Running::start::<E>(&site, options, data, Some(&log))
             .map_err(|error| error.context(&format!("{} in {}", LOG, folder.display())))?;
-        let client = E::open(&Place::Server(server.address.to_string()), options, data)?;
+        let client = E::open(&Location::Server(server.address.to_string()), options, data)?;
         Ok(Self { client, server })
     }
 
@@ -460,7 +460,7 @@ impl<E: Served> Engine for Kept<E> {
     }
 }
 
-impl<E: Served> AroundClient for Kept<E> {
+impl<E: Served> ClientWrapper for SupervisedServer<E> {
     type Client = E;
 
     fn client(&self) -> &E {

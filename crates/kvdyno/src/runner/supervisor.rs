@@ -1,15 +1,15 @@
-//! The keeper of a case whose engine is a server: told to start it and to stop it, and heard until
-//! it has.
+//! The supervisor of a case whose engine is a server: told to start it and to stop it, and heard
+//! until it has.
 
 use super::count;
 use super::environment::CaseEnvironment;
 use super::memory::CaseMemory;
 use super::outcome::exit_words;
-use super::worker::{Heard, Worker};
+use super::worker::{Worker, WorkerMessage};
 use kvdyno_host::processor::Processor;
 use kvdyno_record::case::{ServerRecord, WorkerIdentity};
 use kvdyno_record::engine::{ErrorClass, Options};
-use kvdyno_record::protocol::{Event, KeeperOrder, ServerJob};
+use kvdyno_record::protocol::{Event, ServerJob, SupervisorOrder};
 use std::fs::File;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// One that is to end gets this long: a database elsewhere may be large.
 const LEAVING: Duration = Duration::from_secs(120);
 
-/// A keeper that has closed its pipes ends so soon.
+/// A supervisor that has closed its pipes ends so soon.
 const ENDING: Duration = Duration::from_secs(1);
 
 /// Why a server is not there, or not in the state it was told to be in.
@@ -30,7 +30,7 @@ const ENDING: Duration = Duration::from_secs(1);
 pub(super) struct Complaint {
     pub(super) class: ErrorClass,
     pub(super) message: String,
-    /// What the keeper died of, where that was not its own doing.
+    /// What the supervisor died of, where that was not its own doing.
     pub(super) signal: Option<i32>,
 }
 
@@ -40,8 +40,8 @@ impl Complaint {
     }
 }
 
-/// A keeper and its server.
-pub(super) struct Keeper<'r> {
+/// A supervisor and its server.
+pub(super) struct Supervisor<'r> {
     environment: &'r CaseEnvironment<'r>,
     worker: Worker,
     /// What counts the server's instructions, where somebody asked for that.
@@ -53,7 +53,7 @@ pub(super) struct Keeper<'r> {
     deadline: Instant,
 }
 
-impl<'r> Keeper<'r> {
+impl<'r> Supervisor<'r> {
     /// Starts one inside the case's RAM limit, and has it start the server; none: the engine is no
     /// server. What the server says goes to `server.txt`.
     pub(super) fn start(
@@ -74,9 +74,9 @@ impl<'r> Keeper<'r> {
         let deadline = Instant::now() + Duration::from_nanos(environment.case.budget_ns);
         let ours = environment.case.server.is_none();
         let processor = count::by_processor(environment, &worker).filter(|_| ours);
-        let mut keeper = Self { environment, worker, processor, record, options, deadline };
-        keeper.serve()?;
-        Ok(Some(keeper))
+        let mut supervisor = Self { environment, worker, processor, record, options, deadline };
+        supervisor.serve()?;
+        Ok(Some(supervisor))
     }
 
     /// Where the server is reached.
@@ -93,7 +93,7 @@ impl<'r> Keeper<'r> {
     /// Has it start the server, where it was before.
     pub(super) fn serve(&mut self) -> Result<(), Complaint> {
         let address = Some(self.record.address.clone()).filter(|before| !before.is_empty());
-        let order = KeeperOrder::Serve(ServerJob {
+        let order = SupervisorOrder::Serve(ServerJob {
             place: self.environment.site.place(),
             address,
             options: self.options.clone(),
@@ -112,7 +112,7 @@ impl<'r> Keeper<'r> {
 
     /// Has it stop the server in order.
     pub(super) fn halt(&mut self) -> Result<(), Complaint> {
-        match self.obeyed(&KeeperOrder::Halt)? {
+        match self.obeyed(&SupervisorOrder::Halt)? {
             Event::Halted { took_ns } => {
                 self.record.stops_ns.push(took_ns);
                 Ok(())
@@ -123,23 +123,23 @@ impl<'r> Keeper<'r> {
 
     /// Why the server is not there any more, waited for so long; none: it is.
     pub(super) fn complaint(&mut self, wait: Duration) -> Option<Complaint> {
-        match self.worker.hear(wait) {
-            Heard::Silence => None,
+        match self.worker.receive(wait) {
+            WorkerMessage::Silence => None,
             heard => Some(self.unasked(heard)),
         }
     }
 
-    /// What a keeper says that nobody asked for is why there is no server.
-    fn unasked(&mut self, heard: Heard) -> Complaint {
+    /// What a supervisor says that nobody asked for is why there is no server.
+    fn unasked(&mut self, heard: WorkerMessage) -> Complaint {
         match heard {
-            Heard::Event(event) => match *event {
+            WorkerMessage::Event(event) => match *event {
                 Event::Failed { class, message, .. } => Complaint::new(class, message),
                 other => nonsense(&other),
             },
-            Heard::Nonsense(line) => {
-                Complaint::new(ErrorClass::Other, format!("the keeper said {line:?}"))
+            WorkerMessage::Nonsense(line) => {
+                Complaint::new(ErrorClass::Other, format!("the supervisor said {line:?}"))
             }
-            Heard::End | Heard::Silence => self.ended(),
+            WorkerMessage::End | WorkerMessage::Silence => self.ended(),
         }
     }
 
@@ -149,14 +149,14 @@ impl<'r> Keeper<'r> {
         while !self.worker.has_ended() && begun.elapsed() < ENDING {}
         if !self.worker.has_ended() {
             self.worker.kill();
-            let what = "the server's keeper closed its output and did not end";
+            let what = "the server's supervisor closed its output and did not end";
             return Complaint::new(ErrorClass::Unavailable, what);
         }
         let exit = self.worker.wait().ok();
         let how = exit.as_ref().map_or_else(|| "has ended".to_owned(), exit_words);
         Complaint {
             class: ErrorClass::Unavailable,
-            message: format!("the server's keeper {how}, and its server with it"),
+            message: format!("the server's supervisor {how}, and its server with it"),
             signal: exit.and_then(|exit| exit.signal),
         }
     }
@@ -180,7 +180,7 @@ impl<'r> Keeper<'r> {
                 self.worker.kill();
             }
         }
-        while let Heard::Event(event) = self.worker.hear(Duration::ZERO) {
+        while let WorkerMessage::Event(event) = self.worker.receive(Duration::ZERO) {
             if let Event::Failed { message, .. } = *event {
                 return Some(message);
             }
@@ -196,25 +196,25 @@ impl<'r> Keeper<'r> {
         }
     }
 
-    fn obeyed(&mut self, order: &KeeperOrder) -> Result<Event, Complaint> {
+    fn obeyed(&mut self, order: &SupervisorOrder) -> Result<Event, Complaint> {
         // One that has gone is heard to have gone.
-        let said = self.worker.say(order);
+        let said = self.worker.send(order);
         let interrupt = &self.environment.run.interrupt;
         let (mut hurried, mut deadline) = (false, self.deadline);
-        if self.pid().is_none() && matches!(order, KeeperOrder::Halt) {
+        if self.pid().is_none() && matches!(order, SupervisorOrder::Halt) {
             deadline = deadline.max(Instant::now() + LEAVING);
             hurried = true;
         }
         loop {
-            let heard = self.worker.hear(LOOK_EVERY);
+            let heard = self.worker.receive(LOOK_EVERY);
             match heard {
-                Heard::Event(event) if !matches!(*event, Event::Failed { .. }) => {
+                WorkerMessage::Event(event) if !matches!(*event, Event::Failed { .. }) => {
                     return Ok(*event);
                 }
-                Heard::Silence if said.is_ok() => {}
+                WorkerMessage::Silence if said.is_ok() => {}
                 heard => return Err(self.unasked(heard)),
             }
-            if interrupt.asked() && !hurried {
+            if interrupt.is_requested() && !hurried {
                 (hurried, deadline) = (true, deadline.min(Instant::now() + PATIENCE));
             }
             if interrupt.insisted() || Instant::now() > deadline {
@@ -228,7 +228,7 @@ impl<'r> Keeper<'r> {
 }
 
 /// However a case ends, no database of it is left elsewhere.
-impl Drop for Keeper<'_> {
+impl Drop for Supervisor<'_> {
     fn drop(&mut self) {
         if self.pid().is_none() {
             self.leave();
@@ -237,5 +237,5 @@ impl Drop for Keeper<'_> {
 }
 
 fn nonsense(event: &Event) -> Complaint {
-    Complaint::new(ErrorClass::Other, format!("the keeper said {event:?}"))
+    Complaint::new(ErrorClass::Other, format!("the supervisor said {event:?}"))
 }

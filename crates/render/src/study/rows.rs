@@ -2,27 +2,27 @@
 //! are like none at the end with an empty row of the run's and the reason.
 
 use super::text_of;
-use crate::columns::{Column, From, Kind, Row};
+use crate::columns::{CellSource, Column, Kind, Row};
 use crate::footnotes::Footnotes;
 use crate::format;
 use kvdyno_analysis::catalogue::times;
-use kvdyno_analysis::study::{BesideStudy, Place, Published, PublishedValue};
+use kvdyno_analysis::study::{Published, PublishedValue, StudyComparison, TableKind};
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::hlog::Kind as Clock;
 use kvdyno_record::units;
 
 /// The published rows of a table.
-pub(crate) struct Beside<'s> {
-    study: Option<&'s BesideStudy>,
+pub(crate) struct StudyRows<'s> {
+    study: Option<&'s StudyComparison>,
     rows: Vec<&'s Published>,
 }
 
-impl<'s> Beside<'s> {
-    pub(crate) fn of(kind: &Kind, summary: &'s Summary) -> Self {
+impl<'s> StudyRows<'s> {
+    pub(crate) fn from_summary(kind: &Kind, summary: &'s Summary) -> Self {
         let place = match kind.name {
-            "load" => Some(Place::Load),
-            "run" => Some(Place::Run),
-            "drive" => Some(Place::Drive),
+            "load" => Some(TableKind::Load),
+            "run" => Some(TableKind::Run),
+            "drive" => Some(TableKind::Drive),
             _ => None,
         };
         let study = summary.study.as_ref().filter(|_| place.is_some());
@@ -73,9 +73,9 @@ impl<'s> Beside<'s> {
         }
         let cells = columns.iter().enumerate().map(|(at, column)| match column.title {
             _ if at == 0 => format!("published {} {mark}", name(row, columns)),
-            _ if row.gave_up && matches!(column.from, From::Main(_)) => "given up".to_owned(),
+            _ if row.gave_up && matches!(column.from, CellSource::Main(_)) => "given up".to_owned(),
             "MB/s" => megabytes(row),
-            title => figure(row, column).unwrap_or_else(|| said(row, title)),
+            title => figure(row, column).unwrap_or_else(|| row_text(row, title)),
         });
         cells.collect()
     }
@@ -86,8 +86,8 @@ fn empty(row: &Published, columns: &[&Column], notes: &mut Footnotes) -> Vec<Str
     let mark = row.why_none.as_ref().map(|why| format!("- {}", notes.mark(why)));
     let cells = columns.iter().enumerate().map(|(at, column)| match column.from {
         _ if at == 0 => name(row, columns),
-        From::Main(_) => mark.clone().unwrap_or_default(),
-        _ => said(row, column.title),
+        CellSource::Main(_) => mark.clone().unwrap_or_default(),
+        _ => row_text(row, column.title),
     });
     cells.collect()
 }
@@ -109,15 +109,15 @@ fn name(row: &Published, columns: &[&Column]) -> String {
 
 fn figure(row: &Published, column: &Column) -> Option<String> {
     let definition = match column.from {
-        From::Figure(definition) | From::Main(definition) => definition,
-        From::Time(at) => times(Clock::Service)[at],
+        CellSource::Figure(definition) | CellSource::Main(definition) => definition,
+        CellSource::Time(at) => times(Clock::Service)[at],
         _ => return None,
     };
     Some(row.value(definition.name).map(text_of).unwrap_or_default())
 }
 
 /// What a published row says under a title of words.
-fn said(row: &Published, title: &str) -> String {
+fn row_text(row: &Published, title: &str) -> String {
     let of = &row.of;
     let said = match title {
         "part" => of.part.clone(),

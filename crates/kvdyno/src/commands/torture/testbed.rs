@@ -20,7 +20,7 @@ const RECORDER: &str = "recorder";
 
 const FUSE: &str = "/dev/fuse";
 
-pub(super) struct Stand {
+pub(super) struct Testbed {
     pub(super) recorder: Recorder,
     folder: PathBuf,
     kind: FilesystemKind,
@@ -47,7 +47,7 @@ pub(super) fn enter(needed: &[&Path]) -> Result<(), Complaint> {
     })
 }
 
-impl Stand {
+impl Testbed {
     /// With a blank drive.
     pub(super) fn new(place: Option<&Path>, kind: FilesystemKind) -> anyhow::Result<Self> {
         Self::with(place, kind, |at| Recorder::mount(server(), at, &[DRIVE_BYTES]))
@@ -79,7 +79,7 @@ impl Stand {
         let recorder = mount(&at).context("failed to mount a drive that remembers")?;
         // From now on it is the recorder's: it outlives us.
         let folder = folder.keep();
-        recorder.bury(&folder)?;
+        recorder.remove(&folder)?;
         Ok(Self { recorder, folder, kind })
     }
 

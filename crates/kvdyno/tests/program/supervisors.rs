@@ -1,4 +1,5 @@
-//! A server's keeper that is killed: the engine has nothing to do with it, the case is done again.
+//! A server's supervisor that is killed: the engine has nothing to do with it, the case is done
+//! again.
 
 use super::scratch::{Scratch, record, wait_until};
 use super::servers::{SERVERS, long};
@@ -8,31 +9,31 @@ use kvdyno_record::case::Outcome;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 
-/// The keeper of the server at hand, once there is one.
-fn keeper(scratch: &Scratch) -> Pid {
+/// The supervisor of the server at hand, once there is one.
+fn supervisor(scratch: &Scratch) -> Pid {
     let serves = |pid: &String| {
         let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         command.split(|byte| *byte == 0).any(|word| word == b"serve")
     };
-    wait_until("a keeper serves", || scratch.processes().iter().any(serves));
+    wait_until("a supervisor serves", || scratch.processes().iter().any(serves));
     let pid = scratch.processes().into_iter().find(serves).unwrap();
     Pid::from_raw(pid.parse().unwrap()).unwrap()
 }
 
 /// Somebody killed it: the engine has nothing to do with that, and the case is done again.
 #[test]
-fn a_killed_keeper_costs_a_try() {
-    let test = "a_killed_keeper_costs_a_try";
+fn a_killed_supervisor_costs_a_try() {
+    let test = "a_killed_supervisor_costs_a_try";
     for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
         let scratch = Scratch::new();
         let writes = format!("{UPDATE}\nrate = {{ per_second = 200 }}");
         scratch.write("s.toml", &long(engine).role("writer", &writes).text());
         let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
         scratch.wait_for_phase(engine, "measure");
-        kill_process(keeper(&scratch), Signal::KILL).unwrap();
+        kill_process(supervisor(&scratch), Signal::KILL).unwrap();
         let done = running.wait();
         done.assert_code(3).assert_says("killed").assert_says("kvdyno resume");
-        done.assert_says("the server's keeper died of signal 9, and its server with it");
+        done.assert_says("the server's supervisor died of signal 9, and its server with it");
         let run = scratch.only_run();
         let outcome = record(&run, engine).outcome;
         assert!(matches!(outcome, Outcome::Killed { signal: 9, .. }), "{outcome:?}");
@@ -48,8 +49,8 @@ fn a_killed_keeper_costs_a_try() {
 
 /// A load that others wait for is done again at once: that it was tried before is told.
 #[test]
-fn a_keeper_killed_while_it_starts_has_a_finding() {
-    let test = "a_keeper_killed_while_it_starts_has_a_finding";
+fn a_supervisor_killed_while_it_starts_has_a_finding() {
+    let test = "a_supervisor_killed_while_it_starts_has_a_finding";
     for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
         let scratch = Scratch::new();
         let suite = suite()
@@ -60,7 +61,7 @@ fn a_keeper_killed_while_it_starts_has_a_finding() {
             .role("readers", GET);
         scratch.write("s.toml", &suite.text());
         let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
-        kill_process(keeper(&scratch), Signal::KILL).unwrap();
+        kill_process(supervisor(&scratch), Signal::KILL).unwrap();
         running.wait().assert_ok();
         let run = scratch.only_run();
         assert_eq!(record(&run, &format!("{engine}_load")).attempt, 2);

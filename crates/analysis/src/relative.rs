@@ -11,7 +11,7 @@ use serde::Serialize;
 
 /// A figure over the base's.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Beside {
+pub struct RelativeTo {
     /// The base: an engine's label, or a volume's name.
     pub base: String,
     /// How many times its figure: the ratio of the medians over trials.
@@ -39,7 +39,7 @@ pub enum Significance {
     SpreadUnknown,
 }
 
-impl Beside {
+impl RelativeTo {
     /// A figure of a group over that of another; none where there is nothing to divide by.
     pub fn between(
         base_name: &str,
@@ -107,7 +107,7 @@ mod tests {
     fn cells_say_how_sure_they_are() {
         let cell = |verdict| {
             let base = "LMDB".to_owned();
-            Beside { base, ratio: 1.0234, low: None, high: None, verdict }.cell()
+            RelativeTo { base, ratio: 1.0234, low: None, high: None, verdict }.cell()
         };
         assert_eq!(cell(Significance::Base), "1.02");
         assert_eq!(cell(Significance::Different), "1.02");

@@ -3,7 +3,7 @@
 //!
 //! It makes the swap itself, so that there is no moment in which nobody knows of it. It does
 //! nothing else, and no work while we live. Why it is there:
-//! docs/decisions/0009-an-undertaker.md.
+//! docs/decisions/0009-an-reaper.md.
 
 use super::owner::Owner;
 use super::swap::{Swap, SwapSpec};
@@ -18,7 +18,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
 /// The command of this program that it is started with.
-pub const COMMAND: &str = "undertaker";
+pub const COMMAND: &str = "reaper";
 
 /// What it is told, a JSON line each.
 #[derive(Debug, Serialize, Deserialize)]
@@ -36,12 +36,12 @@ type Answer = Result<Option<SwapRecord>, String>;
 
 /// This process's end. Dropped, the other is told that it is not needed any more, and has ended.
 #[derive(Debug)]
-pub struct Undertaker {
+pub struct Reaper {
     child: Child,
     stream: UnixStream,
 }
 
-impl Undertaker {
+impl Reaper {
     /// Starts it: this very program, however it is called by now. It is in a process group of its
     /// own, out of the way of Ctrl-C, and has nothing of ours open.
     pub fn start() -> io::Result<Self> {
@@ -54,34 +54,34 @@ impl Undertaker {
 
     /// Has swap made and switched on.
     pub fn swap_on(&self, wanted: SwapSpec) -> Answer {
-        self.ask(&Request::On(wanted))
+        self.request(&Request::On(wanted))
     }
 
     /// Has it switched off and taken away.
     pub fn swap_off(&self) -> Answer {
-        self.ask(&Request::Off)
+        self.request(&Request::Off)
     }
 
-    fn ask(&self, request: &Request) -> Answer {
-        let answer = say(&self.stream, request).and_then(|()| {
+    fn request(&self, request: &Request) -> Answer {
+        let answer = send(&self.stream, request).and_then(|()| {
             let mut line = String::new();
             BufReader::new(&self.stream).read_line(&mut line)?;
             Ok(serde_json::from_str(&line)?)
         });
-        answer.map_err(|error| format!("the undertaker does not answer: {error}"))?
+        answer.map_err(|error| format!("the reaper does not answer: {error}"))?
     }
 }
 
-impl Drop for Undertaker {
+impl Drop for Reaper {
     fn drop(&mut self) {
-        let _ = say(&self.stream, &Request::Done);
+        let _ = send(&self.stream, &Request::Done);
         let _ = self.child.wait();
         // It may have been killed, or there was no room for what was in a case's swap.
         leftovers::take_back(&Root::system());
     }
 }
 
-fn say(mut stream: &UnixStream, words: &impl Serialize) -> io::Result<()> {
+fn send(mut stream: &UnixStream, words: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(words)?;
     line.push(b'\n');
     stream.write_all(&line)
@@ -93,11 +93,11 @@ pub fn attend(root: &Root) -> io::Result<()> {
     let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let pid = socket_peercred(&stream)?.pid.as_raw_nonzero().get().unsigned_abs();
     // Asked now: when it is dead, the number may be another's.
-    let owner = Owner::of(root, pid);
+    let owner = Owner::read(root, pid);
     let mut swap = None;
     if listen(root, &stream, &mut swap).is_err() {
         // First those that could still use the swap: what is theirs need not be read back.
-        group::bury(root, owner);
+        group::remove_dead(root, owner);
     }
     drop(swap);
     Ok(())
@@ -118,7 +118,7 @@ fn listen(root: &Root, stream: &UnixStream, swap: &mut Option<Swap>) -> io::Resu
                 Err(error) => Err(error.to_string()),
             },
         };
-        say(stream, &answer)?;
+        send(stream, &answer)?;
     }
     Err(io::ErrorKind::UnexpectedEof.into())
 }

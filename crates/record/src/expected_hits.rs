@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// How many of the keys that a role looks up are there: held against what it found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Found {
+pub enum ExpectedHits {
     /// All, where nobody deletes.
     #[default]
     All,
@@ -31,7 +31,7 @@ pub enum Found {
 /// Chance is not believed past so many deviations: one in 500 million.
 const DEVIATIONS: f64 = 6.0;
 
-impl Found {
+impl ExpectedHits {
     /// Whether all are.
     pub fn is_all(&self) -> bool {
         *self == Self::All
@@ -75,10 +75,10 @@ impl Found {
 
 impl LoadOrder {
     /// What is to be found of keys that are drawn evenly over all of a load's.
-    pub fn found(self, records: u64) -> Found {
+    pub fn expected_hits(self, records: u64) -> ExpectedHits {
         match self.share(records) {
-            (_, 0.0) => Found::All,
-            (share, deviation) => Found::Share { share, deviation, or_more: false },
+            (_, 0.0) => ExpectedHits::All,
+            (share, deviation) => ExpectedHits::Share { share, deviation, or_more: false },
         }
     }
 
@@ -101,10 +101,10 @@ impl LoadOrder {
 
 impl Load {
     /// What is to be found of keys that are drawn evenly over all records.
-    pub fn found(&self, records: u64) -> Found {
-        let Some(replay) = &self.replay else { return self.order.found(records) };
+    pub fn expected_hits(&self, records: u64) -> ExpectedHits {
+        let Some(replay) = &self.replay else { return self.order.expected_hits(records) };
         let share = replay.requests as f64 / records.max(1) as f64;
-        Found::Share { share, deviation: 0.0, or_more: false }
+        ExpectedHits::Share { share, deviation: 0.0, or_more: false }
     }
 
     /// How many records it writes of so many.
@@ -115,15 +115,15 @@ impl Load {
 
 /// What a load of so many records has left of the keys of a case. Where another case loaded, what
 /// its roles were planned to find says it.
-pub fn left(phases: &[Phase], records: u64) -> Found {
+pub fn left(phases: &[Phase], records: u64) -> ExpectedHits {
     let load = phases.iter().find_map(|phase| match &phase.work {
-        Activity::Load(load) => Some(load.found(records)),
+        Activity::Load(load) => Some(load.expected_hits(records)),
         _ => None,
     });
     let mut found =
         phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles).map(|role| role.found);
-    let share = found.find(|found| matches!(found, Found::Share { .. }));
-    load.or(share).unwrap_or(Found::All)
+    let share = found.find(|found| matches!(found, ExpectedHits::Share { .. }));
+    load.or(share).unwrap_or(ExpectedHits::All)
 }
 
 /// Not every number of the data set is there: a scan cannot be told how many records to show.
@@ -132,13 +132,13 @@ pub fn leaves_gaps(phases: &[Phase], records: u64) -> bool {
 }
 
 /// What a role of a phase is to find; none: nothing can be said, because keys are deleted.
-fn to_be_found(phases: &[Phase], phase: &str, role: &str) -> Option<Found> {
+fn to_be_found(phases: &[Phase], phase: &str, role: &str) -> Option<ExpectedHits> {
     if deletes(phases) {
         return None;
     }
     let mixes = phases.iter().filter(|known| known.name == phase).filter_map(Phase::mix);
     let found = mixes.flat_map(|mix| &mix.roles).find(|known| known.name == role);
-    Some(found.map_or(Found::All, |role| role.found))
+    Some(found.map_or(ExpectedHits::All, |role| role.found))
 }
 
 /// What is wrong with what a role found, by its plan; none: nothing is.
@@ -153,7 +153,7 @@ pub fn mistake_of(phases: &[Phase], phase: &str, role: &RoleResult) -> Option<St
 
 impl Verified {
     /// What is wrong with what is there, after a load that left so much; none: nothing is.
-    pub fn mistake(&self, left: Found) -> Option<String> {
+    pub fn mistake(&self, left: ExpectedHits) -> Option<String> {
         if let Some(audit) = &self.audit {
             return audit.mistake();
         }
@@ -171,7 +171,7 @@ impl Verified {
         }
         let (counted, expected) = (self.counted?, self.expected);
         let (told, all) = (grouped(counted), grouped(expected));
-        let Found::Share { share, deviation, or_more } = left else {
+        let ExpectedHits::Share { share, deviation, or_more } = left else {
             let words = || format!("{told} records are there, {all} were written");
             return (counted != expected).then(words);
         };
@@ -226,18 +226,27 @@ mod tests {
 
     #[test]
     fn chance_is_believed_up_to_six_deviations() {
-        let found = LoadOrder::Drawn.found(1_000_000);
+        let found = LoadOrder::Drawn.expected_hits(1_000_000);
         // 632,121 of a million; a deviation of the draws is 482, of the load 312.
         assert_eq!(found.mistake(632_121 + 3_000, 367_879 - 3_000), None);
         let mistake = found.mistake(632_121 + 4_000, 367_879 - 4_000).unwrap();
         assert!(mistake.contains("63.61 % of 1,000,000"), "{mistake}");
-        let Found::Share { share, deviation, .. } = found else { panic!("{found:?}") };
-        let grown = Found::Share { share, deviation, or_more: true };
+        let ExpectedHits::Share { share, deviation, .. } = found else { panic!("{found:?}") };
+        let grown = ExpectedHits::Share { share, deviation, or_more: true };
         assert_eq!(grown.mistake(900_000, 100_000), None);
         assert!(grown.mistake(600_000, 400_000).is_some());
-        assert!(Found::All.mistake(99, 1).is_some() && Found::All.mistake(99, 0).is_none());
-        assert!(Found::None.mistake(1, 99).is_some() && Found::None.mistake(0, 99).is_none());
-        assert_eq!(Found::Share { share: 0.5, deviation: 0.0, or_more: false }.mistake(0, 0), None);
+        assert!(
+            ExpectedHits::All.mistake(99, 1).is_some()
+                && ExpectedHits::All.mistake(99, 0).is_none()
+        );
+        assert!(
+            ExpectedHits::None.mistake(1, 99).is_some()
+                && ExpectedHits::None.mistake(0, 99).is_none()
+        );
+        assert_eq!(
+            ExpectedHits::Share { share: 0.5, deviation: 0.0, or_more: false }.mistake(0, 0),
+            None
+        );
     }
 
     #[test]
@@ -265,10 +274,19 @@ mod tests {
             expected: 1_000_000,
             audit: None,
         };
-        assert_eq!(verified(632_000, 640).mistake(LoadOrder::Drawn.found(1_000_000)), None);
-        assert!(verified(640_000, 640).mistake(LoadOrder::Drawn.found(1_000_000)).is_some());
-        assert!(verified(632_000, 1_000).mistake(LoadOrder::Drawn.found(1_000_000)).is_some());
-        assert!(verified(999_999, 1_000).mistake(LoadOrder::Random.found(1_000_000)).is_some());
-        assert_eq!(verified(1_000_000, 1_000).mistake(LoadOrder::Random.found(1_000_000)), None);
+        assert_eq!(verified(632_000, 640).mistake(LoadOrder::Drawn.expected_hits(1_000_000)), None);
+        assert!(
+            verified(640_000, 640).mistake(LoadOrder::Drawn.expected_hits(1_000_000)).is_some()
+        );
+        assert!(
+            verified(632_000, 1_000).mistake(LoadOrder::Drawn.expected_hits(1_000_000)).is_some()
+        );
+        assert!(
+            verified(999_999, 1_000).mistake(LoadOrder::Random.expected_hits(1_000_000)).is_some()
+        );
+        assert_eq!(
+            verified(1_000_000, 1_000).mistake(LoadOrder::Random.expected_hits(1_000_000)),
+            None
+        );
     }
 }

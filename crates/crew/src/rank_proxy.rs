@@ -4,7 +4,7 @@ use crate::message::{Begin, Report};
 use crate::slices::{LATENCY, RankFiles};
 use kvdyno_engine::{EngineEvent, ErrorClass};
 use kvdyno_host::child::{Child, ExitStatus};
-use kvdyno_record::crew::Seat;
+use kvdyno_record::crew::RankId;
 use kvdyno_record::protocol::{Control, Event};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -21,10 +21,10 @@ const LINE_BYTES_MAX: u64 = 64 << 20;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A worker at work. Dropped, it is killed with all it has started.
-pub struct Hand {
+pub struct RankProxy {
     child: Child,
     input: Option<ChildStdin>,
-    heard: Receiver<Heard>,
+    heard: Receiver<WorkerMessage>,
     /// Where the worker makes its files. They lose their names as soon as they are there: however
     /// this ends, no disk is left with them.
     folder: Option<TempDir>,
@@ -34,15 +34,15 @@ pub struct Hand {
     ended: bool,
 }
 
-enum Heard {
+enum WorkerMessage {
     Event(Box<Event>),
     Nonsense(String),
 }
 
-impl Hand {
+impl RankProxy {
     /// Starts a worker by its command line and hands it the job, with its seat. It dies with the
     /// thread that calls this.
-    pub fn start(command: &[OsString], seat: Seat, begin: &Begin) -> io::Result<Self> {
+    pub fn start(command: &[OsString], seat: RankId, begin: &Begin) -> io::Result<Self> {
         let (program, words) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
         command.args(words).envs(begin.variable.clone());
@@ -58,18 +58,19 @@ impl Hand {
         let mut job = begin.job.clone();
         (job.folder, job.crew) = (folder.path().to_owned(), Some(seat));
         let (files, folder) = (None, Some(folder));
-        let mut hand = Self { child, input, heard, folder, files, said_last: false, ended: false };
+        let mut rank_proxy =
+            Self { child, input, heard, folder, files, said_last: false, ended: false };
         // One that dies before it has read it is seen at its end.
-        let _ = hand.say(&job);
-        Ok(hand)
+        let _ = rank_proxy.send(&job);
+        Ok(rank_proxy)
     }
 
     /// Says go or stop. A worker that is dying does not listen; that is seen when it ends.
     pub fn control(&mut self, control: Control) {
-        let _ = self.say(&control);
+        let _ = self.send(&control);
     }
 
-    fn say(&mut self, value: &impl Serialize) -> io::Result<()> {
+    fn send(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
         self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(&line)
@@ -85,11 +86,11 @@ impl Hand {
         let heard = self.heard.recv_timeout(wait);
         self.take_names()?;
         match heard {
-            Ok(Heard::Event(event)) => {
+            Ok(WorkerMessage::Event(event)) => {
                 self.said_last |= matches!(*event, Event::Done { .. } | Event::Failed { .. });
                 Ok(Some(Report::Event { event: *event }))
             }
-            Ok(Heard::Nonsense(line)) => {
+            Ok(WorkerMessage::Nonsense(line)) => {
                 self.ended = true;
                 Ok(Some(lost(format!("the worker said {line:?}"))))
             }
@@ -152,7 +153,7 @@ fn words(exit: &ExitStatus) -> String {
     }
 }
 
-fn listen(output: impl Read, mut tell: impl FnMut(Heard) -> bool) {
+fn listen(output: impl Read, mut tell: impl FnMut(WorkerMessage) -> bool) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
     loop {
@@ -162,10 +163,10 @@ fn listen(output: impl Read, mut tell: impl FnMut(Heard) -> bool) {
             return;
         }
         let heard = match serde_json::from_slice(&line) {
-            Ok(event) => Heard::Event(Box::new(event)),
+            Ok(event) => WorkerMessage::Event(Box::new(event)),
             Err(_) => {
                 let text = String::from_utf8_lossy(&line);
-                Heard::Nonsense(text.trim_end().chars().take(200).collect())
+                WorkerMessage::Nonsense(text.trim_end().chars().take(200).collect())
             }
         };
         if !tell(heard) {
@@ -185,22 +186,22 @@ fn pass_on(errors: impl Read, rank: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::captain::tests::job;
+    use crate::coordinator::tests::job;
 
     /// What a rank whose worker is this script says, until the worker is over.
-    fn said(script: &str) -> Vec<Report> {
+    fn run_script(script: &str) -> Vec<Report> {
         let begin = Begin { job: job(), variable: None, worker: String::new() };
         let command = ["sh", "-c", script].map(OsString::from);
-        let seat = Seat { rank: 1, ranks: 2 };
-        let mut hand = Hand::start(&command, seat, &begin).unwrap();
-        let folder = hand.folder.as_ref().unwrap().path().to_owned();
+        let seat = RankId { rank: 1, ranks: 2 };
+        let mut rank_proxy = RankProxy::start(&command, seat, &begin).unwrap();
+        let folder = rank_proxy.folder.as_ref().unwrap().path().to_owned();
         let begun = Instant::now();
         let mut reports = Vec::new();
-        while !hand.ended {
+        while !rank_proxy.ended {
             assert!(begun.elapsed() < Duration::from_secs(60), "{reports:?}");
-            reports.extend(hand.report(Duration::from_millis(5)).unwrap());
+            reports.extend(rank_proxy.report(Duration::from_millis(5)).unwrap());
         }
-        drop(hand);
+        drop(rank_proxy);
         assert!(!folder.exists(), "its folder goes with it");
         reports
     }
@@ -208,18 +209,19 @@ mod tests {
     #[test]
     fn a_worker_that_ends_is_noticed_though_what_it_started_lives() {
         let ended = "the worker ended with code 3 without a word";
-        assert_eq!(said("sleep 1000 & exit 3"), [lost(ended.to_owned())]);
+        assert_eq!(run_script("sleep 1000 & exit 3"), [lost(ended.to_owned())]);
     }
 
     #[test]
     fn a_worker_that_closes_its_output_and_stays_is_killed() {
         let killed = "the worker died of signal 9 without a word";
-        assert_eq!(said("exec >&-; sleep 1000"), [lost(killed.to_owned())]);
+        assert_eq!(run_script("exec >&-; sleep 1000"), [lost(killed.to_owned())]);
     }
 
     #[test]
     fn a_worker_that_talks_nonsense_is_lost() {
-        let reports = said("echo '{\"event\":\"closed\",\"took_ns\":7}'; echo hello; sleep 1000");
+        let reports =
+            run_script("echo '{\"event\":\"closed\",\"took_ns\":7}'; echo hello; sleep 1000");
         let closed = Report::Event { event: Event::Closed { took_ns: 7 } };
         assert_eq!(reports, [closed, lost("the worker said \"hello\"".to_owned())]);
     }

@@ -2,7 +2,9 @@
 
 use super::differs::{self, Difference};
 use super::matching::Candidates;
-use super::published::{Place, PublishedValue, Selectors, Study, StudyHead, StudyRow, StudyTable};
+use super::published::{
+    PublishedValue, Selectors, Study, StudyHead, StudyRow, StudyTable, TableKind,
+};
 use crate::catalogue;
 use crate::metric::Metrics;
 use crate::summary::Summary;
@@ -11,7 +13,7 @@ use serde::Serialize;
 
 /// A study beside a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct BesideStudy {
+pub struct StudyComparison {
     /// Who published what, where and on which machine.
     pub study: StudyHead,
     /// Its machine and data against this run's, and why that matters.
@@ -28,7 +30,7 @@ pub struct Published {
     /// What that is.
     pub title: String,
     /// Among which figures of a run it has its like; null: nowhere.
-    pub beside: Option<Place>,
+    pub beside: Option<TableKind>,
     /// What it is of.
     pub of: Selectors,
     /// Its figures.
@@ -38,14 +40,14 @@ pub struct Published {
     /// The authors gave up on it.
     pub gave_up: bool,
     /// The rows of this run that it stands beside.
-    pub own: Vec<Seat>,
+    pub own: Vec<RowRef>,
     /// Why there is none; null: there is one, or it could have none.
     pub why_none: Option<String>,
 }
 
 /// A row of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Seat {
+pub struct RowRef {
     /// The number of its group.
     pub group: usize,
     /// The number of its measured phase; null: its load.
@@ -54,18 +56,18 @@ pub struct Seat {
     pub role: Option<usize>,
 }
 
-impl BesideStudy {
+impl StudyComparison {
     /// A study beside a run; none where there is no study of that name.
-    pub fn of(id: &str, summary: &Summary) -> Option<Self> {
+    pub fn from_summary(id: &str, summary: &Summary) -> Option<Self> {
         let study = super::named(id)?;
         let mut published = Vec::new();
         for table in &study.table {
-            let candidates = table.beside.map(|place| Candidates::of(place, table, summary));
+            let candidates = table.beside.map(|place| Candidates::for_table(place, table, summary));
             for row in &table.row {
                 published.push(beside(&study, table, row, candidates.as_ref()));
             }
         }
-        let differences = differs::of(&study.study, summary);
+        let differences = differs::list_differences(&study.study, summary);
         Some(Self { study: study.study, differences, published })
     }
 
@@ -92,7 +94,7 @@ impl Published {
     }
 }
 
-impl Seat {
+impl RowRef {
     /// The figures of the row, and those of the phase that it is part of.
     pub fn metrics<'s>(&self, summary: &'s Summary) -> Vec<&'s Metrics> {
         let Some(group) = summary.groups.get(self.group) else { return Vec::new() };
@@ -124,7 +126,7 @@ fn beside(
         known.map(|known| known.unit).or_else(own).unwrap_or_default()
     };
     let value = |(name, written): (&String, &_)| {
-        PublishedValue::of(name, unit(name), *written, row.derived.contains(name))
+        PublishedValue::new(name, unit(name), *written, row.derived.contains(name))
     };
     Published {
         table: table.name.clone(),

@@ -1,13 +1,13 @@
 //! The first rank's head: it waits until all ranks have said something, and says it once for all.
-//! It moves no message itself: what is to be done comes out as [`Turn`]s.
+//! It moves no message itself: what is to be done comes out as [`Action`]s.
 
 use crate::message::{Order, Report};
 use crate::offset::ClockOffset;
 use crate::sum;
-use kvdyno_engine::{Error, ErrorClass, Place};
+use kvdyno_engine::{Error, ErrorClass, Location};
 use kvdyno_record::PROTOCOL;
 use kvdyno_record::case::RoleResult;
-use kvdyno_record::crew::{RankResult, Seat};
+use kvdyno_record::crew::{RankId, RankResult};
 use kvdyno_record::protocol::{Control, Event, Job};
 use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{Activity, Phase};
@@ -15,12 +15,12 @@ use kvdyno_record::workload::{Activity, Phase};
 /// What is to be done next.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "a few a second; boxes would only be in the way")]
-pub enum Turn {
+pub enum Action {
     /// Say it to the program.
     Say(Event),
     /// Give it to every rank, the first among them.
     Order(Order),
-    /// Find out how far the ranks' clocks are apart ([`Captain::clocks_are`]).
+    /// Find out how far the ranks' clocks are apart ([`Coordinator::clocks_are`]).
     Clocks,
     /// Wait until all slices of the phase are in the case's files.
     Gather,
@@ -32,7 +32,7 @@ pub enum Turn {
 const NO_CREW: &str = "its worker knows of no crew: build all from one version";
 
 /// What is known of the ranks.
-pub struct Captain {
+pub struct Coordinator {
     job: Job,
     ranks: Vec<Rank>,
     at: At,
@@ -64,7 +64,7 @@ struct Rank {
     ended: bool,
 }
 
-impl Captain {
+impl Coordinator {
     /// Of so many ranks, who are to do this.
     pub fn new(job: Job, ranks: u32) -> Self {
         let ranks = vec![Rank::default(); ranks as usize];
@@ -72,7 +72,7 @@ impl Captain {
     }
 
     /// Takes in what a rank reports.
-    pub fn hear(&mut self, rank: u32, report: Report) -> Vec<Turn> {
+    pub fn receive(&mut self, rank: u32, report: Report) -> Vec<Action> {
         let Some(known) = self.ranks.get_mut(rank as usize) else { return Vec::new() };
         match report {
             Report::Host { name, cpus } => (known.host, known.cpus) = (name, cpus),
@@ -84,7 +84,7 @@ impl Captain {
                         self.ranks.iter().filter_map(|rank| rank.threads).reduce(|a, b| a + b);
                 }
                 // By the first rank's beat: the others' are as many.
-                return Vec::from_iter((rank == 0).then_some(Turn::Say(event)));
+                return Vec::from_iter((rank == 0).then_some(Action::Say(event)));
             }
             Report::Event { event: Event::Failed { phase, class, message } } => {
                 return self.fail(rank, phase, class, &message);
@@ -93,19 +93,19 @@ impl Captain {
                 if let Some(why) = other_protocol(&event) {
                     return self.fail(rank, None, ErrorClass::Invalid, &why);
                 }
-                return self.said(rank, event);
+                return self.collect(rank, event);
             }
             Report::Event { event: event @ Event::Opened { crew, .. } } => {
-                let seat = Seat { rank, ranks: self.ranks.len() as u32 };
+                let seat = RankId { rank, ranks: self.ranks.len() as u32 };
                 if crew != Some(seat) {
                     return self.fail(rank, None, ErrorClass::Invalid, NO_CREW);
                 }
-                return self.said(rank, event);
+                return self.collect(rank, event);
             }
             Report::Event { event: event @ Event::Finished { .. } } => {
-                return [self.cut(rank, &event), self.said(rank, event)].concat();
+                return [self.cut(rank, &event), self.collect(rank, event)].concat();
             }
-            Report::Event { event } => return self.said(rank, event),
+            Report::Event { event } => return self.collect(rank, event),
             Report::Lost { class, message } => {
                 let phase = match self.at {
                     At::Work(phase) => phase,
@@ -117,34 +117,34 @@ impl Captain {
                 known.ended = true;
                 // Ranks that were stopped end without a go: their slices are still to be gathered.
                 let gathered = !matches!(self.at, At::Finished(_));
-                return Vec::from_iter((gathered && self.all_ended()).then_some(Turn::Over));
+                return Vec::from_iter((gathered && self.all_ended()).then_some(Action::Over));
             }
         }
         Vec::new()
     }
 
     /// Takes in what the program says.
-    pub fn told(&mut self, control: Control) -> Vec<Turn> {
+    pub fn control(&mut self, control: Control) -> Vec<Action> {
         match (control, self.at.clone()) {
-            (Control::Stop, _) => vec![Turn::Order(Order::Stop)],
+            (Control::Stop, _) => vec![Action::Order(Order::Stop)],
             (Control::Go, At::Ready(phase)) => {
                 self.at = At::Work(Some(phase));
                 let phase = self.phase(phase).map_or(String::new(), |phase| phase.name.clone());
-                vec![Turn::Order(Order::GoTogether { phase })]
+                vec![Action::Order(Order::GoTogether { phase })]
             }
             (Control::Go, At::Finished(_)) => {
                 self.at = At::Work(None);
                 match self.doomed.take() {
-                    Some(event) => [vec![Turn::Gather], self.end(event)].concat(),
-                    None if self.all_ended() => vec![Turn::Gather, Turn::Over],
-                    None => vec![Turn::Gather, Turn::Order(Order::Go)],
+                    Some(event) => [vec![Action::Gather], self.end(event)].concat(),
+                    None if self.all_ended() => vec![Action::Gather, Action::Over],
+                    None => vec![Action::Gather, Action::Order(Order::Go)],
                 }
             }
-            (Control::Go, At::Work(_)) => vec![Turn::Order(Order::Go)],
+            (Control::Go, At::Work(_)) => vec![Action::Order(Order::Go)],
         }
     }
 
-    /// What came of [`Turn::Clocks`], for each rank.
+    /// What came of [`Action::Clocks`], for each rank.
     pub fn clocks_are(&mut self, clocks: impl IntoIterator<Item = ClockOffset>) {
         for (rank, clock) in self.ranks.iter_mut().zip(clocks) {
             rank.clock = clock;
@@ -158,7 +158,7 @@ impl Captain {
         phase: Option<u32>,
         class: ErrorClass,
         message: &str,
-    ) -> Vec<Turn> {
+    ) -> Vec<Action> {
         let event = self.failure(rank, phase, class, message);
         self.end(event)
     }
@@ -171,7 +171,7 @@ impl Captain {
 
     /// A rank that fails in a phase ends it for all: the others are told at once, and keep what
     /// they have done up to there, as the threads of one worker do.
-    fn cut(&mut self, rank: u32, finished: &Event) -> Vec<Turn> {
+    fn cut(&mut self, rank: u32, finished: &Event) -> Vec<Action> {
         let Event::Finished { phase, failed: Some((class, message)), .. } = finished else {
             return Vec::new();
         };
@@ -179,7 +179,7 @@ impl Captain {
             return Vec::new();
         }
         self.doomed = Some(self.failure(rank, Some(*phase), *class, message));
-        vec![Turn::Order(Order::Cut)]
+        vec![Action::Order(Order::Cut)]
     }
 
     /// A rank has failed in the phase, and others do not come to its end though they were told.
@@ -188,16 +188,16 @@ impl Captain {
     }
 
     /// Ends the crew for what has failed, without them.
-    pub fn give_up(&mut self) -> Vec<Turn> {
+    pub fn give_up(&mut self) -> Vec<Action> {
         self.doomed.take().map_or_else(Vec::new, |event| self.end(event))
     }
 
     /// Of several failures the first is told: the others follow from it.
-    fn end(&mut self, event: Event) -> Vec<Turn> {
+    fn end(&mut self, event: Event) -> Vec<Action> {
         if std::mem::replace(&mut self.failed, true) {
             return Vec::new();
         }
-        vec![Turn::Say(event), Turn::Order(Order::End), Turn::Over]
+        vec![Action::Say(event), Action::Order(Order::End), Action::Over]
     }
 
     fn all_ended(&self) -> bool {
@@ -209,7 +209,7 @@ impl Captain {
     }
 
     /// Keeps what a rank has said until all have said the like.
-    fn said(&mut self, rank: u32, event: Event) -> Vec<Turn> {
+    fn collect(&mut self, rank: u32, event: Event) -> Vec<Action> {
         let like = |other: &Event| {
             let same = std::mem::discriminant(other) == std::mem::discriminant(&event);
             same && phase_of(other) == phase_of(&event)
@@ -231,29 +231,29 @@ impl Captain {
     }
 
     /// The like from every rank, in their order.
-    fn all_said(&mut self, events: Vec<Event>) -> Vec<Turn> {
+    fn all_said(&mut self, events: Vec<Event>) -> Vec<Action> {
         let longest = |of: fn(&Event) -> u64| events.iter().map(of).max().unwrap_or(0);
         let took = |event: &Event| match event {
             Event::Opened { took_ns, .. } | Event::Closed { took_ns } => *took_ns,
             _ => 0,
         };
         match events.first() {
-            Some(Event::Hello { .. }) => vec![Turn::Say(self.hello(&events))],
+            Some(Event::Hello { .. }) => vec![Action::Say(self.hello(&events))],
             Some(Event::Opened { .. }) => {
-                vec![Turn::Say(Event::Opened { took_ns: longest(took), crew: None })]
+                vec![Action::Say(Event::Opened { took_ns: longest(took), crew: None })]
             }
             Some(Event::Closed { .. }) => {
-                vec![Turn::Say(Event::Closed { took_ns: longest(took) })]
+                vec![Action::Say(Event::Closed { took_ns: longest(took) })]
             }
             Some(Event::Ready { phase, .. }) => {
                 self.at = At::Ready(*phase);
                 self.ranks.iter_mut().for_each(|rank| rank.done = 0);
                 let ready = self.ready(*phase, events);
-                vec![Turn::Clocks, Turn::Say(ready)]
+                vec![Action::Clocks, Action::Say(ready)]
             }
             Some(Event::Finished { phase, .. }) => {
                 let phase = *phase;
-                vec![Turn::Say(self.finished(phase, events))]
+                vec![Action::Say(self.finished(phase, events))]
             }
             Some(Event::Done { .. }) => {
                 let drifts = events.iter().filter_map(|event| match event {
@@ -261,9 +261,9 @@ impl Captain {
                     _ => None,
                 });
                 let drift_ppm = drifts.max_by(|one, other| one.abs().total_cmp(&other.abs()));
-                vec![Turn::Say(Event::Done { drift_ppm })]
+                vec![Action::Say(Event::Done { drift_ppm })]
             }
-            _ => self.fail(0, None, ErrorClass::Other, "the workers spoke as keepers"),
+            _ => self.fail(0, None, ErrorClass::Other, "the workers spoke as supervisors"),
         }
     }
 
@@ -288,7 +288,7 @@ impl Captain {
     }
 
     fn one_server(&self) -> bool {
-        matches!(self.job.place, Place::Server(_))
+        matches!(self.job.place, Location::Server(_))
     }
 
     fn ready(&self, phase: u32, events: Vec<Event>) -> Event {
@@ -406,7 +406,7 @@ impl Captain {
         };
         let all = self.ranks.len() as u32;
         for (row, roles) in ranks.iter().zip(roles) {
-            let seat = Seat { rank: row.rank, ranks: all };
+            let seat = RankId { rank: row.rank, ranks: all };
             let expected = planned.iter().map(|threads| seat.threads(*threads).len() as u32);
             if !roles.iter().map(|role| role.threads).eq(expected) {
                 let (rank, host) = (row.rank, &row.host);

@@ -2,7 +2,7 @@
 
 use kvdyno_direct::header::Header;
 use kvdyno_direct::{Direct, FILE_NAME};
-use kvdyno_engine::{DataShape, Durability, Engine, Options, Place, Result, Session, Value};
+use kvdyno_engine::{DataShape, Durability, Engine, Location, Options, Result, Session, Value};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ impl Bench {
         let mirror = if self.mirrored { self.mirror() } else { PathBuf::new() };
         let mut options = options(self.durability, self.pack, &mirror);
         options.values.insert("rebuild".to_owned(), Value::Boolean(self.rebuild));
-        Direct::open(&Place::Directory(self.place()), &options, &self.shape)
+        Direct::open(&Location::Directory(self.place()), &options, &self.shape)
     }
 
     /// The file of the first copy, or of the mirror.
@@ -121,7 +121,7 @@ pub(crate) fn assert_counter(engine: &Direct, name: &str, expected: u64) {
 }
 
 /// The words of all events under this name.
-pub(crate) fn told(engine: &Direct, name: &str) -> Vec<String> {
+pub(crate) fn event_texts(engine: &Direct, name: &str) -> Vec<String> {
     let events = engine.events().into_iter();
     events.filter_map(|event| Some(event.detail.get(name)?.to_string())).collect()
 }

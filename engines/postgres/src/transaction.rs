@@ -1,7 +1,7 @@
 //! A transaction: repeatable reads, rows that will be written locked.
 
 use crate::client::{Client, check};
-use kvdyno_engine::{Error, ErrorClass, Found, Range, Records, Result, Transaction};
+use kvdyno_engine::{Error, ErrorClass, Range, Records, Result, Transaction, ValueVisitor};
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
 
@@ -11,7 +11,7 @@ pub(crate) fn run<R>(
     body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
 ) -> Result<R> {
     client.connection.query(BEGIN, |_, _| ())?;
-    match body(&mut Within(client)) {
+    match body(&mut ActiveTransaction(client)) {
         Ok(given) => commit(client).map(|()| given),
         Err(error) => {
             // One that cannot be rolled back has ended with its connection.
@@ -29,14 +29,14 @@ fn commit(client: &mut Client) -> Result<()> {
     }
 }
 
-struct Within<'c>(&'c mut Client);
+struct ActiveTransaction<'c>(&'c mut Client);
 
-impl Transaction for Within<'_> {
-    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+impl Transaction for ActiveTransaction<'_> {
+    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         self.0.lookup("get", key, seen)
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
         self.0.lookup("lock", key, seen)
     }
 
