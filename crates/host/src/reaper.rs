@@ -3,7 +3,7 @@
 //!
 //! It makes the swap itself, so that there is no moment in which nobody knows of it. It does
 //! nothing else, and no work while we live. Why it is there:
-//! docs/decisions/0009-an-reaper.md.
+//! docs/decisions/0009-a-reaper.md.
 
 use super::owner::Owner;
 use super::swap::{Swap, SwapSpec};
