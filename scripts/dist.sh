@@ -43,7 +43,7 @@ for program in kvdyno kvdyno-{null,drive,fio,direct,fjall,leveldb,lmdb,lmdb1,mdb
     # Names of functions stay, for profiles; the rest is for debuggers.
     strip --strip-debug "$into/$program"
 done
-cp LICENSE README.md CHANGELOG.md "$into/"
+cp LICENSE README.md "$into/"
 cp -r docs suites "$into/"
 
 # The worker of RocksDB looks for its library beside itself first.

@@ -123,7 +123,7 @@ impl SessionHandle {
 
     /// The database's statistics by the names that `WiredTiger` has.
     pub(crate) fn statistics(&self) -> Result<Vec<(String, i64)>> {
-        unsafe extern "C" fn tell(state: *mut c_void, name: *const c_char, value: i64) {
+        unsafe extern "C" fn store_counter(state: *mut c_void, name: *const c_char, value: i64) {
             // SAFETY: the state is the list below, the name a C string.
             unsafe { (*state.cast::<Vec<(String, i64)>>()).push((text(name), value)) };
         }
@@ -131,7 +131,7 @@ impl SessionHandle {
         let cursor = self.cursor(c"statistics:", c"statistics=(fast)")?;
         // SAFETY: the cursor is live until it is closed, here and once.
         unsafe {
-            let done = (self.api.statistics)(cursor, tell, (&raw mut told).cast());
+            let done = (self.api.statistics)(cursor, store_counter, (&raw mut told).cast());
             self.api.tried((self.api.close_cursor)(cursor))?;
             self.api.tried(done)?;
         }

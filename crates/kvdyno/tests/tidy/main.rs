@@ -5,6 +5,7 @@
 
 mod layers;
 mod scripts;
+mod words;
 
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;

@@ -1,0 +1,142 @@
+//! Words: names that were retired from the code, and how long the sentences of docs are.
+
+use super::{Source, assert_none, files, repository, rust};
+use std::fs;
+
+/// Names that say how something came about and not what it is. No function has one of them.
+const RETIRED_FUNCTIONS: [&str; 12] = [
+    "of", "told", "found", "given", "taken", "said", "hear", "heard", "tell", "say", "bury",
+    "given_or",
+];
+
+/// Types that hid one of many meanings, or a word of the standard prelude.
+const RETIRED_TYPES: [&str; 14] = [
+    "Apart", "Beside", "Captain", "Found", "From", "Given", "Heard", "Kept", "Place", "Seat",
+    "Sized", "Sought", "Told", "Undertaker",
+];
+
+const WORDS_PER_SENTENCE_MAX: usize = 30;
+const WORDS_PER_SENTENCE_MEAN_MAX: f64 = 20.0;
+
+#[test]
+fn retired_names_stay_retired() {
+    let mut back = Vec::new();
+    for Source { path, text } in rust() {
+        for (number, line) in text.lines().enumerate() {
+            let code = line.trim_start();
+            if declares(code, "fn", &RETIRED_FUNCTIONS)
+                || ["struct", "enum", "trait", "type"]
+                    .iter()
+                    .any(|keyword| declares(code, keyword, &RETIRED_TYPES))
+            {
+                back.push(format!("{path}:{}: {code}", number + 1));
+            }
+        }
+    }
+    assert_none("names that docs/architecture.md has a better word for", &back);
+}
+
+/// Whether a line declares one of `names`.
+fn declares(code: &str, keyword: &str, names: &[&str]) -> bool {
+    if code.starts_with("//") {
+        return false;
+    }
+    let mut words = code.split(' ').skip_while(|word| *word != keyword).skip(1);
+    let name = words.next().unwrap_or_default();
+    let end = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
+    names.contains(&&name[..end])
+}
+
+#[test]
+fn sentences_of_docs_are_short() {
+    let mut long = Vec::new();
+    for Source { path, text } in files(&[".md"]) {
+        if path.contains("node_modules") {
+            continue;
+        }
+        let lengths: Vec<usize> =
+            sentences(&text).map(|sentence| word_count(&sentence)).filter(|n| *n > 2).collect();
+        for sentence in sentences(&text).filter(|s| word_count(s) > WORDS_PER_SENTENCE_MAX) {
+            long.push(format!("{path}: {} words: {sentence}", word_count(&sentence)));
+        }
+        let mean = lengths.iter().sum::<usize>() as f64 / lengths.len().max(1) as f64;
+        if mean > WORDS_PER_SENTENCE_MEAN_MAX {
+            long.push(format!("{path}: {mean:.1} words per sentence on average"));
+        }
+    }
+    assert_none("sentences of more than 30 words, or of more than 20 on average", &long);
+}
+
+/// The sentences of a page's prose: without code, tables, headings and quotations of HTML.
+fn sentences(page: &str) -> impl Iterator<Item = String> {
+    let mut paragraphs = vec![String::new()];
+    let mut fenced = false;
+    for line in page.lines() {
+        let text = line.trim_start();
+        let is_fence = text.starts_with("```");
+        fenced ^= is_fence;
+        let is_code = line.starts_with("    ") && paragraphs.last().is_some_and(String::is_empty);
+        if fenced || is_fence || is_code || text.is_empty() || text.starts_with(['#', '|', '<']) {
+            paragraphs.push(String::new());
+            continue;
+        }
+        let item = text.strip_prefix("- ").or_else(|| text.strip_prefix("* ")).or_else(|| {
+            let (number, rest) = text.split_once(". ")?;
+            number.parse::<u32>().is_ok().then_some(rest)
+        });
+        if item.is_some() {
+            paragraphs.push(String::new());
+        }
+        if let Some(paragraph) = paragraphs.last_mut() {
+            paragraph.push_str(item.unwrap_or(text));
+            paragraph.push(' ');
+        }
+    }
+    paragraphs.into_iter().flat_map(|paragraph| split_sentences(&paragraph))
+}
+
+fn split_sentences(paragraph: &str) -> Vec<String> {
+    let mut sentences = vec![String::new()];
+    let mut in_code = false;
+    for word in paragraph.split_whitespace() {
+        if let Some(sentence) = sentences.last_mut() {
+            sentence.push_str(word);
+            sentence.push(' ');
+        }
+        in_code ^= word.matches('`').count() % 2 == 1;
+        let end = word.trim_end_matches(['"', '\'', ')', '*', '`', '_']);
+        if !in_code && end.ends_with(['.', '!', '?', ':']) {
+            sentences.push(String::new());
+        }
+    }
+    sentences
+}
+
+/// A piece of code and the target of a link are one word, whatever they contain.
+fn word_count(sentence: &str) -> usize {
+    let mut count = 0;
+    let mut in_code = false;
+    for word in sentence.split_whitespace() {
+        let is_word = word.chars().any(char::is_alphanumeric);
+        count += usize::from(is_word && !in_code);
+        in_code ^= word.matches('`').count() % 2 == 1;
+    }
+    count
+}
+
+#[test]
+fn sentences_are_found_in_prose_alone() {
+    let page = "# A heading\n\nOne two three. Four `code with. dots` five\nsix seven:\n\n\
+                \x20   code\n\n- an item here\n- another one\n\n| a | table |\n";
+    let found: Vec<usize> = sentences(page).map(|s| word_count(&s)).filter(|n| *n > 0).collect();
+    assert_eq!(found, [3, 5, 3, 2]);
+}
+
+/// A glossary that is long is not read.
+#[test]
+fn the_glossary_is_short() {
+    let text = fs::read_to_string(repository().join("docs/architecture.md")).unwrap();
+    let glossary = text.split("## Glossary\n").nth(1).expect("docs/architecture.md has a glossary");
+    let lines = glossary.split("\n## ").next().unwrap_or_default().lines().count();
+    assert!(lines <= 40, "the glossary has {lines} lines");
+}
