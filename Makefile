@@ -6,7 +6,8 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
 # What would help to build an edited file again slows the first build and fills the disk.
 export CARGO_INCREMENTAL ?= 0
 BIN := $(CARGO_TARGET_DIR)/release
-ENGINES := null drive fio direct aerospike fjall leveldb lmdb lmdb1 mariadb mdbx memcached mongodb postgres redb redis rocksdb sqlite surrealkv wiredtiger
+# Servers first: their conformance kits wait longest.
+ENGINES := memcached postgres mariadb redis mongodb aerospike null drive fio direct fjall leveldb lmdb lmdb1 mdbx redb rocksdb sqlite surrealkv wiredtiger
 DEMO := null drive fio direct lmdb lmdb1 rocksdb
 # What the suite `quick` runs, and the tests.
 ROCKSDB := 11.8.1
@@ -54,7 +55,7 @@ demo:
 	@scripts/parts.sh setup fetch build-demo library run-demo
 
 test:
-	@scripts/parts.sh setup test-tools fetch build library older-library get-engines build-tests test-rust test-engines test-page
+	@scripts/parts.sh setup test-tools fetch build library older-library get-engines build-tests+test-engines test-rust test-page
 
 # Tools that are large to install, tests that take minutes and seldom find anything.
 soak:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes several of this project's targets, one after the other, and says at the end where the time
 # went: `parts.sh build run-demo`. Seconds on the clock, and of processors; it ends at the first part
-# that fails, with its exit code.
+# that fails, with its exit code. Parts joined by `+` are made side by side.
 set -uo pipefail
 
 rows=()
@@ -12,7 +12,10 @@ for part in "$@"; do
     began=$EPOCHREALTIME
     # In this very shell: a subshell's children are not its parent's.
     times >"$file"; before=$(tail -1 "$file")
-    ${MAKE:-make} --no-print-directory "$part"
+    case $part in
+        *+*) ${MAKE:-make} --no-print-directory -j -O ${part//+/ } ;;
+        *) ${MAKE:-make} --no-print-directory "$part" ;;
+    esac
     code=$?
     times >"$file"; after=$(tail -1 "$file")
     rows+=("$part $began $EPOCHREALTIME $before $after")
@@ -23,13 +26,13 @@ done
     echo "Where the time went, in seconds (on $(nproc) processors, load average $(cut -d' ' -f1 /proc/loadavg)):"
     printf '%s\n' "${rows[@]}" | awk '
         function seconds(text, p) { split(text, p, /[ms]/); return 60 * p[1] + p[2] }
-        BEGIN { printf "  %-14s %8s %11s\n", "part", "clock", "processors" }
+        BEGIN { printf "  %-24s %8s %11s\n", "part", "clock", "processors" }
         {
             clock = $3 - $2
             cpu = seconds($6) + seconds($7) - seconds($4) - seconds($5)
-            printf "  %-14s %8.1f %11.1f\n", $1, clock, cpu
+            printf "  %-24s %8.1f %11.1f\n", $1, clock, cpu
             all += clock; used += cpu
         }
-        END { printf "  %-14s %8.1f %11.1f\n", "all", all, used }'
+        END { printf "  %-24s %8.1f %11.1f\n", "all", all, used }'
 } >&2
 exit $code
