@@ -95,8 +95,7 @@ impl<'s> Reference<'s> {
 
     fn section(&self, definition: &Value) -> String {
         let text = definition["description"].as_str().unwrap_or_default();
-        let paragraphs = text.split("\n\n").map(|text| text.replace('\n', " "));
-        let mut text = paragraphs.collect::<Vec<_>>().join("\n\n") + "\n";
+        let mut text = text.split("\n\n").map(line).collect::<Vec<_>>().join("\n\n") + "\n";
         if properties(definition).next().is_some() {
             text += &format!("\n{}", self.keys(definition));
         }
@@ -218,14 +217,24 @@ fn label(variant: &Value) -> String {
 
 /// A description in one line, and the default at its end.
 fn described(schema: &Value) -> (String, Option<String>) {
-    let text = schema["description"].as_str().unwrap_or_default();
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|");
+    let text = line(schema["description"].as_str().unwrap_or_default());
     match text.split_once("Default: ") {
         None => (text, None),
         Some((meaning, default)) => {
             (meaning.trim_end().to_owned(), Some(default.trim_end_matches('.').to_owned()))
         }
     }
+}
+
+/// A text in one line, with links to the pages that it names: `docs/drive.md`.
+fn line(text: &str) -> String {
+    let linked = |word: &str| {
+        let (before, rest) = word.split_once("docs/")?;
+        let (page, after) = rest.split_once(".md")?;
+        Some(format!("{before}[{page}]({page}.md){after}"))
+    };
+    let words = text.split_whitespace().map(|word| linked(word).unwrap_or_else(|| word.to_owned()));
+    words.collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
 fn words(all: &[Value]) -> String {
