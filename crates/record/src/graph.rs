@@ -82,7 +82,8 @@ pub struct Access {
 #[serde(rename_all = "snake_case")]
 pub enum Consistency {
     /// One transaction. An engine without transactions gets one atomic batch under a latch of the
-    /// load generator, and the run shows it. MongoDB needs an attached replica set of 4.0 or later.
+    /// load generator, and the run shows it. `MongoDB` needs an attached replica set of 4.0 or
+    /// later.
     Transaction,
     /// One write after the other, with a note of both until the end: a method for stores without
     /// transactions. An error or a killed client leaves incomplete work, and the audit finds it.

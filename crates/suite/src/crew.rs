@@ -32,7 +32,7 @@ pub(super) struct CrewTable {
     #[schemars(length(min = 1))]
     pub(super) hosts: At<Vec<At<String>>>,
     /// The command that starts the ranks. kvdyno replaces `{hosts}` and `{ranks}` and splits it at
-    /// spaces. Default: `mpirun` of OpenMPI, unbound, over TCP.
+    /// spaces. Default: `mpirun` of `OpenMPI`, unbound, over TCP.
     launch: Option<At<String>>,
 }
 

@@ -102,7 +102,7 @@ pub(super) enum Preset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "snake_case", rename = "DriveIo")]
 pub(super) enum Way {
-    /// Many operations in flight, by io_uring.
+    /// Many operations in flight, by `io_uring`.
     IoUring,
     /// One blocking call at a time.
     Psync,

@@ -31,9 +31,9 @@ use schemars::JsonSchema;
 /// with the loaded ones. Every count must equal the number of visible links, or the case fails.
 ///
 /// Engines with ordered keys hold nodes, links, an index of visible links, and counts under
-/// separate prefixes. A list reads the index alone. MariaDB and PostgreSQL have the original's
+/// separate prefixes. A list reads the index alone. `MariaDB` and `PostgreSQL` have the original's
 /// tables, and each write is one transaction in one round trip. The engine option `round_trips =
-/// "original"` makes as many as the original. MongoDB has documents with the names of mdcallag's
+/// "original"` makes as many as the original. `MongoDB` has documents with the names of mdcallag's
 /// binding. kvdyno refuses the other servers: they have no scans or no atomic batches.
 ///
 /// The load's `records/s` counts nodes and links. In tables a record is an id with all its links.

@@ -63,8 +63,9 @@ pub(super) struct Scheduled {
     /// Operations per second of the whole role, at least 1. With `sine` it is the mean.
     per_second: Option<At<Rated>>,
     /// Bytes of keys and values per second that the whole role writes, on average
-    /// (`benchmark_write_rate_limit` of db_bench). Only for roles of `insert`, `update`, `rmw` and
-    /// `batch`, without `sine`. The plan converts it to operations by the mean length of a record.
+    /// (`benchmark_write_rate_limit` of `db_bench`). Only for roles of `insert`, `update`, `rmw`
+    /// and `batch`, without `sine`. The plan converts it to operations by the mean length of a
+    /// record.
     bytes_per_s: Option<At<ByteRate>>,
     /// The gaps between the starts. Default: poisson.
     #[schemars(with = "Option<At<WrittenSchedule>>")]
@@ -84,9 +85,9 @@ enum WrittenSchedule {
     Poisson,
 }
 
-/// A wave on a rate: mean + amplitude sin(2 pi t / period), from the start of each phase. db_bench
-/// has it as `sine_a`, 2 pi / `sine_b` and `sine_d`. A phase that is shorter than a period has
-/// another mean rate.
+/// A wave on a rate: mean + amplitude sin(2 pi t / period), from the start of each phase.
+/// `db_bench` has it as `sine_a`, 2 pi / `sine_b` and `sine_d`. A phase that is shorter than a
+/// period has another mean rate.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Wave {
