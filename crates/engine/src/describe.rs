@@ -178,18 +178,17 @@ impl Capabilities {
     }
 }
 
-/// What "done" means for a write. Figures of different classes never share a column unmarked.
+/// The promise of a completed write. Tables mark figures of different classes.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// Nothing is promised: no log, or a log that is never synced; a crash of the process may lose
-    /// or damage data.
+    /// No promise: no log, or a log without sync. A crash of the process may lose or damage data.
     None,
-    /// Handed to the operating system, not waited for: survives the process, not the power.
+    /// The write is in the operating system. It survives the process, not the power.
     Async,
-    /// On stable storage before the call returns.
+    /// The write is on stable storage before the call returns.
     Commit,
 }
 

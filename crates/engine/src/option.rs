@@ -20,15 +20,15 @@ pub struct OptionSpec {
     pub presets: Vec<Setting>,
 }
 
-/// Settings of an engine as a whole, by name: `preset = "tuned"` in a suite.
+/// A set of an engine's options.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// As the engine comes: what it takes for itself where it is told nothing.
+    /// The engine's own defaults.
     Defaults,
-    /// As its own tuning guide has it, for the memory at hand.
+    /// The engine's own tuning guide, applied to the RAM limit.
     Tuned,
 }
 

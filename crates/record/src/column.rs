@@ -3,30 +3,34 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A column that tables have where it is asked for.
+/// A column of the tables `run`, `load` and `cost`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnName {
-    /// Share of operations that took more than 1 ms.
+    /// The share of operations above 1 ms, the median over trials. With a rate response times have
+    /// a line of their own. Table `run`.
     #[serde(rename = "over_1ms")]
     Over1Ms,
-    /// More than 2 ms.
+    /// The same above 2 ms.
     #[serde(rename = "over_2ms")]
     Over2Ms,
-    /// More than 4 ms.
+    /// The same above 4 ms.
     #[serde(rename = "over_4ms")]
     Over4Ms,
-    /// Root of the mean square of the times.
+    /// The root mean square of the times. Table `run`.
     Rms,
-    /// Standard deviation of the times.
+    /// The standard deviation of the times. Table `run`.
     Deviation,
-    /// From the start to the end of the last operation: with `operations` the time to so many.
+    /// The time from the start to the end of the last operation. With `operations` it is the time
+    /// for that count. Table `run`.
     Took,
-    /// Bytes of keys and values a second, read and written.
+    /// Keys and values read and written, in MB (10^6 bytes) per second. Tables `run` and `load`.
     MbPerS,
-    /// Records or keys a second.
+    /// Records or keys per second. An operation of `scan`, `multiget` or `batch` has several. Table
+    /// `run`.
     ItemsPerS,
-    /// I/Os at the device for a record.
+    /// Reads and writes of the device per record. With `pack` a load counts records, and other
+    /// operations count as one. Tables `load` and `cost`.
     IosPerRecord,
 }
 

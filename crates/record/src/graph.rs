@@ -77,17 +77,20 @@ pub struct Access {
     pub uncorrelated_theta: f64,
 }
 
-/// How a link and the count of its kind are written.
+/// The consistency of a link and its count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Consistency {
-    /// As one transaction; where an engine has none, as one atomic batch under a latch of the load
-    /// generator, which is told.
+    /// One transaction. An engine without transactions gets one atomic batch under a latch of the
+    /// load generator, and the run shows it. `MongoDB` needs an attached replica set of 4.0 or
+    /// later.
     Transaction,
-    /// One after the other, with a record of both beside them for as long as that takes: a way of
-    /// stores without transactions.
+    /// One write after the other, with a note of both until the end: a method for stores without
+    /// transactions. An error or a killed client leaves incomplete work, and the audit finds it.
+    /// `MongoDB` only.
     TwoPhase,
-    /// With nothing around them, of what was read before: requests side by side lose counts.
+    /// A read and a write of the count without protection. Concurrent requests lose counts, and the
+    /// audit fails.
     None,
 }
 

@@ -20,31 +20,29 @@ pub struct Key {
     pub lengths: Option<Size>,
 }
 
-/// Notations of a key.
+/// The notation of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyFormat {
-    /// 16 hexadecimal digits, lower case, zeros in front up to the length (at least 16 bytes): what
-    /// LMDB's dbbench writes.
+    /// 16 lower-case hexadecimal digits with leading zeros, as dbbench of LMDB. At least 16 bytes.
     Hex,
-    /// Big-endian binary, zeros in front up to the length (at least as many bytes as the largest
-    /// number needs).
+    /// Big-endian binary with leading zeros, long enough for the largest number.
     Binary,
-    /// What `db_bench` writes: 8 bytes big-endian, then the digit zero up to the length; shorter
-    /// keys have the last of the bytes only.
+    /// 8 bytes big-endian, then the digit 0 up to the length, as `db_bench`. Shorter keys have the
+    /// last bytes.
     DbBench,
-    /// What YCSB writes: `user` and the number in decimal digits, as many as it has; hashed.
+    /// `user` and up to 19 decimal digits, hashed, as YCSB.
     Ycsb,
 }
 
-/// Where a record lies among the others.
+/// The order of the records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyOrder {
     /// Keys have the order of their numbers: inserts land behind the last.
     #[default]
     Ordered,
-    /// Numbers are scattered by a bijection of their bits: inserts land everywhere, as YCSB's do.
+    /// A bijection scatters the numbers, as in YCSB: inserts land everywhere.
     Hashed,
 }
 

@@ -113,13 +113,14 @@ pub struct Case {
     pub errors_max: u64,
 }
 
-/// Who counts the instructions of a case.
+/// The counter of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Counting {
-    /// Valgrind, under which the worker runs: its times mean nothing.
+    /// Runs the worker under valgrind and counts in place of times.
     Valgrind,
-    /// The processor, beside all that is timed.
+    /// Counts instructions, cycles, cache misses and branch misses in the processor, next to the
+    /// times.
     Processor,
 }
 

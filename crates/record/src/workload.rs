@@ -164,13 +164,13 @@ pub struct Load {
 pub enum LoadOrder {
     /// Ascending keys.
     Sequential,
-    /// Each key once, in an order drawn by a bijection.
+    /// Each key once, in random order.
     Random,
-    /// Each write to a key drawn anew, as `db_bench`'s fillrandom runs: some are written several
+    /// A random key for each write, as fillrandom of `db_bench` runs. Some keys are written several
     /// times, and 36.8 % never.
     Drawn,
-    /// Of a trace: the keys that it reads before it writes them, in the order of their first reads,
-    /// each with the length that it has there.
+    /// The keys that a trace reads before it writes them, in the order of their first reads. Each
+    /// has its recorded length.
     FirstRead,
 }
 

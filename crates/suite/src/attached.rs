@@ -12,13 +12,13 @@ use super::typed::Sharing;
 use super::wanted::Pick;
 use schemars::JsonSchema;
 
-/// The server that an engine is.
+/// A server that runs already (docs/servers.md).
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "Server")]
 pub(super) struct ServerTable {
-    /// One that somebody runs: `"env:NAME"`, the environment variable that has its URL. It must be
-    /// consented to on the command line (`--yes-load HOST`). Each case makes a database of its own
-    /// in it, and takes it away.
+    /// `"env:NAME"`: the environment variable that holds the server's URL. The command line must
+    /// give consent: `--yes-load HOST`. Each case creates a database of its own in the server and
+    /// removes it.
     pub(super) attach: At<String>,
 }
 

@@ -26,15 +26,37 @@ const TEXT_MAX: usize = 300;
 const NEEDS: [&str; 8] =
     ["engine", "volume", "part", "tier", "threads", "cpus", "memory", "data_to_ram"];
 
-/// A sentence about the run's figures.
+/// A statement about the figures of a run. Unknown engines and figures are errors of the suite.
+///
+/// A cell is
+/// `[PART:]PHASE[-wN][.ROLE[.OP]].ENGINE[@VOLUME][%TIER][#THREADS][/RAM][*RECORDS].FIGURE`.
+/// Examples: `load.lmdb.wall_ns`, `measure.readers.lmdb@ext4#8.ops_per_s`,
+/// `large:load.lmdb*100M.wall_ns`, `measure.readers.rocksdb/64GiB#max.service_ns_p99`. `#8`,
+/// `#1..8` and `#max` select from the swept thread counts. A job of `[drive]` stands for an engine:
+/// `measure.randread-4k-qd1.ops_per_s`. `PHASE-w2` is the second window, and `PHASE-wmax` is the
+/// last measured one. docs/exports.md has the figures. `--scale` scales the records and RAM of
+/// cells too.
+///
+/// A dimension that a cell omits is checked at every measured value: threads, volume, RAM limit and
+/// window. The claim holds if it holds at all of them.
+///
+/// The verdict compares the medians over trials. From four trials on it uses a 95 % interval: the
+/// extremes below six trials, else a bootstrap of whole trials. The claim holds if the interval
+/// lies within the bounds. It does not hold if the interval lies outside. Otherwise the verdict is
+/// `cannot tell here`. With fewer trials a ratio needs a distance of a factor of two from every
+/// bound, and a difference has no verdict.
+///
+/// A cell without a measurement has no verdict either: `volume flash-raw was not measured`.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "Claim")]
 pub(super) struct WrittenClaim {
-    /// The sentence.
+    /// The statement, one line of at most 300 characters.
     text: At<String>,
-    /// What must be so: `load.lmdb.wall_ns / load.rocksdb.wall_ns in 0.5..0.9`.
+    /// The condition: `SIDE in LOW..HIGH`, `SIDE > BOUND` or `SIDE < BOUND`. A side is `CELL`,
+    /// `CELL / CELL` or `CELL - CELL`. A bound is a number with or without a unit, or a side.
     holds: At<String>,
-    /// What it cannot be told without: `"volume flash-raw"`, `"cpus 16"`.
+    /// Conditions of a verdict: `"engine NAME"`, `"volume NAME"`, `"part NAME"`, `"tier NAME"`,
+    /// `"threads N"`, `"cpus N"`, `"memory 64GiB"`, `"data_to_ram 4"`. Default: none.
     needs: Option<At<Vec<At<String>>>>,
 }
 

@@ -23,16 +23,16 @@ const LAUNCH: &str = "mpirun --host {hosts} -n {ranks} --stdin 0 --bind-to none 
 /// Names of the machine that kvdyno runs on.
 const HERE: [&str; 2] = ["localhost", "127.0.0.1"];
 
-/// Processes that drive one server together: each a rank, with its share of all threads.
+/// Processes that drive one server together. Each is a rank with its share of all threads.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "Crew")]
 pub(super) struct CrewTable {
-    /// Where they run: `["localhost:4"]` is four on this machine, `["a", "b:2"]` one and two. The
-    /// first host must be this machine.
+    /// The hosts with their numbers of ranks: `["localhost:4"]`, `["a", "b:2"]`. The first host is
+    /// this machine. At least 2 ranks.
     #[schemars(length(min = 1))]
     pub(super) hosts: At<Vec<At<String>>>,
-    /// What starts them: `{hosts}` and `{ranks}` are put in, and it is split at spaces. Default:
-    /// `mpirun`, unbound and over TCP.
+    /// The command that starts the ranks. kvdyno replaces `{hosts}` and `{ranks}` and splits it at
+    /// spaces. Default: `mpirun` of `OpenMPI`, unbound, over TCP.
     launch: Option<At<String>>,
 }
 

@@ -17,108 +17,114 @@ const LARGER: [(&str, Way); 2] =
     [("drive-psync-16k", Way::Psync), ("drive-io_uring-16k", Way::IoUring)];
 const LARGER_BYTES: u64 = 16 << 10;
 
-/// What the drive itself can do: a file at the place is written in full, then jobs read and write
-/// blocks of it.
+/// Jobs on the bare drive of the databases, as cases of the same run (docs/drive.md). A file at the
+/// place is written in full, once in a run; then the jobs work on it. `[ram]` limits only jobs that
+/// use the page cache. `block`, `depth`, `threads`, `duration` and `warmup` are the defaults of the
+/// jobs.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Drive {
-    /// How much is written and worked on. Default: auto, as much as the suite has data.
+    /// The size of the file. Default: auto, the size of the largest data set.
     pub(super) size: Option<At<DataSize>>,
-    /// Jobs that need not be written down.
+    /// Jobs that need no text. Default: none.
     pub(super) preset: Option<At<Preset>>,
-    /// The figures are the limit of the suite's other cases. Default: whether a preset says so.
+    /// Makes the figures the limit for those of the engines. Default: true with a preset, else
+    /// false.
     pub(super) ceiling: Option<At<bool>>,
-    /// How often each job is repeated, at most `run.trials`. Default: `run.trials`.
+    /// Repetitions of each job, at most `run.trials`. Default: `run.trials`.
     pub(super) trials: Option<At<Several>>,
-    /// Before anything is measured, write all of it so often, in order and in blocks of 128 KiB.
-    /// Default: once, for it to exist.
+    /// Full writes of the file before the measurement, in order, in blocks of 128 KiB. Default: one
+    /// write in blocks of 1 MiB.
     pub(super) precondition: Option<At<Count>>,
-    /// The jobs as they are written down, in every trial. Default: false, an order drawn for each.
+    /// Runs the jobs in the written order in every trial. Default: false, a new random order in
+    /// each trial.
     pub(super) in_order: Option<At<bool>>,
-    /// Write nothing at all: the place is a block device that holds data. Default: false.
+    /// Writes nothing. For a block device that holds data. Default: false.
     pub(super) read_only: Option<At<bool>>,
-    /// Every job by fio as well, under its name and `-fio`. Default: false.
+    /// Runs every job by fio too, under its name and `-fio`. Default: false.
     pub(super) with_fio: Option<At<bool>>,
-    /// For jobs that do not say. Default: 4 KiB.
+    /// Bytes of one operation, a multiple of 512. Default: 4KiB.
     pub(super) block: Option<At<Bytes>>,
-    /// For `io_uring` jobs that do not say. Default: 1; 32 for a preset's.
+    /// Operations in flight per thread of `io_uring` jobs. Default: 1, or 32 for those of a preset.
     pub(super) depth: Option<At<Several>>,
-    /// For jobs that do not say. Default: 1; "sweep" for a preset's, where there is one.
+    /// Threads of a job. Default: 1, or `"sweep"` for those of a preset if the suite sweeps
+    /// threads.
     pub(super) threads: Option<At<Threads>>,
-    /// For jobs that do not say. Default: 10s.
+    /// The time of a job. Default: 10s.
     pub(super) duration: Option<At<Nanoseconds>>,
-    /// For jobs that do not say. Default: none.
+    /// The same work before the measurement, not counted. Default: none.
     pub(super) warmup: Option<At<Nanoseconds>>,
-    /// The jobs.
+    /// The jobs, in fio's words. Default: those of the preset.
     #[schemars(default)]
     pub(super) job: Vec<At<DriveJob>>,
 }
 
-/// One kind of work on the drive.
+/// One job on the drive.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct DriveJob {
-    /// What tables call it. Default: drive-IO, as `drive-psync`.
+    /// The name of the job in tables, unlike every other job and engine. Default: `drive-` and the
+    /// `io`, as `drive-psync`.
     pub(super) name: Option<At<Name>>,
-    /// How the kernel is asked. Default: `io_uring`.
+    /// The system calls. Default: `io_uring`.
     pub(super) io: Option<At<Way>>,
-    /// What is done. Default: randread.
+    /// The kind of work. Default: randread.
     pub(super) rw: Option<At<Pattern>>,
-    /// Of the operations of `randrw` and `rw`. Default: 0.5.
+    /// The share of reads in `randrw` and `rw`. Default: 0.5.
     pub(super) read_share: Option<At<Share>>,
-    /// Bytes of one operation. Default: the section's.
+    /// Bytes of one operation, a multiple of 512. Default: that of `[drive]`.
     pub(super) block: Option<At<Bytes>>,
-    /// Operations that each thread keeps in flight: `io_uring`. Default: the section's.
+    /// Operations in flight per thread; only `io_uring`. Default: that of `[drive]`.
     pub(super) depth: Option<At<Several>>,
-    /// How many threads; "sweep": each of `run.threads` in turn. Default: the section's.
+    /// Threads of the job. Default: those of `[drive]`.
     pub(super) threads: Option<At<Threads>>,
-    /// How long. Default: the section's.
+    /// The time of the job. Default: that of `[drive]`.
     pub(super) duration: Option<At<Nanoseconds>>,
-    /// The same work beforehand; not counted. Default: the section's.
+    /// The same work before the measurement, not counted. Default: that of `[drive]`.
     pub(super) warmup: Option<At<Nanoseconds>>,
-    /// What "done" means for a write. Default: async.
+    /// The promise of a completed write. Default: async.
     pub(super) durability: Option<At<Durability>>,
-    /// Further options of the worker: `kvdyno engines drive`.
+    /// Further options of the worker; `kvdyno engines drive` lists them. Default: none.
     #[schemars(default)]
     pub(super) options: Options,
 }
 
-/// Jobs that need not be written down.
+/// A set of jobs on the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(rename_all = "snake_case")]
+#[schemars(rename_all = "snake_case", rename = "DrivePreset")]
 pub(super) enum Preset {
-    /// What an engine could at best reach with as many threads: random reads by `psync`, `io_uring`
-    /// and `mmap`, and of 16 KiB by the first two where no `block` is given.
+    /// Random reads of 4 KiB by `psync`, `io_uring` and `mmap`. Without `block` also of 16 KiB by
+    /// the first two. The thread counts are those of the roles at each point of the sweep.
     Ceiling,
 }
 
-/// How the kernel is asked to read and write.
+/// The system calls of a drive's job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(rename_all = "snake_case")]
+#[schemars(rename_all = "snake_case", rename = "DriveIo")]
 pub(super) enum Way {
-    /// Many at a time, by rings shared with the kernel.
+    /// Many operations in flight, by `io_uring`.
     IoUring,
-    /// One call that waits for each.
+    /// One blocking call at a time.
     Psync,
-    /// Through a map of the file: what is in memory is not read.
+    /// Through a memory map of the file, with the page cache.
     Mmap,
 }
 
-/// What a job does, in fio's words.
+/// The kind of work of a drive's job, in fio's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(rename_all = "lowercase")]
+#[schemars(rename_all = "lowercase", rename = "DriveRw")]
 pub(super) enum Pattern {
-    /// Reads at random.
+    /// Random reads.
     Randread,
-    /// Writes at random.
+    /// Random writes.
     Randwrite,
-    /// Both at random.
+    /// Random reads and writes.
     Randrw,
-    /// Reads in order.
+    /// Sequential reads.
     Read,
-    /// Writes in order.
+    /// Sequential writes.
     Write,
-    /// Both in order.
+    /// Sequential reads and writes.
     Rw,
 }
 

@@ -13,45 +13,59 @@ use std::collections::BTreeMap;
 /// More engines than this do not come of one table on purpose.
 const ENGINES_MAX: usize = 1_000;
 
-/// An engine under test; with lists, as many as they have values.
+/// An engine under test. Lists in `versions`, `durability`, `preset` and `options` multiply: they
+/// make an engine of each combination. Set at most one of `version`, `versions`, `library` and
+/// `server`.
+///
+/// Engines with `library` in `kvdyno engines NAME --json` load their code at the start. The record
+/// has the library's version, build (`official`, `native`, `system`, `yours`), SHA-256, source and
+/// path. Before each case kvdyno reads the file again and refuses a changed one.
+///
+/// Versions of one engine share a case key, and `compare` lists the version. A run with several has
+/// the table `Versions: what each step changed`. For options that the suite omits, all versions use
+/// the first value that each of them has. `rerun` searches the same SHA-256, then the same version.
+/// It needs `--library LABEL=PATH` for a build of your own.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "Engine")]
 pub(super) struct EngineTable {
-    /// The worker: `kvdyno-<name>`.
+    /// The engine's name. Its worker is `kvdyno-<name>`; `kvdyno engines` lists the installed ones.
     name: At<Name>,
-    /// What tables call it, if one engine appears several times. Default: the name.
+    /// The name of the engine in tables, unique in the suite. Default: the name.
     label: Option<At<Label>>,
-    /// The version of an engine that is loaded as a library: `"9.10.0"`, as `kvdyno engines get`
-    /// fetches it. Default: the newest installed.
+    /// An installed version of an engine that is loaded as a library. `kvdyno engines get` installs
+    /// versions. Default: the newest installed.
     version: Option<At<Version>>,
-    /// Versions that are compared, each an engine of its own: `rocksdb-9.10.0`.
+    /// Versions to compare. Each is an engine of its own: `rocksdb-9.10.0`.
     versions: Option<At<OneOrMany<Version>>>,
-    /// The file of a library in place of a version: a build of your own.
+    /// The path of a library or server program: a build of your own.
     library: Option<At<String>>,
-    /// In place of a version: a server that somebody runs.
+    /// A server that runs already.
     server: Option<At<ServerTable>>,
-    /// Only on these volumes, by name. Default: on all that it can store its data on.
+    /// Names of the volumes to run on, in every part. Default: all volumes that can hold its data.
     volumes: Option<At<Vec<At<String>>>>,
-    /// What "done" means for a write. A list makes an engine of each class that it has:
-    /// `rocksdb-commit`. Default: async.
+    /// The promise of a completed write. A list makes an engine of each class that the engine has:
+    /// `rocksdb-commit`. `sync` and `fsync` mean `commit`. Default: async.
     durability: Option<At<OneOrMany<Durability>>>,
-    /// Left out, and said, where it is not found. Default: false.
+    /// Skips the engine where its worker or library is missing, and lists it in the plan. Default:
+    /// false, a missing engine is an error.
     optional: Option<At<bool>>,
-    /// Where its options begin: `"defaults"` is the engine as it comes, `"tuned"` its own tuning
-    /// guide applied to the RAM limit. A list makes an engine of each: `rocksdb-tuned`. Default:
-    /// the options' defaults here, made for engines that are compared.
+    /// The base of the options. A list makes an engine of each preset: `rocksdb-tuned`. Default:
+    /// kvdyno's own defaults, chosen for comparisons.
     preset: Option<At<OneOrMany<Preset>>>,
-    /// So many neighbouring records under one key: fewer keys, longer values. Default: 1.
+    /// Neighbouring records under one key: fewer keys, longer values. For `get` and `update` of
+    /// uniform keys. Default: 1.
     pack: Option<At<Several>>,
-    /// Options that `--scale` scales: those that are bytes, and were chosen for the data's size.
+    /// Options in bytes that `--scale` scales, down to 1 MiB: those that were chosen for the size
+    /// of the data. Default: none.
     scaled: Option<At<Vec<At<String>>>>,
-    /// Options by the engine's own names; bytes may be a share of the RAM limit: `"50%"`. A list of
-    /// values makes as many engines: `rocksdb block_cache=1GiB`.
+    /// Options by the engine's own names; `kvdyno engines NAME` lists them. An option in bytes may
+    /// be a share of the RAM limit: `"50%"`. A list of values makes an engine of each value:
+    /// `rocksdb block_cache=1GiB`. Default: those of the preset.
     #[schemars(default)]
     options: OptionTable,
 }
 
-/// Options as typed, in the order of their names.
+/// Options of one engine by name, each a value or a list of values.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(transparent)]
 pub(super) struct OptionTable(
@@ -85,7 +99,7 @@ pub(super) struct Engine {
     pub(super) options: Options,
 }
 
-/// Options of one engine, in the order of their names.
+/// Options of one engine by name, without lists.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(transparent)]
 pub(super) struct Options(

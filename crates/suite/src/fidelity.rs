@@ -21,14 +21,14 @@ const INCLUDED: [(&str, &str); 3] = [
 /// The key of what was run in place of what is described.
 const AS_RUN: &str = "as-run";
 
-/// Which version of a workload.
+/// The version of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub(super) enum Fidelity {
     /// As its authors describe it.
     #[default]
     AsWritten,
-    /// As their program does it.
+    /// As their program runs it.
     AsRun,
 }
 

@@ -15,16 +15,14 @@ const LONGEST: u64 = 1 << 30;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Length(pub(super) Size);
 
-/// A length: a number, or a distribution.
-///
-/// Only the schema is made from this; [`Length`] is what is read.
+/// A fixed length, or a distribution of lengths: bytes of a value or key, records of a scan.
 #[derive(JsonSchema)]
 #[schemars(untagged, rename = "Length")]
 #[expect(dead_code, reason = "describes the language for the schema")]
 pub(super) enum Written {
-    /// Always the same.
+    /// A fixed length.
     Fixed(Bytes),
-    /// Drawn.
+    /// A distribution of lengths.
     Drawn(Drawn),
 }
 
@@ -32,46 +30,79 @@ pub(super) enum Written {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Keys(pub(super) Size);
 
-/// How many keys: a number, or a distribution.
-///
-/// Only the schema is made from this; [`Keys`] is what is read.
+/// A fixed number of keys, or a distribution.
 #[derive(JsonSchema)]
 #[schemars(untagged, rename = "Keys")]
 #[expect(dead_code, reason = "describes the language for the schema")]
 pub(super) enum WrittenKeys {
-    /// Always so many.
+    /// A fixed number.
     Fixed(Several),
-    /// Drawn for each operation, at most 65536.
+    /// A number drawn for each operation.
     Drawn(Drawn),
 }
 
-/// Distributions of a length.
+/// A distribution of lengths or counts, in a table of its own: `{ uniform = { min = 1, max = 9 }
+/// }`. A count is at most 65536, and plans use its mean.
 #[derive(JsonSchema)]
-#[schemars(rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(rename_all = "snake_case", deny_unknown_fields, rename = "LengthDistribution")]
 #[expect(dead_code, reason = "describes the language for the schema")]
 pub(super) enum Drawn {
-    /// Each length from `min` to `max` equally often.
-    Uniform { min: Bytes, max: Bytes },
-    /// exp(Normal(ln median, sigma)), clamped to 1..=max (`LinkBench`: sigma 1).
-    Lognormal { median: Bytes, sigma: f64, max: Bytes },
-    /// Normal, clamped to min..=max. Default of min: 1.
-    Normal { mean: Bytes, sigma: f64, min: Option<Bytes>, max: Bytes },
-    /// min + n with the probability p (1-p)^n, at most max. Default of min: 1. `LinkBench`'s
-    /// multiget, as it runs: p 0.382, min 2, max 128.
-    Geometric { p: f64, min: Option<Bytes>, max: Bytes },
-    /// Generalized Pareto, location + sigma/k ((1-u)^-k - 1) rounded up; what is shorter than floor
-    /// (or `min`; default 1) is that, what is longer than max is folded (modulo max) or clamped.
-    /// `db_bench` mixgraph: floor 10, k 0.2615, sigma 25.45, max 1024.
-    Pareto {
-        location: Option<f64>,
-        k: f64,
-        sigma: f64,
-        floor: Option<Bytes>,
-        min: Option<Bytes>,
+    /// Each length from `min` to `max` is equally likely.
+    Uniform {
+        /// The shortest length.
+        min: Bytes,
+        /// The longest length.
         max: Bytes,
+    },
+    /// A lognormal distribution, rounded and clamped to 1..=max. `LinkBench` has sigma 1.
+    Lognormal {
+        /// The median.
+        median: Bytes,
+        /// The standard deviation of the logarithm.
+        sigma: f64,
+        /// The longest length.
+        max: Bytes,
+    },
+    /// A normal distribution, rounded and clamped to min..=max.
+    Normal {
+        /// The mean.
+        mean: Bytes,
+        /// The standard deviation.
+        sigma: f64,
+        /// The shortest length. Default: 1.
+        min: Option<Bytes>,
+        /// The longest length.
+        max: Bytes,
+    },
+    /// The length min + n has the probability p (1-p)^n; a longer one becomes `max`. The multigets
+    /// of `LinkBench` have p 0.382, min 2 and max 128.
+    Geometric {
+        /// The probability of each step, above 0 and at most 1.
+        p: f64,
+        /// The shortest length. Default: 1.
+        min: Option<Bytes>,
+        /// The longest length.
+        max: Bytes,
+    },
+    /// A generalized Pareto distribution: location + sigma/k ((1-u)^-k - 1), rounded up. mixgraph
+    /// of `db_bench` has floor 10, k 0.2615, sigma 25.45 and max 1024, with a mean of 36 bytes.
+    Pareto {
+        /// The location. Default: 0.
+        location: Option<f64>,
+        /// The shape.
+        k: f64,
+        /// The scale.
+        sigma: f64,
+        /// The shortest length, as `min`. Default: 1.
+        floor: Option<Bytes>,
+        /// The shortest length, as `floor`. Default: 1.
+        min: Option<Bytes>,
+        /// The longest length.
+        max: Bytes,
+        /// The treatment of lengths above `max`. Default: fold.
         over: Option<Over>,
     },
-    /// Lengths with their weights, as counted somewhere: [[100, 2.5], [4000, 1]].
+    /// At most 1000 lengths with their weights: `[[100, 3], [4000, 1]]`.
     Empirical(Vec<(Bytes, f64)>),
 }
 

@@ -6,7 +6,8 @@
 //! is left open. Both are pure: no file is read, no process started, nothing printed. A mistake is
 //! shown under the line that it was made in, whichever gate finds it.
 //!
-//! `docs/suites.md` teaches the language; `schemas/suite.schema.json` is made from the types here.
+//! `docs/suites.md` teaches the language; `schemas/suite.schema.json` and `docs/suite-reference.md`
+//! are made from the types here.
 
 mod abilities;
 mod adjust;

@@ -17,8 +17,7 @@ use std::collections::BTreeMap;
 /// Of a medium: images in the run's place.
 const PLACE: &str = "place";
 
-/// What each medium is here: a block device, a directory for images on loop devices, or `"place"`:
-/// the run's own.
+/// Drives by the name of their medium.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(transparent)]
 pub(super) struct Media(

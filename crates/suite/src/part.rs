@@ -20,32 +20,32 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use toml::de::{DeTable, DeValue};
 
-/// A part of the suite, named: what it does not say is as the suite says it.
-///
-/// Only the schema is made from this; [`PartTable`] is what is read.
+/// A named grid of the suite. Of two keys that exclude each other (`records` and `size`), the
+/// part's key replaces the suite's. Case names and tables show the part: `0005_large_lmdb_t4_r1`.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "Part")]
 #[expect(dead_code, reason = "describes the language for the schema")]
 pub(super) struct WrittenPart {
-    /// What names of cases and tables call it.
+    /// The name of the part, unique in the suite.
     name: At<Name>,
-    /// Only these engines, by label or name. Default: all of the suite's, and its drive.
+    /// The engines of the part, by label or name; `drive` is the `[drive]`. Default: all.
     engines: Option<Vec<String>>,
-    /// Only these volumes. Default: all.
+    /// The volumes of the part. Default: all.
     volumes: Option<Vec<String>>,
-    /// Only these memory tiers. Default: all.
+    /// The memory tiers of the part. Default: all.
     tiers: Option<Vec<String>>,
-    /// These phases, in this order. Default: as the suite has it.
+    /// The phases of the part, in this order. Default: as the suite.
     phases: Option<Vec<String>>,
-    /// Which of two versions of a named phase. Default: as the suite has it.
+    /// The version of the named phases. Default: as the suite.
     fidelity: Option<Fidelity>,
-    /// Keys of `[data]` in place of the suite's.
+    /// Keys that replace those of `[data]`.
     data: Option<Over<Data>>,
-    /// Keys of `[ram]` in place of the suite's.
+    /// Keys that replace those of `[ram]`.
     ram: Option<Over<Ram>>,
-    /// Keys of `[run]` in place of the suite's.
+    /// Keys that replace those of `[run]`.
     run: Option<Over<Run>>,
-    /// Options by engine, in place of those that the suite gives it.
+    /// Options by engine, next to those of `[[engine]]`: `options.rocksdb = { compression = "zlib"
+    /// }`. Lists multiply, as in `[[engine]]`.
     options: Option<BTreeMap<String, OptionTable>>,
 }
 

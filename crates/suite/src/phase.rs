@@ -13,81 +13,90 @@ use schemars::JsonSchema;
 use std::collections::BTreeMap;
 use toml::de::DeValue;
 
-/// One step of a case.
+/// One step of a case. Without `name` a phase has the name of its kind, and the second of a kind is
+/// `evict-2`.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(tag = "kind", rename_all = "snake_case")]
 pub(super) enum Phase {
-    /// Each record is written once.
+    /// Writes each record once. Its time includes the engine's sync.
     Load(Load),
-    /// Wait for the engine's background work.
+    /// Waits for the engine's flushes and compactions.
     Settle(Settle),
-    /// Read a sample of keys and check each value.
+    /// Reads a sample of the records and checks each value. With `linkbench` it is the audit of the
+    /// graph.
     Verify(Verify),
-    /// Close the engine, take its files out of the page cache, open it again.
+    /// Closes the engine, removes its files from the page cache, and opens it again.
     Evict(Evict),
-    /// Close the engine, open it again, where asked with other options.
+    /// Closes the engine and opens it again, with other options if given. It evicts nothing. A
+    /// `reopen` right after the load belongs to the case that loads, and later cases keep its
+    /// options.
     Reopen(Reopen),
-    /// The roles work side by side and are measured.
+    /// Runs the roles side by side and measures them. The phase ends with the first of `duration`,
+    /// `operations` and a trace.
     Measure(Measure),
 }
 
-/// Each record is written once.
+/// Writes each record once. Its time includes the engine's sync.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Load {
-    /// Its name. Default: load.
+    /// The name of the phase in tables and files. Default: load.
     pub(super) name: Option<At<Name>>,
-    /// Ascending keys, each key once in random order, each drawn anew, or those that the suite's
-    /// trace reads before it writes them, with their recorded lengths. Default: sequential.
+    /// The order of the writes. Default: sequential.
     pub(super) order: Option<At<LoadOrder>>,
     /// Records in one batch of the engine. Default: 1.
     pub(super) batch: Option<At<Several>>,
-    /// Threads, each with its own range of the order. Default: 1.
+    /// Threads of the load, each with its own range of the order. `"sweep"` needs `database =
+    /// "fresh"`. Default: 1.
     pub(super) threads: Option<At<Threads>>,
 }
 
-/// Wait for the engine's background work.
+/// Waits for the engine's flushes and compactions.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Settle {
-    /// Its name. Default: settle.
+    /// The name of the phase in tables and files. Default: settle.
     pub(super) name: Option<At<Name>>,
-    /// How long at most. Default: 5m.
+    /// The longest wait. Default: 5m.
     pub(super) limit: Option<At<Nanoseconds>>,
 }
 
-/// Read a sample of keys and check each value.
+/// Reads a sample of the records and checks each value. With `linkbench` it is the audit of the
+/// graph.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Verify {
-    /// Its name. Default: verify.
+    /// The name of the phase in tables and files. Default: verify.
     pub(super) name: Option<At<Name>>,
-    /// How many keys, spread evenly over all. Default: 10000.
+    /// The number of keys to read, spread evenly over all. Default: 10000.
     pub(super) samples: Option<At<Count>>,
-    /// Count all records by a scan. Default: auto, if the engine scans and the data is small.
+    /// Counts all records by a scan. `"auto"` counts where the engine can scan and the data is at
+    /// most 16 GiB. Default: auto.
     pub(super) count: Option<At<Switch>>,
 }
 
-/// Close the engine, take its files out of the page cache, open it again.
+/// Closes the engine, removes its files from the page cache, and opens it again.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Evict {
-    /// Its name. Default: evict.
+    /// The name of the phase in tables and files. Default: evict.
     pub(super) name: Option<At<Name>>,
 }
 
-/// Close the engine, open it again, where asked with other options.
+/// Closes the engine and opens it again, with other options if given. It evicts nothing. A `reopen`
+/// right after the load belongs to the case that loads, and later cases keep its options.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Reopen {
-    /// Its name. Default: reopen.
+    /// The name of the phase in tables and files. Default: reopen.
     pub(super) name: Option<At<Name>>,
-    /// Options by engine, by label or name; what is not named stays as it was.
+    /// Options by the engine's label or name. Other options and other engines stay as they were.
+    /// Default: none.
     #[schemars(default)]
     pub(super) options: ByEngine,
 }
 
-/// Options by engine.
+/// Options of several engines, by label or name.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(transparent)]
 pub(super) struct ByEngine(
@@ -109,61 +118,74 @@ impl FromToml for ByEngine {
     }
 }
 
-/// The roles work side by side and are measured, until the first of the ends.
+/// Runs the roles side by side and measures them. The phase ends with the first of `duration`,
+/// `operations` and a trace.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Measure {
-    /// Its name. Default: measure.
+    /// The name of the phase in tables and files. Default: measure.
     pub(super) name: Option<At<Name>>,
-    /// The same work beforehand for this long; its figures are not results.
+    /// The same work before the measurement. It becomes a phase `warmup` or `<name>-warmup`, and
+    /// its figures are not results. Default: none.
     pub(super) warmup: Option<At<Nanoseconds>>,
-    /// End after this time.
+    /// The end of the phase by time. It or `operations` is required without a `trace`. Threads that
+    /// wait past the end get as long again, and at least two minutes, before kvdyno ends the case.
     pub(super) duration: Option<At<Nanoseconds>>,
-    /// The duration in pieces of this length, each a measured phase of its own.
+    /// Divides the duration into measured phases of this length: `measure-w01`, `measure-w02` and
+    /// so on. They share a process, so caches stay. kvdyno writes dirty data and the record after
+    /// each, and a killed run keeps its finished windows. `resume` starts the case again with empty
+    /// caches, as `cases/ID_a2`. Only with `duration` alone. Default: one window.
     pub(super) windows: Option<At<Nanoseconds>>,
-    /// End when the first role has done so many operations. Needed without `duration`, but for a
-    /// `trace`.
+    /// The end of the phase by a count of operations of the first role.
     pub(super) operations: Option<At<Count>>,
-    /// Who works.
+    /// The groups of threads that work side by side.
     #[schemars(length(min = 1))]
     pub(super) role: At<Vec<At<Role>>>,
 }
 
-/// A group of threads with the same mix.
+/// A group of threads with the same mix. An operation with a conflict is repeated inside its own
+/// time, up to 16 times; the figure `retries` counts these.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Role {
-    /// "readers", "writer".
+    /// The name of the role, unique in its phase.
     pub(super) name: At<Name>,
-    /// How many threads; "sweep": each of `run.threads` in turn. Default: 1.
+    /// The number of threads. Default: 1.
     pub(super) threads: Option<At<Threads>>,
-    /// What they do. Needed, but for a `trace`, and for `linkbench`: then the published requests.
+    /// The operations with their weights. Required without a `trace`. With `linkbench` the default
+    /// is the ten published requests.
     #[schemars(length(min = 1))]
     pub(super) mix: Option<At<Vec<At<Entry>>>>,
-    /// To which keys, where an operation does not say. Default: uniform.
+    /// The keys of operations without `keys` of their own. Default: uniform.
     pub(super) keys: Option<At<Choice>>,
-    /// Open loop: operations start on a schedule. Default: as fast as it goes.
+    /// An open loop: operations start on a schedule, and response times count from the scheduled
+    /// start. Default: a closed loop, as fast as the engine answers.
     #[schemars(with = "Option<WrittenRate>")]
     pub(super) rate: Option<At<Arrivals>>,
-    /// Operations that each thread keeps in flight; gets, inserts and updates in a closed loop, of
-    /// engines that are pipelined. Default: it calls and waits.
+    /// Operations that each thread keeps in flight, in a closed loop. For `get`, `update` and
+    /// `insert` on engines with `pipelined`. Default: one call at a time.
     pub(super) depth: Option<At<Several>>,
-    /// Threads of the operating system on which those of the role take turns, of engines that are
-    /// servers (pgbench's --jobs). Default: each has one of its own.
+    /// Operating system threads that serve the role's threads in turn, as `--jobs` of pgbench
+    /// (docs/servers.md). For engines with `takes_turns`, without `rate`, `depth` and TLS. Default:
+    /// one for each thread.
     pub(super) os_threads: Option<At<Several>>,
-    /// How many of the keys that it looks up are there: `"all"`, `"none"`, `"drawn"` (as many as a
-    /// load with `order = "drawn"` leaves), or a share such as 0.5. Default: as the load leaves.
+    /// The share of looked-up keys that must exist. It is `"all"`, `"none"`, `"drawn"` (the share
+    /// after a load with `order = "drawn"`), or a number such as 0.5. A share that is six standard
+    /// deviations off fails the case. After deletes kvdyno checks nothing. Default: all, or drawn
+    /// after a load in that order.
     #[schemars(with = "Option<WrittenFound>")]
     pub(super) found: Option<At<ExpectedHitsKey>>,
-    /// Instead of a mix, a file that `kvdyno trace import` wrote: its requests are made again, in
-    /// their order for each key, and the phase ends with them. Beside the suite.
+    /// A trace file to replay in place of a mix, relative to the suite (docs/traces.md). Only in
+    /// the first role, without `mix`, `keys`, `rate`, `os_threads`, `found`, `warmup` and
+    /// `windows`. Default: none.
     pub(super) trace: Option<At<TraceFile>>,
-    /// Of a trace: 1.0 makes its requests at their recorded times, 2.0 in half the time (an open
-    /// loop); "max": each when the one before has been answered. Default: max.
+    /// The speed of a replay. A number from 0.001 to 1000000 divides the recorded times, and the
+    /// replay is an open loop. `"max"` starts each request after the previous answer. A number
+    /// excludes `depth`. Default: max.
     #[schemars(with = "Option<WrittenSpeed>")]
     pub(super) speed: Option<At<Speed>>,
-    /// Of a trace of a drive: offsets are taken modulo the data's bytes, so that a trace of a large
-    /// drive is replayed on a small one. Default: false.
+    /// Takes the offsets of a drive's trace modulo the size of the data. A trace of a large drive
+    /// then runs on a small one. Default: false.
     pub(super) fold: Option<At<bool>>,
 }
 
@@ -176,7 +198,7 @@ pub(super) enum ExpectedHitsKey {
     Share(f64),
 }
 
-/// `"all"`, `"none"`, `"drawn"`, or a share.
+/// `"all"`, `"none"`, `"drawn"`, or a share of keys.
 #[derive(JsonSchema)]
 #[schemars(untagged, rename = "Found")]
 #[expect(dead_code, reason = "describes the language for the schema")]
@@ -211,73 +233,75 @@ impl FromToml for ExpectedHitsKey {
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Entry {
-    /// What is done.
+    /// The operation.
     #[schemars(flatten, with = "Operation")]
     pub(super) op: Op,
-    /// How often, relative to the others. Default: 1.
+    /// The frequency relative to the other operations, above 0. Default: 1.
     pub(super) weight: Option<At<f64>>,
-    /// To which keys. Default: the role's.
+    /// The keys of this operation; not for `walk` and the requests of a graph. Default: those of
+    /// the role.
     pub(super) keys: Option<At<Choice>>,
 }
 
-/// Operations. Only the schema is made from this; [`Op`] is what is read.
+/// The operations of a mix.
 #[derive(JsonSchema)]
 #[schemars(tag = "op", rename_all = "snake_case")]
 #[expect(dead_code, reason = "describes the language for the schema")]
 enum Operation {
-    /// Look one key up.
+    /// Looks up one key.
     Get,
-    /// Write a key that was never there.
+    /// Writes a new key: the next number.
     Insert,
-    /// Write a key that is there.
+    /// Writes an existing key.
     Update,
-    /// Remove a key.
+    /// Removes a key.
     Delete,
-    /// Read neighbouring records in key order.
+    /// Reads neighbouring records in key order.
     Scan {
-        /// From high to low. Default: false.
+        /// Reads from high to low. Default: false.
         reverse: Option<At<bool>>,
-        /// How many records. Default: 100.
+        /// The number of records. Default: 100.
         length: Option<At<Written>>,
     },
-    /// Read the next records in key order, from where the one before ended.
+    /// Reads the next records in key order from the end of the thread's previous walk. After the
+    /// last record it starts again.
     Walk {
-        /// From high to low. Default: false.
+        /// Reads from high to low. Default: false.
         reverse: Option<At<bool>>,
-        /// How many records. Default: 1.
+        /// The number of records. Default: 1.
         length: Option<At<Written>>,
     },
-    /// Look several keys up in one call.
+    /// Looks up several keys in one call.
     Multiget {
-        /// How many. Default: 10.
+        /// The number of keys. Default: 10.
         count: Option<At<WrittenKeys>>,
     },
-    /// Read a key and write it anew.
+    /// Reads a key and writes it again.
     Rmw,
-    /// Update several keys in one batch.
+    /// Updates several keys in one batch.
     Batch {
-        /// How many. Default: 10.
+        /// The number of keys. Default: 10.
         count: Option<At<WrittenKeys>>,
     },
-    /// Of a graph: add a node.
+    /// Adds a node to a graph.
     AddNode,
-    /// Of a graph: look a node up.
+    /// Looks up a node of a graph.
     GetNode,
-    /// Of a graph: write a node anew.
+    /// Writes a node of a graph again.
     UpdateNode,
-    /// Of a graph: remove a node.
+    /// Removes a node of a graph.
     DeleteNode,
-    /// Of a graph: add a link, mostly a new one.
+    /// Adds a link to a graph, usually a new one.
     AddLink,
-    /// Of a graph: write a link, mostly one that is there.
+    /// Writes a link of a graph, usually an existing one.
     UpdateLink,
-    /// Of a graph: hide a link.
+    /// Hides a link of a graph.
     DeleteLink,
-    /// Of a graph: look a count of links up.
+    /// Looks up a count of links.
     CountLink,
-    /// Of a graph: look several links up.
+    /// Looks up several links of a node.
     MultigetLink,
-    /// Of a graph: list the links of a node, the newest first.
+    /// Lists the links of a node, the newest first.
     GetLinksList,
 }
 

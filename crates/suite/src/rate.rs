@@ -45,67 +45,69 @@ impl Arrivals {
     }
 }
 
-/// An open loop: operations of the whole role in a second, or a table of these and their schedule.
-///
-/// Only the schema is made from this; [`Arrivals`] is what is read.
+/// Operations per second of the whole role, or a table.
 #[derive(JsonSchema)]
 #[schemars(untagged, rename = "Rate")]
 #[expect(dead_code, reason = "describes the language for the schema")]
 pub(super) enum WrittenRate {
-    /// Operations of the whole role in a second, at random times (Poisson).
+    /// Operations per second of the whole role, at random times (Poisson).
     PerSecond(Count),
-    /// The same with its schedule.
+    /// A rate with its schedule.
     Scheduled(Scheduled),
 }
 
-/// A rate with its schedule.
+/// An open loop with its schedule. Set exactly one of `per_second` and `bytes_per_s`.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Scheduled {
-    /// Operations of the whole role in a second; with a wave their mean.
+    /// Operations per second of the whole role, at least 1. With `sine` it is the mean.
     per_second: Option<At<Rated>>,
-    /// Instead of them bytes of keys and values that the whole role writes in a second, in the
-    /// mean.
+    /// Bytes of keys and values per second that the whole role writes, on average
+    /// (`benchmark_write_rate_limit` of `db_bench`). Only for roles of `insert`, `update`, `rmw`
+    /// and `batch`, without `sine`. The plan converts it to operations by the mean length of a
+    /// record.
     bytes_per_s: Option<At<ByteRate>>,
-    /// The gaps between them. Default: poisson.
+    /// The gaps between the starts. Default: poisson.
     #[schemars(with = "Option<At<WrittenSchedule>>")]
     schedule: Option<At<Schedule>>,
-    /// The rate rises and falls.
+    /// A wave on the rate. Default: a constant rate.
     sine: Option<At<Wave>>,
 }
 
-/// The gaps between starts. Only the schema is made from this.
+/// The gaps between the starts of operations.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", rename = "Schedule")]
 #[expect(dead_code, reason = "describes the language for the schema")]
 enum WrittenSchedule {
-    /// All equal.
+    /// Equal gaps.
     Fixed,
-    /// Exponentially distributed: arrivals that know nothing of each other.
+    /// Exponentially distributed gaps: independent arrivals.
     Poisson,
 }
 
 /// A wave on a rate: mean + amplitude sin(2 pi t / period), from the start of each phase.
+/// `db_bench` has it as `sine_a`, 2 pi / `sine_b` and `sine_d`. A phase that is shorter than a
+/// period has another mean rate.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Wave {
-    /// Operations in a second, the most above the mean.
+    /// Operations per second above the mean at the top of the wave; at most the mean.
     amplitude: At<Count>,
-    /// From one rise to the next.
+    /// The time from one top to the next.
     period: At<Nanoseconds>,
-    /// How long each rate holds.
+    /// The time for which each rate holds; at most the period.
     step: At<Nanoseconds>,
 }
 
 table!(Scheduled, "a rate": per_second bytes_per_s schedule sine);
 table!(Wave, "a wave": amplitude period step);
 
-/// `1000`, `"50k"`, `"50k/s"`.
+/// A rate of operations: `1000`, `"50k"`, `"50k/s"`.
 #[derive(Clone, Copy, Debug, JsonSchema)]
 #[schemars(transparent)]
 struct Rated(Count);
 
-/// `"2MB"`, `"2MB/s"`.
+/// A rate of bytes: `"2MB"`, `"2MB/s"`.
 #[derive(Clone, Copy, Debug, JsonSchema)]
 #[schemars(transparent)]
 struct ByteRate(Bytes);

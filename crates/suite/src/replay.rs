@@ -62,8 +62,7 @@ impl Trace {
     }
 }
 
-/// The file of a trace, as typed: beside the suite, where it is not told from the root. And what
-/// was found there.
+/// The path of a trace, relative to the suite.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(transparent)]
 pub(super) struct TraceFile {
@@ -98,7 +97,7 @@ pub(super) enum Speed {
     Times(f64),
 }
 
-/// `"max"`, or a number.
+/// `"max"`, or a factor on the recorded speed.
 #[derive(JsonSchema)]
 #[schemars(untagged, rename = "Speed")]
 #[expect(dead_code, reason = "describes the language for the schema")]

@@ -1,5 +1,8 @@
 //! The JSON Schema of the suite language, for editors: checked in as `schemas/suite.schema.json`.
 
+#[cfg(test)]
+pub(crate) mod reference;
+
 use super::typed::Whole;
 use schemars::Schema;
 use schemars::generate::SchemaSettings;

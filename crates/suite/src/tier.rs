@@ -17,38 +17,50 @@ pub(super) const SWAPPINESS_MAX: u64 = 200;
 /// The kernel takes no smaller swap: ten pages.
 const SWAP_BYTES_MIN: u64 = 10 * PAGE;
 
-/// What is below the RAM limit.
+/// Memory below the RAM limit. kvdyno creates the swap for a case and removes it afterwards, also
+/// after kill -9. The swap serves the whole machine while it is on.
+///
+/// An option with a share counts limit and swap together: with 256 GiB of swap below 64 GiB,
+/// `block_cache = "50%"` is 160 GiB. `data_to_ram` counts the limit alone. The page cache never
+/// goes to swap, so swap does not help an engine that reads through it (LMDB).
+///
+/// kvdyno refuses a tier that the host lacks before the run starts: no root, no zram, no such node,
+/// or no RAM limit. Case names and tables show the tier: `0009_rocksdb_64gib_with-optane_t4_r1`.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Tier {
-    /// What tables call it.
+    /// The name of the tier in tables.
     pub(super) name: At<Name>,
-    /// What it is made of.
+    /// The kind of memory.
     pub(super) kind: At<Kind>,
-    /// How much: of swap and zram. Scaled as limits are.
+    /// The size of swap or zram, and the most that may be swapped. `--scale` scales it. Required
+    /// for `swap` and `zram`.
     pub(super) size: Option<At<ByteSize>>,
-    /// A block device for swap, in full. Default: an image in the run's place.
+    /// A block device for swap, by its full path. It must be unmounted and without a signature, and
+    /// needs `--destroy-data-on=PATH`. Default: an image in the place.
     pub(super) path: Option<At<String>>,
-    /// The drive of a study that swap lies on, in place of a path; [media] says what it is here.
+    /// The medium for swap in place of a path, from `[media]`.
     pub(super) medium: Option<At<Name>>,
-    /// How much rather memory of processes goes than files, from 0 to 200. Default: 60.
+    /// The kernel's preference for swapping processes over dropping cached files, from 0 to 200. On
+    /// cgroup v2 it is a setting of the machine, and kvdyno leaves it. Tables show `NOT HELD` if it
+    /// differs. Default: 60.
     pub(super) swappiness: Option<At<Count>>,
-    /// The NUMA node that all memory is taken from.
+    /// The NUMA node of all memory. Required for `node`.
     pub(super) node: Option<At<Count>>,
 }
 
-/// What a memory tier is made of.
+/// The kind of a memory tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(rename_all = "snake_case")]
+#[schemars(rename_all = "snake_case", rename = "TierKind")]
 pub(super) enum Kind {
-    /// Nothing: the limit is all there is.
+    /// No memory below the limit.
     Dram,
-    /// Swap on an image in the run's place, or on a device whose data is lost
-    /// (`--destroy-data-on`). Needs root.
+    /// Swap on an image in the place or on a block device. Needs root and a RAM limit.
     Swap,
-    /// Swap in compressed memory of the machine's, outside of the limit. Needs root.
+    /// Swap in compressed memory of the machine, outside of the limit. Needs root and a RAM limit.
+    /// Values that do not compress gain nothing.
     Zram,
-    /// Memory of one NUMA node: CXL.
+    /// All memory from one NUMA node, such as CXL memory.
     Node,
 }
 

@@ -22,179 +22,219 @@ use kvdyno_record::workload::{KeyFormat, KeyOrder, Size};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 
-/// A suite of kvdyno: data, engines, what they do, and what is varied.
+/// A suite of kvdyno: data, engines, phases, and the values that vary.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "Suite")]
 pub(super) struct Typed {
-    /// What the suite is.
+    /// The suite's name and title.
     pub(super) suite: Header,
-    /// The data set. May be left out where there are no engines.
+    /// The data set. Required unless the suite measures a `[drive]` alone.
     #[schemars(with = "Option<At<Data>>")]
     pub(super) data: At<Data>,
-    /// How much memory an engine and the page cache of its files may use; absent: no limit.
+    /// The memory limit of an engine. Default: no limit.
     #[schemars(default)]
     pub(super) ram: Ram,
-    /// Where the databases lie.
+    /// The directory of the databases.
     #[schemars(default)]
     pub(super) place: LocationTable,
-    /// What they lie on, each engine on each; absent: what the place lies on.
+    /// Filesystems or devices for the databases. Every engine runs on every volume that can hold
+    /// its data. kvdyno skips the others and lists them in the plan. Default: the filesystem of the
+    /// place.
     #[schemars(default)]
     pub(super) volume: Vec<At<Volume>>,
-    /// What the drives are that volumes and memory tiers name as their media.
+    /// The drive behind each `medium` of a volume or memory tier, by name. A value is a block
+    /// device below `/dev`, a directory for images on loop devices, or `"place"`. `"place"` puts
+    /// the images in the run's place. The option `--medium NAME=PATH` sets it too.
     #[schemars(default)]
     pub(super) media: Media,
-    /// How often, how long, with how many threads.
+    /// Threads, trials, time limits and the use of databases.
     #[schemars(default)]
     pub(super) run: Run,
-    /// Processes that drive a server together, each with its share of the threads; absent: one.
+    /// Several processes that drive one server (docs/crew.md). Default: one process.
     pub(super) crew: Option<At<CrewTable>>,
-    /// What its tables show.
+    /// Additional columns of the tables.
     #[schemars(default)]
     pub(super) show: Show,
-    /// The bare drive that the databases lie on.
+    /// Measurements of the bare drive below the databases (docs/drive.md). Default: none.
     pub(super) drive: Option<At<Drive>>,
-    /// The engines under test, in any order: each trial draws its own.
+    /// The engines under test. Each trial runs them in a new random order. Required unless the
+    /// suite measures a `[drive]` alone.
     #[schemars(with = "Option<Vec<At<EngineTable>>>", length(min = 1))]
     pub(super) engine: Vec<Engine>,
-    /// What happens, in order. The first phase is the load.
+    /// The phases of a case, in order. The first phase is the load. Required unless the suite
+    /// measures a `[drive]` alone.
     #[schemars(with = "Option<Vec<At<Phase>>>", length(min = 1))]
     pub(super) phase: Vec<At<Phase>>,
 }
 
-/// A suite of kvdyno: data, engines, what they do, and what is varied.
-///
-/// Only the schema is made from this: what is not [`Typed`]'s is gone when the parts of a suite are
-/// told from each other.
+/// A suite of kvdyno: data, engines, phases, and the values that vary.
 #[derive(JsonSchema)]
 #[schemars(rename = "Suite")]
 #[expect(dead_code, reason = "describes the language for the schema")]
 pub(super) struct Whole {
     #[schemars(flatten)]
     typed: Typed,
-    /// Sets of named phases that the program brings along: `db_bench`, `dbbench`, `ycsb`.
+    /// Sets of named phases: `db_bench`, `dbbench` (of LMDB) and `ycsb`. Two sets with a common
+    /// phase name exclude each other. `include` and `fidelity` stand before the first table.
     include: Option<Vec<String>>,
-    /// Which of two versions of a named phase. Default: as-written.
+    /// The version of the named phases. Default: as-written.
     fidelity: Option<Fidelity>,
-    /// Phases by name, from which `phases` of [run] or of a part picks. Of each, `as-run` has keys
-    /// that count with that fidelity.
+    /// Phases by name. `phases` of `[run]` or of a part selects them. A named phase has the keys of
+    /// `[[phase]]` without `name`, and its roles may be tables: `role.readers = { ... }`. Keys of
+    /// `[phases.NAME.as-run]` replace those of the phase with `fidelity = "as-run"`. Keys of a
+    /// suite replace those of an included phase of the same name. Roles of one name merge key by
+    /// key.
     phases: Option<BTreeMap<String, serde_json::Map<String, serde_json::Value>>>,
-    /// Named parts, each with all that the suite has, but for what it says itself.
+    /// Named grids. A part inherits every table of the suite and overrides single keys. A suite
+    /// without parts is one grid.
     #[schemars(length(min = 1))]
     part: Option<Vec<WrittenPart>>,
-    /// What the suite claims of its figures: told beside them, holds or not, never a failure.
+    /// Statements about the figures of a run. kvdyno evaluates them from the record: `kvdyno show
+    /// --table claims`. A claim never changes the exit code of a run.
     claim: Option<Vec<WrittenClaim>>,
 }
 
-/// What the suite is.
+/// The suite's name and title.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Header {
-    /// Its name: part of the run folder's name.
+    /// The name of the suite and of its run folders.
     pub(super) name: At<Name>,
-    /// One line about it.
+    /// One line about the suite, at most 200 characters. Default: none.
     pub(super) title: Option<At<String>>,
-    /// The published study that it repeats, by id: its figures stand beside the run's.
+    /// The id of the published study that the suite repeats (docs/studies.md). Tables show its
+    /// published rows. Default: none.
     pub(super) study: Option<At<String>>,
 }
 
 /// The data set.
+///
+/// A list in `records`, `size` or `value_bytes` makes a data set of each value. Each has its own
+/// databases and cases, and tables have a column `data`. With a fixed `size` each value length has
+/// as many records as fit. With fixed `records` the data grows, and a RAM limit by `data_to_ram`
+/// grows with it.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Data {
-    /// How many records: `"80M"`, or a list of such numbers that are swept. Either this or `size`.
+    /// The number of records. Exactly one of `records` and `size` is required.
     pub(super) records: Option<At<OneOrMany<Count>>>,
-    /// Bytes of all keys and values: `"300GiB"`, or `"auto"`: sized from the host; or a list.
+    /// Bytes of all keys and values. `"auto"` is at least 64 MiB, and at most the smallest of three
+    /// sizes. The first is 1 GiB. The second is half the free space over the largest space factor
+    /// of the engines. The third makes the RAM limit an eighth of the memory; with an absolute
+    /// limit it is four times the limit. The plan states the size and the reason. Exactly one of
+    /// `records` and `size` is required.
     pub(super) size: Option<At<OneOrMany<DataSize>>>,
-    /// Length of every key, or a distribution of lengths. Default: 16.
+    /// The length of a key, from 1 to 65536 bytes, or a distribution of lengths. A key is the
+    /// digits of its number, padded with zeros. Default: 16.
     #[schemars(with = "Option<Written>")]
     pub(super) key_bytes: Option<At<Length>>,
-    /// How the key number is written. Default: hex from 16 bytes on, else binary.
+    /// The notation of a key. Default: hex from 16 bytes on if all engines take hex keys, else
+    /// binary.
     pub(super) key_format: Option<At<KeyFormat>>,
-    /// Where a record lies among the others: in the order of the key numbers, or anywhere, so that
-    /// inserts land everywhere. Default: ordered; hashed for `key_format = "ycsb"`.
+    /// The order of the records. Default: ordered, and hashed for `key_format = "ycsb"`.
     pub(super) key_order: Option<At<KeyOrder>>,
-    /// Length of a value: a number of bytes or a distribution, or a list of these: a data set of
-    /// its own for each. Needed, but for `linkbench`.
+    /// The length of a value, from 1 byte to 1 GiB, or a distribution of lengths. Required without
+    /// `linkbench`.
     #[schemars(with = "Option<OneOrMany<Written>>")]
     pub(super) value_bytes: Option<At<OneOrMany<Length>>>,
-    /// Size a value compresses to: 0.5 is half. Default: 1.0, random bytes.
+    /// The size of a compressed value over its full size, above 0. Default: 1.0, random bytes.
     pub(super) compress_to: Option<At<Share>>,
-    /// What all random choices follow from. Default: 1.
+    /// The seed of all random choices. Default: 1.
     pub(super) seed: Option<At<Count>>,
-    /// Values carry key, version and checksum, and every one read is checked. Default: false.
+    /// Every value carries its key, a version and a checksum, and kvdyno checks every value that it
+    /// reads. Values need at least 16 bytes. The null engine shows the cost of the check. Default:
+    /// false.
     pub(super) verify: Option<At<bool>>,
-    /// The records are ids of a social graph: each a node with its links, of `LinkBench`.
+    /// The records are ids of a social graph: nodes and their links, as in the benchmark
+    /// `LinkBench`. The suite then sets `records` (1,024 or more) and `seed`, and no other key of
+    /// `[data]`. Default: none.
     pub(super) linkbench: Option<At<LinkBench>>,
 }
 
-/// The RAM limit, by at most one of its keys, and what is below.
+/// The memory limit of an engine's process and the page cache of its files, together (a memory
+/// cgroup). Set at most one of `limit` and `data_to_ram`.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(clippy::struct_field_names, reason = "the ratio is called so in the suite language")]
 pub(super) struct Ram {
-    /// The limit, or a list of limits that are swept.
+    /// The limit. A list is swept. Default: no limit.
     pub(super) limit: Option<At<OneOrMany<ByteSize>>>,
-    /// What `--scale` adds to a limit that it makes smaller: engines hold memory beside their
-    /// caches, which does not scale. Default: nothing.
+    /// Memory that `--scale` adds to a limit that it makes smaller, up to the unscaled limit.
+    /// Engines hold memory next to their caches, and that memory does not scale. Only with `limit`.
+    /// Default: 0.
     pub(super) unscaled: Option<At<ByteSize>>,
-    /// How many times larger than the limit the data is, or a list of such ratios.
+    /// The size of the data over the limit, from 0.001 to 1000000. A list is swept. Default: no
+    /// limit.
     pub(super) data_to_ram: Option<At<OneOrMany<f64>>>,
-    /// What is below each limit, each in turn; absent: nothing.
+    /// Memory below the limit. Every engine runs under each limit with each tier. Default: no swap.
     #[schemars(default)]
     pub(super) tier: Vec<At<Tier>>,
 }
 
-/// Where the databases lie.
+/// The location of the databases.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "Place")]
 pub(super) struct LocationTable {
-    /// A directory. Default: a folder inside the run's own folder.
+    /// A directory. It must exist, or the command has `--create-place`. Default: a folder inside
+    /// the run's own.
     pub(super) directory: Option<At<String>>,
 }
 
-/// How often, how long, with how many threads.
+/// Threads, trials, time limits and the use of databases.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Run {
-    /// Numbers of threads that are swept; roles with `threads = "sweep"` take each in turn.
+    /// Thread counts to sweep. Roles with `threads = "sweep"` take each count in turn. Default: no
+    /// sweep.
     pub(super) threads: Option<At<OneOrMany<Several>>>,
-    /// These phases, in this order, of `[phases]` and `[[phase]]`. Default: all of `[[phase]]`.
+    /// The phases to run, in this order, by name or else by kind. The names are those of `[phases]`
+    /// and `[[phase]]`. Default: all of `[[phase]]`.
     pub(super) phases: Option<At<Vec<At<String>>>>,
-    /// How often every point is repeated. Default: 4.
+    /// Repetitions of every case. Fewer than 4 support no statement about a difference. Default: 4.
     pub(super) trials: Option<At<Several>>,
-    /// The longest a case may take. Default: five times its estimate, at least 10 minutes.
+    /// The time limit of a case. kvdyno ends a longer case and records it as out of time. Default:
+    /// five times the case's estimate, at least 10 minutes.
     pub(super) budget: Option<At<Nanoseconds>>,
-    /// One interval of the time series. Default: 1s, longer where a record would be too large.
+    /// The interval of the time series, at least 1 ms. An interval takes about 530 bytes of the
+    /// record for each kind of operation. Default: 1s, or 2 to 60 s if a record would exceed 150 MB
+    /// a day.
     pub(super) slice: Option<At<Nanoseconds>>,
-    /// Watch block I/O in the kernel (needs rights). Default: as the command line has it.
+    /// Observes block I/O in the kernel; it needs root or the matching capabilities. A part may set
+    /// it for its own cases. Default: as the option `--io-latency`.
     pub(super) io_latency: Option<At<bool>>,
-    /// Count instructions: `valgrind`, in place of times; `processor`, beside them. Default: not.
+    /// Counts instructions (docs/count.md). Default: as the option `--count`.
     pub(super) count: Option<At<Counting>>,
-    /// Which database each thread count works on. Default: shared.
+    /// The database of each thread count. Default: shared.
     pub(super) database: Option<At<Sharing>>,
-    /// A case fails past this many failed operations. Default: 100.
+    /// The number of failed operations that a case tolerates. One more fails the case. Default:
+    /// 100.
     pub(super) max_errors: Option<At<Count>>,
 }
 
-/// Which database each thread count works on.
+/// The database of each thread count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(rename_all = "snake_case")]
+#[schemars(rename_all = "snake_case", rename = "Database")]
 pub(super) enum Sharing {
-    /// Loaded once by a case of its own, then every thread count runs on it one after the other.
+    /// One case loads the database for each engine, RAM limit and trial. Every thread count then
+    /// runs on it, one after the other. kvdyno refuses `insert` and `delete`.
     Shared,
-    /// Loaded once by a case of its own, then every thread count runs on a copy of it.
+    /// As `shared`, but every thread count runs on a fresh copy. The copy is on the same volume,
+    /// cold, and needs as much space again.
     Copy,
-    /// The same, where the filesystem can with a copy that shares its blocks until it is written.
+    /// As `copy`, but the copy shares its blocks with the original on xfs and btrfs. On xfs the
+    /// first write to a shared block costs more. Other filesystems get a plain copy, and the tables
+    /// show it.
     Reflink,
-    /// Each case loads its own.
+    /// Every case loads its own database. Raw block devices always do so.
     Fresh,
 }
 
-/// What its tables show.
+/// Additional columns of the tables.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Show {
-    /// Columns of wide tables that they always have.
+    /// Columns that the tables show without `--wide`. CSV, workbook and JSON always have them.
+    /// Default: none.
     pub(super) columns: Option<At<Vec<At<ColumnName>>>>,
 }
 

@@ -15,44 +15,56 @@ const MIB: u64 = 1 << 20;
 /// No image is smaller: mkfs.xfs refuses less than 300 MiB.
 const IMAGE_BYTES_MIN: u64 = 320 * MIB;
 
-/// What databases lie on.
+/// A filesystem or device for the databases. kvdyno makes it anew before each load. Mounts have
+/// noatime, and nodiscard on btrfs. A `[drive]` runs its jobs on each volume.
+///
+/// With a shared database the volume stays mounted for all its cases, and an image has room for a
+/// copy. A killed run leaves its filesystem on the device, with a label of `kvdyno-` and five
+/// letters. `kvdyno resume` with the same consent continues on it, and other runs refuse the
+/// device. Several volumes and swap may share one device, one after the other.
+///
+/// Tables group the rows of a volume. `x vol` is the ratio to the same engine on the first volume.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Volume {
-    /// What tables call it.
+    /// The name of the volume in tables.
     pub(super) name: At<Name>,
-    /// What it is made of.
+    /// The kind of volume.
     pub(super) kind: At<Kind>,
-    /// Where it is: of a directory or a device. A device is named in full.
+    /// The path of a directory, or the full path of a block device. Required for `directory`, and
+    /// for `device` without `medium`.
     pub(super) path: Option<At<String>>,
-    /// The drive of a study that it lies on, in place of a path; [media] says what it is here.
+    /// The medium in place of a path, from `[media]`. Only for `device`.
     pub(super) medium: Option<At<Name>>,
-    /// Of a loop device's image. Default: auto, by what the engine says it needs.
+    /// The size of a loop device's image. Default: auto, the engine's stated need plus a quarter.
     pub(super) size: Option<At<DataSize>>,
-    /// What is made on it before each load, of a loop device or a device: a filesystem, or `raw`,
-    /// none: the engine works on the device itself.
+    /// The filesystem to make. With `raw` the engine works on the device itself. Required for
+    /// `loop` and `device`.
     #[schemars(
         with = "Option<String>",
         extend("enum" = ["ext4", "xfs", "btrfs", "raw"])
     )]
     pub(super) filesystem: Option<At<Made>>,
-    /// Further arguments of its mkfs: `["-O", "^has_journal"]`.
+    /// Further arguments of mkfs: `["-O", "^has_journal"]`. kvdyno refuses arguments that could
+    /// name another device. Default: none.
     pub(super) mkfs: Option<At<Vec<At<String>>>>,
-    /// Mount options beside noatime: `["data=writeback"]`.
+    /// Further mount options: `["data=writeback"]`. Default: none.
     pub(super) mount: Option<At<Vec<At<String>>>>,
-    /// Discard all of a device before each load. Default: false.
+    /// Discards the whole device before each load. Default: false.
     pub(super) discard: Option<At<bool>>,
 }
 
-/// What a volume is made of.
+/// The kind of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(rename_all = "snake_case")]
+#[schemars(rename_all = "snake_case", rename = "VolumeKind")]
 pub(super) enum Kind {
-    /// A directory, on whatever filesystem it lies.
+    /// A directory on any filesystem. kvdyno makes nothing.
     Directory,
-    /// A loop device on an image in the run's place, new for each load. Needs root.
+    /// A loop device on an image in the place. Needs root.
     Loop,
-    /// A block device whose data is lost. Needs root, and `--destroy-data-on`.
+    /// A block device; its data is lost. Needs root and `--destroy-data-on=PATH`. The device must
+    /// be unmounted, unused, writable, large enough, and without a signature in its first MiB. Data
+    /// further in is overwritten. kvdyno returns it blank.
     Device,
 }
 

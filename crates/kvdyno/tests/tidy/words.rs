@@ -11,8 +11,20 @@ const RETIRED_FUNCTIONS: [&str; 12] = [
 
 /// Types that hid one of many meanings, or a word of the standard prelude.
 const RETIRED_TYPES: [&str; 14] = [
-    "Apart", "Beside", "Captain", "Found", "From", "Given", "Heard", "Kept", "Place", "Seat",
-    "Sized", "Sought", "Told", "Undertaker",
+    "Apart",
+    "Beside",
+    "Captain",
+    "Found",
+    "From",
+    "Given",
+    "Heard",
+    "Kept",
+    "Place",
+    "Seat",
+    "Sized",
+    "Sought",
+    "Told",
+    "Undertaker",
 ];
 
 const WORDS_PER_SENTENCE_MAX: usize = 30;

@@ -3,94 +3,95 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which key an operation takes.
+/// A distribution of keys. Drawing takes less than 0.1 us a key, between blocks of operations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "distribution")]
 pub enum Choice {
-    /// Each key that is there now equally often.
+    /// Each present key is equally likely.
     Uniform,
-    /// P(rank r) proportional to r^-theta, exactly (rejection-inversion); ranks are spread over
-    /// the domain by a bijection.
+    /// An exact Zipf distribution: the probability of rank r is proportional to r^-theta. A
+    /// bijection spreads the ranks over the domain.
     Zipf {
-        /// The exponent, any value >= 0.
+        /// The exponent, from 0 to 100.
         theta: f64,
-        /// Loaded: what is inserted later is not drawn.
+        /// The drawn keys: `loaded` or `predicted`. Default: loaded.
         #[serde(default = "Domain::loaded", skip_serializing_if = "Domain::is_loaded")]
         domain: Domain,
     },
-    /// What YCSB really runs: `gray_zipf` over 10^10 items with theta 0.99, hashed, of the
-    /// predicted records. Merges and drops keys; only for standing beside published figures.
+    /// The Zipf distribution that YCSB runs, with its quirks. It is `gray_zipf` over 10^10 hashed
+    /// items with theta 0.99, and it merges and drops keys. Only for comparisons with published
+    /// figures.
     YcsbZipfian,
-    /// Zipf by the approximation of Gray et al. ("Quickly Generating Billion-Record Synthetic
-    /// Databases", SIGMOD 1994), which YCSB and `LinkBench` use: its third rank is 20 % too hot.
+    /// Zipf by the approximation of Gray et al. (SIGMOD 1994), as in YCSB and `LinkBench`. Its
+    /// third rank is 20 % too frequent.
     GrayZipf {
         /// The exponent, above 0 and below 1.
         theta: f64,
-        /// How many ranks; null: as many as there are numbers in the domain.
+        /// The number of ranks. Default: the number of keys in the domain.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         items: Option<u64>,
-        /// Where the ranks are.
+        /// The place of the ranks among the keys. Default: none.
         spread: Spread,
-        /// The numbers that are drawn.
+        /// The drawn keys: `loaded` or `predicted`. Default: loaded.
         #[serde(default = "Domain::loaded", skip_serializing_if = "Domain::is_loaded")]
         domain: Domain,
     },
-    /// Zipf over the age of a record: the newest is the hottest.
+    /// A Zipf distribution over age: the newest record is the hottest.
     Latest {
-        /// The exponent; below 1 and above 0 where it is not exact.
+        /// The exponent, from 0 to 100; without `exact` above 0 and below 1.
         theta: f64,
-        /// False: by Gray's approximation, as YCSB's `SkewedLatestGenerator`, which never draws
-        /// the oldest record.
+        /// False: Gray's approximation, as `SkewedLatestGenerator` of YCSB, which never draws the
+        /// oldest record. Default: true.
         #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
         exact: bool,
     },
-    /// A share of the operations goes to a share of the keys, uniform within both parts.
+    /// A share of the operations goes to a share of the keys, uniformly within both parts.
     Hotspot {
-        /// Share of the keys that is hot.
+        /// The share of hot keys, above 0.
         keys: f64,
-        /// Share of the operations they get.
+        /// The share of operations on hot keys, above 0.
         operations: f64,
-        /// Present: what is inserted later is cold. Loaded: it is not drawn, as in YCSB.
+        /// The drawn keys: `present` or `loaded`. With `present` inserted keys are cold; YCSB has
+        /// `loaded`. Default: present.
         #[serde(default = "Domain::present", skip_serializing_if = "Domain::is_present")]
         domain: Domain,
     },
-    /// Exponentially falling with the key number: `percentile` % of the operations fall into the
-    /// first `fraction` of the keys (YCSB: 95 and 0.857).
+    /// The probability falls exponentially with the key number. YCSB has percentile 95 and fraction
+    /// 0.857.
     Exponential {
-        /// In percent.
+        /// The percentage of operations on the first keys, between 0 and 100.
         percentile: f64,
-        /// Of the keys.
+        /// The share of the first keys, above 0.
         fraction: f64,
-        /// Where the tail ends.
+        /// The drawn keys: `present` or `loaded`. Default: present.
         #[serde(default = "Domain::present", skip_serializing_if = "Domain::is_present")]
         domain: Domain,
     },
-    /// Ascending, from the start again at the end; threads begin evenly apart.
+    /// Ascending keys, from the start again at the end. Threads begin evenly apart.
     Sequential {
-        /// From one key to the next.
+        /// The distance from one key to the next. Default: 1.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         step: u64,
     },
-    /// The loaded keys in equal ranges, range i of `ranges` with the share a e^(b i) + c e^(d i);
-    /// which range is where in key order is shuffled (`db_bench`'s mixgraph).
+    /// Equal ranges of the loaded keys, as in mixgraph of `db_bench`. Range i has the share a e^(b
+    /// i) + c e^(d i), and the ranges are shuffled in key order.
     Ranges {
-        /// How many ranges; what is over after the last of them is not drawn.
+        /// The number of ranges. The remainder after the last range is not drawn.
         ranges: u32,
-        /// Of the first term.
+        /// The factor of the first term.
         a: f64,
-        /// Its exponent.
+        /// The exponent of the first term.
         b: f64,
-        /// Of the second term.
+        /// The factor of the second term.
         c: f64,
-        /// Its exponent.
+        /// The exponent of the second term.
         d: f64,
-        /// Which key of a range.
+        /// The key within a range. Default: uniform.
         #[serde(default, skip_serializing_if = "RangeDraw::is_uniform")]
         within: RangeDraw,
     },
-    /// A key that is not there and never will be: its number is above all that are ever inserted.
-    /// Keys in the order of their numbers put it behind the last record, where an engine may be
-    /// quick to say so.
+    /// Keys that never exist, for `get` and `multiget`. Their numbers are above all inserted ones,
+    /// so ordered keys lie behind the last record.
     Absent,
 }
 
@@ -101,16 +102,16 @@ impl Choice {
     }
 }
 
-/// The numbers that keys are drawn from.
+/// The keys that a distribution draws from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Domain {
-    /// Those of the load: what is inserted later is not drawn.
+    /// The keys of the load. Inserted keys are not drawn.
     Loaded,
-    /// Those that are there now.
+    /// The keys that exist at the time.
     Present,
-    /// Those of the load and those that YCSB would expect to be inserted ([`super::ycsb_items`]);
-    /// what is drawn and not there yet is drawn again. So no insert moves a hot key.
+    /// The keys of the load and the inserts that YCSB expects from `operations`. Keys that do not
+    /// exist yet are drawn again. No insert moves a hot key.
     Predicted,
 }
 
@@ -134,34 +135,34 @@ impl Domain {
     }
 }
 
-/// Where ranks are among the keys.
+/// The place of ranks among the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Spread {
     /// Rank r is key number r: the first key is the hottest.
     None,
-    /// |FNV-1a-64(rank)| modulo the domain, as YCSB. Several ranks meet on one key, and some keys
-    /// have none.
+    /// The FNV-1a-64 hash of the rank, modulo the domain, as in YCSB. Several ranks share a key,
+    /// and some keys have none.
     Fnv,
-    /// `LinkBench`'s `InvertibleShuffler` of 1024 groups: a rank moves by whole groups. Its sums of
-    /// r^-theta are approximated as well.
+    /// `InvertibleShuffler` of `LinkBench` with 1024 groups. A rank moves by whole groups, and the
+    /// sums of r^-theta are approximate.
     Linkbench {
-        /// Of `java.util.Random`, which the moves are drawn by.
+        /// The seed of `java.util.Random`.
         seed: u64,
     },
 }
 
-/// Which key of a range is drawn.
+/// The key within a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RangeDraw {
-    /// Each equally often.
+    /// Each key is equally likely.
     #[default]
     Uniform,
-    /// The key that the number (u / a)^(1 / b) is hashed to, so that the share of the n hottest
-    /// is a n^b (mixgraph: 0.002312 and 0.3467).
+    /// A power law: the n hottest keys have the share a n^b. mixgraph has a = 0.002312 and b =
+    /// 0.3467. Drawing takes half a microsecond.
     Power {
-        /// Of the hottest key.
+        /// The share of the hottest key.
         a: f64,
         /// The exponent, above 0.
         b: f64,

@@ -76,11 +76,11 @@ pub enum Size {
     },
 }
 
-/// What becomes of a length that is above the longest.
+/// The treatment of lengths above the longest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
-    /// Its remainder, modulo the longest: `db_bench`.
+    /// The remainder modulo the longest, as `db_bench`.
     #[default]
     Fold,
     /// The longest.

@@ -3,15 +3,22 @@
 use super::*;
 use kvdyno_record::column::ColumnName;
 
-#[test]
-fn the_schema_is_among_the_schemas_checked_in() {
-    let text = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/suite.schema.json");
+/// Fails where a file of the repository is not this text; `KVDYNO_BLESS=1` writes it.
+#[track_caller]
+fn assert_checked_in(file: &str, text: &str) {
+    let path = format!("{}/../../{file}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("KVDYNO_BLESS").is_some() {
-        std::fs::write(path, &text).unwrap();
+        std::fs::write(&path, text).unwrap();
     }
-    let checked_in = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(checked_in == text, "KVDYNO_BLESS=1 cargo test schemas, then commit {path}");
+    let checked_in = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(checked_in == text, "KVDYNO_BLESS=1 cargo test schemas, then commit {file}");
+}
+
+#[test]
+fn the_schema_is_among_the_schemas_checked_in_and_so_is_its_reference() {
+    let text = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+    assert_checked_in("schemas/suite.schema.json", &text);
+    assert_checked_in("docs/suite-reference.md", &crate::schema::reference::reference(&schema()));
 }
 
 #[test]
@@ -106,6 +113,30 @@ fn the_smallest_suite_of_the_documentation_expands() {
     let plan = plan(&format!("[suite]{smallest}"), &[]);
     assert_eq!(plan.cases.len(), 8);
     assert_eq!(plan.cases[1].threads, Some(4));
+}
+
+/// A fragment stands in the place of what the first suite has there.
+#[test]
+fn every_fragment_of_the_guide_is_a_suite_with_the_rest_of_the_first() {
+    let page = include_str!("../../../../docs/suites.md");
+    let texts = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let fragments: Vec<toml::Table> = texts.map(|text| text.parse().unwrap()).collect();
+    assert!(fragments.len() > 10, "{} fragments", fragments.len());
+    for mut fragment in fragments.clone() {
+        let mut suite = fragments[0].clone();
+        if let Some(toml::Value::Table(roles)) = fragment.get("phase").cloned() {
+            let mut phases = suite["phase"].clone();
+            phases[1]["role"] = roles["role"].clone();
+            fragment.insert("phase".to_owned(), phases);
+        }
+        if fragment.contains_key("run") {
+            suite["phase"][1]["role"][0]["threads"] = "sweep".into();
+        }
+        suite.extend(fragment);
+        let text = toml::to_string(&suite).unwrap();
+        let read = Suite::parse("guide", &text, &Overrides::default());
+        assert!(read.is_ok(), "{text}\n{}", read.err().unwrap());
+    }
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(super) fn suite(args: &QuickArgs, engines: &[AskedEngine], beside: Extras) -
     let each = engines.iter().map(|engine| self::engine(engine, args));
     let typed: Vec<&str> = engines.iter().map(|engine| engine.typed.as_str()).collect();
     let parts = [
-        "# Written by `kvdyno quick`. docs/suites.md explains every key.\n".to_owned(),
+        "# Written by `kvdyno quick`. docs/suite-reference.md has every key.\n".to_owned(),
         format!("[suite]\nname = {}", quoted(&name(&typed))),
         format!("title = {}\n", quoted(&title(args, &typed))),
         data(args),

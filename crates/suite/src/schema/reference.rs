@@ -1,0 +1,267 @@
+//! The reference of the suite language, `docs/suite-reference.md`, made from the JSON Schema.
+
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+const HEAD: &str = "# Suite reference
+
+Every table and key of a suite. [Suites](suites.md) is the guide. This page is generated from the
+JSON Schema of the language: `KVDYNO_BLESS=1 cargo test schemas` writes it. `kvdyno schema` prints
+the schema for an editor.
+
+A key with `required` in the column *default* must be present. A key without a default is optional.
+
+## Top level
+
+";
+
+/// The page of a schema.
+pub(crate) fn reference(schema: &Value) -> String {
+    let Some(definitions) = schema["$defs"].as_object() else { return String::new() };
+    let mut reference = Reference { definitions, headings: BTreeMap::new() };
+    reference.name_tables(schema, "");
+    let mut page = HEAD.to_owned() + &reference.keys(schema) + "\n## Tables\n";
+    let mut tables: Vec<_> = reference.headings.iter().collect();
+    tables.sort_by_key(|(_, heading)| heading.trim_matches(['[', ']']));
+    for (name, heading) in tables {
+        page += &format!("\n### `{heading}`\n\n{}", reference.section(&definitions[*name]));
+    }
+    page += "\n## Choices\n";
+    let is_table = |name: &str| reference.headings.contains_key(name);
+    for (name, definition) in definitions.iter().filter(|(name, _)| !is_table(name)) {
+        if definition["oneOf"].is_array() {
+            page += &format!("\n### {}\n\n{}", spaced(name), reference.section(definition));
+        }
+    }
+    page += "\n## Values\n\nA number with a unit is text and has quotes.\n\n";
+    page += "| value | written | meaning |\n|---|---|---|\n";
+    for (name, definition) in definitions.iter().filter(|(name, _)| reference.is_value(name)) {
+        let written = match definition["examples"].as_array() {
+            Some(examples) => words(examples),
+            None => reference.value(definition),
+        };
+        page += &format!("| {} | {written} | {} |\n", spaced(name), described(definition).0);
+    }
+    page
+}
+
+struct Reference<'s> {
+    definitions: &'s Map<String, Value>,
+    /// The TOML header of each definition that is a table.
+    headings: BTreeMap<&'s str, String>,
+}
+
+impl<'s> Reference<'s> {
+    /// Finds the headers of all tables below a path.
+    fn name_tables(&mut self, schema: &'s Value, path: &str) {
+        for (key, value) in variants(schema).chain([schema]).flat_map(properties) {
+            let items = value.get("items");
+            let Some(name) = self.table(items.unwrap_or(value)) else { continue };
+            if !self.headings.contains_key(name) {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                let heading = items.map_or(format!("[{path}]"), |_| format!("[[{path}]]"));
+                self.headings.insert(name, heading);
+                let definitions = self.definitions;
+                self.name_tables(&definitions[name], &path);
+            }
+        }
+    }
+
+    /// The definition behind a value that is a table with keys of its own.
+    fn table(&self, value: &Value) -> Option<&'s str> {
+        let (name, definition) = self.definitions.get_key_value(target(value)?)?;
+        let name = name.as_str();
+        if let Some(several) = definition["anyOf"].as_array() {
+            return several.iter().find_map(|one| self.table(one));
+        }
+        let has_keys = properties(definition).next().is_some();
+        let is_table = has_keys || variants(definition).any(|one| tag(one).is_some());
+        (is_table && self.base(name) == name).then_some(name)
+    }
+
+    /// A part overrides some keys of a table: `OverData` has those of `Data`.
+    fn base<'n>(&self, name: &'n str) -> &'n str {
+        let base = name.strip_prefix("Over");
+        base.filter(|base| self.definitions.contains_key(*base)).unwrap_or(name)
+    }
+
+    /// Neither a table, nor a choice, nor one of several shapes that keys name themselves.
+    fn is_value(&self, name: &str) -> bool {
+        let definition = &self.definitions[name];
+        let has_section = definition["oneOf"].is_array() || self.headings.contains_key(name);
+        !has_section && !definition["anyOf"].is_array() && self.base(name) == name
+            || definition["examples"].is_array()
+    }
+
+    fn section(&self, definition: &Value) -> String {
+        let text = definition["description"].as_str().unwrap_or_default();
+        let mut text = text.split("\n\n").map(line).collect::<Vec<_>>().join("\n\n") + "\n";
+        if properties(definition).next().is_some() {
+            text += &format!("\n{}", self.keys(definition));
+        }
+        let (plain, with_keys): (Vec<&Value>, Vec<_>) = variants(definition)
+            .partition(|one| properties(keys_of(one)).all(|(_, value)| is_tag(value)));
+        if !plain.is_empty() {
+            text += "\n| value | meaning |\n|---|---|\n";
+        }
+        for one in plain {
+            text += &format!("| `{}` | {} |\n", label(one), described(one).0);
+        }
+        for one in with_keys {
+            let meaning = described(one).0;
+            text += &format!("\n`{}`: {meaning}\n\n{}", label(one), self.keys(keys_of(one)));
+        }
+        text
+    }
+
+    /// The keys of a table, one a row.
+    fn keys(&self, table: &Value) -> String {
+        let mut rows = String::from("| key | value | default | meaning |\n|---|---|---|---|\n");
+        let required = table["required"].as_array().map_or(&[][..], Vec::as_slice);
+        for (key, value) in properties(table).filter(|(_, value)| !is_tag(value)) {
+            let (meaning, default) = described(value);
+            let required = required.iter().any(|name| name == key).then(|| "required".to_owned());
+            let default = default.or(required).unwrap_or_default();
+            rows += &format!("| `{key}` | {} | {default} | {meaning} |\n", self.value(value));
+        }
+        rows
+    }
+
+    /// What can be written as a value.
+    fn value(&self, schema: &Value) -> String {
+        if let Some(name) = target(schema) {
+            return self.link(self.base(name));
+        }
+        if let Some(several) = schema["anyOf"].as_array() {
+            return match &several[..] {
+                [one, list] if list["items"] == *one => {
+                    format!("{}, or a list of these", self.value(one))
+                }
+                several => joined(several.iter().map(|one| self.value(one))),
+            };
+        }
+        if let Some(all) = schema["enum"].as_array() {
+            return words(all);
+        }
+        match (schema["type"].as_str(), &schema["items"], &schema["additionalProperties"]) {
+            (Some("array"), Value::Null, _) => {
+                let pair = schema["prefixItems"].as_array().into_iter().flatten();
+                let pair: Vec<String> = pair.map(|one| self.value(one)).collect();
+                format!("[{}]", pair.join(", "))
+            }
+            (Some("array"), items, _) => format!("list of {}", self.value(items)),
+            (Some("object"), _, of @ Value::Object(_)) => format!("`NAME` = {}", self.value(of)),
+            (Some("object"), ..) => "table".to_owned(),
+            (Some("boolean"), ..) => "`true`, `false`".to_owned(),
+            (Some("string"), ..) => "text".to_owned(),
+            (Some("integer"), ..) => "whole number".to_owned(),
+            _ => "number".to_owned(),
+        }
+    }
+
+    fn link(&self, name: &str) -> String {
+        let definition = &self.definitions[name];
+        if definition["anyOf"].is_array() && definition["examples"].is_null() {
+            return self.value(definition);
+        }
+        let constants: Option<Vec<Value>> =
+            variants(definition).map(|one| one.get("const").cloned()).collect();
+        match (self.headings.get(name), constants) {
+            (Some(heading), _) => format!("[`{heading}`](#{})", anchor(heading)),
+            (None, Some(constants)) if !constants.is_empty() => {
+                format!("[{}](#{})", words(&constants), anchor(&spaced(name)))
+            }
+            _ if definition["oneOf"].is_array() => {
+                format!("[{}](#{})", spaced(name).to_lowercase(), anchor(&spaced(name)))
+            }
+            _ => format!("[{}](#values)", spaced(name).to_lowercase()),
+        }
+    }
+}
+
+/// The definition that a schema refers to.
+fn target(schema: &Value) -> Option<&str> {
+    schema["$ref"].as_str()?.strip_prefix("#/$defs/")
+}
+
+fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    schema["properties"].as_object().into_iter().flatten()
+}
+
+fn variants(schema: &Value) -> impl Iterator<Item = &Value> {
+    schema["oneOf"].as_array().into_iter().flatten()
+}
+
+/// The key that tells variants apart has one value: `kind`.
+fn is_tag(value: &Value) -> bool {
+    value.get("const").is_some()
+}
+
+fn tag(variant: &Value) -> Option<(&String, &Value)> {
+    properties(variant).find(|(_, value)| is_tag(value))
+}
+
+/// The table with a variant's keys: itself, or the table below its name.
+fn keys_of(variant: &Value) -> &Value {
+    let below = properties(variant).next().filter(|_| tag(variant).is_none());
+    below.map_or(variant, |(_, value)| value)
+}
+
+fn label(variant: &Value) -> String {
+    match (variant.get("const"), tag(variant), properties(variant).next()) {
+        (Some(word), ..) => word.to_string(),
+        (None, Some((key, value)), _) => format!("{key} = {}", value["const"]),
+        (None, None, name) => name.map(|(name, _)| name.clone()).unwrap_or_default(),
+    }
+}
+
+/// A description in one line, and the default at its end.
+fn described(schema: &Value) -> (String, Option<String>) {
+    let text = line(schema["description"].as_str().unwrap_or_default());
+    match text.split_once("Default: ") {
+        None => (text, None),
+        Some((meaning, default)) => {
+            (meaning.trim_end().to_owned(), Some(default.trim_end_matches('.').to_owned()))
+        }
+    }
+}
+
+/// A text in one line, with links to the pages that it names: `docs/drive.md`.
+fn line(text: &str) -> String {
+    let linked = |word: &str| {
+        let (before, rest) = word.split_once("docs/")?;
+        let (page, after) = rest.split_once(".md")?;
+        Some(format!("{before}[{page}]({page}.md){after}"))
+    };
+    let words = text.split_whitespace().map(|word| linked(word).unwrap_or_else(|| word.to_owned()));
+    words.collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+fn words(all: &[Value]) -> String {
+    all.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Each shape once: two of a number with and without its range are one to a reader.
+fn joined(values: impl Iterator<Item = String>) -> String {
+    let mut values: Vec<String> = values.collect();
+    values.dedup();
+    values.join(" or ")
+}
+
+/// `LengthDistribution` in words.
+fn spaced(name: &str) -> String {
+    let mut words = String::new();
+    for letter in name.chars() {
+        match letter {
+            'A'..='Z' if !words.is_empty() => words += &format!(" {}", letter.to_lowercase()),
+            letter => words.push(letter),
+        }
+    }
+    words
+}
+
+/// A heading's anchor, as forges make it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+}
