@@ -14,7 +14,7 @@ pub enum Choice {
     Zipf {
         /// The exponent, any value >= 0.
         theta: f64,
-        /// Loaded: what is inserted later is not drawn.
+        /// Loaded: keys inserted later are not drawn.
         #[serde(default = "Domain::loaded", skip_serializing_if = "Domain::is_loaded")]
         domain: Domain,
     },
@@ -50,7 +50,7 @@ pub enum Choice {
         keys: f64,
         /// Share of the operations they get.
         operations: f64,
-        /// Present: what is inserted later is cold. Loaded: it is not drawn, as in YCSB.
+        /// Present: keys inserted later are cold. Loaded: they are not drawn, as in YCSB.
         #[serde(default = "Domain::present", skip_serializing_if = "Domain::is_present")]
         domain: Domain,
     },
@@ -88,9 +88,8 @@ pub enum Choice {
         #[serde(default, skip_serializing_if = "RangeDraw::is_uniform")]
         within: RangeDraw,
     },
-    /// A key that is not there and never will be: its number is above all that are ever inserted.
-    /// Keys in the order of their numbers put it behind the last record, where an engine may be
-    /// quick to say so.
+    /// A key that never exists: its number is above all that are ever inserted. With ordered keys
+    /// it is after the last record, where an engine may find that out quickly.
     Absent,
 }
 
@@ -105,9 +104,9 @@ impl Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Domain {
-    /// Those of the load: what is inserted later is not drawn.
+    /// Those of the load: keys inserted later are not drawn.
     Loaded,
-    /// Those that are there now.
+    /// Those that exist now.
     Present,
     /// Those of the load and those that YCSB would expect to be inserted ([`super::ycsb_items`]);
     /// what is drawn and not there yet is drawn again. So no insert moves a hot key.
