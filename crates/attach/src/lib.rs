@@ -34,12 +34,10 @@ const SCHEMES: [(&str, u16, bool); 9] = [
 /// Reads the URL that `reference` names, which must have one of these schemes; `database` is to be
 /// ours in it. No message has any of the URL in it.
 pub fn elsewhere(reference: &str, schemes: &[&str], database: &str) -> Result<Elsewhere> {
-    let name = reference.strip_prefix(BY_NAME).filter(|name| !name.is_empty()).ok_or_else(|| {
-        Error::invalid(
-            "this leads to no server: expected `env:NAME`, the environment variable that has its \
-             URL",
-        )
-    })?;
+    let name =
+        reference.strip_prefix(BY_NAME).filter(|name| !name.is_empty()).ok_or_else(|| {
+            Error::invalid("expected `env:NAME`, the environment variable with the URL of a server")
+        })?;
     let text = std::env::var(name).map_err(|_| {
         let example = schemes.first().copied().unwrap_or_default();
         Error::invalid(format!(
@@ -56,14 +54,14 @@ pub fn elsewhere(reference: &str, schemes: &[&str], database: &str) -> Result<El
 }
 
 /// The address of it.
-pub fn address(there: Elsewhere) -> Address {
-    Address::Elsewhere(Arc::new(there))
+pub fn address(remote: Elsewhere) -> Address {
+    Address::Elsewhere(Arc::new(remote))
 }
 
 fn read(text: &str, schemes: &[&str], about: &dyn Fn(&str) -> Error) -> Result<Elsewhere> {
     let url = Url::parse(text).map_err(|error| about(&error.to_string()))?;
-    let known = schemes.contains(&url.scheme());
-    let scheme = SCHEMES.iter().find(|(scheme, ..)| *scheme == url.scheme()).filter(|_| known);
+    let is_allowed = schemes.contains(&url.scheme());
+    let scheme = SCHEMES.iter().find(|(scheme, ..)| *scheme == url.scheme()).filter(|_| is_allowed);
     let Some((_, usual, hidden)) = scheme else {
         let expected = schemes.iter().map(|scheme| format!("{scheme}://")).collect::<Vec<_>>();
         return Err(about(&format!("its scheme is not {}", expected.join(" or "))));
@@ -71,19 +69,18 @@ fn read(text: &str, schemes: &[&str], about: &dyn Fn(&str) -> Error) -> Result<E
     let behind = [Some(url.path()), url.query(), url.fragment()];
     if behind.into_iter().flatten().any(|part| part.contains('@')) {
         return Err(about(
-            "there is an `@` behind its host: write `/`, `?`, `#` and `@` of a password as %2F, \
+            "unexpected `@` after the host: write `/`, `?`, `#` and `@` in a password as %2F, \
              %3F, %23 and %40",
         ));
     }
     let host = url.host_str().filter(|host| !host.is_empty());
-    let host = host.ok_or_else(|| about("it names no host"))?;
+    let host = host.ok_or_else(|| about("no host"))?;
     let (mut hidden, mut authorities, mut entrance) = (*hidden, None, None);
     for (key, value) in url.query_pairs() {
         match key.as_ref() {
             "sslmode" | "ssl-mode" | "tls" | "ssl" => {
-                hidden |= is_hidden(&value).ok_or_else(|| {
-                    about(&format!("`{key}` is neither required nor off: expected one of the two"))
-                })?;
+                hidden |= is_hidden(&value)
+                    .ok_or_else(|| about(&format!("`{key}`: expected require or disable")))?;
             }
             "sslrootcert" | "ssl-ca" | "tlsCAFile" => {
                 authorities = Some(PathBuf::from(value.as_ref()));
@@ -92,8 +89,8 @@ fn read(text: &str, schemes: &[&str], about: &dyn Fn(&str) -> Error) -> Result<E
             // It may be a part of a password.
             _ => {
                 return Err(about(
-                    "a parameter is not known: expected sslmode, tls, sslrootcert, tlsCAFile, \
-                     ssl-ca or authSource",
+                    "unknown parameter: expected sslmode, tls, sslrootcert, tlsCAFile, ssl-ca or \
+                     authSource",
                 ));
             }
         }
@@ -156,9 +153,9 @@ mod tests {
             ("http://me:secret@h/", "its scheme is not postgres:// or redis:// or rediss://"),
             ("mongodb://me:secret@h/", "its scheme is not postgres://"),
             ("postgres://me:secret@h/?sslmode=prefer", "`sslmode` is neither"),
-            ("postgres://me:secret@h/?secret=secret2", "a parameter is not known"),
-            ("postgres://me:12?secret@h/", "there is an `@` behind its host"),
-            ("postgres://me:12/secret@h/", "there is an `@` behind its host"),
+            ("postgres://me:secret@h/?secret=secret2", "unknown parameter"),
+            ("postgres://me:12?secret@h/", "unexpected `@` after the host"),
+            ("postgres://me:12/secret@h/", "unexpected `@` after the host"),
             ("postgres://me:secret@h:port/", "port"),
             ("me:secret@h", "its scheme is not"),
         ] {

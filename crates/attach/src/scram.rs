@@ -45,34 +45,34 @@ impl Scram {
     }
 
     /// The proof, after what the server has said first.
-    pub fn prove(&mut self, password: &str, said: &str) -> Result<String> {
-        let part = |name: &str| said.split(',').find_map(|part| part.strip_prefix(name));
+    pub fn prove(&mut self, password: &str, message: &str) -> Result<String> {
+        let part = |name: &str| message.split(',').find_map(|part| part.strip_prefix(name));
         let ours = self.first.rsplit_once("r=").map_or("", |(_, nonce)| nonce);
         let nonce = part("r=").filter(|nonce| nonce.starts_with(ours) && nonce.len() > ours.len());
         let salt = part("s=").and_then(|salt| STANDARD.decode(salt).ok());
         let rounds = part("i=").and_then(|rounds| rounds.parse().ok());
         let rounds = rounds.filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
         let (Some(nonce), Some(salt), Some(rounds)) = (nonce, salt, rounds) else {
-            return Err(refused("the server's first words make no sense"));
+            return Err(refused("unexpected first message from the server"));
         };
         let last = format!("c={},r={nonce}", STANDARD.encode(UNBOUND));
-        let all = format!("{},{said},{last}", self.first);
+        let all = format!("{},{message},{last}", self.first);
         let salted = salted(password, &salt, rounds);
         let key = keyed(&salted, b"Client Key");
         let stored: Hash = Sha256::digest(key).into();
         let signature = keyed(&stored, all.as_bytes());
-        let proof: Hash = std::array::from_fn(|at| key[at] ^ signature[at]);
+        let proof: Hash = std::array::from_fn(|index| key[index] ^ signature[index]);
         self.expected = Some(keyed(&keyed(&salted, b"Server Key"), all.as_bytes()));
         Ok(format!("{last},p={}", STANDARD.encode(proof)))
     }
 
     /// Whether the server has proved that it knows the password too.
-    pub fn check(&self, said: &str) -> Result<()> {
+    pub fn check(&self, message: &str) -> Result<()> {
         let proof =
-            said.strip_prefix("v=").and_then(|proof| STANDARD.decode(proof.trim_end()).ok());
+            message.strip_prefix("v=").and_then(|proof| STANDARD.decode(proof.trim_end()).ok());
         match (proof, self.expected) {
             (Some(proof), Some(expected)) if proof == expected => Ok(()),
-            _ => Err(refused("the server does not know the password")),
+            _ => Err(refused("the server did not prove that it has the password")),
         }
     }
 }
@@ -108,9 +108,9 @@ mod tests {
     fn the_standards_own_example_comes_out() {
         let mut scram = Scram::with_nonce("user", "rOprNGfwEbeRWgbNEkqO");
         assert_eq!(scram.first(), "n,,n=user,r=rOprNGfwEbeRWgbNEkqO");
-        let said = "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,\
+        let message = "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,\
                     s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
-        let proof = scram.prove("pencil", said).unwrap();
+        let proof = scram.prove("pencil", message).unwrap();
         assert_eq!(
             proof,
             "c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,\
@@ -122,9 +122,11 @@ mod tests {
 
     #[test]
     fn a_server_that_says_nonsense_gets_no_proof() {
-        for said in ["", "r=other,s=AAAA,i=1", "r=ab,s=AAAA,i=1", "r=abc,s=!,i=1", "r=abc,s=AAAA"] {
+        for message in
+            ["", "r=other,s=AAAA,i=1", "r=ab,s=AAAA,i=1", "r=abc,s=!,i=1", "r=abc,s=AAAA"]
+        {
             let mut scram = Scram::with_nonce("me", "ab");
-            assert!(scram.prove("secret", said).is_err(), "{said}");
+            assert!(scram.prove("secret", message).is_err(), "{message}");
             assert!(scram.check("v=").is_err());
         }
         assert!(

@@ -37,8 +37,8 @@ impl Tls {
             }
         }
         if roots.is_empty() {
-            let what = "no authority is trusted: name the server's by `sslrootcert=FILE`, or \
-                        install the package ca-certificates";
+            let what = "no trusted certificate authority: use `sslrootcert=FILE`, or install the \
+                package ca-certificates";
             return Err(what.to_owned());
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -60,36 +60,36 @@ impl Secrecy for Tls {
                 io::Error::new(error.kind(), format!("TLS with {host}: {error}"))
             })?;
         }
-        Ok(Box::new(Hidden { stream, tls }))
+        Ok(Box::new(TlsStream { stream, tls }))
     }
 }
 
 /// A connection that is hidden.
-struct Hidden {
+struct TlsStream {
     stream: TcpStream,
     tls: ClientConnection,
 }
 
-impl Debug for Hidden {
+impl Debug for TlsStream {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hidden").field("stream", &self.stream).finish_non_exhaustive()
     }
 }
 
-impl Secured for Hidden {
+impl Secured for TlsStream {
     fn send(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
         // What was taken on before goes first.
         if !self.is_sent()? {
             return Ok(None);
         }
-        let taken = self.tls.writer().write(&bytes[..bytes.len().min(RECORD_BYTES)])?;
+        let count = self.tls.writer().write(&bytes[..bytes.len().min(RECORD_BYTES)])?;
         self.is_sent()?;
-        Ok(Some(taken))
+        Ok(Some(count))
     }
 
     fn is_sent(&mut self) -> io::Result<bool> {
         while self.tls.wants_write() {
-            match self.tls.write_tls(&mut Willing(&self.stream)) {
+            match self.tls.write_tls(&mut NonblockingWriter(&self.stream)) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
@@ -103,7 +103,7 @@ impl Secured for Hidden {
     }
 }
 
-impl Read for Hidden {
+impl Read for TlsStream {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.tls.reader().read(bytes) {
@@ -120,9 +120,9 @@ impl Read for Hidden {
 }
 
 /// Takes what the server takes now; `WouldBlock`: it wants to be heard first.
-struct Willing<'s>(&'s TcpStream);
+struct NonblockingWriter<'s>(&'s TcpStream);
 
-impl Write for Willing<'_> {
+impl Write for NonblockingWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         send_to(&self.0, bytes)?.ok_or_else(|| ErrorKind::WouldBlock.into())
     }

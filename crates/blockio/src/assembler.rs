@@ -138,11 +138,11 @@ impl Assembler {
         self.push(code::LOAD | size as u8, to, from as u8, offset, 0);
     }
 
-    pub(super) fn store(&mut self, size: Size, to: Register, at: i16, value: impl Into<Value>) {
+    pub(super) fn store(&mut self, size: Size, to: Register, offset: i16, value: impl Into<Value>) {
         match value.into() {
-            Value::Of(from) => self.push(code::STORE | size as u8, to, from as u8, at, 0),
+            Value::Of(from) => self.push(code::STORE | size as u8, to, from as u8, offset, 0),
             Value::Number(number) => {
-                self.push(code::STORE_NUMBER | size as u8, to, 0, at, number);
+                self.push(code::STORE_NUMBER | size as u8, to, 0, offset, number);
             }
         }
     }
@@ -152,9 +152,15 @@ impl Assembler {
         self.push(code::ATOMIC_ADD, to, from as u8, offset, 0);
     }
 
-    pub(super) fn jump(&mut self, when: If, left: Register, right: impl Into<Value>, to: Label) {
+    pub(super) fn jump(
+        &mut self,
+        when: If,
+        register: Register,
+        right: impl Into<Value>,
+        to: Label,
+    ) {
         self.jumps.push((self.instructions.len(), to));
-        self.with(code::JUMP | when as u8, left, 0, right.into());
+        self.with(code::JUMP | when as u8, register, 0, right.into());
     }
 
     pub(super) fn go_to(&mut self, to: Label) {
@@ -187,9 +193,9 @@ impl Assembler {
 
     /// The finished program; `None` where a label was never placed or is too far away.
     pub(super) fn finish(mut self) -> Option<Vec<Instruction>> {
-        for (at, label) in self.jumps {
-            let distance = self.labels[label.0]? as i64 - (at as i64 + 1);
-            self.instructions[at].offset = i16::try_from(distance).ok()?;
+        for (position, label) in self.jumps {
+            let distance = self.labels[label.0]? as i64 - (position as i64 + 1);
+            self.instructions[position].offset = i16::try_from(distance).ok()?;
         }
         Some(self.instructions)
     }

@@ -67,16 +67,17 @@ impl Btf {
             return None;
         }
         let header = btf.word(4)? as usize;
-        let mut at = header + btf.word(8)? as usize;
-        let end = at + btf.word(12)? as usize;
+        let mut offset = header + btf.word(8)? as usize;
+        let end = offset + btf.word(12)? as usize;
         btf.strings = header + btf.word(16)? as usize;
-        while at < end {
-            let (name, info, refers) = (btf.word(at)?, btf.word(at + 4)?, btf.word(at + 8)?);
+        while offset < end {
+            let (name, info, refers) =
+                (btf.word(offset)?, btf.word(offset + 4)?, btf.word(offset + 8)?);
             let (kind, count) = (info >> 24 & 0x1f, (info & 0xffff) as usize);
-            let members = at + TYPE_BYTES;
+            let members = offset + TYPE_BYTES;
             let bit_fields = info >> 31 == 1;
             btf.types.push(Type { kind, name, refers, count, members, bit_fields });
-            at = members
+            offset = members
                 + match kind {
                     kind::INT | kind::VAR | kind::DECL_TAG => 4,
                     kind::ARRAY => 12,
@@ -97,11 +98,13 @@ impl Btf {
         let is_request = |argument: &usize| {
             let parameter = self.word(function.members + 8 * argument + 4);
             let parameter = parameter.and_then(|id| self.get(id));
-            parameter.is_some_and(|of| of.kind == kind::PTR && of.refers == request)
+            parameter.is_some_and(|parameter_type| {
+                parameter_type.kind == kind::PTR && parameter_type.refers == request
+            })
         };
         // The first is the tracepoint's own, and not given to programs.
-        let place = (1..function.count).find(is_request)?;
-        Some(Tracepoint { id, request: place - 1 })
+        let index = (1..function.count).find(is_request)?;
+        Some(Tracepoint { id, request: index - 1 })
     }
 
     /// Where in a structure a field lies, in bytes; the field may be one of an unnamed union.
@@ -112,14 +115,14 @@ impl Btf {
 
     /// The value of an enumerator.
     pub(super) fn enumerator(&self, name: &str) -> Option<u32> {
-        self.types.iter().find_map(|of| {
-            let size = match of.kind {
+        self.types.iter().find_map(|kind_entry| {
+            let size = match kind_entry.kind {
                 kind::ENUM => 8,
                 kind::ENUM64 => 12,
                 _ => return None,
             };
-            let mut values = (0..of.count).map(|n| of.members + size * n);
-            self.word(values.find(|at| self.name(*at) == Some(name))? + 4)
+            let mut values = (0..kind_entry.count).map(|n| kind_entry.members + size * n);
+            self.word(values.find(|offset| self.name(*offset) == Some(name))? + 4)
         })
     }
 
@@ -139,7 +142,7 @@ impl Btf {
     }
 
     fn find(&self, kind: u32, name: &str) -> Option<u32> {
-        let is_it = |of: &Type| of.kind == kind && self.string(of.name) == Some(name);
+        let is_it = |entry: &Type| entry.kind == kind && self.string(entry.name) == Some(name);
         self.types.iter().position(is_it).map(|id| id as u32)
     }
 
@@ -148,17 +151,17 @@ impl Btf {
     }
 
     /// The name of the member or value that stands here.
-    fn name(&self, at: usize) -> Option<&str> {
-        self.string(self.word(at)?)
+    fn name(&self, offset: usize) -> Option<&str> {
+        self.string(self.word(offset)?)
     }
 
-    fn string(&self, place: u32) -> Option<&str> {
-        let bytes = self.bytes.get(self.strings + place as usize..)?;
+    fn string(&self, offset: u32) -> Option<&str> {
+        let bytes = self.bytes.get(self.strings + offset as usize..)?;
         CStr::from_bytes_until_nul(bytes).ok()?.to_str().ok()
     }
 
-    fn word(&self, at: usize) -> Option<u32> {
-        let bytes = self.bytes.get(at..at + 4)?;
+    fn word(&self, offset: usize) -> Option<u32> {
+        let bytes = self.bytes.get(offset..offset + 4)?;
         Some(u32::from_ne_bytes(bytes.try_into().ok()?))
     }
 }

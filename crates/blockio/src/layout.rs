@@ -47,7 +47,7 @@ pub(super) struct Layout {
 impl Layout {
     /// Reads it; `Err` is the name that this kernel does not have.
     pub(super) fn read(btf: &Btf) -> Result<Self, &'static str> {
-        let field = |of, name| btf.field(of, name).ok_or(name);
+        let field = |structure, name| btf.field(structure, name).ok_or(name);
         let tracepoint = |moment: Moment| {
             let name = moment.tracepoint();
             btf.tracepoint(name).ok_or(name)

@@ -49,9 +49,10 @@ impl BlockWatch {
     /// written to, if anywhere.
     pub fn start(root: &Root, device: &Device, log: Option<&Path>) -> Result<Self, Unavailable> {
         let remedy = "use a volume on a device of this machine";
-        let found = watched::find(root, device).map_err(|why| Unavailable::new(why, remedy))?;
-        let mut loaded = loader::load(root, &found, log.is_some())?;
-        let devices: Vec<WatchedDevice> = found
+        let device_parts =
+            watched::find(root, device).map_err(|why| Unavailable::new(why, remedy))?;
+        let mut loaded = loader::load(root, &device_parts, log.is_some())?;
+        let devices: Vec<WatchedDevice> = device_parts
             .into_iter()
             .map(|Watched { name, disk, .. }| WatchedDevice { name, disk })
             .collect();

@@ -32,7 +32,7 @@ pub(super) fn load(root: &Root, devices: &[Watched], log: bool) -> Result<Loaded
         let name = moment.tracepoint();
         let code = source.assemble(moment).ok_or_else(|| {
             Unavailable::new(
-                format!("{} devices are too many for one program", devices.len()),
+                format!("{} devices are too many", devices.len()),
                 "use a volume on fewer",
             )
         })?;
@@ -57,9 +57,9 @@ fn layout(root: &Root) -> Result<Layout, Unavailable> {
             "use a kernel with CONFIG_DEBUG_INFO_BTF, as distributions build them since 2020",
         )
     })?;
-    let newer = "use a newer kernel: it was tried on Linux 6.18";
-    let btf = Btf::parse(bytes)
-        .ok_or_else(|| Unavailable::new(format!("{TYPES} is not understood"), newer))?;
+    let newer = "use a newer kernel: tested on Linux 6.18";
+    let btf =
+        Btf::parse(bytes).ok_or_else(|| Unavailable::new(format!("cannot read {TYPES}"), newer))?;
     Layout::read(&btf)
         .map_err(|name| Unavailable::new(format!("this kernel has no `{name}`"), newer))
 }
@@ -72,8 +72,8 @@ fn refused(error: &io::Error, what: &str) -> Unavailable {
         )
     } else {
         Unavailable::new(
-            format!("the kernel did not take {what}: {error}"),
-            "use a newer kernel, with CONFIG_BPF_SYSCALL: it was tried on Linux 6.18",
+            format!("the kernel refused {what}: {error}"),
+            "use a newer kernel, with CONFIG_BPF_SYSCALL: tested on Linux 6.18",
         )
     }
 }

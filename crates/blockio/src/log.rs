@@ -32,15 +32,15 @@ const HEADER: [&str; 10] = [
 #[derive(Debug)]
 pub(super) struct Log {
     /// The writer ends when this is hung up.
-    over: Sender<()>,
+    stop: Sender<()>,
     writer: JoinHandle<io::Result<u64>>,
 }
 
 impl Log {
     pub(super) fn start(map: &Map, path: &Path, devices: Vec<WatchedDevice>) -> io::Result<Self> {
         let mut ring = Ring::map(map, LOG_BYTES)?;
-        let mut lines = Lines::begin(File::create_new(path)?, devices)?;
-        let (over, ends) = mpsc::channel();
+        let mut lines = LineWriter::begin(File::create_new(path)?, devices)?;
+        let (stop, ends) = mpsc::channel();
         let writer = std::thread::spawn(move || {
             // What came before the end is still in the ring when the end is seen.
             loop {
@@ -51,19 +51,19 @@ impl Log {
                 }
             }
         });
-        Ok(Self { over, writer })
+        Ok(Self { stop, writer })
     }
 
     /// Writes what is left, and says how many lines there are.
     pub(super) fn end(self) -> io::Result<u64> {
-        let Self { over, writer } = self;
-        drop(over);
+        let Self { stop, writer } = self;
+        drop(stop);
         writer.join().unwrap_or_else(|_| Err(io::Error::other("the writer died")))
     }
 }
 
 /// The file, and what is needed to write a line.
-struct Lines {
+struct LineWriter {
     file: csv::Writer<BufWriter<File>>,
     devices: Vec<WatchedDevice>,
     /// What the system's clock is ahead of the monotonic one.
@@ -72,7 +72,7 @@ struct Lines {
     error: Option<csv::Error>,
 }
 
-impl Lines {
+impl LineWriter {
     fn begin(file: File, devices: Vec<WatchedDevice>) -> io::Result<Self> {
         let mut file = csv::Writer::from_writer(BufWriter::with_capacity(1 << 20, file));
         file.write_record(HEADER)?;

@@ -22,7 +22,7 @@ pub(super) struct Maps {
     pub(super) cells: Map,
     /// The numbers of our processes.
     pub(super) ours: Map,
-    /// A count for each [`LostTo`].
+    /// A count for each [`LossCause`].
     pub(super) lost: Map,
     /// [`Event`]s, where a log is kept.
     pub(super) log: Option<Map>,
@@ -36,7 +36,7 @@ impl Maps {
             in_flight: Map::create(MapKind::Hash, 8, size_of::<InFlight>(), IN_FLIGHT_MAX)?,
             cells: Map::create(MapKind::PerCpuArray, 4, size_of::<Counts>(), cells)?,
             ours: Map::create(MapKind::Hash, 4, 8, PROCESSES_MAX)?,
-            lost: Map::create(MapKind::PerCpuArray, 4, 8, LostTo::WAYS)?,
+            lost: Map::create(MapKind::PerCpuArray, 4, 8, LossCause::WAYS)?,
             log,
         })
     }
@@ -87,13 +87,13 @@ pub(super) const SLOTS: usize = 320;
 
 /// What is lost, by its place among the counts of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum LostTo {
+pub(super) enum LossCause {
     Unseen = 0,
     Full = 1,
     Log = 2,
 }
 
-impl LostTo {
+impl LossCause {
     const WAYS: u32 = 3;
 }
 

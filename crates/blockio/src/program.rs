@@ -15,7 +15,7 @@
 
 use super::assembler::{Assembler, Call, Do, If, Label, Register, Size};
 use super::layout::{Layout, Moment};
-use super::maps::{Counts, Event, InFlight, KINDS, LostTo, Maps, OWNERS, SLOTS};
+use super::maps::{Counts, Event, InFlight, KINDS, LossCause, Maps, OWNERS, SLOTS};
 use super::system::{Instruction, Map};
 use super::watched::Watched;
 use Register::{Frame, R0, R1, R2, R3, R4, R6, R7, R8, R9};
@@ -75,12 +75,12 @@ impl Source<'_> {
 
     /// A request enters a queue or is handed to the driver.
     fn begun(&self, asm: &mut Assembler, moment: Moment) {
-        let (end, found, asker_known) = (asm.label(), asm.label(), asm.label());
+        let (end, is_known, asker_known) = (asm.label(), asm.label(), asm.label());
         self.device_of_request(asm, end);
         self.find_in_flight(asm);
-        asm.jump(If::NotEqual, R0, 0, found);
+        asm.jump(If::NotEqual, R0, 0, is_known);
         self.add_in_flight(asm, end);
-        asm.place(found);
+        asm.place(is_known);
         // R7: its entry. One that is issued again because the driver was busy keeps its asker: now
         // it is a thread of the kernel that tries.
         asm.set(R7, R0);
@@ -153,7 +153,7 @@ impl Source<'_> {
         asm.load(Size::Four, R2, R1, self.layout.major);
         asm.load(Size::Four, R3, R1, self.layout.first_minor);
         asm.load(Size::Eight, R4, R6, self.layout.sector);
-        let found = asm.label();
+        let done = asm.label();
         for (number, device) in self.devices.iter().enumerate() {
             let next = asm.label();
             asm.set(R8, number as i32);
@@ -162,17 +162,17 @@ impl Source<'_> {
             if let Some(sectors) = &device.sectors {
                 asm.load(Size::Four, R1, R6, self.layout.flags);
                 asm.calculate(Do::And, R1, OPERATION);
-                asm.jump(If::Equal, R1, FLUSH, found);
+                asm.jump(If::Equal, R1, FLUSH, done);
                 asm.set_wide(R1, sectors.start);
                 asm.jump(If::Below, R4, R1, next);
                 asm.set_wide(R1, sectors.end);
                 asm.jump(If::AtLeast, R4, R1, next);
             }
-            asm.go_to(found);
+            asm.go_to(done);
             asm.place(next);
         }
         asm.go_to(not_watched);
-        asm.place(found);
+        asm.place(done);
     }
 
     /// R0: the entry of the request in R6, or 0.
@@ -183,8 +183,8 @@ impl Source<'_> {
 
     /// R0: an entry for the request whose address is on the stack.
     fn add_in_flight(&self, asm: &mut Assembler, end: Label) {
-        for at in (0..size_of::<InFlight>()).step_by(8) {
-            asm.store(Size::Eight, Frame, RECORD + place(at), 0);
+        for offset in (0..size_of::<InFlight>()).step_by(8) {
+            asm.store(Size::Eight, Frame, RECORD + place(offset), 0);
         }
         asm.set_map(R1, &self.maps.in_flight);
         on_stack(asm, R2, ADDRESS);
@@ -193,7 +193,7 @@ impl Source<'_> {
         asm.call(Call::MapUpdate);
         let added = asm.label();
         asm.jump(If::Equal, R0, 0, added);
-        self.lose(asm, LostTo::Full);
+        self.lose(asm, LossCause::Full);
         asm.go_to(end);
         asm.place(added);
         self.find_in_flight(asm);
@@ -202,20 +202,20 @@ impl Source<'_> {
 
     /// Notes in the entry in R7 who runs now.
     fn note_asker(&self, asm: &mut Assembler) {
-        let known = asm.label();
+        let is_known = asm.label();
         asm.call(Call::CurrentIds);
         asm.calculate(Do::ShiftRight, R0, 32);
         asm.store(Size::Four, R7, place(offset_of!(InFlight, process)), R0);
         asm.store(Size::Four, Frame, NUMBER, R0);
         asm.store(Size::Four, R7, place(offset_of!(InFlight, owner)), IoOwner::Ours as i32);
         look_up(asm, &self.maps.ours, NUMBER);
-        asm.jump(If::NotEqual, R0, 0, known);
+        asm.jump(If::NotEqual, R0, 0, is_known);
         asm.store(Size::Four, R7, place(offset_of!(InFlight, owner)), IoOwner::Kernel as i32);
         asm.call(Call::CurrentTask);
         asm.load(Size::Four, R1, R0, self.layout.task_flags);
-        asm.jump(If::AnyBitOf, R1, KERNEL_THREAD, known);
+        asm.jump(If::AnyBitOf, R1, KERNEL_THREAD, is_known);
         asm.store(Size::Four, R7, place(offset_of!(InFlight, owner)), IoOwner::Foreign as i32);
-        asm.place(known);
+        asm.place(is_known);
         if self.maps.log.is_some() {
             asm.set(R1, R7);
             asm.calculate(Do::Add, R1, offset_of!(InFlight, name) as i32);
@@ -250,7 +250,7 @@ impl Source<'_> {
 
     /// R2: the kind of a request with the flags in R1.
     fn kind_of_flags(&self, asm: &mut Assembler) {
-        let known = asm.label();
+        let done = asm.label();
         asm.set(R3, R1);
         asm.calculate(Do::And, R3, OPERATION);
         let special = [
@@ -261,16 +261,16 @@ impl Source<'_> {
         ];
         for (operation, kind) in special {
             asm.set(R2, kind as i32);
-            asm.jump(If::Equal, R3, operation, known);
+            asm.jump(If::Equal, R3, operation, done);
         }
         asm.set(R2, IoKind::Other as i32);
-        asm.jump(If::Above, R3, WRITE, known);
+        asm.jump(If::Above, R3, WRITE, done);
         asm.set(R2, IoKind::Metadata as i32);
-        asm.jump(If::AnyBitOf, R1, self.layout.meta, known);
+        asm.jump(If::AnyBitOf, R1, self.layout.meta, done);
         asm.set(R2, IoKind::Read as i32);
-        asm.jump(If::Equal, R3, READ, known);
+        asm.jump(If::Equal, R3, READ, done);
         asm.set(R2, IoKind::Write as i32);
-        asm.place(known);
+        asm.place(done);
     }
 
     /// Counts the request of the entry in R7 with the latency in R8.
@@ -322,7 +322,7 @@ impl Source<'_> {
         asm.call(Call::RingOutput);
         let logged = asm.label();
         asm.jump(If::Equal, R0, 0, logged);
-        self.lose(asm, LostTo::Log);
+        self.lose(asm, LossCause::Log);
         asm.place(logged);
     }
 
@@ -337,11 +337,11 @@ impl Source<'_> {
         asm.jump(If::Equal, R1, FLUSH, lost);
         asm.jump(If::Equal, R9, 0, end);
         asm.place(lost);
-        self.lose(asm, LostTo::Unseen);
+        self.lose(asm, LossCause::Unseen);
     }
 
     /// Counts one more that is lost.
-    fn lose(&self, asm: &mut Assembler, to: LostTo) {
+    fn lose(&self, asm: &mut Assembler, to: LossCause) {
         let gone = asm.label();
         asm.store(Size::Four, Frame, NUMBER, to as i32);
         look_up(asm, &self.maps.lost, NUMBER);
@@ -391,9 +391,9 @@ fn look_up(asm: &mut Assembler, map: &Map, key: i16) {
 }
 
 /// The address of a place on the stack.
-fn on_stack(asm: &mut Assembler, to: Register, at: i16) {
+fn on_stack(asm: &mut Assembler, to: Register, offset: i16) {
     asm.set(to, Frame);
-    asm.calculate(Do::Add, to, i32::from(at));
+    asm.calculate(Do::Add, to, i32::from(offset));
 }
 
 /// Where a field lies, as instructions say it.

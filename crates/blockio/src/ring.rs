@@ -53,9 +53,9 @@ impl Ring {
             let ours = &*self.base.cast::<AtomicU64>();
             let theirs = &*self.base.byte_add(self.page).cast::<AtomicU64>();
             let data = self.base.byte_add(2 * self.page);
-            let mut at = ours.load(Ordering::Relaxed);
-            while at < theirs.load(Ordering::Acquire) {
-                let record = data.byte_add(at as usize & (self.bytes - 1));
+            let mut position = ours.load(Ordering::Relaxed);
+            while position < theirs.load(Ordering::Acquire) {
+                let record = data.byte_add(position as usize & (self.bytes - 1));
                 let length = (*record.cast::<AtomicU32>()).load(Ordering::Acquire);
                 if length & BUSY != 0 {
                     break;
@@ -65,8 +65,8 @@ impl Ring {
                     assert_eq!(bytes, size_of::<Event>(), "our programs write nothing else");
                     see(&*record.byte_add(RECORD_HEADER).cast::<Event>());
                 }
-                at += (bytes + RECORD_HEADER).next_multiple_of(8) as u64;
-                ours.store(at, Ordering::Release);
+                position += (bytes + RECORD_HEADER).next_multiple_of(8) as u64;
+                ours.store(position, Ordering::Release);
             }
         }
     }

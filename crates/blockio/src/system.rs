@@ -85,8 +85,8 @@ impl Map {
         let (mut keys, mut key) = (Vec::new(), 0_u64);
         loop {
             let mut next = 0_u64;
-            let place = ptr::from_mut(&mut next).expose_provenance();
-            if self.access(Command::MapNextKey, &key.to_ne_bytes(), place).is_err() {
+            let address = ptr::from_mut(&mut next).expose_provenance();
+            if self.access(Command::MapNextKey, &key.to_ne_bytes(), address).is_err() {
                 return keys;
             }
             keys.push(next.to_ne_bytes());

@@ -89,8 +89,8 @@ fn with_block(mut act: impl FnMut(&mut [u8])) {
 fn read_blocks(fd: &OwnedFd, count: u64) {
     with_block(|block| {
         for number in 0..count {
-            let at = number * 7 % (DEVICE_BYTES / BLOCK as u64) * BLOCK as u64;
-            assert_eq!(rustix::io::pread(fd, &mut *block, at).unwrap(), BLOCK);
+            let offset = number * 7 % (DEVICE_BYTES / BLOCK as u64) * BLOCK as u64;
+            assert_eq!(rustix::io::pread(fd, &mut *block, offset).unwrap(), BLOCK);
         }
     });
 }
@@ -249,18 +249,20 @@ fn the_log_has_a_line_for_each_request() {
     let mut lines = csv::Reader::from_path(&path).unwrap();
     let lines: Vec<csv::StringRecord> = lines.records().map(Result::unwrap).collect();
     let pid = std::process::id().to_string();
-    let of = |kind: &'static str| {
+    let events_of = |kind: &'static str| {
         let pid = pid.clone();
         lines.iter().filter(move |line| line[5] == *kind && line[1] == pid && line[3] == *"ours")
     };
-    assert_nearly(of("write").count() as u64, 2000);
-    assert_nearly(of("read").count() as u64, 4000);
-    let writes: Vec<u64> = of("write").map(|line| line[7].parse().unwrap()).collect();
+    assert_nearly(events_of("write").count() as u64, 2000);
+    assert_nearly(events_of("read").count() as u64, 4000);
+    let writes: Vec<u64> = events_of("write").map(|line| line[7].parse().unwrap()).collect();
     assert!(writes.is_sorted(), "sectors, in the order they were written");
     assert!(writes.iter().all(|sector| sector % (BLOCK as u64 / 512) == 0), "{writes:?}");
-    assert!(of("read").all(|line| line[8] == *"4096" && line[9].parse::<u64>().unwrap() > 0));
+    assert!(
+        events_of("read").all(|line| line[8] == *"4096" && line[9].parse::<u64>().unwrap() > 0)
+    );
     assert!(lines.iter().all(|line| disk.node.ends_with(&line[4])));
-    let times: Vec<u64> = of("read").map(|line| line[0].parse().unwrap()).collect();
+    let times: Vec<u64> = events_of("read").map(|line| line[0].parse().unwrap()).collect();
     assert!(times.is_sorted(), "one after the other");
     let latency: u64 = lines.iter().map(|line| line[9].parse::<u64>().unwrap()).sum();
     assert_eq!(latency, io.cells.iter().map(|cell| cell.latency_ns).sum::<u64>());
@@ -322,9 +324,9 @@ fn a_request_that_is_merged_is_forgotten() {
             rustix::fs::fadvise(&fd, 0, None, rustix::fs::Advice::DontNeed).unwrap();
         }
         rustix::fs::fdatasync(&fd).unwrap();
-        let (all, left) = known(&watch.loaded.maps.in_flight);
+        let (all, in_flight) = known(&watch.loaded.maps.in_flight);
         assert!(all > 0);
-        assert_eq!(left, 0, "of {all} requests, none in flight");
+        assert_eq!(in_flight, 0, "of {all} requests, none in flight");
     }
 }
 
@@ -337,8 +339,8 @@ fn known(in_flight: &system::Map) -> (usize, usize) {
         let entered = std::mem::offset_of!(maps::InFlight, entered);
         value[0] != 0 || bytes[entered..entered + 4] != [0; 4]
     };
-    let left = keys.iter().filter(|key| is_known(key)).count();
-    (keys.len(), left)
+    let unfinished = keys.iter().filter(|key| is_known(key)).count();
+    (keys.len(), unfinished)
 }
 
 #[test]
@@ -376,8 +378,8 @@ fn of_a_partitioned_disk_only_the_partition_is_counted() {
     let sector = |number: u64| number * 512;
     with_block(|block| {
         // Before the second partition, at its begin, at its end, after it.
-        for at in [2048, 34_808, 34_816, 34_824, 67_576, 67_584] {
-            rustix::io::pread(&fd, &mut *block, sector(at)).unwrap();
+        for sector_number in [2048, 34_808, 34_816, 34_824, 67_576, 67_584] {
+            rustix::io::pread(&fd, &mut *block, sector(sector_number)).unwrap();
         }
     });
     rustix::fs::fdatasync(&fd).unwrap();
@@ -396,16 +398,27 @@ fn without_rights_the_reason_is_said() {
         again_as_nobody(test);
         return;
     }
-    let found = availability(&Root::system());
-    assert!(!found.available);
-    assert!(found.detail.contains("bpf(2) is not permitted"), "{}", found.detail);
-    assert!(found.detail.contains("run as root, or give it CAP_BPF"), "{}", found.detail);
+    let availability_here = availability(&Root::system());
+    assert!(!availability_here.available);
+    assert!(
+        availability_here.detail.contains("bpf(2) is not permitted"),
+        "{}",
+        availability_here.detail
+    );
+    assert!(
+        availability_here.detail.contains("run as root, or give it CAP_BPF"),
+        "{}",
+        availability_here.detail
+    );
 }
 
 #[test]
 fn without_the_kernels_types_the_reason_is_said() {
     let empty = tempfile::tempdir().unwrap();
-    let found = availability(&Root::at(empty.path(), 1));
-    assert!(!found.available);
-    assert!(found.detail.starts_with("/sys/kernel/btf/vmlinux: No such file"), "{found:?}");
+    let availability_here = availability(&Root::at(empty.path(), 1));
+    assert!(!availability_here.available);
+    assert!(
+        availability_here.detail.starts_with("/sys/kernel/btf/vmlinux: No such file"),
+        "{availability_here:?}"
+    );
 }

@@ -21,28 +21,28 @@ const DEPTH_MAX: u32 = 8;
 
 /// The devices right above the drives.
 pub(super) fn find(root: &Root, device: &Device) -> Result<Vec<Watched>, String> {
-    let mut found = Vec::new();
-    descend(root, device, DEPTH_MAX, &mut found)?;
-    Ok(found)
+    let mut devices = Vec::new();
+    descend(root, device, DEPTH_MAX, &mut devices)?;
+    Ok(devices)
 }
 
 fn descend(
     root: &Root,
     device: &Device,
     depth: u32,
-    found: &mut Vec<Watched>,
+    devices: &mut Vec<Watched>,
 ) -> Result<(), String> {
     if device.below.is_empty() || depth == 0 {
         let watched = one(root, device).ok_or_else(|| format!("{}: no number", device.name))?;
-        if !found.contains(&watched) {
-            found.push(watched);
+        if !devices.contains(&watched) {
+            devices.push(watched);
         }
         return Ok(());
     }
     for name in &device.below {
         let number = number(root, name).ok_or_else(|| format!("{name}: no number"))?;
         let below = Device::find(root, number).ok_or_else(|| format!("{name}: not found"))?;
-        descend(root, &below, depth - 1, found)?;
+        descend(root, &below, depth - 1, devices)?;
     }
     Ok(())
 }

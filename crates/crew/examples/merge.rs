@@ -28,19 +28,19 @@ fn main() -> io::Result<()> {
     if recorded.is_empty() {
         return Ok(());
     }
-    let own: Vec<RankSlice> =
+    let slices: Vec<RankSlice> =
         (0..ranks).map(|rank| recorded[rank % recorded.len()].clone()).collect();
     let scratch = tempfile::tempdir()?;
-    let written = |name: &str, round: usize, of: Round| {
+    let written = |name: &str, round: usize, merge: Round| {
         let folder = scratch.path().join(format!("{name}{round}"));
         std::fs::create_dir(&folder)?;
         let mut log = CrewLog::create(&folder, 0)?;
         let begun = Instant::now();
-        log.add(0, &of.total)?;
-        let ms = of.head_ms + begun.elapsed().as_secs_f64() * 1e3;
+        log.add(0, &merge.total)?;
+        let ms = merge.head_ms + begun.elapsed().as_secs_f64() * 1e3;
         println!(
             "{name}: the first rank takes {ms:.2} ms for {} bytes of {} messages; {}",
-            of.bytes, of.messages, of.others
+            merge.bytes, merge.messages, merge.others
         );
         ["series.ndjson", "latency.hlog"]
             .into_iter()
@@ -48,8 +48,8 @@ fn main() -> io::Result<()> {
             .collect::<io::Result<Vec<_>>>()
     };
     for round in 0..ROUNDS {
-        let flat = written("flat", round, flat(&own)?)?;
-        let tree = written("tree", round, tree(&own)?)?;
+        let flat = written("flat", round, flat(&slices)?)?;
+        let tree = written("tree", round, tree(&slices)?)?;
         let bytes = flat.iter().map(Vec::len).sum::<usize>();
         assert!(flat == tree, "the two are not the same");
         println!("{bytes} bytes written, the same by both");
@@ -86,8 +86,8 @@ fn message(slice: RankSlice) -> io::Result<Vec<u8>> {
 }
 
 /// Adds up a rank's own slice and the messages of those below it.
-fn sum(own: &RankSlice, messages: &[Vec<u8>]) -> io::Result<Total> {
-    let mut slices = vec![own.clone()];
+fn sum(first: &RankSlice, messages: &[Vec<u8>]) -> io::Result<Total> {
+    let mut slices = vec![first.clone()];
     for message in messages {
         slices.extend(serde_json::from_slice::<Slices>(message)?.slices);
     }
@@ -95,34 +95,34 @@ fn sum(own: &RankSlice, messages: &[Vec<u8>]) -> io::Result<Total> {
     total.ok_or_else(|| io::Error::other("no slice"))
 }
 
-fn flat(own: &[RankSlice]) -> io::Result<Round> {
-    let messages: Vec<_> = own[1..].iter().cloned().map(message).collect::<io::Result<_>>()?;
+fn flat(slices: &[RankSlice]) -> io::Result<Round> {
+    let messages: Vec<_> = slices[1..].iter().cloned().map(message).collect::<io::Result<_>>()?;
     let begun = Instant::now();
-    let total = sum(&own[0], &messages)?;
+    let total = sum(&slices[0], &messages)?;
     let head_ms = begun.elapsed().as_secs_f64() * 1e3;
     let bytes = messages.iter().map(Vec::len).sum();
     Ok(Round { total, head_ms, bytes, messages: messages.len(), others: "no other".to_owned() })
 }
 
-fn tree(own: &[RankSlice]) -> io::Result<Round> {
-    let mut heard: Vec<Vec<Vec<u8>>> = vec![Vec::new(); own.len()];
+fn tree(slices: &[RankSlice]) -> io::Result<Round> {
+    let mut messages: Vec<Vec<Vec<u8>>> = vec![Vec::new(); slices.len()];
     let mut took_ms: Vec<f64> = Vec::new();
-    for rank in (1..own.len()).rev() {
+    for rank in (1..slices.len()).rev() {
         let begun = Instant::now();
         // A rank that hears nobody sends what its worker has written.
-        let sent = match heard[rank].as_slice() {
-            [] => message(own[rank].clone())?,
-            below => message(sum(&own[rank], below)?.encoded()?)?,
+        let sent = match messages[rank].as_slice() {
+            [] => message(slices[rank].clone())?,
+            below => message(sum(&slices[rank], below)?.encoded()?)?,
         };
         took_ms.push(begun.elapsed().as_secs_f64() * 1e3);
-        heard[rank] = Vec::new();
-        heard[Gatherer::above(rank as u32).unwrap_or(0) as usize].push(sent);
+        messages[rank] = Vec::new();
+        messages[Gatherer::above(rank as u32).unwrap_or(0) as usize].push(sent);
     }
     let begun = Instant::now();
-    let total = sum(&own[0], &heard[0])?;
+    let total = sum(&slices[0], &messages[0])?;
     let head_ms = begun.elapsed().as_secs_f64() * 1e3;
-    let bytes = heard[0].iter().map(Vec::len).sum();
+    let bytes = messages[0].iter().map(Vec::len).sum();
     let (all, most) = (took_ms.iter().sum::<f64>(), took_ms.iter().copied().fold(0.0, f64::max));
     let others = format!("another at most {most:.2} ms, all others {all:.0} ms");
-    Ok(Round { total, head_ms, bytes, messages: heard[0].len(), others })
+    Ok(Round { total, head_ms, bytes, messages: messages[0].len(), others })
 }

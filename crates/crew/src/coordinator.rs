@@ -1,5 +1,5 @@
-//! The first rank's head: it waits until all ranks have said something, and says it once for all.
-//! It moves no message itself: what is to be done comes out as [`Action`]s.
+//! The coordinator on the first rank: it waits until all ranks have sent a message, and sends it
+//! once for all. It moves no message itself: it returns [`Action`]s.
 
 use crate::message::{Order, Report};
 use crate::offset::ClockOffset;
@@ -12,11 +12,11 @@ use kvdyno_record::protocol::{Control, Event, Job};
 use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{Activity, Phase};
 
-/// What is to be done next.
+/// The next action.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "a few a second; boxes would only be in the way")]
 pub enum Action {
-    /// Say it to the program.
+    /// Send it to the program.
     Say(Event),
     /// Give it to every rank, the first among them.
     Order(Order),
@@ -28,22 +28,22 @@ pub enum Action {
     Over,
 }
 
-/// A worker that does not say where its place is would do all ranks' work.
-const NO_CREW: &str = "its worker knows of no crew: build all from one version";
+/// A worker that does not report its rank would do all ranks' work.
+const NO_CREW: &str = "its worker does not support crews: build all from one version";
 
-/// What is known of the ranks.
+/// The state of the ranks.
 pub struct Coordinator {
     job: Job,
     ranks: Vec<Rank>,
-    at: At,
-    /// Why the crew ends once all ranks are done with the phase and the program has heard of it.
+    at: Stage,
+    /// Why the crew ends once all ranks are done with the phase and the program has its results.
     doomed: Option<Event>,
     failed: bool,
 }
 
-/// Where the crew stands.
+/// The stage of the crew.
 #[derive(Clone, Debug, PartialEq)]
-enum At {
+enum Stage {
     /// On its way to the next thing.
     Work(Option<u32>),
     /// All wait for the phase's go.
@@ -52,33 +52,33 @@ enum At {
     Finished(u32),
 }
 
-/// The last that was heard of one.
+/// The state of one rank.
 #[derive(Clone, Debug, Default)]
 struct Rank {
     host: String,
     cpus: u32,
     clock: ClockOffset,
-    said: Vec<Event>,
+    events: Vec<Event>,
     done: u64,
     threads: Option<u32>,
     ended: bool,
 }
 
 impl Coordinator {
-    /// Of so many ranks, who are to do this.
+    /// For a number of ranks and a job.
     pub fn new(job: Job, ranks: u32) -> Self {
         let ranks = vec![Rank::default(); ranks as usize];
-        Self { job, ranks, at: At::Work(None), doomed: None, failed: false }
+        Self { job, ranks, at: Stage::Work(None), doomed: None, failed: false }
     }
 
-    /// Takes in what a rank reports.
+    /// Processes the report of a rank.
     pub fn receive(&mut self, rank: u32, report: Report) -> Vec<Action> {
-        let Some(known) = self.ranks.get_mut(rank as usize) else { return Vec::new() };
+        let Some(state) = self.ranks.get_mut(rank as usize) else { return Vec::new() };
         match report {
-            Report::Host { name, cpus } => (known.host, known.cpus) = (name, cpus),
+            Report::Host { name, cpus } => (state.host, state.cpus) = (name, cpus),
             Report::Event { event: mut event @ Event::Progress { .. } } => {
                 if let Event::Progress { done, threads, .. } = &mut event {
-                    (known.done, known.threads) = (*done, *threads);
+                    (state.done, state.threads) = (*done, *threads);
                     *done = self.ranks.iter().map(|rank| rank.done).sum();
                     *threads =
                         self.ranks.iter().filter_map(|rank| rank.threads).reduce(|a, b| a + b);
@@ -108,43 +108,43 @@ impl Coordinator {
             Report::Event { event } => return self.collect(rank, event),
             Report::Lost { class, message } => {
                 let phase = match self.at {
-                    At::Work(phase) => phase,
-                    At::Ready(phase) | At::Finished(phase) => Some(phase),
+                    Stage::Work(phase) => phase,
+                    Stage::Ready(phase) | Stage::Finished(phase) => Some(phase),
                 };
                 return self.fail(rank, phase, class, &message);
             }
             Report::Ended => {
-                known.ended = true;
+                state.ended = true;
                 // Ranks that were stopped end without a go: their slices are still to be gathered.
-                let gathered = !matches!(self.at, At::Finished(_));
+                let gathered = !matches!(self.at, Stage::Finished(_));
                 return Vec::from_iter((gathered && self.all_ended()).then_some(Action::Over));
             }
         }
         Vec::new()
     }
 
-    /// Takes in what the program says.
+    /// Processes a message of the program.
     pub fn control(&mut self, control: Control) -> Vec<Action> {
         match (control, self.at.clone()) {
             (Control::Stop, _) => vec![Action::Order(Order::Stop)],
-            (Control::Go, At::Ready(phase)) => {
-                self.at = At::Work(Some(phase));
+            (Control::Go, Stage::Ready(phase)) => {
+                self.at = Stage::Work(Some(phase));
                 let phase = self.phase(phase).map_or(String::new(), |phase| phase.name.clone());
                 vec![Action::Order(Order::GoTogether { phase })]
             }
-            (Control::Go, At::Finished(_)) => {
-                self.at = At::Work(None);
+            (Control::Go, Stage::Finished(_)) => {
+                self.at = Stage::Work(None);
                 match self.doomed.take() {
                     Some(event) => [vec![Action::Gather], self.end(event)].concat(),
                     None if self.all_ended() => vec![Action::Gather, Action::Over],
                     None => vec![Action::Gather, Action::Order(Order::Go)],
                 }
             }
-            (Control::Go, At::Work(_)) => vec![Action::Order(Order::Go)],
+            (Control::Go, Stage::Work(_)) => vec![Action::Order(Order::Go)],
         }
     }
 
-    /// What came of [`Action::Clocks`], for each rank.
+    /// Processes the result of [`Action::Clocks`], for each rank.
     pub fn clocks_are(&mut self, clocks: impl IntoIterator<Item = ClockOffset>) {
         for (rank, clock) in self.ranks.iter_mut().zip(clocks) {
             rank.clock = clock;
@@ -169,8 +169,8 @@ impl Coordinator {
         Event::failed(phase, &Error::new(class, message))
     }
 
-    /// A rank that fails in a phase ends it for all: the others are told at once, and keep what
-    /// they have done up to there, as the threads of one worker do.
+    /// A rank that fails in a phase ends it for all: the others stop at once and keep their
+    /// results, as the threads of one worker do.
     fn cut(&mut self, rank: u32, finished: &Event) -> Vec<Action> {
         let Event::Finished { phase, failed: Some((class, message)), .. } = finished else {
             return Vec::new();
@@ -182,9 +182,9 @@ impl Coordinator {
         vec![Action::Order(Order::Cut)]
     }
 
-    /// A rank has failed in the phase, and others do not come to its end though they were told.
+    /// A rank has failed in the phase, and others did not end it after a stop.
     pub fn is_doomed(&self) -> bool {
-        self.doomed.is_some() && matches!(self.at, At::Work(_))
+        self.doomed.is_some() && matches!(self.at, Stage::Work(_))
     }
 
     /// Ends the crew for what has failed, without them.
@@ -192,7 +192,7 @@ impl Coordinator {
         self.doomed.take().map_or_else(Vec::new, |event| self.end(event))
     }
 
-    /// Of several failures the first is told: the others follow from it.
+    /// Of several failures the first is reported: the others follow from it.
     fn end(&mut self, event: Event) -> Vec<Action> {
         if std::mem::replace(&mut self.failed, true) {
             return Vec::new();
@@ -208,31 +208,33 @@ impl Coordinator {
         self.job.phases.get(phase as usize)
     }
 
-    /// Keeps what a rank has said until all have said the like.
+    /// Keeps a rank's event until all have sent one of its kind.
     fn collect(&mut self, rank: u32, event: Event) -> Vec<Action> {
         let like = |other: &Event| {
-            let same = std::mem::discriminant(other) == std::mem::discriminant(&event);
-            same && phase_of(other) == phase_of(&event)
+            let is_same_kind = std::mem::discriminant(other) == std::mem::discriminant(&event);
+            is_same_kind && phase_of(other) == phase_of(&event)
         };
-        let all = |known: &Rank| known.said.iter().any(like);
+        let all = |state: &Rank| state.events.iter().any(like);
         let others = || self.ranks.iter().enumerate().filter(|(other, _)| *other != rank as usize);
-        if !others().all(|(_, known)| all(known)) {
-            self.ranks[rank as usize].said.push(event);
+        if !others().all(|(_, state)| all(state)) {
+            self.ranks[rank as usize].events.push(event);
             return Vec::new();
         }
         let mut events: Vec<Event> = Vec::new();
-        for (at, known) in self.ranks.iter_mut().enumerate() {
-            match known.said.iter().position(like) {
-                Some(place) if at != rank as usize => events.push(known.said.remove(place)),
+        for (index, state) in self.ranks.iter_mut().enumerate() {
+            match state.events.iter().position(like) {
+                Some(position) if index != rank as usize => {
+                    events.push(state.events.remove(position));
+                }
                 _ => events.push(event.clone()),
             }
         }
         self.all_said(events)
     }
 
-    /// The like from every rank, in their order.
+    /// Events of one kind from every rank, in their order.
     fn all_said(&mut self, events: Vec<Event>) -> Vec<Action> {
-        let longest = |of: fn(&Event) -> u64| events.iter().map(of).max().unwrap_or(0);
+        let longest = |figure: fn(&Event) -> u64| events.iter().map(figure).max().unwrap_or(0);
         let took = |event: &Event| match event {
             Event::Opened { took_ns, .. } | Event::Closed { took_ns } => *took_ns,
             _ => 0,
@@ -246,7 +248,7 @@ impl Coordinator {
                 vec![Action::Say(Event::Closed { took_ns: longest(took) })]
             }
             Some(Event::Ready { phase, .. }) => {
-                self.at = At::Ready(*phase);
+                self.at = Stage::Ready(*phase);
                 self.ranks.iter_mut().for_each(|rank| rank.done = 0);
                 let ready = self.ready(*phase, events);
                 vec![Action::Clocks, Action::Say(ready)]
@@ -263,21 +265,21 @@ impl Coordinator {
                 let drift_ppm = drifts.max_by(|one, other| one.abs().total_cmp(&other.abs()));
                 vec![Action::Say(Event::Done { drift_ppm })]
             }
-            _ => self.fail(0, None, ErrorClass::Other, "the workers spoke as supervisors"),
+            _ => self.fail(0, None, ErrorClass::Other, "the workers sent messages of supervisors"),
         }
     }
 
     /// One clock is told: the first rank's, and of the others what is not as it.
     fn hello(&self, events: &[Event]) -> Event {
-        let told = |event: &Event| match event {
+        let fields = |event: &Event| match event {
             Event::Hello { clock, clock_hz, clock_note, .. } => {
                 (clock.clone(), *clock_hz, clock_note.clone())
             }
             _ => (String::new(), 0.0, String::new()),
         };
-        let (kind, clock_hz, mut note) = events.first().map(told).unwrap_or_default();
+        let (kind, clock_hz, mut note) = events.first().map(fields).unwrap_or_default();
         for (rank, event) in events.iter().enumerate() {
-            let (other, _, why) = told(event);
+            let (other, _, why) = fields(event);
             if other != kind {
                 let host = &self.ranks[rank].host;
                 note += &format!("; rank {rank} ({host}): {other} {why}");
@@ -339,7 +341,7 @@ impl Coordinator {
             settled = both_settled(settled, idle);
         }
         let started_unix_ns = started.unwrap_or(0);
-        self.at = At::Finished(phase);
+        self.at = Stage::Finished(phase);
         self.doomed = self.doomed.take().or_else(|| self.mistake(phase, &ranks, &roles));
         Event::Finished {
             phase,
@@ -363,33 +365,33 @@ impl Coordinator {
         matches!(work, Some(Activity::Load(_) | Activity::Warmup(_) | Activity::Measure(_)))
     }
 
-    /// What a rank did in a phase; `first` is when the first began.
+    /// The row of a rank in a phase; `first` is when the first rank began.
     fn row(
         &self,
         rank: u32,
         (phase, first, started): (u32, u64, u64),
         roles: &[RoleResult],
     ) -> RankResult {
-        let known = &self.ranks[rank as usize];
+        let state = &self.ranks[rank as usize];
         let ops = || roles.iter().flat_map(|role| role.ops.values());
         let loads = self.phase(phase).is_some_and(|one| matches!(one.work, Activity::Load(_)));
         RankResult {
             rank,
-            host: known.host.clone(),
-            cpus: known.cpus,
+            host: state.host.clone(),
+            cpus: state.cpus,
             threads: roles.iter().map(|role| role.threads).sum(),
             operations: ops().map(|op| if loads { op.items } else { op.count }).sum(),
             errors: ops().flat_map(|op| op.errors.values()).sum(),
             backlog: roles.iter().map(|role| role.backlog).sum(),
             window_ns: roles.iter().map(|role| role.window_ns).max().unwrap_or(0),
             cpu_ns: 0,
-            skew_ns: known.clock.here(started) as i64 - first as i64,
-            clock_offset_ns: known.clock.ahead_ns,
-            clock_error_ns: known.clock.error_ns,
+            skew_ns: state.clock.here(started) as i64 - first as i64,
+            clock_offset_ns: state.clock.ahead_ns,
+            clock_error_ns: state.clock.error_ns,
         }
     }
 
-    /// What no rank can see by itself.
+    /// Checks that no rank can do alone.
     fn mistake(
         &self,
         phase: u32,
@@ -411,8 +413,8 @@ impl Coordinator {
             if !roles.iter().map(|role| role.threads).eq(expected) {
                 let (rank, host) = (row.rank, &row.host);
                 let message = format!(
-                    "rank {rank} of {all} ({host}): the worker had other threads than its share, \
-                     and so knows of no crew: build all from one version"
+                    "rank {rank} of {all} ({host}): the worker had other threads than its share: \
+                     build all from one version"
                 );
                 return Some(Event::failed(Some(phase), &Error::new(ErrorClass::Invalid, message)));
             }
@@ -422,7 +424,7 @@ impl Coordinator {
         if matches!(work, Activity::Load(_)) || errors <= most {
             return None;
         }
-        let message = format!("{errors} operations of all ranks failed, more than {most}");
+        let message = format!("{errors} operations of all ranks failed, expected at most {most}");
         Some(Event::failed(Some(phase), &Error::new(ErrorClass::Other, message)))
     }
 }
@@ -440,11 +442,11 @@ fn cpu_ns(usage: &ProcessUsage) -> u64 {
 
 fn other_protocol(event: &Event) -> Option<String> {
     let Event::Hello { protocol, .. } = event else { return None };
-    let why = format!("its worker speaks protocol {protocol}, this crew {PROTOCOL}");
+    let why = format!("its worker has protocol {protocol}, this crew {PROTOCOL}");
     (*protocol != PROTOCOL).then_some(why)
 }
 
-/// The engine has come to rest when all say so; the words are those of one that does not.
+/// The engine has settled when all ranks report it; the message is that of one that does not.
 fn both_settled(
     one: Option<(bool, String)>,
     other: Option<(bool, String)>,

@@ -18,7 +18,7 @@ const SLICES_MAX: usize = 16;
 /// As much of them goes in one message, or a slice more.
 const BYTES_MAX: usize = 1 << 20;
 
-/// What a rank is to do next.
+/// The next step of a rank.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Ask a rank below for slices.
@@ -30,10 +30,10 @@ pub enum Step {
 /// One rank's part in gathering a phase.
 pub struct Gatherer {
     phase: Option<String>,
-    own: Source,
+    local: Source,
     below: Vec<(u32, Source)>,
     /// The rank above has asked, and was not answered.
-    asked: bool,
+    requested: bool,
     decoder: Decoder,
 }
 
@@ -43,8 +43,8 @@ struct Source {
     waiting: VecDeque<RankSlice>,
     /// There are no more of the phase.
     last: bool,
-    /// It was asked, and has not answered.
-    asked: bool,
+    /// It has an open request.
+    requested: bool,
 }
 
 impl Source {
@@ -52,7 +52,7 @@ impl Source {
         self.last && self.waiting.is_empty()
     }
 
-    /// What it adds to the next slice is known: a slice, or nothing any more.
+    /// Its part of the next slice is known: a slice, or none any more.
     fn is_known(&self) -> bool {
         self.last || !self.waiting.is_empty()
     }
@@ -62,8 +62,8 @@ impl Gatherer {
     /// Of a rank among so many.
     pub fn new(rank: u32, ranks: u32) -> Self {
         let below = below(rank, ranks).map(|rank| (rank, Source::default())).collect();
-        let own = Source::default();
-        Self { phase: None, own, below, asked: false, decoder: Decoder::new() }
+        let local = Source::default();
+        Self { phase: None, local, below, requested: false, decoder: Decoder::new() }
     }
 
     /// The rank that this one sends to; the first has none.
@@ -74,9 +74,9 @@ impl Gatherer {
     /// A phase begins; the one before is gathered.
     pub fn begin(&mut self, phase: &str) {
         self.phase = Some(phase.to_owned());
-        self.own = Source::default();
+        self.local = Source::default();
         self.below.iter_mut().for_each(|(_, source)| *source = Source::default());
-        self.asked = false;
+        self.requested = false;
     }
 
     /// Nothing is left to come, from here or from below.
@@ -86,25 +86,26 @@ impl Gatherer {
 
     /// The rank above asks.
     pub fn request(&mut self) {
-        self.asked = true;
+        self.requested = true;
     }
 
     /// A rank below has answered.
     pub fn answered(&mut self, rank: u32, slices: Slices) {
-        if let Some((_, source)) = self.below.iter_mut().find(|(known, _)| *known == rank) {
+        if let Some((_, source)) = self.below.iter_mut().find(|(other, _)| *other == rank) {
             source.waiting.extend(slices.slices);
-            (source.last, source.asked) = (slices.last, false);
+            (source.last, source.requested) = (slices.last, false);
         }
     }
 
-    /// What is to be sent now. `over`: the own worker is done with the phase, and its files whole.
-    pub fn steps(&mut self, files: Option<&mut RankFiles>, over: bool) -> io::Result<Vec<Step>> {
-        if self.is_over() && !self.asked {
+    /// The messages to send now. `is_last`: the own worker is done with the phase, and its files
+    /// are whole.
+    pub fn steps(&mut self, files: Option<&mut RankFiles>, is_last: bool) -> io::Result<Vec<Step>> {
+        if self.is_over() && !self.requested {
             return Ok(Vec::new());
         }
-        self.read(files, over)?;
+        self.read(files, is_last)?;
         let mut steps = self.asks();
-        if !self.asked {
+        if !self.requested {
             return Ok(steps);
         }
         let (mut slices, mut bytes) = (Vec::new(), 0);
@@ -115,7 +116,7 @@ impl Gatherer {
         }
         let last = self.is_over();
         if last || !slices.is_empty() {
-            self.asked = false;
+            self.requested = false;
             steps.push(Step::Answer(Slices { slices, last }));
         }
         // There is room again.
@@ -130,22 +131,22 @@ impl Gatherer {
     }
 
     fn sources(&self) -> impl Iterator<Item = &Source> {
-        std::iter::once(&self.own).chain(self.below.iter().map(|(_, source)| source))
+        std::iter::once(&self.local).chain(self.below.iter().map(|(_, source)| source))
     }
 
-    /// Takes in what the own worker has written.
-    fn read(&mut self, files: Option<&mut RankFiles>, over: bool) -> io::Result<()> {
-        let (Some(phase), false) = (&self.phase, self.own.last) else { return Ok(()) };
+    /// Reads the slices of the own worker.
+    fn read(&mut self, files: Option<&mut RankFiles>, is_last: bool) -> io::Result<()> {
+        let (Some(phase), false) = (&self.phase, self.local.last) else { return Ok(()) };
         let Some(files) = files else {
             // It has made none, and makes none any more.
-            self.own.last = over;
+            self.local.last = is_last;
             return Ok(());
         };
-        while self.own.waiting.len() < SLICES_MAX {
+        while self.local.waiting.len() < SLICES_MAX {
             match files.next(phase)? {
-                Some(slice) => self.own.waiting.push_back(slice),
+                Some(slice) => self.local.waiting.push_back(slice),
                 None => {
-                    self.own.last = over;
+                    self.local.last = is_last;
                     break;
                 }
             }
@@ -156,8 +157,8 @@ impl Gatherer {
     fn asks(&mut self) -> Vec<Step> {
         let mut steps = Vec::new();
         for (rank, source) in &mut self.below {
-            if !source.last && !source.asked && source.waiting.len() < SLICES_MAX {
-                source.asked = true;
+            if !source.last && !source.requested && source.waiting.len() < SLICES_MAX {
+                source.requested = true;
                 steps.push(Step::Ask(*rank));
             }
         }
@@ -170,7 +171,7 @@ impl Gatherer {
             return Vec::new();
         }
         let below = self.below.iter_mut().map(|(_, source)| source);
-        std::iter::once(&mut self.own)
+        std::iter::once(&mut self.local)
             .chain(below)
             .filter_map(|source| source.waiting.pop_front())
             .collect()

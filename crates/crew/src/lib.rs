@@ -1,12 +1,11 @@
-//! Several workers that drive one server together: what they say to each other, and how what they
-//! did becomes what one worker would have done.
+//! Several workers that drive one server together: their messages, and the merge of their results
+//! into those of one worker.
 //!
 //! To the program a crew is a worker. The first rank hears the job and says what all did; each rank
 //! starts an unmodified worker as its child and speaks the same protocol with it. This library adds
 //! up and keeps order; the program `kvdyno-crew` moves the messages with MPI, which nothing else of
 //! kvdyno links (`docs/crew.md`).
-//!
-//! It is not: a place where operations are made or timed. That is the workers' own.
+//! It does not make or time operations: the workers do.
 
 mod coordinator;
 mod gather;

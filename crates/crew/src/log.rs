@@ -24,10 +24,10 @@ impl CrewLog {
     pub fn create(folder: &Path, base_unix_ns: u64) -> io::Result<Self> {
         let make = |name: &str| {
             let path = folder.join(name);
-            let at = |error: io::Error| {
+            let with_path = |error: io::Error| {
                 io::Error::new(error.kind(), format!("{}: {error}", path.display()))
             };
-            File::create_new(&path).map_err(at)
+            File::create_new(&path).map_err(with_path)
         };
         let base = SystemTime::UNIX_EPOCH + Duration::from_nanos(base_unix_ns);
         Ok(Self {

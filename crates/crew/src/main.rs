@@ -1,7 +1,6 @@
 //! `mpirun kvdyno-crew WORKER run`: to the program a worker, and one rank of several. It moves what
 //! the library decides; MPI is called by one thread alone.
-//!
-//! Nobody waits in MPI while a phase runs: a call that waits there burns a processor.
+//! No rank waits in MPI while a phase runs: a waiting call burns a processor.
 
 mod rank;
 mod transport;

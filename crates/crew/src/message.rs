@@ -1,27 +1,27 @@
-//! What ranks say to each other: the first gives [`Order`]s, all [`Report`]. JSON, as between
-//! program and worker.
+//! Messages between ranks: the first gives [`Order`]s, all [`Report`]. JSON, as between program
+//! and worker.
 
 use crate::slices::RankSlice;
 use kvdyno_engine::ErrorClass;
 use kvdyno_record::protocol::{Event, Job};
 use serde::{Deserialize, Serialize};
 
-/// What every rank is told, the first by itself.
+/// An order to every rank, also the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "order")]
 pub enum Order {
     /// Hand the worker its job.
     Begin(Box<Begin>),
-    /// Say the worker go.
+    /// Send go to the worker.
     Go,
-    /// Wait until every rank is here, then say go; slices of the phase are gathered from here on.
+    /// Wait until every rank is ready, then send go; slices of the phase are gathered from here on.
     GoTogether {
         /// The phase's name.
         phase: String,
     },
-    /// Say the worker stop.
+    /// Send stop to the worker.
     Stop,
-    /// Say it where the worker is still in the phase: another rank has failed there.
+    /// Only where the worker is still in the phase: another rank has failed there.
     Cut,
     /// Answer pings until there are no more.
     Pings {
@@ -43,7 +43,7 @@ pub struct Begin {
     pub worker: String,
 }
 
-/// What a rank says.
+/// A report of a rank.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "report")]
 #[expect(clippy::large_enum_variant, reason = "a few a second; boxes would only be in the way")]
@@ -55,12 +55,12 @@ pub enum Report {
         /// Processors that it may use there.
         cpus: u32,
     },
-    /// What its worker said.
+    /// An event of its worker.
     Event {
         /// The event.
         event: Event,
     },
-    /// The worker is over, or cannot go on.
+    /// The worker has ended, or cannot continue.
     Lost {
         /// What it was.
         class: ErrorClass,

@@ -1,4 +1,4 @@
-//! How far two machines' clocks are apart: of many round trips the shortest says most.
+//! The offset between two machines' clocks: of many round trips the shortest is the most exact.
 
 /// A round trip: sent, answered and received, the middle one by the other's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

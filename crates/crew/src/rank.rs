@@ -16,14 +16,14 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-/// Between two looks for messages: while a phase runs nobody waits for any but a stop.
+/// Between two polls for messages: while a phase runs only a stop can come.
 const LOOK_AT_WORK: Duration = Duration::from_millis(10);
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Round trips by which two clocks are held against each other.
+/// Round trips to compare two clocks.
 const PINGS: u32 = 100;
 
-/// Ranks that are told that another has failed get this long to write down what they have.
+/// After another rank's failure, ranks get this long to write their results.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One rank.
@@ -34,7 +34,7 @@ pub(crate) struct RankAtWork<'t> {
     gatherer: Gatherer,
     /// A phase runs.
     at_work: bool,
-    over: bool,
+    ended: bool,
 }
 
 /// What only the first rank has.
@@ -42,7 +42,7 @@ struct First {
     coordinator: Coordinator,
     log: CrewLog,
     program: Receiver<String>,
-    /// When the running phase began, by its worker; none: it has not said so yet.
+    /// When the running phase began, by its worker; none: not reported yet.
     started_unix_ns: Option<u64>,
     /// Since when a rank has failed in the running phase.
     doomed: Option<Instant>,
@@ -53,7 +53,7 @@ struct First {
 impl<'t> RankAtWork<'t> {
     pub(crate) fn new(transport: &'t Transport, command: Vec<OsString>) -> Self {
         let gatherer = Gatherer::new(transport.rank, transport.ranks);
-        Self { transport, command, rank_proxy: None, gatherer, at_work: false, over: false }
+        Self { transport, command, rank_proxy: None, gatherer, at_work: false, ended: false }
     }
 
     /// From the job to the end of all ranks.
@@ -62,18 +62,18 @@ impl<'t> RankAtWork<'t> {
             return self.follow();
         }
         // The others wait for an end, whatever it is.
-        self.lead().or_else(|error| self.refuse(&format!("the crew cannot go on: {error}")))
+        self.lead().or_else(|error| self.refuse(&format!("the crew cannot continue: {error}")))
     }
 
     fn seat(&self) -> RankId {
         RankId { rank: self.transport.rank, ranks: self.transport.ranks }
     }
 
-    /// Any rank but the first: it does what it is told, and reports what its worker says. One that
-    /// cannot go on says so, and waits for the end as the others do.
+    /// Any rank but the first: it follows orders, and forwards its worker's events. One that
+    /// cannot continue reports it, and waits for the end as the others do.
     fn follow(&mut self) -> io::Result<()> {
         self.transport.report(&host())?;
-        while !self.over {
+        while !self.ended {
             if let Err(error) = self.follow_on() {
                 self.rank_proxy = None;
                 self.transport.report(&lost(&error))?;
@@ -130,11 +130,11 @@ impl<'t> RankAtWork<'t> {
     fn obey(&mut self, order: Order) -> io::Result<()> {
         match order {
             Order::Begin(begin) => {
-                let own = worker_of(&self.command)?;
-                if own != begin.worker {
+                let worker = worker_of(&self.command)?;
+                if worker != begin.worker {
                     let path = self.command[0].to_string_lossy();
                     return Err(io::Error::other(format!(
-                        "{path} is another program here than on the first host: install the same"
+                        "{path} differs from that on the first host: install the same program"
                     )));
                 }
                 self.rank_proxy = Some(RankProxy::start(&self.command, self.seat(), &begin)?);
@@ -153,7 +153,7 @@ impl<'t> RankAtWork<'t> {
             Order::Pings { count } => self.transport.answer_pings(count),
             Order::End => {
                 self.rank_proxy = None;
-                self.over = true;
+                self.ended = true;
             }
         }
         Ok(())
@@ -168,7 +168,12 @@ impl<'t> RankAtWork<'t> {
     /// The first rank: between the program and all ranks.
     fn lead(&mut self) -> io::Result<()> {
         let program = listen();
-        let job = program.recv().map_err(|_| io::Error::other("no job came"))?;
+        let job = program.recv().map_err(|_| {
+            io::Error::other(
+                "expected a job, found the end of \
+            the input",
+            )
+        })?;
         let job = Job::from_json(&job)?;
         let coordinator = Coordinator::new(job.clone(), self.transport.ranks);
         let log = CrewLog::create(&job.folder, unix_ns());
@@ -185,7 +190,7 @@ impl<'t> RankAtWork<'t> {
         let late = VecDeque::from([(0, host())]);
         let (started_unix_ns, doomed) = (None, None);
         let mut first = First { coordinator, log, program, started_unix_ns, doomed, late };
-        while !self.over {
+        while !self.ended {
             if let Some(report) = self.heard() {
                 self.take_in(0, report, &mut first)?;
             }
@@ -205,7 +210,7 @@ impl<'t> RankAtWork<'t> {
     /// Ends all ranks for a reason.
     fn refuse(&mut self, why: &str) -> io::Result<()> {
         let (class, message) = (ErrorClass::Other, why.to_owned());
-        // Nobody may be there to hear it.
+        // The receiver may be gone.
         let _ = send_event(&Event::Failed { phase: None, class, message });
         self.order(&Order::End)
     }
@@ -297,7 +302,7 @@ impl<'t> RankAtWork<'t> {
 
     /// To all ranks, this one among them.
     fn order(&mut self, order: &Order) -> io::Result<()> {
-        if !self.over {
+        if !self.ended {
             self.transport.order(order)?;
             self.obey(order.clone())?;
         }
@@ -353,7 +358,7 @@ fn lost(error: &io::Error) -> Report {
 }
 
 fn not_gathered(error: &io::Error, first: &mut First) -> Vec<Action> {
-    let message = format!("putting slices together: {error}");
+    let message = format!("merging slices: {error}");
     first.coordinator.fail(0, None, ErrorClass::Other, &message)
 }
 

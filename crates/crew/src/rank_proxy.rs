@@ -1,4 +1,4 @@
-//! A rank's own worker: started with the job, heard, and never left behind.
+//! A rank's own worker: started with the job, read from, and ended with it.
 
 use crate::message::{Begin, Report};
 use crate::slices::{LATENCY, RankFiles};
@@ -24,12 +24,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct RankProxy {
     child: Child,
     input: Option<ChildStdin>,
-    heard: Receiver<WorkerMessage>,
+    messages: Receiver<WorkerMessage>,
     /// Where the worker makes its files. They lose their names as soon as they are there: however
     /// this ends, no disk is left with them.
     folder: Option<TempDir>,
     files: Option<RankFiles>,
-    /// It has said its last: that all is done, or what failed.
+    /// It has sent its last event: done or failed.
     said_last: bool,
     ended: bool,
 }
@@ -51,21 +51,21 @@ impl RankProxy {
         let output = child.stdout.take().ok_or_else(gone)?;
         let errors = child.stderr.take().ok_or_else(gone)?;
         let input = Some(child.stdin.take().ok_or_else(gone)?);
-        let (sender, heard) = channel();
-        std::thread::spawn(move || listen(output, |heard| sender.send(heard).is_ok()));
+        let (sender, messages) = channel();
+        std::thread::spawn(move || listen(output, |messages| sender.send(messages).is_ok()));
         std::thread::spawn(move || pass_on(errors, seat.rank));
         let folder = tempfile::Builder::new().prefix("kvdyno-crew-").tempdir()?;
         let mut job = begin.job.clone();
         (job.folder, job.crew) = (folder.path().to_owned(), Some(seat));
         let (files, folder) = (None, Some(folder));
         let mut rank_proxy =
-            Self { child, input, heard, folder, files, said_last: false, ended: false };
+            Self { child, input, messages, folder, files, said_last: false, ended: false };
         // One that dies before it has read it is seen at its end.
         let _ = rank_proxy.send(&job);
         Ok(rank_proxy)
     }
 
-    /// Says go or stop. A worker that is dying does not listen; that is seen when it ends.
+    /// Sends go or stop. The error of a dying worker is ignored: its end follows.
     pub fn control(&mut self, control: Control) {
         let _ = self.send(&control);
     }
@@ -83,16 +83,16 @@ impl RankProxy {
             std::thread::sleep(wait);
             return Ok(None);
         }
-        let heard = self.heard.recv_timeout(wait);
+        let message = self.messages.recv_timeout(wait);
         self.take_names()?;
-        match heard {
+        match message {
             Ok(WorkerMessage::Event(event)) => {
                 self.said_last |= matches!(*event, Event::Done { .. } | Event::Failed { .. });
                 Ok(Some(Report::Event { event: *event }))
             }
             Ok(WorkerMessage::Nonsense(line)) => {
                 self.ended = true;
-                Ok(Some(lost(format!("the worker said {line:?}"))))
+                Ok(Some(lost(format!("unexpected output of the worker: {line:?}"))))
             }
             // One that has died takes what it started with it, which may hold its output open.
             Err(RecvTimeoutError::Timeout) => self.child.poll().map(|_| None),
@@ -101,7 +101,7 @@ impl RankProxy {
                 // What it listens to is closed, so that it has no reason to stay.
                 self.input = None;
                 let exit = self.exit()?;
-                let ended = || lost(format!("the worker {} without a word", words(&exit)));
+                let ended = || lost(format!("the worker {} without a message", words(&exit)));
                 Ok(Some(if self.said_last { Report::Ended } else { ended() }))
             }
         }
@@ -162,14 +162,14 @@ fn listen(output: impl Read, mut tell: impl FnMut(WorkerMessage) -> bool) {
         if !read.is_ok_and(|bytes| bytes > 0) {
             return;
         }
-        let heard = match serde_json::from_slice(&line) {
+        let message = match serde_json::from_slice(&line) {
             Ok(event) => WorkerMessage::Event(Box::new(event)),
             Err(_) => {
                 let text = String::from_utf8_lossy(&line);
                 WorkerMessage::Nonsense(text.trim_end().chars().take(200).collect())
             }
         };
-        if !tell(heard) {
+        if !tell(message) {
             return;
         }
     }
@@ -208,13 +208,13 @@ mod tests {
 
     #[test]
     fn a_worker_that_ends_is_noticed_though_what_it_started_lives() {
-        let ended = "the worker ended with code 3 without a word";
+        let ended = "the worker ended with code 3 without a message";
         assert_eq!(run_script("sleep 1000 & exit 3"), [lost(ended.to_owned())]);
     }
 
     #[test]
     fn a_worker_that_closes_its_output_and_stays_is_killed() {
-        let killed = "the worker died of signal 9 without a word";
+        let killed = "the worker died of signal 9 without a message";
         assert_eq!(run_script("exec >&-; sleep 1000"), [lost(killed.to_owned())]);
     }
 
@@ -223,6 +223,16 @@ mod tests {
         let reports =
             run_script("echo '{\"event\":\"closed\",\"took_ns\":7}'; echo hello; sleep 1000");
         let closed = Report::Event { event: Event::Closed { took_ns: 7 } };
-        assert_eq!(reports, [closed, lost("the worker said \"hello\"".to_owned())]);
+        assert_eq!(
+            reports,
+            [
+                closed,
+                lost(
+                    "unexpected output of the worker: \
+            \"hello\""
+                        .to_owned()
+                )
+            ]
+        );
     }
 }

@@ -31,9 +31,9 @@ impl RankSlice {
 /// The files of a rank's worker, read as they grow. They may have no names any more.
 #[derive(Debug)]
 pub struct RankFiles {
-    series: Lines,
-    events: Lines,
-    latency: Lines,
+    series: GrowingLines,
+    events: GrowingLines,
+    latency: GrowingLines,
     /// Read ahead: the slice of another phase, and the histogram of another slice.
     slice: Option<Slice>,
     histogram: Option<LogLine>,
@@ -44,7 +44,7 @@ pub(crate) const LATENCY: &str = "latency.hlog";
 
 /// Lines of a file that grows: one that has no end yet is not there yet.
 #[derive(Debug)]
-struct Lines {
+struct GrowingLines {
     file: BufReader<File>,
     begun: Vec<u8>,
 }
@@ -63,7 +63,7 @@ impl RankFiles {
     pub fn open(folder: &Path) -> io::Result<Self> {
         let open = |name| {
             let file = BufReader::new(File::open(folder.join(name))?);
-            Ok::<_, io::Error>(Lines { file, begun: Vec::new() })
+            Ok::<_, io::Error>(GrowingLines { file, begun: Vec::new() })
         };
         Ok(Self {
             series: open("series.ndjson")?,
@@ -103,8 +103,9 @@ impl RankFiles {
             if self.histogram.is_none() {
                 self.histogram = self.log_line()?;
             }
-            let same = |line: &mut LogLine| start.as_ref().is_none_or(|start| *start == line.start);
-            let Some(line) = self.histogram.take_if(same) else { return Ok(histograms) };
+            let starts_there =
+                |line: &mut LogLine| start.as_ref().is_none_or(|start| *start == line.start);
+            let Some(line) = self.histogram.take_if(starts_there) else { return Ok(histograms) };
             start = Some(line.start);
             histograms.push((line.tag, line.encoded));
         }
@@ -115,7 +116,7 @@ impl RankFiles {
             if let Some(tagged) = line.strip_prefix("Tag=") {
                 let mut fields = tagged.splitn(5, ',').map(str::to_owned);
                 let (tag, start, encoded) = (fields.next(), fields.next(), fields.nth(2));
-                let bad = || invalid(format!("no line of a worker's log: {line:?}"));
+                let bad = || invalid(format!("not a line of a worker's log: {line:?}"));
                 let (tag, start) = tag.zip(start).ok_or_else(bad)?;
                 return Ok(Some(LogLine { tag, start, encoded: encoded.ok_or_else(bad)? }));
             }
@@ -124,7 +125,7 @@ impl RankFiles {
     }
 }
 
-impl Lines {
+impl GrowingLines {
     fn next(&mut self) -> io::Result<Option<String>> {
         self.file.read_until(b'\n', &mut self.begun)?;
         if self.begun.pop_if(|last| *last == b'\n').is_none() {
@@ -166,9 +167,9 @@ mod tests {
         assert_eq!(files.next("measure").unwrap(), None);
         let slice = |number: u64| {
             let counts = r#"{"count":1,"service_ns":5,"service_ns_max":5,"errors":0}"#;
-            let at = format!(r#""slice":{number},"start_ns":{number},"length_ns":1"#);
+            let head = format!(r#""slice":{number},"start_ns":{number},"length_ns":1"#);
             let roles = format!(r#""roles":{{"r":{{"get":{counts}}}}}"#);
-            format!("{{\"phase\":\"measure\",{at},{roles}}}\n")
+            format!("{{\"phase\":\"measure\",{head},{roles}}}\n")
         };
         add(LATENCY, "#comment\nTag=measure/r/get/service,1.000,1.000,1,abc\n");
         let first = slice(0);

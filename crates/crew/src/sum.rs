@@ -1,11 +1,11 @@
-//! What several workers did in a phase, as one worker would tell it: counts and times add up,
+//! Merges the results of several workers in a phase into those of one: counts and times add up,
 //! windows are the longest, maxima the largest.
 
 use kvdyno_engine::{Counters, Value};
 use kvdyno_record::case::{RoleResult, Verified};
 use kvdyno_record::usage::ProcessUsage;
 
-/// What all processes used.
+/// The usage of all processes.
 pub(crate) fn usage<'u>(all: impl IntoIterator<Item = &'u ProcessUsage>) -> ProcessUsage {
     all.into_iter().cloned().reduce(|sum, one| sum.and(&one)).unwrap_or_default()
 }
@@ -28,7 +28,7 @@ pub(crate) fn counters(all: impl IntoIterator<Item = Counters>, one_server: bool
             }
             (Some(Value::Number(one)), Value::Number(other)) => Value::Number(one + other),
             // Words, and switches: the first rank's.
-            (Some(known), _) => known.clone(),
+            (Some(first), _) => first.clone(),
             (None, _) => value,
         };
         sum.insert(name, both);
@@ -48,7 +48,7 @@ pub(crate) fn roles(all: impl IntoIterator<Item = Vec<RoleResult>>) -> Vec<RoleR
     sums
 }
 
-/// The rate that is offered is told by each of them for all: it is not added.
+/// Each reports the offered rate of all: it is not added.
 fn add_role(sum: &mut RoleResult, one: RoleResult) {
     // A worker without a thread of the role knows of no windows.
     sum.threads += one.threads;

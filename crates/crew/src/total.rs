@@ -76,13 +76,16 @@ fn add(sum: &mut Slice, one: &Slice) -> io::Result<()> {
     if (&sum.phase, sum.slice, sum.start_ns) != (&one.phase, one.slice, one.start_ns) {
         let (expected, found) = (sum.slice, one.slice);
         let phase = &sum.phase;
-        return Err(invalid(format!("slice {found} of a rank in `{phase}`, and not {expected}")));
+        return Err(invalid(format!(
+            "a rank in `{phase}`: expected slice {expected}, found \
+            {found}"
+        )));
     }
     sum.length_ns = sum.length_ns.max(one.length_ns);
     for (role, ops) in &one.roles {
-        let known = sum.roles.entry(role.clone()).or_default();
+        let ops_of_role = sum.roles.entry(role.clone()).or_default();
         for (op, counts) in ops {
-            let sum = known.entry(op.clone()).or_default();
+            let sum = ops_of_role.entry(op.clone()).or_default();
             *sum = SliceCounts {
                 count: sum.count + counts.count,
                 service_ns: sum.service_ns + counts.service_ns,

@@ -49,7 +49,8 @@ impl Transport {
     pub(crate) fn start() -> io::Result<Self> {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         let started = mpi::initialize_with_threading(Threading::Funneled);
-        let (universe, _) = started.ok_or_else(|| io::Error::other("MPI is at work already"))?;
+        let (universe, _) =
+            started.ok_or_else(|| io::Error::other("MPI is initialized already"))?;
         let world = universe.world();
         let (rank, ranks) = (world.rank() as u32, world.size() as u32);
         Ok(Self { world, rank, ranks, begun: RefCell::default(), _universe: universe })

@@ -1,4 +1,4 @@
-//! The conformance kit: what an engine must survive before a figure of it is believed.
+//! The conformance kit: the checks that an engine must pass before its results count.
 //!
 //! It is: a list of named checks that any [`Engine`] is put through, each on a fresh database, and
 //! a [`Report`] of what passed, what was skipped because the engine does not claim it, and what
@@ -62,11 +62,11 @@ fn below<E: Engine>(scratch: &Path) -> field::MakePlace<'static> {
     })
 }
 
-/// Runs every check at places of the caller's choice, for servers and real devices. `place` is
-/// called with the name of the check, at least once for each, and must give an empty database
+/// Runs every check at locations that the caller makes, for servers and real devices. `make_place`
+/// gets the name of the check, is called at least once for each, and must return an empty database
 /// every time: another port, table or database number.
-pub fn run_at<E: Engine>(place: impl FnMut(&str) -> Result<Location>) -> Report {
-    check_all::<E>(Box::new(place), false, checks())
+pub fn run_at<E: Engine>(make_place: impl FnMut(&str) -> Result<Location>) -> Report {
+    check_all::<E>(Box::new(make_place), false, checks())
 }
 
 type CheckFn<E> = fn(&Field<'_, E>) -> Outcome;
@@ -96,9 +96,9 @@ fn checks<E: Engine>() -> Checks<E> {
         ("read-modify-write is atomic", writes::read_modify_write_is_atomic),
         ("transactions are all or nothing", transactions::all_or_nothing),
         ("transactions scan", transactions::scans),
-        ("transactions keep to themselves", transactions::no_dirty_reads),
+        ("transactions are isolated", transactions::no_dirty_reads),
         ("transactions lose no update", transactions::no_lost_updates),
-        ("transactions tell of conflicts", transactions::conflicts),
+        ("transactions report conflicts", transactions::conflicts),
         ("reopen keeps acknowledged data", lifecycle::reopen),
         ("sessions see each other's writes", threads::no_stale_reads),
         ("two writing sessions", threads::two_writers),
@@ -119,10 +119,14 @@ fn graph_checks<G: GraphEngine>() -> Checks<G::Engine> {
     ]
 }
 
-fn check_all<E: Engine>(place: field::MakePlace<'_>, remove: bool, checks: Checks<E>) -> Report {
+fn check_all<E: Engine>(
+    make_place: field::MakePlace<'_>,
+    remove: bool,
+    checks: Checks<E>,
+) -> Report {
     let description = E::describe();
     let mut report = Report::new(&description);
-    let field = Field::<E>::new(description, place);
+    let field = Field::<E>::new(description, make_place);
     for (name, check) in checks {
         field.begin(name);
         let verdict = match catch_unwind(AssertUnwindSafe(|| check(&field))) {
@@ -145,8 +149,8 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
-/// `create_dir` rather than `create_dir_all` for the last step: what is there already is somebody
-/// else's and must not pass for an empty database.
+/// `create_dir` rather than `create_dir_all` for the last step: an existing directory is not an
+/// empty database.
 fn fresh_directory(path: PathBuf) -> Result<Location> {
     std::fs::create_dir_all(path.parent().unwrap_or(&path))?;
     std::fs::create_dir(&path)?;
@@ -161,9 +165,9 @@ fn device_file(root: &Path, path: PathBuf) -> Result<Location> {
     Ok(Location::Device(path))
 }
 
-/// Leftovers are no reason to fail an engine, so errors are let go.
-fn remove_place(place: &Location) {
-    match place {
+/// Leftovers are no reason to fail an engine, so errors are ignored.
+fn remove_place(location: &Location) {
+    match location {
         Location::Directory(path) => drop(std::fs::remove_dir_all(path)),
         Location::Device(path) => drop(std::fs::remove_file(path)),
         Location::Server(_) => {}

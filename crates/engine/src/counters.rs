@@ -59,18 +59,18 @@ pub struct EngineEvent {
     pub at_unix_ns: u64,
     /// What kind of work.
     pub kind: EventKind,
-    /// Whether it began, ended, or was over at once.
+    /// Whether it began, ended, or has no length.
     pub edge: Edge,
     /// The engine's own words or fields.
     pub detail: Counters,
 }
 
-/// Events of this process as they happen, until they are asked for.
+/// Events of this process, until they are drained.
 #[derive(Debug, Default)]
 pub struct EventLog(Mutex<Vec<EngineEvent>>);
 
 impl EventLog {
-    /// Past so many that nobody has asked for, none is kept.
+    /// Limit of undrained events; later ones are dropped.
     const UNTOLD_MAX: usize = 1 << 16;
 
     /// Notes an event of this moment.
@@ -89,7 +89,7 @@ impl EventLog {
     }
 }
 
-/// Kinds of work that engines do behind an operation's back.
+/// Kinds of background work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {

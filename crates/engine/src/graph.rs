@@ -96,7 +96,7 @@ pub struct Audited {
 }
 
 impl Audited {
-    /// The count is that of the links, wherever they are looked for.
+    /// The count equals the links in every index.
     pub fn is_right(&self) -> bool {
         self.count == self.links && self.listed == self.links
     }
@@ -105,22 +105,24 @@ impl Audited {
 /// A node and a type, and how many links.
 pub type Links = ((u64, u64), u64);
 
-/// Shows what counts say and how many links there are, of two streams in the order of nodes and
-/// types. `go_on` is asked now and then: false ends it, and is returned.
+/// Shows counts and numbers of links from two streams, in the order of nodes and types. `go_on` is
+/// called now and then: false ends it, and is returned.
 pub fn side_by_side(
     mut counts: impl FnMut() -> Result<Option<Links>>,
     mut visible: impl FnMut() -> Result<Option<Links>>,
     go_on: impl Fn() -> bool,
-    mut seen: impl FnMut(Audited),
+    mut visit: impl FnMut(Audited),
 ) -> Result<bool> {
     const LOOK_EVERY: u64 = 65_536;
     let (mut count, mut linked, mut shown) = (counts()?, visible()?, 0);
-    while let Some(place) = count.into_iter().chain(linked).map(|(place, _)| place).min() {
-        let number = |of: Option<Links>| of.filter(|(at, _)| *at == place).map(|(_, links)| links);
-        let (says, found) = (number(count), number(linked));
-        let ((id, kind), links) = (place, found.unwrap_or(0));
-        // They are counted by one index: what is in another is the server's own affair.
-        seen(Audited { id, kind, count: says.unwrap_or(0), links, listed: links });
+    while let Some(next) = count.into_iter().chain(linked).map(|(next, _)| next).min() {
+        let number = |stream: Option<Links>| {
+            stream.filter(|(node, _)| *node == next).map(|(_, links)| links)
+        };
+        let (says, listed) = (number(count), number(linked));
+        let ((id, kind), links) = (next, listed.unwrap_or(0));
+        // They are counted by one index; the server keeps its other indexes right.
+        visit(Audited { id, kind, count: says.unwrap_or(0), links, listed: links });
         shown += 1;
         if shown % LOOK_EVERY == 0 && !go_on() {
             return Ok(false);
@@ -128,7 +130,7 @@ pub fn side_by_side(
         if says.is_some() {
             count = counts()?;
         }
-        if found.is_some() {
+        if listed.is_some() {
             linked = visible()?;
         }
     }
@@ -141,12 +143,12 @@ pub fn side_by_side(
 pub enum Isolation {
     /// By the engine's own transactions.
     Transaction,
-    /// One after the other, with a record of both beside them for as long as that takes.
+    /// One after the other, with a temporary record of both.
     TwoPhase,
     /// By a latch of the load generator around reading and one atomic batch: from its own threads
     /// alone.
     Latch,
-    /// Not at all: of requests side by side counts are lost.
+    /// Not at all: concurrent requests lose counts.
     None,
 }
 
@@ -156,7 +158,7 @@ pub trait Graph {
     fn add_node(&mut self, id: u64, node: &Node<'_>) -> Result<()>;
 
     /// Shows a node, or `None`, exactly once.
-    fn get_node(&mut self, id: u64, seen: impl FnOnce(Option<Node<'_>>)) -> Result<()>;
+    fn get_node(&mut self, id: u64, visit: impl FnOnce(Option<Node<'_>>)) -> Result<()>;
 
     /// Writes a node anew. False: it is not there, and nothing was written.
     fn update_node(&mut self, id: u64, node: &Node<'_>) -> Result<bool>;
@@ -169,7 +171,7 @@ pub trait Graph {
 
     /// Hides a link at `time`; its count falls by one. False: it was not there or hidden, and
     /// nothing was written.
-    fn delete_link(&mut self, at: LinkKey, time: u64) -> Result<bool>;
+    fn delete_link(&mut self, link: LinkKey, time: u64) -> Result<bool>;
 
     /// Shows those of the links from `id1` to `id2s` that are there, hidden ones too. Returns how
     /// many.
@@ -178,7 +180,7 @@ pub trait Graph {
         id1: u64,
         kind: u64,
         id2s: &[u64],
-        seen: impl FnMut(Link<'_>),
+        visit: impl FnMut(Link<'_>),
     ) -> Result<u64>;
 
     /// Shows the visible links from `id1` of these times, the newest first. Returns how many.
@@ -188,7 +190,7 @@ pub trait Graph {
         kind: u64,
         times: RangeInclusive<u64>,
         limit: u32,
-        seen: impl FnMut(Link<'_>),
+        visit: impl FnMut(Link<'_>),
     ) -> Result<u64>;
 
     /// How many visible links there are from `id1`, by the count.
@@ -199,7 +201,7 @@ pub trait Graph {
 
     /// Shows of each node and type that has a count or a visible link what there is, and returns
     /// how many nodes there are. `go_on` is asked now and then: it ends when that is false.
-    fn audit(&mut self, go_on: impl Fn() -> bool, seen: impl FnMut(Audited)) -> Result<u64>;
+    fn audit(&mut self, go_on: impl Fn() -> bool, visit: impl FnMut(Audited)) -> Result<u64>;
 }
 
 /// An engine with a way of its own to keep a graph.

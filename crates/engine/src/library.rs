@@ -131,10 +131,10 @@ pub fn whole(path: &Path) -> io::Result<PathBuf> {
 
 /// Refuses another library than the one that is `loaded`: two in one process would have their
 /// symbols mixed up.
-pub fn check_only(title: &str, loaded: &Path, wanted: Option<&Path>) -> Result<()> {
-    match wanted.map(whole) {
+pub fn check_only(title: &str, loaded: &Path, required: Option<&Path>) -> Result<()> {
+    match required.map(whole) {
         Some(Ok(other)) if other != loaded => Err(Error::invalid(format!(
-            "library {} is loaded already: one process runs one {title}, so {} needs another",
+            "library {} is loaded: a process loads one {title}; {} needs another process",
             loaded.display(),
             other.display()
         ))),
@@ -181,18 +181,18 @@ fn folders() -> Vec<PathBuf> {
 }
 
 fn installed_in(folders: &[PathBuf], engine: &str) -> Vec<Installed> {
-    let mut found: Vec<Installed> = Vec::new();
+    let mut libraries: Vec<Installed> = Vec::new();
     for folder in folders {
         let Ok(versions) = folder.join(engine).read_dir() else { continue };
         for entry in versions.flatten() {
             let Ok(version) = entry.file_name().into_string() else { continue };
-            if found.iter().all(|known| known.version != version) {
-                found.extend(installed_at(&entry.path(), version));
+            if libraries.iter().all(|library| library.version != version) {
+                libraries.extend(installed_at(&entry.path(), version));
             }
         }
     }
-    found.sort_by(|one, other| by_version(&other.version, &one.version));
-    found
+    libraries.sort_by(|one, other| by_version(&other.version, &one.version));
+    libraries
 }
 
 /// The library in the folder of one version.
@@ -216,8 +216,8 @@ fn is_library(path: &Path) -> bool {
 
 fn about_in(folders: &[PathBuf], path: &Path) -> About {
     let Ok(path) = path.canonicalize() else { return About::default() };
-    let kept = folders.iter().filter_map(|folder| folder.canonicalize().ok());
-    let ours = kept.into_iter().any(|folder| path.starts_with(folder));
+    let managed = folders.iter().filter_map(|folder| folder.canonicalize().ok());
+    let ours = managed.into_iter().any(|folder| path.starts_with(folder));
     path.parent().and_then(tree).filter(|_| ours).map(read_about).unwrap_or_default()
 }
 
@@ -235,11 +235,13 @@ pub fn root(program: &Path) -> &Path {
 /// system's.
 pub fn beside(program: &Path) -> Vec<String> {
     let Some(tree) = program.parent().and_then(tree) else { return Vec::new() };
-    let of = ["usr/lib", "lib"].map(|folder| tree.join(folder));
-    let by_processor = of.iter().flat_map(|folder| folder.read_dir()).flatten().flatten();
+    let library_folders = ["usr/lib", "lib"].map(|folder| tree.join(folder));
+    let by_processor =
+        library_folders.iter().flat_map(|folder| folder.read_dir()).flatten().flatten();
     let by_processor = by_processor.map(|entry| entry.path());
     let named = by_processor.filter(|path| path.to_string_lossy().ends_with("-linux-gnu"));
-    let all: Vec<PathBuf> = named.chain(of.clone()).filter(|path| path.is_dir()).collect();
+    let all: Vec<PathBuf> =
+        named.chain(library_folders.clone()).filter(|path| path.is_dir()).collect();
     all.iter().map(|path| path.display().to_string()).collect()
 }
 
@@ -298,12 +300,15 @@ mod tests {
         let nearest = install(near.path(), "9.9.1", None);
         std::fs::create_dir_all(far.path().join("rocksdb/12.0.0")).unwrap();
         let folders = [near.path().to_owned(), "/nowhere".into(), far.path().to_owned()];
-        let found = installed_in(&folders, "rocksdb");
-        let versions: Vec<_> = found.iter().map(|library| library.version.as_str()).collect();
+        let libraries = installed_in(&folders, "rocksdb");
+        let versions: Vec<_> = libraries.iter().map(|library| library.version.as_str()).collect();
         assert_eq!(versions, ["11.8.1", "11.8.1-native", "9.10.0", "9.9.1"]);
-        assert_eq!((found[0].build, found[0].sha256.as_str()), (Build::Official, "5694d08a"));
-        assert_eq!(found[0].source, "org.rocksdb:rocksdbjni:11.8.1");
-        assert_eq!((&found[3].path, found[3].build), (&nearest, Build::Yours));
+        assert_eq!(
+            (libraries[0].build, libraries[0].sha256.as_str()),
+            (Build::Official, "5694d08a")
+        );
+        assert_eq!(libraries[0].source, "org.rocksdb:rocksdbjni:11.8.1");
+        assert_eq!((&libraries[3].path, libraries[3].build), (&nearest, Build::Yours));
         assert_eq!(installed_in(&folders, "leveldb"), []);
     }
 
@@ -335,12 +340,12 @@ mod tests {
     fn a_library_outside_the_folders_is_the_users_whatever_lies_beside_it() {
         let (store, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let folders = [store.path().to_owned()];
-        let kept = install(store.path(), "9.10.0", Some(&official("9.10.0")));
-        assert_eq!(about_in(&folders, &kept), official("9.10.0"));
+        let managed = install(store.path(), "9.10.0", Some(&official("9.10.0")));
+        assert_eq!(about_in(&folders, &managed), official("9.10.0"));
         let copy = install(elsewhere.path(), "9.10.0", Some(&official("9.10.0")));
         assert_eq!(about_in(&folders, &copy), About::default());
         assert_eq!(about_in(&folders, Path::new("/nowhere/librocksdb.so")).build, Build::Yours);
-        std::fs::write(kept.with_file_name(ABOUT), "{").unwrap();
-        assert_eq!(about_in(&folders, &kept), About::default());
+        std::fs::write(managed.with_file_name(ABOUT), "{").unwrap();
+        assert_eq!(about_in(&folders, &managed), About::default());
     }
 }

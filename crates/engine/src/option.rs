@@ -11,7 +11,7 @@ pub struct OptionSpec {
     pub name: String,
     /// What values it takes.
     pub kind: OptionKind,
-    /// The value where the suite says nothing.
+    /// The value where the suite sets none.
     pub default: Value,
     /// One sentence: what it does, in the engine's terms.
     pub help: String,
@@ -54,7 +54,7 @@ pub struct Setting {
     pub value: Value,
     /// Why, in one sentence.
     pub reason: String,
-    /// Where the engine's authors say so: a page of theirs, a file of the source.
+    /// The source: a page of the engine's authors, or a file of its code.
     pub source: String,
 }
 
@@ -81,22 +81,22 @@ impl OptionSpec {
 
     /// One of some words; the first is the default.
     pub fn words(name: &str, words: &[&str], help: &str) -> Self {
-        let of: Vec<String> = words.iter().map(ToString::to_string).collect();
-        let default = Value::Text(of.first().cloned().unwrap_or_default());
-        Self::new(name, OptionKind::Choice { of }, default, help)
+        let choices: Vec<String> = words.iter().map(ToString::to_string).collect();
+        let default = Value::Text(choices.first().cloned().unwrap_or_default());
+        Self::new(name, OptionKind::Choice { of: choices }, default, help)
     }
 }
 
 impl OptionSpec {
-    /// Where the engine itself would take another value than the default here: that value.
+    /// The engine's own default, where it differs from the default here.
     #[must_use]
     pub fn as_it_comes(self, value: impl Into<Value>, source: &str) -> Self {
         let reason = "What the engine takes for itself.";
         self.preset(Preset::Defaults, value.into(), reason, source)
     }
 
-    /// What the engine's own tuning guide gives it, why, and where it says so. Bytes may be a share
-    /// of the RAM limit: `"50%"`.
+    /// The value from the engine's own tuning guide, with the reason and the source. Bytes may be
+    /// a share of the RAM limit: `"50%"`.
     #[must_use]
     pub fn tuned(self, value: impl Into<Value>, reason: &str, source: &str) -> Self {
         self.preset(Preset::Tuned, value.into(), reason, source)
@@ -108,7 +108,7 @@ impl OptionSpec {
         self
     }
 
-    /// Of an option that chooses a compressor: the word by which nothing is compressed.
+    /// Of an option that chooses a compressor: the value that switches compression off.
     pub fn no_compressor(&self) -> Option<&str> {
         let OptionKind::Choice { of } = &self.kind else { return None };
         let off = of.iter().find(|word| ["none", "off"].contains(&word.as_str()))?;
@@ -121,8 +121,8 @@ impl OptionSpec {
         named && self.no_compressor().is_some()
     }
 
-    /// The value of a preset with `memory` bytes at hand; none: that of the default. `Err`: what
-    /// the preset says is no value of this option.
+    /// The value of a preset with `memory` bytes at hand; none: the default. `Err`: the preset's
+    /// value is invalid for this option.
     pub fn value_of(&self, preset: Preset, memory: u64) -> Result<Option<Value>> {
         let Some(setting) = self.presets.iter().find(|setting| setting.preset == preset) else {
             return Ok(None);
@@ -137,8 +137,11 @@ impl OptionSpec {
         let value = value.filter(|value| self.kind.accept(value).is_ok()).ok_or_else(|| {
             let (name, preset) = (&self.name, preset.as_str());
             let expected = self.kind.expected();
-            let given = &setting.value;
-            Error::invalid(format!("{preset}: option `{name}` is {given}; expected {expected}"))
+            let choice = &setting.value;
+            Error::invalid(format!(
+                "{preset}: option `{name}`: expected {expected}, found \
+                {choice}"
+            ))
         })?;
         Ok(Some(value))
     }

@@ -45,13 +45,13 @@ impl Options {
     /// the defaults of those not given.
     pub fn resolve(mut self, description: &Description) -> Result<Self> {
         if !description.capabilities.durability.contains_key(&self.durability) {
-            let known: Vec<_> =
+            let names: Vec<_> =
                 description.capabilities.durability.keys().map(Durability::as_str).collect();
             return Err(Error::invalid(format!(
-                "{} has no durability class `{}`; it has: {}",
+                "unknown durability class `{1}`; {0} has: {2}",
                 description.name,
                 self.durability.as_str(),
-                known.join(", ")
+                names.join(", ")
             )));
         }
         for (name, value) in &self.values {
@@ -59,7 +59,7 @@ impl Options {
                 return Err(Error::invalid(format!("{} has no option `{name}`", description.name)));
             };
             spec.kind.accept(value).map_err(|expected| {
-                Error::invalid(format!("option `{name}` is {value}; expected {expected}"))
+                Error::invalid(format!("option `{name}`: expected {expected}, found {value}"))
             })?;
         }
         for spec in &description.options {
@@ -93,7 +93,7 @@ impl Options {
     }
 }
 
-fn mistaken(name: &str, expected: &str, found: Option<&Value>) -> Error {
-    let found = found.map_or_else(|| "missing".to_owned(), ToString::to_string);
-    Error::invalid(format!("option `{name}`: expected {expected}, found {found}"))
+fn mistaken(name: &str, expected: &str, value: Option<&Value>) -> Error {
+    let value = value.map_or_else(|| "missing".to_owned(), ToString::to_string);
+    Error::invalid(format!("option `{name}`: expected {expected}, found {value}"))
 }

@@ -112,12 +112,12 @@ impl Walk {
         self.begun = false;
     }
 
-    /// Goes on with a scan that begins where it stands: right for every engine that scans.
+    /// Continues with a scan from where it stands; works for every engine that scans.
     pub fn by_scan<S: Session>(
         &mut self,
         session: &mut S,
         limit: u64,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let Self { direction, last, begun } = self;
         let from = std::mem::take(last);
@@ -133,9 +133,9 @@ impl Walk {
             last.clear();
             last.extend_from_slice(key);
             shown += 1;
-            let seen = seen(key, value);
-            broke_off = seen.is_break();
-            if shown == limit { ControlFlow::Break(()) } else { seen }
+            let visit = visit(key, value);
+            broke_off = visit.is_break();
+            if shown == limit { ControlFlow::Break(()) } else { visit }
         })?;
         if shown < limit && !broke_off {
             self.ended();

@@ -34,12 +34,11 @@ pub trait Served: Engine {
     /// The name of its Unix socket, in the folder it is started in.
     const SOCKET: &'static str = "server.sock";
 
-    /// It will not run as root. Root then starts it in a user namespace in which it is somebody
-    /// else, and in which the files are that one's too.
+    /// It does not run as root. Root then starts it in a user namespace as another user, who owns
+    /// the files too.
     const REFUSES_ROOT: bool = false;
 
-    /// How it is reached where somebody else runs it; none: it has no database that could be ours
-    /// alone.
+    /// How to attach to a server that kvdyno did not start; none: it has no databases of its own.
     const ATTACHMENT: Option<Attachment> = None;
 
     /// Of its [`counters`](Engine::counters), those that only grow and are worth a time line.
@@ -173,7 +172,7 @@ impl ProgramSpec<'_> {
             return chosen;
         }
         let folders = std::env::var_os("PATH").unwrap_or_default();
-        let mut programs = std::env::split_paths(&folders).map(|at| at.join(self.program));
+        let mut programs = std::env::split_paths(&folders).map(|folder| folder.join(self.program));
         programs.find(|program| program.is_absolute() && is_executable(program)).map_or(chosen, Ok)
     }
 }
@@ -183,8 +182,8 @@ fn is_executable(path: &Path) -> bool {
 }
 
 impl Program {
-    /// The one at `path`, the newest that was fetched, or the one on PATH. `version` finds its
-    /// version in what it says when it is asked with `--version`.
+    /// The one at `path`, the newest that was fetched, or the one on PATH. `version` parses the
+    /// output of `--version`.
     pub fn find(
         sought: &ProgramSpec<'_>,
         path: Option<&Path>,
@@ -196,10 +195,10 @@ impl Program {
             Error::invalid(format!("program {}: {what}; {remedy}", path.display()))
         };
         let output = command(&path).arg("--version").output().map_err(|error| refused(&error))?;
-        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        let version = version(&said).ok_or_else(|| {
+        let reply = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let version = version(&reply).ok_or_else(|| {
             let errors = String::from_utf8_lossy(&output.stderr);
-            refused(&format!("it does not say that it is {title}: {said} {}", errors.trim()))
+            refused(&format!("expected the version of {title}, found: {reply} {}", errors.trim()))
         })?;
         let about = library::about(&path);
         let facts = [
@@ -207,10 +206,10 @@ impl Program {
             ("program", path.display().to_string()),
             ("sha256", about.sha256),
             ("source", about.source),
-            ("says", said.clone()),
+            ("says", reply.clone()),
         ];
-        let told = facts.into_iter().filter(|(_, value)| !value.is_empty());
-        let build = told.map(|(name, value)| (name.to_owned(), value)).collect();
+        let filled = facts.into_iter().filter(|(_, value)| !value.is_empty());
+        let build = filled.map(|(name, value)| (name.to_owned(), value)).collect();
         Ok(Self { version: version.to_owned(), build, path })
     }
 
@@ -225,8 +224,8 @@ impl Program {
     }
 
     /// Refuses another program than this one, which the process has been told.
-    pub fn check_only(&self, title: &str, wanted: Option<&Path>) -> Result<()> {
-        library::check_only(title, &self.path, wanted)
+    pub fn check_only(&self, title: &str, required: Option<&Path>) -> Result<()> {
+        library::check_only(title, &self.path, required)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 pub enum Location {
     /// A directory that belongs to this database alone; it exists.
     Directory(PathBuf),
-    /// A block device, or a file standing in for one, that the user gave up to be overwritten.
+    /// A block device, or a file in its place, that may be overwritten.
     Device(PathBuf),
     /// A server's address. It may hold a secret: it is never printed or recorded whole.
     Server(String),
@@ -23,9 +23,9 @@ impl Location {
     pub fn directory(&self) -> Result<&Path> {
         match self {
             Self::Directory(path) => Ok(path),
-            Self::Device(_) | Self::Server(_) => Err(Error::invalid(
-                "this engine needs a directory, the place is a device or a server",
-            )),
+            Self::Device(_) | Self::Server(_) => {
+                Err(Error::invalid("expected a directory, found a device or a server"))
+            }
         }
     }
 
@@ -34,9 +34,9 @@ impl Location {
         match self {
             Self::Directory(folder) => Ok(folder.join(name)),
             Self::Device(path) => Ok(path.clone()),
-            Self::Server(_) => Err(Error::invalid(
-                "this engine needs a directory or a device, the place is a server",
-            )),
+            Self::Server(_) => {
+                Err(Error::invalid("expected a directory or a device, found a server"))
+            }
         }
     }
 }
@@ -93,7 +93,8 @@ impl DataShape {
             return Ok(number);
         }
         Err(Error::invalid(format!(
-            "key {key:02x?} is not a big-endian number below {records}, the number of records"
+            "expected a big-endian number below {records} (the number of records), found key \
+             {key:02x?}"
         )))
     }
 

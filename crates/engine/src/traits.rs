@@ -25,7 +25,7 @@ pub trait Engine: Sized + Send + Sync + 'static {
     fn use_library(path: Option<&Path>) -> Result<()> {
         let Some(path) = path else { return Ok(()) };
         let what = format!(
-            "library {}: this engine's code is in its worker, which loads no library",
+            "library {}: the worker of this engine contains its code and loads no library",
             path.display()
         );
         Err(Error::new(ErrorClass::Unsupported, what))
@@ -34,11 +34,11 @@ pub trait Engine: Sized + Send + Sync + 'static {
     /// What the engine is and can do, without opening anything.
     fn describe() -> Description;
 
-    /// Opens the database at `place`, creating it where there is none.
+    /// Opens the database at `location`, creating it where there is none.
     ///
     /// `options` holds every option of the description, resolved; `data` says what is to come, for
     /// engines that must be told sizes beforehand (LMDB's map).
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self>;
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self>;
 
     /// A handle for the calling thread.
     fn session(&self) -> Result<Self::Session<'_>>;
@@ -70,8 +70,8 @@ pub trait Engine: Sized + Send + Sync + 'static {
 /// engine (and slower than a native one), or refuses; [`crate::Capabilities`] says which, so that a
 /// plan that needs more is refused before any process starts.
 pub trait Session: Sized {
-    /// Looks `key` up and shows the value, or `None`, to `seen` exactly once.
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R>;
+    /// Looks `key` up and shows the value, or `None`, to `visit` exactly once.
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R>;
 
     /// Stores `value` under `key`, replacing what was there, under the durability class the engine
     /// was opened with.
@@ -92,7 +92,7 @@ pub trait Session: Sized {
         Err(Error::unsupported("scan"))
     }
 
-    /// Shows the next `limit` records of a walk over all of them, until `seen` breaks off. Returns
+    /// Shows the next `limit` records of a walk over all of them, until `visit` breaks off. Returns
     /// how many were shown: fewer than `limit` without breaking off, and the walk has come to its
     /// end; the next call begins it anew.
     ///
@@ -102,9 +102,9 @@ pub trait Session: Sized {
         &mut self,
         walk: &mut Walk,
         limit: u64,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        walk.by_scan(self, limit, seen)
+        walk.by_scan(self, limit, visit)
     }
 
     /// Runs `body` as one transaction: what it wrote is there as a whole when this returns `Ok`,
@@ -118,14 +118,14 @@ pub trait Session: Sized {
         Err(Error::unsupported("transactions"))
     }
 
-    /// Looks up several keys; `seen` is called once for each with its index, in any order.
+    /// Looks up several keys; `visit` is called once for each with its index, in any order.
     fn multiget(
         &mut self,
         keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         for (index, key) in keys.iter().enumerate() {
-            self.get(key, |value| seen(index, value))?;
+            self.get(key, |value| visit(index, value))?;
         }
         Ok(())
     }
@@ -151,12 +151,12 @@ pub trait Session: Sized {
         change: impl FnOnce(Option<&[u8]>, &mut Vec<u8>),
     ) -> Result<bool> {
         buffer.clear();
-        let found = self.get(key, |value| {
+        let existed = self.get(key, |value| {
             change(value, buffer);
             value.is_some()
         })?;
         self.put(key, buffer)?;
-        Ok(found)
+        Ok(existed)
     }
 
     /// Shows the `bytes` from `offset` on. This and its kin are those of

@@ -64,8 +64,8 @@ impl<const LIE: u8> Engine for Liar<LIE> {
         }
     }
 
-    fn open(place: &Location, _options: &Options, _data: &DataShape) -> Result<Self> {
-        let file = place.directory()?.join("records");
+    fn open(location: &Location, _options: &Options, _data: &DataShape) -> Result<Self> {
+        let file = location.directory()?.join("records");
         let bytes = fs::read(&file).unwrap_or_default();
         let stored: Vec<(Key, Vec<u8>)> = match bytes.as_slice() {
             [] => Vec::new(),
@@ -100,9 +100,9 @@ impl<const LIE: u8> Engine for Liar<LIE> {
 struct LiarSession<'e, const LIE: u8>(&'e Liar<LIE>);
 
 impl<const LIE: u8> Session for LiarSession<'_, LIE> {
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         let records = self.0.lock();
-        Ok(seen(records.get(key).and_then(|(value, _)| value.as_deref())))
+        Ok(visit(records.get(key).and_then(|(value, _)| value.as_deref())))
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -118,9 +118,9 @@ impl<const LIE: u8> Session for LiarSession<'_, LIE> {
     fn scan(
         &mut self,
         range: Range<'_>,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        Ok(shown::<LIE>(&self.0.lock(), range, &mut seen))
+        Ok(shown::<LIE>(&self.0.lock(), range, &mut visit))
     }
 
     fn transaction<R>(
@@ -140,7 +140,11 @@ impl<const LIE: u8> Session for LiarSession<'_, LIE> {
             return outcome;
         }
         if changed && LIE != LOSES_UPDATES {
-            return Err(Error::new(ErrorClass::Conflict, "somebody wrote what was read"));
+            return Err(Error::new(
+                ErrorClass::Conflict,
+                "another transaction wrote a key that was \
+                read",
+            ));
         }
         for (key, value) in written {
             let slot = records.entry(key).or_default();
@@ -154,7 +158,7 @@ fn version_of(records: &Map, key: &[u8]) -> u64 {
     records.get(key).map_or(0, |(_, version)| *version)
 }
 
-fn shown<const LIE: u8>(records: &Map, range: Range<'_>, seen: &mut Records<'_>) -> u64 {
+fn shown<const LIE: u8>(records: &Map, range: Range<'_>, visit: &mut Records<'_>) -> u64 {
     let live =
         |(key, (value, _)): (&Key, &(Option<Vec<u8>>, u64))| Some((key.clone(), value.clone()?));
     let within: Vec<_> = match (range.direction, range.from) {
@@ -173,7 +177,7 @@ fn shown<const LIE: u8>(records: &Map, range: Range<'_>, seen: &mut Records<'_>)
             break;
         }
         count += 1;
-        if seen(key, value).is_break() && LIE != GOES_ON_WHEN_TOLD_TO_STOP {
+        if visit(key, value).is_break() && LIE != GOES_ON_WHEN_TOLD_TO_STOP {
             break;
         }
     }
@@ -205,16 +209,16 @@ impl<const LIE: u8> LiarTransaction<'_, LIE> {
 }
 
 impl<const LIE: u8> Transaction for LiarTransaction<'_, LIE> {
-    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
+    fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
         let view = self.view();
-        seen(view.get(key).and_then(|(value, _)| value.as_deref()));
+        visit(view.get(key).and_then(|(value, _)| value.as_deref()));
         Ok(())
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
         let version = version_of(&self.engine.lock(), key);
         self.read.entry(key.to_vec()).or_insert(version);
-        self.get(key, seen)
+        self.get(key, visit)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -227,8 +231,8 @@ impl<const LIE: u8> Transaction for LiarTransaction<'_, LIE> {
         Ok(())
     }
 
-    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
-        Ok(shown::<LIE>(&self.view(), range, seen))
+    fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
+        Ok(shown::<LIE>(&self.view(), range, visit))
     }
 }
 
@@ -265,8 +269,8 @@ fn lies_about_ranges_are_found() {
 #[test]
 fn lies_about_transactions_are_found() {
     caught_by::<KEEPS_WHAT_WAS_UNDONE>("transactions are all or nothing");
-    caught_by::<SHOWS_WHAT_IS_NOT_COMMITTED>("transactions keep to themselves");
+    caught_by::<SHOWS_WHAT_IS_NOT_COMMITTED>("transactions are isolated");
     caught_by::<LOSES_UPDATES>("transactions lose no update");
-    caught_by::<LOSES_UPDATES>("transactions tell of conflicts");
+    caught_by::<LOSES_UPDATES>("transactions report conflicts");
     caught_by::<HIDES_CONFLICTS>("transactions lose no update");
 }

@@ -75,8 +75,8 @@ impl Engine for Drive {
         }
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
-        let Location::Device(path) = place else {
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+        let Location::Device(path) = location else {
             return Err(Error::new(ErrorClass::Invalid, "a drive is a device"));
         };
         let file = File::options().read(true).write(true).open(path)?;
@@ -111,9 +111,9 @@ struct DriveSession<'e> {
 }
 
 impl Session for DriveSession<'_> {
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         self.drive.read(self.drive.slot(key)?, &mut self.block)?;
-        Ok(seen(value(&self.block)))
+        Ok(visit(value(&self.block)))
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -134,7 +134,7 @@ impl Session for DriveSession<'_> {
     fn multiget(
         &mut self,
         keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         let (done, completions) = channel();
         std::thread::scope(|scope| {
@@ -148,7 +148,7 @@ impl Session for DriveSession<'_> {
             }
             drop(done);
             completions.into_iter().try_for_each(|(index, block)| {
-                seen(index, value(&*block?));
+                visit(index, value(&*block?));
                 Ok(())
             })
         })

@@ -75,7 +75,7 @@ fn converse(connection: TcpStream, records: &Records) -> std::io::Result<()> {
         receive_bytes(&mut requests, &mut key)?;
         receive_bytes(&mut requests, &mut value)?;
         let mut records = records.lock().unwrap();
-        let found = match operation {
+        let record = match operation {
             GET => records.get(&key).cloned(),
             PUT => records.insert(key.clone(), value.clone()),
             DELETE => records.remove(&key),
@@ -84,8 +84,8 @@ fn converse(connection: TcpStream, records: &Records) -> std::io::Result<()> {
             _ => return Ok(()),
         };
         drop(records);
-        answers.write_all(&[u8::from(found.is_some())])?;
-        send_bytes(&mut answers, &found.unwrap_or_default())?;
+        answers.write_all(&[u8::from(record.is_some())])?;
+        send_bytes(&mut answers, &record.unwrap_or_default())?;
     }
 }
 
@@ -183,8 +183,8 @@ impl Engine for Remote {
         }
     }
 
-    fn open(place: &Location, _options: &Options, _data: &DataShape) -> Result<Self> {
-        let Location::Server(address) = place else {
+    fn open(location: &Location, _options: &Options, _data: &DataShape) -> Result<Self> {
+        let Location::Server(address) = location else {
             return Err(Error::new(ErrorClass::Invalid, "this engine is reached over the network"));
         };
         Ok(Self { address: address.clone() })
@@ -237,9 +237,9 @@ impl Connection {
     /// The next answer, in the connection's buffer.
     fn receive(&mut self) -> Result<Option<&[u8]>> {
         self.out.flush()?;
-        let found = receive_flag(&mut self.incoming)? == 1;
+        let exists = receive_flag(&mut self.incoming)? == 1;
         receive_bytes(&mut self.incoming, &mut self.answer)?;
-        Ok(found.then_some(self.answer.as_slice()))
+        Ok(exists.then_some(self.answer.as_slice()))
     }
 }
 
@@ -270,9 +270,9 @@ impl Session for Connection {
         Ok(completed)
     }
 
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         self.request(GET, key, b"")?;
-        self.receive().map(seen)
+        self.receive().map(visit)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -288,7 +288,7 @@ impl Session for Connection {
     fn scan(
         &mut self,
         range: Range<'_>,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let operation = match range.direction {
             Direction::Forward => SCAN_FORWARD,
@@ -304,7 +304,7 @@ impl Session for Connection {
             receive_bytes(&mut listed, &mut key)?;
             receive_bytes(&mut listed, &mut value)?;
             shown += 1;
-            if seen(&key, &value).is_break() {
+            if visit(&key, &value).is_break() {
                 break;
             }
         }
@@ -314,10 +314,10 @@ impl Session for Connection {
     fn multiget(
         &mut self,
         keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         keys.iter().try_for_each(|key| self.request(GET, key, b""))?;
-        (0..keys.len()).try_for_each(|index| self.receive().map(|value| seen(index, value)))
+        (0..keys.len()).try_for_each(|index| self.receive().map(|value| visit(index, value)))
     }
 
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
@@ -335,9 +335,9 @@ fn a_server_conforms() {
     let mut servers = Vec::new();
     let report = conformance::run_at::<Remote>(|_check| {
         let server = Server::start();
-        let place = Location::Server(server.address.clone());
+        let location = Location::Server(server.address.clone());
         servers.push(server);
-        Ok(place)
+        Ok(location)
     });
     assert!(report.conforms(), "{report}");
 }
@@ -354,17 +354,17 @@ fn a_queue_of_gets_stays_full() {
         session.put(&number.to_be_bytes(), &number.to_le_bytes()).unwrap();
     }
     let (mut submitted, mut completed) = (0, 0);
-    let mut asked = [0; DEPTH as usize];
+    let mut numbers = [0; DEPTH as usize];
     while completed < GETS {
         while submitted < GETS && submitted - completed < DEPTH {
             let ticket = (submitted % DEPTH) as u32;
-            asked[ticket as usize] = submitted;
+            numbers[ticket as usize] = submitted;
             session.submit_get(ticket, &submitted.to_be_bytes()).unwrap();
             submitted += 1;
         }
         session.send().unwrap();
         let count = session.complete(|ticket, value| {
-            assert_eq!(value, Ok(Some(&asked[ticket as usize].to_le_bytes()[..])));
+            assert_eq!(value, Ok(Some(&numbers[ticket as usize].to_le_bytes()[..])));
         });
         completed += count.unwrap() as u64;
     }

@@ -26,26 +26,26 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How far to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// The database's own files: hurts nobody else, leaves its metadata (inodes, extent maps)
+    /// The database's own files: affects no other process, leaves metadata (inodes, extent maps)
     /// cached.
     Files,
     /// All caches of the whole machine as well (`drop_caches`; root).
     Machine,
 }
 
-/// What an eviction came to.
+/// The result of an eviction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Eviction {
-    /// What was done, in words; for the record.
+    /// The methods, in words; for the record.
     pub words: String,
-    /// What is left in memory, or why that is not known.
+    /// The rest in memory, or why it is unknown.
     pub left: Result<Residency, String>,
 }
 
 impl Eviction {
-    /// It is known that next to nothing is left.
+    /// Whether almost nothing is left.
     pub fn is_cold(&self) -> bool {
-        self.left.as_ref().is_ok_and(|left| share(left) < COLD_SHARE_MAX)
+        self.left.as_ref().is_ok_and(|residency| share(residency) < COLD_SHARE_MAX)
     }
 }
 
@@ -60,7 +60,7 @@ pub fn share(residency: &Residency) -> f64 {
 /// Evicts all files below a directory (or one file).
 pub fn evict(root: &Root, path: &Path, reach: Reach) -> io::Result<Eviction> {
     let mut words = "fsync and fadvise DONTNEED on each file".to_owned();
-    let mut left = Err("not looked at".to_owned());
+    let mut remaining = Err("not measured".to_owned());
     for attempt in 1..=ATTEMPTS {
         let unreadable = advise(path)?;
         if attempt == 1 {
@@ -71,14 +71,14 @@ pub fn evict(root: &Root, path: &Path, reach: Reach) -> io::Result<Eviction> {
                 words.push_str(&drop_caches(root));
             }
         }
-        left = residency(path).map_err(|error| error.to_string());
-        let eviction = Eviction { words: words.clone(), left: left.clone() };
-        if eviction.is_cold() || left.is_err() {
+        remaining = residency(path).map_err(|error| error.to_string());
+        let eviction = Eviction { words: words.clone(), left: remaining.clone() };
+        if eviction.is_cold() || remaining.is_err() {
             return Ok(eviction);
         }
         std::thread::sleep(PAUSE);
     }
-    Ok(Eviction { words, left })
+    Ok(Eviction { words, left: remaining })
 }
 
 /// Writes each file out and lets go of its pages; how many files could not be opened.
@@ -185,8 +185,8 @@ mod tests {
         assert!(share(&warm) > 0.9, "{warm:?}");
         let eviction = evict(&Root::system(), folder.path(), Reach::Files).unwrap();
         assert!(eviction.is_cold(), "{eviction:?}");
-        let left = eviction.left.unwrap();
-        assert_eq!((left.file_bytes, left.dirty_bytes), (20 << 20, 0));
+        let remaining = eviction.left.unwrap();
+        assert_eq!((remaining.file_bytes, remaining.dirty_bytes), (20 << 20, 0));
         assert_eq!(eviction.words, "fsync and fadvise DONTNEED on each file");
     }
 

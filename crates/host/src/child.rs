@@ -1,5 +1,5 @@
-//! A child process that is accounted for and never left behind: in its RAM group from its first
-//! instruction, killed with us, killed with all it started, reaped with its `rusage`.
+//! A child process that is accounted for and never outlives us: in its RAM group from its first
+//! instruction, killed with us and with all its children, reaped with its `rusage`.
 
 #![expect(unsafe_code, reason = "what runs between fork and exec, and wait4(2)")]
 
@@ -30,7 +30,7 @@ pub struct Child {
     exit: Option<ExitStatus>,
 }
 
-/// How a child ended, and what it used up: it and the children that it waited for.
+/// How a child ended, and its resource usage with that of the children it waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExitStatus {
     /// Its exit code, where it ended by itself.
@@ -112,8 +112,8 @@ impl Child {
         }
     }
 
-    /// Looks, kills what it left in its process group, reaps. In this order: until it is reaped
-    /// its number cannot be given to a process of somebody else.
+    /// Checks, kills the rest of its process group, reaps. In this order: until it is reaped its
+    /// pid cannot be reused.
     fn end(&mut self, how: WaitIdOptions) -> io::Result<Option<ExitStatus>> {
         if self.exit.is_none() {
             let options = how | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -129,8 +129,8 @@ impl Child {
     }
 }
 
-/// Runs a tool that dies with us: how it ended, what it said on its output, and of errors. That
-/// fits into its pipes: nobody listens before it has ended.
+/// Runs a tool that dies with us: how it ended, its output, and its errors. The output must fit
+/// into its pipes: it is read after the end.
 pub(crate) fn run(command: Command, limit: Duration) -> io::Result<(ExitStatus, String, String)> {
     let mut child = Child::spawn(command, None)?;
     child.stdin = None;
@@ -139,8 +139,8 @@ pub(crate) fn run(command: Command, limit: Duration) -> io::Result<(ExitStatus, 
         match child.poll()? {
             Some(exit) => break exit,
             None if begun.elapsed() > limit => {
-                let said = format!("it did not end in {} s", limit.as_secs());
-                return Err(io::Error::new(io::ErrorKind::TimedOut, said));
+                let message = format!("no end within {} s", limit.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
             }
             None => sleep(Duration::from_millis(5)),
         }
@@ -199,9 +199,9 @@ mod tests {
         let mut child = shell("read line; echo \"got $line\"; exit 3");
         assert_eq!(child.poll().unwrap(), None);
         child.stdin.take().unwrap().write_all(b"this\n").unwrap();
-        let mut said = String::new();
-        child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
-        assert_eq!(said, "got this\n");
+        let mut output = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut output).unwrap();
+        assert_eq!(output, "got this\n");
         let exit = child.wait().unwrap();
         assert_eq!((exit.code, exit.signal), (Some(3), None));
         assert!(exit.usage.rss_peak_bytes > 0 && exit.usage.minor_faults > 0);
@@ -232,9 +232,9 @@ mod tests {
     #[test]
     fn it_has_a_process_group_of_its_own_and_all_the_files_it_may_have() {
         let mut child = shell("ulimit -n; ulimit -Hn; cut -d' ' -f5 /proc/$$/stat; echo $$");
-        let mut said = String::new();
-        child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
-        let lines: Vec<&str> = said.lines().collect();
+        let mut output = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut output).unwrap();
+        let lines: Vec<&str> = output.lines().collect();
         assert_eq!(lines[0], lines[1]);
         assert_eq!(lines[2], lines[3]);
         assert_eq!(lines[3], child.pid().to_string());

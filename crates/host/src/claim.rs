@@ -1,4 +1,4 @@
-//! A place that belongs to one run: locked, and left as it was found.
+//! The lock of a run on its data directory, which is restored at the end.
 //!
 //! It removes what was made through it and nothing else: databases by their folders' names from
 //! its ledger, directories only when they are empty.
@@ -18,17 +18,17 @@ use std::path::{Path, PathBuf};
 /// are removed.
 #[derive(Debug)]
 pub struct DataDirLock {
-    place: PathBuf,
-    held: Held,
+    path: PathBuf,
+    held: LockedTarget,
     directories: Vec<PathBuf>,
     databases: BTreeSet<String>,
     warnings: Vec<String>,
     released: bool,
 }
 
-/// By what the place belongs to the run.
+/// The lock file.
 #[derive(Debug)]
-enum Held {
+enum LockedTarget {
     /// A lock and a ledger in the folder.
     Folder(Lock),
     /// The device, which is its own database: there is one at a time, and nothing to remove.
@@ -44,69 +44,69 @@ impl DataDirLock {
         label: Option<&str>,
     ) -> Result<Self, DataDirError> {
         let raw = Raw::acquire(root, path, consent, label)?;
-        Ok(Self::with(raw.path.clone(), Held::Device(raw)))
+        Ok(Self::with(raw.path.clone(), LockedTarget::Device(raw)))
     }
 
-    fn with(place: PathBuf, held: Held) -> Self {
+    fn with(path: PathBuf, held: LockedTarget) -> Self {
         let (directories, databases, warnings) = Default::default();
-        Self { place, held, directories, databases, warnings, released: false }
+        Self { path, held, directories, databases, warnings, released: false }
     }
 
-    /// Looks at a place and takes it for one run, in one step.
-    pub fn new(root: &Root, place: &Path, run: &str) -> Result<Self, DataDirError> {
-        Self::acquire(&DataDirectory::examine(root, place, 0, Some(run))?, run)
+    /// Examines a directory and locks it for one run, in one step.
+    pub fn new(root: &Root, directory: &Path, run: &str) -> Result<Self, DataDirError> {
+        Self::acquire(&DataDirectory::examine(root, directory, 0, Some(run))?, run)
     }
 
-    /// Makes the place where it does not exist, and locks it. A run that goes on (the run of the
-    /// ledger there) has the databases that it left removed: their state after the kill is unknown.
-    pub fn acquire(place: &DataDirectory, run: &str) -> Result<Self, DataDirError> {
-        let made = make_directories(&place.path)?;
-        let taken = Self::take_existing(&place.path, run, &made);
-        let mut claim = taken.inspect_err(|_| remove_directories(&made))?;
-        claim.warnings = place.warnings_in_words();
+    /// Makes the directory where it does not exist, and locks it. For a resumed run (that of the
+    /// ledger there) its old databases are removed: their state after the kill is unknown.
+    pub fn acquire(directory: &DataDirectory, run: &str) -> Result<Self, DataDirError> {
+        let made = make_directories(&directory.path)?;
+        let acquired = Self::take_existing(&directory.path, run, &made);
+        let mut claim = acquired.inspect_err(|_| remove_directories(&made))?;
+        claim.warnings = directory.warnings_in_words();
         Ok(claim)
     }
 
-    fn take_existing(place: &Path, run: &str, made: &[PathBuf]) -> Result<Self, DataDirError> {
-        let was_there = place.join(NAME).exists();
-        let lock = Lock::acquire(place).map_err(DataDirError::io("lock", place))?;
-        let mut lock = lock.ok_or_else(|| in_use(place))?;
-        let fresh = check_contents(place, Some(run));
-        let prepared = fresh.and_then(|()| begin(place, run, made, &mut lock));
+    fn take_existing(directory: &Path, run: &str, made: &[PathBuf]) -> Result<Self, DataDirError> {
+        let was_there = directory.join(NAME).exists();
+        let lock = Lock::acquire(directory).map_err(DataDirError::io("lock", directory))?;
+        let mut lock = lock.ok_or_else(|| in_use(directory))?;
+        let fresh = check_contents(directory, Some(run));
+        let prepared = fresh.and_then(|()| begin(directory, run, made, &mut lock));
         let directories = prepared.inspect_err(|_| {
             if !was_there {
                 let _ = lock.remove();
             }
         })?;
-        let mut claim = Self::with(place.to_owned(), Held::Folder(lock));
+        let mut claim = Self::with(directory.to_owned(), LockedTarget::Folder(lock));
         claim.directories = directories;
         Ok(claim)
     }
 
-    /// The place.
+    /// The directory.
     pub fn path(&self) -> &Path {
-        &self.place
+        &self.path
     }
 
-    /// What about the place will distort figures, each as a sentence.
+    /// Properties of the directory that distort results, each as a sentence.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Looks before a case whether the place is still free for it: a device is nobody's between
-    /// two cases.
+    /// Checks before a case that the directory is still free for it: a device is not locked
+    /// between two cases.
     pub fn check(&self, root: &Root) -> Result<(), DataDirError> {
         match &self.held {
-            Held::Folder(_) => Ok(()),
-            Held::Device(raw) => Ok(raw.check(root)?),
+            LockedTarget::Folder(_) => Ok(()),
+            LockedTarget::Device(raw) => Ok(raw.check(root)?),
         }
     }
 
-    /// Where a database lies, or would.
+    /// The path of a database.
     pub fn database_path(&self, id: &str) -> PathBuf {
         match self.held {
-            Held::Folder(_) => self.place.join(id),
-            Held::Device(_) => self.place.clone(),
+            LockedTarget::Folder(_) => self.path.join(id),
+            LockedTarget::Device(_) => self.path.clone(),
         }
     }
 
@@ -126,20 +126,17 @@ impl DataDirLock {
         if self.has_database(id) {
             return Ok(path);
         }
-        if matches!(self.held, Held::Device(_)) {
+        if matches!(self.held, LockedTarget::Device(_)) {
             self.databases.insert(id.to_owned());
             return Ok(path);
         }
         if fs::symlink_metadata(&path).is_ok() {
-            return Err(DataDirError::Database {
-                path,
-                cause: "something is there already".to_owned(),
-            });
+            return Err(DataDirError::Database { path, cause: "it exists already".to_owned() });
         }
         // First the line, then the folder: killed in between, there is nothing to remove.
         self.write(&Entry::Database(id.to_owned()))?;
         if let Err(error) = fs::create_dir(&path) {
-            // What may come to be there under that name later is not ours.
+            // A later file of that name is not ours.
             self.write(&Entry::Removed(id.to_owned()))?;
             return Err(DataDirError::io("make", &path)(error));
         }
@@ -153,14 +150,14 @@ impl DataDirLock {
         if !self.has_database(id) {
             return Ok(());
         }
-        if matches!(self.held, Held::Folder(_)) {
+        if matches!(self.held, LockedTarget::Folder(_)) {
             remove_folder(&self.database_path(id))?;
         }
         self.databases.remove(id);
         self.write(&Entry::Removed(id.to_owned()))
     }
 
-    /// Gives the place back as it was found.
+    /// Releases the directory and restores its old state.
     pub fn release(mut self) -> Result<(), DataDirError> {
         self.release_now()
     }
@@ -172,8 +169,8 @@ impl DataDirLock {
         for id in self.databases.clone() {
             self.remove_database(&id)?;
         }
-        if let Held::Folder(lock) = &mut self.held {
-            lock.remove().map_err(DataDirError::io("remove the lock in", &self.place))?;
+        if let LockedTarget::Folder(lock) = &mut self.held {
+            lock.remove().map_err(DataDirError::io("remove the lock in", &self.path))?;
         }
         remove_directories(&self.directories);
         Ok(())
@@ -181,10 +178,10 @@ impl DataDirLock {
 
     fn write(&mut self, entry: &Entry) -> Result<(), DataDirError> {
         match &mut self.held {
-            Held::Folder(lock) => {
-                lock.add(entry).map_err(DataDirError::io("write the lock in", &self.place))
+            LockedTarget::Folder(lock) => {
+                lock.add(entry).map_err(DataDirError::io("write the lock in", &self.path))
             }
-            Held::Device(_) => Ok(()),
+            LockedTarget::Device(_) => Ok(()),
         }
     }
 }
@@ -203,13 +200,13 @@ fn begin(
     made: &[PathBuf],
     lock: &mut Lock,
 ) -> Result<Vec<PathBuf>, DataDirError> {
-    let left = lock.ledger().map_err(unreadable_lock(place))?.unwrap_or_default();
-    if left.run == run {
-        for database in &left.databases {
+    let ledger = lock.ledger().map_err(unreadable_lock(place))?.unwrap_or_default();
+    if ledger.run == run {
+        for database in &ledger.databases {
             remove_folder(&place.join(database))?;
         }
     }
-    let mut directories = left.directories;
+    let mut directories = ledger.directories;
     directories.retain(|directory| place.starts_with(directory));
     directories.extend(
         made.iter().filter(|path| !directories.contains(path)).cloned().collect::<Vec<_>>(),
@@ -221,12 +218,12 @@ fn begin(
     Ok(directories)
 }
 
-fn make_directories(place: &Path) -> Result<Vec<PathBuf>, DataDirError> {
+fn make_directories(path: &Path) -> Result<Vec<PathBuf>, DataDirError> {
     let mut made = Vec::new();
-    for directory in missing(place).map_err(DataDirError::io("look at", place))? {
+    for directory in missing(path).map_err(DataDirError::io("look at", path))? {
         match fs::create_dir(&directory) {
             Ok(()) => made.push(directory),
-            // Somebody else made it: it is theirs.
+            // Another process made it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
                 remove_directories(&made);
@@ -280,16 +277,16 @@ mod tests {
     #[test]
     fn a_released_place_is_as_it_was_found() {
         let folder = tempfile::tempdir().unwrap();
-        let place = folder.path().join("new/deeper");
-        let mut claim = claim(&place, "r1").unwrap();
+        let path = folder.path().join("new/deeper");
+        let mut claim = claim(&path, "r1").unwrap();
         let database = claim.database("0001_lmdb").unwrap();
         fs::write(database.join("data.mdb"), "x").unwrap();
         assert_eq!(claim.database("0001_lmdb").unwrap(), database);
         assert_eq!(names(&database), ["data.mdb"], "a database is used by several cases");
-        assert_eq!(names(&place), [NAME, "0001_lmdb"]);
+        assert_eq!(names(&path), [NAME, "0001_lmdb"]);
         assert!(claim.has_database("0001_lmdb"));
         claim.remove_database("0001_lmdb").unwrap();
-        assert_eq!(names(&place), [NAME]);
+        assert_eq!(names(&path), [NAME]);
         claim.database("0002_rocksdb").unwrap();
         claim.release().unwrap();
         assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
@@ -324,36 +321,36 @@ mod tests {
     #[test]
     fn a_place_inside_of_anothers_is_refused_and_nothing_is_made() {
         let folder = tempfile::tempdir().unwrap();
-        let place = folder.path().join("place");
-        let first = claim(&place, "r1").unwrap();
+        let path = folder.path().join("place");
+        let first = claim(&path, "r1").unwrap();
         for inside in ["sub", "two/sub"] {
-            let text = claim(&place.join(inside), "r2").unwrap_err().to_string();
-            assert!(text.contains(&format!("is inside of {}", place.display())), "{text}");
-            assert!(text.contains("the place of run r1"), "{text}");
+            let text = claim(&path.join(inside), "r2").unwrap_err().to_string();
+            assert!(text.contains(&format!("is inside {}", path.display())), "{text}");
+            assert!(text.contains("which run r1"), "{text}");
         }
-        assert_eq!(names(&place), [NAME], "no folder is left behind");
-        claim(&place.join("own"), "r1").unwrap().release().unwrap();
+        assert_eq!(names(&path), [NAME], "no folder is left behind");
+        claim(&path.join("own"), "r1").unwrap().release().unwrap();
         drop(first);
-        claim(&place.join("sub"), "r2").unwrap().release().unwrap();
+        claim(&path.join("sub"), "r2").unwrap().release().unwrap();
         assert!(names(folder.path()).is_empty());
     }
 
     #[test]
     fn a_killed_run_goes_on_and_no_other_takes_its_place() {
         let folder = tempfile::tempdir().unwrap();
-        let place = folder.path().join("new");
-        let mut first = claim(&place, "r1").unwrap();
+        let path = folder.path().join("new");
+        let mut first = claim(&path, "r1").unwrap();
         fs::write(first.database("0001_lmdb").unwrap().join("data.mdb"), "x").unwrap();
         kill(first);
-        let text = claim(&place, "r2").unwrap_err().to_string();
+        let text = claim(&path, "r2").unwrap_err().to_string();
         assert!(text.contains("databases of run r1, which was killed"), "{text}");
         assert!(text.contains("`kvdyno resume r1`"), "{text}");
-        let command = format!("rm -r {0}/0001_lmdb {0}/{NAME}", place.display());
+        let command = format!("rm -r {0}/0001_lmdb {0}/{NAME}", path.display());
         assert!(text.ends_with(&command), "{text}");
-        assert_eq!(names(&place), [NAME, "0001_lmdb"], "nothing was touched");
+        assert_eq!(names(&path), [NAME, "0001_lmdb"], "nothing was touched");
 
-        let again = claim(&place, "r1").unwrap();
-        assert_eq!(names(&place), [NAME], "its own leftovers are removed");
+        let again = claim(&path, "r1").unwrap();
+        assert_eq!(names(&path), [NAME], "its own leftovers are removed");
         again.release().unwrap();
         assert!(names(folder.path()).is_empty(), "and the directory that it had made");
     }
@@ -361,9 +358,9 @@ mod tests {
     #[test]
     fn a_run_killed_before_its_first_database_is_in_nobodys_way() {
         let folder = tempfile::tempdir().unwrap();
-        let place = folder.path().join("new");
-        kill(claim(&place, "r1").unwrap());
-        claim(&place, "r2").unwrap().release().unwrap();
+        let path = folder.path().join("new");
+        kill(claim(&path, "r1").unwrap());
+        claim(&path, "r2").unwrap().release().unwrap();
         assert!(names(folder.path()).is_empty());
     }
 
@@ -381,20 +378,21 @@ mod tests {
     #[test]
     fn a_planted_lock_has_nothing_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let (place, victim) = (folder.path().join("place"), folder.path().join("victim"));
-        for path in [&place, &victim] {
+        let (path_of_lock, victim) = (folder.path().join("place"), folder.path().join("victim"));
+        for path in [&path_of_lock, &victim] {
             fs::create_dir(path).unwrap();
         }
         let owner = r#"{"owner":{"pid":7,"run":"r1"}}"#;
-        fs::write(place.join(NAME), format!("{owner}\n{{\"database\":\"../victim\"}}\n")).unwrap();
+        fs::write(path_of_lock.join(NAME), format!("{owner}\n{{\"database\":\"../victim\"}}\n"))
+            .unwrap();
         for run in ["r1", "r2"] {
-            let text = claim(&place, run).unwrap_err().to_string();
+            let text = claim(&path_of_lock, run).unwrap_err().to_string();
             assert!(text.contains("is damaged (line 2"), "{text}");
         }
-        assert_eq!(names(&place), [NAME], "it is left for the user to look at");
+        assert_eq!(names(&path_of_lock), [NAME], "it is left for the user to look at");
         let directory = serde_json::to_string(&Entry::Directory(victim.clone())).unwrap();
-        fs::write(place.join(NAME), format!("{owner}\n{directory}\n")).unwrap();
-        claim(&place, "r1").unwrap().release().unwrap();
+        fs::write(path_of_lock.join(NAME), format!("{owner}\n{directory}\n")).unwrap();
+        claim(&path_of_lock, "r1").unwrap().release().unwrap();
         assert_eq!(names(folder.path()), ["place", "victim"]);
     }
 
@@ -417,7 +415,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut claim = claim(folder.path(), "r1").unwrap();
         assert!(claim.database(&"a".repeat(300)).is_err());
-        let Held::Folder(lock) = &mut claim.held else { panic!("{claim:?}") };
+        let LockedTarget::Folder(lock) = &mut claim.held else { panic!("{claim:?}") };
         assert!(lock.ledger().unwrap().unwrap().databases.is_empty());
     }
 

@@ -16,7 +16,7 @@ const NAME: &str = "kvdyno-run";
 /// More runs at once are seen by those, and do not see each other.
 const NAMES: u32 = 32;
 
-/// How this run knows of others.
+/// The list of other runs.
 #[derive(Debug)]
 pub struct ConcurrentRuns {
     /// Where others find us; none where every name is taken.
@@ -40,8 +40,8 @@ impl ConcurrentRuns {
             listener.set_nonblocking(true).ok()?;
             Some((number, listener))
         });
-        let own = mine.as_ref().map(|(number, _)| *number);
-        let others = (0..NAMES).filter(|number| Some(*number) != own).filter_map(|number| {
+        let own_number = mine.as_ref().map(|(number, _)| *number);
+        let others = (0..NAMES).filter(|number| Some(*number) != own_number).filter_map(|number| {
             let stream = UnixStream::connect_addr(&address(number).ok()?).ok()?;
             Some((pid(&stream)?, stream))
         });
@@ -56,9 +56,9 @@ impl ConcurrentRuns {
             }
         }
         // Two that began at once are connected twice.
-        let seen: BTreeSet<u32> = self.others.iter().map(|(pid, _)| *pid).collect();
+        let pids: BTreeSet<u32> = self.others.iter().map(|(pid, _)| *pid).collect();
         self.others.retain_mut(|(_, stream)| is_open(stream));
-        seen.into_iter().collect()
+        pids.into_iter().collect()
     }
 }
 
@@ -69,7 +69,7 @@ fn pid(stream: &UnixStream) -> Option<u32> {
     Some(pid.as_raw_nonzero().get().unsigned_abs())
 }
 
-/// Nobody says anything: what can be read is the end.
+/// No run writes: a readable socket has ended.
 fn is_open(stream: &mut UnixStream) -> bool {
     stream.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
 }

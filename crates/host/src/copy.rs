@@ -25,10 +25,10 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// that the machine measures with.
 const WINDOW_BYTES: u64 = 64 << 20;
 
-/// Why there is no copy.
+/// Why the copy failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// The user wants an end.
+    /// The user interrupted it.
     #[error("interrupted while the database was copied")]
     Interrupted,
     /// Anything else.
@@ -53,7 +53,7 @@ struct Copier<'a> {
     instead: Option<String>,
     files: u64,
     bytes: u64,
-    /// Told the bytes done so far; false: no more.
+    /// Gets the bytes done so far; false stops the copy.
     go_on: &'a mut dyn FnMut(u64) -> bool,
 }
 
@@ -78,13 +78,13 @@ pub fn database(
     Ok((CopyRecord { by, instead, files, bytes, took_ns }, warm))
 }
 
-/// What of it stays in the page cache, as a sentence.
+/// The part in the page cache, as a sentence.
 fn warm(root: &Root, path: &Path) -> Option<String> {
     match cache::evict(root, path, Reach::Files) {
         Ok(eviction) if eviction.is_cold() => None,
         Ok(eviction) => Some(match eviction.left {
-            Ok(left) => {
-                let percent = 100.0 * cache::share(&left);
+            Ok(residency) => {
+                let percent = 100.0 * cache::share(&residency);
                 format!("after it was copied {percent:.0} % of the database was still cached")
             }
             Err(error) => format!("cached after the database was copied: {error}"),
@@ -117,7 +117,7 @@ impl Copier<'_> {
         Ok(())
     }
 
-    /// False: it was told to stop.
+    /// False: it was stopped.
     fn file(&mut self, from: &Path, to: &Path) -> io::Result<bool> {
         let original = File::open(from)?;
         let stat = original.metadata()?;
@@ -143,7 +143,7 @@ impl Copier<'_> {
         Ok(done)
     }
 
-    /// What is between the holes.
+    /// The data between the holes.
     fn data(&mut self, original: &File, copy: &File, length: u64) -> io::Result<bool> {
         let mut block = vec![0; BLOCK_BYTES];
         let (mut end, mut in_window) = (0, 0);
@@ -155,16 +155,16 @@ impl Copier<'_> {
                 Err(errno) => return Err(errno.into()),
             };
             end = seek(original, SeekFrom::Hole(begin))?;
-            let mut at = begin;
-            while at < end {
-                let wanted = ((end - at) as usize).min(BLOCK_BYTES);
-                let n = original.read_at(&mut block[..wanted], at)?;
+            let mut offset = begin;
+            while offset < end {
+                let piece = ((end - offset) as usize).min(BLOCK_BYTES);
+                let n = original.read_at(&mut block[..piece], offset)?;
                 if n == 0 {
-                    // It has become shorter: somebody still writes to it.
+                    // It became shorter: another process still writes to it.
                     return Err(io::ErrorKind::UnexpectedEof.into());
                 }
-                copy.write_all_at(&block[..n], at)?;
-                at += n as u64;
+                copy.write_all_at(&block[..n], offset)?;
+                offset += n as u64;
                 self.bytes += n as u64;
                 in_window += n as u64;
                 if in_window >= WINDOW_BYTES {
@@ -223,20 +223,20 @@ mod tests {
         let test = "a_copy_is_the_same_holes_included_and_neither_is_cached";
         let Some(folder) = disk_folder(test) else { return };
         let (from, to) = database_in(folder.path());
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let mut go_on = |bytes| {
-            told.push(bytes);
+            reported.push(bytes);
             true
         };
         let (record, warm) =
             database(&Root::system(), &from, &to, Copying::Copy, &mut go_on).unwrap();
         assert_eq!((record.by, record.files, record.instead), (Copying::Copy, 2, None));
-        assert!(told.is_sorted() && told.len() >= 9, "{told:?}");
+        assert!(reported.is_sorted() && reported.len() >= 9, "{reported:?}");
         assert_eq!(warm, None);
         for path in [&from, &to] {
             assert!(cache::share(&cache::residency(path).unwrap()) < cache::COLD_SHARE_MAX);
         }
-        let same = |name: &str| {
+        let assert_same = |name: &str| {
             let [a, b] = [&from, &to].map(|folder| File::open(folder.join(name)).unwrap());
             let [a, b] = [a, b].map(|file| {
                 let mut bytes = vec![0; 9 << 20];
@@ -246,8 +246,8 @@ mod tests {
             });
             assert!(a == b, "{name}");
         };
-        same("data");
-        same("below/log");
+        assert_same("data");
+        assert_same("below/log");
         let mut end = [0; 3];
         let copied = File::open(to.join("data")).unwrap();
         copied.read_exact_at(&mut end, (1 << 30) - 3).unwrap();

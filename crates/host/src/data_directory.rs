@@ -18,9 +18,9 @@ pub struct DataDirectory {
     pub path: PathBuf,
     /// It is there already.
     pub exists: bool,
-    /// What it lies on.
+    /// Its volume.
     pub volume: Storage,
-    /// It can be used, but what it lies on will distort figures (tmpfs, overlay, a network).
+    /// It can be used, but its filesystem will distort results (tmpfs, overlay, a network).
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -29,7 +29,8 @@ pub struct DataDirectory {
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
     /// A block device, and a command that takes none.
-    #[error("{} is a block device; `kvdyno drive {}` measures those", place.display(),
+    #[error("expected a directory, found the block device {}; use `kvdyno drive \
+        {}`", place.display(),
         place.display())]
     ADevice { place: PathBuf },
     /// A block device that is not touched.
@@ -40,15 +41,15 @@ pub enum DataDirError {
         place.display())]
     NotADirectory { place: PathBuf },
     /// The filesystem cannot be written.
-    #[error("{} lies on {kind} mounted read-only; name a place that can be written",
+    #[error("{} is on {kind} mounted read-only; name a writable directory",
         place.display())]
     ReadOnly { place: PathBuf, kind: String },
     /// Nothing of it is a file that could be kept.
-    #[error("{} is on {kind}, a virtual filesystem of the kernel that stores no files; name a \
-        place on a drive's filesystem", place.display())]
+    #[error("{} is on {kind}, a virtual filesystem that stores no files; name a directory on a \
+        drive", place.display())]
     KeepsNoFiles { place: PathBuf, kind: String },
     /// This user may not write there.
-    #[error("{} cannot be written by this user ({}); name another place, or have its owner do: \
+    #[error("{} is not writable for this user ({}); name another directory, or as its owner: \
         chown {} {}",
         place.display(), cause, user(), directory.display())]
     NotWritable {
@@ -57,17 +58,18 @@ pub enum DataDirError {
         directory: PathBuf,
         cause: rustix::io::Errno,
     },
-    /// It holds what is not ours.
+    /// It contains other files.
     #[error("{} is not empty (it holds {held}); name an empty directory, or a new one: \
         --create-place --place {}", place.display(), place.join("kvdyno").display())]
     NotEmpty { place: PathBuf, held: String },
     /// Another run is at work there.
-    #[error("{} is in use by run {run} (process {pid}); wait for its end, or name another place",
+    #[error("{} is in use by run {run} (process {pid}); wait for its end, or name another \
+        directory",
         place.display())]
     InUse { place: PathBuf, run: String, pid: u32 },
     /// Another run is at work in a directory above it.
-    #[error("{} is inside of {}, the place of run {run} (process {pid}); wait for its end, or \
-        name another place", inside.display(), place.display())]
+    #[error("{} is inside {}, which run {run} (process {pid}) uses; wait for its end, or name \
+        another directory", inside.display(), place.display())]
     Inside { inside: PathBuf, place: PathBuf, run: String, pid: u32 },
     /// Another run died there.
     #[error("{} holds databases of run {run}, which was killed; go on with `kvdyno resume {run}`, \
@@ -78,17 +80,17 @@ pub enum DataDirError {
         /// The folders and the lock, as arguments of a command.
         removal: String,
     },
-    /// Its lock says what no run would have written.
-    #[error("the lock of {} is damaged ({cause}) and nothing was touched; remove it when no run \
-        is to go on there: rm {}", place.display(), place.join(ledger::NAME).display())]
+    /// Its lock was not written by kvdyno.
+    #[error("the lock of {} is damaged ({cause}); nothing was touched; if no run is to be resumed \
+        there: rm {}", place.display(), place.join(ledger::NAME).display())]
     Damaged { place: PathBuf, cause: io::Error },
     /// Not enough space.
-    #[error("{} has {} free and the run needs {}; make space, name another place, or make the \
-        data smaller with --scale", place.display(), units::bytes(*free_bytes),
+    #[error("{} has {} free, the run needs {}; free space, name another directory, or use \
+        --scale", place.display(), units::bytes(*free_bytes),
         units::bytes(*needed_bytes))]
     TooSmall { place: PathBuf, free_bytes: u64, needed_bytes: u64 },
     /// A database's folder is there before it was made, or its name is no folder's.
-    #[error("no database can be made at {}: {cause}", path.display())]
+    #[error("cannot make a database at {}: {cause}", path.display())]
     Database { path: PathBuf, cause: String },
     /// Anything else.
     #[error("failed to {act} {}: {source}", path.display())]
@@ -103,8 +105,8 @@ impl DataDirError {
 }
 
 impl DataDirectory {
-    /// Looks at a path. Changes nothing. `needed_bytes` is what the plan will need at most at one
-    /// time; `resuming` is the run that goes on, whose own leftovers are welcome.
+    /// Examines a path. Changes nothing. `needed_bytes` is the most that the plan needs at one
+    /// time; `resuming` is the resumed run, whose own leftovers are accepted.
     pub fn examine(
         root: &Root,
         path: &Path,
@@ -131,7 +133,7 @@ impl DataDirectory {
         Ok(Self { path, exists, volume, warnings })
     }
 
-    /// What will distort figures, each as a sentence.
+    /// Distortions of results, each as a sentence.
     pub(super) fn warnings_in_words(&self) -> Vec<String> {
         let sentence = |check: &Diagnostic| {
             let remedy = check.remedy.as_deref().unwrap_or_default();
@@ -182,16 +184,16 @@ fn check_writable(path: &Path, volume: &Storage) -> Result<(), DataDirError> {
 }
 
 /// A place inside of another run's place would be there when that run is to give its own back.
-fn check_above(path: &Path, own: Option<&str>) -> Result<(), DataDirError> {
-    let there = path.ancestors().find_map(|above| above.canonicalize().ok());
-    let Some(there) = there else { return Ok(()) };
+fn check_above(path: &Path, own_run: Option<&str>) -> Result<(), DataDirError> {
+    let existing = path.ancestors().find_map(|above| above.canonicalize().ok());
+    let Some(existing) = existing else { return Ok(()) };
     let exact = path.canonicalize().is_ok();
-    for above in there.ancestors().skip(usize::from(exact)) {
+    for above in existing.ancestors().skip(usize::from(exact)) {
         if !ledger::is_held(above) {
             continue;
         }
         let ledger = Ledger::read(above).ok().flatten().unwrap_or_default();
-        if own != Some(ledger.run.as_str()) {
+        if own_run != Some(ledger.run.as_str()) {
             let (inside, run, pid) = (path.to_owned(), ledger.run, ledger.pid);
             return Err(DataDirError::Inside { inside, place: above.to_owned(), run, pid });
         }
@@ -225,11 +227,11 @@ pub(super) fn check_contents(path: &Path, resuming: Option<&str>) -> Result<(), 
     held.sort();
     let ledger = Ledger::read(path).map_err(unreadable_lock(path))?;
     let Some(ledger) = ledger else { return refuse(path, &held) };
-    let left: Vec<&String> =
+    let leftovers: Vec<&String> =
         ledger.databases.iter().filter(|database| held.contains(database)).collect();
-    if !left.is_empty() && resuming != Some(ledger.run.as_str()) {
+    if !leftovers.is_empty() && resuming != Some(ledger.run.as_str()) {
         let mut removal: Vec<String> =
-            left.iter().map(|database| path.join(database).display().to_string()).collect();
+            leftovers.iter().map(|database| path.join(database).display().to_string()).collect();
         removal.push(path.join(ledger::NAME).display().to_string());
         let (place, removal) = (path.to_owned(), removal.join(" "));
         return Err(DataDirError::LeftBehind { place, run: ledger.run, removal });
@@ -280,10 +282,10 @@ mod tests {
     #[test]
     fn a_new_place_and_an_empty_one_will_do() {
         let folder = tempfile::tempdir().unwrap();
-        let place = examine(folder.path()).unwrap();
-        assert!(place.exists);
-        let place = examine(&folder.path().join("a/b")).unwrap();
-        assert!(!place.exists);
+        let directory = examine(folder.path()).unwrap();
+        assert!(directory.exists);
+        let directory = examine(&folder.path().join("a/b")).unwrap();
+        assert!(!directory.exists);
         assert!(!folder.path().join("a").exists(), "looking makes nothing");
         fs::create_dir(folder.path().join("lost+found")).unwrap();
         assert!(examine(folder.path()).is_ok());
@@ -337,15 +339,15 @@ mod tests {
             );
             return;
         }
-        let place = examine(&new).unwrap();
-        assert_eq!(place.volume.kind(), "tmpfs");
-        assert_eq!(place.warnings.len(), 1);
-        assert_eq!(place.warnings[0].id, "filesystem");
-        assert!(place.volume.device.is_err());
-        let claim = crate::DataDirLock::acquire(&place, "r1").unwrap();
+        let directory = examine(&new).unwrap();
+        assert_eq!(directory.volume.kind(), "tmpfs");
+        assert_eq!(directory.warnings.len(), 1);
+        assert_eq!(directory.warnings[0].id, "filesystem");
+        assert!(directory.volume.device.is_err());
+        let claim = crate::DataDirLock::acquire(&directory, "r1").unwrap();
         assert!(claim.warnings()[0].contains("is on tmpfs at /dev/shm"), "{:?}", claim.warnings());
         claim.release().unwrap();
-        assert!(!place.path.exists());
+        assert!(!directory.path.exists());
     }
 
     #[test]

@@ -57,7 +57,11 @@ impl Device {
         match root.switch(format!("{}/queue/iostats", self.disk_directory())) {
             // It counts whatever the switch says.
             Some(false) if self.disk.starts_with("zram") => Ok(()),
-            Some(false) => Err(format!("{} keeps no counters: its queue/iostats is 0", self.disk)),
+            Some(false) => Err(format!(
+                "{} has no I/O counters: its queue/iostats is \
+                0",
+                self.disk
+            )),
             _ => Ok(()),
         }
     }
@@ -187,7 +191,7 @@ mod tests {
         assert_eq!(device.usage(&fake.root), None);
         assert_eq!(
             device.check_counters(&fake.root).unwrap_err(),
-            "vda keeps no counters: its queue/iostats is 0"
+            "vda has no I/O counters: its queue/iostats is 0"
         );
     }
 }

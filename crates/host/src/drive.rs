@@ -1,4 +1,4 @@
-//! What a block device says of itself in `/sys/block/X`.
+//! The properties of a block device in `/sys/block/X`.
 
 use super::device::Device;
 use super::root::chosen;

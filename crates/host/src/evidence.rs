@@ -123,8 +123,8 @@ mod tests {
         assert_eq!(now.machine.cpus, then.machine.cpus);
         let swappiness = "/proc/sys/vm/swappiness";
         assert_eq!(now.settings.get(swappiness), then.settings.get(swappiness));
-        let kept = fs::read_to_string(copies.path("/proc/cpuinfo")).unwrap();
-        assert_eq!(kept.matches("processor").count(), 1);
+        let copy = fs::read_to_string(copies.path("/proc/cpuinfo")).unwrap();
+        assert_eq!(copy.matches("processor").count(), 1);
         assert!(!copies.path("/proc/self/environ").exists());
     }
 }

@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Smaller files say nothing about the age of a filesystem.
+/// Smaller files do not show the age of a filesystem.
 const BYTES_MIN: u64 = 64 << 20;
 
 /// As many entries of directories are looked at.
@@ -35,14 +35,14 @@ pub(super) fn of_largest(directory: &Path) -> Option<Pieces> {
 fn largest(directory: &Path) -> Option<(u64, PathBuf)> {
     let device = fs::metadata(directory).ok()?.dev();
     let mut directories = VecDeque::from([directory.to_owned()]);
-    let (mut largest, mut seen) = (None, 0);
+    let (mut largest, mut count) = (None, 0);
     while let Some(directory) = directories.pop_front() {
         let Ok(entries) = fs::read_dir(&directory) else { continue };
         for entry in entries.filter_map(Result::ok) {
             // Of a symbolic link itself, not of what it points to.
             let Ok(stat) = entry.metadata() else { continue };
-            seen += 1;
-            if seen > ENTRIES_MAX {
+            count += 1;
+            if count > ENTRIES_MAX {
                 return largest;
             }
             if stat.is_dir() && stat.dev() == device {
@@ -79,10 +79,12 @@ mod tests {
             Ok(extents) => assert_eq!(extents, 5),
             Err(error) => assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP)),
         }
-        assert_eq!(of_largest(folder.path()), None, "too small to tell anything");
+        assert_eq!(of_largest(folder.path()), None, "too small for a result");
         file.set_len(BYTES_MIN).unwrap();
-        let found = of_largest(folder.path());
-        assert!(found.is_none_or(|pieces| (pieces.extents, &*pieces.name) == (5, "holes")));
+        let pieces_of_file = of_largest(folder.path());
+        assert!(
+            pieces_of_file.is_none_or(|pieces| (pieces.extents, &*pieces.name) == (5, "holes"))
+        );
     }
 
     #[test]

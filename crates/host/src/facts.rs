@@ -7,9 +7,9 @@ use kvdyno_record::host::{Host, Machine};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Reads the host, with the filesystem and drive under `place`, which need not exist yet.
-pub fn read(root: &Root, place: &Path) -> Host {
-    let volume = Storage::at(root, place).ok();
+/// Reads the host, with the filesystem and drive under `directory`, which need not exist yet.
+pub fn read(root: &Root, directory: &Path) -> Host {
+    let volume = Storage::at(root, directory).ok();
     let device = volume.as_ref().and_then(|volume| volume.device.as_ref().ok());
     let mut settings = settings::read(root);
     if let Some(volume) = &volume {
@@ -126,8 +126,8 @@ fn virtual_machine(root: &Root, cpuinfo: &str) -> Option<bool> {
         return Some(flags.split(' ').any(|flag| flag == "hypervisor"));
     }
     let vendor = root.text("/sys/class/dmi/id/sys_vendor");
-    let known = vendor.is_some_and(|vendor| HYPERVISORS.contains(&vendor.as_str()));
-    (known || root.text("/sys/hypervisor/type").is_some()).then_some(true)
+    let is_hypervisor = vendor.is_some_and(|vendor| HYPERVISORS.contains(&vendor.as_str()));
+    (is_hypervisor || root.text("/sys/hypervisor/type").is_some()).then_some(true)
 }
 
 /// Share of the last 10 seconds in which some task waited, in percent, by resource.

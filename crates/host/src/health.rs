@@ -1,5 +1,5 @@
-//! What a drive says of its own wear and warmth. Asked for and nothing else: no command sent here
-//! changes anything, and a disk that sleeps is left asleep.
+//! The health report of a drive: wear and temperature. No command sent here changes anything or
+//! wakes a sleeping disk.
 //!
 //! `NVMe` drives are asked by an ioctl, for which one must be root; SATA and SAS drives through
 //! `smartctl`, where that is installed. Virtual drives say nothing.
@@ -24,7 +24,7 @@ const KELVIN: i64 = 273;
 /// `NVMe` counts what was written in thousands of 512-byte units.
 const WRITTEN_UNIT: u64 = 512_000;
 
-/// A drive that does not answer must not hold up a run.
+/// A drive that does not answer must not delay a run.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// `struct nvme_passthru_cmd` of `linux/nvme_ioctl.h`.
@@ -90,8 +90,11 @@ fn health_page(drive: &File) -> io::Result<[u8; PAGE_BYTES]> {
 
 /// NVM Express base specification 2.0, figure 207: numbers are little-endian.
 fn of_page(page: &[u8; PAGE_BYTES]) -> DriveHealth {
-    let number = |at: usize, bytes: usize| {
-        page[at..at + bytes].iter().rev().fold(0_u64, |sum, byte| (sum << 8) | u64::from(*byte))
+    let number = |offset: usize, bytes: usize| {
+        page[offset..offset + bytes]
+            .iter()
+            .rev()
+            .fold(0_u64, |sum, byte| (sum << 8) | u64::from(*byte))
     };
     let kelvin = i64::try_from(number(1, 2)).unwrap_or_default();
     DriveHealth {
@@ -106,14 +109,14 @@ fn of_page(page: &[u8; PAGE_BYTES]) -> DriveHealth {
     }
 }
 
-/// What `smartctl` says as JSON; `None` where it is not installed or takes too long.
+/// The JSON of `smartctl`; `None` where it is not installed or takes too long.
 fn smartctl(path: &str) -> Option<String> {
     let mut command = Command::new("smartctl");
     command.args(["--json=c", "-n", "standby", "-H", "-A", path]);
     child::run(command, LIMIT).ok().map(|(_, report, _)| report)
 }
 
-/// A report of `smartctl --json`; `None` where the drive told nothing.
+/// A report of `smartctl --json`; `None` where the drive reported nothing.
 fn of_report(text: &str) -> Option<DriveHealth> {
     let report: Value = serde_json::from_str(text).ok()?;
     let healthy = report.pointer("/smart_status/passed").and_then(Value::as_bool);
@@ -160,9 +163,9 @@ mod tests {
 
     #[test]
     fn reports_of_smartctl() {
-        let told = r#"{"smart_status":{"passed":true},"temperature":{"current":33},
+        let report = r#"{"smart_status":{"passed":true},"temperature":{"current":33},
             "endurance_used":{"current_percent":2}}"#;
-        let health = of_report(told).unwrap();
+        let health = of_report(report).unwrap();
         assert_eq!((health.healthy, health.percentage_used), (Some(true), Some(2)));
         assert_eq!(health.temperature_c, Some(33));
         let refused = r#"{"smartctl":{"exit_status":2,"messages":[{"string":"not SMART"}]}}"#;

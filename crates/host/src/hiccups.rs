@@ -8,7 +8,7 @@ use kvdyno_record::hlog;
 use kvdyno_record::run::Hiccups;
 use std::time::{Duration, Instant};
 
-/// How long a machine is listened to where time does not matter.
+/// How long the gaps are measured where time does not matter.
 pub const LENGTH: Duration = Duration::from_secs(2);
 
 /// A short run is not made longer by more than a fiftieth, and a tenth of a second is needed for
@@ -16,7 +16,7 @@ pub const LENGTH: Duration = Duration::from_secs(2);
 const SHARE: u32 = 50;
 const LENGTH_MIN: Duration = Duration::from_millis(100);
 
-/// How long to listen before a run that will take about `wall_ns`.
+/// How long to measure before a run that will take about `wall_ns`.
 pub fn length(wall_ns: u64) -> Duration {
     (Duration::from_nanos(wall_ns) / SHARE).clamp(LENGTH_MIN, LENGTH)
 }
@@ -57,7 +57,9 @@ mod tests {
         let histogram = hlog::from_text(&hiccups.histogram).unwrap();
         let sum: f64 = histogram
             .iter_recorded()
-            .map(|at| at.value_iterated_to() as f64 * at.count_since_last_iteration() as f64)
+            .map(|bucket| {
+                bucket.value_iterated_to() as f64 * bucket.count_since_last_iteration() as f64
+            })
             .sum();
         let share = sum / hiccups.length_ns as f64;
         // A value of the histogram is at most a thousandth too high.

@@ -28,7 +28,7 @@ pub(super) enum Entry {
     Removed(String),
 }
 
-/// What the lines come to.
+/// The result of all lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ledger {
     pub(super) pid: u32,
@@ -38,9 +38,9 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Reads it from a place; `None` where nobody has claimed it. `InvalidData`: it is damaged.
-    pub(super) fn read(place: &Path) -> io::Result<Option<Self>> {
-        match fs::read(place.join(NAME)) {
+    /// Reads it from a directory; `None` where there is none. `InvalidData`: it is damaged.
+    pub(super) fn read(directory: &Path) -> io::Result<Option<Self>> {
+        match fs::read(directory.join(NAME)) {
             Ok(bytes) => Self::parse(&bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -82,8 +82,8 @@ pub(super) struct Lock {
 
 impl Lock {
     /// Takes the lock; `None` where a living process has it.
-    pub(super) fn acquire(place: &Path) -> io::Result<Option<Self>> {
-        let path = place.join(NAME);
+    pub(super) fn acquire(directory: &Path) -> io::Result<Option<Self>> {
+        let path = directory.join(NAME);
         loop {
             let mut options = OpenOptions::new();
             options.read(true).write(true).create(true).truncate(false);
@@ -95,13 +95,13 @@ impl Lock {
                 Err(TryLockError::Error(error)) => return Err(error),
             }
             // Its last owner may have removed it between our opening and our locking it.
-            if fs::metadata(&path).is_ok_and(|there| is_same(&there, &file)) {
+            if fs::metadata(&path).is_ok_and(|current| is_same(&current, &file)) {
                 return Ok(Some(Self { file, path }));
             }
         }
     }
 
-    /// What its last owner, who is dead, left in it.
+    /// The ledger of its last owner, which is dead.
     pub(super) fn ledger(&mut self) -> io::Result<Option<Ledger>> {
         let mut bytes = Vec::new();
         self.file.rewind()?;
@@ -124,20 +124,20 @@ impl Lock {
         self.file.write_all(&line)
     }
 
-    /// Removes the file while it is locked: whoever waits for it starts over.
+    /// Removes the file while it is locked: waiters start over.
     pub(super) fn remove(&self) -> io::Result<()> {
         fs::remove_file(&self.path)
     }
 }
 
 /// Whether a living process has the lock of a place. Takes nothing.
-pub(super) fn is_held(place: &Path) -> bool {
-    let file = File::open(place.join(NAME));
+pub(super) fn is_held(directory: &Path) -> bool {
+    let file = File::open(directory.join(NAME));
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-fn is_same(there: &fs::Metadata, file: &File) -> bool {
-    file.metadata().is_ok_and(|ours| (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
+fn is_same(other: &fs::Metadata, file: &File) -> bool {
+    file.metadata().is_ok_and(|ours| (ours.dev(), ours.ino()) == (other.dev(), other.ino()))
 }
 
 #[cfg(test)]

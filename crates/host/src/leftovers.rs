@@ -19,8 +19,8 @@ pub fn sweep(root: &Root) -> Vec<PathBuf> {
     swept
 }
 
-/// Takes away swap that was made for this process, by a reaper that is not there any more.
+/// Removes swap that a dead reaper made for this process.
 pub(super) fn take_back(root: &Root) -> Vec<PathBuf> {
-    let own = Owner::read(root, std::process::id());
-    swap::take_away(root, |owner| owner == own)
+    let ours = Owner::read(root, std::process::id());
+    swap::take_away(root, |owner| owner == ours)
 }

@@ -1,4 +1,4 @@
-//! The machine that is measured: what it is, what it has used up, what we hold it to.
+//! The measured machine: its properties, its resource usage, and its limits.
 //!
 //! It reads `/proc`, `/sys` and control groups, limits RAM, evicts caches, claims places and
 //! spawns children. It decides nothing about a run, and prints nothing. All reading goes through

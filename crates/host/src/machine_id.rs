@@ -1,5 +1,5 @@
-//! Which machine this is, told so that nobody can tell its `/etc/machine-id` from it: that is to
-//! stay on the machine (machine-id(5)).
+//! Which machine this is: a one-way hash of its `/etc/machine-id`, which must stay on the machine
+//! (machine-id(5)).
 
 use super::Root;
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -36,12 +36,12 @@ mod tests {
     /// What `systemd-id128 machine-id --app-specific` (252) says of the same two numbers.
     #[test]
     fn it_is_what_systemd_makes_of_it() {
-        let of = |text: &str| hashed(&Fake::new().file("/etc/machine-id", text).root);
-        let id = of("e3d7fd9d1c1e4b7bb0c4c0a9a3a2f6d1\n");
+        let id_of = |text: &str| hashed(&Fake::new().file("/etc/machine-id", text).root);
+        let id = id_of("e3d7fd9d1c1e4b7bb0c4c0a9a3a2f6d1\n");
         assert_eq!(id.as_deref(), Some("9c8185613c094ac18fb486f5a6168811"));
-        assert_ne!(of("e3d7fd9d1c1e4b7bb0c4c0a9a3a2f6d2\n"), id);
+        assert_ne!(id_of("e3d7fd9d1c1e4b7bb0c4c0a9a3a2f6d2\n"), id);
         for none in ["", "uninitialized\n", "00000000000000000000000000000000\n", "é", "+1"] {
-            assert_eq!(of(none), None, "{none:?}");
+            assert_eq!(id_of(none), None, "{none:?}");
         }
         assert_eq!(hashed(&Fake::new().root), None);
     }

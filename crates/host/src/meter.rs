@@ -11,7 +11,7 @@ use super::process::ticks_ns;
 use kvdyno_record::usage::Snapshot;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// What is read for one case.
+/// The readings of one case.
 #[derive(Clone, Debug)]
 pub struct Meter<'a> {
     /// Where from.

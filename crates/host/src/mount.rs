@@ -66,8 +66,8 @@ impl Mount {
 pub fn all(root: &Root) -> Vec<Mount> {
     // `self` is the first thread of this process; one that has entered a mount namespace of its own
     // sees other mounts.
-    let of = if root.is_system() { "thread-self" } else { "self" };
-    let text = root.text(format!("/proc/{of}/mountinfo")).unwrap_or_default();
+    let thread = if root.is_system() { "thread-self" } else { "self" };
+    let text = root.text(format!("/proc/{thread}/mountinfo")).unwrap_or_default();
     text.lines().filter_map(Mount::parse).collect()
 }
 
@@ -75,19 +75,19 @@ pub fn all(root: &Root) -> Vec<Mount> {
 pub fn under(root: &Root, path: &Path) -> Option<Mount> {
     let mut mounts = all(root);
     let by_number = root.is_system().then(|| mount_id(path)).flatten();
-    let found = mounts.iter().position(|mount| Some(mount.id) == by_number).or_else(|| {
+    let position = mounts.iter().position(|mount| Some(mount.id) == by_number).or_else(|| {
         let candidates = mounts.iter().enumerate().filter(|(_, m)| path.starts_with(&m.point));
-        candidates.max_by_key(|(_, m)| m.point.components().count()).map(|(at, _)| at)
+        candidates.max_by_key(|(_, m)| m.point.components().count()).map(|(index, _)| index)
     })?;
-    Some(mounts.swap_remove(found))
+    Some(mounts.swap_remove(position))
 }
 
 /// The kernel's own answer (Linux 5.8); it is right even where one mount covers others.
 fn mount_id(path: &Path) -> Option<u64> {
     use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
     let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
-    let known = stat.stx_mask & StatxFlags::MNT_ID.bits() != 0;
-    known.then_some(stat.stx_mnt_id)
+    let has_id = stat.stx_mask & StatxFlags::MNT_ID.bits() != 0;
+    has_id.then_some(stat.stx_mnt_id)
 }
 
 /// Every device that this machine swaps to, with the kilobytes on it; files are left out.

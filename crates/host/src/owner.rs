@@ -1,6 +1,5 @@
-//! Whose something is that outlives the process that made it: a control group by its name, a swap
-//! area by its label. A process's number alone does not say: it means another one in another
-//! container, and later.
+//! The owner of a thing that outlives its process: a control group by its name, a swap area by its
+//! label. A pid alone is ambiguous: it means another process in another container, and later.
 
 use super::Root;
 use procfs_core::process::Stat;

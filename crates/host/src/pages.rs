@@ -54,8 +54,8 @@ pub(super) fn cachestat(file: &File) -> io::Result<Cached> {
 /// The kernel has cachestat(2).
 pub(super) fn has_cachestat() -> bool {
     // Whatever it says of this file (that it is not ours, most likely), it has been asked.
-    let asked = File::open("/proc/self/exe").and_then(|file| cachestat(&file));
-    !asked.is_err_and(|error| error.raw_os_error() == Some(libc::ENOSYS))
+    let result = File::open("/proc/self/exe").and_then(|file| cachestat(&file));
+    !result.is_err_and(|error| error.raw_os_error() == Some(libc::ENOSYS))
 }
 
 /// Maps the file and asks for each page. To those who neither own the file nor may write to it the
@@ -69,7 +69,7 @@ pub(super) fn mincore(path: &Path, file: &File) -> io::Result<Cached> {
     if !may_know {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            "mincore tells nothing about another user's file",
+            "mincore does not report on another user's file",
         ));
     }
     let mut resident_pages = 0;
@@ -86,7 +86,7 @@ pub(super) fn mincore(path: &Path, file: &File) -> io::Result<Cached> {
 fn next_data(file: &File, from: u64) -> io::Result<Option<Range<u64>>> {
     let data = match seek(file, SeekFrom::Data(from)) {
         Err(Errno::NXIO) => return Ok(None),
-        found => found?,
+        result => result?,
     };
     let end = seek(file, SeekFrom::Hole(data))?;
     let start = data - data % page_size() as u64;

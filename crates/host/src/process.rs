@@ -17,9 +17,9 @@ pub fn usage(root: &Root, pids: &[u32]) -> Option<ProcessUsage> {
 
 /// What these processes used themselves.
 pub(super) fn summed(all: &[Reading]) -> ProcessUsage {
-    let sum = |of: fn(&Reading) -> u64| all.iter().map(of).sum::<u64>();
-    let sum_io = |of: fn(&ProcessIo) -> u64| {
-        all.iter().filter_map(|one| one.io.as_ref()).map(of).sum::<u64>()
+    let sum = |figure: fn(&Reading) -> u64| all.iter().map(figure).sum::<u64>();
+    let sum_io = |figure: fn(&ProcessIo) -> u64| {
+        all.iter().filter_map(|one| one.io.as_ref()).map(figure).sum::<u64>()
     };
     ProcessUsage {
         user_ns: ticks_ns(sum(|one| one.stat.utime)),

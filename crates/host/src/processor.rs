@@ -49,7 +49,7 @@ impl Processor {
         for ((name, _), counters) in ProcessorUsage::ALL.into_iter().zip(all) {
             let Err(error) = counters else { continue };
             let why = why(error);
-            match reasons.iter_mut().find(|(known, _)| *known == why) {
+            match reasons.iter_mut().find(|(reason, _)| *reason == why) {
                 Some((_, names)) => names.push(name),
                 None => reasons.push((why, vec![name])),
             }
@@ -90,7 +90,13 @@ fn one_kind_of_core(root: &Root) -> io::Result<()> {
     if kinds.len() < 2 {
         return Ok(());
     }
-    let what = format!("it has cores of several kinds ({}), which count apart", kinds.join(", "));
+    let what = format!(
+        "it has cores of several kinds ({}) with separate counters",
+        kinds.join(
+            ", \
+        "
+        )
+    );
     Err(io::Error::new(io::ErrorKind::Unsupported, what))
 }
 
@@ -118,10 +124,10 @@ fn count(task: u32, event: impl Event) -> io::Result<Counter> {
 fn read(counters: &mut Counters) -> Option<EventCount> {
     let mut sum = EventCount::default();
     for counter in counters.as_mut().ok()? {
-        let found = counter.read_count_and_time().ok()?;
-        sum.count += found.count;
-        sum.enabled_ns += found.time_enabled;
-        sum.running_ns += found.time_running;
+        let reading = counter.read_count_and_time().ok()?;
+        sum.count += reading.count;
+        sum.enabled_ns += reading.time_enabled;
+        sum.running_ns += reading.time_running;
     }
     Some(sum)
 }

@@ -44,7 +44,7 @@ pub struct Raw {
     /// Nothing is written to it.
     reading: bool,
     /// The label of filesystems that the run makes on it.
-    own: Option<String>,
+    own_run: Option<String>,
     /// Locked as udev wants it to be, so that nobody probes it meanwhile (systemd,
     /// Block Device Locking). Not held exclusively: its worker does that.
     lock: Option<File>,
@@ -55,23 +55,23 @@ pub struct Raw {
 #[derive(Debug, thiserror::Error)]
 pub enum RawError {
     /// A relative path, or one that is not below `/dev`.
-    #[error("{} is the block device {}, and is not named in full; name it so: {}",
+    #[error("{} is the block device {}: expected its full name {}",
         typed.display(), path.display(), path.display())]
     NotInFull { typed: PathBuf, path: PathBuf },
     /// A node that somebody made elsewhere.
-    #[error("{} is a block device's node outside of /dev; name the device as the system does: \
-        `lsblk -p` lists them", path.display())]
+    #[error("{} is a device node outside /dev; expected a name that `lsblk -p` \
+        lists", path.display())]
     NotBelowDev {
         /// As typed, links followed.
         path: PathBuf,
     },
     /// It was not named a second time.
-    #[error("{name} is a block device, and all data on it would be lost; if that is meant, say so \
-        with --destroy-data-on={}; `kvdyno drive --read-only` reads it and writes nothing",
+    #[error("{name} is a block device: all its data would be lost; to allow that: \
+        --destroy-data-on={}; `kvdyno drive --read-only` only reads it",
         typed.display())]
     NotConfirmed { name: String, typed: PathBuf },
     /// The second name is another one.
-    #[error("--destroy-data-on={} is not PLACE, which is {}; both must be the same, in full",
+    #[error("--destroy-data-on={} differs from PLACE, {}; both must be the same full name",
         confirmed.display(), typed.display())]
     ConfirmedAnother { confirmed: PathBuf, typed: PathBuf },
     /// Something works on it.
@@ -84,8 +84,8 @@ pub enum RawError {
         remedy: String,
     },
     /// Something is on it.
-    #[error("{name} carries {found}; nothing was touched; if it is worth nothing, wipe it \
-        yourself: wipefs -a {}", path.display())]
+    #[error("{name} contains {found}; nothing was touched; if it may be lost: wipefs -a \
+        {}", path.display())]
     Signed {
         name: String,
         /// What was found, and where.
@@ -138,12 +138,13 @@ fn directory((major, minor): (u32, u32)) -> String {
 
 impl Raw {
     /// Looks at a block device, and takes it. Nothing is written. Where the run makes filesystems
-    /// with a label of its `own` on it, one that it left there when it was killed is no stranger's.
+    /// with a label of its `own_run` on it, one that it left there when it was killed is no
+    /// stranger's.
     pub fn acquire(
         root: &Root,
         typed: &Path,
         consent: &Consent,
-        own: Option<&str>,
+        own_run: Option<&str>,
     ) -> Result<Self, RawError> {
         let name = typed.display().to_string();
         let path = typed.canonicalize().map_err(|source| RawError::Io { name, source })?;
@@ -165,8 +166,8 @@ impl Raw {
             Consent::Destroy(_) | Consent::Read => {}
         }
         let reading = *consent == Consent::Read;
-        let own = own.map(str::to_owned);
-        let mut raw = Self { path, bytes: 0, name, reading, own, lock: None };
+        let own_run = own_run.map(str::to_owned);
+        let mut raw = Self { path, bytes: 0, name, reading, own_run, lock: None };
         let number = raw.number()?;
         if !reading {
             if is_read_only(root, number) {
@@ -196,16 +197,17 @@ impl Raw {
         // What is mounted in another namespace only this tells.
         let options = File::options().read(true).clone();
         let file = exclusively(&self.path, options).map_err(|error| self.refused(error))?;
-        if self.own.is_some() {
+        if self.own_run.is_some() {
             // Nothing of ours is left on it between two cases, or what says that it is ours.
             return self.check_strangers(&file);
         }
-        let found = signature::find_in_noise(&file, self.bytes).map_err(|error| self.io(error))?;
-        self.check_unsigned(found)
+        let signature =
+            signature::find_in_noise(&file, self.bytes).map_err(|error| self.io(error))?;
+        self.check_unsigned(signature)
     }
 
     fn number(&self) -> Result<(u32, u32), RawError> {
-        let gone = || self.io(io::Error::other("it is no block device any more"));
+        let gone = || self.io(io::Error::other("it is not a block device any more"));
         number(&self.path).ok_or_else(gone)
     }
 
@@ -224,34 +226,34 @@ impl Raw {
         }
         // Mounted in another namespace, part of a pool, held by a program.
         let remedy =
-            format!("`lsblk {0}` and `fuser -v {0}` may say for whom", self.path.display());
-        self.in_use("the kernel has it open exclusively for somebody", remedy)
+            format!("`lsblk {0}` and `fuser -v {0}` may show its users", self.path.display());
+        self.in_use("another program has it open exclusively", remedy)
     }
 
     /// Nothing is on it but what its own label is on.
     fn check_strangers(&self, file: &File) -> Result<(), RawError> {
         let label = label::find(file).map_err(|error| self.io(error))?;
-        if label.is_some() && label == self.own {
+        if label.is_some() && label == self.own_run {
             return Ok(());
         }
-        let found = signature::find(file, self.bytes).map_err(|error| self.io(error))?;
+        let signature = signature::find(file, self.bytes).map_err(|error| self.io(error))?;
         self.check_unsigned(match label.filter(|label| label::is_ours(label)) {
             Some(label) => {
-                let kind = found.unwrap_or_else(|| "a filesystem".to_owned());
+                let kind = signature.unwrap_or_else(|| "a filesystem".to_owned());
                 Some(format!(
-                    "{kind}, labelled {label}: of a run of kvdyno that was killed, which `kvdyno \
-                     resume` goes on with"
+                    "{kind}, labelled {label}, of a killed run of kvdyno; continue with `kvdyno \
+                     resume`"
                 ))
             }
-            None => found,
+            None => signature,
         })
     }
 
-    fn check_unsigned(&self, own: Option<String>) -> Result<(), RawError> {
-        match own.or_else(|| signature::by_blkid(&self.path)) {
-            Some(found) => {
+    fn check_unsigned(&self, signature: Option<String>) -> Result<(), RawError> {
+        match signature.or_else(|| signature::by_blkid(&self.path)) {
+            Some(kind_found) => {
                 let (name, path) = (self.name.clone(), self.path.clone());
-                Err(RawError::Signed { name, found, path })
+                Err(RawError::Signed { name, found: kind_found, path })
             }
             None => Ok(()),
         }

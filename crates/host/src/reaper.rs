@@ -53,8 +53,8 @@ impl Reaper {
     }
 
     /// Has swap made and switched on.
-    pub fn swap_on(&self, wanted: SwapSpec) -> Answer {
-        self.request(&Request::On(wanted))
+    pub fn swap_on(&self, spec: SwapSpec) -> Answer {
+        self.request(&Request::On(spec))
     }
 
     /// Has it switched off and taken away.
@@ -68,7 +68,7 @@ impl Reaper {
             BufReader::new(&self.stream).read_line(&mut line)?;
             Ok(serde_json::from_str(&line)?)
         });
-        answer.map_err(|error| format!("the reaper does not answer: {error}"))?
+        answer.map_err(|error| format!("no answer from the reaper: {error}"))?
     }
 }
 
@@ -110,7 +110,7 @@ fn listen(root: &Root, stream: &UnixStream, swap: &mut Option<Swap>) -> io::Resu
         let answer: Answer = match serde_json::from_str(&line?)? {
             Request::Done => return Ok(()),
             Request::Off => swap.take().map(Swap::remove).transpose().map_err(|e| e.to_string()),
-            Request::On(wanted) => match Swap::on(root, &wanted) {
+            Request::On(spec) => match Swap::on(root, &spec) {
                 Ok(made) => {
                     *swap = made;
                     Ok(swap.as_ref().map(|swap| swap.record().clone()))

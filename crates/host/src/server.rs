@@ -53,7 +53,7 @@ impl Server {
         if !forks(pids) {
             return memory_bytes(root, pids);
         }
-        if self.walked.is_none_or(|(at, _)| at.elapsed() > WALK_EVERY) {
+        if self.walked.is_none_or(|(walked_at, _)| walked_at.elapsed() > WALK_EVERY) {
             self.walked = memory_bytes(root, pids).map(|bytes| (Instant::now(), bytes));
         }
         self.walked.map(|(_, bytes)| bytes)
@@ -72,19 +72,19 @@ impl Server {
         for Reading { stat, switches, .. } in &all {
             self.switches.insert((stat.pid, stat.starttime), *switches);
         }
-        let sum = |of: fn(&Reading) -> u64| all.iter().map(of).sum::<u64>();
-        let waited = |of: fn(&Reading) -> i64| {
-            ticks_ns(all.iter().map(|one| u64::try_from(of(one)).unwrap_or(0)).sum())
+        let sum = |figure: fn(&Reading) -> u64| all.iter().map(figure).sum::<u64>();
+        let waited = |figure: fn(&Reading) -> i64| {
+            ticks_ns(all.iter().map(|one| u64::try_from(figure(one)).unwrap_or(0)).sum())
         };
-        let own = summed(&all);
+        let own_usage = summed(&all);
         let now = ProcessUsage {
-            user_ns: own.user_ns + waited(|one| one.stat.cutime),
-            system_ns: own.system_ns + waited(|one| one.stat.cstime),
+            user_ns: own_usage.user_ns + waited(|one| one.stat.cutime),
+            system_ns: own_usage.system_ns + waited(|one| one.stat.cstime),
             voluntary_switches: self.switches.values().map(|(voluntary, _)| voluntary).sum(),
             involuntary_switches: self.switches.values().map(|(_, involuntary)| involuntary).sum(),
-            minor_faults: own.minor_faults + sum(|one| one.stat.cminflt),
-            major_faults: own.major_faults + sum(|one| one.stat.cmajflt),
-            ..own
+            minor_faults: own_usage.minor_faults + sum(|one| one.stat.cminflt),
+            major_faults: own_usage.major_faults + sum(|one| one.stat.cmajflt),
+            ..own_usage
         };
         // The peaks of processes that share memory hold it once for each: the highest reading then.
         let pids: Vec<u32> = all.iter().map(|one| one.stat.pid.unsigned_abs()).collect();

@@ -16,10 +16,10 @@ pub fn measure(path: &Path) -> io::Result<DatabaseSize> {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "a device has no files"));
     }
     let mut size = DatabaseSize::default();
-    let mut seen = HashSet::new();
+    let mut inodes = HashSet::new();
     for file in files(path)? {
         let Ok(stat) = fs::symlink_metadata(&file) else { continue };
-        if stat.nlink() == 1 || seen.insert((stat.dev(), stat.ino())) {
+        if stat.nlink() == 1 || inodes.insert((stat.dev(), stat.ino())) {
             // `st_blocks` is in units of 512 bytes whatever the filesystem's blocks are.
             size.allocated_bytes += stat.blocks() * 512;
             size.apparent_bytes += stat.len();

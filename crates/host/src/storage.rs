@@ -142,8 +142,8 @@ impl Storage {
 /// The path without symbolic links, or its nearest parent that exists.
 pub(super) fn nearest(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
-    let mut there = path.ancestors().filter_map(|ancestor| ancestor.canonicalize().ok());
-    there.next().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    let mut existing = path.ancestors().filter_map(|ancestor| ancestor.canonicalize().ok());
+    existing.next().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
 }
 
 fn device(root: &Root, number: (u32, u32), mount: Option<&Mount>) -> Result<Device, String> {
@@ -153,15 +153,16 @@ fn device(root: &Root, number: (u32, u32), mount: Option<&Mount>) -> Result<Devi
     }
     let kind = mount.map_or("unknown", |mount| mount.kind.as_str());
     match FilesystemClass::from_kind(kind) {
-        FilesystemClass::Memory => return Err(format!("{kind} lies in memory: no device is used")),
+        FilesystemClass::Memory => return Err(format!("{kind} is in memory: no device is used")),
         FilesystemClass::Layers => return Err(format!("{kind} hides its device")),
-        FilesystemClass::Network => return Err(format!("{kind} lies on another machine")),
+        FilesystemClass::Network => return Err(format!("{kind} is on another machine")),
         FilesystemClass::Device | FilesystemClass::Unknown => {}
     }
     let source = mount.map_or("", |mount| mount.source.as_str());
-    let found = fs::metadata(root.path(source)).ok().filter(|_| source.starts_with('/'));
-    let found = found.and_then(|stat| Device::find(root, (major(stat.rdev()), minor(stat.rdev()))));
-    let device = found.ok_or_else(|| format!("{kind} on `{source}`: its device is not known"))?;
+    let device_number = fs::metadata(root.path(source)).ok().filter(|_| source.starts_with('/'));
+    let device_number =
+        device_number.and_then(|stat| Device::find(root, (major(stat.rdev()), minor(stat.rdev()))));
+    let device = device_number.ok_or_else(|| format!("{kind} on `{source}`: unknown device"))?;
     device.check_counters(root)?;
     Ok(device)
 }
@@ -193,10 +194,10 @@ mod tests {
         let fake = disk(Fake::new());
         let reason =
             |kind, source| device(&fake.root, (0, 50), Some(&mounted(kind, source))).unwrap_err();
-        assert_eq!(reason("tmpfs", "tmpfs"), "tmpfs lies in memory: no device is used");
+        assert_eq!(reason("tmpfs", "tmpfs"), "tmpfs is in memory: no device is used");
         assert_eq!(reason("overlay", "overlay"), "overlay hides its device");
-        assert_eq!(reason("nfs4", "server:/export"), "nfs4 lies on another machine");
-        assert_eq!(reason("zfs", "tank/db"), "zfs on `tank/db`: its device is not known");
+        assert_eq!(reason("nfs4", "server:/export"), "nfs4 is on another machine");
+        assert_eq!(reason("zfs", "tank/db"), "zfs on `tank/db`: unknown device");
     }
 
     #[test]

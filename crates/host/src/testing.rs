@@ -66,13 +66,13 @@ impl Fake {
 /// A folder on a real filesystem (`/tmp` often is in memory), or a line that says why this test
 /// cannot test here.
 pub fn disk_folder(test: &str) -> Option<tempfile::TempDir> {
-    let place = Path::new("/var/tmp");
-    let volume = Storage::at(&Root::system(), place).unwrap();
+    let directory = Path::new("/var/tmp");
+    let volume = Storage::at(&Root::system(), directory).unwrap();
     if volume.class() != FilesystemClass::Device {
         skipped("disk", test, &format!("/var/tmp is on {}", volume.kind()));
         return None;
     }
-    Some(tempfile::Builder::new().prefix("kvdyno-test-").tempdir_in(place).unwrap())
+    Some(tempfile::Builder::new().prefix("kvdyno-test-").tempdir_in(directory).unwrap())
 }
 
 #[cfg(test)]
@@ -102,10 +102,10 @@ pub fn again_as_nobody(test: &str) -> bool {
     command.uid(NOBODY).gid(NOBODY).current_dir("/").stdin(Stdio::null());
     match command.output() {
         Ok(output) => {
-            let told = String::from_utf8_lossy(&output.stdout);
+            let text = String::from_utf8_lossy(&output.stdout);
             let errors = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "as nobody: {told}{errors}");
-            assert!(told.contains("1 passed"), "the test was not found: {told}");
+            assert!(output.status.success(), "as nobody: {text}{errors}");
+            assert!(text.contains("1 passed"), "the test was not found: {text}");
             true
         }
         Err(error) => {
@@ -118,12 +118,12 @@ pub fn again_as_nobody(test: &str) -> bool {
 /// This binary by a path that any user may walk: build output often lies in root's home.
 fn where_all_may_read() -> (tempfile::TempDir, PathBuf) {
     use std::os::unix::fs::PermissionsExt;
-    let own = std::env::current_exe().unwrap();
+    let program = std::env::current_exe().unwrap();
     let folder = tempfile::Builder::new().prefix("kvdyno-test-").tempdir_in("/var/tmp").unwrap();
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
     let binary = folder.path().join("tests");
-    if std::fs::hard_link(&own, &binary).is_err() {
-        std::fs::copy(&own, &binary).unwrap();
+    if std::fs::hard_link(&program, &binary).is_err() {
+        std::fs::copy(&program, &binary).unwrap();
     }
     (folder, binary)
 }

@@ -31,16 +31,16 @@ const MEET_AGAIN: usize = 10;
 #[derive(Debug, Default)]
 pub struct WaitSampler {
     /// By number; null: none of a role's.
-    known: HashMap<u32, Option<Seen>>,
+    threads_known: HashMap<u32, Option<RoleThread>>,
     counts: BTreeMap<String, WaitSamples>,
     denied: bool,
-    taken: usize,
+    count: usize,
     turn: usize,
 }
 
 /// A thread of a role.
 #[derive(Debug)]
-struct Seen {
+struct RoleThread {
     role: usize,
     syscall: File,
 }
@@ -48,15 +48,15 @@ struct Seen {
 impl WaitSampler {
     /// Threads of the phase before are forgotten.
     pub fn phase_begins(&mut self) {
-        self.known.clear();
+        self.threads_known.clear();
     }
 
     /// Takes one sample of each thread. `roles` are the phase's, in their order.
     pub fn look(&mut self, root: &Root, pid: u32, roles: &[&str]) {
-        if self.taken.is_multiple_of(MEET_AGAIN) {
-            self.known.retain(|_, seen| seen.is_some());
+        if self.count.is_multiple_of(MEET_AGAIN) {
+            self.threads_known.retain(|_, state| state.is_some());
         }
-        self.taken += 1;
+        self.count += 1;
         let mut present: Vec<u32> = root
             .names(format!("/proc/{pid}/task"))
             .iter()
@@ -64,15 +64,15 @@ impl WaitSampler {
             .collect();
         present.sort_unstable();
         for &thread in &present {
-            if !self.known.contains_key(&thread) {
-                let seen = self.meet(root, pid, thread);
-                self.known.insert(thread, seen);
+            if !self.threads_known.contains_key(&thread) {
+                let state = self.meet(root, pid, thread);
+                self.threads_known.insert(thread, state);
             }
         }
-        present.retain(|thread| matches!(self.known.get(thread), Some(Some(_))));
+        present.retain(|thread| matches!(self.threads_known.get(thread), Some(Some(_))));
         let many = present.len().max(1);
-        for at in 0..present.len().min(AT_ONCE) {
-            let thread = present[(self.turn + at) % many];
+        for index in 0..present.len().min(AT_ONCE) {
+            let thread = present[(self.turn + index) % many];
             self.look_at(thread, roles);
         }
         self.turn = (self.turn + AT_ONCE.min(many)) % many;
@@ -88,12 +88,12 @@ impl WaitSampler {
         self.denied && self.counts.is_empty()
     }
 
-    fn meet(&mut self, root: &Root, pid: u32, thread: u32) -> Option<Seen> {
+    fn meet(&mut self, root: &Root, pid: u32, thread: u32) -> Option<RoleThread> {
         let folder = format!("/proc/{pid}/task/{thread}");
         let name = root.text(format!("{folder}/comm"))?;
         let role = name.trim_end().strip_prefix(THREAD_NAME)?.parse().ok()?;
         match File::open(root.path(format!("{folder}/syscall"))) {
-            Ok(syscall) => Some(Seen { role, syscall }),
+            Ok(syscall) => Some(RoleThread { role, syscall }),
             Err(_) => {
                 // One that has ended in between is no refusal.
                 self.denied |= root.path(folder).exists();
@@ -103,7 +103,9 @@ impl WaitSampler {
     }
 
     fn look_at(&mut self, thread: u32, roles: &[&str]) {
-        let Some(Some(Seen { role, syscall })) = self.known.get(&thread) else { return };
+        let Some(Some(RoleThread { role, syscall })) = self.threads_known.get(&thread) else {
+            return;
+        };
         let Some(role) = roles.get(*role) else { return };
         let mut text = [0_u8; 256];
         match syscall.read_at(&mut text, 0) {

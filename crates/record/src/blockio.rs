@@ -1,16 +1,17 @@
-//! What the kernel saw of each request at the block device (`blockio.json`, `blockio.ndjson`): how
-//! many, whose, and how long the device took. Only cases of a run that asked for it have it.
+//! Requests at the block device as the kernel counts them (`blockio.json`, `blockio.ndjson`): how
+//! many, by which process, and how long the device took. Only cases of a run with `--io-latency`
+//! have it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether a run asks for block I/O to be watched.
+/// Whether a run watches block I/O.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Watch {
-    /// It does not: nothing runs beside what is measured.
+    /// It does not: nothing runs besides the measurement.
     #[default]
     Off,
     /// Counts and latencies.
@@ -27,7 +28,7 @@ pub struct BlockIoFile {
     /// What each phase did, in the order they happened; requests that ended between its go and
     /// its end.
     pub phases: Vec<PhaseBlockIo>,
-    /// Lines of `blockio.csv`; null: it was not asked for.
+    /// Lines of `blockio.csv`; null: none was requested.
     pub logged: Option<u64>,
 }
 
@@ -40,7 +41,7 @@ pub struct WatchedDevice {
     pub disk: String,
 }
 
-/// What a phase did.
+/// The requests of a phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseBlockIo {
     /// Its name.
@@ -57,7 +58,7 @@ pub struct BlockIoReading {
     pub phase: String,
     /// By the system's clock.
     pub at_unix_ns: u64,
-    /// What was counted.
+    /// The counts.
     pub io: BlockIo,
 }
 
@@ -66,12 +67,12 @@ pub struct BlockIoReading {
 pub struct BlockIo {
     /// By device, kind and owner; those without a request are left out.
     pub cells: Vec<Cell>,
-    /// What was not counted.
+    /// Requests that were not counted.
     pub lost: Lost,
 }
 
 impl BlockIo {
-    /// What was counted since an earlier reading.
+    /// The difference to an earlier reading.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let new = |cell: &Cell| {
@@ -94,9 +95,9 @@ impl BlockIo {
 pub struct Cell {
     /// By its place in [`BlockIoFile::devices`].
     pub device: u32,
-    /// What was asked of it.
+    /// The kind of request.
     pub kind: IoKind,
-    /// Who asked.
+    /// The process that requested it.
     pub owner: IoOwner,
     /// Requests completed.
     pub count: u64,
@@ -117,7 +118,7 @@ impl Cell {
         (self.device, self.kind, self.owner)
     }
 
-    /// What came since an earlier reading of the same cell, if anything did.
+    /// The difference to an earlier reading of the same cell, if any.
     fn since(&self, old: &Self) -> Option<Self> {
         let count = self.count.saturating_sub(old.count);
         let slots = self.slots.iter().map(|(slot, count)| {
@@ -135,7 +136,7 @@ impl Cell {
     }
 }
 
-/// What a request asks of a device.
+/// The kind of a request to a device.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -147,7 +148,7 @@ pub enum IoKind {
     Write,
     /// A filesystem's own structures, read or written.
     Metadata,
-    /// What the device holds in its cache made durable. Several fsyncs may share one.
+    /// A flush of the device's cache. Several fsyncs may share one.
     Flush,
     /// Blocks given back, erased or zeroed.
     Discard,
@@ -173,15 +174,15 @@ impl IoKind {
     }
 }
 
-/// Who asked: the process in whose context a request entered the block layer.
+/// The process in whose context a request entered the block layer.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum IoOwner {
-    /// The worker, what it has started, its server, the program itself.
+    /// The worker and its children, its server, the program itself.
     Ours,
-    /// The kernel: writeback, journals, flushes. On whose behalf it does not say.
+    /// The kernel: writeback, journals, flushes, on unknown behalf.
     Kernel,
     /// Another process.
     Foreign,
@@ -201,10 +202,10 @@ impl IoOwner {
     }
 }
 
-/// What was not counted, and is missing in the counts.
+/// Requests that are missing in the counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lost {
-    /// Completed without having been seen to begin: begun before the watch, or missed.
+    /// Completed without a recorded begin: begun before the watch, or missed.
     pub unseen: u64,
     /// Begun when the table of requests in flight was full.
     pub full: u64,

@@ -1,4 +1,4 @@
-//! What a case left behind (`case.json`): outcome, raw counts and raw readings.
+//! The record of a case (`case.json`): outcome, raw counts and raw readings.
 
 use crate::crew::RankResult;
 use crate::graph::Totals;
@@ -21,9 +21,9 @@ use std::path::PathBuf;
 pub struct CaseRecord {
     /// [`crate::FORMAT`].
     pub format: String,
-    /// What was to be done, every default written out.
+    /// The plan of the case, with every default written out.
     pub case: Case,
-    /// 1, or more when a resumed run had to do it again (a database that was gone).
+    /// 1, or more when a resumed run had to repeat it (its database was missing).
     pub attempt: u32,
     /// How it ended.
     pub outcome: Outcome,
@@ -32,9 +32,9 @@ pub struct CaseRecord {
     /// The server that kept the data; null: the engine is in its worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerRecord>,
-    /// How the RAM limit was held.
+    /// How the RAM limit was enforced.
     pub ram_limit: RamLimit,
-    /// What its database lay on, where that was made for it or named by the suite.
+    /// The volume of its database, where that was made for it or named by the suite.
     pub volume: Option<VolumeRecord>,
     /// The processes of other runs that were at work on this machine meanwhile. Empty is good.
     pub beside: Vec<u32>,
@@ -56,7 +56,7 @@ pub struct CaseRecord {
     pub database_used_by: Vec<String>,
     /// The copy of the database that the case worked on; null: on the database itself.
     pub database_copy: Option<CopyRecord>,
-    /// What could not be enforced or measured, each as a sentence. Empty is good.
+    /// Everything that could not be enforced or measured, each as a sentence. Empty is good.
     pub not_measured: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ pub struct CaseRecord {
 pub struct CopyRecord {
     /// How, for all of its files.
     pub by: Copying,
-    /// Why not as the plan asks for; null: so it was made.
+    /// Why it differs from the plan; null: it does not.
     pub instead: Option<String>,
     /// Files.
     pub files: u64,
@@ -82,9 +82,9 @@ pub struct WorkerIdentity {
     pub path: PathBuf,
     /// Of the file.
     pub sha256: String,
-    /// What it says of itself.
+    /// Its own description.
     pub description: WorkerDescription,
-    /// What it loaded its engine from; null: the engine is part of it.
+    /// The library of its engine; null: the engine is part of it.
     pub library: Option<Library>,
 }
 
@@ -103,18 +103,18 @@ pub struct ServerRecord {
     pub usage: Option<ProcessUsage>,
 }
 
-/// How the RAM limit was held.
+/// How the RAM limit was enforced.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RamLimit {
-    /// What the plan asked for.
+    /// The planned limit.
     pub requested_bytes: Option<u64>,
-    /// By what: `cgroup v1`, `cgroup v2`; null: it was not held.
+    /// The mechanism: `cgroup v1`, `cgroup v2`; null: it was not enforced.
     pub enforced_by: Option<String>,
     /// Why not.
     pub reason: Option<String>,
     /// The group's last readings.
     pub group: Option<GroupUsage>,
-    /// What was below the limit; null: nothing.
+    /// The memory tier below the limit; null: none.
     pub tier: Option<TierRecord>,
 }
 
@@ -127,10 +127,10 @@ pub struct Clock {
     pub hz: f64,
     /// Why not the fastest clock, or empty.
     pub note: String,
-    /// Drift against the system's raw clock over the case; null: not told, or the same clock.
+    /// Drift against the system's raw clock over the case; null: not reported, or the same clock.
     pub drift_ppm: Option<f64>,
-    /// How far the system's time of day was moved while the case ran: what it gained on the
-    /// monotonic clock; null: not read.
+    /// The change of the system's time of day against the monotonic clock while the case ran;
+    /// null: not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_of_day_step_ns: Option<i64>,
 }
@@ -155,9 +155,9 @@ pub struct PhaseRecord {
     /// Counters once more when everything dirty was on the device (syncfs), and how long that
     /// took; the phase's device writes are counted to here. Null where nothing was written.
     pub synced: Option<(Snapshot, u64)>,
-    /// What each role did.
+    /// The results of each role.
     pub roles: Vec<RoleResult>,
-    /// Of a crew, what each of its ranks did.
+    /// Of a crew, the results of each rank.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankResult>,
     /// Instructions of its threads in their operations, where valgrind counts them.
@@ -165,19 +165,19 @@ pub struct PhaseRecord {
     pub instructions: Option<u64>,
     /// Of a verify phase.
     pub verified: Option<Verified>,
-    /// Of a settle phase: whether the engine came to rest, and its words.
+    /// Of a settle phase: whether the engine settled, and its report.
     pub settled: Option<(bool, String)>,
-    /// Of an evict phase: what was done, in words (`fadvise`, `drop_caches`).
+    /// Of an evict phase: the methods, in words (`fadvise`, `drop_caches`).
     pub evicted: Option<String>,
     /// How much of the database was cached when the phase began.
     pub resident_before: Option<Residency>,
-    /// How much of the database was cached when it was over.
+    /// How much of the database was cached at its end.
     pub resident_after: Option<Residency>,
     /// The database when it was over.
     pub database: Option<DatabaseSize>,
 }
 
-/// What one role did in one phase. A load is one role named `load`.
+/// The results of one role in one phase. A load is one role named `load`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleResult {
     /// The role.
@@ -186,25 +186,25 @@ pub struct RoleResult {
     pub threads: u32,
     /// From the common start to the end of its last operation.
     pub window_ns: u64,
-    /// Each of its threads; empty: not told, or a load, which is over when the last of them is.
+    /// Each of its threads; empty: not reported, or a load, which ends with its last thread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<ThreadWindow>,
     /// The open loop's rate; null: closed.
     pub offered_per_s: Option<f64>,
-    /// Open loop: operations whose time had come and which were not begun before the end.
+    /// Open loop: operations that were due and not begun before the end.
     pub backlog: u64,
     /// Open loop: how long its threads prepared and filed while operations were due, in all. It is
     /// inside the response times.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub own_ns: u64,
-    /// What its threads used; null where the worker does not say.
+    /// Resources that its threads used; null where the worker does not report them.
     #[serde(default)]
     pub usage: Option<ThreadsUsage>,
     /// By operation name, as in [`crate::operations::OPERATIONS`].
     pub ops: BTreeMap<String, OpResult>,
 }
 
-/// What one thread of a role did.
+/// The results of one thread of a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadWindow {
     /// From the common start to the end of its last operation.
@@ -222,9 +222,9 @@ fn is_zero(number: &u64) -> bool {
 pub const BEHIND: f64 = 0.01;
 
 impl RoleResult {
-    /// What its counts are divided by for a rate: the window in which the sum of its threads'
-    /// rates, each over the thread's own window, does the role's operations. By the longest window
-    /// one thread that stalls at the end would make all others slower than they were.
+    /// The divisor of its counts for a rate: the window in which the sum of its threads' rates,
+    /// each over the thread's own window, does the role's operations. With the longest window
+    /// instead, one thread that stalls at the end would slow all others down.
     pub fn rate_window_ns(&self) -> f64 {
         let operations: u64 = self.windows.iter().map(|thread| thread.operations).sum();
         if operations == 0 {
@@ -236,8 +236,8 @@ impl RoleResult {
         operations as f64 / per_ns
     }
 
-    /// So many each second; none where the role has no window. Of one operation of a mix it is as
-    /// exact as the threads' shares of it are alike.
+    /// Operations per second; none where the role has no window. For one operation of a mix it is
+    /// exact only if all threads have the same share of it.
     pub fn per_second(&self, count: u64) -> Option<f64> {
         let window_ns = self.rate_window_ns();
         (window_ns > 0.0).then(|| count as f64 * 1e9 / window_ns)
@@ -281,7 +281,7 @@ pub struct OpResult {
 }
 
 impl OpResult {
-    /// What another did of the same is counted in.
+    /// Adds the counts of another.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.found += other.found;
@@ -299,7 +299,7 @@ impl OpResult {
     }
 }
 
-/// What a verify phase found.
+/// The results of a verify phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verified {
     /// Keys sampled.
@@ -317,7 +317,7 @@ pub struct Verified {
     pub audit: Option<Audit>,
 }
 
-/// All counts of a graph, held against the links that are there.
+/// All counts of a graph, compared with its links.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Audit {
     /// Nodes.
@@ -330,7 +330,7 @@ pub struct Audit {
     pub wrong: u64,
     /// The first of them; null: there is none.
     pub first: Option<Audited>,
-    /// What was loaded, before any request; null: there were some.
+    /// The loaded data, before any request; null: there were requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loaded: Option<Totals>,
 }
@@ -385,7 +385,7 @@ mod tests {
         assert!((rate(&stalled, 240_000) - (7_000.0 + 30_000.0 / 35.0)).abs() < 1e-6);
         let idle = [&steady[..], &[(0, 0)]].concat();
         assert!((rate(&idle, 210_000) - 7_000.0).abs() < 1e-6);
-        // Not told by thread.
+        // Not reported by thread.
         assert!((rate(&[], 35_000) - 1_000.0).abs() < 1e-6);
     }
 
@@ -405,7 +405,7 @@ mod tests {
         let failed = |class| Outcome::Failed { class, message: String::new() };
         let full = Outcome::DiskFull { message: String::new() };
         assert!(full.is_volume_failure() && !full.is_final());
-        // What `std` calls an error of the system.
+        // The form of a system error in `std`.
         for errno in [EROFS, EIO] {
             let class = kvdyno_engine::Error::from(std::io::Error::from_raw_os_error(errno)).class;
             assert!(failed(class).is_volume_failure() && !failed(class).is_final(), "{errno}");

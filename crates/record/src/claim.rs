@@ -1,24 +1,24 @@
-//! What a suite claims of figures, as the plan keeps it: read and checked before the run, judged
-//! from the record afterwards.
+//! The claims of a suite, as the plan stores them: parsed and checked before the run, judged from
+//! the record afterwards.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A sentence, and what must be so for it to hold.
+/// A sentence, and its condition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// The sentence.
     pub text: String,
-    /// What must be so, as written.
+    /// The condition, as written.
     pub holds: String,
     /// The same, read.
     pub relation: Relation,
-    /// What it cannot be told without, besides what its cells are of.
+    /// Its requirements, besides those of its cells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<Need>,
 }
 
-/// One side, and what it is held against.
+/// A comparison of two sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Relation {
     /// What is looked at.
@@ -63,12 +63,12 @@ pub enum Test {
 pub enum Bound {
     /// A number.
     Number(f64),
-    /// What other figures come to.
+    /// A function of other figures.
     Side(Side),
 }
 
-/// Where a figure stands in a run. What is not said is each value that there is, and the same in
-/// all cells of a claim that do not say it.
+/// The cell of a figure in a run. An omitted dimension takes every measured value, the same in all
+/// cells of a claim that omit it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// The suite's part.
@@ -120,7 +120,7 @@ pub enum Window {
     Last,
 }
 
-/// What a claim cannot be told without.
+/// A requirement of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Need {
@@ -132,13 +132,13 @@ pub enum Need {
     Part(String),
     /// A memory tier with figures.
     Tier(String),
-    /// A point with so many threads or more.
+    /// A point with at least this many threads.
     Threads(u32),
-    /// A machine with so many processors or more.
+    /// A machine with at least this many processors.
     Cpus(u32),
-    /// A machine with so much memory or more.
+    /// A machine with at least this much memory.
     Memory(u64),
-    /// Data so many times the RAM limit or more, in whole numbers.
+    /// Data of at least this many times the RAM limit, in whole numbers.
     DataToRam(u32),
 }
 

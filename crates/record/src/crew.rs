@@ -1,5 +1,5 @@
-//! A crew: several workers that drive one server together, each a rank. What is dealt out among
-//! them follows from the rank's [`RankId`] alone, so that all of them know it without a word.
+//! A crew: several workers that drive one server together, each a rank. The share of each follows
+//! from its [`RankId`] alone, without communication.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ impl RankId {
         bound(self.rank)..bound(self.rank + 1)
     }
 
-    /// Which of `all` are this rank's, whoever does them.
+    /// This rank's part of `all`.
     #[must_use]
     pub fn share_of(&self, all: u64) -> Range<u64> {
         let bound =
@@ -37,23 +37,23 @@ impl RankId {
         bound(self.rank)..bound(self.rank + 1)
     }
 
-    /// How many of `all` are for this rank's threads, of a role of so many.
+    /// How many of `all` belong to this rank's threads, of a role of so many threads.
     #[must_use]
     pub fn share(&self, all: u64, threads: u32) -> u64 {
-        let own = self.threads(threads);
+        let ours = self.threads(threads);
         let bound = |thread: u32| {
             (u128::from(all) * u128::from(thread) / u128::from(threads.max(1))) as u64
         };
-        bound(own.end) - bound(own.start)
+        bound(ours.end) - bound(ours.start)
     }
 }
 
 /// The crew of a case, as it is planned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Crew {
-    /// Where its ranks run, in order; the first is the machine that kvdyno runs on.
+    /// The hosts of its ranks, in order; the first is the machine that kvdyno runs on.
     pub hosts: Vec<CrewHost>,
-    /// What starts them, word by word; behind it comes what is to be started.
+    /// The command that starts them, word by word; the worker's command follows it.
     pub launch: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Crew {
     }
 }
 
-/// What one rank did in a phase.
+/// The results of one rank in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RankResult {
     /// Which, from 0.
@@ -89,7 +89,7 @@ pub struct RankResult {
     pub operations: u64,
     /// Operations that failed, of all roles.
     pub errors: u64,
-    /// Open loops: operations whose time had come and which were not begun before the end.
+    /// Open loops: operations that were due and not begun before the end.
     pub backlog: u64,
     /// From its start to the end of its last operation.
     pub window_ns: u64,

@@ -1,4 +1,4 @@
-//! What a run comes to, as the program's exit code.
+//! The result of a run, as the program's exit code.
 //!
 //! The codes are part of the interface: scripts and CI rely on them, and `kvdyno --help` and the
 //! README quote this table.
@@ -11,18 +11,18 @@ use std::process::ExitCode;
 pub enum Exit {
     /// All is well.
     Ok = 0,
-    /// The program itself could not go on: a file that cannot be read or written, a damaged record.
+    /// An error of the program itself: a file that cannot be read or written, a damaged record.
     Failure = 1,
-    /// The command line or the suite asks for something that cannot be.
+    /// An invalid command line or suite.
     Usage = 2,
     /// An engine failed, ran out of time, or no case was done; the other cases are kept.
     EngineFailed = 3,
-    /// It ran to the end, but findings make the figures invalid; or a gate of `compare` has too
-    /// little to judge by.
+    /// It ran to the end, but findings make the figures invalid, or a gate of `compare` has too
+    /// few data.
     Invalid = 4,
     /// `compare` found a regression past the gate.
     Regression = 5,
-    /// Ctrl-C; what was done is kept.
+    /// Ctrl-C; finished work is kept.
     Interrupted = 130,
 }
 

@@ -1,4 +1,4 @@
-//! How many of the keys that are looked up are to be found, and when chance is no excuse any more.
+//! The expected hits of lookups, and the deviation that chance explains.
 
 use crate::case::{Audit, OpResult, RoleResult, Verified};
 use crate::graph::Totals;
@@ -7,11 +7,11 @@ use crate::workload::{Activity, Load, LoadOrder, Phase, deletes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How many of the keys that a role looks up are there: held against what it found.
+/// The share of a role's lookups that must find their key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum ExpectedHits {
-    /// All, where nobody deletes.
+    /// All, without deletes.
     #[default]
     All,
     /// None.
@@ -22,13 +22,13 @@ pub enum ExpectedHits {
         share: f64,
         /// The deviation of the share itself, from one load to the other.
         deviation: f64,
-        /// Or more: keys are written that were not there.
+        /// Or more: new keys are written.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         or_more: bool,
     },
 }
 
-/// Chance is not believed past so many deviations: one in 500 million.
+/// A deviation beyond this is not chance: one in 500 million.
 const DEVIATIONS: f64 = 6.0;
 
 impl ExpectedHits {
@@ -37,27 +37,27 @@ impl ExpectedHits {
         *self == Self::All
     }
 
-    /// What is wrong with so many found and missing; none: nothing is.
-    pub fn mistake(&self, found: u64, missing: u64) -> Option<String> {
-        let looked_up = found + missing;
+    /// The mistake in these hits and misses, if any.
+    pub fn mistake(&self, hits: u64, missing: u64) -> Option<String> {
+        let looked_up = hits + missing;
         match *self {
             Self::All if missing > 0 => {
                 let (missing, all) = (grouped(missing), grouped(looked_up));
                 Some(format!("{missing} of {all} keys looked up were not there"))
             }
-            Self::None if found > 0 => {
-                let (found, all) = (grouped(found), grouped(looked_up));
-                Some(format!("{found} of {all} keys looked up were there, and none was to be"))
+            Self::None if hits > 0 => {
+                let (hits, all) = (grouped(hits), grouped(looked_up));
+                Some(format!("expected no hits, found {hits} of {all}"))
             }
             Self::Share { share, deviation, or_more } if looked_up > 0 => {
                 let n = looked_up as f64;
                 let spread = (share * (1.0 - share) / n + deviation * deviation).sqrt();
-                let seen = found as f64 / n;
-                let told = || {
+                let actual = hits as f64 / n;
+                let describe = || {
                     format!(
-                        "{:.2} % of {} keys looked up were there, and {:.2} %{} were to be \
+                        "{:.2} % of {} keys looked up were found, expected {:.2} %{} \
                          (within {:.2})",
-                        100.0 * seen,
+                        100.0 * actual,
                         grouped(looked_up),
                         100.0 * share,
                         if or_more { " or more" } else { "" },
@@ -65,8 +65,8 @@ impl ExpectedHits {
                     )
                 };
                 // One key more or less is no mistake, however few there are.
-                let off = if or_more { share - seen } else { (seen - share).abs() };
-                (off > DEVIATIONS * spread + 1.0 / n).then(told)
+                let off = if or_more { share - actual } else { (actual - share).abs() };
+                (off > DEVIATIONS * spread + 1.0 / n).then(describe)
             }
             _ => None,
         }
@@ -74,7 +74,7 @@ impl ExpectedHits {
 }
 
 impl LoadOrder {
-    /// What is to be found of keys that are drawn evenly over all of a load's.
+    /// The expected hits of keys drawn evenly over all keys of a load.
     pub fn expected_hits(self, records: u64) -> ExpectedHits {
         match self.share(records) {
             (_, 0.0) => ExpectedHits::All,
@@ -86,7 +86,7 @@ impl LoadOrder {
     pub fn share(self, records: u64) -> (f64, f64) {
         let n = records.max(1) as f64;
         match self {
-            // Of first reads the load itself knows how many they are.
+            // The load itself counts first reads.
             Self::Sequential | Self::Random | Self::FirstRead => (1.0, 0.0),
             // n balls into n bins: the mean, and the variance of the bins that stay empty.
             Self::Drawn => {
@@ -100,7 +100,7 @@ impl LoadOrder {
 }
 
 impl Load {
-    /// What is to be found of keys that are drawn evenly over all records.
+    /// The expected hits of keys drawn evenly over all records.
     pub fn expected_hits(&self, records: u64) -> ExpectedHits {
         let Some(replay) = &self.replay else { return self.order.expected_hits(records) };
         let share = replay.requests as f64 / records.max(1) as f64;
@@ -120,49 +120,50 @@ pub fn left(phases: &[Phase], records: u64) -> ExpectedHits {
         Activity::Load(load) => Some(load.expected_hits(records)),
         _ => None,
     });
-    let mut found =
+    let mut shares =
         phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles).map(|role| role.found);
-    let share = found.find(|found| matches!(found, ExpectedHits::Share { .. }));
+    let share = shares.find(|shares| matches!(shares, ExpectedHits::Share { .. }));
     load.or(share).unwrap_or(ExpectedHits::All)
 }
 
-/// Not every number of the data set is there: a scan cannot be told how many records to show.
+/// Not every number of the data set exists: the length of a scan is not predictable.
 pub fn leaves_gaps(phases: &[Phase], records: u64) -> bool {
     deletes(phases) || !left(phases, records).is_all()
 }
 
-/// What a role of a phase is to find; none: nothing can be said, because keys are deleted.
+/// The expected hits of a role of a phase; none: unknown, because keys are deleted.
 fn to_be_found(phases: &[Phase], phase: &str, role: &str) -> Option<ExpectedHits> {
     if deletes(phases) {
         return None;
     }
-    let mixes = phases.iter().filter(|known| known.name == phase).filter_map(Phase::mix);
-    let found = mixes.flat_map(|mix| &mix.roles).find(|known| known.name == role);
-    Some(found.map_or(ExpectedHits::All, |role| role.found))
+    let mixes = phases.iter().filter(|candidate| candidate.name == phase).filter_map(Phase::mix);
+    let role_found = mixes.flat_map(|mix| &mix.roles).find(|candidate| candidate.name == role);
+    Some(role_found.map_or(ExpectedHits::All, |role| role.found))
 }
 
-/// What is wrong with what a role found, by its plan; none: nothing is.
+/// The mistake in a role's hits, by its plan, if any.
 pub fn mistake_of(phases: &[Phase], phase: &str, role: &RoleResult) -> Option<String> {
-    let found = to_be_found(phases, phase, &role.role)?;
-    // What a scan shows is there: it says nothing of the share of the keys that are.
+    let expected = to_be_found(phases, phase, &role.role)?;
+    // A scan shows only existing records: it has no share of hits.
     let shows = |op: &str| matches!(op, "scan" | "walk");
-    let ops = || role.ops.iter().filter(|(op, _)| found.is_all() || !shows(op)).map(|(_, op)| op);
-    let sum = |of: fn(&OpResult) -> u64| ops().map(of).sum();
-    found.mistake(sum(|op| op.found), sum(|op| op.missing))
+    let ops =
+        || role.ops.iter().filter(|(op, _)| expected.is_all() || !shows(op)).map(|(_, op)| op);
+    let sum = |count_of: fn(&OpResult) -> u64| ops().map(count_of).sum();
+    expected.mistake(sum(|op| op.found), sum(|op| op.missing))
 }
 
 impl Verified {
-    /// What is wrong with what is there, after a load that left so much; none: nothing is.
-    pub fn mistake(&self, left: ExpectedHits) -> Option<String> {
+    /// The mistake in the data after such a load, if any.
+    pub fn mistake(&self, load: ExpectedHits) -> Option<String> {
         if let Some(audit) = &self.audit {
             return audit.mistake();
         }
         let lost = self.sampled.saturating_sub(self.found);
         let sampled = grouped(self.sampled);
-        if left.is_all() && lost > 0 {
+        if load.is_all() && lost > 0 {
             return Some(format!("{} of {sampled} sampled keys are not there", grouped(lost)));
         }
-        let missed = left.mistake(self.found, lost);
+        let missed = load.mistake(self.found, lost);
         if missed.is_some() {
             return missed;
         }
@@ -170,22 +171,23 @@ impl Verified {
             return Some(format!("{} of {sampled} sampled values are wrong", grouped(self.wrong)));
         }
         let (counted, expected) = (self.counted?, self.expected);
-        let (told, all) = (grouped(counted), grouped(expected));
-        let ExpectedHits::Share { share, deviation, or_more } = left else {
-            let words = || format!("{told} records are there, {all} were written");
+        let (describe, all) = (grouped(counted), grouped(expected));
+        let ExpectedHits::Share { share, deviation, or_more } = load else {
+            let words = || format!("{describe} records are there, {all} were written");
             return (counted != expected).then(words);
         };
         let (about, spread) = (expected as f64 * share, expected as f64 * deviation);
         let short = about - counted as f64;
         let off = if or_more { short } else { short.abs() };
         let about = grouped(about as u64);
-        let words = || format!("{told} records are there, and about {about} of {all} were to be");
+        let words =
+            || format!("{describe} records are there, and about {about} of {all} were to be");
         (off > DEVIATIONS * spread + 0.5).then(words)
     }
 }
 
 impl Audit {
-    /// What is wrong with a graph; none: nothing is.
+    /// The mistake in a graph, if any.
     pub fn mistake(&self) -> Option<String> {
         if let Some(first) = self.first {
             let (wrong, counts) = (grouped(self.wrong), grouped(self.counts));
@@ -196,12 +198,12 @@ impl Audit {
             ));
         }
         let loaded = self.loaded?;
-        let there = Totals { ids: self.nodes, links: self.links, counts: self.counts };
+        let actual = Totals { ids: self.nodes, links: self.links, counts: self.counts };
         let words = |totals: Totals| {
             let Totals { ids, links, counts } = totals;
             format!("{} nodes, {} links, {} counts", grouped(ids), grouped(links), grouped(counts))
         };
-        (there != loaded).then(|| format!("{} are there, {} loaded", words(there), words(loaded)))
+        (actual != loaded).then(|| format!("{} are there, {} loaded", words(actual), words(loaded)))
     }
 }
 
@@ -226,12 +228,12 @@ mod tests {
 
     #[test]
     fn chance_is_believed_up_to_six_deviations() {
-        let found = LoadOrder::Drawn.expected_hits(1_000_000);
+        let expected = LoadOrder::Drawn.expected_hits(1_000_000);
         // 632,121 of a million; a deviation of the draws is 482, of the load 312.
-        assert_eq!(found.mistake(632_121 + 3_000, 367_879 - 3_000), None);
-        let mistake = found.mistake(632_121 + 4_000, 367_879 - 4_000).unwrap();
+        assert_eq!(expected.mistake(632_121 + 3_000, 367_879 - 3_000), None);
+        let mistake = expected.mistake(632_121 + 4_000, 367_879 - 4_000).unwrap();
         assert!(mistake.contains("63.61 % of 1,000,000"), "{mistake}");
-        let ExpectedHits::Share { share, deviation, .. } = found else { panic!("{found:?}") };
+        let ExpectedHits::Share { share, deviation, .. } = expected else { panic!("{expected:?}") };
         let grown = ExpectedHits::Share { share, deviation, or_more: true };
         assert_eq!(grown.mistake(900_000, 100_000), None);
         assert!(grown.mistake(600_000, 400_000).is_some());
@@ -257,11 +259,11 @@ mod tests {
         assert_eq!(first(whole.clone()), None);
         let empty = first(Audit::default()).unwrap();
         assert!(empty.starts_with("0 nodes, 0 links, 0 counts are there, 3 nodes"), "{empty}");
-        // Later nobody knows how many there should be.
+        // Later the expected number is unknown.
         assert_eq!(Audit { nodes: 2, ..whole.clone() }.mistake(), None);
         let wrong = Audited { id: 7, kind: 1, count: 5, links: 4, listed: 4 };
-        let told = Audit { wrong: 1, first: Some(wrong), ..whole }.mistake().unwrap();
-        assert!(told.contains("node 7 has 4 visible links"), "{told}");
+        let message = Audit { wrong: 1, first: Some(wrong), ..whole }.mistake().unwrap();
+        assert!(message.contains("node 7 has 4 visible links"), "{message}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Where a run's files lie, and how they come to be there: whole or not at all.
+//! The files of a run, which are written whole or not at all.
 //!
 //! ```text
 //! runs/2026-11-20T10-15-02Z_quick_7f3a/
@@ -124,8 +124,8 @@ impl RunFolder {
         write_atomic(&self.path.join("complete"), b"")
     }
 
-    /// Files whose contents are no longer what was sealed, are gone, or came after; of a partial
-    /// run none. What somebody laid beside the record's own files is no part of it: notes.
+    /// Files that changed, vanished or were added since the seal; none of a partial run. A user's
+    /// files next to the record, such as notes, are not part of it.
     pub fn changed_since_sealed(&self) -> Result<Vec<String>> {
         let path = self.path.join("SHA256SUMS");
         if !self.is_complete() {
@@ -143,7 +143,7 @@ impl RunFolder {
         let mut changed: Vec<String> = sealed.iter().copied().filter_map(differs).collect();
         for path in files_below(&self.path)? {
             let name = path.strip_prefix(&self.path).unwrap_or(&path).display().to_string();
-            if name.contains('/') && !sealed.iter().any(|(_, known)| *known == name) {
+            if name.contains('/') && !sealed.iter().any(|(_, sealed_name)| *sealed_name == name) {
                 changed.push(name);
             }
         }
@@ -237,13 +237,13 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     if bytes.len() as u64 > WHOLE_MAX {
         return Err(RecordError::Malformed {
             path: path.to_owned(),
-            message: "is larger than 64 MiB: no run of kvdyno writes so much of it".to_owned(),
+            message: "is larger than 64 MiB: not a file of kvdyno".to_owned(),
         });
     }
     serde_json::from_slice(&bytes).map_err(json_error(path))
 }
 
-/// Reads a JSON file that says its format.
+/// Reads a JSON file with a format version.
 fn read_versioned<T: DeserializeOwned>(path: &Path, format: fn(&T) -> &String) -> Result<T> {
     let value = read_json(path)?;
     refuse_newer(path, format(&value))?;
@@ -282,17 +282,19 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn refuse_newer(path: &Path, found: &str) -> Result<()> {
+fn refuse_newer(path: &Path, written: &str) -> Result<()> {
     let number = |version: &str| {
         let (major, minor) = version.split_once('.')?;
         Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
     };
-    match (number(found), number(crate::FORMAT)) {
-        (Some((major, _)), Some((known, _))) if major <= known => Ok(()),
-        (Some(_), _) => Err(RecordError::Newer { path: path.to_owned(), found: found.to_owned() }),
+    match (number(written), number(crate::FORMAT)) {
+        (Some((major, _)), Some((supported, _))) if major <= supported => Ok(()),
+        (Some(_), _) => {
+            Err(RecordError::Newer { path: path.to_owned(), found: written.to_owned() })
+        }
         (None, _) => Err(RecordError::Malformed {
             path: path.to_owned(),
-            message: format!("format `{found}` is not major.minor"),
+            message: format!("format `{written}` is not major.minor"),
         }),
     }
 }

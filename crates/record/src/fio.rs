@@ -1,4 +1,4 @@
-//! What fio reports (`--output-format=json+`), as the figures of a case.
+//! The reports of fio (`--output-format=json+`), as figures of a case.
 //!
 //! json+ has each latency distribution whole, in bins: fio's are 64 to a power of two and are told
 //! by their middle, so a time from here is at most 1/128 (0.8 %) off; extremes and sums are exact.
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 /// Places in a text that are tried as the beginning of a report.
 const BEGINNINGS_MAX: usize = 64;
 
-/// What fio calls the sum of all clients' jobs.
+/// fio's name for the sum of all clients' jobs.
 const ALL_CLIENTS: &str = "All clients";
 
 /// A report.
@@ -43,8 +43,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Reads one. What fio prints before and behind it on the same stream (notes, its output for
-    /// people) is passed over. The error says what was found in place of a report.
+    /// Parses one. Other output of fio on the same stream (notes, its text output) is skipped. The
+    /// error describes what was found in place of a report.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut first = None;
         for start in beginnings(text).take(BEGINNINGS_MAX) {
@@ -60,7 +60,7 @@ impl Report {
                 let what = error.to_string();
                 let what = what.split(" at line ").next().unwrap_or_default();
                 if error.is_eof() {
-                    format!("JSON that is cut short in line {line}")
+                    format!("truncated JSON (line {line})")
                 } else {
                     format!("other JSON: {what} (line {line})")
                 }
@@ -97,11 +97,11 @@ impl Report {
 
 /// Where a line begins with a brace: a report does, and what is in it is indented.
 fn beginnings(text: &str) -> impl Iterator<Item = usize> + '_ {
-    let behind_lines = text.match_indices("\n{").map(|(at, _)| at + 1);
+    let behind_lines = text.match_indices("\n{").map(|(offset, _)| offset + 1);
     text.starts_with('{').then_some(0).into_iter().chain(behind_lines)
 }
 
-/// What a text is that has no report in it.
+/// The kind of a text without a report.
 fn kind(text: &str) -> &'static str {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let section = |line: &str| line.starts_with('[') && line.ends_with(']');
@@ -113,7 +113,7 @@ fn kind(text: &str) -> &'static str {
     } else if lines().any(|line| line.matches(';').count() > 40) {
         "fio's terse output"
     } else if text.contains("IOPS=") {
-        "fio's output for people"
+        "fio's text output"
     } else {
         "a text without JSON"
     }

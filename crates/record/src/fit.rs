@@ -1,5 +1,5 @@
-//! Whether an engine's caches fit its RAM limit, and the sentence where they do not: said by the
-//! plan before a run, and of an engine that the kernel killed at its limit.
+//! Whether an engine's caches fit its RAM limit, and the sentence where they do not: for the plan
+//! before a run, and for an engine that the kernel killed at its limit.
 
 use crate::engine::{Description, OptionKind, OptionSpec, Options, Preset, Value};
 use crate::units;

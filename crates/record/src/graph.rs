@@ -17,7 +17,7 @@ pub struct Graph {
     pub degrees: Degrees,
     /// How they are dealt out to the types.
     pub split: Split,
-    /// What that comes to.
+    /// The totals.
     pub totals: Totals,
     /// Data of a link, in bytes.
     pub link_bytes: Size,
@@ -33,11 +33,11 @@ pub struct Graph {
     pub node_reads_theta: f64,
     /// Which nodes are updated: Zipf with this exponent. Those deleted are drawn evenly.
     pub node_updates_theta: f64,
-    /// Links that one request of several asks for.
+    /// Links of one request for several.
     pub multiget: Size,
     /// Links that a list shows at most.
     pub list_limit: u32,
-    /// Of the lists, those that ask for what lies behind an earlier list's last link.
+    /// The share of lists that continue after an earlier list's last link.
     pub history: f64,
     /// How a link and its count are written.
     pub consistency: Consistency,
@@ -109,10 +109,10 @@ impl Graph {
     /// Types of links.
     pub const TYPES: u64 = 2;
 
-    /// Bytes of a node beside its data: id, type, version, time.
+    /// Bytes of a node besides its data: id, type, version, time.
     pub const NODE_BYTES: u64 = 8 + 4 + 8 + 4;
 
-    /// Bytes of a link beside its data: two ids and a type, visibility, time, version.
+    /// Bytes of a link besides its data: two ids and a type, visibility, time, version.
     pub const LINK_BYTES: u64 = 24 + 1 + 8 + 4;
 
     /// Bytes of a count: id and type, count, time, version.
@@ -149,11 +149,11 @@ impl Split {
     /// Of `links`, those of type `kind`, from 0.
     pub fn of_type(self, links: u64, kind: u64) -> u64 {
         let least = links / Graph::TYPES;
-        let over = match self {
+        let threshold = match self {
             Self::Even => links % Graph::TYPES,
             Self::Rounded => links - least,
         };
-        least + u64::from(kind < over)
+        least + u64::from(kind < threshold)
     }
 }
 

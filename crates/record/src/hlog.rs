@@ -22,7 +22,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// What a histogram counts.
+/// The kind of time that a histogram counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// From the start of the call.
@@ -194,7 +194,7 @@ fn decode(
     let &[phase, role, op, kind] = parts.as_slice() else {
         return Err(format!("tag `{tag}` is not phase/role/op/kind"));
     };
-    let kind = Kind::ALL.into_iter().find(|known| known.as_str() == kind);
+    let kind = Kind::ALL.into_iter().find(|candidate| candidate.as_str() == kind);
     let kind = kind.ok_or_else(|| format!("tag `{tag}`: unknown kind `{}`", parts[3]))?;
     let read = |decoder: &mut Decoder| decoder.read(interval.encoded_histogram());
     let counts = decoder.map_or_else(|| Ok(Vec::new()), read);

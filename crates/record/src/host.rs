@@ -1,5 +1,5 @@
-//! What the machine is: facts that decide figures, read before and after a run. Null where the
-//! host does not say. The files they were read from lie verbatim in `host/`.
+//! The machine: facts that decide figures, read before and after a run. Null where the host does
+//! not report them. Their source files are copied to `host/`.
 
 pub mod settings;
 
@@ -14,8 +14,8 @@ pub struct Host {
     pub at_unix_ns: u64,
     /// `uname -n`.
     pub hostname: String,
-    /// Which machine it is: a hash of its machine-id(5), from which nobody can tell that; null
-    /// where it has none, and in records from before it was asked.
+    /// Which machine it is: a one-way hash of its machine-id(5); null where it has none, and in
+    /// old records.
     pub machine_id: Option<String>,
     /// `uname -r`.
     pub kernel: String,
@@ -41,12 +41,12 @@ pub struct Host {
     pub settings: BTreeMap<String, String>,
 }
 
-/// Whether something can be had here, and by what means or why not.
+/// Whether something is available here, and by what means or why not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Availability {
     /// It can.
     pub available: bool,
-    /// By what; or why not, and what would help.
+    /// The means; or why not, and the remedy.
     pub detail: String,
 }
 
@@ -106,9 +106,9 @@ pub struct Filesystem {
 pub struct Drive {
     /// The kernel's name of the whole device.
     pub name: String,
-    /// As the device says.
+    /// As the device reports it.
     pub model: Option<String>,
-    /// Its firmware's revision, as the device says; null in records from before it was asked.
+    /// Its firmware's revision, as the device reports it; null in old records.
     pub firmware: Option<String>,
     /// Its size.
     pub bytes: u64,
@@ -124,14 +124,14 @@ pub struct Drive {
     pub iostats: Option<bool>,
     /// All of `queue/`, verbatim.
     pub queue: BTreeMap<String, String>,
-    /// What it says of its own wear and warmth; null where it says nothing, or not to this user.
+    /// Its report on wear and temperature; null where it has none, or not for this user.
     pub health: Option<DriveHealth>,
 }
 
-/// What a drive says of itself (SMART): null where it does not say.
+/// The health report of a drive (SMART): null where it does not report it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DriveHealth {
-    /// Who was asked: `NVMe log 2`, `smartctl`.
+    /// The source: `NVMe log 2`, `smartctl`.
     pub source: String,
     /// Its own verdict: nothing is critical (`NVMe`), the self-assessment passed (SATA).
     pub healthy: Option<bool>,
@@ -143,7 +143,7 @@ pub struct DriveHealth {
     pub written_bytes: Option<u64>,
     /// Times that data could not be read back.
     pub media_errors: Option<u64>,
-    /// Minutes in its life in which it was too hot to go on at full speed.
+    /// Minutes in its life in which it was too hot for full speed.
     pub hot_minutes: Option<u64>,
 }
 
@@ -158,7 +158,7 @@ impl DriveHealth {
             || self.temperature_c.is_some_and(|degrees| degrees >= TEMPERATURE_C_MAX)
     }
 
-    /// `healthy, 3 % of its life used, 41 C`: as much of it as is told.
+    /// `healthy, 3 % of its life used, 41 C`: as much of it as is reported.
     pub fn in_words(&self) -> String {
         let verdict = self.healthy.map(|well| if well { "healthy" } else { "FAILING" }.to_owned());
         let used = self.percentage_used.map(|percent| format!("{percent} % of its life used"));

@@ -1,5 +1,5 @@
-//! Names that suites may say and that `kvdyno-analysis` gives a meaning: figures and studies. A
-//! suite is read without it, and a test there holds these to what it has.
+//! Names in suites that `kvdyno-analysis` defines: figures and studies. A suite is parsed without
+//! it, and a test there compares both lists.
 
 /// Figures of the catalogue, in its order.
 pub const FIGURES: [&str; 122] = [

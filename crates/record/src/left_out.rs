@@ -1,4 +1,4 @@
-//! What of a suite is not run on a machine that lacks something, and how that is said.
+//! Parts of a suite that a machine cannot run, and the sentences about them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,18 +55,18 @@ const PHASES: usize = 3;
 /// Sentences that are alike, and have one reason, as one: what they do not share stands in a list.
 fn merged<'l>(
     all: Vec<Sentence<'l>>,
-    alike: impl Fn(&Sentence<'l>, &Sentence<'l>) -> bool,
+    is_alike: impl Fn(&Sentence<'l>, &Sentence<'l>) -> bool,
     list: impl for<'s> Fn(&'s mut Sentence<'l>) -> &'s mut Vec<&'l str>,
 ) -> Vec<Sentence<'l>> {
     let mut merged: Vec<Sentence<'l>> = Vec::new();
     for mut one in all {
-        let same = |known: &&mut Sentence<'l>| known.why == one.why && alike(known, &one);
-        match merged.iter_mut().find(same) {
-            Some(known) => {
+        let matches = |other: &&mut Sentence<'l>| other.why == one.why && is_alike(other, &one);
+        match merged.iter_mut().find(matches) {
+            Some(other) => {
                 let more = std::mem::take(list(&mut one));
-                let known = list(known);
-                known.extend(
-                    more.into_iter().filter(|word| !known.contains(word)).collect::<Vec<_>>(),
+                let other = list(other);
+                other.extend(
+                    more.into_iter().filter(|word| !other.contains(word)).collect::<Vec<_>>(),
                 );
             }
             None => merged.push(one),
@@ -76,14 +76,14 @@ fn merged<'l>(
 }
 
 impl<'l> Sentence<'l> {
-    fn from_left_out(left: &'l LeftOut) -> Self {
+    fn from_left_out(entry: &'l LeftOut) -> Self {
         let lists = [
-            left.part.iter().map(String::as_str).collect(),
-            vec![left.engine.as_str()],
-            left.on().into_iter().collect(),
-            left.phase.iter().map(String::as_str).collect(),
+            entry.part.iter().map(String::as_str).collect(),
+            vec![entry.engine.as_str()],
+            entry.on().into_iter().collect(),
+            entry.phase.iter().map(String::as_str).collect(),
         ];
-        Self { lists, why: &left.why }
+        Self { lists, why: &entry.why }
     }
 
     fn is_like(&self, other: &Self, lists: &[usize]) -> bool {
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_has_one_reason_is_one_sentence() {
-        let left = |part: Option<&str>, engine: &str, volume: Option<&str>, why: &str| LeftOut {
+        let entry = |part: Option<&str>, engine: &str, volume: Option<&str>, why: &str| LeftOut {
             part: part.map(str::to_owned),
             engine: engine.to_owned(),
             volume: volume.map(str::to_owned),
@@ -122,12 +122,12 @@ mod tests {
             why: why.to_owned(),
         };
         let all = [
-            left(None, "a", Some("x"), "gone"),
-            left(None, "b", Some("x"), "gone"),
-            left(None, "c", Some("z"), "gone"),
-            left(None, "a", Some("y"), "gone"),
-            left(None, "b", Some("y"), "gone"),
-            left(None, "a", None, "no worker"),
+            entry(None, "a", Some("x"), "gone"),
+            entry(None, "b", Some("x"), "gone"),
+            entry(None, "c", Some("z"), "gone"),
+            entry(None, "a", Some("y"), "gone"),
+            entry(None, "b", Some("y"), "gone"),
+            entry(None, "a", None, "no worker"),
         ];
         assert_eq!(
             sentences(&all),
@@ -138,11 +138,11 @@ mod tests {
             ]
         );
         let parts =
-            [left(Some("p"), "a", Some("x"), "gone"), left(Some("q"), "a", Some("x"), "gone")];
+            [entry(Some("p"), "a", Some("x"), "gone"), entry(Some("q"), "a", Some("x"), "gone")];
         assert_eq!(sentences(&parts), ["parts p, q: a is not run on `x`: gone"]);
         let phase = |engine: &str, phase: &str| LeftOut {
             phase: Some(phase.to_owned()),
-            ..left(None, engine, None, "no scan")
+            ..entry(None, engine, None, "no scan")
         };
         let phases = [phase("a", "e"), phase("a", "f"), phase("b", "e"), phase("b", "f")];
         assert_eq!(sentences(&phases), ["a, b are not run in `e`, `f`: no scan"]);

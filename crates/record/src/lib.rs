@@ -1,10 +1,9 @@
-//! What kvdyno writes to disk, and what the program and its workers say to each other.
+//! The files of kvdyno, and the messages between the program and its workers.
 //!
 //! It is: types with their readers, writers and version numbers. The record is the waist of the
 //! whole design: everything left of it measures and never formats, everything right of it is a
 //! pure function of these files.
-//!
-//! It is not a place for judgement: no percentile, ratio or verdict is stored or computed here.
+//! It does not judge: no percentile, ratio or verdict is stored or computed here.
 
 pub mod blockio;
 pub mod case;

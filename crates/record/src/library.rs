@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// The file that an engine was loaded from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Library {
-    /// The engine's version, as the file itself says.
+    /// The engine's version, as in the file itself.
     pub version: String,
     /// Who built it: `official`, `native`, `system` or `yours`.
     pub build: String,

@@ -6,10 +6,10 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// The longest line: what a bundle brings may not fill the memory. Records have some KiB.
+/// The longest line, so that a bundle cannot fill the memory. Records have some KiB.
 const LINE_MAX: u64 = 16 << 20;
 
-/// What can be wrong with a record.
+/// An error of a record.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The operating system's answer.
@@ -20,12 +20,12 @@ pub enum RecordError {
         /// The answer.
         source: io::Error,
     },
-    /// Not what it should be.
+    /// Invalid contents.
     #[error("{}: {message}", path.display())]
     Malformed {
         /// Which file.
         path: PathBuf,
-        /// What is wrong.
+        /// The mistake.
         message: String,
     },
     /// Written by a newer program.

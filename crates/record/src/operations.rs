@@ -1,6 +1,6 @@
-//! The operations that there are: what every reader of a record may know of one by its name.
+//! The operations, with their properties by name.
 
-/// What is known of an operation.
+/// The properties of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpInfo {
     /// In files and columns.

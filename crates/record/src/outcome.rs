@@ -13,7 +13,7 @@ const SENT_FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
 pub enum Outcome {
     /// All phases ran, and every check passed.
     Done,
-    /// The engine does not fit its RAM limit: killed for it, or it said so.
+    /// The engine does not fit its RAM limit: killed for it, or by its own report.
     DoesNotFit {
         /// How that is known.
         message: String,
@@ -83,10 +83,9 @@ impl Outcome {
         }
     }
 
-    /// A resumed run leaves this case alone: it says something about the engine and would end the
-    /// same way again. Interrupted and not-run cases are tried again, those that somebody killed,
-    /// and those that their volume failed. An engine that crashed (SIGSEGV, SIGABRT, SIGBUS,
-    /// SIGILL, SIGFPE) would again.
+    /// A resumed run does not repeat this case: the engine would end it the same way. It repeats
+    /// cases that were interrupted, not run, killed by a user, or failed by their volume. An
+    /// engine that crashed (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) would crash again.
     pub fn is_final(&self) -> bool {
         match self {
             Self::Interrupted { .. } | Self::NotRun { .. } => false,
@@ -96,8 +95,8 @@ impl Outcome {
         }
     }
 
-    /// The volume failed, not the engine: it is full, read-only, or answers with errors (ENOSPC,
-    /// EROFS, EIO). Somebody may have mended it by the next try.
+    /// The volume failed, not the engine: it is full, read-only, or returns errors (ENOSPC, EROFS,
+    /// EIO). It may be repaired by the next try.
     pub fn is_volume_failure(&self) -> bool {
         match self {
             Self::DiskFull { .. } => true,

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a run is going to do (`plan.json`).
+/// The plan of a run (`plan.json`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// [`crate::FORMAT`].
@@ -27,14 +27,14 @@ pub struct Plan {
     pub title: String,
     /// Decisions taken from the host rather than the suite, in words ("RAM limit 256 MiB = ...").
     pub sized: Vec<String>,
-    /// What will probably not work out, in words ("rocksdb may not fit its RAM limit: ...").
+    /// Warnings, in words ("rocksdb may not fit its RAM limit: ...").
     pub warnings: Vec<String>,
-    /// What the suite asks for and is not run here, each with its reason.
+    /// Parts of the suite that are not run here, each with its reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
     /// In the order they are run.
     pub cases: Vec<Case>,
-    /// What its tables have besides their own columns.
+    /// Additional columns of its tables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<ColumnName>,
     /// The search that its points belong to; null: it is none, all cases are known beforehand.
@@ -42,10 +42,10 @@ pub struct Plan {
     /// The published study that it repeats, by id; null: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub study: Option<String>,
-    /// What the suite claims.
+    /// The claims of the suite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
-    /// What it will cost.
+    /// Its estimated cost.
     pub estimate: Estimate,
 }
 
@@ -58,14 +58,14 @@ pub struct Case {
     pub key: String,
     /// The worker: `kvdyno-<engine>`.
     pub engine: String,
-    /// What tables call it; differs from `engine` where a suite has one engine several times.
+    /// Its name in tables; differs from `engine` where a suite has one engine several times.
     pub label: String,
     /// The part of the suite that it belongs to; null: the suite has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// What the engine is loaded from; null: it is part of its worker.
+    /// The library of the engine; null: it is part of its worker.
     pub library: Option<Library>,
-    /// The server that it is, which somebody runs; null: its own.
+    /// The attached server; null: a server of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<AttachedServer>,
     /// Those who drive it together; null: one worker does, on this machine.
@@ -78,7 +78,7 @@ pub struct Case {
     /// Where tables list it: by the order of the suite, not the one drawn for running. Cases with
     /// equal keys have equal numbers.
     pub listed: u32,
-    /// Its figures are the limit that those of the other cases are held against.
+    /// Its figures are the limit that the other cases are compared with.
     pub ceiling: bool,
     /// The swept number of threads, or that of all roles of the first measured phase where none is
     /// swept; null for a case that only loads.
@@ -95,18 +95,18 @@ pub struct Case {
     pub tier: Option<Tier>,
     /// The data set.
     pub data: Data,
-    /// [`Data`] as the engine is told it.
+    /// [`Data`] as the engine gets it.
     pub shape: DataShape,
-    /// What happens, in order.
+    /// The phases, in order.
     pub phases: Vec<Phase>,
     /// The case is ended when it takes longer than this.
     pub budget_ns: u64,
     /// Length of a slice of the series.
     pub slice_ns: u64,
-    /// Block I/O is watched in the kernel while it runs, whatever the command line says.
+    /// Block I/O is watched in the kernel while it runs, regardless of the command line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub io_latency: bool,
-    /// Who counts instructions; null: nobody does.
+    /// What counts instructions; null: nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Counting>,
     /// The case fails past this many failed operations.
@@ -190,7 +190,7 @@ impl Case {
         self.tier.as_ref().filter(|tier| tier.memory != Memory::Dram)
     }
 
-    /// What of swap it may use, and how rather than files are dropped.
+    /// The swap it may use, and its swappiness.
     pub fn swap(&self) -> Option<(u64, u32)> {
         self.tier.as_ref()?.memory.swap()
     }
@@ -206,7 +206,7 @@ impl Case {
     }
 }
 
-/// What a plan will cost, roughly. Sums over all cases; factors are the engines' own.
+/// The estimated cost of a plan. Sums over all cases; factors are the engines' own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Time, at most.
@@ -220,7 +220,7 @@ pub struct Estimate {
     pub space_bytes: u64,
     /// Bytes of the record, which grows with its slices.
     pub record_bytes: u64,
-    /// What the estimate rests on, in words.
+    /// The basis of the estimate, in words.
     pub assumptions: Vec<String>,
     /// Space by database id.
     pub databases: BTreeMap<String, u64>,

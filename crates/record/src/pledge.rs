@@ -1,6 +1,6 @@
-//! What a worker writes to be tortured, and what it finds afterwards: the words of its commands
-//! `pledge` and `recover`, and which records each write consists of. Program and worker both follow
-//! from it which versions must be there.
+//! The writes of a tortured worker, and its findings afterwards: the messages of its commands
+//! `pledge` and `recover`, and the records of each write. Program and worker both compute from it
+//! which versions must exist.
 //!
 //! A writer goes round its *units* again and again: single records, and batches of several. Its
 //! write number `n` writes unit `n % units` at version `n / units + 1`, so a writer's writes are in
@@ -70,7 +70,7 @@ impl Units {
         (u64::from(version) - 1) * self.each() + unit
     }
 
-    /// What is to come, as engines are told.
+    /// The shape of the data, for the engine.
     pub fn shape(&self) -> DataShape {
         let bytes = VALUE_BYTES.map(|bytes| bytes as u64);
         DataShape {
@@ -94,9 +94,9 @@ pub fn value_bytes(record: u64) -> usize {
 /// A database that is written to or read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Victim {
-    /// Where it lies.
+    /// Its location.
     pub place: Location,
-    /// What it is opened with.
+    /// The options to open it with.
     pub options: Options,
     /// What is in it.
     pub units: Units,
@@ -104,7 +104,7 @@ pub struct Victim {
     pub walks: bool,
 }
 
-/// What `pledge` reads.
+/// The input of `pledge`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pledge {
     /// The database; made where there is none.
@@ -116,20 +116,20 @@ pub struct Pledge {
     /// After so many writes of one writer what waits in the page cache is written out, as the
     /// kernel does every few seconds.
     pub writeback_every: u64,
-    /// The file in which each write is acknowledged after the engine has said that it is done.
+    /// The file in which each write is acknowledged after the engine acknowledged it.
     pub acknowledgements: PathBuf,
 }
 
-/// What `pledge` says at its end.
+/// The report of `pledge` at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pledged {
     /// Writes that were acknowledged.
     pub acknowledged: u64,
-    /// What the engine said first where it refused a write, or to open.
+    /// The engine's first error at a write or at the opening.
     pub refused: Option<String>,
 }
 
-/// What `recover` found of one record.
+/// The state of one record, by `recover`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reading {
@@ -137,22 +137,22 @@ pub enum Reading {
     Missing,
     /// A sound value.
     Version(u32),
-    /// Shown as a value, and not what was ever written.
+    /// A value that was never written.
     Torn,
-    /// The engine said that it cannot read it.
+    /// The engine returned an error for it.
     Refused,
 }
 
-/// What `recover` found.
+/// The results of `recover`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovered {
-    /// It could not be opened: what the engine said.
+    /// The engine's error at the opening.
     pub unopened: Option<String>,
     /// By the record's number.
     pub readings: Vec<Reading>,
-    /// Keys that a walk over all met and that nobody ever wrote, or lookups did not find.
+    /// Keys of a walk over all that were never written, or that lookups did not find.
     pub strangers: u64,
-    /// Of a record, or of the walk, that could not be read: what the engine said first.
+    /// The engine's first error at the reading of a record or at the walk.
     pub said: Option<String>,
 }
 

@@ -25,15 +25,15 @@ pub struct Job {
     pub protocol: u32,
     /// For messages.
     pub case: String,
-    /// Where the data lies.
+    /// The location of the data.
     pub place: Location,
     /// The engine's options.
     pub options: Options,
-    /// What is to come.
+    /// The shape of the data.
     pub shape: DataShape,
     /// The data set.
     pub data: Data,
-    /// What to do, in order.
+    /// The phases, in order.
     pub phases: Vec<Phase>,
     /// Length of a slice.
     pub slice_ns: u64,
@@ -60,7 +60,7 @@ pub struct Recording {
     pub file: PathBuf,
     /// The suite's name.
     pub suite: String,
-    /// What the suite calls the engine.
+    /// The engine's name in the suite.
     pub engine: String,
 }
 
@@ -68,14 +68,14 @@ pub struct Recording {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "control")]
 pub enum Control {
-    /// Go on: begin the announced phase; after `finished`, the readings are taken; after `closed`
-    /// in a phase `evict`, the files are evicted.
+    /// Continue: begin the announced phase; after `finished`, the readings are taken; after
+    /// `closed` in a phase `evict`, the files are evicted.
     Go,
-    /// End the running phase now, keep what was measured, and finish.
+    /// End the running phase now, keep its measurements, and finish.
     Stop,
 }
 
-/// What a supervisor is told, a line each; when they end, it ends with its server.
+/// The orders of a supervisor, one per line; when they end, it ends with its server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "order")]
 pub enum SupervisorOrder {
@@ -94,9 +94,9 @@ pub struct ServerJob {
     pub address: Option<String>,
     /// The engine's options.
     pub options: Options,
-    /// What is to come.
+    /// The shape of the data.
     pub shape: DataShape,
-    /// What the database is called in a server that somebody runs.
+    /// The name of the database in an attached server.
     pub database: String,
 }
 
@@ -116,15 +116,16 @@ pub enum Event {
         /// Why not the fastest clock, or nothing.
         clock_note: String,
     },
-    /// The engine is open; told once after each open.
+    /// The engine is open; sent once after each open.
     Opened {
         /// How long that took.
         took_ns: u64,
-        /// Its place in a crew, as the job said it: one that knows of none would do all of it.
+        /// Its rank in a crew, as in the job: a worker without support for crews would do all the
+        /// work.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         crew: Option<RankId>,
     },
-    /// A phase is about to begin: the program says go.
+    /// A phase is ready: the program sends go.
     Ready {
         /// Index into the phases.
         phase: u32,
@@ -145,11 +146,11 @@ pub enum Event {
         total: Option<u64>,
         /// Since the phase began.
         elapsed_ns: u64,
-        /// Threads that have not ended; null: nobody counts them.
+        /// Threads that have not ended; null: not counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         threads: Option<u32>,
     },
-    /// A phase is over: the program says go when it has taken its readings.
+    /// A phase is over: the program sends go after its readings.
     Finished {
         /// Index into the phases.
         phase: u32,
@@ -157,25 +158,25 @@ pub enum Event {
         started_unix_ns: u64,
         /// How long it took.
         wall_ns: u64,
-        /// Readings of the worker itself when it heard go.
+        /// Readings of the worker itself at go.
         usage_before: ProcessUsage,
         /// Readings of the worker itself when it was done.
         usage: ProcessUsage,
         /// The engine's own counters.
         counters: Counters,
-        /// What each role did; a load is one role named `load`.
+        /// The results of each role; a load is one role named `load`.
         roles: Vec<RoleResult>,
         /// Of a verify phase.
         verified: Option<Verified>,
-        /// Of a settle phase: whether the engine came to rest, and its words.
+        /// Of a settle phase: whether the engine settled, and its report.
         settled: Option<(bool, String)>,
         /// It was ended by [`Control::Stop`].
         stopped: bool,
-        /// It was ended by a failure: what it was, and in words. After go the worker says
-        /// [`Event::Failed`] and no more.
+        /// It was ended by a failure: its class and message. After go the worker sends
+        /// [`Event::Failed`] and nothing more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failed: Option<(kvdyno_engine::ErrorClass, String)>,
-        /// Of a crew, what each of its ranks did; empty: it is none.
+        /// Of a crew, the results of each rank; empty: no crew.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ranks: Vec<RankResult>,
     },
@@ -184,7 +185,7 @@ pub enum Event {
         /// How long that took.
         took_ns: u64,
     },
-    /// Of a supervisor: the server answers.
+    /// Of a supervisor: the server is ready.
     Serving {
         /// Where.
         address: String,
@@ -198,12 +199,12 @@ pub enum Event {
         /// How long that took.
         took_ns: u64,
     },
-    /// The last line of a worker that did all it was told.
+    /// The last line of a worker that did all its work.
     Done {
         /// How far its clock has drifted from the system's raw clock since it was calibrated.
         drift_ppm: Option<f64>,
     },
-    /// The case cannot go on.
+    /// The case cannot continue.
     Failed {
         /// In which phase; null: before the first, or while closing.
         phase: Option<u32>,

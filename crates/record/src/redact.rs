@@ -5,10 +5,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::ops::Range;
 
-/// What an address has in place of its user part.
+/// The replacement of an address's user part.
 const STRUCK_OUT: &str = "***";
 
-/// The schemes of servers that somebody runs.
+/// The schemes of attached servers.
 const SERVERS: [&str; 10] = [
     "mariadb",
     "mongodb",
@@ -50,13 +50,13 @@ pub fn is_struck_out(text: &str) -> bool {
 /// address of a server all of it: a password alone stands where a host should.
 pub fn redact(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
-    let mut at = 0;
+    let mut offset = 0;
     for secret in secrets(text) {
-        clean.push_str(&text[at..secret.start]);
+        clean.push_str(&text[offset..secret.start]);
         clean.push_str(STRUCK_OUT);
-        at = secret.end;
+        offset = secret.end;
     }
-    clean + &text[at..]
+    clean + &text[offset..]
 }
 
 /// The same with a star for each byte: places in `text` are the same as before.
@@ -70,13 +70,13 @@ pub fn mask(text: &str) -> String {
     clean + &text[masked..]
 }
 
-/// What must not be shown, in order.
+/// The secrets, in order.
 fn secrets(text: &str) -> Vec<Range<usize>> {
-    let (mut all, mut at) = (Vec::new(), 0);
-    while let Some(found) = text[at..].find("://") {
-        let scheme = scheme_before(&text[at..at + found]);
-        at += found + 3;
-        let after = &text[at..];
+    let (mut all, mut offset) = (Vec::new(), 0);
+    while let Some(position) = text[offset..].find("://") {
+        let scheme = scheme_before(&text[offset..offset + position]);
+        offset += position + 3;
+        let after = &text[offset..];
         let up_to = |ends: &dyn Fn(char) -> bool| after.find(ends).unwrap_or(after.len());
         let word = up_to(&|c| c.is_whitespace() || "\"'`".contains(c));
         let secret = if SERVERS.contains(&scheme.to_ascii_lowercase().as_str()) {
@@ -86,9 +86,9 @@ fn secrets(text: &str) -> Vec<Range<usize>> {
             after[..authority].rfind('@').unwrap_or(0)
         };
         if secret > 0 {
-            all.push(at..at + secret);
+            all.push(offset..offset + secret);
         }
-        at += secret;
+        offset += secret;
     }
     all
 }

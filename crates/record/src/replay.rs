@@ -8,17 +8,17 @@ use std::path::PathBuf;
 /// The trace that a role takes its requests from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Replay {
-    /// Where it is: belongs to the host, not to the work.
+    /// Its location, which belongs to the host, not to the work.
     pub file: PathBuf,
     /// Checksum of its requests.
     pub digest: String,
-    /// How many it has.
+    /// Its number of requests.
     pub requests: u64,
     /// Its keys are the numbers below this; of a drive, the end of its last request.
     pub keys: u64,
     /// Bytes of its longest value; of a drive, of its longest read or write.
     pub value_bytes_max: u64,
-    /// What its requests to a drive are; null: it has keys.
+    /// Its requests to a drive; null: it has keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<OfDrive>,
     /// How many times faster than recorded requests are made, each at its time; null: each thread
@@ -74,7 +74,7 @@ pub fn without_place(phase: &Phase) -> Phase {
     phase
 }
 
-/// All that a phase takes from traces, its load or its roles.
+/// All traces of a phase, of its load or its roles.
 pub fn replays_mut(phase: &mut Phase) -> impl Iterator<Item = &mut Replay> {
     let (load, mix) = match &mut phase.work {
         Activity::Load(load) => (load.replay.as_mut(), None),
@@ -107,17 +107,17 @@ mod tests {
             let work = Activity::Measure(Mix { roles: vec![role], ends });
             Phase { name: "measure".to_owned(), work }
         };
-        let (here, there) = (phase("/here"), phase("/there"));
-        assert_ne!(here, there);
-        assert_eq!(without_place(&here), without_place(&there));
-        assert_eq!(replays(&[here]).map(|replay| replay.requests).sum::<u64>(), 3);
+        let (first, second) = (phase("/here"), phase("/there"));
+        assert_ne!(first, second);
+        assert_eq!(without_place(&first), without_place(&second));
+        assert_eq!(replays(&[first]).map(|replay| replay.requests).sum::<u64>(), 3);
     }
 
     #[test]
     fn what_is_recorded_is_an_operation() {
-        let known = ["get", "put", "delete", "scan", "scan_reverse", "rmw"];
+        let operations = ["get", "put", "delete", "scan", "scan_reverse", "rmw"];
         let of_drives = ["read", "write", "discard", "flush"];
-        assert!(known.iter().chain(&of_drives).all(|name| operation(name).is_some()));
+        assert!(operations.iter().chain(&of_drives).all(|name| operation(name).is_some()));
         assert_eq!(operation("seek"), None);
     }
 }

@@ -15,9 +15,9 @@ pub struct RunRecord {
     pub id: String,
     /// The suite's name.
     pub suite: String,
-    /// What its user calls it (`--name`); null: nothing.
+    /// Its name (`--name`); null: none.
     pub name: Option<String>,
-    /// What its user says of it (`--note`); null: nothing.
+    /// Its note (`--note`); null: none.
     pub note: Option<String>,
     /// The program's version.
     pub program: String,
@@ -29,7 +29,7 @@ pub struct RunRecord {
     pub ended_unix_ns: Option<u64>,
     /// When a resumed run went on, each time.
     pub resumed_unix_ns: Vec<u64>,
-    /// Where the databases lay.
+    /// The location of the databases.
     pub place: String,
     /// The machine before.
     pub host_before: Host,
@@ -38,8 +38,8 @@ pub struct RunRecord {
     /// Overhead of the load generator: the null engine's time per operation, closed loop, one
     /// thread, taken by this run; null where the null engine was not found.
     pub load_generator_ns_per_op: Option<f64>,
-    /// What the machine does to a thread that only reads the clock, taken by this run before its
-    /// first case; null where it was not taken.
+    /// Interruptions of a thread that only reads the clock, measured by this run before its first
+    /// case; null where not measured.
     pub hiccups: Option<Hiccups>,
     /// Whether block I/O is watched in the kernel.
     pub block_io: Watch,
@@ -48,8 +48,8 @@ pub struct RunRecord {
     pub trace: Option<PathBuf>,
 }
 
-/// The times between two readings of the clock by a thread that does nothing else: what is longer
-/// than a reading takes, the machine took away.
+/// The times between two clock readings of a thread that does nothing else. Time beyond that of a
+/// reading was taken by the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hiccups {
     /// How long the thread listened.

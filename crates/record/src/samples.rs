@@ -1,6 +1,5 @@
 //! Times as a record counts them: how many fell into each bucket of a histogram of its bounds.
-//!
-//! A library's histogram holds every bucket that there could be, 270 KB, whatever was recorded. A
+//! A library's histogram has all possible buckets, 270 KB. A
 //! day of slices has hundreds of thousands of intervals, so what is read of a record takes memory
 //! for those buckets alone that something fell into.
 
@@ -11,8 +10,8 @@ use hdrhistogram::Histogram;
 /// Significant digits of the histograms: finer than the recorder's own 0.78 %.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// The longest time that is kept: an hour. What takes longer is recorded as an hour, and the exact
-/// maximum stands in the counts beside it.
+/// The longest time: an hour. Longer ones are recorded as an hour; the counts have the exact
+/// maximum.
 pub const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// An empty histogram of the record's precision.
@@ -48,8 +47,8 @@ pub struct Samples {
 impl Samples {
     /// Adds `count` samples of a value; one of more than an hour counts as an hour.
     pub fn add(&mut self, value: u64, count: u64) {
-        let at = index_of(value.min(LONGEST_NS));
-        let (page, place) = (at / PAGE, at % PAGE);
+        let bucket = index_of(value.min(LONGEST_NS));
+        let (page, slot) = (bucket / PAGE, bucket % PAGE);
         if self.pages.len() <= page {
             self.pages.resize(page + 1, None);
         }
@@ -57,7 +56,7 @@ impl Samples {
             self.held += 1;
             Box::new([0; PAGE])
         });
-        page[place] = page[place].saturating_add(count);
+        page[slot] = page[slot].saturating_add(count);
         self.count = self.count.saturating_add(count);
     }
 
@@ -69,10 +68,11 @@ impl Samples {
     /// The buckets that something fell into: their upper ends, rising, and how many.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let pages = self.pages.iter().enumerate();
-        let pages = pages.filter_map(|(at, page)| Some((at * PAGE, page.as_ref()?)));
+        let pages =
+            pages.filter_map(|(page_number, page)| Some((page_number * PAGE, page.as_ref()?)));
         pages.flat_map(|(first, page)| {
             let filled = page.iter().enumerate().filter(|(_, count)| **count > 0);
-            filled.map(move |(at, count)| (highest_of(first + at), *count))
+            filled.map(move |(page_number, count)| (highest_of(first + page_number), *count))
         })
     }
 
@@ -113,8 +113,8 @@ fn index_of(value: u64) -> usize {
 /// The largest value of a bucket.
 fn highest_of(index: usize) -> u64 {
     let doublings = (index >> HALF_BITS).saturating_sub(1);
-    let place = (index - (doublings << HALF_BITS)) as u64;
-    ((place + 1) << doublings) - 1
+    let position = (index - (doublings << HALF_BITS)) as u64;
+    ((position + 1) << doublings) - 1
 }
 
 /// Reads encoded histograms, one after the other; what it needs of memory it keeps.
@@ -158,15 +158,15 @@ impl Decoder {
         let ended = self.inflate.decompress(packed, &mut self.plain, FlushDecompress::Finish);
         match ended.map_err(|error| error.to_string())? {
             Status::StreamEnd => {}
-            _ => return Err("cut short, or longer than a histogram can be".to_owned()),
+            _ => return Err("truncated or too long histogram".to_owned()),
         }
         let length = self.inflate.total_out() as usize;
         numbers(&self.plain[..length])
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+fn word(bytes: &[u8], offset: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(offset..offset + 4)?.try_into().ok()?))
 }
 
 /// What a record's writer wrote: 3 digits from 1 on. The highest value only says where it ends.
@@ -177,13 +177,13 @@ fn numbers(plain: &[u8]) -> Result<Vec<(u64, u64)>, String> {
         return Err("not a histogram of version 2".to_owned());
     }
     if word(plain, 12) != Some(u32::from(SIGNIFICANT_DIGITS)) || lowest != Some((0, 1)) {
-        return Err("a histogram of another precision than three digits from 1 on".to_owned());
+        return Err("expected a histogram of three digits from 1 on".to_owned());
     }
     let body = plain.get(HEADER..).unwrap_or_default();
-    let mut body = body.get(..length).ok_or("a histogram that is cut short")?;
+    let mut body = body.get(..length).ok_or("truncated histogram")?;
     let (mut counts, mut index) = (Vec::new(), 0_usize);
     while !body.is_empty() {
-        let (number, rest) = number(body).ok_or("a histogram that is cut short")?;
+        let (number, rest) = number(body).ok_or("truncated histogram")?;
         body = rest;
         if number < 0 {
             index = index.saturating_add(number.unsigned_abs() as usize);
@@ -191,7 +191,7 @@ fn numbers(plain: &[u8]) -> Result<Vec<(u64, u64)>, String> {
         }
         if number > 0 {
             if index >= BUCKETS {
-                return Err("a histogram with times of more than an hour".to_owned());
+                return Err("a histogram with times above an hour".to_owned());
             }
             counts.push((highest_of(index), number as u64));
         }
@@ -203,13 +203,13 @@ fn numbers(plain: &[u8]) -> Result<Vec<(u64, u64)>, String> {
 /// A number of 1 to 9 bytes, seven bits each and the ninth eight, its sign in the lowest bit.
 fn number(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let mut value = 0_u64;
-    for at in 0..NUMBER {
-        let byte = *bytes.get(at)?;
-        let last = at == NUMBER - 1;
-        value |= u64::from(if last { byte } else { byte & 0x7f }) << (7 * at);
+    for byte_index in 0..NUMBER {
+        let byte = *bytes.get(byte_index)?;
+        let last = byte_index == NUMBER - 1;
+        value |= u64::from(if last { byte } else { byte & 0x7f }) << (7 * byte_index);
         if last || byte & 0x80 == 0 {
             let number = (value >> 1) as i64 ^ -((value & 1) as i64);
-            return Some((number, &bytes[at + 1..]));
+            return Some((number, &bytes[byte_index + 1..]));
         }
     }
     None
@@ -277,11 +277,11 @@ mod tests {
             decoder.read(&base64::engine::general_purpose::STANDARD.encode(bytes))
         };
         let finer = Histogram::new_with_bounds(1, 1000, 5).unwrap();
-        assert!(encoded(&finer).unwrap_err().contains("another precision"));
+        assert!(encoded(&finer).unwrap_err().contains("of three digits"));
         let mut wider = Histogram::new_with_bounds(1, u64::MAX / 2, 3).unwrap();
         assert_eq!(encoded(&wider), Ok(Vec::new()), "of the same precision");
         wider.record(1 << 50).unwrap();
-        assert!(encoded(&wider).unwrap_err().contains("more than an hour"));
+        assert!(encoded(&wider).unwrap_err().contains("above an hour"));
         for text in ["?", "", "AAAA", "HISTFAAAAAA="] {
             assert!(decoder.read(text).is_err(), "{text}");
         }

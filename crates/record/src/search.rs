@@ -1,18 +1,18 @@
-//! What a search for the edge of a target is after. Its points are cases of the plan like any
-//! other; what it found is not kept here: that is computed from them.
+//! The target of a search for its limit. Its points are ordinary cases of the plan; the result is
+//! not stored here: it is computed from them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A search (`kvdyno size`, `kvdyno capacity`): one value of the suite is varied until it is known
-/// where a target stops being met.
+/// A search (`kvdyno size`, `kvdyno capacity`): one value of the suite is varied to find where a
+/// target stops being met.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Search {
-    /// What is varied.
+    /// The variable.
     pub axis: Axis,
-    /// What must hold, as typed: `p99 < 1ms and reads > 50k/s`.
+    /// The target, as typed: `p99 < 1ms and reads > 50k/s`.
     pub target: String,
-    /// The measured phase that is held against it.
+    /// The measured phase that must meet it.
     pub phase: String,
     /// The values searched; null: of a rate, from what its role does as fast as it goes.
     pub between: Option<Between>,
@@ -24,7 +24,7 @@ pub struct Search {
     pub making: Making,
 }
 
-/// What a search varies.
+/// The variable of a search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Axis {

@@ -22,7 +22,7 @@ pub struct Slice {
     pub roles: BTreeMap<String, BTreeMap<String, SliceCounts>>,
 }
 
-/// What one operation of one role did in a slice.
+/// The counts of one operation of one role in a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SliceCounts {
     /// Operations that ended in it.
@@ -35,7 +35,7 @@ pub struct SliceCounts {
     pub errors: u64,
 }
 
-/// What the machine did in a slice: one line of `machine.ndjson`. Readings, not differences.
+/// The machine in a slice: one line of `machine.ndjson`. Readings, not differences.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineReading {
     /// The phase's name.

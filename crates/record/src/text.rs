@@ -13,7 +13,7 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     shown(text, steers)
 }
 
-/// A text of at most so many characters: of a longer one its beginning and its end.
+/// Shortens a text to a maximum of characters: its beginning and its end.
 pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     if count <= most {
@@ -70,7 +70,7 @@ mod tests {
     fn a_long_text_keeps_its_beginning_and_its_end() {
         assert_eq!(shortened("äbc", 3), "äbc");
         assert_eq!(shortened("abcdefghi", 6), "abcd[3 more characters]hi");
-        let name = format!("`{}` is no name", "ö".repeat(100_000));
+        let name = format!("invalid name `{}`", "ö".repeat(100_000));
         assert!(shortened(&name, 600).chars().count() < 640);
     }
 

@@ -1,4 +1,4 @@
-//! What is below a RAM limit: memory that is slower, as a suite names it and as a case had it.
+//! Slower memory below a RAM limit, as a suite names it and as a case had it.
 
 use crate::volume::ImageRecord;
 use schemars::JsonSchema;
@@ -8,14 +8,14 @@ use std::path::PathBuf;
 /// A memory tier that a suite names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tier {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
-    /// What it is made of.
+    /// Its kind.
     #[serde(flatten)]
     pub memory: Memory,
 }
 
-/// What a memory tier is made of.
+/// The kind of a memory tier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Memory {
@@ -28,7 +28,7 @@ pub enum Memory {
         path: Option<PathBuf>,
         /// How much.
         bytes: u64,
-        /// How much rather memory of processes goes than files: 0 to 200.
+        /// The swappiness: 0 to 200.
         swappiness: u32,
     },
     /// Swap that is compressed memory of the machine's, outside of the limit.
@@ -46,7 +46,7 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// What of swap a case may use, and how rather than files are dropped.
+    /// The swap that a case may use, and its swappiness.
     pub fn swap(&self) -> Option<(u64, u32)> {
         match self {
             Self::Swap { bytes, swappiness, .. } | Self::Zram { bytes, swappiness } => {
@@ -80,11 +80,11 @@ pub struct TierRecord {
     pub name: String,
     /// Swap: what of it was on.
     pub swap: Option<SwapRecord>,
-    /// How rather memory of processes went than files, in force; null: no swap, or not known.
+    /// The swappiness in force; null: no swap, or unknown.
     pub swappiness: Option<u32>,
     /// The NUMA node that all memory came from.
     pub node: Option<u32>,
-    /// What was asked for and is not in force, each as a sentence with its remedy. Empty is good.
+    /// Settings that are not in force, each as a sentence with its remedy. Empty is good.
     pub not_enforced: Vec<String>,
 }
 

@@ -1,5 +1,4 @@
-//! `torture.json`: what was found of engines whose power was taken away. Counts alone; what they
-//! are worth is said by who reads them.
+//! `torture.json`: the findings of power losses. Counts alone; readers judge them.
 
 use crate::files::{read_json, write_json};
 use crate::lines::Result;
@@ -44,7 +43,7 @@ pub struct TortureRecord {
 pub struct ClassRecord {
     /// Its name.
     pub engine: String,
-    /// As it says itself.
+    /// As the engine reports it.
     pub version: String,
     /// Checksum of its worker.
     pub worker_sha256: String,
@@ -54,7 +53,7 @@ pub struct ClassRecord {
     pub durability: Durability,
     /// The engine's settings behind it, in its adapter's words.
     pub means: String,
-    /// Options that were given beside its defaults.
+    /// Options that differ from its defaults.
     pub options: Vec<String>,
     /// What was tried.
     pub trials: Vec<Trial>,
@@ -103,7 +102,7 @@ impl TrialKind {
 pub struct Trial {
     /// What was tried.
     pub kind: TrialKind,
-    /// What was found in how many states.
+    /// The number of states with each finding.
     pub tally: Tally,
     /// Some states in which anything was found, the worst first.
     pub examples: Vec<Example>,
@@ -111,7 +110,7 @@ pub struct Trial {
     pub took_ns: u64,
 }
 
-/// In how many states what was found; one state may be in several.
+/// The number of states with each finding; one state may have several.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// States looked at.
@@ -130,13 +129,13 @@ pub struct Tally {
     pub unopened: u64,
     /// Of those: the process crashed or hung.
     pub crashes: u64,
-    /// Records that nobody had written yet were there.
+    /// Records existed that were not written yet.
     pub phantoms: u64,
     /// Not opened, torn, half a batch or phantoms.
     pub corrupt: u64,
     /// Not opened, before anything was acknowledged: a database that was being made.
     pub before_first_ack: u64,
-    /// The filesystem itself did not mount: nothing is known of the engine.
+    /// The filesystem itself did not mount: the engine was not tested.
     pub unmounted: u64,
 }
 
@@ -148,7 +147,7 @@ pub fn at_most(states: u64) -> Option<f64> {
 }
 
 impl Tally {
-    /// States that say something of the engine: the filesystem did mount.
+    /// States in which the engine was tested: the filesystem did mount.
     pub fn judged(&self) -> u64 {
         self.states.saturating_sub(self.unmounted)
     }

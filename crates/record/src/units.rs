@@ -3,9 +3,8 @@
 //! Written: `80M` (a count: powers of 1000), `64GiB` (bytes: powers of 1024), `64GB` (powers of
 //! 1000), `1h30m`, `50%`, `1/1000`. Read: three significant digits and a unit. Parsing is exact:
 //! no number passes through floating point on its way to a `u64`.
-//!
-//! What is parsed comes back as `u64` (nanoseconds for times) because that is what plans and
-//! records hold. Tables that need more digits, or a fixed unit in a column, format for themselves.
+//! Results are `u64` (nanoseconds for times), as in plans and records. Tables that need more
+//! digits, or a fixed unit in a column, format for themselves.
 
 mod decimal;
 
@@ -16,11 +15,11 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` {problem}; expected {expected}")]
 pub struct UnitError {
-    /// What was written.
+    /// The text.
     pub text: String,
-    /// What is wrong with it: "is not a count".
+    /// The mistake: "is not a count".
     pub problem: String,
-    /// What would be right, with an example.
+    /// The expected form, with an example.
     pub expected: &'static str,
 }
 
@@ -99,7 +98,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     bytes_of(text, BYTES)
 }
 
-/// A size: bytes that nobody counts one by one, so that a bare number is a unit forgotten.
+/// A size, which needs a unit: a bare number is a forgotten unit.
 pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     let bare = number_and_unit(text).is_some_and(|(_, unit)| unit.is_empty());
     match bytes_of(text, A_SIZE)? {
@@ -231,13 +230,13 @@ fn number_and_unit(text: &str) -> Option<(Decimal, &str)> {
     };
     let end = text
         .char_indices()
-        .find(|&(at, c)| match c {
+        .find(|&(position, c)| match c {
             '0'..='9' | '.' | '_' => false,
-            'e' | 'E' => !digit_after(at),
-            '+' | '-' => !text[..at].ends_with(['e', 'E']),
+            'e' | 'E' => !digit_after(position),
+            '+' | '-' => !text[..position].ends_with(['e', 'E']),
             _ => true,
         })
-        .map_or(text.len(), |(at, _)| at);
+        .map_or(text.len(), |(position, _)| position);
     let (number, unit) = text.split_at(end);
     Some((Decimal::parse(number)?, unit.trim_start()))
 }
@@ -255,8 +254,8 @@ pub fn count(number: u64) -> String {
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+    for (position, digit) in digits.char_indices() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -287,7 +286,7 @@ pub fn bytes(number: u64) -> String {
     format!("{text} {unit}")
 }
 
-/// Bytes without loss, as a suite would say them: `64GiB`, `300000`.
+/// Bytes without loss, in the form of suites: `64GiB`, `300000`.
 pub fn exact_bytes(number: u64) -> String {
     exact(number, &BYTE_UNITS[8..])
 }
@@ -302,7 +301,7 @@ pub fn bytes_in_words(number: u64) -> String {
     }
 }
 
-/// A count without loss, as a suite would say it: `80M`, `1234`.
+/// A count without loss, in the form of suites: `80M`, `1234`.
 pub fn exact_count(number: u64) -> String {
     exact(number, &COUNT_UNITS[2..])
 }

@@ -1,5 +1,5 @@
-//! What was used up: raw readings of counters that only grow, taken before and after a phase.
-//! Differences, shares and amplifications are computed by whoever reads the record.
+//! Resource usage: raw readings of growing counters, before and after a phase. Readers of the
+//! record compute differences, shares and amplifications.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,8 +125,8 @@ pub struct ThreadsUsage {
     pub user_ns: u64,
     /// CPU time in the kernel.
     pub system_ns: u64,
-    /// Time that they could have run and had no CPU (`schedstat`); null where the kernel does not
-    /// say.
+    /// Time that they were runnable without a CPU (`schedstat`); null where the kernel does not
+    /// report it.
     pub runqueue_ns: Option<u64>,
     /// They waited for something.
     pub voluntary_switches: u64,
@@ -139,7 +139,7 @@ pub struct ThreadsUsage {
 }
 
 impl ThreadsUsage {
-    /// What was used since an earlier reading of the same thread.
+    /// The usage since an earlier reading of the same thread.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         self.with(before, u64::saturating_sub)
@@ -151,22 +151,21 @@ impl ThreadsUsage {
         self.with(other, |one, other| one + other)
     }
 
-    fn with(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
+    fn with(&self, other: &Self, combine: fn(u64, u64) -> u64) -> Self {
         Self {
-            time_ns: of(self.time_ns, other.time_ns),
-            user_ns: of(self.user_ns, other.user_ns),
-            system_ns: of(self.system_ns, other.system_ns),
-            runqueue_ns: self.runqueue_ns.zip(other.runqueue_ns).map(|(a, b)| of(a, b)),
-            voluntary_switches: of(self.voluntary_switches, other.voluntary_switches),
-            involuntary_switches: of(self.involuntary_switches, other.involuntary_switches),
-            minor_faults: of(self.minor_faults, other.minor_faults),
-            major_faults: of(self.major_faults, other.major_faults),
+            time_ns: combine(self.time_ns, other.time_ns),
+            user_ns: combine(self.user_ns, other.user_ns),
+            system_ns: combine(self.system_ns, other.system_ns),
+            runqueue_ns: self.runqueue_ns.zip(other.runqueue_ns).map(|(a, b)| combine(a, b)),
+            voluntary_switches: combine(self.voluntary_switches, other.voluntary_switches),
+            involuntary_switches: combine(self.involuntary_switches, other.involuntary_switches),
+            minor_faults: combine(self.minor_faults, other.minor_faults),
+            major_faults: combine(self.major_faults, other.major_faults),
         }
     }
 }
 
-/// By this a worker's threads are known from outside: `kvdyno-0` drives the first role of its
-/// phase.
+/// The prefix of the names of a worker's threads: `kvdyno-0` drives the first role of its phase.
 pub const THREAD_NAME: &str = "kvdyno-";
 
 /// Wait-state samples of a role's threads (`/proc/PID/task/TID/syscall`, some twenty times a
@@ -198,7 +197,7 @@ pub struct WaitSamples {
 pub struct GroupUsage {
     /// Memory charged now.
     pub memory_bytes: u64,
-    /// The most ever charged; null where the kernel does not say.
+    /// The peak; null where the kernel does not report it.
     pub memory_peak_bytes: Option<u64>,
     /// Of it, page cache.
     pub file_bytes: u64,
@@ -208,7 +207,7 @@ pub struct GroupUsage {
     pub limit_hits: u64,
     /// Processes killed for it.
     pub oom_kills: u64,
-    /// Swapped out now; null where the kernel does not say.
+    /// Swapped out now; null where the kernel does not report it.
     pub swap_bytes: Option<u64>,
 }
 
@@ -229,7 +228,7 @@ pub struct ProcessorUsage {
 /// One of the processor's counters: its name, and where it stands.
 pub type CounterOf = (&'static str, fn(&ProcessorUsage) -> Option<EventCount>);
 
-/// What is said between the names of counters and why they do not count.
+/// The text between the names of counters and the reason why they do not count.
 const BY_PROCESSOR: &str = " by the processor: ";
 
 impl ProcessorUsage {
@@ -248,8 +247,8 @@ impl ProcessorUsage {
 
     /// Why one is not, by those sentences.
     pub fn why_not<'s>(name: &str, not_measured: &'s [String]) -> Option<&'s str> {
-        let told = not_measured.iter().filter_map(|sentence| sentence.split_once(BY_PROCESSOR));
-        let mut its_own = told.filter(|(names, _)| names.split(", ").any(|other| other == name));
+        let reasons = not_measured.iter().filter_map(|sentence| sentence.split_once(BY_PROCESSOR));
+        let mut its_own = reasons.filter(|(names, _)| names.split(", ").any(|other| other == name));
         its_own.next().map(|(_, why)| why)
     }
 }
@@ -276,11 +275,10 @@ pub struct Snapshot {
     /// A server's processes summed, with those that have ended; null: the engine is in the worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ProcessUsage>,
-    /// The engine is a server that somebody runs: what it has used nobody here knows.
+    /// The engine is an attached server, whose usage is unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
-    /// What the processor counted of the engine's process; null where it was not asked, or has no
-    /// counters.
+    /// The processor's counters of the engine's process; null where not requested or not available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<ProcessorUsage>,
     /// The device under the volume; null where there is none or it has no counters.
@@ -296,7 +294,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// What the engine has used: its server, or the worker that it is in.
+    /// The usage of the engine: its server, or the worker that it is in.
     pub fn engine(&self) -> Option<&ProcessUsage> {
         if self.elsewhere {
             return None;
@@ -356,6 +354,6 @@ pub struct Residency {
     pub resident_bytes: u64,
     /// Of them not yet written back.
     pub dirty_bytes: u64,
-    /// How it is known: `cachestat` or `mincore`.
+    /// The source: `cachestat` or `mincore`.
     pub method: String,
 }

@@ -8,14 +8,14 @@ use std::path::PathBuf;
 /// A volume that a suite names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Volume {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
-    /// What it lies on.
+    /// Its device.
     #[serde(flatten)]
     pub medium: Medium,
 }
 
-/// What a volume lies on.
+/// The device of a volume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Medium {
@@ -26,26 +26,26 @@ pub enum Medium {
     },
     /// A loop device on an image, made for each load.
     Loop {
-        /// Where the image lies; null: in the run's place.
+        /// The folder of the image; null: in the run's directory.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         directory: Option<PathBuf>,
         /// Size of the image.
         bytes: u64,
-        /// What is made on it.
+        /// Its format.
         format: Format,
     },
     /// A block device that the user gave up to be overwritten.
     Device {
         /// Its full name.
         path: PathBuf,
-        /// It is told that nothing on it is needed any more, before each load.
+        /// It is discarded before each load.
         discard: bool,
-        /// What is made on it.
+        /// Its format.
         format: Format,
     },
 }
 
-/// What is made on a block device before a load.
+/// The format of a block device before a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
@@ -55,9 +55,9 @@ pub enum Format {
     Filesystem {
         /// Which.
         filesystem: FilesystemKind,
-        /// Arguments of its mkfs beside those that are always given.
+        /// Additional arguments of its mkfs.
         mkfs: Vec<String>,
-        /// Mount options beside noatime.
+        /// Mount options besides noatime.
         mount: Vec<String>,
     },
 }
@@ -92,11 +92,11 @@ pub struct VolumeRecord {
     pub device: Option<String>,
     /// Under a loop device.
     pub image: Option<ImageRecord>,
-    /// What was done to make it, as a shell would.
+    /// The commands that made it.
     pub commands: Vec<String>,
-    /// What the kernel says is mounted; null for a raw device.
+    /// The mount as the kernel reports it; null for a raw device.
     pub filesystem: Option<Filesystem>,
-    /// What that device says of itself; null: it says nothing.
+    /// The device's own description; null: none.
     pub drive: Option<Drive>,
 }
 
@@ -108,6 +108,6 @@ pub struct ImageRecord {
     /// The loop device reads and writes it past the page cache. Where it does not, its data is
     /// cached once more, outside of any RAM limit.
     pub direct_io: bool,
-    /// What it lies on: `ext4 on vda`.
+    /// Its device: `ext4 on vda`.
     pub lies_on: String,
 }

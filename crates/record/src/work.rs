@@ -1,5 +1,4 @@
-//! What may be compared: the one place that says which parts of a case must be equal for its
-//! figures to stand beside another's.
+//! What may be compared: which parts of two cases must be equal for a comparison.
 //!
 //! | must be equal | trials | engines | volumes | answer | runs |
 //! |---|---|---|---|---|---|
@@ -22,7 +21,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
-/// What is held against each other.
+/// The purpose of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Engines of a run, by their loads.
@@ -41,7 +40,7 @@ pub enum Purpose {
     Runs,
 }
 
-/// What a case does, and on what.
+/// The work of a case, and its environment.
 #[derive(Clone, Debug)]
 pub struct Work<'c> {
     case: &'c Case,
@@ -62,8 +61,8 @@ impl<'c> Work<'c> {
         Self::new(case, loader.map_or(&[], |loader| &loader.phases))
     }
 
-    /// All that must be equal for a comparison, by name: equal values may stand beside each other.
-    pub fn equal(&self, beside: Purpose) -> Value {
+    /// All that must be equal for a comparison, by name.
+    pub fn equal(&self, purpose: Purpose) -> Value {
         use Purpose::{AnswerOnVolumes, Engines, Runs, Volumes, VolumesLoading};
         let case = self.case;
         let mut all = json!({
@@ -71,29 +70,29 @@ impl<'c> Work<'c> {
             "durability": case.options.durability,
             "ram_limit_bytes": case.ram_limit_bytes,
             "tier": case.tier_below().map(TierKey::from_tier),
-            "phases": self.phases(beside),
+            "phases": self.phases(purpose),
         });
-        if matches!(beside, Volumes | VolumesLoading | AnswerOnVolumes) {
+        if matches!(purpose, Volumes | VolumesLoading | AnswerOnVolumes) {
             all["label"] = json!(case.label);
         } else {
             all["volume"] = json!(case.volume.as_ref().map(|volume| &volume.name));
         }
-        if matches!(beside, Engines | Volumes | Runs) {
+        if matches!(purpose, Engines | Volumes | Runs) {
             all["threads"] = json!(case.threads);
         }
         if case.is_counted() {
             all["count"] = json!(true);
         }
-        if beside == Runs {
+        if purpose == Runs {
             all["database_copy"] = json!(case.database.copy);
         }
         all
     }
 
-    fn phases(&self, beside: Purpose) -> Value {
+    fn phases(&self, purpose: Purpose) -> Value {
         use workload::Activity::{Load, Measure, Reopen, Settle, Verify};
         let all: Vec<Phase> = self.phases.iter().map(|phase| without_place(phase)).collect();
-        let own = || all[all.len() - self.case.phases.len()..].iter();
+        let of_case = || all[all.len() - self.case.phases.len()..].iter();
         // Whether a case loaded its database itself, as it must where nothing can be copied, does
         // not count between volumes: what comes after is the same.
         let makes = |phase: &&Phase| {
@@ -104,12 +103,12 @@ impl<'c> Work<'c> {
             Reopen { .. } => json!({ "name": phase.name, "kind": phase.work.kind() }),
             _ => json!(phase),
         };
-        match beside {
+        match purpose {
             Purpose::Runs => json!(all),
-            Purpose::Engines => own().map(without_options).collect(),
-            Purpose::Volumes => json!(own().skip_while(makes).collect::<Vec<_>>()),
+            Purpose::Engines => of_case().map(without_options).collect(),
+            Purpose::Volumes => json!(of_case().skip_while(makes).collect::<Vec<_>>()),
             Purpose::EnginesLoading | Purpose::VolumesLoading => {
-                json!(own().filter(|phase| matches!(phase.work, Load(_))).collect::<Vec<_>>())
+                json!(of_case().filter(|phase| matches!(phase.work, Load(_))).collect::<Vec<_>>())
             }
             Purpose::Answer | Purpose::AnswerOnVolumes => {
                 let without_threads = |phase: &Phase| {
@@ -119,7 +118,7 @@ impl<'c> Work<'c> {
                     let work = Measure(Mix { roles, ..*mix });
                     Some(Phase { name: phase.name.clone(), work })
                 };
-                json!(own().filter_map(without_threads).collect::<Vec<_>>())
+                json!(of_case().filter_map(without_threads).collect::<Vec<_>>())
             }
         }
     }

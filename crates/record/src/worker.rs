@@ -1,4 +1,4 @@
-//! What a worker says of itself.
+//! The description of a worker.
 
 use kvdyno_engine::Description;
 use schemars::JsonSchema;
@@ -19,15 +19,15 @@ pub struct WorkerDescription {
     pub debug_build: bool,
     /// The engine.
     pub engine: Description,
-    /// The server that it was asked about, which somebody runs; null: it was asked about none.
+    /// The attached server that it describes; null: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<AttachedServer>,
 }
 
-/// A server that somebody runs, and that a run is attached to.
+/// A server that kvdyno did not start, and that a run is attached to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttachedServer {
-    /// What leads to its URL: `env:NAME`.
+    /// The reference to its URL: `env:NAME`.
     pub reference: String,
     /// Its host, by the name or number that the URL has.
     pub host: String,

@@ -1,4 +1,4 @@
-//! What the threads do: data, keys, values, phases, roles, operation mixes. Every field is
+//! The work of the threads: data, keys, values, phases, roles, operation mixes. Every field is
 //! resolved: nothing here means "the default".
 
 pub use crate::expected_hits::ExpectedHits;
@@ -30,7 +30,7 @@ pub struct Data {
     pub key: Key,
     /// How a value is made.
     pub value: ValueShape,
-    /// What all random choices follow from.
+    /// The seed of all random choices.
     pub seed: u64,
     /// Values carry their key, version and checksum, and every one read is checked.
     pub verify: bool,
@@ -53,7 +53,7 @@ pub struct Packed {
 }
 
 impl Data {
-    /// What a load writes: records, or nodes and links.
+    /// The kind of data: records, or nodes and links.
     pub fn loaded(&self) -> u64 {
         self.graph.as_ref().map_or(self.records, |graph| graph.totals.ids + graph.totals.links)
     }
@@ -85,7 +85,7 @@ pub struct ValueShape {
 pub struct Phase {
     /// Its name, unique in its case.
     pub name: String,
-    /// What happens in it.
+    /// Its work.
     #[serde(flatten)]
     pub work: Activity,
 }
@@ -97,7 +97,7 @@ pub fn window_of(name: &str) -> Option<(&str, u32)> {
     Some((phase, number?))
 }
 
-/// What happens in a phase.
+/// The work of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Activity {
@@ -108,7 +108,7 @@ pub enum Activity {
         /// How long at most.
         limit_ns: u64,
     },
-    /// Read a sample of keys and check each value; count all records where asked.
+    /// Read a sample of keys and check each value; count all records where requested.
     Verify {
         /// How many keys, spread evenly over all.
         samples: u64,
@@ -199,7 +199,7 @@ pub struct Role {
     pub name: String,
     /// How many threads.
     pub threads: u32,
-    /// What they do. Weights are relative to their sum.
+    /// Their operations. Weights are relative to their sum.
     pub mix: Vec<MixEntry>,
     /// Open loop at this rate; null: closed loop, as fast as it goes.
     pub rate: Option<Rate>,
@@ -209,7 +209,7 @@ pub struct Role {
     /// Threads of the operating system on which they take turns; null: each has one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_threads: Option<u32>,
-    /// How many of the keys that it looks up are there.
+    /// The share of its lookups that must find their key.
     #[serde(default, skip_serializing_if = "ExpectedHits::is_all")]
     pub found: ExpectedHits,
     /// The trace that its requests come from, each with its key and lengths; null: they are drawn.
@@ -272,7 +272,7 @@ pub enum Op {
         /// How many.
         length: Size,
     },
-    /// Make durable what was written; recorded, and never drawn.
+    /// Make earlier writes durable; recorded, and never drawn.
     Flush,
     /// Add a node, the next one. All from here on are requests of a graph, which says what they are
     /// for; they choose no keys.
@@ -303,7 +303,7 @@ impl Op {
         self.info().name
     }
 
-    /// What is known of it.
+    /// Its properties.
     pub fn info(&self) -> &'static OpInfo {
         &OPERATIONS[match self {
             Self::Get => 0,
@@ -358,7 +358,7 @@ impl Op {
         }
     }
 
-    /// Whether it reads, writes or does both is what decides a role's column.
+    /// Reads, writes, or both: decides a role's column.
     pub fn writes(&self) -> bool {
         self.info().writes
     }
@@ -380,10 +380,10 @@ impl Role {
     }
 
     /// Threads of the operating system that so many of its own take: all, or a rank's.
-    pub fn on(&self, own: u32) -> u32 {
-        let (threads, own) = (u64::from(self.threads.max(1)), u64::from(own));
-        let share = |on: u32| (u64::from(on).min(threads) * own).div_ceil(threads);
-        self.os_threads.map_or(own, share) as u32
+    pub fn on(&self, ours: u32) -> u32 {
+        let (threads, ours) = (u64::from(self.threads.max(1)), u64::from(ours));
+        let share = |on: u32| (u64::from(on).min(threads) * ours).div_ceil(threads);
+        self.os_threads.map_or(ours, share) as u32
     }
 }
 
@@ -409,8 +409,8 @@ impl Mix {
     }
 }
 
-/// Some phase deletes, replays a trace, or asks for links that may not be there: what is not there
-/// is an answer.
+/// Some phase deletes, replays a trace, or reads links that may be missing: a miss is a valid
+/// answer.
 pub fn deletes(phases: &[Phase]) -> bool {
     let mut entries = phases.iter().filter_map(Phase::mix).flat_map(Mix::entries);
     entries.any(|entry| entry.op == Op::Delete || entry.op.is_of_graph())

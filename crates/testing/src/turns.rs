@@ -139,25 +139,25 @@ pub fn output(command: &mut Command) -> Result<String> {
 /// A round of a program in the engine's own language: nanoseconds, a number for each of its ways.
 pub fn outside(program: &Path, folder: &Path, round: usize) -> Result<Vec<Duration>> {
     let mut command = Command::new(program);
-    let told = output(command.arg(folder).args(["read", &round.to_string()]))?;
-    Ok(told.split_whitespace().filter_map(|ns| ns.parse().ok()).map(Duration::from_nanos).collect())
+    let text = output(command.arg(folder).args(["read", &round.to_string()]))?;
+    Ok(text.split_whitespace().filter_map(|ns| ns.parse().ok()).map(Duration::from_nanos).collect())
 }
 
 /// What rounds took, by the trait and by each of the engine's own ways.
 pub struct Turns<const N: usize> {
-    own: Vec<Duration>,
+    adapter: Vec<Duration>,
     theirs: [(&'static str, Vec<Duration>); N],
 }
 
 impl<const N: usize> Turns<N> {
     /// With the names of the engine's own ways.
     pub fn new(names: [&'static str; N]) -> Self {
-        Self { own: Vec::new(), theirs: names.map(|name| (name, Vec::new())) }
+        Self { adapter: Vec::new(), theirs: names.map(|name| (name, Vec::new())) }
     }
 
     /// A round of all of them.
-    pub fn add(&mut self, own: Duration, theirs: [Duration; N]) {
-        self.own.push(own);
+    pub fn add(&mut self, time: Duration, theirs: [Duration; N]) {
+        self.adapter.push(time);
         for ((_, all), took) in self.theirs.iter_mut().zip(theirs) {
             all.push(took);
         }
@@ -169,11 +169,13 @@ impl<const N: usize> std::fmt::Display for Turns<N> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let reads = (BLOCKS_PER_ROUND * BLOCK) as f64;
         let each = |took: &Duration| took.as_nanos() as f64 / reads;
-        let own = median(self.own.iter().map(each));
-        write!(f, "{own:8.1} ns  Session::get")?;
+        let adapter_median = median(self.adapter.iter().map(each));
+        write!(f, "{adapter_median:8.1} ns  Session::get")?;
         for (name, theirs) in &self.theirs {
-            let pairs = theirs.iter().zip(&self.own);
-            let ratio = median(pairs.map(|(theirs, own)| theirs.as_secs_f64() / own.as_secs_f64()));
+            let pairs = theirs.iter().zip(&self.adapter);
+            let ratio = median(pairs.map(|(theirs, adapter_median)| {
+                theirs.as_secs_f64() / adapter_median.as_secs_f64()
+            }));
             let theirs = median(theirs.iter().map(each));
             write!(f, "\n{theirs:8.1} ns  {name}: Session::get reads {ratio:.3} of its rate")?;
         }

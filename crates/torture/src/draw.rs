@@ -58,9 +58,9 @@ mod tests {
     #[test]
     fn all_of_a_range_is_drawn_and_nothing_else() {
         let mut draw = Draw::new(&[7]);
-        let mut seen = [0; 5];
-        (0..1000).for_each(|_| seen[draw.below(5)] += 1);
-        assert!(seen.iter().all(|&times| times > 100), "{seen:?}");
+        let mut counts = [0; 5];
+        (0..1000).for_each(|_| counts[draw.below(5)] += 1);
+        assert!(counts.iter().all(|&times| times > 100), "{counts:?}");
         assert_eq!(draw.below(0), 0);
     }
 }

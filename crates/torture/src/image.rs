@@ -1,56 +1,56 @@
-//! The bytes of a drive, most of which are zeros that nobody ever wrote. A copy shares all blocks
-//! with what it was copied from until one of them is written.
+//! The bytes of a drive, most of which were never written and are zeros. A copy shares all blocks
+//! with its original until one of them is written.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 const BLOCK: usize = 4096;
 
-/// What a drive holds.
+/// The contents of a drive.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Image(HashMap<u64, Arc<[u8; BLOCK]>>);
 
 impl Image {
-    pub(crate) fn write(&mut self, mut at: u64, mut bytes: &[u8]) {
+    pub(crate) fn write(&mut self, mut offset: u64, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            let (number, within) = (at / BLOCK as u64, (at % BLOCK as u64) as usize);
+            let (number, within) = (offset / BLOCK as u64, (offset % BLOCK as u64) as usize);
             let (piece, rest) = bytes.split_at(bytes.len().min(BLOCK - within));
             let blank = !self.0.contains_key(&number) && piece.iter().all(|&byte| byte == 0);
             if !blank {
                 let block = self.0.entry(number).or_insert_with(|| Arc::new([0; BLOCK]));
                 Arc::make_mut(block)[within..within + piece.len()].copy_from_slice(piece);
             }
-            (at, bytes) = (at + piece.len() as u64, rest);
+            (offset, bytes) = (offset + piece.len() as u64, rest);
         }
     }
 
     /// Zeros, as a hole is read. Blocks that are wholly within it are forgotten.
-    pub(crate) fn clear(&mut self, at: u64, length: u64) {
+    pub(crate) fn clear(&mut self, offset: u64, length: u64) {
         const ZEROS: [u8; BLOCK] = [0; BLOCK];
-        let end = at + length;
-        let inner = at.div_ceil(BLOCK as u64)..end / BLOCK as u64;
+        let end = offset + length;
+        let inner = offset.div_ceil(BLOCK as u64)..end / BLOCK as u64;
         if inner.is_empty() {
-            for from in (at..end).step_by(BLOCK) {
+            for from in (offset..end).step_by(BLOCK) {
                 self.write(from, &ZEROS[..(end - from).min(BLOCK as u64) as usize]);
             }
             return;
         }
         self.0.retain(|number, _| !inner.contains(number));
-        self.write(at, &ZEROS[..(inner.start * BLOCK as u64 - at) as usize]);
+        self.write(offset, &ZEROS[..(inner.start * BLOCK as u64 - offset) as usize]);
         let tail = inner.end * BLOCK as u64;
         self.write(tail, &ZEROS[..(end - tail) as usize]);
     }
 
-    pub(crate) fn read(&self, mut at: u64, bytes: &mut [u8]) {
-        let mut left = bytes;
-        while !left.is_empty() {
-            let (number, within) = (at / BLOCK as u64, (at % BLOCK as u64) as usize);
-            let (piece, rest) = left.split_at_mut(left.len().min(BLOCK - within));
+    pub(crate) fn read(&self, mut offset: u64, bytes: &mut [u8]) {
+        let mut unread = bytes;
+        while !unread.is_empty() {
+            let (number, within) = (offset / BLOCK as u64, (offset % BLOCK as u64) as usize);
+            let (piece, rest) = unread.split_at_mut(unread.len().min(BLOCK - within));
             match self.0.get(&number) {
                 Some(block) => piece.copy_from_slice(&block[within..within + piece.len()]),
                 None => piece.fill(0),
             }
-            (at, left) = (at + piece.len() as u64, rest);
+            (offset, unread) = (offset + piece.len() as u64, rest);
         }
     }
 
@@ -70,24 +70,24 @@ mod tests {
         const BYTES: usize = 5 * BLOCK;
         let mut draw = crate::Draw::new(&[1]);
         let (mut image, mut array) = (Image::default(), vec![0; BYTES]);
-        let mut kept = Vec::new();
+        let mut copies = Vec::new();
         for step in 0..400 {
-            let at = draw.below(BYTES);
-            let length = draw.below(2 * BLOCK).min(BYTES - at);
+            let offset = draw.below(BYTES);
+            let length = draw.below(2 * BLOCK).min(BYTES - offset);
             if draw.below(4) == 0 {
-                image.clear(at as u64, length as u64);
-                array[at..at + length].fill(0);
+                image.clear(offset as u64, length as u64);
+                array[offset..offset + length].fill(0);
             } else {
                 let bytes = vec![step as u8; length];
-                image.write(at as u64, &bytes);
-                array[at..at + length].copy_from_slice(&bytes);
+                image.write(offset as u64, &bytes);
+                array[offset..offset + length].copy_from_slice(&bytes);
             }
             if step % 100 == 0 {
-                kept.push((image.clone(), array.clone()));
+                copies.push((image.clone(), array.clone()));
             }
         }
-        kept.push((image, array));
-        for (image, array) in kept {
+        copies.push((image, array));
+        for (image, array) in copies {
             let mut read = vec![1; BYTES];
             image.read(0, &mut read);
             assert!(read == array);

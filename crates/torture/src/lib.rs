@@ -1,4 +1,4 @@
-//! What a drive may hold after the power went, and what is lost in it.
+//! The possible contents of a drive after a power loss, and the losses in them.
 //!
 //! It is: a drive that remembers each write and each flush ([`Recorder`]), what of them may have
 //! reached the medium at a moment ([`State`]), those states served as drives of their own, and the

@@ -1,5 +1,5 @@
-//! Drives that remember, as their user has them: files of a mount, and a process that serves them
-//! and is asked what happened.
+//! Drives that record their writes, for their user: files of a mount, and a process that serves
+//! them and reports their history.
 
 use crate::request::{
     ACKNOWLEDGEMENTS, Answer, Fault, Origin, Request, Seen, drive_name, state_name,
@@ -38,32 +38,32 @@ impl Recorder {
     ///
     /// # Errors
     /// FUSE is not to be had, or the process.
-    pub fn mount(server: Command, at: &Path, lengths: &[u64]) -> io::Result<Self> {
-        Self::start(server, at, Origin::Blank(lengths.to_vec()))
+    pub fn mount(server: Command, directory: &Path, lengths: &[u64]) -> io::Result<Self> {
+        Self::start(server, directory, Origin::Blank(lengths.to_vec()))
     }
 
     /// The same with drives and recording that were saved.
     ///
     /// # Errors
     /// As well, it is none.
-    pub fn replay(server: Command, at: &Path, from: &Path) -> io::Result<Self> {
-        Self::start(server, at, Origin::Saved(std::path::absolute(from)?))
+    pub fn replay(server: Command, directory: &Path, from: &Path) -> io::Result<Self> {
+        Self::start(server, directory, Origin::Saved(std::path::absolute(from)?))
     }
 
     /// The server is in a process group of its own, out of the way of Ctrl-C: it ends with us.
-    fn start(mut server: Command, at: &Path, drives: Origin) -> io::Result<Self> {
+    fn start(mut server: Command, directory: &Path, drives: Origin) -> io::Result<Self> {
         let (stream, theirs) = UnixStream::pair()?;
         server.current_dir("/").process_group(0);
         server.stdin(OwnedFd::from(theirs)).stdout(Stdio::null());
         let recorder = Self {
             server: server.spawn()?,
             stream: Mutex::new(BufReader::new(stream)),
-            mount: at.to_owned(),
+            mount: directory.to_owned(),
             serials: AtomicU64::new(0),
         };
-        // Its end of the socket must be its alone, or its death would not be heard.
+        // No other process may hold its end of the socket, or its death would go unnoticed.
         drop(server);
-        recorder.request_unit(&Request::Mount { at: at.to_owned(), drives })?;
+        recorder.request_unit(&Request::Mount { at: directory.to_owned(), drives })?;
         Ok(recorder)
     }
 
@@ -92,10 +92,10 @@ impl Recorder {
         self.request_unit(&Request::Begin)
     }
 
-    /// What has happened since.
+    /// The history since then.
     pub fn look(&self) -> io::Result<Seen> {
         match self.request(&Request::Look)? {
-            Answer::Seen(seen) => Ok(seen),
+            Answer::Seen(log_state) => Ok(log_state),
             _ => Err(io::ErrorKind::InvalidData.into()),
         }
     }
@@ -105,7 +105,7 @@ impl Recorder {
         self.request_unit(&Request::Fail(fault))
     }
 
-    /// Shows what the drives may hold after a power loss.
+    /// Shows a possible state of the drives after a power loss.
     pub fn serve(&self, state: &State) -> io::Result<Served<'_>> {
         let serial = self.serials.fetch_add(1, Relaxed);
         self.request_unit(&Request::Serve { serial, state: *state })?;
@@ -129,7 +129,7 @@ impl Recorder {
         line.clear();
         stream.read_until(b'\n', &mut line)?;
         if line.is_empty() {
-            return Err(io::Error::other("the process that serves the drives has gone"));
+            return Err(io::Error::other("the process that serves the drives has ended"));
         }
         match serde_json::from_slice(&line)? {
             Answer::Failed(why) => Err(io::Error::other(why)),

@@ -1,4 +1,4 @@
-//! What happened to some drives, in one order, and what they may hold after a power loss at any
+//! The history of some drives, in one order, and their possible contents after a power loss at any
 //! moment of it.
 
 use crate::image::Image;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
-/// What happened.
+/// An entry of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// Bytes were written.
@@ -33,12 +33,12 @@ pub enum Entry {
         /// Which.
         drive: usize,
     },
-    /// Somebody was told that something is done: two numbers of theirs.
+    /// An acknowledgement by the user: two numbers.
     Acknowledged([u64; 2]),
 }
 
 impl Entry {
-    /// Does to a drive what it says.
+    /// Applies it to a drive.
     pub(crate) fn apply(&self, image: &mut Image) {
         if let Some((_, change)) = Change::from_entry(self) {
             change.apply(0..change.length(), image);
@@ -52,11 +52,11 @@ pub struct Recording {
     /// Lengths of the drives.
     pub(crate) lengths: Vec<u64>,
     base: Vec<Image>,
-    /// What the drives hold now: all that was written.
+    /// The current contents of the drives: all writes.
     pub(crate) now: Vec<Image>,
     pub(crate) log: Vec<Entry>,
     /// By drive, what had reached the medium with all before an entry: where others begin.
-    known: Vec<BTreeMap<usize, Image>>,
+    images: Vec<BTreeMap<usize, Image>>,
 }
 
 impl Recording {
@@ -72,7 +72,7 @@ impl Recording {
     pub(crate) fn begin(&mut self) {
         self.base.clone_from(&self.now);
         self.log.clear();
-        self.known = vec![BTreeMap::new(); self.base.len()];
+        self.images = vec![BTreeMap::new(); self.base.len()];
     }
 
     /// One more has happened.
@@ -83,14 +83,15 @@ impl Recording {
         self.log.push(entry);
     }
 
-    /// What drives hold after a power loss.
+    /// The contents of drives after a power loss.
     pub(crate) fn after(&mut self, state: &State) -> Vec<Image> {
         (0..self.base.len()).map(|drive| self.drive_after(drive, state)).collect()
     }
 
     fn drive_after(&mut self, drive: usize, state: &State) -> Image {
         let moment = state.moment.min(self.log.len());
-        let flush = |entry: &Entry| matches!(entry, Entry::Flush { drive: of } if *of == drive);
+        let flush =
+            |entry: &Entry| matches!(entry, Entry::Flush { drive: other } if *other == drive);
         let flushed = match state.ignores_flushes_since {
             Some(since) => since.min(moment),
             None => self.log[..moment].iter().rposition(flush).unwrap_or(0),
@@ -108,14 +109,14 @@ impl Recording {
 
     /// What a drive holds with all writes before an entry, and no other.
     fn flushed(&mut self, drive: usize, entries: usize) -> Image {
-        let (from, mut image) = match self.known[drive].range(..=entries).next_back() {
+        let (from, mut image) = match self.images[drive].range(..=entries).next_back() {
             Some((from, image)) => (*from, image.clone()),
             None => (0, self.base[drive].clone()),
         };
         for change in changes(&self.log[from..entries], drive) {
             change.apply(0..change.length(), &mut image);
         }
-        self.known[drive].insert(entries, image.clone());
+        self.images[drive].insert(entries, image.clone());
         image
     }
 
@@ -127,17 +128,17 @@ impl Recording {
         };
         for (drive, (length, base)) in self.lengths.iter().zip(&self.base).enumerate() {
             put([DRIVE, *length, 0, 0], &[])?;
-            for (at, bytes) in base.blocks() {
-                put([BASE, drive as u64, at, bytes.len() as u64], bytes)?;
+            for (offset, bytes) in base.blocks() {
+                put([BASE, drive as u64, offset, bytes.len() as u64], bytes)?;
             }
         }
         for entry in self.log.iter().take(entries) {
             match entry {
-                Entry::Write { drive, at, bytes } => {
-                    put([WRITE, *drive as u64, *at, bytes.len() as u64], bytes)?;
+                Entry::Write { drive, at: offset, bytes } => {
+                    put([WRITE, *drive as u64, *offset, bytes.len() as u64], bytes)?;
                 }
-                Entry::Clear { drive, at, length } => {
-                    put([CLEAR, *drive as u64, *at, *length], &[])?;
+                Entry::Clear { drive, at: offset, length } => {
+                    put([CLEAR, *drive as u64, *offset, *length], &[])?;
                 }
                 Entry::Flush { drive } => put([FLUSH, *drive as u64, 0, 0], &[])?,
                 Entry::Acknowledged([one, other]) => put([ACKNOWLEDGED, *one, *other, 0], &[])?,
@@ -195,7 +196,7 @@ const CLEAR: u64 = 5;
 const BYTES_MAX: u64 = 64 << 20;
 
 fn damaged() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "it is no recording, or a damaged one")
+    io::Error::new(io::ErrorKind::InvalidData, "not a recording, or a damaged one")
 }
 
 /// False at the end.
@@ -213,7 +214,7 @@ fn read_whole(file: &mut impl Read, head: &mut [u8; 32]) -> io::Result<bool> {
     Ok(true)
 }
 
-/// What an entry does to a drive.
+/// The effect of an entry on a drive.
 enum Change<'e> {
     Bytes(u64, &'e [u8]),
     Zeros(u64, u64),
@@ -222,8 +223,12 @@ enum Change<'e> {
 impl<'e> Change<'e> {
     fn from_entry(entry: &'e Entry) -> Option<(usize, Self)> {
         match entry {
-            Entry::Write { drive, at, bytes } => Some((*drive, Self::Bytes(*at, bytes))),
-            Entry::Clear { drive, at, length } => Some((*drive, Self::Zeros(*at, *length))),
+            Entry::Write { drive, at: offset, bytes } => {
+                Some((*drive, Self::Bytes(*offset, bytes)))
+            }
+            Entry::Clear { drive, at: offset, length } => {
+                Some((*drive, Self::Zeros(*offset, *length)))
+            }
             Entry::Flush { .. } | Entry::Acknowledged(_) => None,
         }
     }
@@ -238,14 +243,14 @@ impl<'e> Change<'e> {
     /// Does a part of it.
     fn apply(&self, part: Range<usize>, image: &mut Image) {
         match self {
-            Self::Bytes(at, bytes) => image.write(at + part.start as u64, &bytes[part]),
-            Self::Zeros(at, _) => image.clear(at + part.start as u64, part.len() as u64),
+            Self::Bytes(offset, bytes) => image.write(offset + part.start as u64, &bytes[part]),
+            Self::Zeros(offset, _) => image.clear(offset + part.start as u64, part.len() as u64),
         }
     }
 }
 
 fn changes(log: &[Entry], drive: usize) -> impl Iterator<Item = Change<'_>> {
-    let ours = move |(of, change)| (of == drive).then_some(change);
+    let ours = move |(other, change)| (other == drive).then_some(change);
     log.iter().filter_map(Change::from_entry).filter_map(ours)
 }
 
@@ -268,17 +273,17 @@ mod tests {
         recording
     }
 
-    fn write(drive: usize, at: u64, byte: u8) -> Entry {
-        Entry::Write { drive, at, bytes: vec![byte; 1024] }
+    fn write(drive: usize, offset: u64, byte: u8) -> Entry {
+        Entry::Write { drive, at: offset, bytes: vec![byte; 1024] }
     }
 
     /// The first bytes of both writes' places, and of the other drive.
     fn held(recording: &mut Recording, moment: usize, lost: Lost, since: Option<usize>) -> [u8; 3] {
         let state = State { number: 0, moment, lost, ignores_flushes_since: since, seed: 1 };
         let images = recording.after(&state);
-        [(0, 0), (0, 1024), (1, 0)].map(|(drive, at)| {
+        [(0, 0), (0, 1024), (1, 0)].map(|(drive, offset)| {
             let mut byte = [9];
-            images[drive as usize].read(at, &mut byte);
+            images[drive as usize].read(offset, &mut byte);
             byte[0]
         })
     }
@@ -297,7 +302,7 @@ mod tests {
     #[test]
     fn a_sector_is_written_or_not() {
         let mut recording = recording();
-        let mut seen = std::collections::BTreeSet::new();
+        let mut outcomes = std::collections::BTreeSet::new();
         for seed in 0..60 {
             let lost = Lost::Sectors;
             let state = State { number: 0, moment: 5, lost, ignores_flushes_since: None, seed };
@@ -306,9 +311,9 @@ mod tests {
             for sector in bytes.chunks(512) {
                 assert!(sector.iter().all(|byte| *byte == sector[0]));
             }
-            seen.insert((bytes[0], bytes[512]));
+            outcomes.insert((bytes[0], bytes[512]));
         }
-        assert_eq!(Vec::from_iter(seen), [(2, 2), (2, 3), (3, 2), (3, 3)]);
+        assert_eq!(Vec::from_iter(outcomes), [(2, 2), (2, 3), (3, 2), (3, 3)]);
     }
 
     #[test]

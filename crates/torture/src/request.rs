@@ -1,11 +1,11 @@
-//! What the recorder and the process that serves its drives say to each other, and how the files of
-//! the mount are called.
+//! The messages between the recorder and the process that serves its drives, and the names of the
+//! mount's files.
 
 use crate::state::State;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What it is told, a JSON line each.
+/// A request, one JSON line.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
     /// First: mounts drives.
@@ -37,7 +37,7 @@ pub(crate) enum Origin {
     Saved(PathBuf),
 }
 
-/// What it says to each.
+/// The answer to each.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
     Done,
@@ -45,7 +45,7 @@ pub(crate) enum Answer {
     Failed(String),
 }
 
-/// What has happened, without the bytes.
+/// The history, without the bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// Entries so far.
@@ -58,7 +58,7 @@ pub struct Seen {
     pub flushes: u64,
     /// Bytes written.
     pub bytes: u64,
-    /// Where the fault that was asked for came.
+    /// The index of the requested fault.
     pub fault: Option<usize>,
 }
 
@@ -73,7 +73,7 @@ pub enum Fault {
     Pause(u64, u64),
 }
 
-/// The file, beside the drives, to which acknowledgements are written.
+/// The file, next to the drives, for acknowledgements.
 pub(crate) const ACKNOWLEDGEMENTS: &str = "acknowledgements";
 
 /// The name of a drive.
@@ -88,7 +88,7 @@ pub(crate) fn state_name(serial: u64, drive: usize) -> String {
 
 /// A file of the mount.
 #[derive(Clone, Copy)]
-pub(crate) enum Which {
+pub(crate) enum FileRef {
     Root,
     Acknowledgements,
     Drive(usize),
@@ -98,7 +98,7 @@ pub(crate) enum Which {
 /// Numbers of files: the root, the acknowledgements, the drives, and those of each state.
 const STRIDE: u64 = 1 << 10;
 
-impl Which {
+impl FileRef {
     pub(crate) fn from_inode(inode: u64) -> Self {
         match inode {
             1 => Self::Root,

@@ -9,7 +9,7 @@
 
 use crate::image::Image;
 use crate::recording::{Entry, Recording};
-use crate::request::{Answer, Fault, Origin, Request, Seen, Which};
+use crate::request::{Answer, Fault, FileRef, Origin, Request, Seen};
 use fuser::{
     Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
     LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite,
@@ -41,7 +41,7 @@ pub fn attend() -> io::Result<()> {
     let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut lines = BufReader::new(stream.try_clone()?).lines();
     let Some(first) = lines.next().transpose()? else { return Ok(()) };
-    let Request::Mount { at, drives } = serde_json::from_str(&first)? else {
+    let Request::Mount { at: directory, drives } = serde_json::from_str(&first)? else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let recording = match drives {
@@ -51,8 +51,9 @@ pub fn attend() -> io::Result<()> {
         }
     };
     let mounted = recording.and_then(|recording| {
-        let drives = Drives(Arc::new(Mutex::new(Held { recording, ..Held::default() })));
-        let session = fuser::spawn_mount(drives.clone(), &at, &Config::default())?;
+        let drives =
+            Drives(Arc::new(Mutex::new(ServerState { recording, ..ServerState::default() })));
+        let session = fuser::spawn_mount(drives.clone(), &directory, &Config::default())?;
         Ok((drives, session))
     });
     let (drives, session) = match mounted {
@@ -76,21 +77,21 @@ pub fn attend() -> io::Result<()> {
         }
     }
     // A drive that is pausing has the lock, and nothing is to wait for it.
-    remove_mount(&at, folder.as_deref(), session);
+    remove_mount(&directory, folder.as_deref(), session);
     std::process::exit(0);
 }
 
 /// Takes the mount away, and the folder with all that is mounted in it. Nothing is removed but
 /// empty directories.
-fn remove_mount(at: &Path, folder: Option<&Path>, session: fuser::BackgroundSession) {
+fn remove_mount(directory: &Path, folder: Option<&Path>, session: fuser::BackgroundSession) {
     let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
     let points: Vec<PathBuf> =
         entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    let (theirs, ours): (Vec<_>, Vec<_>) = points.iter().partition(|point| point != &at);
+    let (theirs, ours): (Vec<_>, Vec<_>) = points.iter().partition(|point| point != &directory);
     for point in &theirs {
         let _ = unmount(*point, UnmountFlags::DETACH);
     }
-    if unmount(at, UnmountFlags::DETACH | UnmountFlags::FORCE).is_err() {
+    if unmount(directory, UnmountFlags::DETACH | UnmountFlags::FORCE).is_err() {
         // Not root: by `fusermount`.
         drop(session);
     }
@@ -106,23 +107,23 @@ fn send(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
 }
 
 #[derive(Default)]
-struct Held {
+struct ServerState {
     recording: Recording,
     /// By number, what each drive holds.
     states: HashMap<u64, Vec<Image>>,
     fault: Option<Fault>,
-    /// Writes or flushes, whichever the fault counts, since it was asked for.
+    /// Writes or flushes, whichever the fault counts, since the request.
     counted: u64,
-    /// Where it came.
+    /// The index of the fault.
     came: Option<usize>,
 }
 
-impl Held {
-    fn drive(&mut self, file: Which) -> Option<&mut Image> {
+impl ServerState {
+    fn drive(&mut self, file: FileRef) -> Option<&mut Image> {
         match file {
-            Which::Drive(drive) => self.recording.now.get_mut(drive),
-            Which::State(serial, drive) => self.states.get_mut(&serial)?.get_mut(drive),
-            Which::Root | Which::Acknowledgements => None,
+            FileRef::Drive(drive) => self.recording.now.get_mut(drive),
+            FileRef::State(serial, drive) => self.states.get_mut(&serial)?.get_mut(drive),
+            FileRef::Root | FileRef::Acknowledgements => None,
         }
     }
 
@@ -147,27 +148,27 @@ impl Held {
 
     fn seen(&self) -> Seen {
         let log = &self.recording.log;
-        let mut seen = Seen { entries: log.len(), fault: self.came, ..Seen::default() };
-        for (place, entry) in log.iter().enumerate() {
+        let mut log_state = Seen { entries: log.len(), fault: self.came, ..Seen::default() };
+        for (index, entry) in log.iter().enumerate() {
             match entry {
-                Entry::Acknowledged(numbers) => seen.acknowledged.push((place, *numbers)),
-                Entry::Flush { .. } => seen.flushes += 1,
+                Entry::Acknowledged(numbers) => log_state.acknowledged.push((index, *numbers)),
+                Entry::Flush { .. } => log_state.flushes += 1,
                 Entry::Write { bytes, .. } => {
-                    seen.writes += 1;
-                    seen.bytes += bytes.len() as u64;
+                    log_state.writes += 1;
+                    log_state.bytes += bytes.len() as u64;
                 }
-                Entry::Clear { .. } => seen.writes += 1,
+                Entry::Clear { .. } => log_state.writes += 1,
             }
         }
-        seen
+        log_state
     }
 }
 
 #[derive(Clone)]
-struct Drives(Arc<Mutex<Held>>);
+struct Drives(Arc<Mutex<ServerState>>);
 
 impl Drives {
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, ServerState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -205,18 +206,18 @@ impl Drives {
         done.map_or_else(|error| Answer::Failed(error.to_string()), |()| Answer::Done)
     }
 
-    fn attributes(&self, file: Which) -> Option<FileAttr> {
+    fn attributes(&self, file: FileRef) -> Option<FileAttr> {
         let held = self.lock();
         let size = match file {
-            Which::Root => 0,
-            Which::Acknowledgements => 16,
-            Which::Drive(drive) => *held.recording.lengths.get(drive)?,
-            Which::State(serial, drive) => {
+            FileRef::Root => 0,
+            FileRef::Acknowledgements => 16,
+            FileRef::Drive(drive) => *held.recording.lengths.get(drive)?,
+            FileRef::State(serial, drive) => {
                 held.states.get(&serial)?;
                 *held.recording.lengths.get(drive)?
             }
         };
-        let folder = matches!(file, Which::Root);
+        let folder = matches!(file, FileRef::Root);
         Some(FileAttr {
             ino: INodeNo(file.inode()),
             size,
@@ -237,23 +238,23 @@ impl Drives {
     }
 
     /// Writes, or clears, where the drive does not fail.
-    fn change(&self, file: Which, make: impl FnOnce(usize) -> Entry) -> Result<(), Errno> {
+    fn change(&self, file: FileRef, make: impl FnOnce(usize) -> Entry) -> Result<(), Errno> {
         let mut held = self.lock();
         match file {
-            Which::Drive(drive) => {
+            FileRef::Drive(drive) => {
                 match held.comes(false) {
                     Some(Fault::Full(..)) => return Err(Errno::ENOSPC),
-                    // Nobody else is answered meanwhile: it is one drive.
+                    // No other request is answered meanwhile: it is one drive.
                     Some(Fault::Pause(_, ms)) => std::thread::sleep(Duration::from_millis(ms)),
                     Some(Fault::FlushFails(_)) | None => {}
                 }
                 held.recording.note(make(drive));
             }
-            Which::State(_, drive) => {
+            FileRef::State(_, drive) => {
                 let image = held.drive(file).ok_or(Errno::ENOENT)?;
                 make(drive).apply(image);
             }
-            Which::Root | Which::Acknowledgements => return Err(Errno::EINVAL),
+            FileRef::Root | FileRef::Acknowledgements => return Err(Errno::EINVAL),
         }
         Ok(())
     }
@@ -265,15 +266,15 @@ fn save(recording: &Recording, entries: usize, to: &Path) -> io::Result<()> {
     file.flush()
 }
 
-/// Sparse files beside each other: the first drive's under the name that was given.
+/// Sparse files next to each other: the first drive's under the given name.
 fn keep(images: &[Image], lengths: &[u64], to: &Path) -> io::Result<()> {
     use std::os::unix::fs::FileExt as _;
     for (drive, (image, length)) in images.iter().zip(lengths).enumerate() {
         let path = if drive == 0 { to.to_owned() } else { to.with_extension(drive.to_string()) };
         let file = File::create_new(path)?;
         file.set_len(*length)?;
-        for (at, bytes) in image.blocks() {
-            file.write_all_at(bytes, at)?;
+        for (offset, bytes) in image.blocks() {
+            file.write_all_at(bytes, offset)?;
         }
     }
     Ok(())
@@ -283,7 +284,7 @@ const TTL: Duration = Duration::from_secs(1);
 
 impl Filesystem for Drives {
     fn lookup(&self, _: &Asked, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let file = name.to_str().and_then(Which::named);
+        let file = name.to_str().and_then(FileRef::named);
         match file.and_then(|file| self.attributes(file)) {
             Some(attributes) => reply.entry(&TTL, &attributes, Generation(0)),
             None => reply.error(Errno::ENOENT),
@@ -291,7 +292,7 @@ impl Filesystem for Drives {
     }
 
     fn getattr(&self, _: &Asked, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        match self.attributes(Which::from_inode(inode.into())) {
+        match self.attributes(FileRef::from_inode(inode.into())) {
             Some(attributes) => reply.attr(&TTL, &attributes),
             None => reply.error(Errno::ENOENT),
         }
@@ -306,17 +307,17 @@ impl Filesystem for Drives {
         _: &Asked,
         inode: INodeNo,
         _: FileHandle,
-        at: u64,
+        offset: u64,
         bytes: u32,
         _: OpenFlags,
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let file = Which::from_inode(inode.into());
+        let file = FileRef::from_inode(inode.into());
         let length = self.attributes(file).map_or(0, |attributes| attributes.size);
-        let mut read = vec![0; length.saturating_sub(at).min(bytes.into()) as usize];
+        let mut read = vec![0; length.saturating_sub(offset).min(bytes.into()) as usize];
         match self.lock().drive(file) {
-            Some(image) => image.read(at, &mut read),
+            Some(image) => image.read(offset, &mut read),
             None => return reply.error(Errno::EIO),
         }
         reply.data(&read);
@@ -327,23 +328,25 @@ impl Filesystem for Drives {
         _: &Asked,
         inode: INodeNo,
         _: FileHandle,
-        at: u64,
+        offset: u64,
         bytes: &[u8],
         _: WriteFlags,
         _: OpenFlags,
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let file = Which::from_inode(inode.into());
+        let file = FileRef::from_inode(inode.into());
         let done = match (file, bytes.split_at_checked(8)) {
-            (Which::Acknowledgements, Some((one, other))) => {
+            (FileRef::Acknowledgements, Some((one, other))) => {
                 let number =
                     |bytes: &[u8]| bytes.first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
                 let numbers = [number(one), number(other)];
                 self.lock().recording.note(Entry::Acknowledged(numbers));
                 Ok(())
             }
-            _ => self.change(file, |drive| Entry::Write { drive, at, bytes: bytes.to_vec() }),
+            _ => {
+                self.change(file, |drive| Entry::Write { drive, at: offset, bytes: bytes.to_vec() })
+            }
         };
         match done {
             Ok(()) => reply.written(bytes.len() as u32),
@@ -352,7 +355,7 @@ impl Filesystem for Drives {
     }
 
     fn fsync(&self, _: &Asked, inode: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        if let Which::Drive(drive) = Which::from_inode(inode.into()) {
+        if let FileRef::Drive(drive) = FileRef::from_inode(inode.into()) {
             let mut held = self.lock();
             if held.comes(true).is_some() {
                 return reply.error(Errno::EIO);
@@ -372,7 +375,7 @@ impl Filesystem for Drives {
         _: &Asked,
         inode: INodeNo,
         _: FileHandle,
-        at: u64,
+        offset: u64,
         length: u64,
         mode: i32,
         reply: ReplyEmpty,
@@ -382,9 +385,9 @@ impl Filesystem for Drives {
         if !holes.iter().any(|hole| mode == *hole | FallocateFlags::KEEP_SIZE) {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        match self.change(Which::from_inode(inode.into()), |drive| Entry::Clear {
+        match self.change(FileRef::from_inode(inode.into()), |drive| Entry::Clear {
             drive,
-            at,
+            at: offset,
             length,
         }) {
             Ok(()) => reply.ok(),

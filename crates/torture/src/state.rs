@@ -8,7 +8,7 @@ use std::ops::Range;
 /// A drive writes a sector whole or not at all.
 pub(crate) const SECTOR: usize = 512;
 
-/// What became of the writes since the last flush.
+/// The fate of the writes since the last flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lost {
@@ -28,7 +28,7 @@ pub enum Lost {
 pub const LOSSES: [Lost; 5] = [Lost::All, Lost::Writes, Lost::Sectors, Lost::Reordered, Lost::None];
 
 impl Lost {
-    /// As tables say it.
+    /// Its name in tables.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::All => "all since the flush",
@@ -47,7 +47,7 @@ pub struct State {
     pub number: u64,
     /// It happens after so many entries of the recording.
     pub moment: usize,
-    /// What becomes of what was not flushed.
+    /// The fate of unflushed writes.
     pub lost: Lost,
     /// The drive has ignored all flushes since so many entries: the control.
     pub ignores_flushes_since: Option<usize>,
@@ -104,7 +104,8 @@ pub(crate) fn reached(state: &State, drive: usize, writes: &[usize]) -> Vec<Vec<
             0 => Vec::new(),
             1 => whole(bytes),
             _ => {
-                let sectors = (0..bytes).step_by(SECTOR).map(|at| at..(at + SECTOR).min(bytes));
+                let sectors =
+                    (0..bytes).step_by(SECTOR).map(|sector| sector..(sector + SECTOR).min(bytes));
                 sectors.filter(|_| draw.coin()).collect()
             }
         },
@@ -137,25 +138,26 @@ mod tests {
     #[test]
     fn all_nothing_some_and_parts_of_some() {
         let writes = [4096, 512, 8192, 4096];
-        let of = |lost, seed| reached(&state(lost, seed), 0, &writes);
-        assert!(of(Lost::All, 1).iter().all(Vec::is_empty));
+        let reached_of = |lost, seed| reached(&state(lost, seed), 0, &writes);
+        assert!(reached_of(Lost::All, 1).iter().all(Vec::is_empty));
         let all_of = |piece: &[Range<usize>], bytes| piece.len() == 1 && piece[0] == (0..bytes);
         let whole = |pieces: &[Vec<Range<usize>>]| {
             pieces.iter().zip(writes).all(|(piece, bytes)| all_of(piece, bytes))
         };
-        assert!(whole(&of(Lost::None, 1)));
+        assert!(whole(&reached_of(Lost::None, 1)));
         let (mut some, mut torn, mut reordered) = (0, 0, HashSet::new());
         for seed in 0..100 {
-            let pieces = of(Lost::Writes, seed);
+            let pieces = reached_of(Lost::Writes, seed);
             assert!(pieces.iter().zip(writes).all(|(p, bytes)| p.is_empty() || all_of(p, bytes)));
             some += u64::from(pieces.iter().any(Vec::is_empty) && !whole(&pieces));
-            let pieces = of(Lost::Sectors, seed);
+            let pieces = reached_of(Lost::Sectors, seed);
             let parts = |piece: &Vec<Range<usize>>| {
                 !piece.is_empty() && piece.iter().all(|part| part.len() == SECTOR)
             };
             torn += u64::from(parts(&pieces[0]) || parts(&pieces[2]));
-            assert_eq!(of(Lost::Sectors, seed), pieces, "the same again");
-            reordered.insert(of(Lost::Reordered, seed).iter().map(Vec::len).collect::<Vec<_>>());
+            assert_eq!(reached_of(Lost::Sectors, seed), pieces, "the same again");
+            reordered
+                .insert(reached_of(Lost::Reordered, seed).iter().map(Vec::len).collect::<Vec<_>>());
         }
         assert!(some > 50 && torn > 50, "{some} {torn}");
         // Each subset of four may be what comes first in some order.

@@ -1,4 +1,4 @@
-//! What of a pledge is missing, and whether that breaks a promise.
+//! The losses of a pledge, and whether they break a durability promise.
 //!
 //! A writer has at most one write in flight: of its first `n + 1` writes, `n` of which were
 //! acknowledged, all others must be there and the last may be.
@@ -8,7 +8,7 @@ use kvdyno_record::pledge::{Reading, Recovered, Units};
 use kvdyno_record::torture::{Tally, Trial, TrialKind};
 use std::ops::Range;
 
-/// What was promised when it happened: how many writes of each writer were acknowledged.
+/// The promise at that moment: the acknowledged writes of each writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Promised {
     /// What they consist of.
@@ -19,12 +19,12 @@ pub struct Promised {
     pub atomic: bool,
 }
 
-/// What is wrong with one database.
+/// The damage of one database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     /// It was not opened, or read to its end: why.
     pub unopened: Option<String>,
-    /// Records whose acknowledged version is not there; those that the engine cannot read, too.
+    /// Records without their acknowledged version, or that the engine cannot read.
     pub lost: u64,
     /// Writers of whose writes an earlier one is missing and a later one is there.
     pub holes: u64,
@@ -32,7 +32,7 @@ pub struct Damage {
     pub half_batches: u64,
     /// Values that were never written, shown as if they were sound.
     pub torn: u64,
-    /// Records or versions that nobody can have written yet, or that only a walk finds.
+    /// Records or versions that cannot have been written yet, or that only a walk finds.
     pub phantoms: u64,
     /// The engine's first words of a record that it cannot read.
     pub said: Option<String>,
@@ -47,7 +47,7 @@ impl Promised {
         moment: usize,
     ) -> Self {
         let mut counts = vec![0; units.writers as usize];
-        for (_, [writer, number]) in acknowledged.iter().take_while(|(at, _)| *at < moment) {
+        for (_, [writer, number]) in acknowledged.iter().take_while(|(index, _)| *index < moment) {
             if let Some(count) = counts.get_mut(*writer as usize) {
                 *count = (*count).max(number + 1);
             }
@@ -65,53 +65,59 @@ impl Promised {
         self.acknowledged.iter().sum()
     }
 
-    /// Holds what was found against it.
-    pub fn damage(&self, found: &Recovered) -> Damage {
+    /// Compares a recovered database with it.
+    pub fn damage(&self, recovered: &Recovered) -> Damage {
         let mut damage = Damage {
-            unopened: found.unopened.clone(),
-            phantoms: found.strangers,
-            said: found.said.clone(),
+            unopened: recovered.unopened.clone(),
+            phantoms: recovered.strangers,
+            said: recovered.said.clone(),
             ..Damage::default()
         };
         if damage.unopened.is_some() {
             return damage;
         }
-        if (found.readings.len() as u64) < self.units.records() {
-            damage.unopened = Some("the worker said too little of what it found".to_owned());
+        if (recovered.readings.len() as u64) < self.units.records() {
+            damage.unopened = Some("incomplete report from the worker".to_owned());
             return damage;
         }
         for (writer, &acknowledged) in (0..).zip(&self.acknowledged) {
-            self.of_writer(writer, acknowledged, found, &mut damage);
+            self.of_writer(writer, acknowledged, recovered, &mut damage);
         }
         damage
     }
 
-    fn of_writer(&self, writer: u64, acknowledged: u64, found: &Recovered, damage: &mut Damage) {
+    fn of_writer(
+        &self,
+        writer: u64,
+        acknowledged: u64,
+        recovered: &Recovered,
+        damage: &mut Damage,
+    ) {
         let units = self.units;
         // By unit the versions that are there, the least and the most; none: they cannot be known.
-        let mut there: Vec<Option<Range<u32>>> = Vec::new();
+        let mut ranges: Vec<Option<Range<u32>>> = Vec::new();
         for unit in 0..units.each() {
             let records = units.records_of(writer, unit);
-            let readings = &found.readings[records.start as usize..records.end as usize];
+            let readings = &recovered.readings[records.start as usize..records.end as usize];
             let (least, most) =
                 (versions(units, unit, acknowledged), versions(units, unit, acknowledged + 1));
-            let mut known = Vec::new();
+            let mut allowed = Vec::new();
             for reading in readings {
                 match reading {
                     Reading::Torn => damage.torn += 1,
                     Reading::Refused => damage.lost += u64::from(least > 0),
-                    Reading::Missing => known.push(0),
-                    Reading::Version(version) => known.push(*version),
+                    Reading::Missing => allowed.push(0),
+                    Reading::Version(version) => allowed.push(*version),
                 }
             }
-            damage.lost += known.iter().filter(|version| **version < least).count() as u64;
-            damage.phantoms += known.iter().filter(|version| **version > most).count() as u64;
-            let range = known.iter().min().zip(known.iter().max()).map(|(a, b)| *a..*b);
+            damage.lost += allowed.iter().filter(|version| **version < least).count() as u64;
+            damage.phantoms += allowed.iter().filter(|version| **version > most).count() as u64;
+            let range = allowed.iter().min().zip(allowed.iter().max()).map(|(a, b)| *a..*b);
             let half = range.as_ref().is_some_and(|range| !range.is_empty());
             damage.half_batches += u64::from(half && self.atomic);
-            there.push(range);
+            ranges.push(range);
         }
-        let last = (0..).zip(&there).filter_map(|(unit, range)| {
+        let last = (0..).zip(&ranges).filter_map(|(unit, range)| {
             let version = range.as_ref()?.end;
             (version > 0).then(|| units.number(unit, version))
         });
@@ -120,7 +126,7 @@ impl Promised {
         let is_missing = |(unit, range): (u64, &Option<Range<u32>>)| {
             range.as_ref().is_some_and(|range| range.start < versions(units, unit, last))
         };
-        damage.holes += u64::from((0..).zip(&there).any(is_missing));
+        damage.holes += u64::from((0..).zip(&ranges).any(is_missing));
     }
 }
 
@@ -162,7 +168,7 @@ impl Damage {
             counted(self.phantoms, "phantoms"),
             counted(self.lost, "acknowledged records lost"),
             counted(self.holes, "writers with a hole"),
-            self.said.as_ref().map(|said| format!("the engine says: {said}")),
+            self.said.as_ref().map(|said| format!("error from the engine: {said}")),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
@@ -172,14 +178,14 @@ impl Damage {
 /// known of the engine. A few have: ext4 refuses a superblock of two sectors of which one is old.
 const UNMOUNTED_SHARE: u64 = 10;
 
-/// What a class comes to.
+/// The verdict on a class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// No promise was broken.
     Held,
     /// One was: which, in words.
     Broken(Vec<String>),
-    /// Nobody knows: why.
+    /// Unknown, with the reason.
     CannotTell(String),
 }
 
@@ -219,8 +225,8 @@ pub fn judge(class: Durability, trials: &[Trial]) -> Verdict {
     if !broken.is_empty() {
         return Verdict::Broken(broken);
     }
-    let of = |kind| trials.iter().find(|trial| trial.kind == kind);
-    let Some(power) = of(TrialKind::Power) else {
+    let trial_of = |kind| trials.iter().find(|trial| trial.kind == kind);
+    let Some(power) = trial_of(TrialKind::Power) else {
         return Verdict::CannotTell("no power loss was tried".to_owned());
     };
     let Tally { states, unmounted, .. } = power.tally;
@@ -228,9 +234,11 @@ pub fn judge(class: Durability, trials: &[Trial]) -> Verdict {
         let why = format!("in {unmounted} of {states} states the filesystem did not mount");
         return Verdict::CannotTell(why);
     }
-    if class == Durability::Commit && of(TrialKind::Control).is_none_or(|it| it.tally.sound_only())
+    if class == Durability::Commit
+        && trial_of(TrialKind::Control).is_none_or(|it| it.tally.sound_only())
     {
-        let why = "the control, a drive that ignores flushes, lost nothing: this explorer is blind";
+        let why = "the control (a drive that ignores flushes) lost nothing: the explorer detects \
+            no loss";
         return Verdict::CannotTell(why.to_owned());
     }
     Verdict::Held
@@ -245,8 +253,8 @@ mod tests {
 
     fn damage(acknowledged: u64, readings: [Reading; 4]) -> Damage {
         let promised = Promised { units: UNITS, acknowledged: vec![acknowledged], atomic: true };
-        let found = Recovered { readings: readings.to_vec(), ..Recovered::default() };
-        promised.damage(&found)
+        let recovered = Recovered { readings: readings.to_vec(), ..Recovered::default() };
+        promised.damage(&recovered)
     }
 
     fn versions_of(versions: [u32; 4]) -> [Reading; 4] {
@@ -260,15 +268,15 @@ mod tests {
         for fine in [[2, 1, 1, 1], [2, 2, 1, 1]] {
             assert!(damage(4, versions_of(fine)).is_none(), "{fine:?}");
         }
-        let of = |versions| damage(4, versions_of(versions));
-        assert_eq!(of([1, 1, 1, 1]), Damage { lost: 1, ..Damage::default() });
-        assert_eq!(of([2, 1, 2, 2]), Damage { phantoms: 2, holes: 1, ..Damage::default() });
+        let damage_of = |versions| damage(4, versions_of(versions));
+        assert_eq!(damage_of([1, 1, 1, 1]), Damage { lost: 1, ..Damage::default() });
+        assert_eq!(damage_of([2, 1, 2, 2]), Damage { phantoms: 2, holes: 1, ..Damage::default() });
         assert_eq!(
-            of([2, 1, 1, 0]),
+            damage_of([2, 1, 1, 0]),
             Damage { lost: 1, half_batches: 1, holes: 1, ..Damage::default() }
         );
-        assert_eq!(of([2, 0, 1, 1]), Damage { lost: 1, holes: 1, ..Damage::default() });
-        assert_eq!(of([0; 4]), Damage { lost: 4, ..Damage::default() });
+        assert_eq!(damage_of([2, 0, 1, 1]), Damage { lost: 1, holes: 1, ..Damage::default() });
+        assert_eq!(damage_of([0; 4]), Damage { lost: 4, ..Damage::default() });
         assert!(damage(0, versions_of([0; 4])).is_none());
         assert!(damage(0, versions_of([1, 0, 0, 0])).is_none());
     }
@@ -276,13 +284,13 @@ mod tests {
     #[test]
     fn half_of_a_batch_in_flight_is_no_hole() {
         let readings = versions_of([1, 1, 1, 0]).to_vec();
-        let found = Recovered { readings, ..Recovered::default() };
-        let of = |atomic| {
+        let recovered = Recovered { readings, ..Recovered::default() };
+        let damage_if = |atomic| {
             let promised = Promised { units: UNITS, acknowledged: vec![2], atomic };
-            promised.damage(&found)
+            promised.damage(&recovered)
         };
-        assert!(of(false).is_none(), "the engine does not say that batches are whole");
-        assert_eq!(of(true), Damage { half_batches: 1, ..Damage::default() });
+        assert!(damage_if(false).is_none(), "the engine does not say that batches are whole");
+        assert_eq!(damage_if(true), Damage { half_batches: 1, ..Damage::default() });
     }
 
     #[test]
@@ -299,10 +307,10 @@ mod tests {
     fn promises_count_up_to_the_moment() {
         let log = [(3, [0, 0]), (5, [1, 0]), (9, [0, 1])];
         let units = Units { writers: 2, ..UNITS };
-        let at = |moment| Promised::at(units, true, &log, moment).acknowledged;
-        assert_eq!(at(3), [0, 0]);
-        assert_eq!(at(6), [1, 1]);
-        assert_eq!(at(10), [2, 1]);
+        let acknowledged_at = |moment| Promised::at(units, true, &log, moment).acknowledged;
+        assert_eq!(acknowledged_at(3), [0, 0]);
+        assert_eq!(acknowledged_at(6), [1, 1]);
+        assert_eq!(acknowledged_at(10), [2, 1]);
     }
 
     fn trial(kind: TrialKind, tally: &Tally) -> Trial {
@@ -342,9 +350,9 @@ mod tests {
     fn an_explorer_that_is_blind_says_so() {
         let power = trial(TrialKind::Power, &Tally::default());
         let blind = trial(TrialKind::Control, &Tally { sound: 10, ..Tally::default() });
-        let of = |trials: &[Trial]| judge(Durability::Commit, trials);
-        assert!(matches!(of(&[power.clone(), blind]), Verdict::CannotTell(_)));
-        assert!(matches!(of(std::slice::from_ref(&power)), Verdict::CannotTell(_)));
+        let verdict_of = |trials: &[Trial]| judge(Durability::Commit, trials);
+        assert!(matches!(verdict_of(&[power.clone(), blind]), Verdict::CannotTell(_)));
+        assert!(matches!(verdict_of(std::slice::from_ref(&power)), Verdict::CannotTell(_)));
         assert_eq!(judge(Durability::Async, &[power]), Verdict::Held);
     }
 }

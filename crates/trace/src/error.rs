@@ -1,4 +1,4 @@
-//! What is wrong with a trace, and where.
+//! Errors of a trace, and their position.
 
 use std::fmt;
 use std::io;
@@ -35,19 +35,19 @@ pub enum TraceError {
         doing: &'static str,
         /// The file.
         file: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file is not what it should be.
+    /// Invalid contents.
     #[error("`{file}`, {at}: found {found}, expected {wanted}")]
     Malformed {
         /// The file.
         file: String,
         /// Where in it.
         at: At,
-        /// What stands there.
+        /// The text found.
         found: String,
-        /// What should.
+        /// The text expected.
         wanted: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Which keys a trace reads before it writes them: what is to be there beforehand.
+//! Keys that a trace reads before it writes them, which must exist beforehand.
 
 use super::error::TraceError;
 use super::reader::TraceReader;
@@ -23,8 +23,8 @@ impl FirstReads {
             Entry::Occupied(page) => page.into_mut(),
             Entry::Vacant(page) => page.insert(vec![0; (PAGE / 64) as usize].into()),
         };
-        let at = request.key % PAGE;
-        let (word, bit) = (&mut page[(at / 64) as usize], 1 << (at % 64));
+        let position = request.key % PAGE;
+        let (word, bit) = (&mut page[(position / 64) as usize], 1 << (position % 64));
         let first = *word & bit == 0;
         *word |= bit;
         first && request.op.asks()
@@ -35,8 +35,8 @@ impl FirstReads {
         let (mut first_reads, mut count) = (Self::default(), 0);
         let mut requests = Vec::new();
         while reader.next_block(&mut requests)? {
-            let found = requests.iter().filter(|request| first_reads.is_one(request));
-            count += found.count() as u64;
+            let first = requests.iter().filter(|request| first_reads.is_one(request));
+            count += first.count() as u64;
         }
         Ok(count)
     }

@@ -91,13 +91,15 @@ impl Format {
     pub(crate) fn open(self, input: Input) -> Result<Box<dyn Importer>, TraceError> {
         Ok(match self {
             Self::Rocksdb => Box::new(rocksdb::Rocksdb::open(input)?),
-            Self::Twitter => Box::new(OfLines::new(input, twitter::Twitter)),
-            Self::Cachelib => Box::new(OfLines::new(input, cachelib::Cachelib::default())),
+            Self::Twitter => Box::new(LineImporter::new(input, twitter::Twitter)),
+            Self::Cachelib => Box::new(LineImporter::new(input, cachelib::Cachelib::default())),
             Self::OracleGeneral => Box::new(oracle_general::OracleGeneral::open(input)),
-            Self::Msr => Box::new(in_order::InOrder::new(OfLines::new(input, msr::Msr::default()))),
-            Self::FioIolog => Box::new(OfLines::new(input, fio_iolog::FioIolog::default())),
+            Self::Msr => {
+                Box::new(in_order::InOrder::new(LineImporter::new(input, msr::Msr::default())))
+            }
+            Self::FioIolog => Box::new(LineImporter::new(input, fio_iolog::FioIolog::default())),
             Self::Kvdyno => {
-                let lines = OfLines::new(input, blockio::BlockIo::default());
+                let lines = LineImporter::new(input, blockio::BlockIo::default());
                 Box::new(in_order::InOrder::new(lines))
             }
         })
@@ -151,12 +153,12 @@ impl RawRequest {
             return Ok(());
         }
         let (op, offset, bytes) = (self.op.name(), self.offset, self.value_bytes);
-        let found = format!("a {op} of {bytes} bytes at offset {offset}");
-        Err(Wrong::new(found, "one that ends below 8 EiB"))
+        let text = format!("a {op} of {bytes} bytes at offset {offset}");
+        Err(Wrong::new(text, "one that ends below 8 EiB"))
     }
 }
 
-/// What becomes of records that are no plain requests.
+/// Counts of records that are not plain requests.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     pub(crate) left_out: BTreeMap<String, u64>,
@@ -174,8 +176,8 @@ impl Notes {
     pub(crate) fn unknown(&mut self, operation: &[u8]) {
         let text = String::from_utf8_lossy(operation);
         let name: String = text.chars().take(NAME_MAX).flat_map(char::escape_default).collect();
-        let known = self.left_out.contains_key(&name) || self.left_out.len() < NAMES_MAX;
-        self.left_out(if known && !name.is_empty() { &name } else { "unnamed operations" });
+        let has_room = self.left_out.contains_key(&name) || self.left_out.len() < NAMES_MAX;
+        self.left_out(if has_room && !name.is_empty() { &name } else { "unnamed operations" });
     }
 
     pub(crate) fn mapped(&mut self, from: &str, to: Op, times: u64) {
@@ -192,57 +194,57 @@ fn add(counts: &mut BTreeMap<String, u64>, what: &str, more: u64) {
 
 /// Reads requests.
 pub(crate) trait Importer {
-    /// The next, into `found`. False: there are none left.
-    fn next(&mut self, found: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError>;
+    /// The next, into `request`. False: there are none left.
+    fn next(&mut self, request: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError>;
 
-    /// What was learned of times.
+    /// The kind of times.
     fn times(&self) -> Times;
 }
 
-/// What a line was.
+/// The kind of a line.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Line {
     /// A request.
     Request,
-    /// Of no interest by itself: column names, a file that is opened.
+    /// Not a request: column names, a file that is opened.
     Aside,
     /// Something that has no counterpart here.
     LeftOut(&'static str),
 }
 
 /// Reads a format of a line a request.
-pub(crate) trait OfLine {
+pub(crate) trait LineFormat {
     /// One line; its number is told, as the first may be special.
     fn read(
         &mut self,
         line: &[u8],
-        found: &mut RawRequest,
+        request: &mut RawRequest,
         notes: &mut Notes,
     ) -> Result<Line, Wrong>;
 
-    /// What was learned of times.
+    /// The kind of times.
     fn times(&self) -> Times;
 }
 
 /// An importer of lines.
-struct OfLines<R> {
+struct LineImporter<R> {
     lines: Lines,
     reader: R,
 }
 
-impl<R: OfLine> OfLines<R> {
+impl<R: LineFormat> LineImporter<R> {
     fn new(input: Input, reader: R) -> Self {
         Self { lines: input.lines(), reader }
     }
 }
 
-impl<R: OfLine> Importer for OfLines<R> {
-    fn next(&mut self, found: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError> {
-        found.times = 1;
+impl<R: LineFormat> Importer for LineImporter<R> {
+    fn next(&mut self, request: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError> {
+        request.times = 1;
         while let Some(line) = self.lines.next()? {
-            match self.reader.read(line, found, notes) {
+            match self.reader.read(line, request, notes) {
                 Ok(Line::Request) => {
-                    if let Err(wrong) = found.check_range() {
+                    if let Err(wrong) = request.check_range() {
                         return Err(self.lines.wrong(wrong.found, &wrong.wanted));
                     }
                     return Ok(true);
@@ -250,8 +252,8 @@ impl<R: OfLine> Importer for OfLines<R> {
                 Ok(Line::Aside) => {}
                 Ok(Line::LeftOut(what)) => notes.left_out(what),
                 Err(wrong) if self.lines.is_cut_short() => {
-                    let (at, found) = (self.lines.at(), wrong.found);
-                    notes.cut_short = Some(format!("{at} has no end: {found}"));
+                    let (position, request) = (self.lines.at(), wrong.found);
+                    notes.cut_short = Some(format!("{position} is truncated: {request}"));
                     return Ok(false);
                 }
                 Err(wrong) => return Err(self.lines.wrong(wrong.found, &wrong.wanted)),
@@ -283,12 +285,12 @@ impl Names {
     const MAX: usize = 65_536;
 
     fn number(&mut self, name: &[u8]) -> Result<u32, Wrong> {
-        if let Some(at) = self.0.iter().position(|known| known == name) {
-            return Ok(at as u32);
+        if let Some(index) = self.0.iter().position(|other| other == name) {
+            return Ok(index as u32);
         }
         if self.0.len() == Self::MAX {
-            let found = format!("more than {} disks or files", Self::MAX);
-            return Err(Wrong::new(found, "a trace of one machine"));
+            let text = format!("more than {} disks or files", Self::MAX);
+            return Err(Wrong::new(text, "a trace of one machine"));
         }
         self.0.push(name.to_vec());
         Ok(self.0.len() as u32 - 1)

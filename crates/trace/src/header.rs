@@ -1,4 +1,4 @@
-//! What stands at the front of a trace: where it is from, and what is in it.
+//! The header of a trace: its source and its contents.
 
 use super::formats::Format;
 use super::request::Op;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// The version of the format that is written, and the one that is read.
 pub(crate) const VERSION: u32 = 1;
 
-/// What requests are made to.
+/// The target of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -19,7 +19,7 @@ pub enum Kind {
     Blocks,
 }
 
-/// What is known of when requests were made.
+/// The precision of the times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Times {
@@ -31,18 +31,18 @@ pub enum Times {
     None,
 }
 
-/// What a trace was made from.
+/// The source of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Source {
-    /// A file of somebody's, in this format.
+    /// An imported file, in this format.
     Imported(Format),
     /// A phase of a case, while kvdyno performed it.
     Recorded(Recorded),
 }
 
 impl Source {
-    /// As tables say it.
+    /// Its name in tables.
     pub fn name(&self) -> &str {
         match self {
             Self::Imported(format) => format.name(),
@@ -76,7 +76,7 @@ impl From<Recorded> for Source {
 pub struct Recorded {
     /// The phase whose requests they are.
     pub phase: String,
-    /// What the suite calls the engine.
+    /// The engine's name in the suite.
     pub engine: String,
     /// Records that were loaded: key number N is record N, and those from this on were written by
     /// the phases.
@@ -88,13 +88,13 @@ pub struct Recorded {
 pub struct Header {
     /// The version of the format.
     pub version: u32,
-    /// What requests are made to.
+    /// The target of requests.
     pub kind: Kind,
     /// The format that it was imported from, or where it was recorded.
     pub source: Source,
     /// The file that it was imported from, without its folder; the suite that it was recorded of.
     pub file: String,
-    /// What is known of times.
+    /// The precision of the times.
     pub times: Times,
     /// How many requests.
     pub requests: u64,
@@ -117,13 +117,13 @@ pub struct Header {
     /// Of the source, how many records were left out, by what they were.
     #[serde(default)]
     pub left_out: BTreeMap<String, u64>,
-    /// How many requests stand for something that is said otherwise in the source: `incr as rmw`.
+    /// How many requests replace another operation of the source: `incr as rmw`.
     #[serde(default)]
     pub mapped: BTreeMap<String, u64>,
     /// How many had an earlier time than the one before, and were given that one's.
     #[serde(default)]
     pub out_of_order: u64,
-    /// The source ends in the middle of a record: where, and what was found.
+    /// The source ends in the middle of a record: where, and with what.
     #[serde(default)]
     pub cut_short: Option<String>,
 }

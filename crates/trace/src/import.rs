@@ -77,21 +77,21 @@ fn check(
     notes: &Notes,
 ) -> Result<(), TraceError> {
     let Collected { count, out_of_order, earliest_ns, latest_ns, .. } = *collected;
-    let found = if count == 0 && !notes.left_out.is_empty() {
-        "no request that is known, and others left out".to_owned()
+    let summary = if count == 0 && !notes.left_out.is_empty() {
+        "no known request, and others left out".to_owned()
     } else if times == Times::None || count < FEW {
         return Ok(());
     } else if out_of_order * 10 >= count * 9 {
-        format!("{out_of_order} of {count} requests with a time before the one in front of them")
+        format!("{out_of_order} of {count} requests with a time before the previous one")
     } else if earliest_ns < UNIX_1990_NS && latest_ns > unix_ns() {
         let years = (latest_ns - earliest_ns) / YEAR_NS;
-        format!("times that are {years} years apart, from before 1990 to after now")
+        format!("times that are {years} years apart")
     } else {
         return Ok(());
     };
     let name = task.from.display().to_string();
     let wanted = format!("{}: {}", task.format.name(), task.format.record());
-    Err(TraceError::malformed(&name, At::Whole, found, wanted))
+    Err(TraceError::malformed(&name, At::Whole, summary, wanted))
 }
 
 fn unix_ns() -> u64 {
@@ -148,10 +148,10 @@ impl Collected {
         writing: impl Fn(io::Error) -> TraceError,
         mut tell: impl FnMut(u64),
     ) -> Result<(Self, Notes), TraceError> {
-        let (mut found, mut notes) = (RawRequest::default(), Notes::default());
-        while self.count < limit && importer.next(&mut found, &mut notes)? {
-            for _ in 0..found.times.min(limit - self.count) {
-                self.push(&found).map_err(&writing)?;
+        let (mut request, mut notes) = (RawRequest::default(), Notes::default());
+        while self.count < limit && importer.next(&mut request, &mut notes)? {
+            for _ in 0..request.times.min(limit - self.count) {
+                self.push(&request).map_err(&writing)?;
                 if self.count.is_multiple_of(TOLD_EVERY) {
                     tell(self.count);
                 }
@@ -160,12 +160,12 @@ impl Collected {
         Ok((self, notes))
     }
 
-    fn push(&mut self, found: &RawRequest) -> io::Result<()> {
-        self.earliest_ns = self.earliest_ns.min(found.at_ns);
-        self.latest_ns = self.latest_ns.max(found.at_ns);
-        let first_ns = *self.first_ns.get_or_insert(found.at_ns);
-        let at_ns = found.at_ns.saturating_sub(first_ns);
-        self.out_of_order += u64::from(found.at_ns < first_ns + self.last_ns);
+    fn push(&mut self, request: &RawRequest) -> io::Result<()> {
+        self.earliest_ns = self.earliest_ns.min(request.at_ns);
+        self.latest_ns = self.latest_ns.max(request.at_ns);
+        let first_ns = *self.first_ns.get_or_insert(request.at_ns);
+        let at_ns = request.at_ns.saturating_sub(first_ns);
+        self.out_of_order += u64::from(request.at_ns < first_ns + self.last_ns);
         let at_ns = at_ns.max(self.last_ns);
         if at_ns > self.last_ns {
             varint::write(&mut self.alike, self.of_this)?;
@@ -176,20 +176,20 @@ impl Collected {
         let to = &mut self.requests;
         varint::write(to, at_ns - self.last_ns)?;
         self.last_ns = at_ns;
-        to.write_all(&[found.op.code() | if found.joined { JOINED } else { 0 }])?;
+        to.write_all(&[request.op.code() | if request.joined { JOINED } else { 0 }])?;
         match &mut self.keys {
-            Some(keys) => keys.push(&found.key)?,
-            None => varint::write(to, found.offset)?,
+            Some(keys) => keys.push(&request.key)?,
+            None => varint::write(to, request.offset)?,
         }
-        varint::write(to, found.key_bytes.into())?;
-        varint::write(to, found.value_bytes)?;
-        varint::write(to, found.client.into())
+        varint::write(to, request.key_bytes.into())?;
+        varint::write(to, request.value_bytes)?;
+        varint::write(to, request.client.into())
     }
 
-    fn again(mut self) -> io::Result<Again> {
+    fn again(mut self) -> io::Result<SecondPass> {
         varint::write(&mut self.alike, self.of_this)?;
         let numbers = self.keys.map(Keys::numbers).transpose()?;
-        Ok(Again {
+        Ok(SecondPass {
             requests: reread(self.requests)?,
             alike: reread(self.alike)?,
             left: self.count,
@@ -202,7 +202,7 @@ impl Collected {
 }
 
 /// The requests once more, with their keys' numbers.
-struct Again {
+struct SecondPass {
     requests: BufReader<File>,
     alike: BufReader<File>,
     left: u64,
@@ -220,7 +220,7 @@ struct Position {
     of: u64,
 }
 
-impl Again {
+impl SecondPass {
     fn next(&mut self) -> io::Result<Option<Request>> {
         if self.left == 0 {
             return Ok(None);

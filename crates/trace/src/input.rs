@@ -60,7 +60,7 @@ struct Frames<R> {
 }
 
 impl<R: BufRead> Frames<R> {
-    /// False: there are no more.
+    /// False: no more.
     fn begin(&mut self) -> io::Result<bool> {
         loop {
             if self.from.fill_buf()?.is_empty() {
@@ -80,9 +80,9 @@ impl<R: BufRead> Frames<R> {
     }
 
     fn check(&self) -> io::Result<()> {
-        let told = self.decoder.get_checksum_from_data();
-        if told.is_some() && told != self.decoder.get_calculated_checksum() {
-            return Err(io::Error::other("a zstd frame is damaged: its checksum is another"));
+        let expected = self.decoder.get_checksum_from_data();
+        if expected.is_some() && expected != self.decoder.get_calculated_checksum() {
+            return Err(io::Error::other("a damaged zstd frame: wrong checksum"));
         }
         Ok(())
     }
@@ -183,7 +183,7 @@ pub(crate) fn wanted(field: &[u8], what: &str) -> Result<u64, Wrong> {
     number(field).ok_or_else(|| Wrong { found: quoted(field), wanted: what.to_owned() })
 }
 
-/// What is wrong with a record, before it is known where that is.
+/// An error of a record, without its position.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Wrong {
     pub(crate) found: String,
@@ -203,9 +203,9 @@ pub(crate) struct Bytes {
     at: u64,
 }
 
-/// How much of what was asked for there is.
+/// The result of a read.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Filled {
+pub(crate) enum ReadOutcome {
     Whole,
     /// The end, in front of it.
     End,
@@ -214,13 +214,13 @@ pub(crate) enum Filled {
 }
 
 impl Bytes {
-    pub(crate) fn fill(&mut self, room: &mut [u8]) -> Result<Filled, TraceError> {
+    pub(crate) fn fill(&mut self, room: &mut [u8]) -> Result<ReadOutcome, TraceError> {
         let read = read_up_to(&mut self.from, room).map_err(TraceError::reading(&self.name))?;
         self.at += read as u64;
         Ok(match read {
-            _ if read == room.len() => Filled::Whole,
-            0 => Filled::End,
-            part => Filled::Part(part),
+            _ if read == room.len() => ReadOutcome::Whole,
+            0 => ReadOutcome::End,
+            part => ReadOutcome::Part(part),
         })
     }
 
@@ -230,12 +230,12 @@ impl Bytes {
         &mut self,
         room: &mut Vec<u8>,
         length: usize,
-    ) -> Result<Filled, TraceError> {
+    ) -> Result<ReadOutcome, TraceError> {
         room.clear();
         let read = (&mut self.from).take(length as u64).read_to_end(room);
         let read = read.map_err(TraceError::reading(&self.name))?;
         self.at += read as u64;
-        Ok(if read == length { Filled::Whole } else { Filled::Part(read) })
+        Ok(if read == length { ReadOutcome::Whole } else { ReadOutcome::Part(read) })
     }
 
     /// Bytes read so far.

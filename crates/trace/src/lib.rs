@@ -1,4 +1,4 @@
-//! Recorded requests: what was asked of a store or a drive, one after the other, with its times.
+//! Recorded requests to a store or a drive, in order, with their times.
 //!
 //! Traces come in many formats. [`import`] reads them and writes one: a file of zstd frames of
 //! (time, operation, key number, lengths, client), read and written in constant memory. What is

@@ -11,7 +11,7 @@ use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::Path;
 use twox_hash::XxHash3_64;
 
-/// What is known of a block before it is read.
+/// The header of a block.
 struct Preface {
     count: usize,
     packed: usize,
@@ -30,9 +30,9 @@ pub struct TraceReader {
     packed: Vec<u8>,
     bytes: Vec<u8>,
     /// Requests given out.
-    given: u64,
+    count: u64,
     before_ns: u64,
-    over: bool,
+    ended: bool,
 }
 
 impl TraceReader {
@@ -52,9 +52,9 @@ impl TraceReader {
             decoder: FrameDecoder::new(),
             packed: Vec::new(),
             bytes: Vec::new(),
-            given: 0,
+            count: 0,
             before_ns: 0,
-            over: false,
+            ended: false,
         })
     }
 
@@ -66,22 +66,22 @@ impl TraceReader {
     /// The next requests, in place of those in `requests`. False: there are none left.
     pub fn next_block(&mut self, requests: &mut Vec<Request>) -> Result<bool, TraceError> {
         requests.clear();
-        if self.over {
+        if self.ended {
             return Ok(false);
         }
-        let at = self.at;
+        let offset = self.at;
         let Preface { count, packed, bytes, sum } = self.preface()?;
         if count == 0 {
-            self.over = true;
-            if self.given != self.header.requests {
-                let (given, told) = (self.given, self.header.requests);
-                let found = format!("the end after {given} requests");
-                let wanted = format!("{told}, as the header says");
-                return Err(TraceError::malformed(&self.name, At::Byte(at), found, wanted));
+            self.ended = true;
+            if self.count != self.header.requests {
+                let (read_so_far, announced) = (self.count, self.header.requests);
+                let found = format!("the end after {read_so_far} requests");
+                let wanted = format!("{announced}, the number in the header");
+                return Err(TraceError::malformed(&self.name, At::Byte(offset), found, wanted));
             }
             return Ok(false);
         }
-        let at = self.at;
+        let offset = self.at;
         self.packed.resize(packed, 0);
         let mut room = std::mem::take(&mut self.packed);
         let read = self.read_whole(&mut room);
@@ -94,10 +94,10 @@ impl TraceReader {
             && block::decode(&self.bytes, count, self.before_ns, requests).is_some();
         if !whole {
             requests.clear();
-            return Err(self.damaged(at, "a block with its checksum"));
+            return Err(self.damaged(offset, "a block with its checksum"));
         }
         self.before_ns = requests.last().map_or(0, |request| request.at_ns);
-        self.given += count as u64;
+        self.count += count as u64;
         Ok(true)
     }
 
@@ -120,18 +120,19 @@ impl TraceReader {
 
     fn preface(&mut self) -> Result<Preface, TraceError> {
         let mut preface = [0; 8 + PREFACE_BYTES];
-        let at = self.at;
+        let offset = self.at;
         self.read_whole(&mut preface)?;
-        let number = |at: usize| {
-            let bytes = [preface[at], preface[at + 1], preface[at + 2], preface[at + 3]];
+        let number = |offset: usize| {
+            let bytes =
+                [preface[offset], preface[offset + 1], preface[offset + 2], preface[offset + 3]];
             u32::from_le_bytes(bytes)
         };
         if number(0) != SKIPPED || number(4) as usize != PREFACE_BYTES {
-            return Err(self.damaged(at, "the beginning of a block"));
+            return Err(self.damaged(offset, "the beginning of a block"));
         }
-        let [count, packed, bytes] = [8, 12, 16].map(|at| number(at) as usize);
+        let [count, packed, bytes] = [8, 12, 16].map(|offset| number(offset) as usize);
         if count > REQUESTS_MAX || bytes > BYTES_MAX || packed > BYTES_MAX {
-            return Err(self.damaged(at, "a block of a size that is written"));
+            return Err(self.damaged(offset, "a block of a valid size"));
         }
         let sum = u64::from(number(20)) | u64::from(number(24)) << 32;
         Ok(Preface { count, packed, bytes, sum })
@@ -142,14 +143,14 @@ impl TraceReader {
         self.at += read as u64;
         if read < room.len() {
             let wanted = format!("{} more bytes of a trace", room.len() - read);
-            let at = At::Byte(self.at);
-            return Err(TraceError::malformed(&self.name, at, "the end of the file", wanted));
+            let offset = At::Byte(self.at);
+            return Err(TraceError::malformed(&self.name, offset, "the end of the file", wanted));
         }
         Ok(())
     }
 
-    fn damaged(&self, at: u64, wanted: &str) -> TraceError {
-        TraceError::malformed(&self.name, At::Byte(at), "other bytes", wanted)
+    fn damaged(&self, offset: u64, wanted: &str) -> TraceError {
+        TraceError::malformed(&self.name, At::Byte(offset), "other bytes", wanted)
     }
 }
 
@@ -167,7 +168,7 @@ pub(crate) fn read_up_to(from: &mut impl Read, room: &mut [u8]) -> io::Result<us
     Ok(read)
 }
 
-/// What every version of a header says.
+/// The fields of every version of a header.
 #[derive(serde::Deserialize)]
 struct Versioned {
     version: u32,
@@ -187,7 +188,7 @@ fn header_in(name: &str, front: &[u8]) -> Result<Header, TraceError> {
     let Versioned { version } = serde_json::from_slice(text).map_err(refused)?;
     if version != VERSION {
         let found = format!("a trace of version {version}");
-        let wanted = format!("version {VERSION}; import it anew");
+        let wanted = format!("version {VERSION}; import it again");
         return Err(TraceError::malformed(name, At::Byte(16), found, wanted));
     }
     serde_json::from_slice(text).map_err(refused)

@@ -72,7 +72,7 @@ pub fn merge(spools: Vec<Spool>, mut trace: TraceWriter) -> Result<Header, Trace
     let first_ns = heads.peek().map_or(0, |head| head.0.request.at_ns);
     while let Some(mut least) = heads.peek_mut() {
         let Head { request, thread } = &mut least.0;
-        let over = loop {
+        let all_read = loop {
             trace.write(Request { at_ns: request.at_ns - first_ns, ..*request })?;
             match thread.next().map_err(&writing)? {
                 Some(next) => *request = next,
@@ -82,7 +82,7 @@ pub fn merge(spools: Vec<Spool>, mut trace: TraceWriter) -> Result<Header, Trace
                 break false;
             }
         };
-        if over {
+        if all_read {
             PeekMut::pop(least);
         }
     }
@@ -196,8 +196,8 @@ mod tests {
             prop_assert!(requests.iter().is_sorted_by_key(|request| request.at_ns));
             prop_assert!(requests.first().is_none_or(|request| request.at_ns == 0));
             for (client, rows) in (0u32..).zip(&threads) {
-                let own = requests.iter().filter(|request| request.client == client);
-                prop_assert!(own.map(|request| request.key).eq(rows.iter().map(|row| row.2)));
+                let own_requests = requests.iter().filter(|request| request.client == client);
+                prop_assert!(own_requests.map(|request| request.key).eq(rows.iter().map(|row| row.2)));
             }
             for pair in requests.windows(2).filter(|pair| pair[1].joined) {
                 prop_assert_eq!(pair[0].client, pair[1].client);

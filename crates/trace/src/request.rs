@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What was asked for.
+/// The operation.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -67,7 +67,7 @@ impl Op {
         matches!(self, Self::Put | Self::Rmw | Self::Write)
     }
 
-    /// It asks for what is there already.
+    /// It reads existing data.
     pub(crate) fn asks(self) -> bool {
         !matches!(self, Self::Put | Self::Write | Self::Delete | Self::Discard)
     }
@@ -93,10 +93,10 @@ pub struct Request {
     /// The key's number in the order of the keys' bytes, from 0 and without a gap; where it was
     /// recorded, the record's of `[data]`; of a drive the first byte.
     pub key: u64,
-    /// Bytes of the key; 0: the trace does not say.
+    /// Bytes of the key; 0: unknown.
     pub key_bytes: u32,
-    /// Bytes of the value, or of the drive; 0: the trace does not say, or there are none.
+    /// Bytes of the value, or of the drive; 0: unknown or none.
     pub value_bytes: u64,
-    /// Who asked, where the trace says.
+    /// The client, where the trace has it.
     pub client: u32,
 }

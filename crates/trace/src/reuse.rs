@@ -10,14 +10,14 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// Keys in the sample.
 const KEYS_MAX: usize = 1 << 20;
-/// Accesses that are told apart by their order, before the order is made anew.
+/// Accesses with a slot in the order, before it is renumbered.
 const SLOTS: usize = 4 << 20;
 /// Buckets of distances, to each power of two.
 const BUCKETS: u64 = 64;
 
-/// What is kept of a key in the sample.
+/// A key in the sample.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct SampledKey {
     slot: u32,
     window: u32,
     count: u64,
@@ -25,9 +25,9 @@ struct Seen {
 
 /// Hashes are keys already.
 #[derive(Default)]
-struct AsIs(u64);
+struct IdentityHasher(u64);
 
-impl Hasher for AsIs {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -35,17 +35,17 @@ impl Hasher for AsIs {
     fn write(&mut self, _: &[u8]) {}
 
     fn write_u64(&mut self, hash: u64) {
-        // The sample's are small: their upper half is alike.
+        // The sample's hashes are small: their upper halves are equal.
         self.0 = hash.rotate_left(32);
     }
 }
 
-/// What an access was.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Access {
     /// How many accesses it stands for.
     pub(crate) weight: f64,
-    /// The key was never asked for before.
+    /// The first access of the key.
     pub(crate) first: bool,
     /// Nor in this window.
     pub(crate) first_in_window: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Access {
 
 /// Keys and their order.
 pub(crate) struct Reuse {
-    keys: HashMap<u64, Seen, BuildHasherDefault<AsIs>>,
+    keys: HashMap<u64, SampledKey, BuildHasherDefault<IdentityHasher>>,
     hashes: BinaryHeap<u64>,
     /// Hashes up to this are in the sample.
     threshold: u64,
@@ -93,17 +93,17 @@ impl Reuse {
             self.renumber();
         }
         let slot = self.order.push();
-        let Some(seen) = self.keys.get_mut(&hash) else {
-            self.keys.insert(hash, Seen { slot, window, count: 1 });
+        let Some(entry) = self.keys.get_mut(&hash) else {
+            self.keys.insert(hash, SampledKey { slot, window, count: 1 });
             self.hashes.push(hash);
             if self.keys.len() > self.keys_max {
                 self.leave_one_out();
             }
             return Some(Access { weight, first: true, first_in_window: true });
         };
-        let before = std::mem::replace(&mut seen.slot, slot);
-        seen.count += 1;
-        let first_in_window = std::mem::replace(&mut seen.window, window) != window;
+        let before = std::mem::replace(&mut entry.slot, slot);
+        entry.count += 1;
+        let first_in_window = std::mem::replace(&mut entry.window, window) != window;
         self.order.remove(before);
         // This one is behind it as well.
         let distance = self.order.behind(before) - 1;
@@ -127,25 +127,25 @@ impl Reuse {
 
     fn leave_one_out(&mut self) {
         if let Some(hash) = self.hashes.pop() {
-            if let Some(seen) = self.keys.remove(&hash) {
-                self.order.remove(seen.slot);
+            if let Some(entry) = self.keys.remove(&hash) {
+                self.order.remove(entry.slot);
             }
             self.threshold = hash - 1;
         }
     }
 
     fn renumber(&mut self) {
-        let mut seen: Vec<&mut Seen> = self.keys.values_mut().collect();
-        seen.sort_unstable_by_key(|seen| seen.slot);
+        let mut entries: Vec<&mut SampledKey> = self.keys.values_mut().collect();
+        entries.sort_unstable_by_key(|entries| entries.slot);
         self.order.clear();
-        for seen in seen {
-            seen.slot = self.order.push();
+        for entries in entries {
+            entries.slot = self.order.push();
         }
     }
 
-    /// How many times each key of the sample was asked for, the most popular first.
+    /// The accesses of each key of the sample, the most popular first.
     pub(crate) fn counts(&self) -> Vec<u64> {
-        let mut counts: Vec<u64> = self.keys.values().map(|seen| seen.count).collect();
+        let mut counts: Vec<u64> = self.keys.values().map(|entry| entry.count).collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
         counts
     }
@@ -155,10 +155,10 @@ impl Reuse {
         if self.accesses == 0 {
             return 0.0;
         }
-        let known: f64 = self.distances.iter().sum::<f64>() + self.cold();
+        let counted: f64 = self.distances.iter().sum::<f64>() + self.cold();
         // What the sample has too many or too few of are mostly the most popular keys'
         // (SHARDS-adj).
-        let missing = self.accesses as f64 - known;
+        let missing = self.accesses as f64 - counted;
         let mut hits = 0.0;
         for (bucket, weight) in self.distances.iter().enumerate() {
             let (from, to) = (start(bucket), start(bucket + 1));
@@ -236,19 +236,19 @@ impl Order {
     }
 
     fn add(&mut self, slot: u32, by: u32) {
-        let mut at = slot as usize + 1;
-        while at < self.tree.len() {
-            self.tree[at] = self.tree[at].wrapping_add(by);
-            at += at & at.wrapping_neg();
+        let mut index = slot as usize + 1;
+        while index < self.tree.len() {
+            self.tree[index] = self.tree[index].wrapping_add(by);
+            index += index & index.wrapping_neg();
         }
     }
 
     /// How many slots behind this one have keys.
     fn behind(&self, slot: u32) -> u32 {
-        let (mut at, mut up_to) = (slot as usize + 1, 0u32);
-        while at > 0 {
-            up_to = up_to.wrapping_add(self.tree[at]);
-            at &= at - 1;
+        let (mut index, mut up_to) = (slot as usize + 1, 0u32);
+        while index > 0 {
+            up_to = up_to.wrapping_add(self.tree[index]);
+            index &= index - 1;
         }
         self.live - up_to
     }
@@ -271,9 +271,9 @@ mod tests {
     fn exact(accesses: &[u64], size: usize) -> f64 {
         let (mut list, mut hits) = (Vec::<u64>::new(), 0);
         for key in accesses {
-            if let Some(at) = list.iter().position(|known| known == key) {
-                hits += usize::from(at < size);
-                list.remove(at);
+            if let Some(position) = list.iter().position(|other| other == key) {
+                hits += usize::from(position < size);
+                list.remove(position);
             }
             list.insert(0, *key);
         }
@@ -290,12 +290,12 @@ mod tests {
         }
         assert!(reuse.share() >= 1.0);
         for size in [0, 1, 2, 10, 63, 64, 128] {
-            let (found, exact) = (reuse.hits(size as f64), exact(&accesses, size));
-            assert!((found - exact).abs() < 1e-9, "{size}: {found} and {exact}");
+            let (hits, exact) = (reuse.hits(size as f64), exact(&accesses, size));
+            assert!((hits - exact).abs() < 1e-9, "{size}: {hits} and {exact}");
         }
         for size in [100, 150, 333] {
-            let (found, exact) = (reuse.hits(f64::from(size)), exact(&accesses, size as usize));
-            assert!((found - exact).abs() < 2e-3, "{size}: {found} and {exact}");
+            let (hits, exact) = (reuse.hits(f64::from(size)), exact(&accesses, size as usize));
+            assert!((hits - exact).abs() < 2e-3, "{size}: {hits} and {exact}");
         }
     }
 

@@ -21,7 +21,7 @@ const MERGED_MAX: usize = 64;
 const STRETCH: u64 = 4 << 20;
 const STRETCHES_MAX: u64 = 256;
 
-/// How much is held in memory.
+/// Limits of memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) run_bytes: usize,
@@ -64,7 +64,7 @@ struct Entry {
     first: u64,
     start: u32,
     length: u32,
-    place: u64,
+    index: u64,
 }
 
 impl Keys {
@@ -86,13 +86,13 @@ impl Keys {
             self.end_run()?;
         }
         let mut first = [0; 8];
-        let known = key.len().min(8);
-        first[..known].copy_from_slice(&key[..known]);
+        let length = key.len().min(8);
+        first[..length].copy_from_slice(&key[..length]);
         self.entries.push(Entry {
             first: u64::from_be_bytes(first),
             start: self.bytes.len() as u32,
             length: key.len() as u32,
-            place: self.count,
+            index: self.count,
         });
         self.bytes.extend_from_slice(key);
         self.count += 1;
@@ -104,11 +104,11 @@ impl Keys {
         let key = |entry: &Entry| &bytes[entry.start as usize..][..entry.length as usize];
         self.entries.sort_unstable_by(|a, b| {
             let by_key = || key(a).cmp(key(b));
-            a.first.cmp(&b.first).then_with(by_key).then(a.place.cmp(&b.place))
+            a.first.cmp(&b.first).then_with(by_key).then(a.index.cmp(&b.index))
         });
         let mut run = RunWriter::new(&self.folder)?;
         for entry in &self.entries {
-            run.write(key(entry), entry.place)?;
+            run.write(key(entry), entry.index)?;
         }
         self.runs.push((0, reread(run.file)?));
         self.bytes.clear();
@@ -133,7 +133,7 @@ impl Keys {
     fn merge_from(&mut self, first: usize, merged: u32) -> io::Result<()> {
         let runs = self.runs.drain(first..).map(|(_, run)| run).collect();
         let mut one = RunWriter::new(&self.folder)?;
-        merge(runs, |key, place| one.write(key, place))?;
+        merge(runs, |key, index| one.write(key, index))?;
         self.runs.push((merged, reread(one.file)?));
         Ok(())
     }
@@ -147,19 +147,19 @@ impl Keys {
         while self.runs.len() > most {
             self.merge_from(self.runs.len() - most, 0)?;
         }
-        let mut dealt = Dealt::new(&self.folder, self.count, self.limits.stretch)?;
+        let mut stretches = StretchFiles::new(&self.folder, self.count, self.limits.stretch)?;
         let (mut last, mut distinct) = (Vec::new(), 0u64);
         let runs = self.runs.into_iter().map(|(_, run)| run).collect();
-        merge(runs, |key, place| {
+        merge(runs, |key, index| {
             if distinct == 0 || last != key {
                 distinct += 1;
                 last.clear();
                 last.extend_from_slice(key);
             }
-            dealt.write(place, distinct - 1)
+            stretches.write(index, distinct - 1)
         })?;
-        let files = dealt.files.into_iter().map(reread).collect::<io::Result<Vec<_>>>()?;
-        Ok(Numbers { stretch: dealt.stretch, files: files.into_iter(), held: Vec::new() })
+        let files = stretches.files.into_iter().map(reread).collect::<io::Result<Vec<_>>>()?;
+        Ok(Numbers { stretch: stretches.stretch, files: files.into_iter(), held: Vec::new() })
     }
 }
 
@@ -174,7 +174,7 @@ impl RunWriter {
         Ok(Self { file: spool(folder)?, last: Vec::new() })
     }
 
-    fn write(&mut self, key: &[u8], place: u64) -> io::Result<()> {
+    fn write(&mut self, key: &[u8], index: u64) -> io::Result<()> {
         let shared = self.last.iter().zip(key).take_while(|(a, b)| a == b).count();
         varint::write(&mut self.file, shared as u64)?;
         varint::write(&mut self.file, (key.len() - shared) as u64)?;
@@ -182,7 +182,7 @@ impl RunWriter {
         self.last.truncate(shared);
         self.last.extend_from_slice(&key[shared..]);
         // Above zero, so that zero can be the end.
-        varint::write(&mut self.file, place + 1)
+        varint::write(&mut self.file, index + 1)
     }
 }
 
@@ -190,7 +190,7 @@ impl RunWriter {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Head {
     key: Vec<u8>,
-    place: u64,
+    index: u64,
     run: usize,
 }
 
@@ -205,7 +205,7 @@ impl Head {
         let rest = varint::read(run)? as usize;
         self.key.resize(shared + rest, 0);
         run.read_exact(&mut self.key[shared..])?;
-        self.place = varint::read(run)? - 1;
+        self.index = varint::read(run)? - 1;
         Ok(true)
     }
 }
@@ -217,14 +217,14 @@ fn merge(
 ) -> io::Result<()> {
     let mut heads = BinaryHeap::new();
     for (index, run) in runs.iter_mut().enumerate() {
-        let mut head = Head { key: Vec::new(), place: 0, run: index };
+        let mut head = Head { key: Vec::new(), index: 0, run: index };
         if head.next(run)? {
             heads.push(Reverse(head));
         }
     }
     while let Some(mut least) = heads.peek_mut() {
         let head = &mut least.0;
-        each(&head.key, head.place)?;
+        each(&head.key, head.index)?;
         if !head.next(&mut runs[head.run])? {
             PeekMut::pop(least);
         }
@@ -233,21 +233,21 @@ fn merge(
 }
 
 /// Numbers dealt to files, each of a stretch of requests.
-struct Dealt {
+struct StretchFiles {
     files: Vec<BufWriter<File>>,
     stretch: u64,
 }
 
-impl Dealt {
+impl StretchFiles {
     fn new(folder: &Path, count: u64, stretch: u64) -> io::Result<Self> {
         let stretch = stretch.max(count.div_ceil(STRETCHES_MAX));
         let files = (0..count.div_ceil(stretch)).map(|_| spool(folder));
         Ok(Self { files: files.collect::<io::Result<_>>()?, stretch })
     }
 
-    fn write(&mut self, place: u64, number: u64) -> io::Result<()> {
-        let file = &mut self.files[(place / self.stretch) as usize];
-        varint::write(file, place % self.stretch)?;
+    fn write(&mut self, index: u64, number: u64) -> io::Result<()> {
+        let file = &mut self.files[(index / self.stretch) as usize];
+        varint::write(file, index % self.stretch)?;
         varint::write(file, number)
     }
 }
@@ -273,11 +273,11 @@ impl Numbers {
         let Some(mut file) = self.files.next() else { return Ok(()) };
         self.held.reserve(self.stretch.min(STRETCH) as usize);
         while !file.fill_buf()?.is_empty() {
-            let (place, number) = (varint::read(&mut file)? as usize, varint::read(&mut file)?);
-            if self.held.len() <= place {
-                self.held.resize(place + 1, 0);
+            let (index, number) = (varint::read(&mut file)? as usize, varint::read(&mut file)?);
+            if self.held.len() <= index {
+                self.held.resize(index + 1, 0);
             }
-            self.held[place] = number;
+            self.held[index] = number;
         }
         self.held.reverse();
         Ok(())
@@ -292,14 +292,14 @@ mod tests {
 
     fn numbers(keys: &[Vec<u8>], limits: Limits) -> Vec<u64> {
         let folder = tempfile::tempdir().unwrap();
-        let mut taken = Keys::new(folder.path(), limits);
+        let mut keys_taken = Keys::new(folder.path(), limits);
         for key in keys {
-            taken.push(key).unwrap();
+            keys_taken.push(key).unwrap();
         }
-        let mut numbers = taken.numbers().unwrap();
-        let given = keys.iter().map(|_| numbers.next().unwrap()).collect();
+        let mut numbers = keys_taken.numbers().unwrap();
+        let numbers_given = keys.iter().map(|_| numbers.next().unwrap()).collect();
         assert!(numbers.next().is_err());
-        given
+        numbers_given
     }
 
     fn exact(keys: &[Vec<u8>]) -> Vec<u64> {

@@ -1,4 +1,4 @@
-//! What is known of a trace once it was read through, in constant memory.
+//! Statistics of a trace, in one pass and constant memory.
 
 use super::error::TraceError;
 use super::header::{Header, Kind, Times};
@@ -26,11 +26,11 @@ const SHARES: [f64; 18] = [
 /// A trace's statistics.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Statistics {
-    /// What stands at its front.
+    /// Its header.
     pub header: Header,
     /// Requests of each operation, and their part of all.
     pub mix: BTreeMap<Op, f64>,
-    /// Requests a second, in the mean; none where times are not known.
+    /// Requests per second, on average; none where times are unknown.
     pub mean_per_s: Option<f64>,
     /// Requests in the second that had the most.
     pub most_in_a_second: Option<u64>,
@@ -38,9 +38,9 @@ pub struct Statistics {
     pub sampled: f64,
     /// Distinct keys; of a drive, blocks of 4 KiB.
     pub distinct: f64,
-    /// Of them, those that were asked for once.
+    /// Of them, those with one access.
     pub once: f64,
-    /// Of them, those whose first request reads: they are to be there beforehand.
+    /// Of them, those whose first request reads: they must exist beforehand.
     pub read_first: f64,
     /// Bytes of keys.
     pub key_bytes: Option<Quantiles>,
@@ -95,28 +95,28 @@ pub struct Window {
     pub requests: u64,
     /// Of them, those that write.
     pub writes: u64,
-    /// Distinct keys asked for in it: the working set.
+    /// Distinct keys in it: the working set.
     pub keys: f64,
-    /// Of them, those that were never asked for before.
+    /// Of them, those without an earlier access.
     pub new_keys: f64,
 }
 
 impl Statistics {
     /// Reads a trace through.
     pub fn read(mut reader: TraceReader) -> Result<Self, TraceError> {
-        let mut counted = Counted::new(reader.header().clone());
+        let mut collector = Collector::new(reader.header().clone());
         let mut requests = Vec::new();
         while reader.next_block(&mut requests)? {
             for request in &requests {
-                counted.count(request);
+                collector.count(request);
             }
         }
-        Ok(counted.end())
+        Ok(collector.end())
     }
 }
 
-/// What is counted as requests go by.
-struct Counted {
+/// Collects the statistics.
+struct Collector {
     header: Header,
     reuse: Reuse,
     read_first: f64,
@@ -160,20 +160,20 @@ impl Lengths {
     fn quantiles(&self) -> Option<Quantiles> {
         let count = self.histogram.len();
         // A bucket's upper end can lie above the longest that there was.
-        let at = |share| self.histogram.value_at_quantile(share).min(self.max);
+        let quantile = |share| self.histogram.value_at_quantile(share).min(self.max);
         (count > 0).then(|| Quantiles {
             count,
             mean: self.sum as f64 / count as f64,
             min: self.min,
-            p50: at(0.5),
-            p90: at(0.9),
-            p99: at(0.99),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
             max: self.max,
         })
     }
 }
 
-impl Counted {
+impl Collector {
     fn new(header: Header) -> Self {
         let whole = if header.times == Times::None { header.requests } else { header.span_ns + 1 };
         let window_length = whole.div_ceil(WINDOWS).max(1);
@@ -197,7 +197,7 @@ impl Counted {
     }
 
     fn count(&mut self, request: &Request) {
-        let at = match self.header.times {
+        let time = match self.header.times {
             Times::None => self.number,
             _ => request.at_ns,
         };
@@ -209,7 +209,7 @@ impl Counted {
         self.in_second += 1;
         self.most_in_a_second = self.most_in_a_second.max(self.in_second);
         let last = self.windows.len().saturating_sub(1);
-        let window = ((at / self.window_length) as usize).min(last);
+        let window = ((time / self.window_length) as usize).min(last);
         if let Some(window) = self.windows.get_mut(window) {
             window.requests += 1;
             window.writes += u64::from(request.op.writes() || request.op == Op::Delete);

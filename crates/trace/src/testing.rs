@@ -1,4 +1,4 @@
-//! What tests have in common: traces made of text and bytes.
+//! Helpers of tests: traces made of text and bytes.
 
 use super::formats::Format;
 use super::import::{Import, from_input};

@@ -76,13 +76,13 @@ fn damage_is_noticed() {
     let whole = std::fs::read(&path).unwrap();
     let front = 8 + writer::HEADER_BYTES;
     let damaged = folder.path().join("b.kvtrace");
-    for at in (front..whole.len()).step_by(61).chain(front..front + 40) {
+    for offset in (front..whole.len()).step_by(61).chain(front..front + 40) {
         let mut bytes = whole.clone();
-        bytes[at] ^= 0x10;
+        bytes[offset] ^= 0x10;
         std::fs::write(&damaged, bytes).unwrap();
         // Some bits of a zstd frame mean nothing.
         let read = all(&damaged).map(|(_, read)| read == many()[..2_000]);
-        assert!(read.is_err() || read.is_ok_and(|same| same), "byte {at}");
+        assert!(read.is_err() || read.is_ok_and(|equal| equal), "byte {offset}");
     }
     for end in [0, 5, 100, front - 1, front, front + 10, whole.len() - 30, whole.len() - 1] {
         std::fs::write(&damaged, &whole[..end]).unwrap();
@@ -104,8 +104,8 @@ fn another_version_is_refused_with_what_to_do() {
     let bytes = [&text[..16], newer.as_bytes(), &text[200..]].concat();
     std::fs::write(&path, bytes).unwrap();
     let error = all(&path).unwrap_err().to_string();
-    let found = "byte 16: found a trace of version 2, expected version 1; import it anew";
-    assert!(error.ends_with(found), "{error}");
+    let expected = "byte 16: found a trace of version 2, expected version 1; import it again";
+    assert!(error.ends_with(expected), "{error}");
 }
 
 #[test]
@@ -157,26 +157,26 @@ fn statistics_of_a_small_trace_are_exact() {
     std::fs::write(&from, text).unwrap();
     let task = Import { format: Format::Twitter, from, to: to.clone(), limit: None, scratch: None };
     import(&task, |_| {}).unwrap();
-    let found = Statistics::read(TraceReader::open(&to).unwrap()).unwrap();
+    let statistics = Statistics::read(TraceReader::open(&to).unwrap()).unwrap();
     assert_eq!(
-        (found.distinct, found.sampled, found.once, found.read_first),
+        (statistics.distinct, statistics.sampled, statistics.once, statistics.read_first),
         (11.0, 1.0, 0.0, 1.0)
     );
-    assert!((found.mix[&Op::Get] - 2.0 / 3.0).abs() < 1e-9);
-    assert_eq!(found.most_in_a_second, Some(3));
-    let written = found.written_bytes.unwrap();
+    assert!((statistics.mix[&Op::Get] - 2.0 / 3.0).abs() < 1e-9);
+    assert_eq!(statistics.most_in_a_second, Some(3));
+    let written = statistics.written_bytes.unwrap();
     assert_eq!((written.count, written.min, written.max), (100, 100, 199));
-    assert_eq!(found.read_bytes, None);
+    assert_eq!(statistics.read_bytes, None);
     // A tenth of eleven keys are two: the hot one and another.
-    let tenth = found.popular.iter().find(|point| (point.keys - 0.1).abs() < 1e-9).unwrap();
-    assert!((tenth.requests - 210.0 / 300.0).abs() < 1e-9, "{:?}", found.popular);
+    let tenth = statistics.popular.iter().find(|point| (point.keys - 0.1).abs() < 1e-9).unwrap();
+    assert!((tenth.requests - 210.0 / 300.0).abs() < 1e-9, "{:?}", statistics.popular);
     // All but the first access of each.
-    let whole = found.popular.last().unwrap();
+    let whole = statistics.popular.last().unwrap();
     assert!((whole.lru_hits - 289.0 / 300.0).abs() < 1e-9, "{whole:?}");
-    assert_eq!(found.windows.iter().map(|window| window.requests).sum::<u64>(), 300);
-    let new: f64 = found.windows.iter().map(|window| window.new_keys).sum();
+    assert_eq!(statistics.windows.iter().map(|window| window.requests).sum::<u64>(), 300);
+    let new: f64 = statistics.windows.iter().map(|window| window.new_keys).sum();
     assert!((new - 11.0).abs() < 1e-9);
-    assert!(found.windows.iter().all(|window| window.keys >= 3.0));
+    assert!(statistics.windows.iter().all(|window| window.keys >= 3.0));
 }
 
 /// Below and above where a histogram of three digits changes its buckets, and of more than 32 bits.
@@ -196,7 +196,7 @@ fn lengths_are_those_that_were_asked_for() {
         Statistics::read(TraceReader::open(&to).unwrap()).unwrap()
     };
     for length in [1, 2_047, 2_048, 4_096, 65_536, (4 << 30) + 512, 1 << 62] {
-        let found = statistics(length, 65_536);
+        let actual = statistics(length, 65_536);
         let exact = |length: u64| Quantiles {
             count: 1,
             mean: length as f64,
@@ -206,7 +206,7 @@ fn lengths_are_those_that_were_asked_for() {
             p99: length,
             max: length,
         };
-        assert_eq!(found.read_bytes, Some(exact(length)));
-        assert_eq!(found.written_bytes, Some(exact(65_536)));
+        assert_eq!(actual.read_bytes, Some(exact(length)));
+        assert_eq!(actual.written_bytes, Some(exact(65_536)));
     }
 }

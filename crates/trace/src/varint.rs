@@ -17,15 +17,15 @@ pub(crate) fn encode(out: &mut Vec<u8>, mut number: u64) {
 #[inline]
 pub(crate) fn decode(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
-    for at in 0..bytes.len().min(BYTES_MAX) {
-        let byte = bytes[at];
+    for index in 0..bytes.len().min(BYTES_MAX) {
+        let byte = bytes[index];
         // The tenth has room for one bit.
-        if at == BYTES_MAX - 1 && byte > 1 {
+        if index == BYTES_MAX - 1 && byte > 1 {
             return None;
         }
-        number |= u64::from(byte & 0x7f) << (7 * at);
+        number |= u64::from(byte & 0x7f) << (7 * index);
         if byte < 0x80 {
-            *bytes = &bytes[at + 1..];
+            *bytes = &bytes[index + 1..];
             return Some(number);
         }
     }
@@ -83,9 +83,9 @@ mod tests {
             write(&mut written, number).unwrap();
             prop_assert_eq!(&written, &bytes);
             prop_assert_eq!(read(&mut bytes.as_slice()).unwrap(), number);
-            let mut left = bytes.as_slice();
-            prop_assert_eq!(decode(&mut left), Some(number));
-            prop_assert!(left.is_empty());
+            let mut rest = bytes.as_slice();
+            prop_assert_eq!(decode(&mut rest), Some(number));
+            prop_assert!(rest.is_empty());
             prop_assert_eq!(decode(&mut &bytes[..bytes.len() - 1]), None);
             prop_assert_eq!(unzigzag(zigzag(signed)), signed);
         }

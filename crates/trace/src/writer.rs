@@ -63,7 +63,7 @@ impl TraceWriter {
         &mut self.header
     }
 
-    /// What becomes of what the system refuses.
+    /// The error of a failed write.
     pub(crate) fn failing(&self) -> impl Fn(io::Error) -> TraceError + use<> {
         let path = self.path.clone();
         move |error| TraceError::writing(&path)(error)

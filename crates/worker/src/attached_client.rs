@@ -1,6 +1,5 @@
-//! The client of a server, as it is measured: what is alike for all of them. Of a server that
-//! somebody else runs nothing is waited for, and nothing is known; of one of ours its statistics
-//! can stand on the time line.
+//! What the measured clients of all servers share. An attached server is not settled and has no
+//! counters; the statistics of a server that kvdyno started can stand on the time line.
 
 use kvdyno_engine::graph::{GraphEngine, Isolation};
 use kvdyno_engine::server::{Address, Elsewhere, Served};
@@ -20,10 +19,10 @@ const STATISTICS: &str = "statistics";
 /// A client and where its server is.
 pub(crate) struct AttachedClient<E> {
     client: E,
-    /// Of a server that somebody else runs: what settling it comes to.
+    /// The report of settling an attached server.
     elsewhere: Option<Settled>,
-    /// What its statistics were when they were last told; none: they are not asked for.
-    told: Option<Mutex<BTreeMap<&'static str, u64>>>,
+    /// Its statistics as last read; none: they are not read.
+    last_statistics: Option<Mutex<BTreeMap<&'static str, u64>>>,
 }
 
 impl<E: Served> Engine for AttachedClient<E> {
@@ -41,18 +40,19 @@ impl<E: Served> Engine for AttachedClient<E> {
         description.options.push(OptionSpec::flag(
             STATISTICS,
             false,
-            "Ask the server for its own statistics at each slice: they stand on the time line, and \
-             the server answers for them beside its work.",
+            "Read the server's own statistics at each slice, for the time line. The server does \
+             this besides its work.",
         ));
         description
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
-        let elsewhere = Address::for_engine::<E>(place)?.elsewhere().map(Elsewhere::settled);
-        let told = elsewhere.is_none() && options.boolean(STATISTICS)?;
-        let client = E::open(place, options, data)?;
-        let apart = Self { client, elsewhere, told: told.then(Mutex::default) };
-        // What was before is nobody's event.
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+        let elsewhere = Address::for_engine::<E>(location)?.elsewhere().map(Elsewhere::settled);
+        let wants_statistics = elsewhere.is_none() && options.boolean(STATISTICS)?;
+        let client = E::open(location, options, data)?;
+        let apart =
+            Self { client, elsewhere, last_statistics: wants_statistics.then(Mutex::default) };
+        // Earlier changes belong to no event.
         apart.events();
         Ok(apart)
     }
@@ -79,11 +79,11 @@ impl<E: Served> Engine for AttachedClient<E> {
 
     fn events(&self) -> Vec<EngineEvent> {
         let mut events = self.client.events();
-        if let Some(told) = &self.told {
-            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-            let grown = grown(E::TOLD, &self.client.counters(), &mut told);
+        if let Some(statistics) = &self.last_statistics {
+            let mut statistics = statistics.lock().unwrap_or_else(PoisonError::into_inner);
+            let growth = growth(E::TOLD, &self.client.counters(), &mut statistics);
             let log = EventLog::default();
-            log.record(EventKind::Other, Edge::Point, grown);
+            log.record(EventKind::Other, Edge::Point, growth);
             events.extend(log.drain());
         }
         events
@@ -116,21 +116,21 @@ impl<G: GraphEngine, A: ClientWrapper<Client = G::Engine>> GraphEngine for Clien
     }
 }
 
-/// By how much each of these grew since `told`, which is then as it is now.
-fn grown(
+/// The growth of each of these since `last`, which is then set to their values.
+fn growth(
     names: &[&'static str],
     now: &Counters,
-    told: &mut BTreeMap<&'static str, u64>,
+    last: &mut BTreeMap<&'static str, u64>,
 ) -> Counters {
     let numbers = names.iter().filter_map(|name| match now.get(*name)? {
         Value::Integer(number) => Some((*name, *number)),
         _ => None,
     });
-    let grown = numbers.map(|(name, number)| {
-        let before = told.insert(name, number).unwrap_or(number);
+    let growth = numbers.map(|(name, number)| {
+        let before = last.insert(name, number).unwrap_or(number);
         (name.to_owned(), Value::Integer(number.saturating_sub(before)))
     });
-    grown.collect()
+    growth.collect()
 }
 
 #[cfg(test)]
@@ -139,14 +139,14 @@ mod tests {
 
     #[test]
     fn statistics_are_told_by_what_they_grew() {
-        let mut told = BTreeMap::new();
+        let mut last = BTreeMap::new();
         let now = |hits: u64| {
             let role = ("role".to_owned(), Value::Text("master".to_owned()));
             Counters::from([role, ("hits".to_owned(), Value::Integer(hits))])
         };
         for (hits, expected) in [(5, 0), (12, 7), (12, 0), (3, 0), (4, 1)] {
-            let found = grown(&["hits", "role", "absent"], &now(hits), &mut told);
-            assert_eq!(found, Counters::from([("hits".to_owned(), Value::Integer(expected))]));
+            let counters = growth(&["hits", "role", "absent"], &now(hits), &mut last);
+            assert_eq!(counters, Counters::from([("hits".to_owned(), Value::Integer(expected))]));
         }
     }
 }

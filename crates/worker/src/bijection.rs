@@ -60,11 +60,11 @@ mod tests {
     fn every_number_once() {
         for n in [1, 2, 3, 10, 16, 17, 1_000, 65_537, 1_000_003] {
             let bijection = Bijection::new(n, 42);
-            let mut seen = vec![false; n as usize];
+            let mut drawn = vec![false; n as usize];
             for i in 0..n {
                 let x = bijection.at(i) as usize;
-                assert!(!seen[x], "n = {n}: {x} twice");
-                seen[x] = true;
+                assert!(!drawn[x], "n = {n}: {x} twice");
+                drawn[x] = true;
             }
         }
     }
@@ -72,8 +72,8 @@ mod tests {
     #[test]
     fn seeds_differ() {
         let (a, b) = (Bijection::new(1_000_000, 1), Bijection::new(1_000_000, 2));
-        let same = (0..1_000).filter(|i| a.at(*i) == b.at(*i)).count();
-        assert!(same < 10, "{same} of 1000 places are equal");
+        let equal = (0..1_000).filter(|i| a.at(*i) == b.at(*i)).count();
+        assert!(equal < 10, "{equal} of 1000 positions are equal");
     }
 
     /// Successive pairs, differences and low bits look random: chi-square per degree of freedom.
@@ -82,14 +82,14 @@ mod tests {
         const DRAWS: u64 = 1 << 20;
         for n in [1_000_000_000, 137_000_000_000, (1 << 30) + 1] {
             let bijection = Bijection::new(n, 9);
-            let at = |i: u64| bijection.at(i * (n / DRAWS / 2 + 1) % n);
+            let sample = |i: u64| bijection.at(i * (n / DRAWS / 2 + 1) % n);
             let cell = |x: u64| (u128::from(x) * 32 / u128::from(n)) as usize;
             let (mut pairs, mut gaps, mut low) = ([0u64; 1024], [0u64; 64], [0u64; 256]);
             for i in 0..DRAWS {
                 let (a, b) = (bijection.at(i), bijection.at(i + 1));
                 pairs[cell(a) * 32 + cell(b)] += 1;
                 gaps[((u128::from((b + n - a) % n) * 64) / u128::from(n)) as usize] += 1;
-                low[(at(i) & 255) as usize] += 1;
+                low[(sample(i) & 255) as usize] += 1;
             }
             for (name, counts) in [("pairs", &pairs[..]), ("gaps", &gaps), ("low bits", &low)] {
                 let ratio = chi_square_per_df(counts);

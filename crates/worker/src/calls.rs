@@ -16,7 +16,7 @@ use crate::tally::{OVER, Tally};
 pub(crate) const BLOCK_NS: u64 = 1_000_000;
 const BLOCK_STEPS_MAX: usize = 512;
 
-/// The first block is prepared before anything is known of how long operations take.
+/// The first block is prepared before the time of an operation is known.
 pub(crate) const FIRST_STEPS: usize = 16;
 
 /// An open loop that is behind prepares no more than this in one go.
@@ -29,10 +29,10 @@ pub(crate) fn first_block<K: Kind>(
     role: usize,
     paced_max: Option<usize>,
 ) -> BlockOf<K> {
-    let wanted = shared.reserve(role, steps_max::<K>(source, paced_max).min(FIRST_STEPS));
+    let steps_wanted = shared.reserve(role, steps_max::<K>(source, paced_max).min(FIRST_STEPS));
     let mut block = BlockOf::<K>::default();
-    if wanted > 0 {
-        source.fill(&mut block, wanted);
+    if steps_wanted > 0 {
+        source.fill(&mut block, steps_wanted);
     }
     block
 }
@@ -53,7 +53,7 @@ pub(crate) fn drive<K: Kind, C: Clock>(
     let shared = context.shared;
     let steps_max = steps_max::<K>(source, pace.as_ref().map(|pace| pace.steps_in(BLOCK_NS)));
     let (mut steps, mut prepared) = (block.steps.len().max(1), !block.steps.is_empty());
-    let mut ahead = Ahead { step_ns: u64::MAX };
+    let mut ahead = StepForecast { step_ns: u64::MAX };
     while !shared.is_over() {
         let before = pace.as_ref().map_or(0, |pace| {
             let now = context.clock.now();
@@ -63,8 +63,8 @@ pub(crate) fn drive<K: Kind, C: Clock>(
             now
         });
         if !prepared {
-            let wanted = shared.reserve(context.role, steps);
-            if wanted == 0 || !source.fill(&mut block, wanted) {
+            let reserved = shared.reserve(context.role, steps);
+            if reserved == 0 || !source.fill(&mut block, reserved) {
                 break;
             }
         }
@@ -83,8 +83,8 @@ pub(crate) fn drive<K: Kind, C: Clock>(
         let recorder = &mut context.recorder;
         if done < block.steps.len() || recorder.edge == OVER {
             let end = recorder.time.deadline.min(recorder.last_end);
-            let left = block.due.iter().skip(done).filter(|due| **due < end);
-            recorder.not_begun = left.count() as u64;
+            let not_begun = block.due.iter().skip(done).filter(|due| **due < end);
+            recorder.not_begun = not_begun.count() as u64;
             break;
         }
         let took = recorder.last_end.saturating_sub(began).max(1);
@@ -94,16 +94,16 @@ pub(crate) fn drive<K: Kind, C: Clock>(
     context.recorder
 }
 
-/// How an open loop prepares its blocks while it waits: each is as long as half the time until its
-/// first operation is due allows. What is prepared and filed while operations are due, because
-/// there is no waiting, is in their response times, as whatever else is late; how much that was is
-/// counted and told, and not subtracted: a time that nobody has measured would be left.
-struct Ahead {
-    /// What preparing one operation took last; at first unknown.
+/// How an open loop prepares its blocks while it waits: each takes at most half the time until its
+/// first operation is due. Preparing and filing while operations are due counts in their response
+/// times, as any other delay. That share is counted and reported, not subtracted: the rest would
+/// be a time that was never measured.
+struct StepForecast {
+    /// The last time to prepare one operation; unknown at first.
     step_ns: u64,
 }
 
-impl Ahead {
+impl StepForecast {
     /// Steps to prepare now.
     fn steps(&self, pace: &Pace, now: u64) -> usize {
         let due = pace.due();
@@ -116,7 +116,7 @@ impl Ahead {
     }
 }
 
-/// Works one block off. Returns how many steps were begun, and which of them failed.
+/// Performs one block. Returns how many steps were begun, and which of them failed.
 fn work_off<K: Kind, C: Clock>(
     context: &mut ThreadContext<'_, K::Handle<'_>, C>,
     source: &K::Source<'_>,
@@ -129,12 +129,12 @@ fn work_off<K: Kind, C: Clock>(
     let (mut from, mut failed) = (0, Vec::new());
     loop {
         let ended = if open {
-            open_loop(handle, clock, &prepared, from, recorder, &shared.over)
+            open_loop(handle, clock, &prepared, from, recorder, &shared.stopped)
         } else {
             closed_loop(handle, clock, &prepared, from, recorder)
         };
-        // What ended before the edge belongs to the slice that is over, what ended at it does
-        // not.
+        // An operation that ended before the edge belongs to the old slice; one that ended at it
+        // does not.
         let (until, next) = match &ended {
             Ended::Done => (block.steps.len(), block.steps.len()),
             Ended::Over(index) => (*index, *index),
@@ -167,8 +167,8 @@ fn work_off<K: Kind, C: Clock>(
     }
 }
 
-/// What is known of a block without looking at each operation as it runs: how many of each kind
-/// were done, and the bytes they gave to the engine.
+/// Counts a block without a look at each operation: how many of each kind were done, and the bytes
+/// written.
 fn count_block<A, D>(block: &Block<A, D>, done: usize, failed: &[usize], tallies: &mut [Tally]) {
     if let ([tally], false) = (&mut *tallies, block.writes) {
         tally.count += (done - failed.len()) as u64;
@@ -248,13 +248,13 @@ mod tests {
         let played = play.run(Script { conflicts: 3, ..Script::new(&[Ok(100)], 50) });
         let times = played.times(Kind::Service);
         assert_eq!((times.count(), times.sum, times.max), (3, 101 + 201 + 51, 201));
-        assert_eq!((played.count(), played.left.tallies[0].retries), (3, 3));
+        assert_eq!((played.count(), played.result.tallies[0].retries), (3, 3));
         assert!(played.packets[0].times[0].errors == 0 && played.failure.is_none());
 
         // Seventeen are too many: an error, and the next operation meets no more.
         let play = Play { operations: Some(3), errors_max: 1, ..Play::default() };
         let played = play.run(Script { conflicts: 17, ..Script::new(&[Ok(100)], 50) });
-        assert_eq!((played.count(), played.left.tallies[0].retries), (2, 16));
+        assert_eq!((played.count(), played.result.tallies[0].retries), (2, 16));
         assert_eq!(played.packets[0].times[0].errors, 1);
     }
 
@@ -266,7 +266,7 @@ mod tests {
             let times = played.times(kind);
             assert_eq!((times.count(), times.sum, times.max), (5, 505, 101), "{kind:?}");
         }
-        assert_eq!((played.window_ns(), played.left.backlog), (5 * MS, 0));
+        assert_eq!((played.window_ns(), played.result.backlog), (5 * MS, 0));
     }
 
     #[test]
@@ -284,7 +284,7 @@ mod tests {
     fn what_an_open_loop_did_not_begin_is_its_backlog() {
         let play = Play { rate: Some(1_000.0), duration_ns: Some(5 * MS), ..Play::default() };
         let played = play.run(Script::new(&[Ok(10 * MS)], 100));
-        assert_eq!((played.count(), played.left.backlog), (1, 4));
+        assert_eq!((played.count(), played.result.backlog), (1, 4));
         assert!(played.window_ns() >= 10 * MS, "{}", played.window_ns());
     }
 
@@ -296,7 +296,7 @@ mod tests {
         let played = Play { costs: COSTS, ..play }.run(Script::new(&[], 1_000));
         let times = played.times(Kind::Response);
         assert_eq!((times.count(), times.max, times.sum), (1_000, 1_001, 1_001_000));
-        assert_eq!(played.left.own_ns, 0);
+        assert_eq!(played.result.own_ns, 0);
     }
 
     /// Preparing takes longer than there is between two operations: nothing can be hidden.
@@ -308,9 +308,9 @@ mod tests {
         let (service, response) = (played.times(Kind::Service), played.times(Kind::Response));
         // It waits for those of its first block and the one after, and never again: what is not the
         // calls' is its own.
-        let own = played.window_ns() - service.sum - 16 * 9_000;
-        let told = played.left.own_ns;
-        assert!(own.abs_diff(told) < 5_000, "{own} and {told}");
-        assert!(response.max > 300_000 && played.left.backlog > 20, "nothing is taken off");
+        let expected = played.window_ns() - service.sum - 16 * 9_000;
+        let counted = played.result.own_ns;
+        assert!(expected.abs_diff(counted) < 5_000, "{expected} and {counted}");
+        assert!(response.max > 300_000 && played.result.backlog > 20, "nothing is taken off");
     }
 }

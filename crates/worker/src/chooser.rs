@@ -18,7 +18,7 @@ mod ranges;
 pub(crate) struct Keyspace {
     /// After the load.
     pub(crate) records: u64,
-    /// What YCSB's generator is over: [`kvdyno_record::workload::ycsb_items`].
+    /// The items of YCSB's generator: [`kvdyno_record::workload::ycsb_items`].
     pub(crate) ycsb_items: u64,
     /// The first number that no insert of the case takes.
     pub(crate) absent: u64,
@@ -47,7 +47,7 @@ pub(crate) enum Chooser {
     },
     GrayZipf {
         zipf: GrayZipf,
-        place: KeyMapping,
+        mapping: KeyMapping,
     },
     /// Made anew when inserts have moved the newest record on.
     Latest {
@@ -63,7 +63,7 @@ pub(crate) enum Chooser {
     Hotspot {
         hot_keys: u64,
         operations: f64,
-        /// Where keys end that are not all that are there.
+        /// The end of a part of the keys.
         end: u64,
     },
     Exponential {
@@ -121,7 +121,7 @@ impl Chooser {
             }
             Choice::YcsbZipfian => Self::GrayZipf {
                 zipf: GrayZipf::new(GrayZipf::YCSB_ITEMS, GrayZipf::YCSB_THETA),
-                place: KeyMapping::Fnv(keyspace.ycsb_items),
+                mapping: KeyMapping::Fnv(keyspace.ycsb_items),
             },
             Choice::GrayZipf { theta, items, spread, domain } => {
                 gray(theta, items, spread, keyspace.numbers(domain, records))
@@ -161,16 +161,16 @@ impl Chooser {
         match self {
             Self::Uniform => rng.below(records),
             Self::Zipf { zipf, spread } => until(records, || spread.at(zipf.rank(rng))),
-            Self::GrayZipf { zipf, place } => until(records, || place.map_rank(zipf.rank(rng))),
-            Self::Latest { theta, records: known, zipf } => {
-                if *known != records {
-                    (*known, *zipf) = (records, Zipf::new(records, *theta));
+            Self::GrayZipf { zipf, mapping } => until(records, || mapping.map_rank(zipf.rank(rng))),
+            Self::Latest { theta, records: records_known, zipf } => {
+                if *records_known != records {
+                    (*records_known, *zipf) = (records, Zipf::new(records, *theta));
                 }
                 records - 1 - zipf.rank(rng)
             }
-            Self::SkewedLatest { records: known, zipf } => {
-                if *known != records {
-                    *known = records;
+            Self::SkewedLatest { records: records_known, zipf } => {
+                if *records_known != records {
+                    *records_known = records;
                     zipf.grow(but_the_oldest(records));
                 }
                 records - 1 - zipf.rank(rng)
@@ -215,7 +215,7 @@ fn but_the_oldest(records: u64) -> u64 {
 
 fn gray(theta: f64, items: Option<u64>, spread: Spread, numbers: u64) -> Chooser {
     let items = items.unwrap_or(numbers);
-    let (zipf, place) = match spread {
+    let (zipf, mapping) = match spread {
         Spread::None => (GrayZipf::new(items, theta), KeyMapping::Same),
         Spread::Fnv => (GrayZipf::new(items, theta), KeyMapping::Fnv(numbers)),
         Spread::Linkbench { seed } => {
@@ -223,7 +223,7 @@ fn gray(theta: f64, items: Option<u64>, spread: Spread, numbers: u64) -> Chooser
             (zipf, KeyMapping::Linkbench(Shuffler::new(seed, items)))
         }
     };
-    Chooser::GrayZipf { zipf, place }
+    Chooser::GrayZipf { zipf, mapping }
 }
 
 #[cfg(test)]
@@ -435,15 +435,15 @@ mod tests {
         let numbers = drawn(&latest(false), 1_000, DRAWS);
         let zeta: f64 = (1..1_000).map(|r| f64::from(r).powf(-0.99)).sum();
         for (rank, share) in [(0, 1.0 / zeta), (1, 0.5f64.powf(0.99) / zeta)] {
-            let seen = numbers.iter().filter(|number| **number == 999 - rank).count() as f64;
+            let count = numbers.iter().filter(|number| **number == 999 - rank).count() as f64;
             let sigma = (share * (1.0 - share) * DRAWS as f64).sqrt();
-            assert!((seen - share * DRAWS as f64).abs() < 6.0 * sigma, "{rank}: {seen}");
+            assert!((count - share * DRAWS as f64).abs() < 6.0 * sigma, "{rank}: {count}");
         }
         assert_eq!(numbers.iter().min(), Some(&1));
         // One of a thousand keys more: the newest is another one, and hot at once.
         let mut chooser = Chooser::new(&latest(false), &loaded(1_000), 1_000, (0, 1));
         let mut rng = Rng::new(&[2]);
-        let grown: Vec<u64> = (0..20_000).map(|_| chooser.next(1_001, &mut rng)).collect();
-        assert_eq!((hottest(&grown), grown.iter().min()), (1_000, Some(&1)));
+        let growth: Vec<u64> = (0..20_000).map(|_| chooser.next(1_001, &mut rng)).collect();
+        assert_eq!((hottest(&growth), growth.iter().min()), (1_000, Some(&1)));
     }
 }

@@ -30,7 +30,7 @@ pub(crate) trait Clock: Copy + Send + Sync + 'static {
         self.time(self.ticks())
     }
 
-    /// Lets about so much time pass: the clock's own affair, so that a script can let it pass too.
+    /// Sleeps for about `ns`. A method of the clock, so that a scripted clock can do it too.
     fn sleep(&self, ns: u64) {
         std::thread::sleep(Duration::from_nanos(ns));
     }
@@ -115,7 +115,7 @@ pub(crate) enum Best {
     Monotonic(Monotonic),
 }
 
-/// What a record says of the clock.
+/// The clock as a record describes it.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
     pub(crate) kind: &'static str,
@@ -161,7 +161,7 @@ fn why_not_tsc() -> Option<String> {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
     for flag in ["constant_tsc", "nonstop_tsc"] {
         if !flags.split_whitespace().any(|word| word == flag) {
-            return Some(format!("the processor does not claim {flag}"));
+            return Some(format!("the processor lacks {flag}"));
         }
     }
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";

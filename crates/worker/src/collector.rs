@@ -1,5 +1,5 @@
-//! Puts the threads' slices together, writes each as soon as every thread has left it, and tells
-//! the program how far the phase is.
+//! Merges the threads' slices, writes each once every thread has left it, and reports progress to
+//! the program.
 
 use crate::clock::Clock;
 use crate::control::Stop;
@@ -100,7 +100,8 @@ impl Collector<'_> {
         }
         while pending.written < reached {
             let number = pending.written;
-            let last = number + 1 == reached && pending.now_in.iter().all(|at| *at == u64::MAX);
+            let last = number + 1 == reached
+                && pending.now_in.iter().all(|slice_of_thread| *slice_of_thread == u64::MAX);
             let times = pending.slices.remove(&number).unwrap_or_default();
             self.write_slice(number, last.then_some(now), &times, files)?;
             pending.written += 1;

@@ -1,4 +1,4 @@
-//! What the program says on standard input after the job: go, stop, or nothing any more.
+//! The program's messages on standard input after the job: go, stop, or the end of input.
 
 use crate::output::send;
 use crate::usage;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
 
-/// Set once the program wants an end.
+/// Set once the program stops the phase.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop(Arc<AtomicBool>);
 
@@ -20,16 +20,15 @@ impl Stop {
     }
 }
 
-/// Where a phase waits until the program has taken its readings: all is prepared, nothing is done.
+/// Where a prepared phase waits until the program has taken its readings.
 pub(crate) struct Gate<'l> {
     phase: u32,
     listener: &'l Listener,
 }
 
 impl Gate<'_> {
-    /// Tells the program that the phase is ready, and waits for its go. Gives the worker's own
-    /// readings of that moment, so that what is done in between is booked nowhere; none: the
-    /// program said stop.
+    /// Reports that the phase is ready and waits for go. Returns the worker's readings of that
+    /// moment, so that the work in between is not counted; none: stop.
     pub(crate) fn pass<E: Engine>(&self, engine: &E) -> Result<Option<ProcessUsage>> {
         let (phase, usage, counters) = (self.phase, usage::of_this_process(), engine.counters());
         send(&Event::Ready { phase, usage, counters })?;
@@ -50,8 +49,8 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Listens to `input` until it ends. When it ends before the worker does, the program is dead
-    /// and nobody would keep what the worker measures: it goes too.
+    /// Reads `input` until it ends. If it ends before the worker does, the program is dead and the
+    /// worker exits too.
     pub(crate) fn start(mut input: impl BufRead + Send + 'static) -> Self {
         let (sender, go) = channel();
         let stop = Stop::default();
@@ -84,6 +83,6 @@ impl Listener {
 
     /// Waits for go, or for stop.
     pub(crate) fn wait_for_go(&self) -> Result<()> {
-        self.go.recv().map_err(|_| Error::new(ErrorClass::Other, "the program has gone"))
+        self.go.recv().map_err(|_| Error::new(ErrorClass::Other, "the program has ended"))
     }
 }

@@ -36,16 +36,16 @@ struct Flight {
     slots: Vec<InFlight>,
     free: Vec<u32>,
     /// Taken on and not yet handed over.
-    taken: Vec<u32>,
+    tickets_shown: Vec<u32>,
     /// The answers of one round.
-    landed: Vec<(u32, Result<Landed>)>,
-    again: Again,
+    landed: Vec<(u32, Result<Completion>)>,
+    again: RetryBuffers,
     /// The end of the last round, or of what was filed or prepared since, in ticks.
     now: u64,
     sink: u64,
 }
 
-/// What is remembered of an operation until its answer.
+/// An operation until its answer.
 #[derive(Clone, Copy, Default)]
 struct InFlight {
     tally: u8,
@@ -62,9 +62,9 @@ struct InFlight {
     busy: bool,
 }
 
-/// What met a conflict and is to be submitted again. Its block may be gone by then: the key is
-/// written from its number, and a value made anew.
-struct Again {
+/// Operations that met a conflict and are submitted again. Their block may be gone by then: the
+/// key is written from its number, and the value is made anew.
+struct RetryBuffers {
     tickets: Vec<u32>,
     supply: KeySupply,
     rng: Rng,
@@ -72,21 +72,21 @@ struct Again {
     arena: Vec<u8>,
 }
 
-/// Operations of one round that began and were handed over together: most of them, and so most have
-/// one time.
+/// Operations of one round that were begun and submitted together, as most are: they share one
+/// time.
 #[derive(Default)]
-struct Together {
+struct SharedOutcome {
     tally: u8,
     start: u64,
     sent: u64,
     count: u64,
 }
 
-/// What an answer showed.
-struct Landed {
+/// The result of an answer.
+struct Completion {
     missing: bool,
     wrong: bool,
-    /// Of the value that was there.
+    /// Of an existing value.
     value_bytes: Option<u64>,
 }
 
@@ -98,13 +98,13 @@ pub(crate) fn drive<S: Session, C: Clock>(
     depth: u32,
 ) -> Recorder {
     let shared = context.shared;
-    let again = Again::new(source.supply(), context.thread);
+    let again = RetryBuffers::new(source.supply(), context.thread);
     let mut flight = Flight::new(depth, again, context.clock.ticks());
     let steps_max = source.steps_max().min(BLOCK_STEPS_MAX);
     let mut prepared = !block.steps.is_empty();
     while context.recorder.edge != OVER && !shared.is_over() {
         if !prepared {
-            // Nor does what is in flight wait for what prepares.
+            // Operations in flight do not wait for the preparation either.
             if !flight.is_empty() && !source.is_ready() {
                 if let Err(error) = flight.round(&mut context) {
                     shared.fail(error);
@@ -112,23 +112,23 @@ pub(crate) fn drive<S: Session, C: Clock>(
                 }
                 continue;
             }
-            let wanted = shared.reserve(context.role, steps_max);
-            if wanted == 0 || !source.fill(&mut block, wanted) {
+            let reserved = shared.reserve(context.role, steps_max);
+            if reserved == 0 || !source.fill(&mut block, reserved) {
                 break;
             }
         }
         prepared = false;
-        // What was prepared is no part of any operation's time.
+        // Preparing is not part of any operation's time.
         flight.now = context.clock.ticks();
         let outcome = flight.work_off(&mut context, source, &block);
         context.publish_progress();
         if let Err(error) = outcome {
-            // What fails the session leaves nothing to wait for.
+            // After an error of the session there is nothing to wait for.
             shared.fail(error);
             return context.recorder;
         }
     }
-    // What was begun in time is brought home, and the window reaches to its end.
+    // Operations begun in time are completed, and the window reaches to the end of the last.
     while !flight.is_empty() {
         if let Err(error) = flight.round(&mut context) {
             shared.fail(error);
@@ -140,11 +140,11 @@ pub(crate) fn drive<S: Session, C: Clock>(
 }
 
 impl Flight {
-    fn new(depth: u32, again: Again, now: u64) -> Self {
+    fn new(depth: u32, again: RetryBuffers, now: u64) -> Self {
         Self {
             slots: vec![InFlight::default(); depth as usize],
             free: (0..depth).rev().collect(),
-            taken: Vec::with_capacity(depth as usize),
+            tickets_shown: Vec::with_capacity(depth as usize),
             landed: Vec::with_capacity(depth as usize),
             again,
             now,
@@ -167,9 +167,9 @@ impl Flight {
         // From here on they begin together.
         let mut first = 0;
         for (index, step) in block.steps.iter().enumerate() {
-            let asked = InFlight::new(step, &view);
+            let request = InFlight::new(step, &view);
             let alone = matches!(step.action.action, Action::Flush | Action::Discard);
-            let full = |flight: &Self| flight.free.is_empty() || ordered && flight.meets(&asked);
+            let full = |flight: &Self| flight.free.is_empty() || ordered && flight.meets(&request);
             let waits = |flight: &Self| if alone { !flight.is_empty() } else { full(flight) };
             if waits(self) {
                 let began = self.now;
@@ -178,7 +178,7 @@ impl Flight {
                 }
                 note(context, &block.steps[first..index], &view, began)?;
                 first = index;
-                // What was filed is no part of what begins now.
+                // Filing is not part of the operations that begin now.
                 self.now = context.clock.ticks();
             }
             if context.recorder.edge == OVER || context.shared.is_over() {
@@ -187,21 +187,21 @@ impl Flight {
             if alone {
                 self.do_alone(context, step, &view);
             } else {
-                self.take_on(&mut context.handle.session, step, asked, &view)?;
+                self.take_on(&mut context.handle.session, step, request, &view)?;
             }
         }
-        // What was taken on does not wait until the next block is prepared.
+        // Operations taken on do not wait until the next block is prepared.
         let began = self.now;
         self.hand_over(context)?;
         note(context, &block.steps[first..], &view, began)
     }
 
     /// Something is in flight that this must come after: to the same bytes, and one of them writes.
-    fn meets(&self, asked: &InFlight) -> bool {
+    fn meets(&self, request: &InFlight) -> bool {
         let in_flight = self.slots.iter().filter(|slot| slot.busy);
-        in_flight.filter(|slot| !(slot.reads && asked.reads)).any(|slot| {
-            slot.number < asked.number.saturating_add(asked.length)
-                && asked.number < slot.number.saturating_add(slot.length)
+        in_flight.filter(|slot| !(slot.reads && request.reads)).any(|slot| {
+            slot.number < request.number.saturating_add(request.length)
+                && request.number < slot.number.saturating_add(slot.length)
         })
     }
 
@@ -238,14 +238,14 @@ impl Flight {
         &mut self,
         session: &mut S,
         Step { action: step, .. }: &Step<KeyedStep>,
-        asked: InFlight,
+        request: InFlight,
         view: &View<'_>,
     ) -> Result<()> {
         let Some(ticket) = self.free.pop() else { return Ok(()) };
         self.slots[ticket as usize] =
-            InFlight { start: self.now, sent: self.now, busy: true, ..asked };
-        self.taken.push(ticket);
-        let (offset, bytes) = (asked.number, asked.length);
+            InFlight { start: self.now, sent: self.now, busy: true, ..request };
+        self.tickets_shown.push(ticket);
+        let (offset, bytes) = (request.number, request.length);
         match step.action {
             Action::Get => session.submit_get(ticket, view.key(step.first)),
             Action::Put => session.submit_put(ticket, view.key(step.first), view.value(step.value)),
@@ -260,12 +260,12 @@ impl Flight {
         &mut self,
         context: &mut ThreadContext<'_, Thread<S>, C>,
     ) -> Result<()> {
-        if self.taken.is_empty() {
+        if self.tickets_shown.is_empty() {
             return Ok(());
         }
         context.handle.session.send()?;
         let sent = context.clock.ticks();
-        for ticket in self.taken.drain(..) {
+        for ticket in self.tickets_shown.drain(..) {
             self.slots[ticket as usize].sent = sent;
         }
         Ok(())
@@ -280,8 +280,8 @@ impl Flight {
         let ThreadContext { handle, clock, recorder, task, .. } = &mut *context;
         let Self { slots, landed, sink, .. } = self;
         handle.session.complete(|ticket, answer| {
-            let asked = &slots[ticket as usize];
-            landed.push((ticket, answer.map(|value| look(asked, value, task.verify, sink))));
+            let request = &slots[ticket as usize];
+            landed.push((ticket, answer.map(|value| look(request, value, task.verify, sink))));
         })?;
         self.now = clock.ticks();
         recorder.last_end = clock.time(self.now);
@@ -298,7 +298,7 @@ impl Flight {
     fn again<S: Session>(&mut self, session: &mut S) -> Result<()> {
         for ticket in std::mem::take(&mut self.again.tickets) {
             self.again.submit(session, ticket, &mut self.slots[ticket as usize])?;
-            self.taken.push(ticket);
+            self.tickets_shown.push(ticket);
         }
         Ok(())
     }
@@ -307,28 +307,28 @@ impl Flight {
         #[cfg(test)]
         crate::scripted::filed(self.landed.len());
         let (clock, now) = (context.clock, self.now);
-        let mut together = Together::default();
+        let mut together = SharedOutcome::default();
         for (ticket, answer) in self.landed.drain(..) {
-            let asked = &mut self.slots[ticket as usize];
+            let request = &mut self.slots[ticket as usize];
             let tallies = &mut context.recorder.tallies;
-            let tally = &mut tallies[usize::from(asked.tally)];
+            let tally = &mut tallies[usize::from(request.tally)];
             match answer {
                 Ok(landed) => {
                     tally.count += 1;
                     tally.missing += u64::from(landed.missing);
                     tally.wrong += u64::from(landed.wrong);
                     let read_bytes =
-                        landed.value_bytes.map(|bytes| bytes + u64::from(asked.key_bytes));
+                        landed.value_bytes.map(|bytes| bytes + u64::from(request.key_bytes));
                     tally.read_bytes += read_bytes.unwrap_or(0);
-                    tally.write_bytes += asked.write_bytes;
-                    if !together.takes(asked) {
+                    tally.write_bytes += request.write_bytes;
+                    if !together.takes(request) {
                         let before =
-                            std::mem::replace(&mut together, Together::from_request(asked));
+                            std::mem::replace(&mut together, SharedOutcome::from_request(request));
                         before.file(clock, now, tallies);
                     }
                 }
-                Err(error) if error.class == ErrorClass::Conflict && asked.may_retry() => {
-                    asked.retries += 1;
+                Err(error) if error.class == ErrorClass::Conflict && request.may_retry() => {
+                    request.retries += 1;
                     tally.retries += 1;
                     self.again.tickets.push(ticket);
                     continue;
@@ -338,7 +338,7 @@ impl Flight {
                     context.shared.judge(error, context.task.errors_max);
                 }
             }
-            asked.busy = false;
+            request.busy = false;
             self.free.push(ticket);
         }
         together.file(clock, now, &mut context.recorder.tallies);
@@ -357,18 +357,19 @@ fn note<S, C: Clock>(
     note_together(steps, view, clock.time(began), requests)
 }
 
-impl Together {
+impl SharedOutcome {
     #[inline]
-    fn from_request(asked: &InFlight) -> Self {
-        Self { tally: asked.tally, start: asked.start, sent: asked.sent, count: 1 }
+    fn from_request(request: &InFlight) -> Self {
+        Self { tally: request.tally, start: request.start, sent: request.sent, count: 1 }
     }
 
-    /// Whether `asked` is one of them, and is counted.
+    /// Counts `request` if it has the same times; returns whether it has.
     #[inline]
-    fn takes(&mut self, asked: &InFlight) -> bool {
-        let same = (self.tally, self.start, self.sent) == (asked.tally, asked.start, asked.sent);
-        self.count += u64::from(same);
-        same
+    fn takes(&mut self, request: &InFlight) -> bool {
+        let equal =
+            (self.tally, self.start, self.sent) == (request.tally, request.start, request.sent);
+        self.count += u64::from(equal);
+        equal
     }
 
     #[inline]
@@ -407,7 +408,7 @@ impl InFlight {
     }
 }
 
-impl Again {
+impl RetryBuffers {
     fn new(supply: &KeySupply, thread: usize) -> Self {
         let rng = Rng::new(&[supply.keyspace.seed, thread as u64]);
         let (tickets, supply, key, arena) = (Vec::new(), supply.clone(), Vec::new(), Vec::new());
@@ -418,33 +419,33 @@ impl Again {
         &mut self,
         session: &mut S,
         ticket: u32,
-        asked: &mut InFlight,
+        request: &mut InFlight,
     ) -> Result<()> {
         let Self { supply: KeySupply { keys, values, .. }, rng, key, arena, .. } = self;
         key.clear();
-        keys.push(asked.number, key);
-        if asked.reads {
+        keys.push(request.number, key);
+        if request.reads {
             return session.submit_get(ticket, key);
         }
         arena.clear();
-        let bytes = asked.write_bytes.saturating_sub(key.len() as u64);
-        let at = values.prepare_long(asked.number, asked.retries.into(), bytes, rng, arena);
-        asked.write_bytes = (key.len() + at.bytes) as u64;
-        session.submit_put(ticket, key, &values.bytes(arena)[at.start..][..at.bytes])
+        let bytes = request.write_bytes.saturating_sub(key.len() as u64);
+        let stored = values.prepare_long(request.number, request.retries.into(), bytes, rng, arena);
+        request.write_bytes = (key.len() + stored.bytes) as u64;
+        session.submit_put(ticket, key, &values.bytes(arena)[stored.start..][..stored.bytes])
     }
 }
 
 /// Every value read is touched whole, or checked.
 #[inline]
-fn look(asked: &InFlight, value: Option<&[u8]>, verify: bool, sink: &mut u64) -> Landed {
+fn look(request: &InFlight, value: Option<&[u8]>, verify: bool, sink: &mut u64) -> Completion {
     let Some(value) = value else {
-        return Landed { missing: asked.reads, wrong: false, value_bytes: None };
+        return Completion { missing: request.reads, wrong: false, value_bytes: None };
     };
-    let wrong = verify && !is_sound(value, asked.number);
+    let wrong = verify && !is_sound(value, request.number);
     if !verify {
         *sink ^= touch(value);
     }
-    Landed { missing: false, wrong, value_bytes: Some(value.len() as u64) }
+    Completion { missing: false, wrong, value_bytes: Some(value.len() as u64) }
 }
 
 #[cfg(test)]

@@ -90,7 +90,8 @@ pub(crate) struct GraphRequest {
     request: Request,
     /// The link, or the node as its first.
     at: LinkKey,
-    /// Where its data begins, or its second ids. A unit of a load is all that a block points at.
+    /// Where its data or its second ids begin. A unit of a load is everything that a block points
+    /// at.
     first: u32,
     /// How many bytes, or second ids.
     items: u32,
@@ -98,7 +99,7 @@ pub(crate) struct GraphRequest {
     tail: u32,
 }
 
-/// What the steps of a block point at.
+/// The data of a block's steps.
 #[derive(Debug, Default)]
 pub(crate) struct Drawn {
     bytes: Vec<u8>,
@@ -128,8 +129,8 @@ impl GraphBlock {
 
     /// A unit of a load: its only step.
     fn push_unit(&mut self, request: Request, write_bytes: u64) {
-        let at = LinkKey { id1: 0, kind: 0, id2: 0 };
-        let action = GraphRequest { request, at, first: 0, items: 0, tail: 0 };
+        let link = LinkKey { id1: 0, kind: 0, id2: 0 };
+        let action = GraphRequest { request, at: link, first: 0, items: 0, tail: 0 };
         self.writes = true;
         self.steps.push(Step { slot: 0, action, write_bytes });
     }
@@ -143,8 +144,8 @@ pub(crate) struct View<'b> {
 }
 
 impl Drawn {
-    fn data(&self, of: &Range<u32>) -> &[u8] {
-        &self.bytes[of.start as usize..of.end as usize]
+    fn data(&self, range: &Range<u32>) -> &[u8] {
+        &self.bytes[range.start as usize..range.end as usize]
     }
 
     fn node<'b>(&self, data: &'b [u8], version: u64) -> Node<'b> {
@@ -209,7 +210,7 @@ impl Supply<GraphRequest, Drawn> for Source<'_> {
 /// Requests of a graph on an engine.
 pub(crate) struct Social<G>(PhantomData<G>);
 
-/// What a thread has of its own.
+/// The state of one thread.
 pub(crate) struct Visitor<G> {
     graph: G,
     list_limit: u32,
@@ -262,13 +263,13 @@ impl<G: GraphEngine> Kind for Social<G> {
 /// One request. All data that it shows is touched.
 fn perform<G: graph::Graph>(
     visitor: &mut Visitor<G>,
-    asked: &GraphRequest,
+    graph_request: &GraphRequest,
     view: &View<'_>,
     tally: &mut Tally,
     sink: &mut u64,
 ) -> Result<()> {
     let (graph, drawn) = (&mut visitor.graph, view.drawn);
-    let GraphRequest { request, at, first, items, tail } = *asked;
+    let GraphRequest { request, at, first, items, tail } = *graph_request;
     let (first, items) = (first as usize, items as usize);
     match request {
         Request::GetNode => {
@@ -303,12 +304,12 @@ fn perform<G: graph::Graph>(
         Request::MultigetLink => {
             let id2s = &drawn.id2s[first..first + items];
             let mut bytes = 0;
-            let found = graph.get_links(at.id1, at.kind, id2s, |link| {
+            let shown_links = graph.get_links(at.id1, at.kind, id2s, |link| {
                 *sink ^= touch(link.data);
                 bytes += 24 + link.data.len() as u64;
             })?;
             tally.many_items += items as u64;
-            tally.missing += (items as u64).saturating_sub(found);
+            tally.missing += (items as u64).saturating_sub(shown_links);
             tally.read_bytes += bytes;
         }
         Request::GetLinksList => list(visitor, at, tail, tally, sink)?,
@@ -329,7 +330,7 @@ fn perform<G: graph::Graph>(
 /// behind it.
 fn list<G: graph::Graph>(
     visitor: &mut Visitor<G>,
-    at: LinkKey,
+    key: LinkKey,
     tail: u32,
     tally: &mut Tally,
     sink: &mut u64,
@@ -337,7 +338,7 @@ fn list<G: graph::Graph>(
     let Visitor { graph, list_limit, tails } = visitor;
     let chosen = tail.checked_sub(1).filter(|_| !tails.is_empty());
     let chosen = chosen.map(|drawn| drawn as usize % tails.len());
-    let (id1, kind, newest) = chosen.map_or((at.id1, at.kind, u64::MAX), |chosen| tails[chosen]);
+    let (id1, kind, newest) = chosen.map_or((key.id1, key.kind, u64::MAX), |chosen| tails[chosen]);
     // The link that the tail begins with has been shown.
     let mut skipped = u64::from(chosen.is_some());
     let (mut bytes, mut last, limit) = (0, 0, *list_limit + skipped as u32);
@@ -357,7 +358,7 @@ fn list<G: graph::Graph>(
     match chosen {
         Some(chosen) if more => tails[chosen].2 = last,
         Some(chosen) => drop(tails.swap_remove(chosen)),
-        None if more && tails.iter().all(|known| (known.0, known.1) != (id1, kind)) => {
+        None if more && tails.iter().all(|other| (other.0, other.1) != (id1, kind)) => {
             // Of too many, the one that stands where this request would.
             if tails.len() == TAILS_MAX {
                 tails.swap_remove((last % TAILS_MAX as u64) as usize);

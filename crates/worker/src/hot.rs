@@ -1,5 +1,5 @@
-//! The hot loop: works off a prepared block, one clock reading and one store an operation, nothing
-//! shared.
+//! The hot loop: performs a prepared block with one clock reading and one store per operation,
+//! nothing shared.
 //!
 //! The end of one operation is the start of the next. Times are kept as raw ticks and filed when
 //! the block is done, because filing is a chain of dependent instructions and a reading of the
@@ -88,7 +88,7 @@ pub(crate) fn open_loop<K: Kind, C: Clock>(
     Prepared { block, view }: &Prepared<'_, K>,
     from: usize,
     recorder: &mut Recorder,
-    over: &AtomicBool,
+    stopped: &AtomicBool,
 ) -> Ended {
     let steps = block.steps.as_slice();
     recorder.ticks.resize(steps.len(), 0);
@@ -102,7 +102,7 @@ pub(crate) fn open_loop<K: Kind, C: Clock>(
     for (index, step) in steps.iter().enumerate().skip(from) {
         let due = block.due[index];
         if clock.time(start) < due.min(recorder.time.deadline) {
-            start = wait_until(clock, due.min(recorder.time.deadline), over);
+            start = wait_until(clock, due.min(recorder.time.deadline), stopped);
         }
         let now = clock.time(start);
         if now < due || now >= recorder.time.deadline {
@@ -134,8 +134,8 @@ pub(crate) fn open_loop<K: Kind, C: Clock>(
     ended
 }
 
-/// An operation that met a conflict is performed again, inside its own time: what a program would
-/// do. `Err`: another error, or it has met too many.
+/// Performs an operation that met a conflict again, within its own time, as a program would.
+/// `Err`: another error, or too many conflicts.
 #[cold]
 #[inline(never)]
 fn again<K: Kind>(
@@ -164,8 +164,8 @@ fn again<K: Kind>(
     Err(error)
 }
 
-/// Whoever is in the way may be waiting for this processor, or for the drive: the first tries are
-/// made at once, the last 25 ms apart.
+/// The other transaction may be waiting for this processor or for the drive: the first retries
+/// come at once, the last 25 ms apart.
 fn wait_for_others(attempt: u32) {
     match attempt {
         0 => {}
@@ -210,7 +210,7 @@ fn nanoseconds<C: Clock>(clock: C, ticks: &[u64]) -> impl Iterator<Item = u64> {
 
 /// Sleeps while there is time, then spins: a sleep alone comes back tens of microseconds late.
 /// Returns the reading that ended the wait: at `until`, or before it if the phase is over.
-fn wait_until<C: Clock>(clock: C, until: u64, over: &AtomicBool) -> u64 {
+fn wait_until<C: Clock>(clock: C, until: u64, stopped: &AtomicBool) -> u64 {
     const SPIN_NS: u64 = 60_000;
     const DEAF_NS: u64 = 20_000_000;
     loop {
@@ -220,7 +220,7 @@ fn wait_until<C: Clock>(clock: C, until: u64, over: &AtomicBool) -> u64 {
             return ticks;
         }
         if until - now > SPIN_NS {
-            if over.load(Relaxed) {
+            if stopped.load(Relaxed) {
                 return ticks;
             }
             clock.sleep((until - now - SPIN_NS).min(DEAF_NS));

@@ -50,7 +50,7 @@ pub(crate) struct Case<'j, G: GraphEngine, C: Clock> {
     engine: Option<G::Engine>,
 }
 
-/// What a phase found, for its `Finished` event.
+/// The result of a phase, for its `Finished` event.
 #[derive(Default)]
 struct PhaseResult {
     usage_before: ProcessUsage,
@@ -127,33 +127,33 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         send(&Event::Closed { took_ns: self.clock.now() - started })
     }
 
-    /// Does a phase and reports. True: the program said stop.
+    /// Runs a phase and reports. True: the program stopped it.
     ///
     /// It stays a function of its own: instructions of a phase are counted up to its end.
     #[inline(never)]
     fn phase(&mut self, index: u32, phase: &'j Phase) -> Result<bool> {
-        let Some(found) = self.work(index, phase)? else { return Ok(true) };
-        let stopped = found.stopped;
+        let Some(result) = self.work(index, phase)? else { return Ok(true) };
+        let stopped = result.stopped;
         send(&Event::Finished {
             phase: index,
-            started_unix_ns: found.started_unix_ns,
-            wall_ns: found.wall_ns,
-            usage_before: found.usage_before,
+            started_unix_ns: result.started_unix_ns,
+            wall_ns: result.wall_ns,
+            usage_before: result.usage_before,
             usage: usage::of_this_process(),
             counters: self.counters(),
-            roles: found.roles,
-            verified: found.verified,
-            settled: found.settled,
+            roles: result.roles,
+            verified: result.verified,
+            settled: result.settled,
             stopped,
-            failed: found.failure.as_ref().map(|error| (error.class, error.message.clone())),
+            failed: result.failure.as_ref().map(|error| (error.class, error.message.clone())),
             ranks: Vec::new(),
         })?;
         // Nothing may move until the program has read what this phase did.
         self.listener.wait_for_go()?;
-        if found.failure.is_none() && !stopped {
-            recording::end(self.job, index, found.requests)?;
+        if result.failure.is_none() && !stopped {
+            recording::end(self.job, index, result.requests)?;
         }
-        found.failure.map_or(Ok(stopped), Err)
+        result.failure.map_or(Ok(stopped), Err)
     }
 
     fn counters(&self) -> Counters {
@@ -161,10 +161,10 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     }
 
     fn engine(&self) -> Result<&G::Engine> {
-        opened(self.engine.as_ref())
+        require_open(self.engine.as_ref())
     }
 
-    /// `None`: the program said stop before it began.
+    /// `None`: the program stopped it before it began.
     fn work(&mut self, index: u32, phase: &'j Phase) -> Result<Option<PhaseResult>> {
         match &phase.work {
             Activity::Load(load) => return self.load(index, phase, load),
@@ -176,7 +176,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         let Some(usage_before) = self.listener.gate(index).pass(self.engine()?)? else {
             return Ok(None);
         };
-        let found = match &phase.work {
+        let result = match &phase.work {
             Activity::Settle { limit_ns } => self.settle(*limit_ns),
             Activity::Verify { samples, count } => self.verify(index, *samples, *count),
             Activity::Reopen { options } => {
@@ -185,16 +185,16 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             }
             _ => self.evict(),
         };
-        found.map(|found| Some(PhaseResult { usage_before, ..found }))
+        result.map(|result| Some(PhaseResult { usage_before, ..result }))
     }
 
-    /// Has a team's threads do `specs`, once they are let.
+    /// Runs `specs` on a team of threads, once the gate opens.
     fn team<K: Kind<Engine = G::Engine>>(
         &mut self,
         specs: Vec<RoleSpec<K::Source<'_>>>,
         task: &Task,
     ) -> Result<Option<PhaseResult>> {
-        let engine = opened(self.engine.as_ref())?;
+        let engine = require_open(self.engine.as_ref())?;
         let gate = self.listener.gate(task.phase);
         let done = team::run::<K, C>(engine, self.clock, specs, task, &mut self.files, &gate)?;
         Ok(done.map(|done| PhaseResult::from_done(done, self.clock.now())))
@@ -206,28 +206,28 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         let recorded = load.replay.as_ref().map(|replay| replay.requests);
         let total = Some(recorded.unwrap_or(self.job.data.loaded()));
         let task = Task { total, errors_max, ..self.task(index, phase) };
-        let found = match self.graph {
+        let result = match self.graph {
             Some(graph) => self.team::<Social<G>>(self.graph_loaders(graph, index, load), &task)?,
             None => self.load_records(load, &task)?,
         };
-        let Some(mut found) = found else { return Ok(None) };
+        let Some(mut result) = result else { return Ok(None) };
         // A load is over when its last record is written: its threads' shares were dealt out.
-        found.roles.iter_mut().for_each(|role| role.windows.clear());
-        if found.failure.is_none() && !found.stopped {
+        result.roles.iter_mut().for_each(|role| role.windows.clear());
+        if result.failure.is_none() && !result.stopped {
             // What is not yet on its way to the disk is part of the price of a load.
             let started = self.clock.now();
             let (synced, used) = team::sync(self.engine()?, self.clock);
             synced.map_err(|error| error.context("sync after the load"))?;
-            found.wall_ns += self.clock.now() - started;
-            used_by(&mut found.roles, &used);
+            result.wall_ns += self.clock.now() - started;
+            add_usage(&mut result.roles, &used);
         }
-        Ok(Some(found))
+        Ok(Some(result))
     }
 
     fn loaders(&self, index: u32, load: &Load, sources: Vec<Source<'j>>) -> RoleSpec<Source<'j>> {
         let writes = Size::Fixed { bytes: load.batch.into() };
         let op = if load.batch == 1 { Op::Insert } else { Op::Batch { writes } };
-        let own = || self.seat.threads(load.threads);
+        let ours = || self.seat.threads(load.threads);
         RoleSpec {
             name: "load".to_owned(),
             ops: vec![op.info()],
@@ -235,8 +235,8 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             depth: None,
             on: sources.len(),
             sources,
-            seeds: own().map(|t| self.rng(index, 1, (t, load.threads))).collect(),
-            first: own().start,
+            seeds: ours().map(|t| self.rng(index, 1, (t, load.threads))).collect(),
+            first: ours().start,
             of: load.threads,
         }
     }
@@ -249,9 +249,9 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         load: &Load,
     ) -> Vec<RoleSpec<graph::Source<'j>>> {
         let rng = |salt, thread| self.rng(index, salt, (thread, load.threads));
-        let role = |place: usize, name: &str, sources: Vec<graph::Source<'j>>| RoleSpec {
+        let role = |step: usize, name: &str, sources: Vec<graph::Source<'j>>| RoleSpec {
             name: name.to_owned(),
-            ops: OpInfo::named(GRAPH_LOADS[place]).into_iter().collect(),
+            ops: OpInfo::named(GRAPH_LOADS[step]).into_iter().collect(),
             rate: None,
             depth: None,
             on: sources.len(),
@@ -276,7 +276,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             ..self.task(index, phase)
         };
         let replayed = mix.roles.first().and_then(|role| Some((role, role.replay.as_ref()?)));
-        let found = match (self.graph, replayed) {
+        let result = match (self.graph, replayed) {
             (Some(graph), _) => {
                 let requests =
                     |role: &Role, _: u32, rng: Rng| graph::Source::requests(graph, role, rng);
@@ -289,27 +289,27 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
                 self.replay(mix, (role, replay), requests, &task)?
             }
             (None, None) => {
-                let specs = self.roles(index, mix, self.drawn(mix));
+                let specs = self.roles(index, mix, self.mix_source(mix));
                 self.team::<KeyValue<G::Engine>>(specs, &task)?
             }
         };
-        let Some(mut found) = found else { return Ok(None) };
+        let Some(mut result) = result else { return Ok(None) };
         if mix.ends.operations.is_some() {
             // Counted out beforehand, as a load is: over with its last operation.
-            found.roles.iter_mut().take(1).for_each(|role| role.windows.clear());
+            result.roles.iter_mut().take(1).for_each(|role| role.windows.clear());
         }
-        // What was never stored cannot be wrong; looking at it took its time all the same. The
+        // Data that was never stored cannot be wrong; the check took its time all the same. The
         // engine is described only then: that may load a library, in memory that counts.
-        let ops = || found.roles.iter().flat_map(|role| role.ops.values());
+        let ops = || result.roles.iter().flat_map(|role| role.ops.values());
         if ops().any(|op| op.wrong > 0) && G::Engine::describe().capabilities.stores_nothing {
-            let ops = found.roles.iter_mut().flat_map(|role| role.ops.values_mut());
+            let ops = result.roles.iter_mut().flat_map(|role| role.ops.values_mut());
             ops.for_each(|op| op.wrong = 0);
         }
-        Ok(Some(found))
+        Ok(Some(result))
     }
 
     /// Sources of operations that are drawn.
-    fn drawn(&self, mix: &Mix) -> impl Fn(&Role, u32, Rng) -> Source<'j> + use<'j, G, C> {
+    fn mix_source(&self, mix: &Mix) -> impl Fn(&Role, u32, Rng) -> Source<'j> + use<'j, G, C> {
         let grows = mix.entries().any(|entry| entry.op == Op::Insert);
         let (supply, population) = (self.supply.clone(), self.population);
         move |role, thread, rng| {
@@ -324,18 +324,18 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         mix: &Mix,
         mut source: impl FnMut(&Role, u32, Rng) -> S,
     ) -> Vec<RoleSpec<S>> {
-        let spec = |(place, role): (usize, &Role)| {
-            let rng = |salt, t| self.rng(index, place as u64 * 2 + salt, (t, role.threads));
-            let own = || self.seat.threads(role.threads);
+        let spec = |(role_index, role): (usize, &Role)| {
+            let rng = |salt, t| self.rng(index, role_index as u64 * 2 + salt, (t, role.threads));
+            let ours = || self.seat.threads(role.threads);
             RoleSpec {
                 name: role.name.clone(),
                 ops: role.mix.iter().map(|entry| entry.op.info()).collect(),
                 rate: role.rate.clone(),
                 depth: role.depth,
-                on: role.on(own().len() as u32) as usize,
-                sources: own().map(|t| source(role, t, rng(0, t))).collect(),
-                seeds: own().map(|thread| rng(1, thread)).collect(),
-                first: own().start,
+                on: role.on(ours().len() as u32) as usize,
+                sources: ours().map(|t| source(role, t, rng(0, t))).collect(),
+                seeds: ours().map(|thread| rng(1, thread)).collect(),
+                first: ours().start,
                 of: role.threads,
             }
         };
@@ -426,8 +426,8 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         Ok(Verified { expected: self.job.data.records, audit, ..Verified::default() })
     }
 
-    fn rng(&self, phase: u32, role: u64, place: (u32, u32)) -> Rng {
-        Rng::of_thread(self.job.data.seed, self.job.trial, phase, role, place)
+    fn rng(&self, phase: u32, role: u64, thread: (u32, u32)) -> Rng {
+        Rng::of_thread(self.job.data.seed, self.job.trial, phase, role, thread)
     }
 }
 
@@ -435,16 +435,16 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
 fn isolation(engine: &Description, options: &Options, graph: &Graph) -> Isolation {
     match graph.consistency.isolation() {
         Isolation::Transaction if !engine.keeps_counts(options) => Isolation::Latch,
-        asked => asked,
+        isolation => isolation,
     }
 }
 
-fn opened<E>(engine: Option<&E>) -> Result<&E> {
+fn require_open<E>(engine: Option<&E>) -> Result<&E> {
     engine.ok_or_else(|| Error::new(ErrorClass::Other, "the engine is closed"))
 }
 
 /// A thread of the first role's used this as well.
-fn used_by(roles: &mut [RoleResult], used: &ThreadsUsage) {
+fn add_usage(roles: &mut [RoleResult], used: &ThreadsUsage) {
     let usage = roles.iter_mut().take(1).filter_map(|role| role.usage.as_mut());
     usage.for_each(|usage| *usage = usage.and(used));
 }

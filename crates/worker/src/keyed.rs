@@ -62,9 +62,9 @@ impl Keyed {
     /// Puts the key of `number` behind the others, which are all as long; gives its bytes.
     #[inline(always)]
     pub(crate) fn push(&mut self, number: u64, digits: Digits) -> u64 {
-        let at = self.keys.len();
-        self.keys.resize(at + digits.len(), 0);
-        digits.write(number, &mut self.keys[at..]);
+        let begin = self.keys.len();
+        self.keys.resize(begin + digits.len(), 0);
+        digits.write(number, &mut self.keys[begin..]);
         self.numbers.push(number);
         digits.len() as u64
     }
@@ -140,8 +140,8 @@ impl<'b> View<'b> {
 
     #[inline]
     pub(crate) fn value(&self, index: u32) -> &'b [u8] {
-        let at = self.data.values[index as usize];
-        &self.value_bytes[at.start..][..at.bytes]
+        let stored = self.data.values[index as usize];
+        &self.value_bytes[stored.start..][..stored.bytes]
     }
 
     /// All writes of a block in the order of its values: steps that write are prepared key by key.
@@ -159,7 +159,7 @@ impl<'b> View<'b> {
     }
 }
 
-/// What a thread has of its own.
+/// The state of one thread.
 pub(crate) struct Thread<S> {
     pub(crate) session: S,
     /// A read-modify-write's new value.

@@ -164,9 +164,9 @@ impl Digits {
             }
             KeyFormat::DbBench | KeyFormat::Ycsb => {
                 let digits = number.to_be_bytes();
-                let kept = self.bytes.min(8);
-                out[..kept].copy_from_slice(&digits[8 - kept..]);
-                out[kept..].fill(b'0');
+                let digits_kept = self.bytes.min(8);
+                out[..digits_kept].copy_from_slice(&digits[8 - digits_kept..]);
+                out[digits_kept..].fill(b'0');
             }
         }
     }
@@ -282,21 +282,21 @@ mod tests {
 
     /// Every notation, order and kind of length.
     fn all_keys() -> Vec<Key> {
-        let of = |format, bytes| Key::ordered(bytes, format);
+        let key_with = |format, bytes| Key::ordered(bytes, format);
         let ordered = [
-            of(KeyFormat::Hex, 16),
-            of(KeyFormat::Hex, 24),
-            of(KeyFormat::Binary, 4),
-            of(KeyFormat::Binary, 12),
-            of(KeyFormat::DbBench, 4),
-            of(KeyFormat::DbBench, 16),
+            key_with(KeyFormat::Hex, 16),
+            key_with(KeyFormat::Hex, 24),
+            key_with(KeyFormat::Binary, 4),
+            key_with(KeyFormat::Binary, 12),
+            key_with(KeyFormat::DbBench, 4),
+            key_with(KeyFormat::DbBench, 16),
         ];
         let varied = [KeyFormat::Hex, KeyFormat::Binary, KeyFormat::DbBench].map(|format| Key {
             lengths: Some(Size::Uniform { min: 16, max: 40 }),
-            ..of(format, 40)
+            ..key_with(format, 40)
         });
         let all: Vec<Key> = ordered.into_iter().chain(varied).collect();
-        let hashed = all.clone().into_iter().chain([of(KeyFormat::Ycsb, 23)]);
+        let hashed = all.clone().into_iter().chain([key_with(KeyFormat::Ycsb, 23)]);
         let hashed: Vec<Key> = hashed.map(|key| Key { order: KeyOrder::Hashed, ..key }).collect();
         all.into_iter().chain(hashed).collect()
     }
@@ -305,14 +305,14 @@ mod tests {
     fn keys_are_read_back_and_others_are_not() {
         for key in all_keys() {
             let writer = KeyWriter::new(&key);
-            let mut seen = BTreeSet::new();
+            let mut known_keys = BTreeSet::new();
             for number in (0..300).chain([0xdead_beef, u64::from(u32::MAX)]) {
                 let mut bytes = Vec::new();
                 let length = writer.push(number, &mut bytes);
                 assert_eq!(writer.read(&bytes), Some(number), "{key:?}");
                 assert!(length == bytes.len() && length <= key.bytes as usize, "{key:?}");
                 assert!(writer.fixed_len() == 0 || writer.fixed_len() == length, "{key:?}");
-                assert!(seen.insert(bytes), "{key:?}: {number} has the key of another");
+                assert!(known_keys.insert(bytes), "{key:?}: {number} has the key of another");
             }
             assert_eq!(writer.read(b"xxxxxxxxxxxxxxxx"), None, "{key:?}");
             assert_eq!(writer.read(b""), None, "{key:?}");

@@ -83,11 +83,11 @@ pub(crate) fn perform<S: Session>(
     let session = &mut thread.session;
     match step.action {
         Action::Get => {
-            let mut seen = LookupCounts::default();
+            let mut lookups = LookupCounts::default();
             let key = view.key(step.first);
-            let at = (step.first, key.len());
-            session.get(key, |value| seen.value(view, at, value, sink))?;
-            seen.add_to(tally);
+            let key_ref = (step.first, key.len());
+            session.get(key, |value| lookups.value(view, key_ref, value, sink))?;
+            lookups.add_to(tally);
             Ok(())
         }
         Action::Put => session.put(view.key(step.first), view.value(step.value)),
@@ -118,25 +118,25 @@ fn perform_rare<S: Session>(
         Action::WalkReverse => walk(session, reverse, step, view, tally, sink),
         Action::Multiget => {
             let keys = &view.refs[step.first as usize..][..step.items as usize];
-            let mut seen = LookupCounts::default();
+            let mut lookups = LookupCounts::default();
             session.multiget(keys, |index, value| {
-                let at = (step.first + index as u32, keys[index].len());
-                seen.value(view, at, value, sink);
+                let key_ref = (step.first + index as u32, keys[index].len());
+                lookups.value(view, key_ref, value, sink);
             })?;
             tally.many_items += u64::from(step.items);
-            seen.add_to(tally);
+            lookups.add_to(tally);
             Ok(())
         }
         Action::ReadModifyWrite => {
             let new = view.value(step.value);
-            let mut seen = LookupCounts::default();
+            let mut lookups = LookupCounts::default();
             let key = view.key(step.first);
-            let at = (step.first, key.len());
+            let key_ref = (step.first, key.len());
             session.read_modify_write(key, buffer, |old, buffer| {
-                seen.value(view, at, old, sink);
+                lookups.value(view, key_ref, old, sink);
                 buffer.extend_from_slice(new);
             })?;
-            seen.add_to(tally);
+            lookups.add_to(tally);
             Ok(())
         }
         Action::ReadAt => {
@@ -175,13 +175,13 @@ fn scan<S: Session>(
         records.saw(view, key, value, sink);
         ControlFlow::Continue(())
     })?;
-    // Of hashed keys nobody knows how many lie behind one: the one itself does.
-    let there = view.all_there_below.map_or(0, |records| match direction {
+    // After a hashed key the number of records is unknown, but for the key itself.
+    let existing = view.all_there_below.map_or(0, |records| match direction {
         _ if !view.keys.is_ordered() => u64::from(number < records),
         Direction::Forward => records.saturating_sub(number),
         Direction::Reverse => number + 1,
     });
-    let expected = there.min(u64::from(step.items));
+    let expected = existing.min(u64::from(step.items));
     let missing = expected.saturating_sub(shown);
     let missing = missing.max(u64::from(expected > 0 && begins != Some(true)));
     records.add_to(tally, shown, missing);
@@ -213,7 +213,7 @@ fn walk<S: Session>(
     Ok(())
 }
 
-/// What a scan or a walk saw.
+/// Records that a scan or a walk returned.
 #[derive(Default)]
 struct Records {
     bytes: u64,
@@ -240,7 +240,7 @@ impl Records {
     }
 }
 
-/// What one operation saw: counted once it has succeeded.
+/// The lookups of one operation, counted once it has succeeded.
 #[derive(Default)]
 struct LookupCounts {
     missing: u64,

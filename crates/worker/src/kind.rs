@@ -1,4 +1,4 @@
-//! What the loops, the clock and the slices need to know of the work that they time: a kind of work
+//! What the loops, the clock and the slices need of the work that they time: a kind of work
 //! prepares its operations in blocks and performs them one by one. Key-value operations are one
 //! kind (`keyvalue`), requests of a graph the other (`graph`).
 
@@ -36,8 +36,8 @@ pub(crate) trait Kind: Sized + 'static {
         task: &Task,
     ) -> Self::View<'b>;
 
-    /// Performs one operation, and counts in `tally` what it saw once it has succeeded. Whatever it
-    /// reads goes into `sink`.
+    /// Performs one operation, and counts its result in `tally` once it has succeeded. Bytes that
+    /// it reads go into `sink`.
     fn perform(
         handle: &mut Self::Handle<'_>,
         step: &Step<Self::Action>,
@@ -46,7 +46,7 @@ pub(crate) trait Kind: Sized + 'static {
         sink: &mut u64,
     ) -> Result<()>;
 
-    /// Puts what a step asks for, which began at a time, into a recording.
+    /// Adds the requests of a step, which began at a time, to a recording.
     fn record(
         _step: &Step<Self::Action>,
         _view: &Self::View<'_>,
@@ -84,8 +84,8 @@ pub(crate) trait Supply<A, D> {
     /// which is counted out by itself.
     fn steps_max(&self) -> usize;
 
-    /// Of what was recorded, how much was due in so many nanoseconds of the phase and not prepared.
-    /// Asked once, when the phase is over.
+    /// How many recorded requests were due in the first nanoseconds of the phase and not prepared.
+    /// Called once, when the phase is over.
     fn left_until(&mut self, _until_ns: u64) -> u64 {
         0
     }

@@ -4,9 +4,8 @@
 //! An engine's worker is one line: `kvdyno_worker::main::<MyEngine>()`, that of a server
 //! `kvdyno_worker::main_served::<MyClient>()`. The driver is generic over
 //! the engine, so that an operation is a direct, inlinable call.
-//!
-//! It is not: a place where anything is judged or formatted. A worker writes raw counts and times;
-//! limits, readings of the machine and verdicts belong to the program.
+//! It does not judge or format anything. A worker writes raw counts and times; limits, readings of
+//! the machine and verdicts belong to the program.
 
 mod attached;
 mod attached_client;
@@ -87,9 +86,9 @@ pub fn main<E: Engine>() -> ExitCode {
     main_with_graph::<OverKeys<E>>()
 }
 
-/// That of an engine with a way of its own to keep a graph.
+/// The `main` of an engine with a graph of its own.
 pub fn main_with_graph<G: GraphEngine>() -> ExitCode {
-    begin::<G::Engine>(|command, server| match command {
+    run_command::<G::Engine>(|command, server| match command {
         _ if server.is_some() => None,
         Command::Serve => None,
         Command::Pledge => Some(pledge::pledge::<G::Engine>()),
@@ -100,31 +99,31 @@ pub fn main_with_graph<G: GraphEngine>() -> ExitCode {
     })
 }
 
-/// That of an engine whose data a server keeps. Where nothing is measured, server and client are
-/// one process's affair.
+/// The `main` of an engine whose data a server stores. Where nothing is measured, one process runs
+/// server and client.
 pub fn main_served<E: Served>() -> ExitCode {
-    served::<E, OverKeys<AttachedClient<E>>, OverKeys<SupervisedServer<E>>>()
+    served_main::<E, OverKeys<AttachedClient<E>>, OverKeys<SupervisedServer<E>>>()
 }
 
-/// That of a server whose client has a way of its own to keep a graph.
+/// The `main` of a server whose client has a graph of its own.
 pub fn main_served_with_graph<G: GraphEngine>() -> ExitCode
 where
     G::Engine: Served,
 {
-    served::<
+    served_main::<
         G::Engine,
         ClientGraph<G, AttachedClient<G::Engine>>,
         ClientGraph<G, SupervisedServer<G::Engine>>,
     >()
 }
 
-fn served<E, G, K>() -> ExitCode
+fn served_main<E, G, K>() -> ExitCode
 where
     E: Served,
     G: GraphEngine<Engine = AttachedClient<E>>,
     K: GraphEngine<Engine = SupervisedServer<E>>,
 {
-    begin::<E>(|command, server| match (command, server) {
+    run_command::<E>(|command, server| match (command, server) {
         (Command::Serve, None) => Some(supervisor::serve::<E>()),
         (Command::Serve, Some(server)) => Some(attached::serve::<E>(server)),
         (Command::Describe, None) => Some(describe::<AttachedClient<E>>()),
@@ -138,26 +137,26 @@ where
 }
 
 /// `None`: it has no such command.
-fn begin<E: Engine>(
+fn run_command<E: Engine>(
     carry_out: impl Fn(Command, Option<&str>) -> Option<Result<ExitCode>>,
 ) -> ExitCode {
     let usage = || {
         let _ = std::io::stderr().write_all(USAGE.as_bytes());
         ExitCode::from(REFUSED)
     };
-    let Some((command, by)) = understood(std::env::args_os().skip(1)) else {
+    let Some((command, by)) = parse_command(std::env::args_os().skip(1)) else {
         return usage();
     };
-    let found = match by {
+    let loaded = match by {
         // It needs none: it runs already.
         CodeSource { server: Some(_), .. } => Ok(()),
         CodeSource { ref library, server: None } => E::use_library(library.as_deref()),
     };
-    if let Err(error) = found {
-        return complain(&error, ExitCode::from(REFUSED));
+    if let Err(error) = loaded {
+        return report_error(&error, ExitCode::from(REFUSED));
     }
     match carry_out(command, by.server.as_deref()) {
-        Some(outcome) => outcome.unwrap_or_else(|error| complain(&error, ExitCode::FAILURE)),
+        Some(outcome) => outcome.unwrap_or_else(|error| report_error(&error, ExitCode::FAILURE)),
         None => usage(),
     }
 }
@@ -173,22 +172,22 @@ enum Command {
     Conformance(PathBuf, String),
 }
 
-/// What the engine's code is: a library or program of that path, or a server that runs.
+/// The engine's code: a library or program of that path, or a running server.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct CodeSource {
     library: Option<PathBuf>,
     server: Option<String>,
 }
 
-/// The command, and what it is done by.
-fn understood(arguments: impl Iterator<Item = OsString>) -> Option<(Command, CodeSource)> {
+/// The command, and the source of the engine's code.
+fn parse_command(arguments: impl Iterator<Item = OsString>) -> Option<(Command, CodeSource)> {
     let (mut words, mut by) = (Vec::new(), CodeSource::default());
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
-        let said = by.library.is_some() || by.server.is_some();
-        if argument == "--library" && !said {
+        let has_source = by.library.is_some() || by.server.is_some();
+        if argument == "--library" && !has_source {
             by.library = Some(PathBuf::from(arguments.next()?));
-        } else if argument == "--server" && !said {
+        } else if argument == "--server" && !has_source {
             by.server = Some(arguments.next()?.into_string().ok()?);
         } else {
             words.push(argument);
@@ -211,17 +210,17 @@ fn understood(arguments: impl Iterator<Item = OsString>) -> Option<(Command, Cod
     Some((command, by))
 }
 
-fn complain(error: &Error, code: ExitCode) -> ExitCode {
+fn report_error(error: &Error, code: ExitCode) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "error: {error}");
     code
 }
 
 fn describe<E: Engine>() -> Result<ExitCode> {
-    described(E::describe(), None)
+    print_description(E::describe(), None)
 }
 
-/// `server`: the one that it is, where somebody else runs that.
-fn described(engine: Description, server: Option<AttachedServer>) -> Result<ExitCode> {
+/// `server`: the attached server, if it is one.
+fn print_description(engine: Description, server: Option<AttachedServer>) -> Result<ExitCode> {
     let description = WorkerDescription {
         protocol: PROTOCOL,
         load_generator: env!("CARGO_PKG_VERSION").to_owned(),
@@ -237,9 +236,7 @@ fn described(engine: Description, server: Option<AttachedServer>) -> Result<Exit
 fn check<G: GraphEngine>(folder: &Path, words: &str) -> Result<ExitCode> {
     let report = conformance::run_with_graph::<G>(folder, words);
     if report.checks.is_empty() {
-        return Err(Error::invalid(format!(
-            "no check has `{words}` in its name; without it all run"
-        )));
+        return Err(Error::invalid(format!("unknown check `{words}`; leave it out to run all")));
     }
     write!(std::io::stdout(), "{report}")?;
     Ok(if report.conforms() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -259,7 +256,7 @@ fn run<G: GraphEngine>() -> Result<ExitCode> {
     let job = Job::from_json(&line).map_err(|error| other(&error))?;
     if job.protocol != PROTOCOL {
         let message = format!(
-            "this worker speaks protocol {PROTOCOL}, the program {}: build both from one version",
+            "expected protocol {PROTOCOL}, found {}: build worker and program from one version",
             job.protocol
         );
         return failed(None, &Error::new(ErrorClass::Invalid, message));
@@ -294,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_library_is_named_before_or_after_the_command() {
-        let read = |line: &str| understood(line.split(' ').map(OsString::from));
+        let read = |line: &str| parse_command(line.split(' ').map(OsString::from));
         let by = || CodeSource { library: Some(PathBuf::from("/lib.so")), server: None };
         assert_eq!(read("describe"), Some((Command::Describe, CodeSource::default())));
         assert_eq!(read("run --library /lib.so"), Some((Command::Run, by())));

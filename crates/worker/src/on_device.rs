@@ -1,5 +1,5 @@
-//! A server whose records are on a block device. The device is held for it; what it has beside them
-//! lies in memory, in a folder without a name that is gone with the last process that has it.
+//! A server whose records are on a block device. The device is locked for it. Its other files lie
+//! in memory, in a folder without a name that goes with the last process that has it open.
 
 use kvdyno_engine::{Error, ErrorClass, Result};
 use rustix::fs::OFlags;
@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Somebody who looks at a device has it for a moment, a server that was killed until it has ended.
+/// A program that examines a device has it open for a moment, a killed server until it has ended.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a supervisor has of a device, for as long as its server may be started anew.
 pub(crate) struct OnDevice {
-    /// Exclusively: nobody mounts it meanwhile.
+    /// Exclusively: it cannot be mounted meanwhile.
     _device: File,
     folder: OwnedFd,
 }
@@ -31,7 +31,7 @@ impl OnDevice {
         };
         let held = exclusively(device)
             .map_err(|error| refused(&format!("open {}", device.display()), error))?;
-        // Its server has it as well: until that has ended nobody else takes the device.
+        // Its server has it open as well: until it has ended the device stays locked.
         fcntl_setfd(&held, FdFlags::empty()).map_err(io::Error::from)?;
         let folder = in_memory()
             .map_err(|error| refused("make a folder in memory (root, Linux 5.2)", error))?;

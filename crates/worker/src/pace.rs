@@ -19,11 +19,11 @@ pub(crate) struct Pace {
     issued: u64,
     poisson: Option<Rng>,
     wave: Option<Wave>,
-    /// Whoever prepares operations knows when each is due.
+    /// The times of operations are known when they are prepared.
     recorded: bool,
 }
 
-/// What was recorded is prepared in small pieces: nobody knows how far apart the next ones are.
+/// Recorded requests are prepared in small pieces: the gaps that follow are unknown.
 const RECORDED_STEPS: usize = 16;
 
 /// A rate that rises and falls, as time that runs faster and slower: what is due at the mean rate
@@ -96,12 +96,12 @@ impl Pace {
 
     /// How many operations of one thread are due in a span of time, at least one; where the rate
     /// rises and falls, when it is low.
-    pub(crate) fn steps_of(rate: &Rate, place: (u32, u32), span_ns: u64) -> usize {
+    pub(crate) fn steps_of(rate: &Rate, thread: (u32, u32), span_ns: u64) -> usize {
         if rate.schedule == Schedule::Recorded {
             return RECORDED_STEPS;
         }
         let slowest = Wave::from_rate(rate).as_ref().map_or(1.0, Wave::slowest);
-        ((span_ns as f64 / Self::gap_ns(rate, place) * slowest) as usize).max(1)
+        ((span_ns as f64 / Self::gap_ns(rate, thread) * slowest) as usize).max(1)
     }
 
     fn offset(&mut self) -> f64 {
@@ -164,9 +164,9 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn times(rate: f64, schedule: Schedule, place: (u32, u32)) -> Vec<u64> {
+    fn times(rate: f64, schedule: Schedule, thread: (u32, u32)) -> Vec<u64> {
         let rate = Rate::new(rate, schedule);
-        let mut pace = Pace::new(&rate, place, 1_000, Rng::new(&[u64::from(place.0)]));
+        let mut pace = Pace::new(&rate, thread, 1_000, Rng::new(&[u64::from(thread.0)]));
         (0..100_000).map(|_| pace.next()).collect()
     }
 
@@ -208,8 +208,8 @@ mod tests {
         Rate { sine: Some(sine), ..Rate::new(mean, schedule) }
     }
 
-    fn pace(rate: &Rate, place: (u32, u32)) -> Pace {
-        Pace::new(rate, place, 1_000, Rng::new(&[3, u64::from(place.0)]))
+    fn pace(rate: &Rate, thread: (u32, u32)) -> Pace {
+        Pace::new(rate, thread, 1_000, Rng::new(&[3, u64::from(thread.0)]))
     }
 
     /// Mixgraph's own wave is not a whole number of its steps long.
@@ -263,17 +263,17 @@ mod tests {
     fn what_is_counted_of_a_wave_is_what_is_given_out() {
         for schedule in [Schedule::Fixed, Schedule::Poisson] {
             let rate = waving(500.0, schedule, (500.0, 10, 1));
-            let (mut given, until) = (pace(&rate, (1, 2)), 1_000 + 13 * SECOND);
+            let (mut paced, until) = (pace(&rate, (1, 2)), 1_000 + 13 * SECOND);
             let mut times = Vec::new();
-            while given.due() < until {
-                assert_eq!(given.due(), given.due());
-                times.push(given.next());
+            while paced.due() < until {
+                assert_eq!(paced.due(), paced.due());
+                times.push(paced.next());
             }
             assert!(times.is_sorted());
             assert_eq!(times.len() as u64, pace(&rate, (1, 2)).count_until(until));
             let mut part = pace(&rate, (1, 2));
-            let taken = times.iter().take(700).filter(|time| **time == part.next()).count();
-            assert_eq!(part.count_until(until), (times.len() - taken) as u64);
+            let common = times.iter().take(700).filter(|time| **time == part.next()).count();
+            assert_eq!(part.count_until(until), (times.len() - common) as u64);
         }
     }
 

@@ -1,7 +1,6 @@
-//! What `kvdyno torture` has a worker do: write versions of records and acknowledge each after the
-//! engine has said that it is done, until it is killed or the power goes; and afterwards look which
-//! versions are there. Which write is which follows from [`Units`]; what may be missing is judged
-//! by the program.
+//! The worker's part of `kvdyno torture`: it writes versions of records and acknowledges each
+//! after the engine did, until it is killed or the power fails. Afterwards it reads which versions
+//! are there. [`Units`] defines the writes; the program judges what is missing.
 
 use crate::rng::Rng;
 use crate::values::{is_sound, seal, version_of};
@@ -24,13 +23,13 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 /// Records of one step of a walk.
 const WALK_RECORDS: u64 = 1000;
 
-/// Reads a [`Pledge`], keeps it, and says how far it came.
+/// Reads a [`Pledge`], performs it, and reports how far it came.
 pub(crate) fn pledge<E: Engine>() -> Result<ExitCode> {
     let pledge = Pledge::from_json(&line()?)?;
     let mut done = Pledged::default();
     for sitting in 0..pledge.sittings {
         let share = |sitting| pledge.writes * sitting / pledge.sittings;
-        let written = sit::<E>(&pledge, share(sitting)..share(sitting + 1));
+        let written = run_session::<E>(&pledge, share(sitting)..share(sitting + 1));
         let (acknowledged, refused) = match written {
             Ok(written) => written,
             Err(error) => (0, Some(error)),
@@ -44,9 +43,9 @@ pub(crate) fn pledge<E: Engine>() -> Result<ExitCode> {
     report(&done.to_line()?)
 }
 
-/// Opens, has all writers do these writes of theirs, and closes. How many were acknowledged, and
-/// what was refused.
-fn sit<E: Engine>(pledge: &Pledge, writes: Range<u64>) -> Result<(u64, Option<Error>)> {
+/// Opens the engine, runs all writers, and closes it. Returns how many writes were acknowledged,
+/// and the first error.
+fn run_session<E: Engine>(pledge: &Pledge, writes: Range<u64>) -> Result<(u64, Option<Error>)> {
     let victim = &pledge.victim;
     let engine = E::open(&victim.place, &victim.options, &victim.units.shape())
         .map_err(|error| error.context("opening"))?;
@@ -55,7 +54,7 @@ fn sit<E: Engine>(pledge: &Pledge, writes: Range<u64>) -> Result<(u64, Option<Er
             let (engine, writes) = (&engine, writes.clone());
             scope.spawn(move || {
                 let mut acknowledged = 0;
-                let outcome = writes_of(engine, pledge, writer, writes, &mut acknowledged);
+                let outcome = run_writer(engine, pledge, writer, writes, &mut acknowledged);
                 (acknowledged, outcome.err())
             })
         };
@@ -70,7 +69,7 @@ fn sit<E: Engine>(pledge: &Pledge, writes: Range<u64>) -> Result<(u64, Option<Er
     Ok((acknowledged, refused.or(closed)))
 }
 
-fn writes_of<E: Engine>(
+fn run_writer<E: Engine>(
     engine: &E,
     pledge: &Pledge,
     writer: u64,
@@ -131,19 +130,19 @@ fn write(session: &mut impl Session, records: &[Record]) -> Result<()> {
     session.write(&writes)
 }
 
-/// Reads a [`Victim`], opens it, and says what is in it.
+/// Reads a [`Victim`], opens it, and reports its contents.
 pub(crate) fn recover<E: Engine>() -> Result<ExitCode> {
     let victim = Victim::from_json(&line()?)?;
-    let found = match E::open(&victim.place, &victim.options, &victim.units.shape()) {
+    let recovered = match E::open(&victim.place, &victim.options, &victim.units.shape()) {
         Ok(engine) => {
-            let found = look(&engine, &victim);
-            // Nothing is written any more, and what it would write by itself is nobody's loss.
+            let recovered = look(&engine, &victim);
+            // Nothing is written any more, and its background writes do not matter.
             std::mem::forget(engine);
-            found
+            recovered
         }
         Err(error) => unopened(&error),
     };
-    report(&found.to_line()?)
+    report(&recovered.to_line()?)
 }
 
 fn unopened(error: &Error) -> Recovered {
@@ -155,38 +154,38 @@ fn look<E: Engine>(engine: &E, victim: &Victim) -> Recovered {
         Ok(session) => session,
         Err(error) => return unopened(&error),
     };
-    let mut found = Recovered::default();
+    let mut recovered = Recovered::default();
     for record in 0..victim.units.records() {
         let answer = session.get(&record.to_be_bytes(), |value| match value {
             None => Reading::Missing,
             Some(value) => reading(record, value),
         });
-        found.readings.push(answer.unwrap_or_else(|error| {
-            found.said.get_or_insert_with(|| error.to_string());
+        recovered.readings.push(answer.unwrap_or_else(|error| {
+            recovered.said.get_or_insert_with(|| error.to_string());
             Reading::Refused
         }));
     }
     if victim.walks {
-        walk(&mut session, &mut found);
+        walk(&mut session, &mut recovered);
     }
-    found
+    recovered
 }
 
-/// What a value is as that of a record.
+/// Reads a value as that of a record.
 fn reading(record: u64, value: &[u8]) -> Reading {
     let sound = value.len() == value_bytes(record) && is_sound(value, record);
     if sound { Reading::Version(version_of(value)) } else { Reading::Torn }
 }
 
 /// Walks over all records: a lookup and a walk must find the same.
-fn walk(session: &mut impl Session, found: &mut Recovered) {
+fn walk(session: &mut impl Session, recovered: &mut Recovered) {
     let mut walk = Walk::new(Direction::Forward);
-    let (readings, mut strangers, mut met) = (&found.readings, 0, 0);
+    let (readings, mut strangers, mut met) = (&recovered.readings, 0, 0);
     loop {
         let step = session.walk(&mut walk, WALK_RECORDS, |key, value| {
             let record = key.try_into().map_or(u64::MAX, u64::from_be_bytes);
-            let known = readings.get(record as usize).copied();
-            strangers += u64::from(known != Some(reading(record, value)));
+            let expected = readings.get(record as usize).copied();
+            strangers += u64::from(expected != Some(reading(record, value)));
             met += 1;
             ControlFlow::Continue(())
         });
@@ -194,15 +193,15 @@ fn walk(session: &mut impl Session, found: &mut Recovered) {
             Ok(shown) if shown == WALK_RECORDS && met <= 2 * readings.len() as u64 => {}
             Ok(_) => break,
             Err(error) => {
-                found.strangers = strangers;
-                found.said.get_or_insert_with(|| error.to_string());
+                recovered.strangers = strangers;
+                recovered.said.get_or_insert_with(|| error.to_string());
                 return;
             }
         }
     }
-    let there = |reading: &&Reading| matches!(reading, Reading::Version(_) | Reading::Torn);
-    let missed = readings.iter().filter(there).count() as u64;
-    found.strangers = strangers + missed.saturating_sub(met);
+    let readable = |reading: &&Reading| matches!(reading, Reading::Version(_) | Reading::Torn);
+    let missed = readings.iter().filter(readable).count() as u64;
+    recovered.strangers = strangers + missed.saturating_sub(met);
 }
 
 fn line() -> Result<String> {
@@ -211,8 +210,8 @@ fn line() -> Result<String> {
     Ok(line)
 }
 
-/// The last word. Nothing is told to the engine's own threads, which may be at work: what a C++
-/// library does at an exit would take away from under them what they use.
+/// Exits at once. The engine's own threads may be at work, and exit handlers of a C++ library
+/// would free what they use.
 fn report(line: &[u8]) -> Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     out.write_all(line)?;

@@ -22,7 +22,7 @@ pub(crate) struct Population {
 
 #[derive(Debug)]
 struct State {
-    /// The first number nobody was given.
+    /// The first number that was never given out.
     next: u64,
     /// What each inserting thread was given and has not yet inserted.
     claims: Vec<Range<u64>>,
@@ -88,13 +88,13 @@ impl Population {
 #[derive(Debug)]
 pub(crate) struct Inserter<'p> {
     population: &'p Population,
-    place: usize,
+    index: usize,
     range: Range<u64>,
 }
 
 impl<'p> Inserter<'p> {
     pub(crate) fn new(population: &'p Population) -> Self {
-        Self { population, place: population.join(), range: 0..0 }
+        Self { population, index: population.join(), range: 0..0 }
     }
 
     /// A number that no other thread is given.
@@ -112,7 +112,7 @@ impl<'p> Inserter<'p> {
         };
         // The claim keeps its old start until `settle`: numbers taken but not yet inserted are in
         // the block at hand.
-        let claim = &mut state.claims[self.place];
+        let claim = &mut state.claims[self.index];
         let start =
             if claim.is_empty() { self.range.start } else { claim.start.min(self.range.start) };
         *claim = start..self.range.end.max(claim.end);
@@ -125,14 +125,14 @@ impl<'p> Inserter<'p> {
         let mut state = self.population.lock();
         let numbers = not_inserted.into_iter().map(|key| self.population.number(key));
         state.returned.extend(numbers.map(|number| number..number + 1));
-        state.claims[self.place] = self.range.clone();
+        state.claims[self.index] = self.range.clone();
     }
 }
 
 impl Drop for Inserter<'_> {
     fn drop(&mut self) {
         let mut state = self.population.lock();
-        state.claims[self.place] = 0..0;
+        state.claims[self.index] = 0..0;
         let rest = std::mem::replace(&mut self.range, 0..0);
         if !rest.is_empty() {
             state.returned.push(rest);
@@ -158,12 +158,12 @@ mod tests {
         drop((a, b));
         assert_eq!(population.visible(), 11);
         let mut c = Inserter::new(&population);
-        let mut taken: Vec<u64> = (0..130).map(|_| c.next()).collect();
+        let mut numbers: Vec<u64> = (0..130).map(|_| c.next()).collect();
         c.settle([]);
-        taken.sort_unstable();
-        taken.dedup();
-        assert_eq!(taken.len(), 130);
-        assert!(taken.contains(&11) && !taken.contains(&10) && !taken.contains(&from_b));
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 130);
+        assert!(numbers.contains(&11) && !numbers.contains(&10) && !numbers.contains(&from_b));
     }
 
     #[test]
@@ -173,14 +173,14 @@ mod tests {
             let population = Population::new(100, RankId { rank, ranks: 3 });
             assert_eq!((0..100).map(|n| population.key(n)).sum::<u64>(), 4950, "those loaded");
             let mut inserter = Inserter::new(&population);
-            let taken: Vec<u64> = (0..200).map(|_| inserter.next()).collect();
-            assert_eq!(taken, Vec::from_iter(100..300), "numbered as if it were alone");
-            let own: Vec<u64> = taken.iter().map(|number| population.key(*number)).collect();
-            let back = own.iter().map(|key| population.number(*key));
-            assert!(back.eq(taken.iter().copied()));
-            inserter.settle([own[150]]);
+            let numbers: Vec<u64> = (0..200).map(|_| inserter.next()).collect();
+            assert_eq!(numbers, Vec::from_iter(100..300), "numbered as if it were alone");
+            let inserted: Vec<u64> = numbers.iter().map(|number| population.key(*number)).collect();
+            let back = inserted.iter().map(|key| population.number(*key));
+            assert!(back.eq(numbers.iter().copied()));
+            inserter.settle([inserted[150]]);
             assert_eq!(population.visible(), 250, "the one that failed is missing");
-            keys.extend(own);
+            keys.extend(inserted);
         }
         keys.sort_unstable();
         keys.dedup();

@@ -1,10 +1,10 @@
-//! What a thread carries from block to block: its tallies, its place in time, and the times of the
-//! block at hand.
+//! The state of a thread from block to block: its tallies, its position in time, and the times of
+//! the current block.
 
 use crate::tally::{Tally, TimeLine};
 use kvdyno_trace::Spool;
 
-/// What a thread carries from block to block.
+/// The state of a thread from block to block.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) tallies: Vec<Tally>,

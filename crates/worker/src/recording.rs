@@ -1,4 +1,4 @@
-//! What is asked of an engine, kept as a trace.
+//! The requests of an engine, recorded as a trace.
 //!
 //! Nothing is added to the loops that are timed: they keep how long each step of a block took, and
 //! from that it is known when each began. Once a block, or a part of one, is worked off, its
@@ -64,7 +64,7 @@ fn failed(error: io::Error) -> Error {
     Error::from(error).context("recording requests")
 }
 
-/// What a step asks for: of several keys each, as of one call.
+/// The requests of a step: each of several keys, as of one call.
 pub(crate) fn of_keys(
     step: &Step<KeyedStep>,
     view: &View<'_>,
@@ -131,7 +131,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let play = Play { spools: Some(folder.path().to_owned()), ..*play };
         let mut played = play.run(script);
-        let spool = played.left.requests.take().unwrap();
+        let spool = played.result.requests.take().unwrap();
         let source = Recorded { phase: "p".into(), engine: "e".into(), records: 100 };
         let header = trace::Header::new(trace::Kind::Keys, source, "s", Times::Exact);
         let to = folder.path().join("t");
@@ -168,7 +168,7 @@ mod tests {
         let play = Play { rate: Some(1_000.0), duration_ns: Some(5 * MS), ..Play::default() };
         let (times, played) = began(&play, Script::new(&[Ok(100), Ok(2_500_000)], 100));
         assert_eq!(times.len() as u64, played.count());
-        let late: Vec<u64> = times.iter().zip(0u64..).map(|(at, n)| at - n * MS).collect();
+        let late: Vec<u64> = times.iter().zip(0u64..).map(|(time, n)| time - n * MS).collect();
         assert!(late[0] == 0 && late[1] == 0 && late[4] == 0, "{late:?}");
         assert!((1_500_000..1_500_100).contains(&late[2]), "{late:?}");
         assert!((500_000..500_300).contains(&late[3]), "{late:?}");
@@ -188,6 +188,6 @@ mod tests {
     #[test]
     fn what_is_not_recorded_has_no_file() {
         let played = Play { operations: Some(5), ..Play::default() }.run(Script::new(&[], 10));
-        assert!(played.left.requests.is_none() && played.left.last_end > START);
+        assert!(played.result.requests.is_none() && played.result.last_end > START);
     }
 }

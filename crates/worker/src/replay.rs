@@ -49,7 +49,7 @@ struct ReplayRequest {
 
 type Batch = Vec<ReplayRequest>;
 
-/// What of a trace is done.
+/// The part of a trace that is performed.
 #[derive(Clone, Copy)]
 pub(crate) enum Work<'a> {
     /// All of it, as operations of this mix.
@@ -58,7 +58,7 @@ pub(crate) enum Work<'a> {
     Load { batch: u32 },
 }
 
-/// What is dealt, and to whom.
+/// A trace and the threads that share it.
 pub(crate) struct Deal<'a> {
     pub(crate) replay: &'a Replay,
     pub(crate) work: Work<'a>,
@@ -72,11 +72,11 @@ pub(crate) struct Deal<'a> {
     pub(crate) data_bytes: u64,
 }
 
-/// Reads a trace, and deals its requests out.
+/// Reads a trace and distributes its requests.
 pub(crate) struct Dealer {
     reader: TraceReader,
     /// Requests that are still to be read.
-    left: u64,
+    requests_left: u64,
     /// How many times faster than recorded; none: as fast as it goes.
     speed: Option<f64>,
     slots: [Option<u8>; Op::ALL.len()],
@@ -104,7 +104,10 @@ pub(crate) fn open(
     let open = || TraceReader::open(&replay.file).map_err(error);
     if open()?.digest().map_err(error)? != replay.digest {
         let file = replay.file.display();
-        return Err(Error::invalid(format!("`{file}` is not the trace that was planned with")));
+        return Err(Error::invalid(format!(
+            "`{file}` has changed since the plan: expected the \
+            trace that was planned with"
+        )));
     }
     let ahead = if replay.speed.is_some() { AHEAD_BY_TIME } else { AHEAD };
     let (used, to_fill) = channel();
@@ -115,13 +118,13 @@ pub(crate) fn open(
         })
         .unzip();
     let slot = |op: Op| match deal.work {
-        Work::Mix(mix) => place_in(mix, op.name()).map(|place| place as u8),
+        Work::Mix(mix) => place_in(mix, op.name()).map(|index| index as u8),
         Work::Load { .. } => Some(0),
     };
     let loads = matches!(deal.work, Work::Load { .. });
     let dealer = Dealer {
         reader: open()?,
-        left: deal.requests,
+        requests_left: deal.requests,
         speed: replay.speed,
         slots: Op::ALL.map(slot),
         first_reads: loads.then(FirstReads::default),
@@ -158,8 +161,8 @@ fn error(error: TraceError) -> Error {
     Error::invalid(error.to_string())
 }
 
-/// Deals while `work` is done, in a thread that is accounted for as those of the first role are.
-/// Tells what came of both.
+/// Deals while `work` runs, in a thread whose time counts as that of the first role. Returns both
+/// results.
 pub(crate) fn beside<C: Clock, T>(
     dealer: Dealer,
     clock: C,
@@ -168,14 +171,14 @@ pub(crate) fn beside<C: Clock, T>(
     std::thread::scope(|scope| {
         let dealing = spawn_of_role(scope, 0, move || dealer.run(clock));
         let done = work()?;
-        let panicked = || Error::new(ErrorClass::Other, "what reads the trace panicked");
+        let panicked = || Error::new(ErrorClass::Other, "the reader of the trace panicked");
         Ok((done, dealing.join().unwrap_or_else(|_| Err(panicked()))))
     })
 }
 
 impl Dealer {
-    /// Deals until there is no more, or until a thread has left, who does so when all are to. Tells
-    /// what that took.
+    /// Deals until the trace ends, or until a thread has left, as all do at the end. Returns the
+    /// time it took.
     pub(crate) fn run<C: Clock>(mut self, clock: C) -> Result<ThreadsUsage> {
         let before = usage::of_this_thread(clock.now());
         self.deal()?;
@@ -184,9 +187,9 @@ impl Dealer {
 
     fn deal(&mut self) -> Result<()> {
         let mut block = Vec::new();
-        while self.left > 0 && self.reader.next_block(&mut block).map_err(error)? {
-            block.truncate(self.left.min(block.len() as u64) as usize);
-            self.left -= block.len() as u64;
+        while self.requests_left > 0 && self.reader.next_block(&mut block).map_err(error)? {
+            block.truncate(self.requests_left.min(block.len() as u64) as usize);
+            self.requests_left -= block.len() as u64;
             if let Some(first_reads) = &mut self.first_reads {
                 block.retain(|request| first_reads.is_one(request));
                 if block.is_empty() && !self.deal_out(&[])? {
@@ -212,21 +215,21 @@ impl Dealer {
                 let name = request.op.name();
                 return Err(Error::unsupported(&format!("a recorded {name}")));
             };
-            let (number, bytes) = self.placed(request);
+            let (number, bytes) = self.key_and_bytes(request);
             let due_ns = self.speed.map_or(0, |speed| (request.at_ns as f64 / speed) as u64);
-            let asked = ReplayRequest { due_ns, number, bytes, slot };
-            let thread = self.thread_of(request.op, asked.number);
+            let request_dealt = ReplayRequest { due_ns, number, bytes, slot };
+            let thread = self.thread_of(request.op, request_dealt.number);
             // Of a crew, the other ranks have the others.
             if let Some(batch) = batches.get_mut(thread.wrapping_sub(self.own.start as usize)) {
-                batch.push(asked);
+                batch.push(request_dealt);
             }
         }
-        // Each is dealt something, if only nothing: so all know how far the trace has come.
+        // Each gets a batch, if only an empty one: so all have the position in the trace.
         Ok(self.hands.iter().zip(batches).all(|(hand, batch)| hand.send(batch).is_ok()))
     }
 
     /// The number of its key, or where it begins, and its bytes.
-    fn placed(&self, Request { key, value_bytes, .. }: &Request) -> (u64, u64) {
+    fn key_and_bytes(&self, Request { key, value_bytes, .. }: &Request) -> (u64, u64) {
         let Some(all) = self.fold else { return (*key, *value_bytes) };
         // Only a discard is longer than all there is.
         let bytes = *value_bytes.min(&all);
@@ -234,7 +237,7 @@ impl Dealer {
     }
 
     fn thread_of(&mut self, op: Op, number: u64) -> usize {
-        // It is of what was written before it.
+        // A flush belongs to the writes before it.
         if op == Op::Flush {
             return self.before;
         }

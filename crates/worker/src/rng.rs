@@ -99,11 +99,12 @@ mod tests {
 
     #[test]
     fn no_two_threads_of_a_run_draw_the_same_and_a_run_again_does() {
-        let first = |trial, phase, role, place| Rng::of_thread(1, trial, phase, role, place).next();
+        let first =
+            |trial, phase, role, thread| Rng::of_thread(1, trial, phase, role, thread).next();
         let mut drawn = Vec::new();
         for (trial, phase, role) in [(1, 0, 0), (2, 0, 0), (1, 1, 0), (1, 0, 1)] {
             // One thread, and two: the first of two is another one than the only one.
-            drawn.extend([(0, 1), (0, 2), (1, 2)].map(|place| first(trial, phase, role, place)));
+            drawn.extend([(0, 1), (0, 2), (1, 2)].map(|thread| first(trial, phase, role, thread)));
         }
         assert_eq!(drawn[0], first(1, 0, 0, (0, 1)));
         drawn.sort_unstable();
@@ -113,10 +114,10 @@ mod tests {
 
     #[test]
     fn below_is_uniform() {
-        let (mut rng, mut seen) = (Rng::new(&[7]), [0u32; 10]);
+        let (mut rng, mut counts) = (Rng::new(&[7]), [0u32; 10]);
         for _ in 0..100_000 {
-            seen[rng.below(10) as usize] += 1;
+            counts[rng.below(10) as usize] += 1;
         }
-        assert!(seen.iter().all(|count| (9_600..10_400).contains(count)), "{seen:?}");
+        assert!(counts.iter().all(|count| (9_600..10_400).contains(count)), "{counts:?}");
     }
 }

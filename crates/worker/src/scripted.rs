@@ -1,5 +1,5 @@
-//! What tests script: a clock that moves only as it is told, an engine whose calls take as long as
-//! they are told, and a phase of one thread on both.
+//! Scripts for tests: a clock that moves only by the script, an engine whose calls take scripted
+//! times, and a phase of one thread on both.
 //!
 //! Each thread has a time of its own. Readings, calls, preparing and filing move it, each by its
 //! price; so times come out exact, and a wait ends because waiting reads the clock.
@@ -130,9 +130,9 @@ impl Script {
 }
 
 impl Session for Script {
-    fn get<R>(&mut self, _key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn get<R>(&mut self, _key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         self.call()?;
-        Ok(seen(Some(&[0; 20])))
+        Ok(visit(Some(&[0; 20])))
     }
 
     fn put(&mut self, _key: &[u8], _value: &[u8]) -> Result<()> {
@@ -169,7 +169,7 @@ impl Engine for Stage {
     type Session<'e> = Script;
 
     fn describe() -> Description {
-        unreachable!("nobody plans it")
+        unreachable!("it is never planned")
     }
 
     fn open(_: &Location, _: &Options, _: &DataShape) -> Result<Self> {
@@ -249,7 +249,7 @@ pub(crate) fn task() -> Task {
 
 /// What became of it.
 pub(crate) struct Played {
-    pub(crate) left: ThreadResult,
+    pub(crate) result: ThreadResult,
     pub(crate) packets: Vec<Packet>,
     pub(crate) failure: Option<Error>,
 }
@@ -257,7 +257,7 @@ pub(crate) struct Played {
 impl Play {
     pub(crate) fn run(&self, script: Script) -> Played {
         COSTS.set(self.costs);
-        // The first block is prepared before anybody knows when it starts.
+        // The first block is prepared before its start is known.
         NOW.set(START - LEAD_NS - FIRST_STEPS as u64 * self.costs.preparing);
         let shared = Shared::new((1, 1 + self.others), 1, self.operations);
         shared.start.store(START, Relaxed);
@@ -283,10 +283,11 @@ impl Play {
         let stage = Stage(Mutex::new(Some(script)));
         (0..self.others).for_each(|_| shared.leave(0));
         let client = Client { spec, source, packets: sender };
-        let mut left = work::<KeyValue<Stage>, _>(&stage, Scripted, vec![client], &task, &shared);
-        let left = left.remove(0);
+        let mut results =
+            work::<KeyValue<Stage>, _>(&stage, Scripted, vec![client], &task, &shared);
+        let results = results.remove(0);
         let failure = shared.failure.lock().unwrap().take();
-        Played { left, packets: packets.iter().collect(), failure }
+        Played { result: results, packets: packets.iter().collect(), failure }
     }
 }
 
@@ -295,7 +296,7 @@ impl Played {
     pub(crate) fn times(&self, kind: Kind) -> Histogram {
         let mut all = Histogram::new();
         for times in self.packets.iter().flat_map(|packet| &packet.times) {
-            for (_, histogram) in times.histograms().filter(|(of, _)| *of == kind) {
+            for (_, histogram) in times.histograms().filter(|(op, _)| *op == kind) {
                 all.add(histogram);
             }
         }
@@ -305,20 +306,20 @@ impl Played {
     /// How many ended in each slice, with the sum of their times.
     pub(crate) fn slices(&self) -> Vec<(u64, u64, u64)> {
         let times = |packet: &Packet| packet.times.first().map(|times| times.service.clone());
-        let of = |packet: &Packet| {
+        let figures = |packet: &Packet| {
             let service = times(packet).unwrap_or_else(Histogram::new);
             (packet.slice, service.count(), service.sum)
         };
-        self.packets.iter().map(of).collect()
+        self.packets.iter().map(figures).collect()
     }
 
     /// From the start to the end of the last operation.
     pub(crate) fn window_ns(&self) -> u64 {
-        self.left.last_end - START
+        self.result.last_end - START
     }
 
     pub(crate) fn count(&self) -> u64 {
-        self.left.tallies[0].count
+        self.result.tallies[0].count
     }
 }
 

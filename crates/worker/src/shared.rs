@@ -29,8 +29,8 @@ pub(crate) struct Task {
 pub(crate) struct Shared {
     /// 0: the phase does not begin.
     pub(crate) start: AtomicU64,
-    pub(crate) over: AtomicBool,
-    /// Operations of the first role that nobody has taken yet.
+    pub(crate) stopped: AtomicBool,
+    /// Operations of the first role that are not taken yet.
     quota: Option<AtomicU64>,
     /// Threads of the first role that may still have some to do.
     counting: AtomicUsize,
@@ -41,8 +41,8 @@ pub(crate) struct Shared {
     pub(crate) progress: Vec<Padded>,
 }
 
-/// Alone on its cache lines: a thread that tells its progress takes no line from another. Two
-/// lines, because processors fetch them in pairs.
+/// Alone on its cache lines, so that threads that publish progress share none. Two lines, because
+/// processors fetch them in pairs.
 #[repr(align(128))]
 pub(crate) struct Padded(pub(crate) AtomicU64);
 
@@ -56,7 +56,7 @@ impl Shared {
     ) -> Self {
         Self {
             start: AtomicU64::new(0),
-            over: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
             quota: operations.map(AtomicU64::new),
             counting: AtomicUsize::new(counting),
             errors: AtomicU64::new(0),
@@ -67,7 +67,7 @@ impl Shared {
     }
 
     pub(crate) fn end(&self) {
-        self.over.store(true, Relaxed);
+        self.stopped.store(true, Relaxed);
     }
 
     /// Ends the phase because of `error`; the first one is kept.
@@ -77,7 +77,7 @@ impl Shared {
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.over.load(Relaxed)
+        self.stopped.load(Relaxed)
     }
 
     /// Whether an error ends the phase: some classes at once, others past the limit.
@@ -110,16 +110,16 @@ impl Shared {
         role == 0 && self.quota.is_some()
     }
 
-    /// How many of `wanted` operations the first role may still do.
-    pub(crate) fn reserve(&self, role: usize, wanted: usize) -> usize {
+    /// How many of `steps` operations the first role may still do.
+    pub(crate) fn reserve(&self, role: usize, steps: usize) -> usize {
         match &self.quota {
             Some(quota) if self.is_counted(role) => {
-                let taken = quota.fetch_update(Relaxed, Relaxed, |left| {
-                    (left > 0).then(|| left.saturating_sub(wanted as u64))
+                let before = quota.fetch_update(Relaxed, Relaxed, |remaining| {
+                    (remaining > 0).then(|| remaining.saturating_sub(steps as u64))
                 });
-                taken.map_or(0, |left| left.min(wanted as u64) as usize)
+                before.map_or(0, |remaining| remaining.min(steps as u64) as usize)
             }
-            _ => wanted,
+            _ => steps,
         }
     }
 }
@@ -136,7 +136,7 @@ pub(crate) struct ThreadContext<'t, H, C> {
 }
 
 impl<H, C> ThreadContext<'_, H, C> {
-    /// Tells the others how far it is: of a load its records, of work its operations.
+    /// Publishes the thread's progress: records of a load, else operations.
     pub(crate) fn publish_progress(&self) {
         let loads = self.task.duration_ns.is_none() && self.task.operations.is_none();
         let done = |tally: &Tally| if loads { tally.items() } else { tally.count };
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn operations_counted_out_are_taken_once() {
         let shared = Shared::new((1, 1), 1, Some(10));
-        assert_eq!([4; 4].map(|wanted| shared.reserve(0, wanted)), [4, 4, 2, 0]);
+        assert_eq!([4; 4].map(|steps| shared.reserve(0, steps)), [4, 4, 2, 0]);
         assert_eq!(shared.reserve(1, 4), 4, "they are the first role's");
     }
 

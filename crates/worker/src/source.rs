@@ -101,7 +101,7 @@ impl Source<'_> {
         view
     }
 
-    /// Whether preparing a block waits for nobody.
+    /// Whether a block can be prepared without a wait.
     pub(crate) fn is_ready(&mut self) -> bool {
         match self {
             Self::Trace(dealt) => dealt.is_ready(),
@@ -138,7 +138,7 @@ pub(crate) struct MixSource<'p> {
     rng: Rng,
     entries: Vec<Entry>,
     population: &'p Population,
-    /// Records that exist, as of the last block; constant where nobody inserts.
+    /// Records that exist, as of the last block; constant without inserts.
     records: u64,
     grows: bool,
     /// Keys are not simply the numbers: others of a crew insert as well.
@@ -153,7 +153,7 @@ struct Entry {
     /// Upper end of its share of `0..1`.
     until: f64,
     action: Action,
-    /// It writes numbers that nobody was given yet.
+    /// It writes new numbers.
     inserts: bool,
     /// Its keys come with values.
     values: bool,
@@ -202,12 +202,12 @@ pub(crate) fn action_of(op: &Op) -> Action {
         Op::Batch { .. } => Action::Batch,
         Op::Walk { reverse: false, .. } => Action::WalkForward,
         Op::Walk { reverse: true, .. } => Action::WalkReverse,
-        op => unreachable!("{} is no operation on keys: the suite is refused", op.name()),
+        op => unreachable!("{} is no operation on keys", op.name()),
     }
 }
 
 impl<'p> MixSource<'p> {
-    /// For the thread of this number; `grows`: somebody in its phase inserts.
+    /// For the thread of this number; `grows`: the phase inserts.
     pub(crate) fn new(
         role: &Role,
         thread: u32,
@@ -298,9 +298,9 @@ impl<'p> MixSource<'p> {
                 let number = if *strides { population.key(number) } else { number };
                 let key_bytes = push(data, number);
                 if entry.values {
-                    let at = supply.values.prepare(number, *version, rng, &mut data.arena);
-                    data.values.push(at);
-                    write_bytes += at.bytes as u64;
+                    let stored = supply.values.prepare(number, *version, rng, &mut data.arena);
+                    data.values.push(stored);
+                    write_bytes += stored.bytes as u64;
                 }
                 write_bytes += if entry.counts { key_bytes } else { 0 };
             }
@@ -372,7 +372,7 @@ fn scan_length(length: &Size, rng: &mut Rng) -> u32 {
 pub(crate) struct LoadRange {
     supply: KeySupply,
     rng: Rng,
-    left: Range<u64>,
+    numbers_left: Range<u64>,
     order: Order,
     batch: u32,
 }
@@ -405,7 +405,7 @@ impl LoadRange {
         Self {
             supply: KeySupply { values, ..supply.clone() },
             rng,
-            left: bound(thread)..bound(thread + 1),
+            numbers_left: bound(thread)..bound(thread + 1),
             order: match order {
                 LoadOrder::Sequential => Order::Sequential,
                 LoadOrder::Random => Order::Random(Bijection::new(records, supply.keyspace.seed)),
@@ -435,19 +435,19 @@ impl LoadRange {
         block.clear();
         (block.data.batches, block.writes) = (self.batch > 1, true);
         let data = &mut block.data;
-        while block.steps.len() < steps && !self.left.is_empty() {
+        while block.steps.len() < steps && !self.numbers_left.is_empty() {
             let (first, value) = (data.numbers.len() as u32, data.values.len() as u32);
             let (mut items, mut write_bytes) = (0, 0);
-            for place in self.left.by_ref().take(self.batch as usize) {
+            for number_in_order in self.numbers_left.by_ref().take(self.batch as usize) {
                 let number = match &mut self.order {
-                    Order::Sequential => place,
-                    Order::Random(order) => order.at(place),
+                    Order::Sequential => number_in_order,
+                    Order::Random(order) => order.at(number_in_order),
                     Order::Drawn(records, rng) => rng.below(*records),
                 };
                 write_bytes += push(data, number);
-                let at = self.supply.values.prepare(number, 0, &mut self.rng, &mut data.arena);
-                write_bytes += at.bytes as u64;
-                data.values.push(at);
+                let stored = self.supply.values.prepare(number, 0, &mut self.rng, &mut data.arena);
+                write_bytes += stored.bytes as u64;
+                data.values.push(stored);
                 items += 1;
             }
             let action = if self.batch == 1 { Action::Put } else { Action::Batch };

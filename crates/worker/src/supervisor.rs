@@ -1,6 +1,6 @@
-//! What starts a server and stops it, and is its parent to the end. `serve` does so for a run, from
-//! inside the case's RAM limit; [`SupervisedServer`] for the conformance kit and for `torture`, in
-//! which server and client are one engine on a folder.
+//! Starts a server, stops it, and is its parent to the end. `serve` does so for a run, inside the
+//! case's RAM limit; [`SupervisedServer`] for the conformance kit and for `torture`, in which
+//! server and client are one engine on a folder.
 
 #![expect(unsafe_code, reason = "what runs between fork and exec")]
 
@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 /// log takes minutes.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// What is left of a server that was killed has ended by then; a shell of somebody's may stay.
+/// The processes of a killed server have ended by then; a user's shell may stay.
 const LEAVING: Duration = Duration::from_secs(30);
 
 /// No server begins with less.
@@ -47,7 +47,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// Between two looks at one that serves.
 const WATCH_EVERY: Duration = Duration::from_millis(50);
 
-/// What a server says that is kept with its client, in its folder.
+/// The log of a server that shares a process with its client, in its folder.
 const LOG: &str = "kvdyno-server.log";
 
 /// In the user namespace of a server that refuses root, root is nobody, and so are its files.
@@ -73,8 +73,8 @@ impl Running {
         log: Option<&File>,
     ) -> Result<Self> {
         let begun = Instant::now();
-        // Parts of one that was killed may be ending still, and would write beside it. A folder in
-        // memory is nobody else's.
+        // Processes of a killed server may still be ending and write to the folder. A folder in
+        // memory is not shared.
         let shared = site.device.is_none();
         while shared && at_work_in(&site.folder) && begun.elapsed() < LEAVING {
             sleep(LOOK_EVERY);
@@ -97,11 +97,11 @@ impl Running {
             running.children.push(spawn::<E>(command, log)?);
         }
         while let Err(error) = E::answers(&running.address) {
-            if let Some(why) = running.ended() {
+            if let Some(why) = running.exit_error() {
                 return Err(why.context("starting"));
             }
             if begun.elapsed() > PATIENCE {
-                return Err(error.context("the server does not answer"));
+                return Err(error.context("no answer from the server"));
             }
             sleep(LOOK_EVERY);
         }
@@ -109,23 +109,23 @@ impl Running {
         Ok(running)
     }
 
-    /// Why it is not there any more.
-    fn ended(&mut self) -> Option<Error> {
-        let mut ended = self.children.iter_mut().filter_map(|child| child.try_wait().ok()?);
-        let status = ended.next()?;
+    /// The error of a server that has ended.
+    fn exit_error(&mut self) -> Option<Error> {
+        let mut statuses = self.children.iter_mut().filter_map(|child| child.try_wait().ok()?);
+        let status = statuses.next()?;
         let how = match (status.code(), status.signal()) {
             (_, Some(signal)) => format!("died of signal {signal}"),
             (code, None) => format!("ended with code {}", code.unwrap_or_default()),
         };
         let program = self.command.first().map_or("", String::as_str);
-        let what = format!("the server {program} {how}; its last words are in the log");
+        let what = format!("the server {program} {how}; see the end of its log");
         Some(if_volume_failed(&self.folder, Error::new(ErrorClass::Unavailable, what)))
     }
 
     /// Ends it in order.
     fn stop(mut self) -> Result<Duration> {
         let begun = Instant::now();
-        if let Some(why) = self.ended() {
+        if let Some(why) = self.exit_error() {
             return Err(why);
         }
         let signal = match self.stop {
@@ -142,13 +142,13 @@ impl Running {
                     break status;
                 }
                 if begun.elapsed() > PATIENCE {
-                    let what = "the server was asked to end and does not";
+                    let what = "the server did not stop in time";
                     return Err(Error::new(ErrorClass::Unavailable, what));
                 }
                 sleep(LOOK_EVERY);
             };
             if let Some(died) = status.signal().filter(|died| *died != signal.as_raw()) {
-                let what = format!("asked to end, the server died of signal {died}");
+                let what = format!("the server died of signal {died} while it stopped");
                 return Err(Error::new(ErrorClass::Corrupt, what));
             }
         }
@@ -168,16 +168,16 @@ impl Drop for Running {
 /// A server that fails where its volume does has failed for that, whatever it says.
 fn if_volume_failed(folder: &Path, error: Error) -> Error {
     let volume = statvfs(folder).ok();
-    let left = volume.as_ref().map_or(u64::MAX, |volume| volume.f_bavail * volume.f_frsize);
+    let free_bytes = volume.as_ref().map_or(u64::MAX, |volume| volume.f_bavail * volume.f_frsize);
     let read_only = volume.is_some_and(|v| v.f_flag.contains(StatVfsMountFlags::RDONLY));
-    blame_volume(error, left, read_only)
+    blame_volume(error, free_bytes, read_only)
 }
 
-fn blame_volume(error: Error, left: u64, read_only: bool) -> Error {
+fn blame_volume(error: Error, free_bytes: u64, read_only: bool) -> Error {
     let says = |words| error.message.contains(words);
     let (class, why) = if read_only || says("Read-only file system") {
         (ErrorClass::Io, "the volume is read-only")
-    } else if left < ROOM || says("No space left on device") {
+    } else if free_bytes < ROOM || says("No space left on device") {
         // What takes its files away where it fails leaves room, and these words.
         (ErrorClass::Full, "no space is left on the volume")
     } else if says("Input/output error") {
@@ -196,7 +196,7 @@ fn spawn<E: Served>(mut command: Command, log: Option<&File>) -> Result<Child> {
         Some(log) => command.stdout(log.try_clone()?).stderr(log.try_clone()?),
         None => command.stdout(io::stderr()),
     };
-    command.spawn().map_err(|error| not_started(&words, &error))
+    command.spawn().map_err(|error| start_error(&words, &error))
 }
 
 /// A process is at work in the folder, or below it, that is not this one.
@@ -209,12 +209,13 @@ fn at_work_in(folder: &Path) -> bool {
         pid.is_some_and(|pid| pid != std::process::id())
     });
     others.any(|one| {
-        std::fs::read_link(one.path().join("cwd")).is_ok_and(|at| at.starts_with(&folder))
+        std::fs::read_link(one.path().join("cwd"))
+            .is_ok_and(|directory| directory.starts_with(&folder))
     })
 }
 
-/// Has a child die with this thread, and not be root where it would not run. What it leaves in
-/// shared memory, killed, may be gone with it.
+/// Makes a child die with this thread, and run without root where it requires that. Its shared
+/// memory goes with it.
 fn prepare<E: Served>(command: &mut Command, own_memory: bool) {
     let hidden = E::REFUSES_ROOT && geteuid().is_root();
     let group: Vec<u8> = format!("65534 {} 1", getegid().as_raw()).into_bytes();
@@ -237,9 +238,9 @@ fn prepare<E: Served>(command: &mut Command, own_memory: bool) {
 /// sees neither that nor files of others.
 fn become_nobody(group: &[u8]) -> io::Result<()> {
     // Its shared memory is its own as well, so that none outlives it.
-    let own = UnshareFlags::NEWUSER | UnshareFlags::NEWIPC;
+    let namespaces = UnshareFlags::NEWUSER | UnshareFlags::NEWIPC;
     // SAFETY: the process has this one thread, and shares nothing of what is unshared.
-    unsafe { unshare_unsafe(own) }?;
+    unsafe { unshare_unsafe(namespaces) }?;
     let say = |file: &std::ffi::CStr, words: &[u8]| -> io::Result<()> {
         let file = open(file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
         rustix::io::write(&file, words)?;
@@ -263,17 +264,17 @@ fn run_to_end<E: Served>(mut command: Command) -> Result<()> {
     let words = words(&command);
     prepare::<E>(&mut command, true);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let output = command.output().map_err(|error| not_started(&words, &error))?;
+    let output = command.output().map_err(|error| start_error(&words, &error))?;
     if output.status.success() {
         return Ok(());
     }
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said).trim().to_owned();
-    let what = format!("`{}` ended with {}: {said}", words.join(" "), output.status);
+    let output_text = [output.stdout, output.stderr].concat();
+    let output_text = String::from_utf8_lossy(&output_text).trim().to_owned();
+    let what = format!("`{}` ended with {}: {output_text}", words.join(" "), output.status);
     Err(Error::new(ErrorClass::Other, what))
 }
 
-fn not_started(words: &[String], error: &io::Error) -> Error {
+fn start_error(words: &[String], error: &io::Error) -> Error {
     let program = words.first().map_or("", String::as_str);
     let hint = match error.kind() {
         io::ErrorKind::PermissionDenied => {
@@ -294,8 +295,8 @@ fn address<E: Served>(folder: &Path, options: &Options) -> Result<Address> {
     match options.text(LISTEN)? {
         "tcp" => {
             // Free now; that it is still free when the server comes to it is seen there.
-            let at = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?;
-            Ok(Address::Tcp { at, secret: secret(folder)? })
+            let port_address = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?;
+            Ok(Address::Tcp { at: port_address, secret: secret(folder)? })
         }
         _ => Ok(Address::Unix(folder.join(E::SOCKET))),
     }
@@ -304,8 +305,8 @@ fn address<E: Served>(folder: &Path, options: &Options) -> Result<Address> {
 /// The password of a database: drawn once, and kept with it for its later servers.
 fn secret(folder: &Path) -> Result<String> {
     let path = folder.join(SECRET);
-    if let Ok(kept) = std::fs::read_to_string(&path) {
-        return Ok(kept);
+    if let Ok(existing) = std::fs::read_to_string(&path) {
+        return Ok(existing);
     }
     let mut random = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut random)?;
@@ -315,7 +316,7 @@ fn secret(folder: &Path) -> Result<String> {
     Ok(secret)
 }
 
-/// Starts and stops a server as it is told, and ends with it when nothing more is to come.
+/// Starts and stops a server by orders, and ends with it when its input ends.
 pub(crate) fn serve<E: Served>() -> Result<ExitCode> {
     // What a server leaves behind stays among this process's descendants, and so in its accounts.
     set_child_subreaper(Some(getpid())).map_err(io::Error::from)?;
@@ -354,7 +355,7 @@ fn obey<E: Served>(
                 send(&Event::Halted { took_ns: took.as_nanos() as u64 })?;
             }
             Err(RecvTimeoutError::Timeout) => {
-                if let Some(why) = running.as_mut().and_then(Running::ended) {
+                if let Some(why) = running.as_mut().and_then(Running::exit_error) {
                     return Err(why);
                 }
             }
@@ -366,13 +367,13 @@ fn obey<E: Served>(
 fn started<E: Served>(job: &ServerJob, on_device: &mut Option<OnDevice>) -> Result<Running> {
     let (folder, device) = match &job.place {
         Location::Device(device) => {
-            let taken = match on_device.take() {
-                Some(taken) => taken,
+            let acquired = match on_device.take() {
+                Some(acquired) => acquired,
                 None => OnDevice::acquire(device)?,
             };
-            (on_device.insert(taken).folder(), Some(device.clone()))
+            (on_device.insert(acquired).folder(), Some(device.clone()))
         }
-        place => (place.directory()?.to_owned(), None),
+        other => (other.directory()?.to_owned(), None),
     };
     let address = match &job.address {
         Some(before) => before.parse()?,
@@ -382,14 +383,14 @@ fn started<E: Served>(job: &ServerJob, on_device: &mut Option<OnDevice>) -> Resu
     Running::start::<E>(&site, &job.options, &job.shape, None)
 }
 
-/// Reads orders by a thread of its own, until there are no more, or something that is none.
+/// Reads orders in a thread of its own, until the input ends or is invalid.
 pub(crate) fn orders() -> Receiver<Result<SupervisorOrder>> {
     let (sender, orders) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(io::stdin()).lines() {
             let order = line.map_err(Error::from).and_then(|line| {
                 SupervisorOrder::from_json(&line)
-                    .map_err(|error| Error::invalid(format!("no order: {error}: {line}")))
+                    .map_err(|error| Error::invalid(format!("invalid order: {error}: {line}")))
             });
             let last = order.is_err();
             if sender.send(order).is_err() || last {
@@ -418,13 +419,13 @@ impl<E: Served> Engine for SupervisedServer<E> {
 
     fn describe() -> Description {
         let mut description = E::describe();
-        // Whoever uses it so accounts for nothing.
+        // This use counts no resources.
         description.capabilities.external_processes = false;
         description
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
-        let folder = place.directory()?;
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+        let folder = location.directory()?;
         let address = address::<E>(folder, options)?;
         let site = ServerDirectory { folder: folder.to_owned(), device: None, address };
         let log = File::options().create(true).append(true).open(folder.join(LOG))?;
@@ -474,8 +475,8 @@ mod tests {
 
     #[test]
     fn what_the_volume_did_is_not_the_servers_doing() {
-        let class = |words: &str, left, read_only| {
-            blame_volume(Error::new(ErrorClass::Unavailable, words), left, read_only).class
+        let class = |words: &str, free_bytes, read_only| {
+            blame_volume(Error::new(ErrorClass::Unavailable, words), free_bytes, read_only).class
         };
         assert_eq!(class("ended with code 1", u64::MAX, false), ErrorClass::Unavailable);
         assert_eq!(class("ended with code 1", ROOM - 1, false), ErrorClass::Full);

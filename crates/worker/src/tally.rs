@@ -1,4 +1,4 @@
-//! What one thread counts, and how its slices leave it.
+//! The counts of one thread, and how its slices are sent.
 
 use crate::histogram::Histogram;
 use kvdyno_engine::ErrorClass;
@@ -93,7 +93,7 @@ impl SliceTimes {
     }
 }
 
-/// What a thread sends to the collector at the edge of a slice.
+/// A thread's message to the collector at the edge of a slice.
 #[derive(Debug)]
 pub(crate) struct Packet {
     /// Which role.
@@ -181,7 +181,7 @@ impl Tally {
     }
 }
 
-/// Where a thread stands on the time line.
+/// The position of a thread on the time line.
 #[derive(Debug)]
 pub(crate) struct TimeLine {
     role: usize,

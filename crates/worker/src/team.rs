@@ -46,7 +46,7 @@ pub(crate) struct RoleSpec<S> {
     pub(crate) of: u32,
 }
 
-/// What a team has done.
+/// The result of a team.
 pub(crate) struct Done {
     pub(crate) started_unix_ns: u64,
     /// By the worker's clock.
@@ -61,7 +61,7 @@ pub(crate) struct Done {
     pub(crate) failure: Option<Error>,
 }
 
-/// What a thread leaves behind.
+/// The result of a thread.
 pub(crate) struct ThreadResult {
     pub(crate) role: usize,
     pub(crate) tallies: Vec<Tally>,
@@ -94,12 +94,13 @@ pub(crate) fn run<K: Kind, C: Clock>(
     std::thread::scope(|scope| {
         let (mut handles, mut begun, shared) = (Vec::new(), 0, &shared);
         for (role, spec) in specs.into_iter().enumerate() {
-            let (of, on) = (spec.sources.len(), spec.on);
+            let (clients_total, on) = (spec.sources.len(), spec.on);
             let mut clients = spec.into_clients(role, begun, &sender).into_iter();
-            begun += of;
+            begun += clients_total;
             // As evenly as can be.
-            for place in 0..on {
-                let some = (place + 1) * of / on - place * of / on;
+            for thread_index in 0..on {
+                let some =
+                    (thread_index + 1) * clients_total / on - thread_index * clients_total / on;
                 let some: Vec<_> = clients.by_ref().take(some).collect();
                 let work = move || work::<K, C>(engine, clock, some, task, shared);
                 handles.push(spawn_of_role(scope, role, work));
@@ -160,7 +161,7 @@ pub(crate) fn sync<E: Engine, C: Clock>(engine: &E, clock: C) -> (Result<()>, Th
     })
 }
 
-/// A thread that the program can tell from the engine's own.
+/// A thread with a name that differs from those of the engine's own.
 pub(crate) fn spawn_of_role<'s, 'e, T: Send + 's>(
     scope: &'s Scope<'s, 'e>,
     role: usize,
@@ -191,9 +192,9 @@ impl<S> RoleSpec<S> {
     /// Those of one role; `begun` are of the roles before it.
     fn into_clients(self, role: usize, begun: usize, packets: &Sender<Packet>) -> Vec<Client<S>> {
         let Self { ops, rate, depth, sources, seeds, first, of, .. } = self;
-        let client = |(place, (source, rng)): (usize, (S, _))| {
-            let pace = rate.clone().map(|rate| (rate, (first + place as u32, of), rng));
-            let spec = ThreadSpec { role, thread: begun + place, ops: ops.clone(), depth, pace };
+        let client = |(index, (source, rng)): (usize, (S, _))| {
+            let pace = rate.clone().map(|rate| (rate, (first + index as u32, of), rng));
+            let spec = ThreadSpec { role, thread: begun + index, ops: ops.clone(), depth, pace };
             Client { spec, source, packets: packets.clone() }
         };
         sources.into_iter().zip(seeds).enumerate().map(client).collect()
@@ -208,16 +209,16 @@ pub(crate) fn work<K: Kind, C: Clock>(
     task: &Task,
     shared: &Shared,
 ) -> Vec<ThreadResult> {
-    let opened = |client| Opened::<K>::new(engine, client, task, shared);
-    let mut opened: Vec<_> = clients.into_iter().map(opened).collect();
+    let open_client = |client| OpenClient::<K>::new(engine, client, task, shared);
+    let mut open_client: Vec<_> = clients.into_iter().map(open_client).collect();
     shared.ready.wait();
     shared.ready.wait();
     let before = usage::of_this_thread(clock.now());
-    let work = |client: Opened<'_, '_, K>| client.work(clock, task, shared);
-    let mut results = match (opened.pop(), opened.is_empty()) {
+    let work = |client: OpenClient<'_, '_, K>| client.work(clock, task, shared);
+    let mut results = match (open_client.pop(), open_client.is_empty()) {
         (Some(alone), true) => vec![work(alone)],
         (last, _) => {
-            let clients = opened.into_iter().chain(last);
+            let clients = open_client.into_iter().chain(last);
             turns::run_in_turns(clients.map(|client| move || work(client))).unwrap_or_else(
                 |error| {
                     shared.fail(Error::from(error).context("waiting for answers"));
@@ -233,15 +234,15 @@ pub(crate) fn work<K: Kind, C: Clock>(
 }
 
 /// A client that has a session, or none, and its first operations.
-struct Opened<'e, 'p, K: Kind> {
-    at_work: AtWork<'e>,
+struct OpenClient<'e, 'p, K: Kind> {
+    at_work: RunningThread<'e>,
     spec: ThreadSpec,
     source: K::Source<'p>,
     packets: Sender<Packet>,
     begins: Result<(K::Handle<'e>, BlockOf<K>, Option<Spool>)>,
 }
 
-impl<'e, 'p, K: Kind> Opened<'e, 'p, K> {
+impl<'e, 'p, K: Kind> OpenClient<'e, 'p, K> {
     fn new(
         engine: &'e K::Engine,
         client: Client<K::Source<'p>>,
@@ -249,10 +250,10 @@ impl<'e, 'p, K: Kind> Opened<'e, 'p, K> {
         shared: &'e Shared,
     ) -> Self {
         let Client { spec, mut source, packets } = client;
-        let at_work = AtWork { shared, role: spec.role };
+        let at_work = RunningThread { shared, role: spec.role };
         // A panic here must not leave the others waiting at the barrier.
         let paced = spec.pace.as_ref();
-        let paced_max = paced.map(|(rate, place, _)| Pace::steps_of(rate, *place, BLOCK_NS));
+        let paced_max = paced.map(|(rate, thread, _)| Pace::steps_of(rate, *thread, BLOCK_NS));
         let begins = catch_unwind(AssertUnwindSafe(|| {
             let handle = K::open(engine, &source)?;
             let spool = |folder| Spool::create(folder, spec.thread as u32);
@@ -272,7 +273,7 @@ impl<'e, 'p, K: Kind> Opened<'e, 'p, K> {
         let time = TimeLine::new((spec.role, spec.thread), start, task.slice_ns, deadline, packets);
         let tallies = spec.ops.iter().map(|op| Tally::new(op, spec.timing())).collect();
         let mut recorder = Recorder::new(tallies, time, start);
-        let mut pace = spec.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
+        let mut pace = spec.pace.map(|(rate, rank, rng)| Pace::new(&rate, rank, start, rng));
         let (role, thread) = (spec.role, spec.thread);
         let recorder = match begins {
             Ok(_) if start == 0 => recorder,
@@ -297,20 +298,21 @@ impl<'e, 'p, K: Kind> Opened<'e, 'p, K> {
         let Recorder { mut tallies, time, last_end, not_begun, own_ns, requests, .. } = recorder;
         time.end(&mut tallies);
         let until = deadline.min(last_end);
-        let mut left = |pace: Pace| pace.count_until(until) + source.left_until(until - start);
-        let backlog = pace.map_or(0, |pace| not_begun + left(pace));
+        let mut count_left =
+            |pace: Pace| pace.count_until(until) + source.left_until(until - start);
+        let backlog = pace.map_or(0, |pace| not_begun + count_left(pace));
         ThreadResult { role, tallies, last_end, backlog, own_ns, usage: None, requests }
     }
 }
 
 /// A thread that may still have something to do; ended by a panic as well, or the others would wait
 /// for its part for ever.
-struct AtWork<'s> {
+struct RunningThread<'s> {
     shared: &'s Shared,
     role: usize,
 }
 
-impl Drop for AtWork<'_> {
+impl Drop for RunningThread<'_> {
     fn drop(&mut self) {
         self.shared.leave(self.role);
     }
@@ -341,7 +343,7 @@ fn empty_result<S>(spec: &RoleSpec<S>, duration_ns: Option<u64>) -> RoleResult {
 }
 
 impl ThreadResult {
-    /// Counts what it did. Tells what it recorded.
+    /// Adds its counts; returns its recording.
     fn add_to(self, roles: &mut [RoleResult], start: u64) -> Option<Spool> {
         let role = &mut roles[self.role];
         let window_ns = self.last_end - start;
@@ -350,8 +352,8 @@ impl ThreadResult {
         role.windows.push(ThreadWindow { window_ns, operations });
         role.backlog += self.backlog;
         role.own_ns += self.own_ns;
-        if let Some(own) = self.usage {
-            role.usage = Some(role.usage.map_or(own, |others| others.and(&own)));
+        if let Some(usage) = self.usage {
+            role.usage = Some(role.usage.map_or(usage, |others| others.and(&usage)));
         }
         for tally in self.tallies {
             let name = tally.op.name.to_owned();
@@ -386,13 +388,13 @@ mod tests {
         let stalled = || {
             let mut calls = vec![Ok(9_999); 2_990];
             calls.push(Ok(5 * MS + 100_000));
-            play().run(Script::new(&calls, 9_999)).left
+            play().run(Script::new(&calls, 9_999)).result
         };
-        let steady = || play().run(Script::new(&[], 9_999)).left;
+        let steady = || play().run(Script::new(&[], 9_999)).result;
         let role = result_of((0..7).map(|_| steady()).chain([stalled()]));
         let rate = role.per_second(role.ops["get"].count).unwrap();
         let exact = 7.0 * 100_000.0 + 2_991.0 / 0.035;
-        assert!((rate / exact - 1.0).abs() < 0.001, "{rate:.0}/s, and not {exact:.0}/s");
+        assert!((rate / exact - 1.0).abs() < 0.001, "expected {exact:.0}/s, found {rate:.0}/s");
     }
 
     /// Half a wave is above the mean of a whole: what was offered is what came.

@@ -20,7 +20,7 @@ pub(crate) fn of_this_process() -> ProcessUsage {
     }
 }
 
-/// Everything the calling thread has used so far, at a time that its caller tells.
+/// The total usage of the calling thread, at a time given by the caller.
 pub(crate) fn of_this_thread(now_ns: u64) -> ThreadsUsage {
     let usage = rusage(libc::RUSAGE_THREAD);
     let schedstat = fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -112,9 +112,9 @@ mod tests {
             of_this_thread(60_000_000).since(&before)
         });
         let burnt = burnt.join().unwrap();
-        let own = of_this_thread(9).since(&before);
+        let ours = of_this_thread(9).since(&before);
         assert!(burnt.user_ns + burnt.system_ns > 0, "{burnt:?}");
-        assert_eq!((burnt.time_ns, own.time_ns), (60_000_000, 4));
-        assert!(own.user_ns + own.system_ns < 60_000_000, "{own:?}");
+        assert_eq!((burnt.time_ns, ours.time_ns), (60_000_000, 4));
+        assert!(ours.user_ns + ours.system_ns < 60_000_000, "{ours:?}");
     }
 }

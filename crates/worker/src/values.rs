@@ -1,5 +1,5 @@
-//! Values: bytes that compress as the suite says, and, where it asks, say of themselves which key
-//! and version they are and whether they are whole.
+//! Values: bytes that compress as the suite sets, with an optional header of key, version and
+//! checksum.
 //!
 //! Values without a header are slices of one pool made before the clock starts, so a write costs
 //! the load generator no copying; the pool is walked from end to end, so neighbours differ.
@@ -84,8 +84,8 @@ impl Values {
         self.cut(number, version, bytes, arena)
     }
 
-    /// The same with so many bytes; of 0, which stands for a length that nobody knows, with one
-    /// that is drawn. A header fits in each.
+    /// The same with so many bytes; 0 stands for an unknown length, which is drawn. A header fits
+    /// in each.
     pub(crate) fn prepare_long(
         &mut self,
         number: u64,
@@ -109,10 +109,10 @@ impl Values {
         if !self.verify {
             return ValueAt { start, bytes };
         }
-        let at = arena.len();
+        let begin = arena.len();
         arena.extend_from_slice(&self.pool[start..start + bytes]);
-        seal(&mut arena[at..], number, version);
-        ValueAt { start: at, bytes }
+        seal(&mut arena[begin..], number, version);
+        ValueAt { start: begin, bytes }
     }
 
     #[inline]
@@ -145,8 +145,8 @@ fn pool(bytes: usize, compress_to: f64, seed: u64) -> Arc<[u8]> {
         }
         pool.truncate(piece + random);
         while pool.len() < piece + PIECE_BYTES {
-            let left = piece + PIECE_BYTES - pool.len();
-            pool.extend_from_within(piece..piece + random.min(left));
+            let room = piece + PIECE_BYTES - pool.len();
+            pool.extend_from_within(piece..piece + random.min(room));
         }
     }
     pool.truncate(bytes);
@@ -168,7 +168,7 @@ pub(crate) fn is_sound(value: &[u8], number: u64) -> bool {
         && value[12..HEADER_BYTES] == checksum(value).to_le_bytes()
 }
 
-/// The version that a sound value says it is.
+/// The version in a sound value.
 pub(crate) fn version_of(value: &[u8]) -> u32 {
     u32::from_le_bytes([value[8], value[9], value[10], value[11]])
 }
@@ -188,20 +188,20 @@ fn checksum(value: &[u8]) -> u32 {
 #[inline]
 pub(crate) fn touch(value: &[u8]) -> u64 {
     let mut sum = u64::from(value.last().copied().unwrap_or_default());
-    let mut at = 0;
-    while at + 8 <= value.len() {
+    let mut offset = 0;
+    while offset + 8 <= value.len() {
         let word: [u8; 8] = [
-            value[at],
-            value[at + 1],
-            value[at + 2],
-            value[at + 3],
-            value[at + 4],
-            value[at + 5],
-            value[at + 6],
-            value[at + 7],
+            value[offset],
+            value[offset + 1],
+            value[offset + 2],
+            value[offset + 3],
+            value[offset + 4],
+            value[offset + 5],
+            value[offset + 6],
+            value[offset + 7],
         ];
         sum ^= u64::from_le_bytes(word);
-        at += 64;
+        offset += 64;
     }
     sum
 }
@@ -219,8 +219,8 @@ mod tests {
     fn a_sealed_value_tells_any_damage() {
         let mut values = Values::new(&shape(40, 1.0), true, 1);
         let (mut rng, mut arena) = (Rng::new(&[1]), vec![0xaa; 3]);
-        let at = values.prepare(7 << 40, 3, &mut rng, &mut arena);
-        let value = &values.bytes(&arena)[at.start..][..at.bytes];
+        let stored = values.prepare(7 << 40, 3, &mut rng, &mut arena);
+        let value = &values.bytes(&arena)[stored.start..][..stored.bytes];
         assert!(is_sound(value, 7 << 40));
         assert!(!is_sound(value, 8 << 40), "another key's value");
         assert!(!is_sound(&value[..39], 7 << 40), "cut short");
@@ -237,9 +237,9 @@ mod tests {
         let (mut rng, mut arena) = (Rng::new(&[1]), Vec::new());
         let a = values.prepare(1, 0, &mut rng, &mut arena);
         let b = values.prepare(2, 0, &mut rng, &mut arena);
-        let of = |at: ValueAt| values.bytes(&[])[at.start..][..100].to_vec();
-        assert_ne!(of(a), of(b));
-        assert_eq!(of(a)[..50], of(a)[50..]);
+        let text = |stored: ValueAt| values.bytes(&[])[stored.start..][..100].to_vec();
+        assert_ne!(text(a), text(b));
+        assert_eq!(text(a)[..50], text(a)[50..]);
         assert!(arena.is_empty(), "a value without header is not copied");
     }
 
@@ -277,12 +277,12 @@ mod tests {
             };
             let (mut below, mut chi, mut cells) = ((0.0, 0.0), 0.0, 0.0);
             for edge in (1..=20).map(|cell| even[cell * even.len() / 20 - 1]) {
-                let (seen, expected) = (up_to(&drawn, edge), up_to(&even, edge));
+                let (actual, expected) = (up_to(&drawn, edge), up_to(&even, edge));
                 if expected > below.1 {
-                    let own = expected - below.1;
-                    chi += draws * (seen - below.0 - own).powi(2) / own;
+                    let expected_in_bin = expected - below.1;
+                    chi += draws * (actual - below.0 - expected_in_bin).powi(2) / expected_in_bin;
                     cells += 1.0;
-                    below = (seen, expected);
+                    below = (actual, expected);
                 }
             }
             assert!(chi < cells + 6.0 * f64::sqrt(2.0 * cells), "{size:?}: {chi} of {cells}");

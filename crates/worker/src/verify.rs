@@ -15,7 +15,7 @@ use kvdyno_record::protocol::{Event, Job};
 use kvdyno_record::workload::Activity;
 use std::ops::{ControlFlow, RangeInclusive};
 
-/// Records walked in one call, so that a stop is heard.
+/// Records walked in one call, so that a stop takes effect.
 const WALK_RECORDS: u64 = 100_000;
 
 /// What to look at.
@@ -82,7 +82,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
     }
     // An engine that stores nothing shows as many records as it is asked for, for ever.
     if check.count && check.seat.rank == 0 && !stores_nothing {
-        let told = |done| {
+        let report_progress = |done| {
             send(&Event::Progress {
                 phase: check.phase,
                 started_unix_ns: check.begun.0,
@@ -92,7 +92,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
                 threads: None,
             })
         };
-        verified.counted = count(&mut session, records, told, stop)?;
+        verified.counted = count(&mut session, records, report_progress, stop)?;
     }
     Ok(verified)
 }

@@ -174,20 +174,20 @@ mod tests {
             let (zipf, mut rng) = (Zipf::new(n, theta), Rng::new(&[n, 5]));
             // The 50 hottest ranks apart, the rest in one cell.
             let cells = 50.min(n as usize);
-            let mut seen = vec![0u32; cells + 1];
+            let mut counts = vec![0u32; cells + 1];
             for _ in 0..DRAWS {
-                seen[(zipf.rank(&mut rng) as usize).min(cells)] += 1;
+                counts[(zipf.rank(&mut rng) as usize).min(cells)] += 1;
             }
             let zeta: f64 = (1..=n).map(|r| (r as f64).powf(-theta)).sum();
             let mut chi = 0.0;
-            let mut left = f64::from(DRAWS);
-            for (rank, count) in seen[..cells].iter().enumerate() {
+            let mut rest = f64::from(DRAWS);
+            for (rank, count) in counts[..cells].iter().enumerate() {
                 let expected = f64::from(DRAWS) * (rank as f64 + 1.0).powf(-theta) / zeta;
-                left -= expected;
+                rest -= expected;
                 chi += (f64::from(*count) - expected).powi(2) / expected;
             }
-            if left > 1.0 {
-                chi += (f64::from(seen[cells]) - left).powi(2) / left;
+            if rest > 1.0 {
+                chi += (f64::from(counts[cells]) - rest).powi(2) / rest;
             }
             let ratio = chi / cells as f64;
             assert!(ratio < 1.8, "n = {n}, theta = {theta}: chi2/df = {ratio:.2}");

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Between two looks at what the servers do in the background.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A write that a server is too busy for is sent again so often.
+/// Retries of a write that a server is too busy for.
 const TRIES: u32 = 10_000;
 
 const TRIED_AGAIN_AFTER: Duration = Duration::from_millis(1);
@@ -45,19 +45,19 @@ pub(crate) const READS: &str = "client_read";
 /// Aerospike servers, as their client has them.
 pub(crate) struct Aerospike {
     nodes: Nodes,
-    /// Beside those of the sessions.
-    own: Mutex<Vec<Connection>>,
+    /// Besides those of the sessions.
+    control: Mutex<Vec<Connection>>,
     flush_max: Duration,
 }
 
 impl Aerospike {
-    /// What the servers count of their namespaces, together.
+    /// The counters of all servers' namespaces, summed.
     fn statistics(&self) -> Result<Counters> {
-        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
         let mut counters = Counters::new();
-        for server in own.iter_mut() {
-            let said = server.info("namespace/kv")?;
-            for (name, value) in said.split(';').filter_map(|pair| pair.split_once('=')) {
+        for server in control.iter_mut() {
+            let reply = server.info("namespace/kv")?;
+            for (name, value) in reply.split(';').filter_map(|pair| pair.split_once('=')) {
                 add(&mut counters, name, value);
             }
         }
@@ -98,18 +98,22 @@ impl Engine for Aerospike {
         description(program(None))
     }
 
-    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
-        let nodes = Nodes::connect(&Address::for_engine::<Self>(place)?)?;
-        let own = nodes.addresses.iter().map(Connection::open).collect::<Result<_>>()?;
+    fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
+        let nodes = Nodes::connect(&Address::for_engine::<Self>(location)?)?;
+        let control = nodes.addresses.iter().map(Connection::open).collect::<Result<_>>()?;
         let flush_max = Duration::from_millis(options.integer("flush_max_ms")?.max(1));
-        Ok(Self { nodes, own: Mutex::new(own), flush_max })
+        Ok(Self { nodes, control: Mutex::new(control), flush_max })
     }
 
     fn session(&self) -> Result<Client<'_>> {
         let servers = self.nodes.addresses.iter().map(|address| {
             Ok(Server { connection: Connection::open(address)?, tickets: Tickets::default() })
         });
-        Ok(Client { nodes: &self.nodes, servers: servers.collect::<Result<_>>()?, asked: vec![] })
+        Ok(Client {
+            nodes: &self.nodes,
+            servers: servers.collect::<Result<_>>()?,
+            nodes_asked: vec![],
+        })
     }
 
     /// Blocks that are to be written, or to be gathered into fewer.
@@ -149,10 +153,10 @@ impl Engine for Aerospike {
 
     fn counters(&self) -> Counters {
         let mut counters = self.statistics().unwrap_or_default();
-        let found = ["client_read_success", "client_read_not_found"].map(|name| counters.get(name));
-        let found =
-            found.map(|count| if let Some(Value::Integer(count)) = count { *count } else { 0 });
-        counters.insert(READS.to_owned(), Value::Integer(found.iter().sum()));
+        let sums = ["client_read_success", "client_read_not_found"].map(|name| counters.get(name));
+        let sums =
+            sums.map(|count| if let Some(Value::Integer(count)) = count { *count } else { 0 });
+        counters.insert(READS.to_owned(), Value::Integer(sums.iter().sum()));
         counters.retain(|name, _| COUNTED.iter().any(|begin| name.starts_with(begin)));
         counters
     }
@@ -162,8 +166,8 @@ impl Engine for Aerospike {
 pub(crate) struct Client<'e> {
     nodes: &'e Nodes,
     servers: Vec<Server>,
-    /// Whom each of several was asked of.
-    asked: Vec<usize>,
+    /// The server of each of several.
+    nodes_asked: Vec<usize>,
 }
 
 struct Server {
@@ -180,18 +184,18 @@ impl Client<'_> {
     #[inline]
     fn get(&mut self, key: &[u8]) -> usize {
         let digest = digest(key);
-        let at = self.nodes.master(&digest);
-        self.servers[at].connection.get(&digest);
-        at
+        let node = self.nodes.master(&digest);
+        self.servers[node].connection.get(&digest);
+        node
     }
 
     /// Writes down that a record is written; gives of whom.
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> usize {
         let digest = digest(key);
-        let at = self.nodes.master(&digest);
-        self.servers[at].connection.put(&digest, value);
-        at
+        let node = self.nodes.master(&digest);
+        self.servers[node].connection.put(&digest, value);
+        node
     }
 
     /// Sends all that was written down.
@@ -200,16 +204,16 @@ impl Client<'_> {
         self.servers.iter_mut().try_for_each(|server| server.connection.wire.send())
     }
 
-    /// Leaves those that are to be tried again.
+    /// Leaves the writes to retry.
     fn write_once(&mut self, writes: &mut Vec<&Write<'_>>) -> Result<()> {
-        let mut asked = std::mem::take(&mut self.asked);
-        asked.clear();
+        let mut nodes = std::mem::take(&mut self.nodes_asked);
+        nodes.clear();
         let values = writes.iter().map(|write| (write.key(), write.value().unwrap_or_default()));
-        asked.extend(values.map(|(key, value)| self.put(key, value)));
+        nodes.extend(values.map(|(key, value)| self.put(key, value)));
         self.send_all()?;
         let (mut failed, mut refused) = (Ok(()), Vec::new());
-        for (write, at) in writes.iter().zip(&asked) {
-            let connection = &mut self.servers[*at].connection;
+        for (write, node) in writes.iter().zip(&nodes) {
+            let connection = &mut self.servers[*node].connection;
             match connection.answer() {
                 Ok(_) => {}
                 Err(error) if connection.wire.is_gone() => return Err(error),
@@ -218,30 +222,30 @@ impl Client<'_> {
             }
         }
         *writes = refused;
-        self.asked = asked;
+        self.nodes_asked = nodes;
         failed
     }
 }
 
 impl Session for Client<'_> {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        let at = self.get(key);
-        let connection = &mut self.servers[at].connection;
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        let node = self.get(key);
+        let connection = &mut self.servers[node].connection;
         let value = connection.ask()?;
-        Ok(seen(value.map(|range| connection.bytes(range))))
+        Ok(visit(value.map(|range| connection.bytes(range))))
     }
 
     /// One that a server is too busy for is sent again, inside its time.
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let mut at = self.put(key, value);
-        let mut answer = self.servers[at].connection.ask().map(drop);
+        let mut node = self.put(key, value);
+        let mut answer = self.servers[node].connection.ask().map(drop);
         let mut tries = 1;
         while tries < TRIES && is_refused(&answer) {
             sleep(TRIED_AGAIN_AFTER);
-            at = self.put(key, value);
-            answer = self.servers[at].connection.ask().map(drop);
+            node = self.put(key, value);
+            answer = self.servers[node].connection.ask().map(drop);
             tries += 1;
         }
         match answer {
@@ -263,23 +267,23 @@ impl Session for Client<'_> {
     fn multiget(
         &mut self,
         keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
-        let mut asked = std::mem::take(&mut self.asked);
-        asked.clear();
-        asked.extend(keys.iter().map(|key| self.get(key)));
+        let mut nodes = std::mem::take(&mut self.nodes_asked);
+        nodes.clear();
+        nodes.extend(keys.iter().map(|key| self.get(key)));
         self.send_all()?;
         let mut failed = Ok(());
-        for (index, at) in asked.iter().enumerate() {
-            let connection = &mut self.servers[*at].connection;
+        for (index, node) in nodes.iter().enumerate() {
+            let connection = &mut self.servers[*node].connection;
             match connection.answer() {
-                Ok(value) => seen(index, value.map(|range| connection.bytes(range))),
+                Ok(value) => visit(index, value.map(|range| connection.bytes(range))),
                 Err(error) if connection.wire.is_gone() => return Err(error),
                 // The other answers are still to come.
                 Err(error) => failed = failed.and(Err(error)),
             }
         }
-        self.asked = asked;
+        self.nodes_asked = nodes;
         failed
     }
 
@@ -290,27 +294,27 @@ impl Session for Client<'_> {
         {
             return self.delete(key);
         }
-        let mut left: Vec<&Write<'_>> = writes.iter().collect();
+        let mut pending: Vec<&Write<'_>> = writes.iter().collect();
         for _ in 0..TRIES {
-            self.write_once(&mut left)?;
-            if left.is_empty() {
+            self.write_once(&mut pending)?;
+            if pending.is_empty() {
                 return Ok(());
             }
             sleep(TRIED_AGAIN_AFTER);
         }
-        let what = format!("{} writes of a batch were refused {TRIES} times", left.len());
+        let what = format!("{} writes of a batch failed {TRIES} times", pending.len());
         Err(Error::new(ErrorClass::Unavailable, what))
     }
 
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
-        let at = self.get(key);
-        self.servers[at].tickets.take_on(ticket);
+        let node = self.get(key);
+        self.servers[node].tickets.take_on(ticket);
         Ok(())
     }
 
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
-        let at = self.put(key, value);
-        self.servers[at].tickets.take_on(ticket);
+        let node = self.put(key, value);
+        self.servers[node].tickets.take_on(ticket);
         Ok(())
     }
 
@@ -319,7 +323,7 @@ impl Session for Client<'_> {
         self.send_all()
     }
 
-    /// Whoever answers first.
+    /// The servers with an answer.
     fn complete(&mut self, mut done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
         if let [one] = self.servers.as_mut_slice() {
             return one.tickets.complete(&mut one.connection, done);
@@ -332,9 +336,9 @@ impl Session for Client<'_> {
                 break;
             }
             let wires: Vec<&Wire> = waiting.iter().map(|server| &server.connection.wire).collect();
-            let heard = Wire::wait_readable(&wires)?;
-            for (server, heard) in waiting.iter_mut().zip(heard) {
-                if heard {
+            let readable = Wire::wait_readable(&wires)?;
+            for (server, readable) in waiting.iter_mut().zip(readable) {
+                if readable {
                     count += server.tickets.complete(&mut server.connection, &mut done)?;
                 }
             }

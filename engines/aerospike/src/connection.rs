@@ -15,7 +15,7 @@ pub(crate) const NAMESPACE: &str = "kv";
 /// The bin of a record with its value: a record has named bins.
 const BIN: &[u8] = b"v";
 
-/// The hash of a key that a record is known by; the server never sees the key.
+/// The hash that identifies a record; the key itself is never sent.
 pub(crate) type Digest = [u8; 20];
 
 const VERSION: u8 = 2;
@@ -68,7 +68,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// For what the server says of itself.
+    /// For the server's own information.
     pub(crate) fn enter(address: &Address) -> Result<Self> {
         Ok(Self { wire: Wire::open(address)? })
     }
@@ -86,13 +86,13 @@ impl Connection {
     }
 
     #[inline]
-    fn message(&mut self, asked: [u8; 3], digest: &Digest, value: Option<&[u8]>) {
+    fn message(&mut self, flags: [u8; 3], digest: &Digest, value: Option<&[u8]>) {
         let fields = 5 + NAMESPACE.len() + 5 + digest.len();
         let operations = value.map_or(0, |value| 8 + BIN.len() + value.len());
         self.around(MESSAGE, HEADER + fields + operations);
         let out = &mut self.wire.out;
         out.push(HEADER as u8);
-        out.extend_from_slice(&asked);
+        out.extend_from_slice(&flags);
         // Nothing of what transactions need; a result, a generation and a life are of answers.
         out.extend_from_slice(&[0; 10]);
         out.extend_from_slice(&PATIENCE_MS.to_be_bytes());
@@ -119,7 +119,7 @@ impl Connection {
         self.wire.out.extend_from_slice(&head.to_be_bytes());
     }
 
-    /// What the server says of something.
+    /// The server's information by name.
     pub(crate) fn info(&mut self, name: &str) -> Result<String> {
         self.around(INFO, name.len() + 1);
         self.wire.out.extend_from_slice(name.as_bytes());
@@ -131,10 +131,10 @@ impl Connection {
                 None => self.wire.receive()?,
             }
         };
-        let said = String::from_utf8_lossy(self.wire.bytes(body)).into_owned();
+        let reply = String::from_utf8_lossy(self.wire.bytes(body)).into_owned();
         self.wire.forget();
-        let said = said.split_once('\t').map(|(_, said)| said.trim_end());
-        match said {
+        let reply = reply.split_once('\t').map(|(_, reply)| reply.trim_end());
+        match reply {
             Some(words) if words.starts_with("ERROR") || words.starts_with("FAIL") => {
                 Err(Error::new(ErrorClass::Other, format!("{name}: {words}")))
             }
@@ -143,7 +143,7 @@ impl Connection {
         }
     }
 
-    /// Sends what was written down and waits for the first answer.
+    /// Sends the collected commands and waits for the first answer.
     #[inline]
     pub(crate) fn ask(&mut self) -> Result<Option<Range<usize>>> {
         self.wire.send()?;
@@ -170,16 +170,16 @@ impl Connection {
     /// Where the next message's body lies, once all of it is there.
     #[inline]
     fn body(&mut self, kind: u8) -> Result<Option<Range<usize>>> {
-        let (at, there) = self.wire.unread();
-        let Some(head) = there.first_chunk::<AROUND>() else { return Ok(None) };
+        let (begin, unread) = self.wire.unread();
+        let Some(head) = unread.first_chunk::<AROUND>() else { return Ok(None) };
         let head = u64::from_be_bytes(*head);
         let length = (head & 0xffff_ffff_ffff) as usize;
         if (head >> 56) as u8 != VERSION || (head >> 48) as u8 != kind {
             return Err(nonsense(&format!("it begins with {head:016x}")));
         }
         self.wire.check_length(length, MESSAGE_BYTES_MAX)?;
-        let body = at + AROUND..at + AROUND + length;
-        if there.len() < AROUND + length {
+        let body = begin + AROUND..begin + AROUND + length;
+        if unread.len() < AROUND + length {
             return Ok(None);
         }
         self.wire.read_to(body.end);
@@ -204,9 +204,9 @@ impl Answers for Connection {
 /// Where in an answer its value lies.
 #[inline]
 fn value_of(answer: &[u8]) -> Result<Option<Range<usize>>> {
-    let short = || nonsense("a message that is cut off");
-    let number = |at: usize| {
-        let bytes = answer.get(at..).and_then(|rest| rest.first_chunk());
+    let short = || nonsense("a truncated message");
+    let number = |offset: usize| {
+        let bytes = answer.get(offset..).and_then(|rest| rest.first_chunk());
         bytes.map(|bytes| u32::from_be_bytes(*bytes) as usize).ok_or_else(short)
     };
     let header = answer.first_chunk::<HEADER>().ok_or_else(short)?;
@@ -217,16 +217,16 @@ fn value_of(answer: &[u8]) -> Result<Option<Range<usize>>> {
     }
     let fields = u16::from_be_bytes([header[18], header[19]]);
     let operations = u16::from_be_bytes([header[20], header[21]]);
-    let mut at = usize::from(header[0]);
+    let mut offset = usize::from(header[0]);
     for _ in 0..fields {
-        at += 4 + number(at)?;
+        offset += 4 + number(offset)?;
     }
     if operations == 0 {
         return Ok(None);
     }
-    let end = at + 4 + number(at)?;
-    let name = *answer.get(at + 7).ok_or_else(short)?;
-    let start = at + 8 + usize::from(name);
+    let end = offset + 4 + number(offset)?;
+    let name = *answer.get(offset + 7).ok_or_else(short)?;
+    let start = offset + 8 + usize::from(name);
     if start > end || end > answer.len() {
         return Err(short());
     }
@@ -256,9 +256,9 @@ mod tests {
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
-    fn connected(said: &[u8]) -> (Connection, UnixStream) {
+    fn connected(sent: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        theirs.write_all(said).unwrap();
+        theirs.write_all(sent).unwrap();
         let mut wire = Wire::new(Stream::Unix(ours));
         wire.expect_records();
         (Connection { wire }, theirs)
@@ -292,14 +292,14 @@ mod tests {
 
     #[test]
     fn answers_are_read_one_after_the_other() {
-        let mut said = answer(0, Some(b"one"));
-        said.extend(answer(2, None));
-        said.extend(answer(0, None));
-        said.extend(answer(8, None));
-        said.extend(answer(0, Some(b"")));
+        let mut sent = answer(0, Some(b"one"));
+        sent.extend(answer(2, None));
+        sent.extend(answer(0, None));
+        sent.extend(answer(8, None));
+        sent.extend(answer(0, Some(b"")));
         let more = answer(0, Some(b"half"));
-        said.extend(&more[..more.len() - 2]);
-        let (mut connection, mut theirs) = connected(&said);
+        sent.extend(&more[..more.len() - 2]);
+        let (mut connection, mut theirs) = connected(&sent);
         let value = connection.answer().unwrap().unwrap();
         assert_eq!(connection.bytes(value), b"one");
         assert_eq!(connection.answer().unwrap(), None);
@@ -333,9 +333,9 @@ mod tests {
 
     #[test]
     fn what_a_server_says_of_itself_is_read() {
-        let said = b"build\t8.0.0.15\n";
-        let mut message = vec![2, 1, 0, 0, 0, 0, 0, said.len() as u8];
-        message.extend(said);
+        let sent = b"build\t8.0.0.15\n";
+        let mut message = vec![2, 1, 0, 0, 0, 0, 0, sent.len() as u8];
+        message.extend(sent);
         let (mut connection, _theirs) = connected(&message);
         assert_eq!(connection.info("build").unwrap(), "8.0.0.15");
         assert_eq!(connection.wire.out, b"", "it was sent");

@@ -1,4 +1,4 @@
-//! What Aerospike is and can do, and its options under its own names.
+//! The description of Aerospike, and its options under its own names.
 
 use crate::client::READS;
 use kvdyno_engine::server::{LISTEN, Program};
@@ -9,7 +9,7 @@ use kvdyno_engine::{
 /// A block of its storage has 8 MiB, and a record lies in one.
 const VALUE_BYTES_MAX: u64 = (8 << 20) - (64 << 10);
 
-/// Of the program that is run; `Err`: of none, why.
+/// The description with the program in use; `Err`: why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let (version, build) = Program::describe(program);
     Description {
@@ -51,8 +51,8 @@ fn options() -> Vec<OptionSpec> {
         OptionSpec::words(
             LISTEN,
             &["tcp"],
-            "By what it is reached: a port of 127.0.0.1, by anybody on this machine: this edition \
-             knows no passwords, nor Unix sockets.",
+            "Transport: a port of 127.0.0.1, open to all users of this machine: this edition has \
+             no passwords and no Unix sockets.",
         ),
         OptionSpec::words(
             "storage_engine",
@@ -70,8 +70,8 @@ fn options() -> Vec<OptionSpec> {
         OptionSpec::bytes(
             "filesize",
             0,
-            "Length of the file of a server. 0: about twice what the records of the case take. A \
-             raw device is taken whole.",
+            "Length of the file of a server. 0: about twice the bytes of the case's records. A \
+             raw device is used whole.",
         ),
         OptionSpec::count(
             "flush_max_ms",
@@ -88,7 +88,7 @@ fn options() -> Vec<OptionSpec> {
         OptionSpec::bytes(
             "post_write_cache",
             256 << 20,
-            "Of storage_engine = device: blocks that were written and are kept for reads \
+            "With storage_engine = device: written blocks that stay in memory for reads \
              (post-write-cache).",
         ),
         OptionSpec::flag(
@@ -106,7 +106,7 @@ fn options() -> Vec<OptionSpec> {
             "defrag_lwm_pct",
             99,
             50,
-            "Blocks that are less full than this are gathered into others (defrag-lwm-pct).",
+            "Blocks less full than this are merged into others (defrag-lwm-pct).",
         ),
         OptionSpec::count(
             "service_threads",

@@ -30,13 +30,13 @@ pub(crate) fn prepare(path: &Path, options: &Options, data: &DataShape) -> Resul
 fn check(bytes: u64, options: &Options, data: &DataShape) -> Result<()> {
     if servers(options)? > 1 {
         return Err(Error::invalid(
-            "a raw device is for one server, and replication_factor is 2: take 1, or a volume \
+            "a raw device serves one server, found replication_factor = 2: use 1, or a volume \
              with a filesystem",
         ));
     }
     if options.integer("filesize")? > 0 {
         return Err(Error::invalid(
-            "filesize is of a file, and a raw device is taken whole: leave it out",
+            "filesize is for files, a raw device is used whole: remove filesize",
         ));
     }
     check_room("the device", bytes, data)
@@ -52,8 +52,8 @@ fn is_new(file: &File) -> io::Result<bool> {
 /// and in those behind, though another server wrote it.
 fn empty(file: &File, bytes: u64) -> io::Result<()> {
     let zeros = FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE;
-    for at in (0..bytes).step_by(PIECE_BYTES as usize) {
-        fallocate(file, zeros, at, PIECE_BYTES.min(bytes - at))?;
+    for offset in (0..bytes).step_by(PIECE_BYTES as usize) {
+        fallocate(file, zeros, offset, PIECE_BYTES.min(bytes - offset))?;
     }
     Ok(())
 }
@@ -72,10 +72,10 @@ mod tests {
             check(bytes, options, &shape()).map_err(|error| error.message)
         };
         assert_eq!(refused(1 << 30, &options), Ok(()));
-        assert!(refused(512 << 20, &options).unwrap_err().contains("must be 696 MiB"));
+        assert!(refused(512 << 20, &options).unwrap_err().contains("at least 696 MiB"));
         options.values.insert("filesize".to_owned(), (1_u64 << 30).into());
-        assert!(refused(1 << 30, &options).unwrap_err().contains("leave it out"));
+        assert!(refused(1 << 30, &options).unwrap_err().contains("remove filesize"));
         options.values.insert("replication_factor".to_owned(), 2_u64.into());
-        assert!(refused(1 << 30, &options).unwrap_err().contains("for one server"));
+        assert!(refused(1 << 30, &options).unwrap_err().contains("serves one server"));
     }
 }

@@ -1,4 +1,4 @@
-//! The servers of a cluster, and which of them a record is asked of: the master of its partition.
+//! The servers of a cluster, and the server of a record: the master of its partition.
 
 use crate::connection::{Connection, Digest};
 use base64::Engine as _;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 const PARTITIONS: usize = 4096;
 
-/// How all servers are reached, and what each is master of.
+/// The addresses of all servers, and the partitions of each.
 #[derive(Clone, Debug)]
 pub(crate) struct Nodes {
     pub(crate) addresses: Vec<Address>,
@@ -28,12 +28,12 @@ impl Nodes {
             return Ok(Self { addresses, masters: None });
         }
         let mut masters = [u8::MAX; PARTITIONS];
-        for (at, address) in addresses.iter().enumerate() {
-            let said = Connection::enter(address)?.info("replicas")?;
-            let map = master_map(&said).ok_or_else(|| nonsense("replicas"))?;
+        for (number, address) in addresses.iter().enumerate() {
+            let reply = Connection::enter(address)?.info("replicas")?;
+            let map = master_map(&reply).ok_or_else(|| nonsense("replicas"))?;
             for (partition, master) in masters.iter_mut().enumerate() {
                 if map[partition / 8] & (0x80 >> (partition % 8)) != 0 {
-                    *master = at as u8;
+                    *master = number as u8;
                 }
             }
         }
@@ -43,7 +43,7 @@ impl Nodes {
         Ok(Self { addresses, masters: Some(Arc::new(masters)) })
     }
 
-    /// Whom to ask for a record.
+    /// The server of a record.
     #[inline]
     pub(crate) fn master(&self, digest: &Digest) -> usize {
         let partition = usize::from(u16::from_le_bytes([digest[0], digest[1]])) % PARTITIONS;
@@ -51,18 +51,18 @@ impl Nodes {
     }
 }
 
-fn of_port(at: SocketAddr) -> Address {
-    Address::Tcp { at, secret: String::new() }
+fn of_port(address: SocketAddr) -> Address {
+    Address::Tcp { at: address, secret: String::new() }
 }
 
 /// `2,3000,[[5E24,,[127.0.0.1:24100]]]`.
-pub(crate) fn peers(said: &str) -> impl Iterator<Item = SocketAddr> {
-    said.split(['[', ']', ',']).filter_map(|word| word.parse().ok())
+pub(crate) fn peers(reply: &str) -> impl Iterator<Item = SocketAddr> {
+    reply.split(['[', ']', ',']).filter_map(|word| word.parse().ok())
 }
 
 /// `kv:0,2,MAP,MAP`, of each namespace: the first map is of the partitions it is master of.
-fn master_map(said: &str) -> Option<Vec<u8>> {
-    let (_, maps) = said.split(';').next()?.split_once(':')?;
+fn master_map(reply: &str) -> Option<Vec<u8>> {
+    let (_, maps) = reply.split(';').next()?.split_once(':')?;
     let map = STANDARD.decode(maps.split(',').nth(2)?).ok()?;
     (map.len() == PARTITIONS / 8).then_some(map)
 }
@@ -73,8 +73,8 @@ mod tests {
 
     #[test]
     fn other_servers_are_found_in_what_one_says() {
-        let said = "2,3000,[[5E24,,[127.0.0.1:24100]],[5E25,,[127.0.0.1:24200]]]";
-        let ports: Vec<u16> = peers(said).map(|at| at.port()).collect();
+        let reply = "2,3000,[[5E24,,[127.0.0.1:24100]],[5E25,,[127.0.0.1:24200]]]";
+        let ports: Vec<u16> = peers(reply).map(|address| address.port()).collect();
         assert_eq!(ports, [24100, 24200]);
         assert_eq!(peers("0,3000,[]").count(), 0);
     }

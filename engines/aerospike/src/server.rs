@@ -18,9 +18,8 @@ const SOUGHT: ProgramSpec<'_> = ProgramSpec {
     engine: "aerospike",
     title: "Aerospike",
     program: "asd",
-    remedy: "there is no package of Aerospike that could be fetched: a program asd on PATH is \
-             taken, or the one that `library = PATH` in a suite names, of the Community Edition \
-             from 7.1 on",
+    remedy: "kvdyno cannot fetch Aerospike: put `asd` (Community Edition 7.1 or newer) on PATH, \
+        or name it by `library = PATH` in a suite",
 };
 
 /// Of each server, in a folder of its own.
@@ -54,13 +53,13 @@ static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
 /// The program at `path`, the newest that was fetched, or the one on PATH.
 pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
     let find = || Program::find(&SOUGHT, path, version);
-    let found = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
-    found.check_only(SOUGHT.title, path).map(|()| found)
+    let program = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
+    program.check_only(SOUGHT.title, path).map(|()| program)
 }
 
 /// `Aerospike Community Edition build 8.0.0.15`.
-fn version(said: &str) -> Option<&str> {
-    said.strip_prefix("Aerospike ")?.rsplit_once(" build ").map(|(_, version)| version.trim())
+fn version(output: &str) -> Option<&str> {
+    output.strip_prefix("Aerospike ")?.rsplit_once(" build ").map(|(_, version)| version.trim())
 }
 
 /// What it is reached at, and what other servers reach it at.
@@ -122,12 +121,12 @@ impl Served for Aerospike {
     /// have.
     fn answers(address: &Address) -> Result<()> {
         let mut connection = Connection::enter(address)?;
-        let wanted = connection.info("namespace/kv")?;
-        let wanted = value_of(&wanted, "replication-factor").unwrap_or("1");
-        connection.info(&format!("cluster-stable:size={wanted};ignore-migrations=false"))?;
+        let replication = connection.info("namespace/kv")?;
+        let replication = value_of(&replication, "replication-factor").unwrap_or("1");
+        connection.info(&format!("cluster-stable:size={replication};ignore-migrations=false"))?;
         let peers = peers(&connection.info("peers-clear-std")?).count();
-        if (peers + 1).to_string() != wanted {
-            return Err(Error::new(ErrorClass::Unavailable, "it does not know its peers"));
+        if (peers + 1).to_string() != replication {
+            return Err(Error::new(ErrorClass::Unavailable, "it does not list its peers"));
         }
         // Before its first balance it has no partitions.
         connection.get(&[0; 20]);
@@ -140,8 +139,8 @@ pub(crate) fn servers(options: &Options) -> Result<usize> {
 }
 
 /// `NAME=VALUE;...`.
-fn value_of<'s>(said: &'s str, name: &str) -> Option<&'s str> {
-    said.split(';').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+fn value_of<'s>(reply: &'s str, name: &str) -> Option<&'s str> {
+    reply.split(';').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }
 
 /// One of the servers: its folder, its configuration, its command.
@@ -176,7 +175,7 @@ fn configuration(
     ports: &[Ports],
     number: usize,
 ) -> Result<String> {
-    let own = &ports[number];
+    let own_ports = &ports[number];
     let sessions = (data.sessions + MORE_CLIENTS).max(CLIENTS_MIN);
     let mut conf = format!(
         "service {{\ncluster-name kvdyno{port}\nnode-id a{id}\nwork-directory {name}\n\
@@ -191,7 +190,7 @@ fn configuration(
     }
     conf += "}\nlogging {\nconsole {\ncontext any warning\n}\n}\n";
     let _ = writeln!(conf, "mod-lua {{\nuser-path {name}/udf\n}}");
-    let Ports { service, fabric, heartbeat } = own;
+    let Ports { service, fabric, heartbeat } = own_ports;
     let _ = writeln!(
         conf,
         "network {{\nservice {{\naddress 127.0.0.1\nport {service}\naccess-address 127.0.0.1\n}}\n\
@@ -260,19 +259,19 @@ pub(crate) fn check_room(what: &str, bytes: u64, data: &DataShape) -> Result<()>
     let (bytes, records) = (bytes >> 20, records >> 20);
     let least = least.div_ceil(1 << 20);
     Err(Error::invalid(format!(
-        "{what} is {bytes} MiB, and must be {least} MiB at least: the records take {records} MiB, \
-         and writes stop at 70 %"
+        "{what}: expected at least {least} MiB, found {bytes} MiB: the records take {records} \
+         MiB, and writes stop at 70 %"
     )))
 }
 
 fn file_bytes(options: &Options, data: &DataShape) -> Result<u64> {
     let records = record_bytes(data);
-    let given = options.integer("filesize")?;
-    if given > 0 {
-        check_room("filesize", given, data)?;
+    let configured = options.integer("filesize")?;
+    if configured > 0 {
+        check_room("filesize", configured, data)?;
     }
-    let wanted = if given > 0 { given } else { FILE_BYTES_MIN + records * 2 };
-    Ok(wanted.next_multiple_of(BLOCK_BYTES))
+    let needed = if configured > 0 { configured } else { FILE_BYTES_MIN + records * 2 };
+    Ok(needed.next_multiple_of(BLOCK_BYTES))
 }
 
 #[cfg(test)]
@@ -282,8 +281,8 @@ pub(crate) mod tests {
 
     #[test]
     fn its_version_is_read_from_what_it_says() {
-        let said = "Aerospike Community Edition build 8.0.0.15";
-        assert_eq!(version(said), Some("8.0.0.15"));
+        let output = "Aerospike Community Edition build 8.0.0.15";
+        assert_eq!(version(output), Some("8.0.0.15"));
         assert_eq!(version("memcached 1.6.18"), None);
     }
 
@@ -316,7 +315,7 @@ pub(crate) mod tests {
             "max-record-size 2101248",
             "proto-fd-max 1024",
         ] {
-            assert!(conf.lines().any(|found| found == line), "{line}: {conf}");
+            assert!(conf.lines().any(|other| other == line), "{line}: {conf}");
         }
         assert_eq!(conf.matches('{').count(), conf.matches('}').count());
         options.values.insert("filesize".to_owned(), (128_u64 << 20).into());

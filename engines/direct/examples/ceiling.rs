@@ -108,10 +108,10 @@ fn bare(ring: &mut Ring, depth: u32, writes: u64) -> Result<f64> {
         {
             let held = holds[slot as usize].filter(|_| random.next() % 100 < writes);
             let block = held.unwrap_or_else(|| random.next() % RECORDS);
-            let at = DATA_AT + block * BLOCK_BYTES as u64;
+            let offset = DATA_AT + block * BLOCK_BYTES as u64;
             match held {
-                Some(_) => ring.write(slot, 0, at, BLOCK_BYTES)?,
-                None => ring.read(slot, 0, at, BLOCK_BYTES)?,
+                Some(_) => ring.write(slot, 0, offset, BLOCK_BYTES)?,
+                None => ring.read(slot, 0, offset, BLOCK_BYTES)?,
             }
             holds[slot as usize] = Some(block);
         }

@@ -1,4 +1,4 @@
-//! What the store is and can do, and its options.
+//! The description of the store, and its options.
 
 use crate::format::VALUE_BYTES_MAX;
 use kvdyno_engine::{
@@ -68,8 +68,8 @@ fn options() -> Vec<OptionSpec> {
         OptionSpec::flag(
             "rebuild",
             false,
-            "Make a lost first copy anew from its mirror. Without it a mirror beside an empty \
-             place is refused: it may be that of an earlier run.",
+            "Restore a lost first copy from its mirror. Without it a mirror next to an empty \
+             directory is refused: it may be from an earlier run.",
         ),
     ]
 }

@@ -1,4 +1,4 @@
-//! The store behind the trait: where it lies, what is asked of it, and its sessions.
+//! The store behind the trait: its location, its options, and its sessions.
 
 use crate::describe;
 use crate::log::Log;
@@ -30,7 +30,7 @@ impl Direct {
     ///
     /// Errors are those of `open`.
     pub fn open_with(
-        place: &Location,
+        location: &Location,
         mirror: Option<(Location, String)>,
         options: &Options,
         data: &DataShape,
@@ -43,7 +43,7 @@ impl Direct {
             rebuild: options.boolean("rebuild")?,
             commit,
         };
-        let first = (place.clone(), FILE_NAME.to_owned());
+        let first = (location.clone(), FILE_NAME.to_owned());
         let places: Vec<_> = std::iter::once(first).chain(mirror).collect();
         let log = Log::default();
         let opened = opening::open(&places, wanted, &log)?;
@@ -58,12 +58,12 @@ impl Engine for Direct {
         describe::description()
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let mirror = match options.text("mirror")? {
             "" => None,
-            path => Some(mirror_of(place, Path::new(path))?),
+            path => Some(mirror_of(location, Path::new(path))?),
         };
-        Self::open_with(place, mirror, options, data)
+        Self::open_with(location, mirror, options, data)
     }
 
     fn session(&self) -> Result<DirectSession<'_>> {
@@ -106,15 +106,15 @@ impl Engine for Direct {
 /// Where the mirror lies. Its file is named after the first place, so that one directory can take
 /// the mirrors of many stores, and none is taken for another's. A device would have to be cleared
 /// for us by whoever owns the rules for devices, and those know of the first place only.
-fn mirror_of(place: &Location, mirror: &Path) -> Result<(Location, String)> {
-    if mirror.metadata().is_ok_and(|found| !found.is_dir()) {
+fn mirror_of(location: &Location, mirror: &Path) -> Result<(Location, String)> {
+    if mirror.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
         return Err(Error::invalid(format!(
-            "{} is no directory: a mirror lies in a directory; a second device is for programs \
+            "{} is not a directory: a mirror needs a directory; a second device is for programs \
              that open the store themselves",
             mirror.display()
         )));
     }
-    let first = match place {
+    let first = match location {
         Location::Directory(path) | Location::Device(path) => path.clone(),
         Location::Server(_) => PathBuf::new(),
     };

@@ -1,5 +1,5 @@
-//! Where everything lies, and what a block is: the format of docs/direct-format.md as pure
-//! functions of bytes. It reads and writes nothing.
+//! The layout of the store and of a block: the format of docs/direct-format.md as pure functions
+//! of bytes. It reads and writes nothing.
 
 use kvdyno_engine::{Error, Result};
 use twox_hash::XxHash3_64;
@@ -46,7 +46,8 @@ impl Geometry {
     pub fn plan(records: u64, value_bytes: u64, pack: u64) -> Result<Self> {
         if value_bytes > VALUE_BYTES_MAX {
             return Err(Error::invalid(format!(
-                "values have {value_bytes} bytes, engine `direct` stores at most {VALUE_BYTES_MAX}"
+                "engine `direct`: expected values of at most {VALUE_BYTES_MAX} bytes, found \
+                 {value_bytes}"
             )));
         }
         let record = record_bytes(value_bytes);
@@ -55,8 +56,8 @@ impl Geometry {
         let bytes = (BLOCK_HEADER as u64 + pack * record).next_multiple_of(PAGE as u64);
         if bytes > BLOCK_BYTES_MAX {
             return Err(Error::invalid(format!(
-                "pack = {pack} makes blocks of {bytes} bytes, the most is {BLOCK_BYTES_MAX}; lower \
-                 `pack`"
+                "pack = {pack} makes blocks of {bytes} bytes, expected at most {BLOCK_BYTES_MAX}; \
+                 lower `pack`"
             )));
         }
         let geometry = Self {
@@ -96,7 +97,7 @@ impl Geometry {
         self.journal_at(u64::from(self.journal_slots)).next_multiple_of(1 << 20)
     }
 
-    /// Where a block lies.
+    /// The offset of a block.
     #[inline]
     pub fn block_at(&self, block: u64) -> u64 {
         self.data_at() + block * u64::from(self.block_bytes)
@@ -128,9 +129,9 @@ impl Geometry {
     }
 
     #[inline]
-    fn record_at(&self, place: u32) -> usize {
+    fn record_at(&self, index: u32) -> usize {
         let record = self.length_bytes() + self.value_bytes as usize;
-        BLOCK_HEADER + place as usize * record
+        BLOCK_HEADER + index as usize * record
     }
 }
 
@@ -149,10 +150,10 @@ fn record_bytes(value_bytes: u64) -> u64 {
     length_bytes(value_bytes) as u64 + value_bytes
 }
 
-/// What a block turned out to be.
+/// The state of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockState {
-    /// All zeros: never written, or lost as a whole, which cannot be told apart.
+    /// All zeros: never written or wholly lost; the two look the same.
     Empty,
     /// As it was sealed, with this version.
     Sealed(u64),
@@ -187,7 +188,7 @@ impl std::fmt::Display for BlockState {
 /// A store's geometry, and the seed that tells its blocks from those of any other store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// Where things lie.
+    /// The geometry.
     pub geometry: Geometry,
     /// Of the store's identity.
     pub seed: u64,
@@ -229,21 +230,21 @@ impl Format {
 
     /// The value at a place of a sound or empty block.
     #[inline]
-    pub fn value<'i>(&self, place: u32, image: &'i [u8]) -> Option<&'i [u8]> {
-        let (at, width) = (self.geometry.record_at(place), self.geometry.length_bytes());
-        let mut told = [0; 4];
-        told[..width].copy_from_slice(&image[at..at + width]);
-        let length = u32::from_le_bytes(told).checked_sub(1)? as usize;
-        image.get(at + width..at + width + length)
+    pub fn value<'i>(&self, index: u32, image: &'i [u8]) -> Option<&'i [u8]> {
+        let (begin, width) = (self.geometry.record_at(index), self.geometry.length_bytes());
+        let mut length_bytes = [0; 4];
+        length_bytes[..width].copy_from_slice(&image[begin..begin + width]);
+        let length = u32::from_le_bytes(length_bytes).checked_sub(1)? as usize;
+        image.get(begin + width..begin + width + length)
     }
 
     /// Stores a value at a place, or nothing; what the place held before is zeroed.
     #[inline]
-    pub fn set(&self, place: u32, value: Option<&[u8]>, image: &mut [u8]) {
-        let (at, width) = (self.geometry.record_at(place), self.geometry.length_bytes());
-        let told = value.map_or(0, |value| value.len() as u32 + 1).to_le_bytes();
-        image[at..at + width].copy_from_slice(&told[..width]);
-        let room = &mut image[at + width..][..self.geometry.value_bytes as usize];
+    pub fn set(&self, index: u32, value: Option<&[u8]>, image: &mut [u8]) {
+        let (begin, width) = (self.geometry.record_at(index), self.geometry.length_bytes());
+        let length_bytes = value.map_or(0, |value| value.len() as u32 + 1).to_le_bytes();
+        image[begin..begin + width].copy_from_slice(&length_bytes[..width]);
+        let room = &mut image[begin + width..][..self.geometry.value_bytes as usize];
         let value = value.unwrap_or_default();
         room[..value.len()].copy_from_slice(value);
         room[value.len()..].fill(0);
@@ -267,9 +268,9 @@ pub fn is_zero(bytes: &[u8]) -> bool {
 }
 
 #[inline]
-fn read_u64(bytes: &[u8], at: usize) -> u64 {
+fn read_u64(bytes: &[u8], offset: usize) -> u64 {
     let mut eight = [0; 8];
-    eight.copy_from_slice(&bytes[at..at + 8]);
+    eight.copy_from_slice(&bytes[offset..offset + 8]);
     u64::from_le_bytes(eight)
 }
 
@@ -374,16 +375,16 @@ mod tests {
             let format = format(1000, 100, 0);
             let mut image = vec![0; 4096];
             let mut model = std::collections::BTreeMap::new();
-            for (step, (place, length)) in steps.into_iter().enumerate() {
+            for (step, (index, length)) in steps.into_iter().enumerate() {
                 let value = length.map(|length| vec![step as u8; length]);
-                format.set(place, value.as_deref(), &mut image);
-                model.insert(place, value);
+                format.set(index, value.as_deref(), &mut image);
+                model.insert(index, value);
             }
             format.seal(3, 1, &mut image);
             prop_assert_eq!(format.inspect(3, &image), BlockState::Sealed(1));
-            for place in 0..39 {
-                let expected = model.get(&place).cloned().flatten();
-                prop_assert_eq!(format.value(place, &image), expected.as_deref());
+            for index in 0..39 {
+                let expected = model.get(&index).cloned().flatten();
+                prop_assert_eq!(format.value(index, &image), expected.as_deref());
             }
         }
     }

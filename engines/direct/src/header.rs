@@ -11,12 +11,12 @@ const CLEAN: u32 = 1;
 const ALONE: u32 = 2;
 const CHECKSUM_AT: usize = PAGE - 8;
 
-/// What the header says.
+/// The fields of the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The store's identity: both copies of a mirror have the same.
     pub uuid: [u8; 16],
-    /// Where things lie.
+    /// The geometry.
     pub geometry: Geometry,
     /// Grows by one with every header that is written: the highest is the newest.
     pub generation: u64,
@@ -34,10 +34,10 @@ impl Header {
         let mut page = [0; PAGE];
         let flags = if self.clean { CLEAN } else { 0 } | if self.alone { ALONE } else { 0 };
         let geometry = &self.geometry;
-        let mut at = 0;
+        let mut offset = 0;
         let mut put = |bytes: &[u8]| {
-            page[at..at + bytes.len()].copy_from_slice(bytes);
-            at += bytes.len();
+            page[offset..offset + bytes.len()].copy_from_slice(bytes);
+            offset += bytes.len();
         };
         put(MAGIC);
         put(&VERSION.to_le_bytes());
@@ -66,7 +66,7 @@ impl Header {
         let version = fields.u32();
         if version != VERSION {
             return Err(Error::invalid(format!(
-                "the store has format {version}, this program reads {VERSION}"
+                "expected a store of format {VERSION}, found {version}"
             )));
         }
         let flags = fields.u32();
@@ -132,20 +132,20 @@ pub enum Verdict {
 pub fn judge(first: &Header, second: &Header) -> Result<Verdict> {
     if first.uuid != second.uuid {
         return Err(Error::invalid(
-            "place and mirror hold two different stores: empty one of them",
+            "directory and mirror contain different stores: empty one of them",
         ));
     }
     if first.alone && second.alone {
         return Err(Error::invalid(
-            "place and mirror have each been written without the other: decide which one \
-                    is to be kept, and remove the other",
+            "directory and mirror were each written without the other: keep one, and remove the \
+             other",
         ));
     }
     let newer = usize::from(second.generation > first.generation);
     let (new, old) = if newer == 0 { (first, second) } else { (second, first) };
     // A copy that ran alone and is older than its pair was brought up to date since.
-    let same = !new.alone && new.generation - old.generation <= 1;
-    Ok(if same { Verdict::Both } else { Verdict::Only(newer) })
+    let in_step = !new.alone && new.generation - old.generation <= 1;
+    Ok(if in_step { Verdict::Both } else { Verdict::Only(newer) })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::format::Format;
 use kvdyno_engine::Error;
 use std::sync::MutexGuard;
 
-/// What a job is for.
+/// The goal of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goal {
     /// Show the record at this place of the block.
@@ -14,7 +14,7 @@ pub(crate) enum Goal {
     Change,
 }
 
-/// How far a job has come.
+/// The stage of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// There is none.
@@ -50,7 +50,7 @@ pub(crate) struct Job<'e> {
     pub(crate) writes: Vec<Part>,
     /// Writes that are not answered.
     pub(crate) open: u32,
-    /// What became of it.
+    /// The result.
     pub(crate) error: Option<Error>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct Changes {
 
 #[derive(Clone, Copy, Debug)]
 struct Change {
-    place: u32,
+    index: u32,
     /// Where the value ends in `bytes`; it begins where the one before ends.
     end: usize,
     stored: bool,
@@ -98,21 +98,21 @@ impl Changes {
         self.bytes.clear();
     }
 
-    pub(crate) fn push(&mut self, place: u32, value: Option<&[u8]>) {
+    pub(crate) fn push(&mut self, index: u32, value: Option<&[u8]>) {
         self.bytes.extend_from_slice(value.unwrap_or_default());
-        self.list.push(Change { place, end: self.bytes.len(), stored: value.is_some() });
+        self.list.push(Change { index, end: self.bytes.len(), stored: value.is_some() });
     }
 
     /// Whether nothing of the block's old image is left: each of `pack` records, in order.
     pub(crate) fn cover(&self, pack: u32) -> bool {
-        let each = self.list.iter().zip(0..pack).all(|(change, place)| change.place == place);
+        let each = self.list.iter().zip(0..pack).all(|(change, index)| change.index == index);
         each && self.list.len() >= pack as usize
     }
 
     pub(crate) fn apply(&self, format: &Format, image: &mut [u8]) {
         let mut begin = 0;
-        for &Change { place, end, stored } in &self.list {
-            format.set(place, stored.then(|| &self.bytes[begin..end]), image);
+        for &Change { index, end, stored } in &self.list {
+            format.set(index, stored.then(|| &self.bytes[begin..end]), image);
             begin = end;
         }
     }

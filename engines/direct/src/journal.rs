@@ -35,10 +35,10 @@ impl Journal {
     /// Takes the next entry; `None`: all are needed still.
     pub(crate) fn reserve(&self) -> Option<u64> {
         let mut state = self.state();
-        let taken = state.placed.len() as u64;
-        (taken < self.slots).then(|| {
+        let used = state.placed.len() as u64;
+        (used < self.slots).then(|| {
             state.placed.push_back(false);
-            state.oldest + taken
+            state.oldest + used
         })
     }
 
@@ -50,8 +50,8 @@ impl Journal {
     /// The entry's block was written in place, or will not be.
     pub(crate) fn placed(&self, entry: u64) {
         let mut state = self.state();
-        let at = (entry - state.oldest) as usize;
-        state.placed[at] = true;
+        let position = (entry - state.oldest) as usize;
+        state.placed[position] = true;
     }
 
     /// Called before a flush begins.
@@ -87,8 +87,8 @@ mod tests {
     #[test]
     fn slots_come_back_in_order_and_after_a_flush_only() {
         let journal = Journal::new(3);
-        let taken: Vec<_> = std::iter::from_fn(|| journal.reserve()).collect();
-        assert_eq!(taken, [0, 1, 2]);
+        let slots: Vec<_> = std::iter::from_fn(|| journal.reserve()).collect();
+        assert_eq!(slots, [0, 1, 2]);
         journal.placed(1);
         journal.placed(2);
         journal.flushed(journal.cover());

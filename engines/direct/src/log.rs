@@ -1,9 +1,9 @@
-//! What happened that its owner should hear of: counts, and events with their words.
+//! Counters and events of the store, for its owner.
 
 use kvdyno_engine::{Counters, Edge, EventKind, EventLog, Value};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What is counted.
+/// The counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Count {
     /// Blocks of one copy written anew from the other.
@@ -52,7 +52,7 @@ impl Log {
         self.counts[what as usize].fetch_add(times, Relaxed);
     }
 
-    /// Counts, and says so in words.
+    /// Counts, and logs an event.
     pub(crate) fn record(&self, what: Count, times: u64, words: String) {
         self.count(what, times);
         let detail = Counters::from([(NAMES[what as usize].to_owned(), Value::Text(words))]);

@@ -1,5 +1,5 @@
 //! One copy of a store: a file or a device, opened past the page cache for this process alone. It
-//! knows headers; what else the bytes mean is for others.
+//! handles headers; other modules handle the rest of the bytes.
 
 use crate::aligned::Aligned;
 use crate::format::{HEADERS, JOURNAL_AT, PAGE, is_zero};
@@ -26,9 +26,9 @@ pub(crate) struct Member {
     whole_pages: bool,
 }
 
-/// What was found where a copy should be.
+/// The state of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum MemberState {
     /// Nothing yet.
     Fresh,
     /// A copy in order. `true`: one of its header's two places is damaged.
@@ -39,9 +39,9 @@ pub(crate) enum Standing {
 
 impl Member {
     /// Opens the copy at a place, an empty file where there is none.
-    pub(crate) fn open(place: &Location, name: &str) -> Result<Self> {
-        let (path, fixed) = (place.blocks(name)?, matches!(place, Location::Device(_)));
-        let device = path.metadata().is_ok_and(|found| found.file_type().is_block_device());
+    pub(crate) fn open(location: &Location, name: &str) -> Result<Self> {
+        let (path, fixed) = (location.blocks(name)?, matches!(location, Location::Device(_)));
+        let device = path.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device());
         // O_EXCL on a block device: not while it is mounted or in use by another.
         let exclusive = if device { OFlags::EXCL } else { OFlags::empty() };
         let mut options = File::options();
@@ -57,13 +57,13 @@ impl Member {
         Ok(Self { file, path, fixed, whole_pages })
     }
 
-    /// What is there.
-    pub(crate) fn standing(&self) -> Result<Standing> {
+    /// Its state.
+    pub(crate) fn standing(&self) -> Result<MemberState> {
         let bytes = self.bytes()?;
         if bytes < JOURNAL_AT && !self.fixed && self.is_blank(bytes)? {
-            return Ok(Standing::Fresh);
+            return Ok(MemberState::Fresh);
         }
-        let headers = HEADERS.map(|at| self.header_at(at, bytes));
+        let headers = HEADERS.map(|offset| self.header_at(offset, bytes));
         let [first, second] = headers;
         let (first, second) = (first?, second?);
         let damaged = first.is_none() || second.is_none();
@@ -72,24 +72,24 @@ impl Member {
             (a, b) => a.or(b),
         };
         match newest {
-            Some(header) if header.epoch == 0 => Ok(Standing::Fresh),
+            Some(header) if header.epoch == 0 => Ok(MemberState::Fresh),
             Some(header) if bytes < header.geometry.file_bytes() => {
                 let expected = header.geometry.file_bytes();
-                Ok(Standing::Damaged(format!("it has {bytes} bytes of {expected}")))
+                Ok(MemberState::Damaged(format!("expected {expected} bytes, found {bytes}")))
             }
-            Some(header) => Ok(Standing::Ours(header, damaged)),
+            Some(header) => Ok(MemberState::Ours(header, damaged)),
             None if self.fixed => self.blank_device(bytes),
-            None => Ok(Standing::Damaged("both of its headers are damaged".to_owned())),
+            None => Ok(MemberState::Damaged("both of its headers are damaged".to_owned())),
         }
     }
 
     /// A device is overwritten where it holds nothing; what else there may be is not ours to judge.
-    fn blank_device(&self, bytes: u64) -> Result<Standing> {
+    fn blank_device(&self, bytes: u64) -> Result<MemberState> {
         if self.is_blank(bytes)? {
-            return Ok(Standing::Fresh);
+            return Ok(MemberState::Fresh);
         }
         Err(Error::invalid(format!(
-            "{} holds something that is not a direct store; zero its first MiB to give it up",
+            "{} contains data that is not a direct store; zero its first MiB to give it up",
             self.path.display()
         )))
     }
@@ -101,13 +101,13 @@ impl Member {
         Ok(is_zero(&buffer))
     }
 
-    fn header_at(&self, at: u64, bytes: u64) -> Result<Option<Header>> {
-        if bytes < at + PAGE as u64 {
+    fn header_at(&self, offset: u64, bytes: u64) -> Result<Option<Header>> {
+        if bytes < offset + PAGE as u64 {
             return Ok(None);
         }
         let mut page = Aligned::new(PAGE);
         // A page that cannot be read is as good as a damaged one: there is another.
-        match self.read(&mut page, at) {
+        match self.read(&mut page, offset) {
             Ok(()) => Header::decode(&page),
             Err(_) => Ok(None),
         }
@@ -118,8 +118,8 @@ impl Member {
     pub(crate) fn write_header(&self, header: &Header) -> Result<()> {
         let mut page = Aligned::new(PAGE);
         page.copy_from_slice(&header.encode());
-        for at in HEADERS {
-            self.write(&page, at)?;
+        for offset in HEADERS {
+            self.write(&page, offset)?;
             self.sync()?;
         }
         Ok(())
@@ -132,13 +132,13 @@ impl Member {
 
     /// Makes the file this long at least, without writing; a device must be.
     pub(crate) fn reach(&self, bytes: u64) -> Result<()> {
-        let there = self.bytes()?;
-        if there >= bytes {
+        let length = self.bytes()?;
+        if length >= bytes {
             return Ok(());
         }
         if self.fixed {
             let what = format!(
-                "{} has {there} bytes, the records take {bytes}: fewer records, a smaller value, \
+                "{} has {length} bytes, the records take {bytes}: fewer records, a smaller value, \
                  or a larger device",
                 self.path.display()
             );
@@ -146,8 +146,8 @@ impl Member {
         }
         self.file.set_len(bytes).map_err(|error| match error.kind() {
             io::ErrorKind::FileTooLarge => Error::invalid(format!(
-                "{} cannot have {bytes} bytes, files end before on this filesystem (ext4: at 16 \
-                 TiB): use xfs, a device, a larger pack or fewer records",
+                "{} cannot grow to {bytes} bytes on this filesystem (ext4: 16 TiB): use xfs, a \
+                 device, a larger pack or fewer records",
                 self.path.display()
             )),
             _ => self.doing("set_len", error),
@@ -178,7 +178,7 @@ impl Member {
     /// holes, a device has none.
     pub(crate) fn next_data(&self, from: u64, end: u64) -> Result<Option<(u64, u64)>> {
         let whence = |to: Result<u64, rustix::io::Errno>| match to {
-            Ok(at) => Ok(Some(at)),
+            Ok(offset) => Ok(Some(offset)),
             Err(rustix::io::Errno::NXIO) => Ok(None),
             Err(error) => Err(self.doing("seek", error.into())),
         };
@@ -193,25 +193,26 @@ impl Member {
         Ok(Some((data, hole.min(end))))
     }
 
-    pub(crate) fn read(&self, buffer: &mut [u8], at: u64) -> Result<()> {
-        self.file.read_exact_at(buffer, at).map_err(|error| self.doing("read", error))
+    pub(crate) fn read(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
+        self.file.read_exact_at(buffer, offset).map_err(|error| self.doing("read", error))
     }
 
-    pub(crate) fn write(&self, bytes: &[u8], at: u64) -> Result<()> {
-        self.file.write_all_at(bytes, at).map_err(|error| self.doing("write", error))
+    pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        self.file.write_all_at(bytes, offset).map_err(|error| self.doing("write", error))
     }
 
     /// Sees to it that a range has room, so that no write to it is cut short by a full filesystem.
     /// What is there stays; a device has all its room. `pages`: of a single page, too,
     /// which a filesystem takes whole or not at all.
-    pub(crate) fn make_room(&self, at: u64, bytes: u64, pages: bool) -> Result<()> {
+    pub(crate) fn make_room(&self, offset: u64, bytes: u64, pages: bool) -> Result<()> {
         use rustix::io::Errno;
-        let there = || seek(&self.file, SeekFrom::Hole(at)).is_ok_and(|hole| hole >= at + bytes);
+        let has_room =
+            || seek(&self.file, SeekFrom::Hole(offset)).is_ok_and(|hole| hole >= offset + bytes);
         let whole = !pages && self.whole_pages && bytes <= PAGE as u64;
-        if self.fixed || whole || there() {
+        if self.fixed || whole || has_room() {
             return Ok(());
         }
-        match fallocate(&self.file, FallocateFlags::KEEP_SIZE, at, bytes) {
+        match fallocate(&self.file, FallocateFlags::KEEP_SIZE, offset, bytes) {
             // A filesystem without this call: its writes may be cut short.
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
             Err(error) => Err(self.doing("fallocate", error.into())),

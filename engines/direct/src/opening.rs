@@ -5,13 +5,13 @@ use crate::aligned::Aligned;
 use crate::format::{Geometry, epoch_of, is_zero};
 use crate::header::{Header, Verdict, judge};
 use crate::log::{Count, Log};
-use crate::member::{Member, Standing};
+use crate::member::{Member, MemberState};
 use kvdyno_engine::{Error, ErrorClass, Location, Result};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 
-/// What the caller wants to store.
+/// The data that the caller will store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoreSpec {
     pub(crate) records: u64,
@@ -26,17 +26,18 @@ pub(crate) struct StoreSpec {
 
 /// Copies that hold the same, and the header that was written to each.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenStore {
     pub(crate) members: Vec<Member>,
     pub(crate) header: Header,
 }
 
 /// Opens the store at one place or two, making it where there is none.
-pub(crate) fn open(places: &[(Location, String)], wanted: StoreSpec, log: &Log) -> Result<Opened> {
-    let (mut found, mut away) = (Vec::new(), None);
-    for (at, (place, name)) in places.iter().enumerate() {
+pub(crate) fn open(places: &[(Location, String)], spec: StoreSpec, log: &Log) -> Result<OpenStore> {
+    let (mut members, mut away) = (Vec::new(), None);
+    for (index, (location, name)) in places.iter().enumerate() {
         // Beside a store that is there, a mirror's directory that is not is one not mounted.
-        if let ([(_, Standing::Fresh)], 1, Location::Directory(path)) = (&found[..], at, place)
+        if let ([(_, MemberState::Fresh)], 1, Location::Directory(path)) =
+            (&members[..], index, location)
             && !path.exists()
         {
             std::fs::create_dir(path).map_err(|error| {
@@ -44,12 +45,12 @@ pub(crate) fn open(places: &[(Location, String)], wanted: StoreSpec, log: &Log) 
                 Error::invalid(error.message)
             })?;
         }
-        let opened = Member::open(place, name).and_then(|member| {
+        let opened = Member::open(location, name).and_then(|member| {
             let standing = member.standing()?;
             Ok((member, standing))
         });
         match opened {
-            Ok(copy) => found.push(copy),
+            Ok(copy) => members.push(copy),
             Err(error) if places.len() > 1 && is_away(&error) => {
                 log.record(Count::GivenUp, 1, error.message.clone());
                 away = Some(error);
@@ -57,21 +58,21 @@ pub(crate) fn open(places: &[(Location, String)], wanted: StoreSpec, log: &Log) 
             Err(error) => return Err(error),
         }
     }
-    if let [(first, Standing::Fresh), (mirror, Standing::Ours(..))] = found.as_slice()
-        && !wanted.rebuild
+    if let [(first, MemberState::Fresh), (mirror, MemberState::Ours(..))] = members.as_slice()
+        && !spec.rebuild
     {
         return Err(Error::invalid(format!(
-            "{} is a store and {} is not: it belongs to another store or an earlier run: remove \
-             it, or give the copy back; if the first copy is lost, rebuild = true makes it anew",
+            "{} is a store and {} is not: remove it if it is of another store or run, or restore \
+             the copy; if the first copy is lost: rebuild = true",
             mirror.path.display(),
             first.path.display()
         )));
     }
-    let (current, behind, header) = sort(found, log)?;
+    let (current, behind, header) = sort(members, log)?;
     match (header, away) {
-        (Some(header), _) => reopen(current, behind, header, wanted, log),
-        (None, Some(error)) => Err(error.context("a new mirror needs both of its places")),
-        (None, None) => create(behind, wanted, log),
+        (Some(header), _) => reopen(current, behind, header, spec, log),
+        (None, Some(error)) => Err(error.context("a new mirror needs both of its directories")),
+        (None, None) => create(behind, spec, log),
     }
 }
 
@@ -83,20 +84,20 @@ fn is_away(error: &Error) -> bool {
 type Sorted = (Vec<Member>, Vec<Member>, Option<Header>);
 
 /// The copies that are current, those that are not, and the newest header.
-fn sort(found: Vec<(Member, Standing)>, log: &Log) -> Result<Sorted> {
+fn sort(members_found: Vec<(Member, MemberState)>, log: &Log) -> Result<Sorted> {
     let mut ours = Vec::new();
     let (mut behind, mut damaged) = (Vec::new(), Vec::new());
-    for (member, standing) in found {
+    for (member, standing) in members_found {
         match standing {
-            Standing::Ours(header, one_damaged) => {
+            MemberState::Ours(header, one_damaged) => {
                 if one_damaged {
-                    let words = format!("{}: one place of two", member.path.display());
+                    let words = format!("{}: one of two directories", member.path.display());
                     log.record(Count::HeadersRepaired, 1, words);
                 }
                 ours.push((member, header));
             }
-            Standing::Fresh => behind.push(member),
-            Standing::Damaged(why) => {
+            MemberState::Fresh => behind.push(member),
+            MemberState::Damaged(why) => {
                 damaged.push(format!("{}: {why}", member.path.display()));
                 behind.push(member);
             }
@@ -115,10 +116,10 @@ fn sort(found: Vec<(Member, Standing)>, log: &Log) -> Result<Sorted> {
     Ok((ours.into_iter().map(|(member, _)| member).collect(), behind, newest))
 }
 
-fn create(members: Vec<Member>, wanted: StoreSpec, log: &Log) -> Result<Opened> {
+fn create(members: Vec<Member>, spec: StoreSpec, log: &Log) -> Result<OpenStore> {
     let header = Header {
         uuid: random_uuid()?,
-        geometry: Geometry::plan(wanted.records, wanted.value_bytes, wanted.pack)?,
+        geometry: Geometry::plan(spec.records, spec.value_bytes, spec.pack)?,
         generation: 0,
         epoch: 0,
         clean: true,
@@ -126,7 +127,7 @@ fn create(members: Vec<Member>, wanted: StoreSpec, log: &Log) -> Result<Opened> 
     };
     for member in &members {
         member.wipe(&header)?;
-        if wanted.commit {
+        if spec.commit {
             fill_journal(member, &header.geometry)?;
         }
         member.sync()?;
@@ -152,16 +153,16 @@ fn reopen(
     mut members: Vec<Member>,
     behind: Vec<Member>,
     mut header: Header,
-    wanted: StoreSpec,
+    spec: StoreSpec,
     log: &Log,
-) -> Result<Opened> {
-    fits(&header.geometry, wanted)?;
+) -> Result<OpenStore> {
+    fits(&header.geometry, spec)?;
     if !header.clean {
         let restored = replay_where_possible(&mut members, &header, log)?;
         log.record(Count::Restored, restored, format!("not closed: {restored} blocks restored"));
     }
     // More records than before are more of the same file.
-    let records = header.geometry.records.max(wanted.records);
+    let records = header.geometry.records.max(spec.records);
     header.geometry = header.geometry.with_records(records)?;
     members.iter().try_for_each(|member| member.reach(header.geometry.file_bytes()))?;
     for member in behind {
@@ -180,21 +181,21 @@ fn reopen(
     begin(members, header, log)
 }
 
-/// Whether the store that is there can take what is wanted.
-fn fits(geometry: &Geometry, wanted: StoreSpec) -> Result<()> {
+/// Whether the existing store fits the data.
+fn fits(geometry: &Geometry, spec: StoreSpec) -> Result<()> {
     let (value, pack) = (u64::from(geometry.value_bytes), u64::from(geometry.pack));
-    let what = if wanted.value_bytes > value {
-        format!("values have {} bytes, the store was made for {value}", wanted.value_bytes)
-    } else if wanted.pack != 0 && wanted.pack != pack {
-        format!("pack = {}, the store was made with {pack}", wanted.pack)
+    let what = if spec.value_bytes > value {
+        format!("expected values of {value} bytes, found {}", spec.value_bytes)
+    } else if spec.pack != 0 && spec.pack != pack {
+        format!("expected pack = {pack}, as the store was made, found {}", spec.pack)
     } else {
         return Ok(());
     };
-    Err(Error::invalid(format!("{what}; empty the place to make it anew")))
+    Err(Error::invalid(format!("{what}; empty the directory to start anew")))
 }
 
 /// Writes the header of this opening to every copy; one that refuses is left out.
-fn begin(mut members: Vec<Member>, mut header: Header, log: &Log) -> Result<Opened> {
+fn begin(mut members: Vec<Member>, mut header: Header, log: &Log) -> Result<OpenStore> {
     header.epoch += 1;
     header.clean = false;
     loop {
@@ -202,14 +203,14 @@ fn begin(mut members: Vec<Member>, mut header: Header, log: &Log) -> Result<Open
         header.alone = members.len() == 1;
         let refused = members.iter().position(|member| member.write_header(&header).is_err());
         match refused {
-            None => return Ok(Opened { members, header }),
-            Some(at) if members.len() > 1 => {
-                let member = members.remove(at);
-                let words = format!("{}: its header cannot be written", member.path.display());
+            None => return Ok(OpenStore { members, header }),
+            Some(index) if members.len() > 1 => {
+                let member = members.remove(index);
+                let words = format!("{}: cannot write its header", member.path.display());
                 log.record(Count::GivenUp, 1, words);
             }
-            Some(at) => {
-                return Err(members[at].write_header(&header).err().unwrap_or_else(|| {
+            Some(index) => {
+                return Err(members[index].write_header(&header).err().unwrap_or_else(|| {
                     Error::new(ErrorClass::Io, "the header could be written the second time only")
                 }));
             }
@@ -231,8 +232,8 @@ fn replay_where_possible(members: &mut Vec<Member>, header: &Header, log: &Log) 
     loop {
         match replay(members, header) {
             Ok(restored) => return Ok(restored),
-            Err((at, error)) if members.len() > 1 => {
-                members.remove(at);
+            Err((index, error)) if members.len() > 1 => {
+                members.remove(index);
                 log.record(Count::GivenUp, 1, error.message);
             }
             Err((_, error)) => return Err(error),
@@ -251,24 +252,24 @@ fn replay(members: &[Member], header: &Header) -> Result<u64, (usize, Error)> {
     for (member, copy) in members.iter().enumerate() {
         copy.read(&mut journal, geometry.journal_at(0)).map_err(|error| (member, error))?;
         for (slot, image) in (0..).zip(journal.chunks(block_bytes)) {
-            let at = geometry.journal_at(slot);
+            let offset = geometry.journal_at(slot);
             let Ok((block, version)) = format.number_in(image) else { continue };
-            let known = newest.get(&block).is_some_and(|known| known.version >= version);
-            if epoch_of(version) == header.epoch && block < geometry.blocks() && !known {
-                newest.insert(block, Image { version, member, at });
+            let is_newer = newest.get(&block).is_some_and(|is_newer| is_newer.version >= version);
+            if epoch_of(version) == header.epoch && block < geometry.blocks() && !is_newer {
+                newest.insert(block, Image { version, member, at: offset });
             }
         }
     }
     let mut image = Aligned::new(block_bytes);
-    let mut there = Aligned::new(block_bytes);
+    let mut block_read = Aligned::new(block_bytes);
     let mut restored = 0;
-    for (block, Image { version, member, at }) in newest {
-        members[member].read(&mut image, at).map_err(|error| (member, error))?;
+    for (block, Image { version, member, at: offset }) in newest {
+        members[member].read(&mut image, offset).map_err(|error| (member, error))?;
         for (which, copy) in members.iter().enumerate() {
             // What cannot be read is written: a drive replaces a bad sector then.
-            let read = copy.read(&mut there, geometry.block_at(block));
-            let found = read.ok().and_then(|()| format.inspect(block, &there).version());
-            if found < Some(version) {
+            let read = copy.read(&mut block_read, geometry.block_at(block));
+            let stored = read.ok().and_then(|()| format.inspect(block, &block_read).version());
+            if stored < Some(version) {
                 let written = copy.write(&image, geometry.block_at(block));
                 written.map_err(|error| (which, error))?;
                 restored += 1;
@@ -289,23 +290,23 @@ fn resilver(from: &Member, to: &Member, header: &Header) -> Result<(u64, u64)> {
     let block_bytes = u64::from(geometry.block_bytes);
     let mut buffer = Aligned::new(CHUNK.next_multiple_of(block_bytes) as usize);
     let (begin, end) = (geometry.data_at(), geometry.file_bytes());
-    let (mut at, mut copied, mut bad) = (begin, 0, 0);
-    while let Some((data, hole)) = from.next_data(at, end)? {
-        at = begin + (data - begin) / block_bytes * block_bytes;
+    let (mut offset, mut copied, mut bad) = (begin, 0, 0);
+    while let Some((data, hole)) = from.next_data(offset, end)? {
+        offset = begin + (data - begin) / block_bytes * block_bytes;
         let until = (begin + (hole - begin).next_multiple_of(block_bytes)).min(end);
-        while at < until {
-            let bytes = (until - at).min(buffer.len() as u64) as usize;
+        while offset < until {
+            let bytes = (until - offset).min(buffer.len() as u64) as usize;
             let chunk = &mut buffer[..bytes];
-            from.read(chunk, at)?;
-            let first = (at - begin) / block_bytes;
+            from.read(chunk, offset)?;
+            let first = (offset - begin) / block_bytes;
             for (block, image) in (first..).zip(chunk.chunks(block_bytes as usize)) {
                 bad += u64::from(format.inspect(block, image).version().is_none());
             }
             if !is_zero(chunk) {
-                to.write(chunk, at)?;
+                to.write(chunk, offset)?;
                 copied += bytes as u64;
             }
-            at += bytes as u64;
+            offset += bytes as u64;
         }
     }
     to.sync()?;
@@ -321,12 +322,12 @@ mod tests {
     #[test]
     fn an_unreadable_journal_leaves_the_other_copy() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Location::Directory(folder.path().to_owned());
-        let places = ["a", "b"].map(|name| (place.clone(), name.to_owned()));
+        let location = Location::Directory(folder.path().to_owned());
+        let places = ["a", "b"].map(|name| (location.clone(), name.to_owned()));
         let wanted =
             StoreSpec { records: 100, value_bytes: 100, pack: 0, rebuild: false, commit: true };
         let log = Log::default();
-        let Opened { mut members, header } = open(&places, wanted, &log).unwrap();
+        let OpenStore { mut members, header } = open(&places, wanted, &log).unwrap();
         members[0].file = File::options().write(true).open(folder.path().join("a")).unwrap();
         assert_eq!(replay_where_possible(&mut members, &header, &log), Ok(0));
         assert_eq!(members.len(), 1);

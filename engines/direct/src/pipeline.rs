@@ -80,9 +80,9 @@ impl<'e> Pipeline<'e> {
 
     /// Begins to look a record up.
     #[inline]
-    pub(crate) fn begin_get(&mut self, slot: u32, block: u64, place: u32) -> Result<()> {
+    pub(crate) fn begin_get(&mut self, slot: u32, block: u64, index: u32) -> Result<()> {
         let job = &mut self.jobs[slot as usize];
-        job.goal = Goal::Show(place);
+        job.goal = Goal::Show(index);
         job.block = block;
         self.open += 1;
         self.read(slot)
@@ -114,8 +114,8 @@ impl<'e> Pipeline<'e> {
     /// The next job that is done, of the slots in `range`.
     #[inline]
     pub(crate) fn next_done(&mut self, range: std::ops::Range<u32>) -> Option<u32> {
-        let at = self.done.iter().position(|slot| range.contains(slot))?;
-        self.done.remove(at)
+        let position = self.done.iter().position(|slot| range.contains(slot))?;
+        self.done.remove(position)
     }
 
     /// The answer of a job that is done: to a lookup the value, if there is one.
@@ -126,7 +126,7 @@ impl<'e> Pipeline<'e> {
         match (job.error.take(), job.goal) {
             (Some(error), _) => Err(error),
             (None, Goal::Change) => Ok(None),
-            (None, Goal::Show(place)) => Ok(self.store.format.value(place, self.ring.buffer(slot))),
+            (None, Goal::Show(index)) => Ok(self.store.format.value(index, self.ring.buffer(slot))),
         }
     }
 
@@ -187,15 +187,15 @@ impl<'e> Pipeline<'e> {
     /// Who came first to a block goes first.
     #[inline]
     fn lock_those_that_wait(&mut self) -> Result<()> {
-        let mut at = 0;
-        while let Some(&slot) = self.locking.get(at) {
+        let mut position = 0;
+        while let Some(&slot) = self.locking.get(position) {
             let block = self.jobs[slot as usize].block;
-            let before = self.locking.iter().take(at);
+            let before = self.locking.iter().take(position);
             let first = before.copied().all(|other| self.jobs[other as usize].block != block);
             match if first { self.store.try_lock(block) } else { None } {
-                None => at += 1,
+                None => position += 1,
                 Some(lock) => {
-                    self.locking.remove(at);
+                    self.locking.remove(position);
                     self.locked(slot, lock)?;
                 }
             }
@@ -226,8 +226,8 @@ impl<'e> Pipeline<'e> {
         let geometry = &self.store.format.geometry;
         let job = &mut self.jobs[slot as usize];
         job.stage = Stage::Reading;
-        let (member, at) = (self.store.reads_from(job.block), geometry.block_at(job.block));
-        self.ring.read(slot, member, at, geometry.block_bytes as usize)
+        let (member, offset) = (self.store.reads_from(job.block), geometry.block_at(job.block));
+        self.ring.read(slot, member, offset, geometry.block_bytes as usize)
     }
 
     fn answered(&mut self, buffer: u32, result: Result<()>) -> Result<()> {
@@ -246,12 +246,12 @@ impl<'e> Pipeline<'e> {
     #[inline]
     fn was_read(&mut self, slot: u32, result: &Result<()>) -> Result<()> {
         let job = &self.jobs[slot as usize];
-        let found = match result {
+        let inspected = match result {
             Ok(()) => self.store.format.inspect(job.block, self.ring.buffer(slot)),
             // The other copy may do better, and tells what was wrong if it does not.
             Err(_) => BlockState::Bad,
         };
-        let suspect = match found {
+        let suspect = match inspected {
             BlockState::Sealed(_) => false,
             // One copy may have lost what the other still has.
             BlockState::Empty => self.store.is_mirrored(),
@@ -261,17 +261,17 @@ impl<'e> Pipeline<'e> {
             Goal::Show(_) if suspect => self.wait_for_lock(slot),
             Goal::Show(_) => self.finish(slot, None),
             Goal::Change => {
-                let found = if suspect {
+                let inspected = if suspect {
                     self.store.heal(job.block, self.ring.buffer_mut(slot))
                 } else {
-                    Ok(found)
+                    Ok(inspected)
                 };
-                return match found {
+                return match inspected {
                     Err(error) => {
                         self.finish(slot, Some(error));
                         Ok(())
                     }
-                    Ok(found) => self.change(slot, found == BlockState::Empty),
+                    Ok(inspected) => self.change(slot, inspected == BlockState::Empty),
                 };
             }
         }
@@ -315,19 +315,19 @@ impl<'e> Pipeline<'e> {
         };
         self.store.log.count(Count::Journaled, 1);
         self.jobs[slot as usize].entry = Some(entry);
-        let at = self.store.format.geometry.journal_at(journal.slot(entry));
-        self.write(slot, Stage::Journaling, at)
+        let offset = self.store.format.geometry.journal_at(journal.slot(entry));
+        self.write(slot, Stage::Journaling, offset)
     }
 
     #[inline]
     fn place(&mut self, slot: u32) -> Result<()> {
-        let at = self.store.format.geometry.block_at(self.jobs[slot as usize].block);
-        self.write(slot, Stage::Placing, at)
+        let offset = self.store.format.geometry.block_at(self.jobs[slot as usize].block);
+        self.write(slot, Stage::Placing, offset)
     }
 
     /// Writes the slot's image to all copies at once.
     #[inline]
-    fn write(&mut self, slot: u32, stage: Stage, at: u64) -> Result<()> {
+    fn write(&mut self, slot: u32, stage: Stage, offset: u64) -> Result<()> {
         let slots = self.jobs.len() as u32;
         let bytes = self.store.format.geometry.block_bytes as usize;
         let job = &mut self.jobs[slot as usize];
@@ -341,7 +341,7 @@ impl<'e> Pipeline<'e> {
             } else if !self.scratch.is_empty() {
                 self.scratch.copy_from_slice(self.ring.buffer(slot));
             }
-            self.ring.write(buffer, member, at, bytes)?;
+            self.ring.write(buffer, member, offset, bytes)?;
             job.writes.push(Part { member, error: None });
         }
         job.open = job.writes.len() as u32;

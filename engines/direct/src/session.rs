@@ -13,7 +13,7 @@ pub struct DirectSession<'e> {
     slots: u32,
     /// Slots of calls that wait which are free; a call gives back all that it took.
     free: Vec<u32>,
-    /// What those slots are working at, by the caller's number.
+    /// The jobs of those slots, by the caller's number.
     numbers: Vec<usize>,
 }
 
@@ -32,7 +32,7 @@ impl<'e> DirectSession<'e> {
         Ok(Self { store, pipeline, tickets, slots, free, numbers })
     }
 
-    /// What carries this session's operations.
+    /// The ring of this session's operations.
     pub(crate) fn how(&self) -> String {
         self.pipeline.how().to_string()
     }
@@ -65,11 +65,11 @@ impl<'e> DirectSession<'e> {
 
     #[inline]
     fn change(&mut self, slot: u32, key: &[u8], value: Option<&[u8]>) -> Result<()> {
-        let (block, place) = self.locate(key)?;
+        let (block, index) = self.locate(key)?;
         self.fits(value.unwrap_or_default())?;
         let changes = self.pipeline.changes(slot);
         changes.clear();
-        changes.push(place, value);
+        changes.push(index, value);
         self.pipeline.begin_change(slot, block)
     }
 
@@ -117,11 +117,11 @@ impl<'e> DirectSession<'e> {
 
 impl Session for DirectSession<'_> {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        let (block, place) = self.locate(key)?;
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        let (block, index) = self.locate(key)?;
         let slot = self.tickets;
-        self.pipeline.begin_get(slot, block, place)?;
-        self.wait(slot).map(seen)
+        self.pipeline.begin_get(slot, block, index)?;
+        self.wait(slot).map(visit)
     }
 
     #[inline]
@@ -140,18 +140,18 @@ impl Session for DirectSession<'_> {
     fn multiget(
         &mut self,
         keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         let mut next = 0;
         self.many(
             |session, slot| {
                 let Some(key) = keys.get(next) else { return Ok(None) };
-                let (block, place) = session.locate(key)?;
-                session.pipeline.begin_get(slot, block, place)?;
+                let (block, record) = session.locate(key)?;
+                session.pipeline.begin_get(slot, block, record)?;
                 next += 1;
                 Ok(Some(next - 1))
             },
-            &mut seen,
+            &mut visit,
         )
     }
 
@@ -165,13 +165,13 @@ impl Session for DirectSession<'_> {
                 let (block, _) = session.locate(first.key())?;
                 session.pipeline.changes(slot).clear();
                 while let Some((write, others)) = rest.split_first() {
-                    let (of, place) = session.locate(write.key())?;
-                    if of != block {
+                    let (block_of_write, record) = session.locate(write.key())?;
+                    if block_of_write != block {
                         break;
                     }
                     let value = write.value();
                     session.fits(value.unwrap_or_default())?;
-                    session.pipeline.changes(slot).push(place, value);
+                    session.pipeline.changes(slot).push(record, value);
                     rest = others;
                 }
                 session.pipeline.begin_change(slot, block)?;
@@ -183,9 +183,9 @@ impl Session for DirectSession<'_> {
 
     #[inline]
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
-        let (block, place) = self.locate(key)?;
+        let (block, index) = self.locate(key)?;
         self.check(ticket)?;
-        self.pipeline.begin_get(ticket, block, place)
+        self.pipeline.begin_get(ticket, block, index)
     }
 
     #[inline]

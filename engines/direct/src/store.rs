@@ -1,4 +1,4 @@
-//! What all sessions of a store share: its copies and which of them are in use, locks on blocks,
+//! The state that all sessions of a store share: its copies and their states, locks on blocks,
 //! versions, the journal; and the repair of a block from the other copy.
 
 use crate::aligned::Aligned;
@@ -7,7 +7,7 @@ use crate::header::Header;
 use crate::journal::Journal;
 use crate::log::{Count, Log};
 use crate::member::Member;
-use crate::opening::Opened;
+use crate::opening::OpenStore;
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::fs::File;
 use std::io;
@@ -36,8 +36,8 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub(crate) fn new(opened: Opened, commit: bool, log: Log) -> Self {
-        let Opened { members, header } = opened;
+    pub(crate) fn new(opened: OpenStore, commit: bool, log: Log) -> Self {
+        let OpenStore { members, header } = opened;
         Self {
             format: header.format(),
             journal: Journal::new(header.geometry.journal_slots),
@@ -73,8 +73,8 @@ impl Store {
         self.members.len() > 1 && self.live().count() > 1
     }
 
-    /// The copy that a block is read from: always the same one, so that nobody sees a write that
-    /// has reached one copy, and then does not see it in the other.
+    /// The copy that a block is read from: always the same one, so that no reader sees a write in
+    /// one copy and then misses it in the other.
     #[inline]
     pub(crate) fn reads_from(&self, block: u64) -> usize {
         if self.members.len() == 1 {
@@ -100,8 +100,8 @@ impl Store {
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         if self.broken.load(Relaxed) {
-            let what = "a write or a flush has failed, and what the drive holds is not known: \
-                        open the store again";
+            let what = "a write or a flush failed, and the drive's contents are unknown: open the \
+                store again";
             return Err(Error::new(ErrorClass::Io, what));
         }
         Ok(())
@@ -127,8 +127,8 @@ impl Store {
         self.lock_of(block).lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A copy refused a write or a flush. Goes on without it if there is another; before anybody
-    /// hears of the write, the other's header says that it is alone.
+    /// A copy refused a write or a flush. Continues without it if there is another; before the
+    /// write is acknowledged, the other's header is marked as alone.
     pub(crate) fn give_up(&self, member: usize, why: &Error) -> bool {
         let mut header = self.header.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.is_live(member) {
@@ -160,24 +160,24 @@ impl Store {
     /// Reads a block from all copies into `image`, and writes the newest sound one over those that
     /// are not sound or older. The caller holds the block's lock.
     pub(crate) fn heal(&self, block: u64, image: &mut [u8]) -> Result<BlockState> {
-        let at = self.format.geometry.block_at(block);
-        let mut there = Aligned::new(image.len());
+        let offset = self.format.geometry.block_at(block);
+        let mut copy = Aligned::new(image.len());
         let mut best: Option<(u64, BlockState)> = None;
-        let mut found = [None; 2];
+        let mut versions = [None; 2];
         let mut words = Vec::new();
         for member in self.live() {
             let path = self.members[member].path.display();
-            match self.members[member].read(&mut there, at) {
+            match self.members[member].read(&mut copy, offset) {
                 Err(error) => words.push(error.message),
                 Ok(()) => {
-                    let what = self.format.inspect(block, &there);
+                    let what = self.format.inspect(block, &copy);
                     words.push(format!("{path}: {what}"));
-                    found[member] = what.version();
-                    if let Some(version) = found[member]
+                    versions[member] = what.version();
+                    if let Some(version) = versions[member]
                         && best.is_none_or(|(newest, _)| version > newest)
                     {
                         best = Some((version, what));
-                        image.copy_from_slice(&there);
+                        image.copy_from_slice(&copy);
                     }
                 }
             }
@@ -188,11 +188,11 @@ impl Store {
             self.log.record(Count::Corrupt, 1, words.clone());
             return Err(Error::new(ErrorClass::Corrupt, words));
         };
-        there.copy_from_slice(image);
+        copy.copy_from_slice(image);
         let mut sound = true;
-        for member in self.live().filter(|&member| found[member] != Some(version)) {
+        for member in self.live().filter(|&member| versions[member] != Some(version)) {
             sound = false;
-            match self.members[member].write(&there, at) {
+            match self.members[member].write(&copy, offset) {
                 Ok(()) => {
                     let which = self.format.geometry.records_of(block);
                     self.log.record(Count::Repaired, 1, format!("{which}: {}", words.join("; ")));
@@ -236,11 +236,11 @@ impl Store {
     /// before its block is touched: then the image is the only sound one.
     pub(crate) fn withdraw(&self, entry: u64) {
         let zeros = Aligned::new(self.format.geometry.block_bytes as usize);
-        let at = self.format.geometry.journal_at(self.journal.slot(entry));
+        let offset = self.format.geometry.journal_at(self.journal.slot(entry));
         for member in self.live() {
             // Then the write that was refused may still appear after a power loss: no worse than
             // any other write whose answer is an error.
-            drop(self.members[member].write(&zeros, at));
+            drop(self.members[member].write(&zeros, offset));
         }
         self.journal.placed(entry);
     }
@@ -258,7 +258,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes all writes durable and says in the headers that nothing is left to be restored.
+    /// Makes all writes durable and marks in the headers that nothing needs to be restored.
     pub(crate) fn close(self) -> Result<()> {
         self.sync()?;
         let live: Vec<usize> = self.live().collect();

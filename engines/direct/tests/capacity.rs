@@ -18,7 +18,7 @@ fn peak_kib() -> u64 {
 #[test]
 fn a_hundred_billion_records_in_64_mb() {
     let folder = tempfile::tempdir().unwrap();
-    let place = Location::Directory(folder.path().to_owned());
+    let location = Location::Directory(folder.path().to_owned());
     let mut options = Options::defaults(&Direct::describe(), Durability::Commit);
     let mut shape = DataShape {
         records: RECORDS,
@@ -32,7 +32,7 @@ fn a_hundred_billion_records_in_64_mb() {
     };
     let before = peak_kib();
     options.values.insert("pack".to_owned(), Value::Integer(64));
-    let engine = match Direct::open(&place, &options, &shape) {
+    let engine = match Direct::open(&location, &options, &shape) {
         Ok(engine) => engine,
         Err(error) if error.class == ErrorClass::Invalid => {
             skipped("files", "a_hundred_billion_records_in_64_mb", &error.to_string());
@@ -45,8 +45,8 @@ fn a_hundred_billion_records_in_64_mb() {
         let number = step.wrapping_mul(0x9e37_79b9_7f4a_7c15) % RECORDS;
         let session = &mut sessions[step as usize % 8];
         session.put(&number.to_be_bytes(), &number.to_le_bytes()).unwrap();
-        let same = session.get(&number.to_be_bytes(), |v| v == Some(&number.to_le_bytes()));
-        assert_eq!(same, Ok(true));
+        let equal = session.get(&number.to_be_bytes(), |v| v == Some(&number.to_le_bytes()));
+        assert_eq!(equal, Ok(true));
     }
     let last = (RECORDS - 1).to_be_bytes();
     sessions[0].put(&last, b"the last one").unwrap();
@@ -59,10 +59,10 @@ fn a_hundred_billion_records_in_64_mb() {
     options.values.insert("pack".to_owned(), Value::Integer(1));
     shape.records_max = u64::MAX;
     let elsewhere = tempfile::tempdir().unwrap();
-    let place = Location::Directory(elsewhere.path().to_owned());
-    assert_eq!(Direct::open(&place, &options, &shape).unwrap_err().class, ErrorClass::Invalid);
+    let location = Location::Directory(elsewhere.path().to_owned());
+    assert_eq!(Direct::open(&location, &options, &shape).unwrap_err().class, ErrorClass::Invalid);
     shape.records_max = RECORDS;
-    if let Err(error) = Direct::open(&place, &options, &shape) {
+    if let Err(error) = Direct::open(&location, &options, &shape) {
         assert_eq!(error.class, ErrorClass::Invalid);
         assert!(error.message.contains("use xfs"), "{error}");
     }

@@ -19,19 +19,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("FILE DEPTH SECONDS [registered] [sqpoll] [iopoll] [psync]".into());
     };
     let (depth, seconds): (u32, u64) = (depth.parse()?, seconds.parse()?);
-    let asked = |word: &str| words.iter().any(|other| other == word);
+    let has_word = |word: &str| words.iter().any(|other| other == word);
     let direct = OFlags::DIRECT.bits() as i32;
     let file = File::options().read(true).custom_flags(direct).open(path)?;
     let blocks = file.metadata()?.len() / BLOCK as u64;
     let setup = Setup {
         depth,
         block_bytes: BLOCK,
-        registered: asked("registered"),
-        sqpoll: asked("sqpoll"),
-        iopoll: asked("iopoll"),
+        registered: has_word("registered"),
+        sqpoll: has_word("sqpoll"),
+        iopoll: has_word("iopoll"),
     };
     let mut ring =
-        if asked("psync") { Ring::psync(&[file], &setup)? } else { Ring::new(&[file], &setup)? };
+        if has_word("psync") { Ring::psync(&[file], &setup)? } else { Ring::new(&[file], &setup)? };
     let mut free: Vec<u32> = (0..depth).collect();
     let (mut state, mut reads, mut rounds, mut sum) = (depth.into(), 0_u64, 0_u64, 0_u64);
     let (start, cpu) = (Instant::now(), cpu());

@@ -1,5 +1,5 @@
-//! The file or device whose blocks are the records: how it is made, what it must be to be opened,
-//! and whether all of it was written.
+//! The file or device whose blocks are the records: how it is made, the conditions to open it, and
+//! the proof that all of it was written.
 
 use crate::describe::DriveOptions;
 use crate::extents::{Proof, prove};
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The file in a directory.
 const FILE: &str = "drive";
 
-/// What offsets and lengths must be multiples of where nobody says.
+/// The default alignment of offsets and lengths.
 const ALIGNMENT: u32 = 4096;
 
 /// An open file or device with at least as many bytes as the plan has.
@@ -29,41 +29,45 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Opens `place`; in a directory without the file, makes it, with room for `bytes`.
-    pub(crate) fn open(place: &Location, bytes: u64, asked: DriveOptions) -> Result<Self> {
-        let path = place.blocks(FILE)?;
-        let own = matches!(place, Location::Directory(_));
-        if own && !path.exists() {
-            if asked.read_only {
-                let what = format!("there is no {} to read: load it first", path.display());
+    /// Opens `location`; in a directory without the file, makes it, with room for `bytes`.
+    pub(crate) fn open(
+        location: &Location,
+        bytes: u64,
+        drive_options: DriveOptions,
+    ) -> Result<Self> {
+        let path = location.blocks(FILE)?;
+        let in_directory = matches!(location, Location::Directory(_));
+        if in_directory && !path.exists() {
+            if drive_options.read_only {
+                let what = format!("{} does not exist: load it first", path.display());
                 return Err(Error::invalid(what));
             }
-            return Self::made(path, bytes, asked.direct);
+            return Self::made(path, bytes, drive_options.direct);
         }
-        let mut blocks = Self::existing(path, bytes, asked)?;
-        if own {
+        let mut blocks = Self::existing(path, bytes, drive_options)?;
+        if in_directory {
             blocks.demand_whole()?;
         } else {
             // A file that stands in for a device may be loaded in place.
             let unwritten = matches!(blocks.proof()?, Proof::NotWritten { .. });
-            blocks.fresh = unwritten && !asked.read_only;
+            blocks.fresh = unwritten && !drive_options.read_only;
         }
         Ok(blocks)
     }
 
-    fn existing(path: PathBuf, bytes: u64, asked: DriveOptions) -> Result<Self> {
+    fn existing(path: PathBuf, bytes: u64, drive_options: DriveOptions) -> Result<Self> {
         let device = std::fs::metadata(&path)?.file_type().is_block_device();
-        let how = match (asked.read_only, device) {
+        let how = match (drive_options.read_only, device) {
             (true, _) => OFlags::RDONLY,
             (false, true) => OFlags::RDWR | OFlags::EXCL,
             (false, false) => OFlags::RDWR,
         };
-        let mut file = opened(&path, asked.direct, how)?;
-        let there = file.seek(io::SeekFrom::End(0))?;
-        if there < bytes {
+        let mut file = opened(&path, drive_options.direct, how)?;
+        let length = file.seek(io::SeekFrom::End(0))?;
+        if length < bytes {
             return Err(Error::invalid(format!(
-                "{} is shorter than the plan: {there} bytes, and the plan has {bytes}; plan for at \
-                 most {there} bytes, or load again into an empty directory",
+                "{}: expected at least {bytes} bytes, found {length}; plan for at most {length} \
+                 bytes, or load again into an empty directory",
                 path.display()
             )));
         }
@@ -87,10 +91,10 @@ impl Blocks {
         Ok(Self { file, path, bytes, fresh: true })
     }
 
-    /// What the file system says of the blocks of the plan.
+    /// The file system's report on the blocks of the plan.
     pub(crate) fn proof(&self) -> Result<Proof> {
         if self.file.metadata()?.file_type().is_block_device() {
-            let what = "a block device does not tell which blocks were ever written";
+            let what = "a block device does not report which blocks were ever written";
             return Ok(Proof::Unknown(what.to_owned()));
         }
         prove(&self.file, self.bytes)
@@ -133,9 +137,9 @@ fn opened(path: &Path, direct: bool, flags: OFlags) -> Result<File> {
     options.custom_flags(flags.difference(OFlags::CREATE | OFlags::RDWR).bits() as i32);
     open_when_free(&options, path).map_err(|error| {
         let hint = match error.kind() {
-            io::ErrorKind::ResourceBusy => ": it is mounted, or part of something that is in use",
+            io::ErrorKind::ResourceBusy => ": it is mounted or in use",
             io::ErrorKind::InvalidInput => {
-                ": this file system has no O_DIRECT; option direct = false is the page cache's way"
+                ": this file system has no O_DIRECT; direct = false uses the page cache"
             }
             _ => "",
         };
@@ -147,8 +151,8 @@ fn opened(path: &Path, direct: bool, flags: OFlags) -> Result<File> {
 /// What offsets and lengths of operations past the page cache must be multiples of, in bytes:
 /// `STATX_DIOALIGN`, else the device's logical block, else 4096. Zero: the file refuses them.
 pub fn alignment(file: &File) -> u32 {
-    let told = statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
-    let told = told.filter(|told| told.stx_mask & StatxFlags::DIOALIGN.bits() != 0);
+    let stat = statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
+    let stat = stat.filter(|stat| stat.stx_mask & StatxFlags::DIOALIGN.bits() != 0);
     let block = || ioctl_blksszget(file).unwrap_or(ALIGNMENT);
-    told.map_or_else(block, |told| told.stx_dio_offset_align)
+    stat.map_or_else(block, |stat| stat.stx_dio_offset_align)
 }

@@ -1,4 +1,4 @@
-//! What the engine is and can do, its options, and which of them go together.
+//! The description of the engine, its options, and which of them go together.
 
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, Error, OptionSpec, Options, Planning, Result,
@@ -44,9 +44,9 @@ fn options() -> Vec<OptionSpec> {
         OptionSpec::words(
             "io",
             &["io_uring", "psync", "mmap"],
-            "Which calls: io_uring; psync: pread and pwrite, one at a time in each thread; mmap: \
-             page faults without readahead, and stores, one at a time; a failed read kills the \
-             process (SIGBUS).",
+            "I/O calls. io_uring; psync: pread and pwrite, one at a time per thread; mmap: page \
+             faults without readahead, and stores, one at a time; a failed read kills the process \
+             (SIGBUS).",
         ),
         flag("registered", true, "Register files and buffers with the ring."),
         flag(

@@ -1,4 +1,4 @@
-//! The blocks as the plan needs them, what is known of them, and the rings over them.
+//! The blocks as the plan needs them, their proof, and the rings over them.
 
 use crate::blocks::Blocks;
 use crate::describe::{Calls, DriveOptions};
@@ -12,10 +12,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 #[derive(Debug)]
 pub struct Drive {
     pub(crate) blocks: Blocks,
-    pub(crate) asked: DriveOptions,
+    pub(crate) drive_options: DriveOptions,
     pub(crate) map: Option<MappedFile>,
     pub(crate) block_bytes: usize,
-    /// Of the longest read or write.
+    /// Bytes of the longest read or write.
     pub(crate) buffer_bytes: usize,
     pub(crate) records: u64,
     pub(crate) depth: u32,
@@ -40,7 +40,7 @@ impl Drive {
         if offset.checked_add(bytes).is_some_and(|end| end <= all) {
             return Ok(());
         }
-        let what = format!("{bytes} bytes at {offset} are not within the {all} of the plan");
+        let what = format!("{bytes} bytes at {offset} exceed the {all} of the plan");
         Err(Error::invalid(what))
     }
 
@@ -55,7 +55,7 @@ impl Drive {
 
     /// A ring with `depth` buffers of `bytes`, as the options ask.
     pub(crate) fn ring(&self, depth: u32, bytes: usize) -> Result<Ring> {
-        let DriveOptions { calls, registered, sqpoll, iopoll, .. } = self.asked;
+        let DriveOptions { calls, registered, sqpoll, iopoll, .. } = self.drive_options;
         let setup = Setup { depth, block_bytes: bytes, registered, sqpoll, iopoll };
         let files = [self.blocks.file.try_clone()?];
         let ring = match calls {

@@ -1,4 +1,4 @@
-//! The engine: opens the blocks as the plan needs them, and tells what really runs.
+//! The engine: opens the blocks as the plan needs them, and reports the setup in effect.
 
 use crate::blocks::{Blocks, alignment};
 use crate::describe::{Calls, DriveOptions, description};
@@ -19,18 +19,18 @@ impl Engine for Drive {
         description()
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
-        let asked = DriveOptions::from_options(options)?;
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+        let drive_options = DriveOptions::from_options(options)?;
         let bytes = file_bytes(data)?;
-        check_calls(data, asked)?;
-        let blocks = Blocks::open(place, bytes, asked)?;
-        let alignment = if asked.direct { alignment(&blocks.file) } else { 1 };
+        check_calls(data, drive_options)?;
+        let blocks = Blocks::open(location, bytes, drive_options)?;
+        let alignment = if drive_options.direct { alignment(&blocks.file) } else { 1 };
         if alignment == 0 || !data.value_bytes_max.is_multiple_of(u64::from(alignment)) {
             let block = data.value_bytes_max;
             let what = match alignment {
                 0 => "the filesystem refuses O_DIRECT for this file; set direct = false".to_owned(),
                 _ => {
-                    format!("a block has {block} bytes, this place takes multiples of {alignment}")
+                    format!("a block has {block} bytes, expected a multiple of {alignment}")
                 }
             };
             return Err(Error::invalid(what));
@@ -41,13 +41,13 @@ impl Engine for Drive {
         if !blocks.fresh {
             let _ = whole.set(blocks.demand_whole()?);
         }
-        let map = match asked.calls {
-            Calls::Mmap => Some(MappedFile::new(&blocks.file, bytes, asked.read_only)?),
+        let map = match drive_options.calls {
+            Calls::Mmap => Some(MappedFile::new(&blocks.file, bytes, drive_options.read_only)?),
             Calls::IoUring | Calls::Psync => None,
         };
         Ok(Self {
             blocks,
-            asked,
+            drive_options: drive_options,
             map,
             block_bytes: data.value_bytes_max as usize,
             buffer_bytes: data.value_bytes_max.max(longest) as usize,
@@ -84,7 +84,7 @@ impl Engine for Drive {
         let ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
         let mut counters = Counters::new();
         let mut tell = |name: &str, value: Value| drop(counters.insert(name.to_owned(), value));
-        tell("direct", Value::Boolean(self.asked.direct));
+        tell("direct", Value::Boolean(self.drive_options.direct));
         tell("alignment_bytes", Value::Integer(self.alignment.into()));
         let unproved = "not proved: it is being loaded";
         let whole = self.whole.get().map_or(unproved, String::as_str);
@@ -106,14 +106,14 @@ impl Engine for Drive {
 }
 
 /// Refuses requests by offset that these calls do not do.
-fn check_calls(data: &DataShape, asked: DriveOptions) -> Result<()> {
+fn check_calls(data: &DataShape, drive_options: DriveOptions) -> Result<()> {
     let Some(requests) = &data.requests else { return Ok(()) };
-    if asked.calls == Calls::Mmap {
+    if drive_options.calls == Calls::Mmap {
         return Err(Error::invalid(
-            "io = mmap has pages and no requests by offset and length; set io = io_uring or psync",
+            "io = mmap has no requests by offset and length; set io = io_uring or psync",
         ));
     }
-    if asked.read_only && requests.writes {
+    if drive_options.read_only && requests.writes {
         return Err(Error::invalid(
             "option read_only is on, and some of the requests by offset write or discard",
         ));
@@ -129,8 +129,8 @@ fn check_alignment(data: &DataShape, alignment: u32) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "requests begin and end at multiples of {multiple_of} bytes, this place takes multiples of \
-         {alignment}; set direct = false, or take a drive of shorter sectors"
+        "requests are aligned to {multiple_of} bytes, expected multiples of {alignment}; set \
+         direct = false, or use a drive with smaller sectors"
     )))
 }
 
@@ -144,10 +144,10 @@ fn file_bytes(data: &DataShape) -> Result<u64> {
     }
     if data.records_max != data.records || data.records == 0 {
         return invalid(
-            "engine `drive` has as many records as blocks and no room for inserts; leave them out",
+            "engine `drive` has as many records as blocks and no room for inserts; remove them",
         );
     }
     let bytes = data.records.checked_mul(data.value_bytes_max);
-    let too_many = "the records take more bytes than a drive can have; lower `records`";
+    let too_many = "the records need more bytes than a drive can have; lower `records`";
     bytes.map_or_else(|| invalid(too_many), Ok)
 }

@@ -8,14 +8,14 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io;
 
-/// What the file system says of the first bytes of a file.
+/// The file system's report on the first bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Proof {
     /// All are written; in these words.
     Whole(String),
     /// A byte that is not, and why.
     NotWritten { at: u64, why: &'static str },
-    /// It does not say; in these words.
+    /// No report, with the reason.
     Unknown(String),
 }
 
@@ -30,18 +30,18 @@ pub(crate) fn prove(file: &File, bytes: u64) -> Result<Proof> {
 fn by_fiemap(file: &File, bytes: u64) -> io::Result<Proof> {
     let not_there =
         FiemapExtentFlags::UNWRITTEN | FiemapExtentFlags::DELALLOC | FiemapExtentFlags::UNKNOWN;
-    let (mut at, mut extents) = (0, 0_u64);
+    let (mut offset, mut extents) = (0, 0_u64);
     let mut map = Fiemap::with_flags(file, FiemapFlags::SYNC);
-    while at < bytes {
+    while offset < bytes {
         match map.next().transpose()? {
-            Some(extent) if extent.fe_logical <= at => {
+            Some(extent) if extent.fe_logical <= offset => {
                 if extent.fe_flags.intersects(not_there) {
-                    return Ok(Proof::NotWritten { at, why: "allocated and not written" });
+                    return Ok(Proof::NotWritten { at: offset, why: "allocated and not written" });
                 }
-                at = at.max(extent.fe_logical + extent.fe_length);
+                offset = offset.max(extent.fe_logical + extent.fe_length);
                 extents += 1;
             }
-            _ => return Ok(Proof::NotWritten { at, why: "a hole" }),
+            _ => return Ok(Proof::NotWritten { at: offset, why: "a hole" }),
         }
     }
     Ok(Proof::Whole(format!("FIEMAP: {extents} extents, all written")))
@@ -50,7 +50,7 @@ fn by_fiemap(file: &File, bytes: u64) -> io::Result<Proof> {
 /// Tells holes, and not what was allocated and never written.
 fn by_seeking(file: &File, bytes: u64) -> Proof {
     match seek(file, SeekFrom::Hole(0)) {
-        Ok(at) if at < bytes => Proof::NotWritten { at, why: "a hole" },
+        Ok(offset) if offset < bytes => Proof::NotWritten { at: offset, why: "a hole" },
         Ok(_) => Proof::Unknown(
             "no FIEMAP here: no holes (SEEK_HOLE), but blocks that were allocated and never \
              written would not show"

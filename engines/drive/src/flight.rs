@@ -1,6 +1,6 @@
-//! What is asked of a ring, and of each of its operations.
+//! The setup of a ring, and the kinds of its operations.
 
-/// What is asked for.
+/// The requested setup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// Buffers, and so the most operations in flight.
@@ -21,7 +21,7 @@ impl Default for Setup {
     }
 }
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Read,

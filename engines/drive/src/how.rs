@@ -1,8 +1,8 @@
-//! What really runs, and why not what was asked for.
+//! The setup in effect, and why it differs from the requested one.
 
 use std::fmt;
 
-/// What really runs.
+/// The setup in effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent fact, as data")]
 pub struct How {
@@ -16,9 +16,9 @@ pub struct How {
     pub sqpoll: bool,
     /// Completions are polled for at the device.
     pub iopoll: bool,
-    /// Flags of the ring that nobody asks for: the best this kernel has. Empty: none.
+    /// Flags of the ring without an option: the best of this kernel. Empty: none.
     pub flags: &'static str,
-    /// Why something that was asked for is not so, a sentence each.
+    /// Why requested settings are not in effect, one sentence each.
     pub why_not: Vec<String>,
 }
 

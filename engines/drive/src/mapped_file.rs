@@ -10,7 +10,7 @@ use std::sync::{PoisonError, RwLock};
 #[derive(Debug)]
 pub(crate) struct MappedFile {
     memory: MmapRaw,
-    /// Blocks share one by their offsets, so that nobody reads what another is storing.
+    /// Blocks share one by their offsets, so that no thread reads a block while another stores it.
     locks: Box<[RwLock<()>]>,
 }
 
@@ -38,11 +38,11 @@ impl MappedFile {
 
     /// Shows a block where it lies in the page cache.
     #[inline]
-    pub(crate) fn read<R>(&self, offset: u64, bytes: usize, seen: impl FnOnce(&[u8]) -> R) -> R {
+    pub(crate) fn read<R>(&self, offset: u64, bytes: usize, visit: impl FnOnce(&[u8]) -> R) -> R {
         let _shared = self.lock(offset, bytes).read().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: within the mapping; the file is written whole and locked by nobody else, so its
         // pages are there; nobody stores into the block while its lock is held.
-        seen(unsafe { std::slice::from_raw_parts(self.address(offset, bytes), bytes) })
+        visit(unsafe { std::slice::from_raw_parts(self.address(offset, bytes), bytes) })
     }
 
     /// Stores a block into the page cache.

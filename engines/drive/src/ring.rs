@@ -17,7 +17,7 @@ use std::os::unix::fs::FileExt;
 /// The kernel's limit on a ring's entries.
 const DEPTH_MAX: u32 = 1 << 15;
 
-/// What became of a slot's operation.
+/// The result of a slot's operation.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     flight: Flight,
@@ -73,7 +73,10 @@ impl Ring {
             )));
         }
         if depth > DEPTH_MAX {
-            return Err(Error::invalid(format!("depth is {depth}, expected at most {DEPTH_MAX}")));
+            return Err(Error::invalid(format!(
+                "depth: expected at most {DEPTH_MAX}, found \
+                {depth}"
+            )));
         }
         let idle = Flight { kind: Kind::Flush, file: 0, offset: 0, bytes: 0 };
         Ok(Self {
@@ -87,7 +90,7 @@ impl Ring {
         })
     }
 
-    /// What really runs.
+    /// The setup in effect.
     pub fn how(&self) -> &How {
         &self.how
     }
@@ -276,13 +279,13 @@ impl Ring {
         let buffer = &mut self.region.buffer_mut(slot)[..bytes];
         let mut done = 0;
         while done < bytes {
-            let (rest, at) = (&mut buffer[done..], offset + done as u64);
+            let (rest, position) = (&mut buffer[done..], offset + done as u64);
             let result = match kind {
-                Kind::Read => file.read_at(rest, at),
-                Kind::Write => file.write_at(rest, at),
+                Kind::Read => file.read_at(rest, position),
+                Kind::Write => file.write_at(rest, position),
                 Kind::DurableWrite | Kind::Flush => {
                     let rest = [IoSlice::new(rest)];
-                    pwritev2(file, &rest, at, ReadWriteFlags::DSYNC).map_err(Errno::into)
+                    pwritev2(file, &rest, position, ReadWriteFlags::DSYNC).map_err(Errno::into)
                 }
             };
             match result {

@@ -36,7 +36,7 @@ enum Carrier<'e> {
 
 impl<'e> DriveSession<'e> {
     pub(crate) fn new(drive: &'e Drive) -> Result<Self> {
-        let depth = if drive.asked.calls == Calls::IoUring { drive.depth() } else { 1 };
+        let depth = if drive.drive_options.calls == Calls::IoUring { drive.depth() } else { 1 };
         let carrier = match &drive.map {
             Some(map) => Carrier::Map(map),
             None => Carrier::Ring(drive.ring(depth, drive.buffer_bytes)?),
@@ -59,7 +59,7 @@ impl<'e> DriveSession<'e> {
     /// The ring, where calls that do not wait are to be had.
     #[inline]
     fn pipeline(&mut self) -> Result<&mut Ring> {
-        match (&mut self.carrier, self.drive.asked.calls) {
+        match (&mut self.carrier, self.drive.drive_options.calls) {
             (Carrier::Ring(ring), Calls::IoUring) => Ok(ring),
             (_, calls) => Err(one_at_a_time(calls)),
         }
@@ -69,14 +69,14 @@ impl<'e> DriveSession<'e> {
     /// written would end the process.
     #[inline]
     fn accepts(&self, value: &[u8]) -> Result<()> {
-        if value.len() == self.drive.block_bytes && !self.drive.asked.read_only {
+        if value.len() == self.drive.block_bytes && !self.drive.drive_options.read_only {
             return Ok(());
         }
         let (bytes, block) = (value.len(), self.drive.block_bytes);
-        let what = if self.drive.asked.read_only {
+        let what = if self.drive.drive_options.read_only {
             "option read_only is on: nothing can be written".to_owned()
         } else {
-            format!("the value has {bytes} bytes, a block has {block}")
+            format!("expected a value of at most {block} bytes, found {bytes}")
         };
         Err(Error::invalid(what))
     }
@@ -90,14 +90,14 @@ impl<'e> DriveSession<'e> {
         match &mut self.carrier {
             Carrier::Ring(ring) if bytes <= most => Ok(ring),
             Carrier::Ring(_) => Err(Error::invalid(format!(
-                "a request of {bytes} bytes, and {most} were announced as the longest"
+                "expected a request of at most {most} bytes, found {bytes}"
             ))),
             Carrier::Map(_) => Err(Error::unsupported("requests by offset with io = mmap")),
         }
     }
 
     fn demand_writable(&self) -> Result<()> {
-        if self.drive.asked.read_only {
+        if self.drive.drive_options.read_only {
             return Err(Error::invalid("option read_only is on: nothing can be written"));
         }
         Ok(())
@@ -111,7 +111,7 @@ impl<'e> DriveSession<'e> {
             Some(loader) => loader,
             None => drive.ring(RUNS, (RUN_BYTES - RUN_BYTES % block).max(block))?,
         };
-        let mut runs = Runs::new(drive.asked.durable);
+        let mut runs = Runs::new(drive.drive_options.durable);
         for write in writes {
             let Write::Put { key, value } = *write else {
                 return Err(Error::unsupported("delete"));
@@ -197,16 +197,16 @@ impl Runs {
 
 impl Session for DriveSession<'_> {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         self.demand_whole()?;
         let (offset, block) = (self.drive.offset(key)?, self.drive.block_bytes);
         match &mut self.carrier {
-            Carrier::Map(map) => Ok(map.read(offset, block, |block| seen(Some(block)))),
+            Carrier::Map(map) => Ok(map.read(offset, block, |block| visit(Some(block)))),
             Carrier::Ring(ring) => {
                 alone(ring)?;
                 ring.read(0, 0, offset, block)?;
                 wait(ring)?;
-                Ok(seen(Some(&ring.buffer(0)[..block])))
+                Ok(visit(Some(&ring.buffer(0)[..block])))
             }
         }
     }
@@ -215,7 +215,7 @@ impl Session for DriveSession<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let offset = self.drive.offset(key)?;
         self.accepts(value)?;
-        let durable = self.drive.asked.durable;
+        let durable = self.drive.drive_options.durable;
         match &mut self.carrier {
             // While a file is loaded, its pages may have no room behind them yet.
             Carrier::Map(_) if !self.whole => self.write_runs(&[Write::Put { key, value }]),
@@ -246,37 +246,38 @@ impl Session for DriveSession<'_> {
     fn multiget(
         &mut self,
         keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         self.demand_whole()?;
-        if self.drive.asked.calls != Calls::IoUring {
+        if self.drive.drive_options.calls != Calls::IoUring {
             return (keys.iter().enumerate())
-                .try_for_each(|(index, key)| self.get(key, |value| seen(index, value)));
+                .try_for_each(|(index, key)| self.get(key, |value| visit(index, value)));
         }
-        let wanted = keys.len().min(MULTIGET_DEPTH_MAX) as u32;
-        if wanted > self.depth {
+        let depth_needed = keys.len().min(MULTIGET_DEPTH_MAX) as u32;
+        if depth_needed > self.depth {
             alone(self.pipeline()?)?;
-            self.carrier = Carrier::Ring(self.drive.ring(wanted, self.drive.buffer_bytes)?);
-            self.depth = wanted;
-            self.lookups.resize(wanted as usize, false);
+            self.carrier = Carrier::Ring(self.drive.ring(depth_needed, self.drive.buffer_bytes)?);
+            self.depth = depth_needed;
+            self.lookups.resize(depth_needed as usize, false);
         }
         let (drive, block, depth) = (self.drive, self.drive.block_bytes, self.depth);
         let ring = self.pipeline()?;
         alone(ring)?;
         let mut free: Vec<u32> = (0..depth).rev().collect();
-        let mut asked = vec![0; depth as usize];
+        let mut indexes = vec![0; depth as usize];
         let (mut next, mut failed) = (0, Ok(()));
         while (next < keys.len() && failed.is_ok()) || ring.open() > 0 {
             while next < keys.len() && failed.is_ok() {
                 let Some(slot) = free.pop() else { break };
-                asked[slot as usize] = next;
-                let queued = drive.offset(keys[next]).and_then(|at| ring.read(slot, 0, at, block));
+                indexes[slot as usize] = next;
+                let queued =
+                    drive.offset(keys[next]).and_then(|offset| ring.read(slot, 0, offset, block));
                 failed = queued;
                 next += 1;
             }
             ring.complete_shown(|slot, result| {
                 match result {
-                    Ok(value) => seen(asked[slot as usize], Some(value)),
+                    Ok(value) => visit(indexes[slot as usize], Some(value)),
                     Err(error) => failed = Err(error),
                 }
                 free.push(slot);
@@ -290,19 +291,19 @@ impl Session for DriveSession<'_> {
         &mut self,
         offset: u64,
         bytes: usize,
-        seen: impl FnOnce(&[u8]) -> R,
+        visit: impl FnOnce(&[u8]) -> R,
     ) -> Result<R> {
         let ring = self.ring_for(offset, bytes)?;
         alone(ring)?;
         ring.read(0, 0, offset, bytes)?;
         wait(ring)?;
-        Ok(seen(&ring.buffer(0)[..bytes]))
+        Ok(visit(&ring.buffer(0)[..bytes]))
     }
 
     #[inline]
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         self.demand_writable()?;
-        let durable = self.drive.asked.durable;
+        let durable = self.drive.drive_options.durable;
         let ring = self.ring_for(offset, bytes.len())?;
         alone(ring)?;
         ring.buffer_mut(0)[..bytes.len()].copy_from_slice(bytes);
@@ -332,7 +333,7 @@ impl Session for DriveSession<'_> {
     fn submit_write_at(&mut self, ticket: u32, offset: u64, bytes: &[u8]) -> Result<()> {
         self.pipeline()?;
         self.demand_writable()?;
-        let durable = self.drive.asked.durable;
+        let durable = self.drive.drive_options.durable;
         let ring = self.ring_for(offset, bytes.len())?;
         ring.buffer_mut(ticket)[..bytes.len()].copy_from_slice(bytes);
         ring.write_as(durable, ticket, offset, bytes.len())?;
@@ -352,7 +353,7 @@ impl Session for DriveSession<'_> {
     #[inline]
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
         self.demand_whole()?;
-        let (offset, durable) = (self.drive.offset(key)?, self.drive.asked.durable);
+        let (offset, durable) = (self.drive.offset(key)?, self.drive.drive_options.durable);
         self.accepts(value)?;
         let ring = self.pipeline()?;
         ring.buffer_mut(ticket)[..value.len()].copy_from_slice(value);

@@ -39,50 +39,50 @@ impl Uring {
         setup: &Setup,
     ) -> Result<(Self, How), String> {
         let mut why_not = Vec::new();
-        let mut asked = setup.clone();
-        if asked.iopoll
+        let mut wanted_setup = setup.clone();
+        if wanted_setup.iopoll
             && let Some(why) = files.iter().find_map(not_polled)
         {
             why_not.push(format!("no IOPOLL: {why}"));
-            asked.iopoll = false;
+            wanted_setup.iopoll = false;
         }
         loop {
-            let (ring, flags) = match build(&asked) {
+            let (ring, flags) = match build(&wanted_setup) {
                 Ok(built) => built,
                 Err(error) => {
-                    let (word, asked) = match (asked.sqpoll, asked.iopoll) {
-                        (true, _) => ("SQPOLL", &mut asked.sqpoll),
-                        (_, true) => ("IOPOLL", &mut asked.iopoll),
+                    let (word, wanted_setup) = match (wanted_setup.sqpoll, wanted_setup.iopoll) {
+                        (true, _) => ("SQPOLL", &mut wanted_setup.sqpoll),
+                        (_, true) => ("IOPOLL", &mut wanted_setup.iopoll),
                         _ => return Err(refusal(&error)),
                     };
                     why_not.push(format!("no {word}: {error}"));
-                    *asked = false;
+                    *wanted_setup = false;
                     continue;
                 }
             };
             let mut uring =
                 Self { ring: Ringed(ring), registered_buffers: false, registered_files: false };
-            let kept = why_not.len();
-            uring.register(files, region, &asked, &mut why_not);
-            if let Err(error) = uring.probe(files, &asked, region) {
-                if asked.sqpoll {
-                    // The polling thread may have the operation that nobody could wait for.
+            let reasons = why_not.len();
+            uring.register(files, region, &wanted_setup, &mut why_not);
+            if let Err(error) = uring.probe(files, &wanted_setup, region) {
+                if wanted_setup.sqpoll {
+                    // The polling thread may have the operation whose wait failed.
                     region.abandon().map_err(|error| error.message)?;
                 }
-                if !asked.iopoll {
+                if !wanted_setup.iopoll {
                     return Err(refusal(&error));
                 }
-                why_not.truncate(kept);
+                why_not.truncate(reasons);
                 why_not.push(format!("no IOPOLL: {error}"));
-                asked.iopoll = false;
+                wanted_setup.iopoll = false;
                 continue;
             }
             let how = How {
                 io_uring: true,
                 registered_files: uring.registered_files,
                 registered_buffers: uring.registered_buffers,
-                sqpoll: asked.sqpoll,
-                iopoll: asked.iopoll,
+                sqpoll: wanted_setup.sqpoll,
+                iopoll: wanted_setup.iopoll,
                 flags,
                 why_not,
             };
@@ -275,7 +275,7 @@ fn build(setup: &Setup) -> io::Result<(IoUring, &'static str)> {
         let ring = base().setup_coop_taskrun().setup_single_issuer().build(entries)?;
         Ok((ring, "COOP_TASKRUN, SINGLE_ISSUER"))
     };
-    // An older kernel says EINVAL to what it does not know.
+    // An older kernel returns EINVAL for unknown flags.
     let unknown = |error: &io::Error| error.raw_os_error() == Some(libc::EINVAL);
     alone()
         .or_else(|error| if unknown(&error) { cooperative() } else { Err(error) })
@@ -310,6 +310,6 @@ fn not_polled(file: &File) -> Option<String> {
     match polled.as_deref().map(str::trim) {
         Some("0") => Some(format!("Operation not supported; queue/io_poll of {name} is 0")),
         Some(_) => None,
-        None => Some(format!("nothing in sysfs says that device {name} can be polled")),
+        None => Some(format!("sysfs does not show that device {name} can be polled")),
     }
 }

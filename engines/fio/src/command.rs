@@ -44,9 +44,9 @@ pub(crate) fn arguments(job: &Job, drive: &Mix, seed: u64) -> Result<Vec<String>
     Ok(arguments)
 }
 
-/// Where the blocks are.
-pub(crate) fn path(place: &Location) -> Result<PathBuf> {
-    place.blocks(FILE)
+/// The path of the blocks.
+pub(crate) fn path(location: &Location) -> Result<PathBuf> {
+    location.blocks(FILE)
 }
 
 /// As one name: fio takes a `:` for the end of a file's name and the beginning of the next.
@@ -61,8 +61,8 @@ fn weight(role: &Role, is: impl Fn(&MixEntry) -> bool) -> f64 {
 fn pattern(role: &Role) -> Result<&'static str> {
     let random = role.mix.iter().all(|entry| entry.keys == Choice::Uniform);
     let ordered = role.mix.iter().all(|entry| entry.keys == Choice::Sequential { step: 1 });
-    let known = role.mix.iter().all(|entry| matches!(entry.op, Op::Get | Op::Update));
-    if !known || role.rate.is_some() || !(random || ordered) {
+    let supported = role.mix.iter().all(|entry| matches!(entry.op, Op::Get | Op::Update));
+    if !supported || role.rate.is_some() || !(random || ordered) {
         return Err(Error::invalid("fio reads and writes blocks, all at random or all in order"));
     }
     let reads = weight(role, |entry| entry.op == Op::Get) > 0.0;
@@ -77,7 +77,7 @@ fn pattern(role: &Role) -> Result<&'static str> {
     })
 }
 
-/// fio knows whole percents.
+/// fio takes whole percents.
 fn share(role: &Role) -> Option<String> {
     let reads = weight(role, |entry| entry.op == Op::Get);
     let share = 100.0 * reads / weight(role, |_| true);

@@ -1,4 +1,4 @@
-//! What it says of itself: fio's version, and the options of engine `drive` by the same names.
+//! The description: fio's version, and the options of engine `drive` by the same names.
 
 use kvdyno_engine::{Capabilities, Description, Durability, OptionSpec, Planning};
 use std::collections::BTreeMap;

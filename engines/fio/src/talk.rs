@@ -1,5 +1,5 @@
-//! The protocol of a worker, spoken for fio: phase by phase it waits for the program, has fio work,
-//! and files what fio reports. fio tells of a phase as a whole: the series has one slice for each.
+//! The protocol of a worker, for fio: phase by phase it waits for the program, runs fio, and
+//! records fio's report. fio reports a phase as a whole: the series has one slice for each.
 
 use crate::child;
 use crate::command::{arguments, path};
@@ -15,7 +15,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Between two looks at fio and at what the program says.
+/// Between two polls of fio and of the program.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The first line.
@@ -46,15 +46,13 @@ pub(crate) fn run(job: &Job) -> io::Result<ExitCode> {
 fn all(job: &Job, current: &mut Option<u32>) -> Result<()> {
     if job.protocol != kvdyno_record::PROTOCOL {
         return Err(Error::invalid(format!(
-            "the program speaks protocol {}, this worker {}; build both from one version",
+            "expected protocol {1}, found {0}; build worker and program from one version",
             job.protocol,
             kvdyno_record::PROTOCOL
         )));
     }
     if !path(&job.place)?.exists() {
-        return Err(Error::invalid(
-            "there is no file of blocks; a case of engine `drive` must run first",
-        ));
+        return Err(Error::invalid("no file of blocks; run a case of engine `drive` first"));
     }
     let mut case = Case::begin(job)?;
     opened()?;
@@ -79,17 +77,17 @@ fn send(event: &Event) -> io::Result<()> {
 /// A case at work.
 struct Case<'j> {
     job: &'j Job,
-    heard: Receiver<Control>,
+    controls: Receiver<Control>,
     series: File,
     latency: hlog::Writer,
     begun: Instant,
-    /// What fio's processes have used so far, by its own account.
+    /// The usage of fio's processes so far, by its own account.
     usage: ProcessUsage,
     /// Of the last phase.
     counters: Counters,
 }
 
-/// What came of a phase.
+/// The result of a phase.
 #[derive(Default)]
 struct PhaseResult {
     wall_ns: u64,
@@ -99,7 +97,7 @@ struct PhaseResult {
 
 impl<'j> Case<'j> {
     fn begin(job: &'j Job) -> Result<Self> {
-        let (sender, heard) = channel();
+        let (sender, controls) = channel();
         std::thread::spawn(move || {
             // The end of the program's words is the receiver's end.
             for line in io::stdin().lines().map_while(io::Result::ok) {
@@ -115,7 +113,7 @@ impl<'j> Case<'j> {
         let latency = job.folder.join("latency.hlog");
         Ok(Self {
             job,
-            heard,
+            controls,
             series: File::create_new(job.folder.join("series.ndjson"))?,
             latency: hlog::Writer::create(&latency, SystemTime::now()).map_err(failed)?,
             begun: Instant::now(),
@@ -124,12 +122,12 @@ impl<'j> Case<'j> {
         })
     }
 
-    /// True: the program said stop.
+    /// True: the program stopped it.
     fn wait_for_go(&self) -> Result<bool> {
-        match self.heard.recv() {
+        match self.controls.recv() {
             Ok(Control::Go) => Ok(false),
             Ok(Control::Stop) => Ok(true),
-            Err(_) => Err(Error::new(ErrorClass::Other, "the program has gone away")),
+            Err(_) => Err(Error::new(ErrorClass::Other, "the program has ended")),
         }
     }
 
@@ -141,7 +139,7 @@ impl<'j> Case<'j> {
         }
         let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let usage_before = self.usage.clone();
-        let found = match &phase.work {
+        let outcome = match &phase.work {
             Activity::Evict => self.evict()?,
             Activity::Warmup(drive) | Activity::Measure(drive) => {
                 self.drive(index, phase, drive)?
@@ -155,11 +153,11 @@ impl<'j> Case<'j> {
             Activity::Warmup(drive) | Activity::Measure(drive) => role(drive),
             _ => None,
         };
-        let results = found.job.as_ref().zip(role);
+        let results = outcome.job.as_ref().zip(role);
         send(&Event::Finished {
             phase: index,
             started_unix_ns: started.map_or(0, |since| since.as_nanos() as u64),
-            wall_ns: found.wall_ns,
+            wall_ns: outcome.wall_ns,
             usage_before,
             usage: self.usage.clone(),
             counters: self.counters.clone(),
@@ -169,11 +167,11 @@ impl<'j> Case<'j> {
                 .collect(),
             verified: None,
             settled: None,
-            stopped: found.stopped,
+            stopped: outcome.stopped,
             failed: None,
             ranks: Vec::new(),
         })?;
-        Ok(self.wait_for_go()? || found.stopped)
+        Ok(self.wait_for_go()? || outcome.stopped)
     }
 
     /// Nothing is open: the program evicts.
@@ -197,12 +195,20 @@ impl<'j> Case<'j> {
         let stopped = self.watch(&mut child)?;
         let status = child.wait()?;
         let text = std::fs::read_to_string(&report)?;
-        let told = Report::parse(&text);
-        let (job, version) = match told {
+        let parsed = Report::parse(&text);
+        let (job, version) = match parsed {
             Ok(mut report) if report.jobs.len() == 1 => (report.jobs.remove(0), report.version),
-            Ok(report) => return Err(fio_failed(&format!("{} jobs, not one", report.jobs.len()))),
-            Err(found) => {
-                return Err(fio_failed(&format!("{status}: expected a report, found {found}")));
+            Ok(report) => {
+                return Err(fio_failed(&format!(
+                    "expected one job, found \
+                {}",
+                    report.jobs.len()
+                )));
+            }
+            Err(first_error) => {
+                return Err(fio_failed(&format!(
+                    "{status}: expected a report, found {first_error}"
+                )));
             }
         };
         if job.error != 0 || (!status.success() && !stopped) {
@@ -221,7 +227,7 @@ impl<'j> Case<'j> {
     fn watch(&self, child: &mut Child) -> Result<bool> {
         let mut stopped = false;
         while child.try_wait()?.is_none() {
-            match self.heard.recv_timeout(LOOK_EVERY) {
+            match self.controls.recv_timeout(LOOK_EVERY) {
                 Ok(Control::Stop) | Err(RecvTimeoutError::Disconnected) if !stopped => {
                     stopped = true;
                     let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
@@ -248,7 +254,7 @@ impl<'j> Case<'j> {
 }
 
 fn fio_failed(what: &str) -> Error {
-    Error::new(ErrorClass::Other, format!("fio: {what} (its words are in log.txt)"))
+    Error::new(ErrorClass::Other, format!("fio: {what} (see log.txt)"))
 }
 
 /// Readings grow.

@@ -1,4 +1,4 @@
-//! What fjall is and can do, its options, and what they are to fjall.
+//! The description of fjall, its options, and what they are to fjall.
 
 use crate::store::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use fjall::compaction::Leveled;
@@ -70,7 +70,7 @@ fn memory_and_journal() -> Vec<OptionSpec> {
         OptionSpec::bytes(
             "cache_size",
             32 << 20,
-            "Cache of blocks and blobs, shared by all that is in the database.",
+            "Cache of blocks and blobs, shared by all keyspaces of the database.",
         )
         .tuned(
             "25%",
@@ -148,8 +148,8 @@ fn tables() -> Vec<OptionSpec> {
         OptionSpec::words(
             "transactions",
             &["off", "serial", "optimistic"],
-            "Kind of the database: Database, SingleWriterTxDatabase or OptimisticTxDatabase, by \
-             whose transactions every single write then goes as well.",
+            "Kind of the database: Database, SingleWriterTxDatabase or OptimisticTxDatabase; with \
+             the latter two every single write is a transaction as well.",
         ),
     ]
 }
@@ -221,7 +221,7 @@ fn keyspace(options: &Options) -> Result<KeyspaceCreateOptions> {
 fn at_least(options: &Options, name: &str, least: u64) -> Result<u64> {
     match options.integer(name)? {
         value if value >= least => Ok(value),
-        value => Err(Error::invalid(format!("{name} is {value}; fjall takes {least} or more"))),
+        value => Err(Error::invalid(format!("{name}: expected at least {least}, found {value}"))),
     }
 }
 

@@ -21,10 +21,10 @@ impl Engine for Fjall {
         describe::description()
     }
 
-    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
+    fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
         let settings = describe::settings(options)?;
         events::listen();
-        Store::open(place.directory()?, settings).map(Self)
+        Store::open(location.directory()?, settings).map(Self)
     }
 
     fn session(&self) -> Result<FjallSession<'_>> {
@@ -92,11 +92,11 @@ impl Fjall {
         let mut quiet = 0;
         let mut completed = database.compactions_completed();
         while quiet < QUIET {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            if remaining.is_zero() {
                 return false;
             }
-            std::thread::sleep(PAUSE.min(left));
+            std::thread::sleep(PAUSE.min(remaining));
             let now = database.compactions_completed();
             let under_way = keyspace.sealed_memtable_count()
                 + database.outstanding_flushes()
@@ -111,15 +111,15 @@ impl Fjall {
 /// One thread's handle.
 pub(crate) struct FjallSession<'e> {
     store: &'e Store,
-    /// Where a walk is under way.
+    /// The state of a walk.
     walking: Option<Walking>,
 }
 
 impl Session for FjallSession<'_> {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         let value = self.store.keyspace.get(key).map_err(failed)?;
-        Ok(seen(value.as_deref()))
+        Ok(visit(value.as_deref()))
     }
 
     #[inline]
@@ -134,24 +134,24 @@ impl Session for FjallSession<'_> {
     fn scan(
         &mut self,
         range: Range<'_>,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let mut way = self.store.keyspace.range::<&[u8], _>(range.bounds());
-        Ok(show(&mut way, range.direction, range.limit, seen)?.count)
+        Ok(show(&mut way, range.direction, range.limit, visit)?.count)
     }
 
     fn walk(
         &mut self,
         walk: &mut Walk,
         limit: u64,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         if limit == 0 {
             return Ok(0);
         }
-        let kept = self.walking.take().filter(|kept| kept.goes_on(walk));
-        let mut walking = kept.unwrap_or_else(|| Walking::begin(&self.store.keyspace, walk));
-        let shown = walking.show(walk, limit, seen)?;
+        let previous = self.walking.take().filter(|previous| previous.goes_on(walk));
+        let mut walking = previous.unwrap_or_else(|| Walking::begin(&self.store.keyspace, walk));
+        let shown = walking.show(walk, limit, visit)?;
         self.walking = walk.last().is_some().then_some(walking);
         Ok(shown)
     }
@@ -183,15 +183,15 @@ impl Session for FjallSession<'_> {
         }
         self.store.transaction(|within| {
             let mut change = Some(change);
-            let mut found = false;
+            let mut existed = false;
             within.get_for_update(key, &mut |old| {
-                found = old.is_some();
+                existed = old.is_some();
                 if let Some(change) = change.take() {
                     change(old, buffer);
                 }
             })?;
             within.put(key, buffer)?;
-            Ok(found)
+            Ok(existed)
         })
     }
 }

@@ -1,5 +1,4 @@
-//! fjall's flushes, compactions and stalls the moment they happen: it tells them to the crate
-//! `log`, in words.
+//! fjall's flushes, compactions and stalls as they happen: fjall logs them with the crate `log`.
 
 use kvdyno_engine::{Edge, EngineEvent, EventKind, EventLog, Value};
 use log::{LevelFilter, Log, Metadata, Record};
@@ -8,7 +7,7 @@ use std::sync::LazyLock;
 
 static HEARD: LazyLock<EventLog> = LazyLock::new(EventLog::default);
 
-/// Where a message comes from, how it begins, and what it tells.
+/// The source of a message, its prefix, and its event.
 const MESSAGES: [(&str, &str, EventKind, Edge); 6] = [
     ("lsm_tree::abstract_tree", "Flushing sealed memtables", EventKind::Flush, Edge::Begin),
     ("lsm_tree::tree", "Flushed memtable(s)", EventKind::Flush, Edge::End),
@@ -35,10 +34,10 @@ impl Log for Listener {
             return;
         }
         let text = record.args().to_string();
-        let told = MESSAGES
+        let message = MESSAGES
             .iter()
             .find(|(target, begins, ..)| *target == record.target() && text.starts_with(begins));
-        if let Some((_, _, kind, edge)) = told {
+        if let Some((_, _, kind, edge)) = message {
             let detail = BTreeMap::from([("message".to_owned(), Value::Text(text))]);
             HEARD.record(*kind, *edge, detail);
         }

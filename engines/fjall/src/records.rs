@@ -38,7 +38,7 @@ pub(crate) fn show(
     way: &mut Iter,
     direction: Direction,
     limit: u64,
-    mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<ScanResult> {
     let mut shown = ScanResult { count: 0, last: None };
     while shown.count < limit {
@@ -49,7 +49,7 @@ pub(crate) fn show(
         let Some(record) = next else { return Ok(ScanResult { last: None, ..shown }) };
         let (key, value) = record.into_inner().map_err(failed)?;
         shown.count += 1;
-        let broke_off = seen(&key, &value).is_break();
+        let broke_off = visit(&key, &value).is_break();
         shown.last = Some(key);
         if broke_off {
             break;
@@ -86,9 +86,9 @@ impl Walking {
         &mut self,
         walk: &mut Walk,
         limit: u64,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let ScanResult { count, last } = show(&mut self.way, walk.direction(), limit, seen)?;
+        let ScanResult { count, last } = show(&mut self.way, walk.direction(), limit, visit)?;
         match &last {
             None => walk.ended(),
             Some(last) => walk.passed(last),

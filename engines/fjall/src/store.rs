@@ -127,22 +127,24 @@ impl Store {
                 return Err(Error::unsupported("transactions with `transactions = off`"));
             }
             Kind::Serial(database, keyspace) => {
-                Begun::Serial(database.write_tx().durability(self.persist), keyspace)
+                TransactionKind::Serial(database.write_tx().durability(self.persist), keyspace)
             }
             Kind::Optimistic(database) => {
                 let begun = database.write_tx().map_err(failed)?;
-                Begun::Optimistic(begun.durability(self.persist), &self.keyspace)
+                TransactionKind::Optimistic(begun.durability(self.persist), &self.keyspace)
             }
         };
         let mut within = ActiveTransaction(begun);
-        let given = body(&mut within)?;
+        let result = body(&mut within)?;
         match within.0 {
-            Begun::Serial(begun, _) => begun.commit().map_err(failed)?,
-            Begun::Optimistic(begun, _) => begun.commit().map_err(failed)?.map_err(|Conflict| {
-                Error::new(ErrorClass::Conflict, "what it read was changed before its commit")
-            })?,
+            TransactionKind::Serial(begun, _) => begun.commit().map_err(failed)?,
+            TransactionKind::Optimistic(begun, _) => {
+                begun.commit().map_err(failed)?.map_err(|Conflict| {
+                    Error::new(ErrorClass::Conflict, "its reads were changed before its commit")
+                })?
+            }
         }
-        Ok(given)
+        Ok(result)
     }
 
     /// Whether plain reads and writes can be put together without a transaction.
@@ -160,8 +162,8 @@ fn keyspace_of(database: &Database, settings: Settings) -> Result<Keyspace> {
     };
     if database.keyspace_exists(other) {
         return Err(Error::invalid(
-            "this database was made with another manual_journal_persist, which is kept: class none \
-             is apart from async and commit",
+            "the database was made with another manual_journal_persist: class none cannot share \
+             one with async or commit",
         ));
     }
     database.keyspace(name, || settings.keyspace).map_err(failed)
@@ -181,33 +183,33 @@ fn refuse(key: &[u8], value: &[u8]) -> Result<()> {
 }
 
 /// A transaction under way.
-pub(crate) struct ActiveTransaction<'s>(Begun<'s>);
+pub(crate) struct ActiveTransaction<'s>(TransactionKind<'s>);
 
-enum Begun<'s> {
+enum TransactionKind<'s> {
     Serial(SingleWriterWriteTx<'s>, &'s SingleWriterTxKeyspace),
     Optimistic(OptimisticWriteTx, &'s Keyspace),
 }
 
 impl Transaction for ActiveTransaction<'_> {
-    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
+    fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
         let value = match &self.0 {
-            Begun::Serial(begun, keyspace) => begun.get(keyspace, key),
-            Begun::Optimistic(begun, keyspace) => begun.get(keyspace, key),
+            TransactionKind::Serial(begun, keyspace) => begun.get(keyspace, key),
+            TransactionKind::Optimistic(begun, keyspace) => begun.get(keyspace, key),
         };
-        seen(value.map_err(failed)?.as_deref());
+        visit(value.map_err(failed)?.as_deref());
         Ok(())
     }
 
     /// What an optimistic one reads is compared at its commit, whatever it is read for.
-    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        self.get(key, seen)
+    fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        self.get(key, visit)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         refuse(key, value)?;
         match &mut self.0 {
-            Begun::Serial(begun, keyspace) => begun.insert(keyspace, key, value),
-            Begun::Optimistic(begun, keyspace) => begun.insert(*keyspace, key, value),
+            TransactionKind::Serial(begun, keyspace) => begun.insert(keyspace, key, value),
+            TransactionKind::Optimistic(begun, keyspace) => begun.insert(*keyspace, key, value),
         }
         Ok(())
     }
@@ -215,17 +217,21 @@ impl Transaction for ActiveTransaction<'_> {
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         refuse(key, &[])?;
         match &mut self.0 {
-            Begun::Serial(begun, keyspace) => begun.remove(keyspace, key),
-            Begun::Optimistic(begun, keyspace) => begun.remove(*keyspace, key),
+            TransactionKind::Serial(begun, keyspace) => begun.remove(keyspace, key),
+            TransactionKind::Optimistic(begun, keyspace) => begun.remove(*keyspace, key),
         }
         Ok(())
     }
 
-    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+    fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
         let mut way = match &self.0 {
-            Begun::Serial(begun, keyspace) => begun.range::<&[u8], _>(keyspace, range.bounds()),
-            Begun::Optimistic(begun, keyspace) => begun.range::<&[u8], _>(keyspace, range.bounds()),
+            TransactionKind::Serial(begun, keyspace) => {
+                begun.range::<&[u8], _>(keyspace, range.bounds())
+            }
+            TransactionKind::Optimistic(begun, keyspace) => {
+                begun.range::<&[u8], _>(keyspace, range.bounds())
+            }
         };
-        Ok(show(&mut way, range.direction, range.limit, seen)?.count)
+        Ok(show(&mut way, range.direction, range.limit, visit)?.count)
     }
 }

@@ -1,4 +1,4 @@
-//! What the adapter costs: `Session::get` against the same calls in a program of C++, which is
+//! The cost of the adapter: `Session::get` against the same calls in a program of C++, which is
 //! compiled here and linked with the same system library, on the same database, in turns.
 //!
 //!     cargo run --release -p kvdyno-leveldb --example leveldb_reads -- DIRECTORY

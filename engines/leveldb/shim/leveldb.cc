@@ -24,8 +24,8 @@ using leveldb::Status;
 
 namespace {
 
-// What this thread's last failing call said.
-thread_local std::string said;
+// The message of this thread's last failing call.
+thread_local std::string last_error;
 
 // In the order of the worker's `Code`.
 enum Code { kOk, kNotFound, kCorruption, kNotSupported, kInvalid, kIo, kOther };
@@ -33,7 +33,7 @@ enum Code { kOk, kNotFound, kCorruption, kNotSupported, kInvalid, kIo, kOther };
 Code CodeOf(const Status& status) {
   if (status.ok()) return kOk;
   if (status.IsNotFound()) return kNotFound;
-  said = status.ToString();
+  last_error = status.ToString();
   if (status.IsCorruption()) return kCorruption;
   if (status.IsNotSupportedError()) return kNotSupported;
   if (status.IsInvalidArgument()) return kInvalid;
@@ -71,14 +71,14 @@ struct Session {
 }  // namespace
 
 // Raised with every change of a function below.
-API int kvdyno_leveldb_shim() { return 1; }
+API int kvdyno_leveldb_shim() { return 2; }
 
 API void kvdyno_leveldb_version(int* major, int* minor) {
   *major = leveldb::kMajorVersion;
   *minor = leveldb::kMinorVersion;
 }
 
-API const char* kvdyno_leveldb_said() { return said.c_str(); }
+API const char* kvdyno_leveldb_last_error() { return last_error.c_str(); }
 
 API int kvdyno_leveldb_open(const char* folder, const Settings* settings, Database** opened) {
   auto database = std::make_unique<Database>();

@@ -6,7 +6,7 @@ use kvdyno_engine::{Error, ErrorClass, Result};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int};
 
-/// Types whose insides only the shim knows.
+/// Opaque types of the shim.
 macro_rules! opaque {
     ($($name:ident)*) => { $(#[repr(C)] pub(crate) struct $name { _inside: [u8; 0] })* };
 }
@@ -57,7 +57,7 @@ pub(crate) struct Settings {
 functions! {
     fn shim() -> c_int;
     fn version(*mut c_int, *mut c_int);
-    fn said() -> Text;
+    fn last_error() -> Text;
 
     fn open(Text, *const Settings, *mut *mut Database) -> c_int;
     fn close(*mut Database);
@@ -84,13 +84,13 @@ functions! {
 }
 
 impl Api {
-    /// What a call came to.
+    /// Checks the result of a call.
     #[inline]
-    pub(crate) fn tried(&self, code: c_int) -> Result<()> {
+    pub(crate) fn call_checked(&self, code: c_int) -> Result<()> {
         if code == 0 { Ok(()) } else { Err(self.failure(code)) }
     }
 
-    /// What a call came to that may find nothing: whether it did.
+    /// Checks the result of a lookup: whether it found something.
     #[inline]
     pub(crate) fn check_found(&self, code: c_int) -> Result<bool> {
         match code {
@@ -103,7 +103,7 @@ impl Api {
     #[cold]
     fn failure(&self, code: c_int) -> Error {
         // SAFETY: this thread's last message, until its next call.
-        let message = unsafe { text((self.said)()) };
+        let message = unsafe { text((self.last_error)()) };
         // The shim's `Code`.
         let class = match code {
             _ if message.contains("No space left") => ErrorClass::Full,

@@ -1,4 +1,4 @@
-//! What `LevelDB` is and can do, and its options under its own names.
+//! The description of `LevelDB`, and its options under its own names.
 
 use crate::api::Settings;
 use crate::library::LevelDbLibrary;
@@ -7,7 +7,7 @@ use kvdyno_engine::{
 };
 use std::collections::BTreeMap;
 
-/// Of the library that runs; `Err`: of none, why.
+/// The description with the library in use; `Err`: why there is none.
 pub(crate) fn description(library: Result<&LevelDbLibrary>) -> Description {
     let (version, build) = match library {
         Ok(library) => (library.version.clone(), library.build.clone()),
@@ -72,8 +72,7 @@ fn options() -> Vec<OptionSpec> {
         )
         .tuned(
             "50%",
-            "It holds what is read often, uncompressed; the rest is for the file cache, which \
-             holds compressed blocks.",
+            "It caches hot blocks uncompressed; the file cache holds the compressed rest.",
             GUIDE,
         ),
         OptionSpec::bytes("block_size", 4 << 10, "Uncompressed size of a block."),

@@ -48,14 +48,16 @@ impl Engine for LevelDb {
         describe::description(library::load(None))
     }
 
-    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
+    fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
         let api = &library::load(None)?.api;
         let settings = describe::settings(options)?;
-        let folder = CString::new(place.directory()?.to_string_lossy().as_bytes())
+        let folder = CString::new(location.directory()?.to_string_lossy().as_bytes())
             .map_err(|_| Error::invalid("the database's folder holds a zero byte"))?;
         let mut raw = null_mut();
         // SAFETY: a C string, settings in the shim's order, and an out parameter.
-        api.tried(unsafe { (api.open)(folder.as_ptr(), &raw const settings, &raw mut raw) })?;
+        api.call_checked(unsafe {
+            (api.open)(folder.as_ptr(), &raw const settings, &raw mut raw)
+        })?;
         Ok(Self {
             database: Arc::new(Database { api, raw }),
             durability: options.durability,
@@ -132,10 +134,10 @@ impl Engine for LevelDb {
             c"leveldb.num-files-at-level5",
             c"leveldb.num-files-at-level6",
         ];
-        let told = names.into_iter().filter_map(|name| {
+        let figures = names.into_iter().filter_map(|name| {
             Some((name.to_string_lossy().into_owned(), figure(self.database.property(name)?)))
         });
-        told.collect()
+        figures.collect()
     }
 }
 
@@ -154,8 +156,8 @@ impl Database {
         // SAFETY: the database is live, the name a C string; what comes back is null or a C string
         // that is copied before this thread's next call.
         unsafe {
-            let told = (self.api.property)(self.raw, name.as_ptr());
-            (!told.is_null()).then(|| text(told))
+            let value = (self.api.property)(self.raw, name.as_ptr());
+            (!value.is_null()).then(|| text(value))
         }
     }
 
@@ -204,9 +206,9 @@ fn wants_compaction(tables: &str) -> bool {
     let mut most = 10 << 20;
     used[0] >= LEVEL0_FILES
         || used[1..LEVELS - 1].iter().any(|used| {
-            let over = *used >= most;
+            let exceeds = *used >= most;
             most *= 10;
-            over
+            exceeds
         })
 }
 
@@ -216,9 +218,9 @@ mod tests {
 
     #[test]
     fn levels_over_their_sizes_want_a_compaction() {
-        let of = |level0: usize, level1: &[u64], level2: &[u64]| {
+        let wants = |level0: usize, level1: &[u64], level2: &[u64]| {
             let file = |bytes: &u64| format!(" 17:{bytes}['a' @ 5 : 1 .. 'd[' @ 9 : 1]\n");
-            let files = |of: &[u64]| of.iter().map(file).collect::<String>();
+            let files = |wants: &[u64]| wants.iter().map(file).collect::<String>();
             format!(
                 "--- level 0 ---\n{}--- level 1 ---\n{}--- level 2 ---\n{}",
                 files(&vec![9; level0]),
@@ -227,9 +229,9 @@ mod tests {
             )
         };
         assert!(!wants_compaction(""));
-        assert!(!wants_compaction(&of(3, &[10 << 19], &[99 << 20])));
-        assert!(wants_compaction(&of(4, &[], &[])));
-        assert!(wants_compaction(&of(0, &[6 << 20, 4 << 20], &[])));
-        assert!(wants_compaction(&of(0, &[], &[100 << 20])));
+        assert!(!wants_compaction(&wants(3, &[10 << 19], &[99 << 20])));
+        assert!(wants_compaction(&wants(4, &[], &[])));
+        assert!(wants_compaction(&wants(0, &[6 << 20, 4 << 20], &[])));
+        assert!(wants_compaction(&wants(0, &[], &[100 << 20])));
     }
 }

@@ -11,8 +11,8 @@ use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// What `kvdyno_leveldb_shim` says where its functions are those of `api.rs`.
-const SHIM: c_int = 1;
+/// The value of `kvdyno_leveldb_shim` for the functions of `api.rs`.
+const SHIM: c_int = 2;
 
 /// What to do where there is none that will do.
 const REMEDY: &str = "`kvdyno engines get leveldb` makes one of the system's package, `kvdyno \
@@ -44,14 +44,14 @@ fn open(path: Option<&Path>) -> Result<LevelDbLibrary> {
         .map_err(|error| refused(error.to_string()))?
         .into();
     let api = Api::load(&library).map_err(|missing| {
-        refused(format!("it has no function `{missing}`: it is not LevelDB with kvdyno's shim"))
+        refused(format!("no function `{missing}`: not LevelDB with kvdyno's shim"))
     })?;
     // The functions found stay where they are.
     std::mem::forget(library);
     // SAFETY: a function without arguments that gives a constant.
     let shim = unsafe { (api.shim)() };
     if shim != SHIM {
-        return Err(refused(format!("its shim is number {shim}, this worker's {SHIM}: remove it")));
+        return Err(refused(format!("expected shim {SHIM}, found {shim}: remove the library")));
     }
     let (mut major, mut minor) = (0, 0);
     // SAFETY: the places are of the type that is written there.
@@ -71,8 +71,8 @@ fn build(path: &Path) -> BTreeMap<String, String> {
         ("source", about.source),
         ("assertions", assertions(&files).to_owned()),
     ];
-    let told = facts.into_iter().filter(|(_, value)| !value.is_empty());
-    told.map(|(name, value)| (name.to_owned(), value)).collect()
+    let filled = facts.into_iter().filter(|(_, value)| !value.is_empty());
+    filled.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// A library with assertions is slower and must not pass for the real one: Debian's has them.
@@ -84,7 +84,7 @@ fn assertions(files: &[Vec<u8>]) -> &'static str {
     } else if any("_ZN7leveldb6DBImpl") || any("leveldb.stats") {
         "off"
     } else {
-        "unknown: its file cannot be read"
+        "unknown: cannot read its file"
     }
 }
 

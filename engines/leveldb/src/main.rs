@@ -20,7 +20,7 @@ mod tests {
     };
     use std::time::Duration;
 
-    /// Whether there is a library to test; says so where there is none.
+    /// Whether there is a library to test; prints a line where there is none.
     fn has_library(test: &str) -> bool {
         let has = !library::installed("leveldb").is_empty();
         if !has {
@@ -46,7 +46,7 @@ mod tests {
             return;
         }
         let scratch = tempfile::tempdir().unwrap();
-        let place = Location::Directory(scratch.path().to_owned());
+        let location = Location::Directory(scratch.path().to_owned());
         let mut options = Options::defaults(&LevelDb::describe(), Durability::Async);
         options.values.insert("write_buffer_size".to_owned(), Value::Integer(1 << 20));
         options.values.insert("settle".to_owned(), Value::Text("compact".to_owned()));
@@ -60,7 +60,7 @@ mod tests {
             depth: 1,
             requests: None,
         };
-        let engine = LevelDb::open(&place, &options, &shape).unwrap();
+        let engine = LevelDb::open(&location, &options, &shape).unwrap();
         let mut session = engine.session().unwrap();
         let tables = |engine: &LevelDb| match &engine.counters()["leveldb.sstables"] {
             Value::Text(text) => text.lines().filter(|line| line.starts_with(' ')).count(),
@@ -72,7 +72,8 @@ mod tests {
         assert_eq!(tables(&engine), 1);
         for number in 0..20_000_u64 {
             let key = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
-            let noise: Vec<u8> = (0..1000).map(|at| (key[at % 8] as usize * at) as u8).collect();
+            let noise: Vec<u8> =
+                (0..1000).map(|index| (key[index % 8] as usize * index) as u8).collect();
             session.put(&key, &noise).unwrap();
         }
         assert!(engine.settle(Duration::from_mins(1)).unwrap().idle);

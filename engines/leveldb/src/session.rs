@@ -83,23 +83,23 @@ impl Cursor {
     }
 
     /// Shows the records of `range` from the one it stands on. Where the limit was reached or
-    /// `seen` broke off it stands on the last one afterwards, and that is the second thing told.
+    /// `visit` broke off it stands on the last one afterwards, and that is the second thing told.
     fn show(
         &mut self,
         range: &Range<'_>,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<(u64, bool)> {
         let mut shown = 0;
         while let Some((key, value)) = self.record().filter(|(key, _)| !range.ends_before(key)) {
             shown += 1;
             // Not past the last record asked for: its step would be paid for nothing.
-            if seen(key, value).is_break() || shown == range.limit {
+            if visit(key, value).is_break() || shown == range.limit {
                 return Ok((shown, true));
             }
             self.step(range.direction);
         }
         // SAFETY: the cursor is live.
-        self.api.tried(unsafe { (self.api.status)(self.raw) })?;
+        self.api.call_checked(unsafe { (self.api.status)(self.raw) })?;
         Ok((shown, false))
     }
 }
@@ -121,40 +121,42 @@ unsafe fn slice<'b>(start: *const u8, length: usize) -> &'b [u8] {
 
 impl Session for LevelDbSession<'_> {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         let (mut value, mut bytes) = (null(), 0);
         // SAFETY: the session is live; the key is only read.
         let code = unsafe {
             (self.api.get)(self.raw, key.as_ptr(), key.len(), &raw mut value, &raw mut bytes)
         };
-        let found = self.api.check_found(code)?;
+        let exists = self.api.check_found(code)?;
         // SAFETY: the value lies in the session until its next get.
-        Ok(seen(found.then(|| unsafe { slice(value, bytes) })))
+        Ok(visit(exists.then(|| unsafe { slice(value, bytes) })))
     }
 
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let (value, bytes) = (value.as_ptr(), value.len());
         // SAFETY: the session is live; key and value are only read.
-        self.api.tried(unsafe { (self.api.put)(self.raw, key.as_ptr(), key.len(), value, bytes) })
+        self.api.call_checked(unsafe {
+            (self.api.put)(self.raw, key.as_ptr(), key.len(), value, bytes)
+        })
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         // SAFETY: as above.
-        self.api.tried(unsafe { (self.api.remove)(self.raw, key.as_ptr(), key.len()) })
+        self.api.call_checked(unsafe { (self.api.remove)(self.raw, key.as_ptr(), key.len()) })
     }
 
     fn scan(
         &mut self,
         range: Range<'_>,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         if range.limit == 0 {
             return Ok(0);
         }
         let mut cursor = self.cursor();
         cursor.seek(&range);
-        cursor.show(&range, seen).map(|(shown, _)| shown)
+        cursor.show(&range, visit).map(|(shown, _)| shown)
     }
 
     /// With one iterator from its beginning to its end, as `db_bench` reads in sequence.
@@ -162,7 +164,7 @@ impl Session for LevelDbSession<'_> {
         &mut self,
         walk: &mut Walk,
         limit: u64,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         if limit == 0 {
             return Ok(0);
@@ -170,8 +172,8 @@ impl Session for LevelDbSession<'_> {
         let key_of = |cursor: &Cursor| cursor.record().map(|(key, _)| key.to_vec());
         let range = Range { from: walk.last(), ..Range::all(walk.direction()).limit(limit) };
         let last = walk.last();
-        let kept = self.walking.take().filter(|kept| key_of(kept).as_deref() == last);
-        let mut cursor = kept.unwrap_or_else(|| {
+        let walking = self.walking.take().filter(|walking| key_of(walking).as_deref() == last);
+        let mut cursor = walking.unwrap_or_else(|| {
             let mut cursor = self.cursor();
             cursor.seek(&range);
             cursor
@@ -180,7 +182,7 @@ impl Session for LevelDbSession<'_> {
         if last.is_some() && cursor.record().map(|(key, _)| key) == last {
             cursor.step(range.direction);
         }
-        let (shown, stands) = cursor.show(&range, seen)?;
+        let (shown, stands) = cursor.show(&range, visit)?;
         match cursor.record().filter(|_| stands) {
             Some((key, _)) => {
                 walk.passed(key);
@@ -193,7 +195,7 @@ impl Session for LevelDbSession<'_> {
 
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         // SAFETY: the session is live; keys and values are copied into its batch.
-        self.api.tried(unsafe {
+        self.api.call_checked(unsafe {
             (self.api.batch_clear)(self.raw);
             for write in writes {
                 let (key, key_bytes) = (write.key().as_ptr(), write.key().len());

@@ -42,10 +42,10 @@ fn main() -> Result<(), Error> {
     let mut turns = Turns::new(["mdb_get by hand", "cursor MDB_SET by hand, as dbbench"]);
     for round in 0..ROUNDS {
         // Opened in turn: LMDB must not be open twice in one process.
-        let own = by_adapter(open(&folder)?, round)?;
+        let adapter = by_adapter(open(&folder)?, round)?;
         let mut hand = Hand::open(&folder);
         let by_get = warmed(round, |key| hand.by_mdb_get(key));
-        turns.add(own, [by_get, warmed(round, |key| hand.by_cursor(key))]);
+        turns.add(adapter, [by_get, warmed(round, |key| hand.by_cursor(key))]);
     }
     println!("{turns}");
     Ok(std::fs::remove_dir_all(folder)?)
@@ -102,8 +102,8 @@ impl Hand {
             let mut value = ffi::MDB_val { mv_size: 0, mv_data: null_mut() };
             assert_eq!(0, ffi::mdb_txn_renew(self.txn));
             assert_eq!(0, ffi::mdb_cursor_renew(self.txn, self.cursor));
-            let (name, found) = (&raw mut name, &raw mut value);
-            assert_eq!(0, ffi::mdb_cursor_get(self.cursor, name, found, ffi::MDB_SET));
+            let (name, value_out) = (&raw mut name, &raw mut value);
+            assert_eq!(0, ffi::mdb_cursor_get(self.cursor, name, value_out, ffi::MDB_SET));
             let touched = touch(std::slice::from_raw_parts(value.mv_data.cast(), value.mv_size));
             ffi::mdb_txn_reset(self.txn);
             touched

@@ -15,7 +15,7 @@ pub(crate) struct Steps {
     value: ffi::MDB_val,
 }
 
-/// What came of a way.
+/// The result of a scan.
 pub(crate) struct ScanResult {
     pub(crate) count: u64,
     /// It ended because there is no more.
@@ -39,7 +39,7 @@ impl Steps {
         range: &Range<'_>,
         skip: Option<&[u8]>,
         goes_on: bool,
-        seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<ScanResult> {
         let mut shown = ScanResult { count: 0, at_end: false };
         if range.limit == 0 {
@@ -62,7 +62,7 @@ impl Steps {
                     return Ok(shown);
                 }
                 shown.count += 1;
-                if seen(key, bytes(&self.value)).is_break() || shown.count == range.limit {
+                if visit(key, bytes(&self.value)).is_break() || shown.count == range.limit {
                     return Ok(shown);
                 }
                 rc = self.go(step);

@@ -1,4 +1,4 @@
-//! What LMDB is and can do, its options, and how large a map it needs.
+//! The description of LMDB, its options, and how large a map it needs.
 
 use crate::library::{self, ffi};
 use crate::raw;
@@ -157,7 +157,7 @@ pub(crate) fn flags(options: &Options) -> Result<u32> {
 
 /// The flags' names, for the record.
 pub(crate) fn flag_names(flags: u32) -> String {
-    let known = [
+    let names = [
         (ffi::MDB_NOSYNC, "MDB_NOSYNC"),
         (ffi::MDB_NOMETASYNC, "MDB_NOMETASYNC"),
         (ffi::MDB_WRITEMAP, "MDB_WRITEMAP"),
@@ -167,6 +167,6 @@ pub(crate) fn flag_names(flags: u32) -> String {
         (ffi::MDB_NOMEMINIT, "MDB_NOMEMINIT"),
     ];
     let set: Vec<_> =
-        known.iter().filter(|(flag, _)| flags & flag != 0).map(|&(_, name)| name).collect();
+        names.iter().filter(|(flag, _)| flags & flag != 0).map(|&(_, name)| name).collect();
     set.join("|")
 }

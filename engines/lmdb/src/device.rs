@@ -1,6 +1,6 @@
 //! A raw block device under LMDB: claimed, looked at, and only then opened.
-//!
-//! LMDB itself overwrites a mounted device without a word, maps past a device's end and dies there
+//! LMDB itself overwrites a mounted device without a warning, maps past a device's end and dies
+//! there
 //! of SIGBUS, writes through a null pointer when a blank device is opened with `MDB_WRITEMAP`, and
 //! leaves a lock file in `/dev`. This file is what stands between. It never erases anything: to
 //! decide that a device may be overwritten, and to blank it before each load, is the program's.
@@ -23,7 +23,7 @@ const MAP_STEP_BYTES: u64 = 2 << 20;
 /// The signatures of filesystems, RAID and partition tables at a device's start lie within.
 const START_BYTES: u64 = 1 << 20;
 
-/// A device that nobody else can mount or claim as long as this lives.
+/// A device that no other process can mount or claim as long as this lives.
 pub(crate) struct Device {
     /// Opened `O_EXCL`: on a block device that keeps out mounts, swap, RAID and other claims, but
     /// not LMDB, which opens it plainly.
@@ -51,25 +51,25 @@ impl Device {
         Ok(Self { _claim: claim, path: path.canonicalize()?, bytes, blank })
     }
 
-    /// The size of the map: `asked`, or where that is 0 the whole device. Refuses what would not
+    /// The size of the map: `map_size`, or where that is 0 the whole device. Refuses what would not
     /// fit before a load finds out in its middle.
-    pub(crate) fn map_bytes(&self, asked: u64, needed: u64) -> Result<u64> {
+    pub(crate) fn map_bytes(&self, map_size: u64, needed: u64) -> Result<u64> {
         let room = self.bytes / MAP_STEP_BYTES * MAP_STEP_BYTES;
-        let (wanted, whose) = match asked {
+        let (bytes, whose) = match map_size {
             0 => (needed, "the data may take"),
-            asked => (asked, "map_size asks for"),
+            map_size => (map_size, "map_size asks for"),
         };
-        let wanted = wanted.max(1).next_multiple_of(MAP_STEP_BYTES);
-        if wanted > room {
+        let bytes = bytes.max(1).next_multiple_of(MAP_STEP_BYTES);
+        if bytes > room {
             let what = format!(
-                "{whose} {wanted} bytes, and {} has {room} (whole steps of {MAP_STEP_BYTES}, as \
+                "{whose} {bytes} bytes, and {} has {room} (whole steps of {MAP_STEP_BYTES}, as \
                  LMDB maps a device): take a larger device or less data{}",
                 self.path.display(),
-                if asked == 0 { ", or set map_size if you know that it is enough" } else { "" }
+                if map_size == 0 { ", or set map_size" } else { "" }
             );
             return Err(Error::new(ErrorClass::Full, what));
         }
-        Ok(if asked == 0 { room } else { wanted })
+        Ok(if map_size == 0 { room } else { bytes })
     }
 
     /// Opens the database on the device, or makes one on a blank device.
@@ -129,8 +129,8 @@ fn is_blank(path: &Path, device: &File, bytes: u64) -> Result<bool> {
     }
     let path = path.display();
     Err(Error::invalid(format!(
-        "{path} holds something that is not an LMDB database, and is not overwritten; if it may \
-         be lost: dd if=/dev/zero of={path} bs=1M count=1 conv=fsync"
+        "{path} contains data that is not an LMDB database; if it may be lost: dd if=/dev/zero \
+         of={path} bs=1M count=1 conv=fsync"
     )))
 }
 

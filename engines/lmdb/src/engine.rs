@@ -29,7 +29,7 @@ impl Engine for Lmdb {
         describe::description()
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let flags = describe::flags(options)?;
         let map_size = options.integer("map_size")?;
         let file_bytes = size::file_bytes(data, PAGE);
@@ -39,12 +39,12 @@ impl Engine for Lmdb {
             readers => readers as u32,
         };
         let append = options.boolean("append")?;
-        if let Some(path) = raw_device(place) {
+        if let Some(path) = raw_device(location) {
             let device = Device::claim(path)?;
             let env = device.open(flags, device.map_bytes(map_size, file_bytes)?, readers)?;
             return Ok(Self { env, append, _device: Some(device) });
         }
-        let directory = place.directory()?;
+        let directory = location.directory()?;
         let map_bytes = match map_size {
             0 => size::map_bytes(data, PAGE),
             bytes => bytes.next_multiple_of(PAGE),
@@ -102,8 +102,8 @@ impl Engine for Lmdb {
 }
 
 /// The device to open, where this library opens any.
-fn raw_device(place: &Location) -> Option<&Path> {
-    match place {
+fn raw_device(location: &Location) -> Option<&Path> {
+    match location {
         Location::Device(path) if library::PLACES.contains(&PlaceKind::Device) => Some(path),
         _ => None,
     }
@@ -113,9 +113,9 @@ fn raw_device(place: &Location) -> Option<&Path> {
 /// where a write call would return ENOSPC. So the space is looked for first.
 fn refuse_sigbus(directory: &Path, file_bytes: u64) -> Result<()> {
     const BLOCK: u64 = 512;
-    let there = directory.join("data.mdb").metadata().map_or(0, |file| file.blocks() * BLOCK);
+    let allocated = directory.join("data.mdb").metadata().map_or(0, |file| file.blocks() * BLOCK);
     let free = raw::free_bytes(directory)?;
-    if file_bytes.saturating_sub(there) <= free {
+    if file_bytes.saturating_sub(allocated) <= free {
         return Ok(());
     }
     let what = format!(

@@ -195,7 +195,7 @@ impl<'e> Reader<'e> {
         &mut self,
         walk: &mut Walk,
         limit: u64,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let mut steps = Steps::new(self.cursor);
         // SAFETY: where a walk is under way the transaction is live and the cursor on a record.
@@ -215,7 +215,7 @@ impl<'e> Reader<'e> {
         }
         let range = Range { from: walk.last(), ..Range::all(walk.direction()).limit(limit) };
         // SAFETY: the transaction is live, and nothing writes in it.
-        let shown = unsafe { steps.show(&range, walk.last(), goes_on, &mut seen) };
+        let shown = unsafe { steps.show(&range, walk.last(), goes_on, &mut visit) };
         match &shown {
             // It stands on the last record that was shown.
             // SAFETY: as above.
@@ -245,14 +245,14 @@ impl Snapshot<'_, '_> {
     pub(crate) fn scan(
         &mut self,
         range: Range<'_>,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         // SAFETY: the transaction is live, and the cursor belongs to it.
         let renewed = unsafe { ffi::mdb_cursor_renew(self.0.txn, self.0.cursor) };
         check("mdb_cursor_renew", renewed)?;
         let mut steps = Steps::new(self.0.cursor);
         // SAFETY: the transaction is live, and nothing writes in it.
-        unsafe { steps.show(&range, None, false, &mut seen) }.map(|shown| shown.count)
+        unsafe { steps.show(&range, None, false, &mut visit) }.map(|shown| shown.count)
     }
 }
 
@@ -315,15 +315,15 @@ impl Writer<'_> {
         }
     }
 
-    pub(crate) fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+    pub(crate) fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
         let mut cursor = null_mut();
         // SAFETY: the transaction is live; the cursor is closed below, before it ends.
         check("mdb_cursor_open", unsafe {
             ffi::mdb_cursor_open(self.txn, self.dbi, &raw mut cursor)
         })?;
         let mut steps = Steps::new(cursor);
-        // SAFETY: `seen` has no way to this writer, which is borrowed.
-        let shown = unsafe { steps.show(&range, None, false, &mut |key, value| seen(key, value)) };
+        // SAFETY: `visit` has no way to this writer, which is borrowed.
+        let shown = unsafe { steps.show(&range, None, false, &mut |key, value| visit(key, value)) };
         // SAFETY: live, and not used again.
         unsafe { ffi::mdb_cursor_close(cursor) };
         shown.map(|shown| shown.count)

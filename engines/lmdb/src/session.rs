@@ -37,8 +37,8 @@ impl<'e> EnvSession<'e> {
 
 impl Session for EnvSession<'_> {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        self.reader.renewed(|snapshot| snapshot.get(key).map(seen))
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        self.reader.renewed(|snapshot| snapshot.get(key).map(visit))
     }
 
     #[inline]
@@ -53,9 +53,9 @@ impl Session for EnvSession<'_> {
     fn scan(
         &mut self,
         range: Range<'_>,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        self.reader.renewed(|snapshot| snapshot.scan(range, seen))
+        self.reader.renewed(|snapshot| snapshot.scan(range, visit))
     }
 
     /// In one snapshot from its beginning to its end, as programs walk.
@@ -63,9 +63,9 @@ impl Session for EnvSession<'_> {
         &mut self,
         walk: &mut Walk,
         limit: u64,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        self.reader.walk(walk, limit, seen)
+        self.reader.walk(walk, limit, visit)
     }
 
     fn transaction<R>(
@@ -79,11 +79,11 @@ impl Session for EnvSession<'_> {
     fn multiget(
         &mut self,
         keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         self.reader.renewed(|snapshot| {
             let mut keys = keys.iter().enumerate();
-            keys.try_for_each(|(index, key)| snapshot.get(key).map(|value| seen(index, value)))
+            keys.try_for_each(|(index, key)| snapshot.get(key).map(|value| visit(index, value)))
         })
     }
 
@@ -106,22 +106,22 @@ impl Session for EnvSession<'_> {
         buffer.clear();
         self.env.write(|writer| {
             let old = raw::Writer::get(writer, key)?;
-            let found = old.is_some();
+            let existed = old.is_some();
             change(old, buffer);
             Self::put_in(writer, &mut self.append, key, buffer)?;
-            Ok(found)
+            Ok(existed)
         })
     }
 }
 
-/// The one writer of the moment: nobody changes what it reads.
+/// The only writer at this moment: its reads do not change.
 impl Transaction for raw::Writer<'_> {
-    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        Self::get(self, key).map(seen)
+    fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        Self::get(self, key).map(visit)
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        Self::get(self, key).map(seen)
+    fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        Self::get(self, key).map(visit)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -132,7 +132,7 @@ impl Transaction for raw::Writer<'_> {
         Self::delete(self, key)
     }
 
-    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
-        Self::scan(self, range, seen)
+    fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
+        Self::scan(self, range, visit)
     }
 }

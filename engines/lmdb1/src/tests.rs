@@ -64,7 +64,7 @@ fn attach(bytes: u64) -> Option<(PathBuf, File)> {
     Some((path, file))
 }
 
-/// The device, mounted where nobody else sees it; it ends with this process, too.
+/// The device, mounted in a namespace of its own; it ends with this process, too.
 struct Mounted(Child);
 
 impl Mounted {
@@ -78,9 +78,9 @@ impl Mounted {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut said = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
-        if said == "mounted\n" {
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        if line == "mounted\n" {
             return Some(Self(child));
         }
         child.wait().unwrap();
@@ -240,7 +240,7 @@ fn more_than_the_device_is_refused_with_sizes() {
     assert_refused(opened, ErrorClass::Full, &["map_size", &(18 * MIB).to_string(), &room]);
     let opened = Lmdb::open(&device.place(), &options(&[]), &shape(100_000));
     assert_refused(opened, ErrorClass::Full, &["the data may take", &room]);
-    // The user may know better than the worst case.
+    // The user may set less than the worst case.
     let changes = options(&[map_size(9 * MIB)]);
     let engine = Lmdb::open(&device.place(), &changes, &shape(100_000)).unwrap();
     assert_eq!(engine.counters()["me_mapsize"], Value::Integer(10 * MIB));
@@ -263,7 +263,8 @@ fn a_database_that_was_cut_off_is_refused() {
 #[test]
 fn what_is_not_blank_is_refused_with_the_remedy() {
     let Some(device) = LoopDevice::new(64 * MIB) else { return };
-    let (invalid, remedy) = (ErrorClass::Invalid, ["not overwritten", "dd if=/dev/zero of=/dev"]);
+    let (invalid, remedy) =
+        (ErrorClass::Invalid, ["not an LMDB database", "dd if=/dev/zero of=/dev"]);
     device.write(&[0xA5; 4096]);
     assert_refused(open(&device, &[]), invalid, &remedy);
     // LMDB would take this for blank: nothing where it looks for a flag.

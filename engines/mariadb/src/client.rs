@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// Rows of a scan that are asked for at once: what was asked for is sent, whoever breaks off.
+/// Rows of one statement of a scan: the server sends all of them, even if the scan breaks off.
 const ROWS: u64 = 10_000;
 
 /// Keys, or records, and bytes of one statement.
@@ -30,8 +30,8 @@ pub(crate) struct Mariadb {
     address: Address,
     durability: Durability,
     storage: Storage,
-    /// Beside those of the sessions.
-    own: Mutex<Connection>,
+    /// Besides those of the sessions.
+    control: Mutex<Connection>,
     /// Of a graph; none: they are not made yet.
     graph: OnceLock<()>,
     round_trips: RoundTrips,
@@ -41,10 +41,10 @@ impl Mariadb {
     /// A connection of its own for a handle on a graph, whose tables are there then. What has none
     /// has no such tables.
     pub(crate) fn of_graph(&self) -> Result<Connection> {
-        let mut own = self.own();
+        let mut control = self.control();
         if self.graph.get().is_none() {
             for table in graph::tables(self.storage) {
-                own.query(&table, |_| ())?;
+                control.query(&table, |_| ())?;
             }
             let _ = self.graph.set(());
         }
@@ -59,8 +59,8 @@ impl Mariadb {
         self.round_trips
     }
 
-    fn own(&self) -> MutexGuard<'_, Connection> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    fn control(&self) -> MutexGuard<'_, Connection> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -75,19 +75,26 @@ impl Engine for Mariadb {
         description(program(None))
     }
 
-    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::for_engine::<Self>(place)?;
+    fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
+        let address = Address::for_engine::<Self>(location)?;
         let storage = match address.elsewhere() {
             Some(_) => Storage::InnoDb,
             None => Storage::from_options(options)?,
         };
-        let mut own = Connection::open(&address)?;
+        let mut control = Connection::open(&address)?;
         for table in storage.tables(options) {
-            own.query(&table, |_| ())?;
+            control.query(&table, |_| ())?;
         }
-        let (own, graph) = (Mutex::new(own), OnceLock::new());
+        let (control, graph) = (Mutex::new(control), OnceLock::new());
         let round_trips = RoundTrips::from_options(options);
-        Ok(Self { address, durability: options.durability, storage, own, graph, round_trips })
+        Ok(Self {
+            address,
+            durability: options.durability,
+            storage,
+            control: control,
+            graph,
+            round_trips,
+        })
     }
 
     fn session(&self) -> Result<Client> {
@@ -98,13 +105,13 @@ impl Engine for Mariadb {
     }
 
     fn settle(&self, limit: Duration) -> Result<Settled> {
-        upkeep::settle(&mut self.own(), self.storage, limit)
+        upkeep::settle(&mut self.control(), self.storage, limit)
     }
 
     fn sync(&self) -> Result<()> {
         match self.durability {
             Durability::Commit => Ok(()),
-            class => upkeep::sync(&mut self.own(), self.storage, class),
+            class => upkeep::sync(&mut self.control(), self.storage, class),
         }
     }
 
@@ -113,7 +120,7 @@ impl Engine for Mariadb {
     }
 
     fn counters(&self) -> Counters {
-        upkeep::counters(&mut self.own())
+        upkeep::counters(&mut self.control())
     }
 }
 
@@ -141,19 +148,19 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Executes a prepared statement, and shows what it found.
+    /// Executes a prepared statement, and shows its rows.
     #[inline]
     pub(crate) fn lookup<R>(
         &mut self,
         statement: Statement,
         key: &[u8],
-        seen: impl FnOnce(Option<&[u8]>) -> R,
+        visit: impl FnOnce(Option<&[u8]>) -> R,
     ) -> Result<R> {
         self.connection.wire.forget();
         self.connection.execute(statement, [key].into_iter(), None);
         self.connection.wire.send()?;
         let value = self.connection.answer()?.value;
-        Ok(seen(value.map(|range| self.connection.bytes(range))))
+        Ok(visit(value.map(|range| self.connection.bytes(range))))
     }
 
     /// Executes a prepared statement that shows nothing.
@@ -176,12 +183,12 @@ impl Client {
     pub(crate) fn show(
         &mut self,
         range: &Range<'_>,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let (mut from, mut shown) = (range.from.map_or(ScanStart::Edge, |_| ScanStart::At), 0);
         loop {
             let rows = ROWS.min(range.limit - shown);
-            let (count, more) = self.show_some(range, from, rows, &mut seen)?;
+            let (count, more) = self.show_some(range, from, rows, &mut visit)?;
             shown += count;
             if !more || count < rows || shown == range.limit {
                 return Ok(shown);
@@ -196,7 +203,7 @@ impl Client {
         range: &Range<'_>,
         from: ScanStart,
         rows: u64,
-        seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<(u64, bool)> {
         let forward = range.direction == Direction::Forward;
         let kind = Scan { forward, from, until: range.until.is_some() };
@@ -214,7 +221,7 @@ impl Client {
             if more {
                 let (key, value) = self.record(row)?;
                 count += 1;
-                more = seen(self.connection.bytes(key.clone()), self.connection.bytes(value))
+                more = visit(self.connection.bytes(key.clone()), self.connection.bytes(value))
                     .is_continue();
                 if count == rows {
                     self.last.clear();
@@ -232,7 +239,7 @@ impl Client {
     }
 
     /// Looks some keys up by one statement; a key that is asked for twice is found twice.
-    fn find(&mut self, keys: &[&[u8]], seen: &mut impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
+    fn find(&mut self, keys: &[&[u8]], visit: &mut impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
         let statement = self.statements.several(&mut self.connection, Several::Get, keys.len())?;
         self.connection.wire.forget();
         self.connection.execute(statement, keys.iter().copied(), None);
@@ -242,10 +249,10 @@ impl Client {
             rows.push(self.record(row)?);
         }
         let bytes = |range: &std::ops::Range<usize>| self.connection.bytes(range.clone());
-        let found: HashMap<&[u8], &[u8]> =
+        let records: HashMap<&[u8], &[u8]> =
             rows.iter().map(|(key, value)| (bytes(key), bytes(value))).collect();
         for (index, key) in keys.iter().enumerate() {
-            seen(index, found.get(key).copied());
+            visit(index, records.get(key).copied());
         }
         Ok(())
     }
@@ -277,8 +284,8 @@ fn kind(write: &Write<'_>) -> Several {
 /// of keys two batches do not wait for each other in a circle.
 fn last_of_each<'w, 'b>(writes: &'w [Write<'b>]) -> Vec<&'w Write<'b>> {
     let mut all: Vec<_> = writes.iter().enumerate().collect();
-    all.sort_unstable_by(|(place, one), (other_place, other)| {
-        one.key().cmp(other.key()).then(other_place.cmp(place))
+    all.sort_unstable_by(|(position, one), (other_place, other)| {
+        one.key().cmp(other.key()).then(other_place.cmp(position))
     });
     all.dedup_by_key(|(_, write)| write.key());
     let mut last: Vec<_> = all.into_iter().map(|(_, write)| write).collect();
@@ -298,8 +305,8 @@ fn first_piece(writes: &[&Write<'_>]) -> usize {
 
 impl Session for Client {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        self.lookup(self.statements.get, key, seen)
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        self.lookup(self.statements.get, key, visit)
     }
 
     #[inline]
@@ -314,21 +321,21 @@ impl Session for Client {
     fn scan(
         &mut self,
         range: Range<'_>,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         match range.limit {
             0 => Ok(0),
-            _ => self.show(&range, seen),
+            _ => self.show(&range, visit),
         }
     }
 
     fn multiget(
         &mut self,
         keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         for (piece, some) in keys.chunks(SEVERAL).enumerate() {
-            self.find(some, &mut |index, value| seen(piece * SEVERAL + index, value))?;
+            self.find(some, &mut |index, value| visit(piece * SEVERAL + index, value))?;
         }
         Ok(())
     }

@@ -46,7 +46,7 @@ pub(crate) enum Parameter<'b> {
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     begun: bool,
-    /// What the server says of a statement that shows nothing.
+    /// The server's answer to a statement without rows.
     done: Range<usize>,
     /// Of columns, that come before the rows.
     descriptions: u64,
@@ -66,7 +66,7 @@ pub(crate) enum Part {
 pub(crate) struct Answer {
     /// The first column of its last row.
     pub(crate) value: Option<Range<usize>>,
-    /// What the server says of one that shows nothing.
+    /// The server's answer to one without rows.
     pub(crate) done: Range<usize>,
 }
 
@@ -79,13 +79,13 @@ pub(crate) struct Connection {
 impl Connection {
     /// For records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
-        let database = address.elsewhere().map_or(NAME, |there| &there.database);
+        let database = address.elsewhere().map_or(NAME, |remote| &remote.database);
         let mut connection = Self::enter(address, database)?;
         connection.wire.expect_records();
         Ok(connection)
     }
 
-    /// To one database of a server, for what it says of itself.
+    /// Connects to one database of a server, for the server's information.
     pub(crate) fn enter(address: &Address, database: &str) -> Result<Self> {
         let mut connection = Self { wire: Wire::open(address)? };
         let greeting = connection.next().map_err(|error| error.context("its greeting"))?;
@@ -94,13 +94,13 @@ impl Connection {
             return Err(refused(&greeting));
         }
         let elsewhere = address.elsewhere();
-        let user = elsewhere.map_or(NAME, |there| &there.user);
+        let user = elsewhere.map_or(NAME, |remote| &remote.user);
         let login = Login { user, password: address.password(), database };
-        let hidden = elsewhere.is_some_and(|there| there.secrecy.is_some());
+        let hidden = elsewhere.is_some_and(|remote| remote.secrecy.is_some());
         let mut number = 1;
         if hidden {
             if !handshake::can_hide(&greeting) {
-                let what = "the server has no TLS: `?sslmode=disable`, or set it up";
+                let what = "the server has no TLS: use `?sslmode=disable`, or set up TLS";
                 return Err(Error::invalid(what));
             }
             let beginning = handshake::beginning(login, hidden);
@@ -112,25 +112,25 @@ impl Connection {
         let answer = handshake::answer(&greeting, login, hidden)?;
         connection.packet(number, |out| out.extend_from_slice(&answer));
         connection.wire.send()?;
-        connection.let_in(number, address)
+        connection.finish_login(number, address)
     }
 
     /// Once the server is content with the packet of this number.
-    fn let_in(mut self, number: u8, address: &Address) -> Result<Self> {
+    fn finish_login(mut self, number: u8, address: &Address) -> Result<Self> {
         let mut number = number;
         loop {
-            let heard = self.next()?;
-            match self.bytes(heard.clone()) {
+            let packet = self.next()?;
+            match self.bytes(packet.clone()) {
                 [OK, ..] => return Ok(self),
                 words @ [ERROR, ..] => return Err(refused(words)),
-                [END, asked @ ..] if !asked.is_empty() => {
-                    let proof = handshake::again(asked, address.password())?;
-                    let again = || nonsense("it asks for the password again and again");
+                [END, request @ ..] if !request.is_empty() => {
+                    let proof = handshake::again(request, address.password())?;
+                    let again = || nonsense("it repeats the request for the password");
                     number = number.checked_add(2).ok_or_else(again)?;
                     self.packet(number, |out| out.extend_from_slice(&proof));
                     self.wire.send()?;
                 }
-                _ => return Err(nonsense("it wants another kind of password")),
+                _ => return Err(nonsense("it requires another kind of password")),
             }
         }
     }
@@ -142,12 +142,12 @@ impl Connection {
     /// Writes a packet down; its number is 0 in all but the first words of a connection.
     #[inline]
     fn packet(&mut self, number: u8, body: impl FnOnce(&mut Vec<u8>)) {
-        let at = self.wire.out.len();
+        let begin = self.wire.out.len();
         self.wire.out.extend_from_slice(&[0, 0, 0, number]);
         body(&mut self.wire.out);
-        let length = (self.wire.out.len() - at - 4) as u32;
+        let length = (self.wire.out.len() - begin - 4) as u32;
         debug_assert!((length as usize) < PACKET_BYTES_MAX, "checked by who gives the parameters");
-        self.wire.out[at..at + 3].copy_from_slice(&length.to_le_bytes()[..3]);
+        self.wire.out[begin..begin + 3].copy_from_slice(&length.to_le_bytes()[..3]);
     }
 
     /// Prepares a statement.
@@ -158,9 +158,9 @@ impl Connection {
             out.extend_from_slice(text.as_bytes());
         });
         self.wire.send()?;
-        let heard = self.next()?;
-        let heard = self.bytes(heard);
-        match *heard {
+        let packet = self.next()?;
+        let packet = self.bytes(packet);
+        match *packet {
             [OK, a, b, c, d, columns, more_columns, parameters, more_parameters, ..] => {
                 let columns = u16::from_le_bytes([columns, more_columns]);
                 let parameters = u16::from_le_bytes([parameters, more_parameters]);
@@ -169,7 +169,7 @@ impl Connection {
                 }
                 Ok(Statement { id: u32::from_le_bytes([a, b, c, d]), parameters })
             }
-            [ERROR, ..] => Err(refused(heard)),
+            [ERROR, ..] => Err(refused(packet)),
             _ => Err(nonsense("a prepared statement")),
         }
     }
@@ -299,8 +299,8 @@ impl Connection {
                     return Ok(Some(Part::End));
                 }
                 _ if !progress.begun => {
-                    let (count, at) = length(bytes, 0).ok_or_else(|| nonsense("no columns"))?;
-                    let same_as_before = bytes.get(at) == Some(&0);
+                    let (count, offset) = length(bytes, 0).ok_or_else(|| nonsense("no columns"))?;
+                    let same_as_before = bytes.get(offset) == Some(&0);
                     progress.begun = true;
                     progress.descriptions = if same_as_before { 0 } else { count as u64 };
                 }
@@ -317,14 +317,14 @@ impl Connection {
     pub(crate) fn columns<const N: usize>(&self, row: Range<usize>) -> Option<[Range<usize>; N]> {
         let bytes = self.bytes(row.clone());
         // Behind a zero and a bit for each column that is NULL: they are less than seven.
-        let mut at = 2;
+        let mut offset = 2;
         let mut columns = [const { 0..0 }; N];
         for column in &mut columns {
-            let (length, begin) = length(bytes, at)?;
-            at = begin + length;
-            *column = row.start + begin..row.start + at;
+            let (length, begin) = length(bytes, offset)?;
+            offset = begin + length;
+            *column = row.start + begin..row.start + offset;
         }
-        (at <= bytes.len()).then_some(columns)
+        (offset <= bytes.len()).then_some(columns)
     }
 
     /// Waits for the next packet.
@@ -339,15 +339,15 @@ impl Connection {
 
     #[inline]
     fn parse(&mut self) -> Result<Option<Range<usize>>> {
-        let (at, there) = self.wire.unread();
-        let filled = at + there.len();
-        let Some(head) = there.first_chunk::<4>() else {
+        let (begin, unread) = self.wire.unread();
+        let filled = begin + unread.len();
+        let Some(head) = unread.first_chunk::<4>() else {
             return Ok(None);
         };
         let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
         // The longest is the first part of something longer still.
         self.wire.check_length(length, PACKET_BYTES_MAX - 1)?;
-        let contents = at + 4..at + 4 + length;
+        let contents = begin + 4..begin + 4 + length;
         if filled < contents.end {
             return Ok(None);
         }
@@ -408,10 +408,10 @@ mod tests {
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
-    fn connected(said: &[u8]) -> (Connection, UnixStream) {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        theirs.write_all(said).unwrap();
-        let mut wire = Wire::new(Stream::Unix(ours));
+    fn connected(sent: &[u8]) -> (Connection, UnixStream) {
+        let (own_database, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(sent).unwrap();
+        let mut wire = Wire::new(Stream::Unix(own_database));
         wire.expect_records();
         (Connection { wire }, theirs)
     }
@@ -434,9 +434,9 @@ mod tests {
         let value = connection.answer().unwrap().value.unwrap();
         assert_eq!(connection.bytes(value), b"abc");
         // Columns that are known, nothing found, done, an error, and the next answer behind it.
-        let (known, done) = (packet(b"\x01\x00"), packet(b"\0\x01\0\x02\0\0\0"));
-        let said = [&known, &row, &end, &known, &end, &done, &packet(CONFLICT), &done];
-        theirs.write_all(&said.map(Vec::as_slice).concat()).unwrap();
+        let (defined, done) = (packet(b"\x01\x00"), packet(b"\0\x01\0\x02\0\0\0"));
+        let sent = [&defined, &row, &end, &defined, &end, &done, &packet(CONFLICT), &done];
+        theirs.write_all(&sent.map(Vec::as_slice).concat()).unwrap();
         assert!(connection.answer().unwrap().value.is_some());
         assert!((0..2).all(|_| connection.answer().unwrap().value.is_none()));
         let error = connection.answer().unwrap_err();

@@ -1,4 +1,4 @@
-//! What `MariaDB` is and can do, and its options under its own names.
+//! The description of `MariaDB`, and its options under its own names.
 
 use kvdyno_engine::server::{LISTEN, LISTENS, Program};
 use kvdyno_engine::{
@@ -9,13 +9,13 @@ use kvdyno_engine::{
 /// A key of `MyRocks` takes 767 bytes at most; one of `InnoDB` 3072, in pages of 4 KiB 768.
 pub(crate) const KEY_BYTES_MAX: u64 = 767;
 
-/// The option that says how a graph is written.
+/// The option for the writes of a graph.
 pub(crate) const ROUND_TRIPS: &str = "round_trips";
 
 /// A record goes into one packet, which is 16 MiB less one byte.
 pub(crate) const VALUE_BYTES_MAX: u64 = 15 << 20;
 
-/// Of the program that is run; `Err`: of none, why.
+/// The description with the program in use; `Err`: why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let (version, build) = Program::describe(program);
     Description {
@@ -65,20 +65,16 @@ const BLOOM: &str = "MariaDB's documentation, MyRocks and Bloom Filters";
 
 fn common() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::words(
-            LISTEN,
-            &LISTENS,
-            "By what it is reached: a Unix socket, or a port of 127.0.0.1.",
-        ),
+        OptionSpec::words(LISTEN, &LISTENS, "Transport: a Unix socket, or a port of 127.0.0.1."),
         OptionSpec::words(
             "storage_engine",
             &["innodb", "rocksdb"],
-            "What keeps the records: InnoDB, or MyRocks.",
+            "Storage engine of the records: InnoDB, or MyRocks.",
         ),
         OptionSpec::words(
             "thread_handling",
             &["one-thread-per-connection", "pool-of-threads"],
-            "A thread for each connection, or some for all.",
+            "One thread per connection, or a pool of threads.",
         ),
         OptionSpec::words(
             ROUND_TRIPS,
@@ -111,7 +107,7 @@ fn innodb() -> Vec<OptionSpec> {
             "innodb_io_capacity",
             1 << 32,
             200,
-            "Pages a second that InnoDB writes in the background; at least 100.",
+            "Pages per second that InnoDB writes in the background; at least 100.",
         ),
         OptionSpec::count(
             "innodb_flush_neighbors",
@@ -142,13 +138,13 @@ fn rocksdb() -> Vec<OptionSpec> {
             "rocksdb_max_background_jobs",
             64,
             2,
-            "MyRocks' flushes and compactions at a time; at least 1.",
+            "MyRocks' concurrent flushes and compactions; at least 1.",
         ),
         OptionSpec::new(
             "rocksdb_default_cf_options",
             OptionKind::Text,
             Value::Text(String::new()),
-            "RocksDB's own options of the records, as it writes them: \
+            "RocksDB's own options of the records, in its own form: \
              compression=kZSTD;write_buffer_size=64m.",
         )
         .tuned(

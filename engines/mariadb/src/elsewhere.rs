@@ -1,4 +1,4 @@
-//! A server of `MariaDB` that somebody runs, and a database of ours in it.
+//! An attached server of `MariaDB`, and a database of ours in it.
 
 use crate::connection::Connection;
 use kvdyno_engine::server::{Address, Attachment, Look};
@@ -10,22 +10,22 @@ pub(crate) const ATTACHMENT: Attachment = Attachment { address, look, create, re
 const SCHEMES: [&str; 2] = ["mariadb", "mysql"];
 
 fn address(reference: &str, database: &str) -> Result<Address> {
-    let there = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
-    Ok(kvdyno_attach::address(there))
+    let remote = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
+    Ok(kvdyno_attach::address(remote))
 }
 
 /// By no database, or by the one that the URL names.
 fn enter(address: &Address) -> Result<Connection> {
-    Connection::enter(address, address.elsewhere().map_or("", |there| &there.entrance))
+    Connection::enter(address, address.elsewhere().map_or("", |remote| &remote.entrance))
 }
 
 fn look(address: &Address) -> Result<Look> {
-    let mut told = Vec::new();
-    let asked = "SELECT VERSION(), @@innodb_flush_log_at_trx_commit";
-    enter(address)?.query(asked, |row| {
-        told = row.iter().map(|word| word.unwrap_or_default().to_owned()).collect();
+    let mut words = Vec::new();
+    let query = "SELECT VERSION(), @@innodb_flush_log_at_trx_commit";
+    enter(address)?.query(query, |row| {
+        words = row.iter().map(|word| word.unwrap_or_default().to_owned()).collect();
     })?;
-    let word = |at: usize| told.get(at).map_or("", String::as_str);
+    let word = |index: usize| words.get(index).map_or("", String::as_str);
     // `10.11.19-MariaDB-0+deb12u1`.
     let version = word(0).split('-').next().unwrap_or_default().to_owned();
     let durability = match word(1) {
@@ -38,14 +38,14 @@ fn look(address: &Address) -> Result<Look> {
 }
 
 fn create(address: &Address) -> Result<()> {
-    enter(address)?.query(&format!("CREATE DATABASE {}", ours(address)), |_| ())
+    enter(address)?.query(&format!("CREATE DATABASE {}", own_database(address)), |_| ())
 }
 
 fn remove(address: &Address) -> Result<()> {
-    enter(address)?.query(&format!("DROP DATABASE IF EXISTS {}", ours(address)), |_| ())
+    enter(address)?.query(&format!("DROP DATABASE IF EXISTS {}", own_database(address)), |_| ())
 }
 
-fn ours(address: &Address) -> String {
-    let name = address.elsewhere().map_or("", |there| &there.database);
+fn own_database(address: &Address) -> String {
+    let name = address.elsewhere().map_or("", |remote| &remote.database);
     format!("`{}`", name.replace('`', "``"))
 }

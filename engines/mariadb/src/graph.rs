@@ -46,7 +46,7 @@ pub(crate) enum RoundTrips {
 
 impl RoundTrips {
     pub(crate) fn from_options(options: &Options) -> Self {
-        // Where somebody else runs the server there are no options.
+        // An attached server has no options.
         match options.text(ROUND_TRIPS) {
             Ok("original") => Self::Original,
             _ => Self::One,
@@ -113,31 +113,31 @@ impl Handle<'_> {
     fn lookup<R>(
         &mut self,
         prepared: Prepared<'_>,
-        seen: impl FnOnce(Option<Row<'_>>) -> Result<R>,
+        visit: impl FnOnce(Option<Row<'_>>) -> Result<R>,
     ) -> Result<R> {
         self.ask(prepared)?;
-        self.read_row(seen)
+        self.read_row(visit)
     }
 
     /// Waits for the row of a statement that was sent.
-    fn read_row<R>(&mut self, seen: impl FnOnce(Option<Row<'_>>) -> Result<R>) -> Result<R> {
-        let (mut found, mut progress) = (None, Progress::default());
+    fn read_row<R>(&mut self, visit: impl FnOnce(Option<Row<'_>>) -> Result<R>) -> Result<R> {
+        let (mut found_row, mut progress) = (None, Progress::default());
         while let Part::Row(row) = self.connection.part(&mut progress)? {
-            found = Some(row);
+            found_row = Some(row);
         }
-        seen(found.map(|row| Row::new(self.connection.bytes(row))))
+        visit(found_row.map(|row| Row::new(self.connection.bytes(row))))
     }
 
     /// Executes a statement, and shows each row: how many.
     fn rows(
         &mut self,
         prepared: Prepared<'_>,
-        mut seen: impl FnMut(Row<'_>) -> Result<()>,
+        mut visit: impl FnMut(Row<'_>) -> Result<()>,
     ) -> Result<u64> {
         self.ask(prepared)?;
         let (mut count, mut progress, mut shown) = (0, Progress::default(), Ok(()));
         while let Part::Row(row) = self.connection.part(&mut progress)? {
-            shown = shown.and_then(|()| seen(Row::new(self.connection.bytes(row))));
+            shown = shown.and_then(|()| visit(Row::new(self.connection.bytes(row))));
             count += 1;
             self.connection.wire.forget();
         }
@@ -190,10 +190,10 @@ impl Handle<'_> {
         self.round_trips == RoundTrips::One && !self.alone
     }
 
-    /// A count that is read and then written, by whoever comes between as well.
-    fn recount(&mut self, at: LinkKey, time: u64, change: fn(u64) -> u64) -> Result<()> {
-        let counted = change(self.count_links(at.id1, at.kind)?);
-        let parameters = [at.id1, at.kind, counted, time].map(Number);
+    /// A count that is read and then written without isolation.
+    fn recount(&mut self, link: LinkKey, time: u64, change: fn(u64) -> u64) -> Result<()> {
+        let counted = change(self.count_links(link.id1, link.kind)?);
+        let parameters = [link.id1, link.kind, counted, time].map(Number);
         self.done((self.statements.put_count, &parameters)).map(drop)
     }
 }
@@ -205,9 +205,9 @@ impl Graph for Handle<'_> {
         self.done((self.statements.add_node, &parameters)).map(drop)
     }
 
-    fn get_node(&mut self, id: u64, seen: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
+    fn get_node(&mut self, id: u64, visit: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
         self.lookup((self.statements.get_node, &[Number(id)]), |row| {
-            seen(row.map(|mut row| row.node()).transpose()?);
+            visit(row.map(|mut row| row.node()).transpose()?);
             Ok(())
         })
     }
@@ -232,9 +232,9 @@ impl Graph for Handle<'_> {
         let (count, renew) = ([id1, kind, time], [Bytes(link.data), time, version, kind, id1, id2]);
         if self.in_one_round_trip() {
             let mut all = [Number(0); 15];
-            for (place, parameter) in all.iter_mut().zip(insert.iter().chain(&count).chain(&renew))
+            for (target, parameter) in all.iter_mut().zip(insert.iter().chain(&count).chain(&renew))
             {
-                *place = *parameter;
+                *target = *parameter;
             }
             return self.whole((self.statements.add_whole, &all)).map(added);
         }
@@ -258,8 +258,8 @@ impl Graph for Handle<'_> {
         })
     }
 
-    fn delete_link(&mut self, at: LinkKey, time: u64) -> Result<bool> {
-        let [id1, kind, id2] = [at.id1, at.kind, at.id2].map(Number);
+    fn delete_link(&mut self, key: LinkKey, time: u64) -> Result<bool> {
+        let [id1, kind, id2] = [key.id1, key.kind, key.id2].map(Number);
         let link = [kind, id1, id2];
         let uncount = [Number(time), id1, kind];
         if self.in_one_round_trip() {
@@ -272,7 +272,7 @@ impl Graph for Handle<'_> {
             let hide = (graph.statements.hide, &link[..]);
             if visible && graph.alone {
                 graph.done(hide)?;
-                graph.recount(at, time, |links| links.saturating_sub(1))?;
+                graph.recount(key, time, |links| links.saturating_sub(1))?;
             } else if visible {
                 graph.end(&[hide, (graph.statements.uncount, &uncount)])?;
             } else if !graph.alone {
@@ -287,21 +287,21 @@ impl Graph for Handle<'_> {
         id1: u64,
         kind: u64,
         id2s: &[u64],
-        mut seen: impl FnMut(Link<'_>),
+        mut visit: impl FnMut(Link<'_>),
     ) -> Result<u64> {
-        let (mut parameters, mut found) = ([Number(0); SOME + 2], 0);
+        let (mut parameters, mut count) = ([Number(0); SOME + 2], 0);
         (parameters[0], parameters[1]) = (Number(kind), Number(id1));
         for some in id2s.chunks(SOME) {
-            for (place, id2) in parameters[2..].iter_mut().zip(some) {
-                *place = Number(*id2);
+            for (target, id2) in parameters[2..].iter_mut().zip(some) {
+                *target = Number(*id2);
             }
             let statement = self.statements.get_links(&mut self.connection, some.len())?;
-            found += self.rows((statement, &parameters[..some.len() + 2]), |mut row| {
-                seen(row.link(id1, kind)?);
+            count += self.rows((statement, &parameters[..some.len() + 2]), |mut row| {
+                visit(row.link(id1, kind)?);
                 Ok(())
             })?;
         }
-        Ok(found)
+        Ok(count)
     }
 
     fn list_links(
@@ -310,12 +310,12 @@ impl Graph for Handle<'_> {
         kind: u64,
         times: RangeInclusive<u64>,
         limit: u32,
-        mut seen: impl FnMut(Link<'_>),
+        mut visit: impl FnMut(Link<'_>),
     ) -> Result<u64> {
         let (oldest, newest) = (*times.start(), *times.end());
         let parameters = [id1, kind, oldest, newest, limit.into()].map(Number);
         self.rows((self.statements.list_links, &parameters), |mut row| {
-            seen(row.link(id1, kind)?);
+            visit(row.link(id1, kind)?);
             Ok(())
         })
     }
@@ -331,9 +331,9 @@ impl Graph for Handle<'_> {
         self.unit(|graph| load::load(graph, chunk))
     }
 
-    fn audit(&mut self, go_on: impl Fn() -> bool, seen: impl FnMut(Audited)) -> Result<u64> {
+    fn audit(&mut self, go_on: impl Fn() -> bool, visit: impl FnMut(Audited)) -> Result<u64> {
         // Both are read at once, and may be left in the middle.
-        audit::audit(self.engine.of_graph()?, self.engine.of_graph()?, go_on, seen)
+        audit::audit(self.engine.of_graph()?, self.engine.of_graph()?, go_on, visit)
     }
 }
 

@@ -37,12 +37,12 @@ const ABLE_AT: usize = 4 + 8 + 1;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Login<'l> {
     pub(crate) user: &'l str,
-    /// Empty: whoever reaches the server may come in.
+    /// Empty: the server needs no password.
     pub(crate) password: &'l str,
     pub(crate) database: &'l str,
 }
 
-/// The server can hide what is said.
+/// The server supports TLS.
 pub(crate) fn can_hide(greeting: &[u8]) -> bool {
     let able = after_version(greeting).and_then(|rest| rest.get(ABLE_AT..ABLE_AT + 2));
     able.is_some_and(|able| u32::from(u16::from_le_bytes([able[0], able[1]])) & HIDES != 0)
@@ -86,12 +86,12 @@ pub(crate) fn answer(greeting: &[u8], login: Login<'_>, hidden: bool) -> Result<
 
 /// What is to be answered to a server that asks for a proof by another nonce: it may have taken the
 /// user for one of another method.
-pub(crate) fn again(asked: &[u8], password: &str) -> Result<Vec<u8>> {
-    let mut words = asked.splitn(2, |byte| *byte == 0);
+pub(crate) fn again(request: &[u8], password: &str) -> Result<Vec<u8>> {
+    let mut words = request.splitn(2, |byte| *byte == 0);
     let method = words.next().unwrap_or_default();
     if method != METHOD.as_bytes() {
         let method = String::from_utf8_lossy(method);
-        let what = format!("the server keeps the user's password by {method}: expected {METHOD}");
+        let what = format!("password method: expected {METHOD}, found {method}");
         return Err(Error::invalid(what));
     }
     let nonce = words.next().and_then(<[u8]>::first_chunk::<20>);
@@ -125,7 +125,7 @@ fn proof(secret: &[u8], nonce: &[u8; 20]) -> [u8; 20] {
     let twice: [u8; 20] = Sha1::digest(once).into();
     let with_nonce: [u8; 20] =
         Sha1::new().chain_update(nonce).chain_update(twice).finalize().into();
-    std::array::from_fn(|at| once[at] ^ with_nonce[at])
+    std::array::from_fn(|index| once[index] ^ with_nonce[index])
 }
 
 #[cfg(test)]
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn what_the_server_has_drawn_is_found() {
-        assert_eq!(nonce(&greeting()), Some(std::array::from_fn(|at| at as u8 + 1)));
+        assert_eq!(nonce(&greeting()), Some(std::array::from_fn(|index| index as u8 + 1)));
         assert_eq!(nonce(&greeting()[..40]), None);
         assert!(answer(b"\x09", login(""), false).is_err());
         assert!(!can_hide(&greeting()), "0xf7fe has no bit 11");
@@ -162,23 +162,23 @@ mod tests {
 
     #[test]
     fn a_server_may_ask_again() {
-        let nonce: [u8; 20] = std::array::from_fn(|at| at as u8 + 1);
-        let asked = [METHOD.as_bytes(), &[0], &nonce, &[0]].concat();
-        assert_eq!(again(&asked, "secret").unwrap(), proof(b"secret", &nonce));
+        let nonce: [u8; 20] = std::array::from_fn(|index| index as u8 + 1);
+        let request = [METHOD.as_bytes(), &[0], &nonce, &[0]].concat();
+        assert_eq!(again(&request, "secret").unwrap(), proof(b"secret", &nonce));
         let error = again(b"caching_sha2_password\0abc", "secret").unwrap_err();
         assert!(error.message.contains("expected mysql_native_password"), "{error}");
     }
 
     #[test]
     fn a_password_is_proved_and_not_said() {
-        let nonce = std::array::from_fn(|at| at as u8 + 1);
+        let nonce = std::array::from_fn(|index| index as u8 + 1);
         let proof = proof(b"secret", &nonce);
         let answer = answer(&greeting(), login("secret"), false).unwrap();
         assert!(!answer.windows(6).any(|window| window == b"secret"));
         // The server knows SHA1(SHA1(password)) alone, and finds what it is made of.
         let twice: [u8; 20] = Sha1::digest(Sha1::digest(b"secret")).into();
         let mixed: [u8; 20] = Sha1::new().chain_update(nonce).chain_update(twice).finalize().into();
-        let once: [u8; 20] = std::array::from_fn(|at| proof[at] ^ mixed[at]);
+        let once: [u8; 20] = std::array::from_fn(|index| proof[index] ^ mixed[index]);
         assert_eq!(<[u8; 20]>::from(Sha1::digest(once)), twice);
     }
 }

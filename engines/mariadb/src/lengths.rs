@@ -18,36 +18,36 @@ pub(crate) fn push_length(out: &mut Vec<u8>, length: usize) {
     }
 }
 
-/// A length that is written at `at`, and where it ends.
+/// A length that is written at `offset`, and where it ends.
 #[inline]
-pub(crate) fn length(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
-    let of = |count: usize| {
+pub(crate) fn length(bytes: &[u8], offset: usize) -> Option<(usize, usize)> {
+    let number_of = |count: usize| {
         let mut number = [0; 8];
-        number[..count].copy_from_slice(bytes.get(at + 1..at + 1 + count)?);
+        number[..count].copy_from_slice(bytes.get(offset + 1..offset + 1 + count)?);
         let length = u64::from_le_bytes(number) as usize;
-        let begin = at + 1 + count;
+        let begin = offset + 1 + count;
         // What ends nowhere is none.
         begin.checked_add(length).map(|_| (length, begin))
     };
-    match *bytes.get(at)? {
-        short @ 0..=250 => Some((usize::from(short), at + 1)),
-        0xfc => of(2),
-        0xfd => of(3),
-        0xfe => of(8),
+    match *bytes.get(offset)? {
+        short @ 0..=250 => Some((usize::from(short), offset + 1)),
+        0xfc => number_of(2),
+        0xfd => number_of(3),
+        0xfe => number_of(8),
         NULL | 0xff => None,
     }
 }
 
 /// The columns of a row of text.
 pub(crate) fn words(row: &[u8]) -> Vec<Option<&str>> {
-    let (mut words, mut at) = (Vec::new(), 0);
-    while at < row.len() {
-        let word = length(row, at).and_then(|(length, begin)| {
-            at = begin + length;
-            row.get(begin..at)
+    let (mut words, mut offset) = (Vec::new(), 0);
+    while offset < row.len() {
+        let word = length(row, offset).and_then(|(length, begin)| {
+            offset = begin + length;
+            row.get(begin..offset)
         });
         if word.is_none() {
-            at += 1;
+            offset += 1;
         }
         words.push(word.and_then(|word| std::str::from_utf8(word).ok()));
     }

@@ -64,13 +64,13 @@ static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
 /// The program at `path`, the newest that was fetched, or the one on PATH.
 pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
     let find = || Program::find(&SOUGHT, path, version);
-    let found = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
-    found.check_only(SOUGHT.title, path).map(|()| found)
+    let program = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
+    program.check_only(SOUGHT.title, path).map(|()| program)
 }
 
 /// `/place/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)`.
-fn version(said: &str) -> Option<&str> {
-    said.split_once("Ver ")?.1.split_once("-MariaDB").map(|(version, _)| version)
+fn version(output: &str) -> Option<&str> {
+    output.split_once("Ver ")?.1.split_once("-MariaDB").map(|(version, _)| version)
 }
 
 impl Served for Mariadb {
@@ -174,17 +174,17 @@ fn command(site: &ServerDirectory, options: &Options, data: &str) -> Result<Comm
         set("rocksdb", "FORCE");
     }
     // What makes a database knows nothing of the plugin yet.
-    let wanted = |of: Storage| of == storage && (of == Storage::InnoDb || data == DATA);
-    for (_, name) in BYTES.into_iter().filter(|(of, _)| wanted(*of)) {
+    let applies = |other: Storage| other == storage && (other == Storage::InnoDb || data == DATA);
+    for (_, name) in BYTES.into_iter().filter(|(other, _)| applies(*other)) {
         set(name, &options.integer(name)?.to_string());
     }
-    for (_, name) in NUMBERS.into_iter().filter(|(of, _)| wanted(*of)) {
+    for (_, name) in NUMBERS.into_iter().filter(|(other, _)| applies(*other)) {
         set(name, &options.integer(name)?.to_string());
     }
-    for (_, name) in WORDS.into_iter().filter(|(of, _)| wanted(*of)) {
+    for (_, name) in WORDS.into_iter().filter(|(other, _)| applies(*other)) {
         set(name, options.text(name)?);
     }
-    for (_, name) in FLAGS.into_iter().filter(|(of, _)| wanted(*of)) {
+    for (_, name) in FLAGS.into_iter().filter(|(other, _)| applies(*other)) {
         set(name, if options.boolean(name)? { "1" } else { "0" });
     }
     Ok(command)
@@ -231,21 +231,21 @@ fn base(program: &Path) -> &Path {
 
 /// The folder with its messages and statements.
 fn share(program: &Path) -> Result<PathBuf> {
-    let of = ["share/mysql", "share/mariadb", "share"].map(|name| base(program).join(name));
+    let folders = ["share/mysql", "share/mariadb", "share"].map(|name| base(program).join(name));
     let holds = |folder: &PathBuf| NAMES.iter().any(|name| folder.join(name).is_file());
-    of.into_iter().find(holds).ok_or_else(|| absent(NAMES[0]))
+    folders.into_iter().find(holds).ok_or_else(|| absent(NAMES[0]))
 }
 
 /// The folder with its plugins.
 fn plugins(program: &Path) -> Result<PathBuf> {
-    let of = ["lib/mysql/plugin", "lib/plugin", "lib64/mysql/plugin"];
-    let of = of.map(|name| base(program).join(name));
+    let folders = ["lib/mysql/plugin", "lib/plugin", "lib64/mysql/plugin"];
+    let folders = folders.map(|name| base(program).join(name));
     let holds = |folder: &PathBuf| folder.join("ha_rocksdb.so").is_file();
-    of.into_iter().find(holds).ok_or_else(|| absent("ha_rocksdb.so"))
+    folders.into_iter().find(holds).ok_or_else(|| absent("ha_rocksdb.so"))
 }
 
 fn absent(name: &str) -> Error {
-    Error::invalid(format!("{name} is not where the program has it; {}", SOUGHT.remedy))
+    Error::invalid(format!("{name} is missing next to the program; {}", SOUGHT.remedy))
 }
 
 #[cfg(test)]
@@ -254,8 +254,8 @@ mod tests {
 
     #[test]
     fn its_version_is_read_from_what_it_says() {
-        let said = "/a/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64";
-        assert_eq!(version(said), Some("10.11.19"));
+        let output = "/a/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64";
+        assert_eq!(version(output), Some("10.11.19"));
         assert_eq!(version("/usr/sbin/mysqld  Ver 8.0.39 for Linux on x86_64"), None);
     }
 }

@@ -10,9 +10,9 @@ pub(crate) fn run<R>(
 ) -> Result<R> {
     client.connection.query("START TRANSACTION", |_| ())?;
     let mut within = ActiveTransaction { client, failed: None };
-    let given = body(&mut within);
-    match (given, within.failed) {
-        (Ok(given), None) => client.connection.query("COMMIT", |_| ()).map(|()| given),
+    let result = body(&mut within);
+    match (result, within.failed) {
+        (Ok(result), None) => client.connection.query("COMMIT", |_| ()).map(|()| result),
         (Err(error), _) | (Ok(_), Some(error)) => {
             // One that cannot be rolled back has ended with its connection.
             let _ = client.connection.query("ROLLBACK", |_| ());
@@ -38,12 +38,12 @@ impl ActiveTransaction<'_> {
 }
 
 impl Transaction for ActiveTransaction<'_> {
-    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        self.perform(|client| client.lookup(client.statements.get, key, seen))
+    fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        self.perform(|client| client.lookup(client.statements.get, key, visit))
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        self.perform(|client| client.lookup(client.statements.lock, key, seen))
+    fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        self.perform(|client| client.lookup(client.statements.lock, key, visit))
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -54,7 +54,7 @@ impl Transaction for ActiveTransaction<'_> {
         self.perform(|client| client.done(client.statements.delete, &[key]))
     }
 
-    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
-        self.perform(|client| client.show(&range, seen))
+    fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
+        self.perform(|client| client.show(&range, visit))
     }
 }

@@ -1,5 +1,4 @@
-//! What is done beside the work, by a connection of its own: the tables, coming to rest, making all
-//! durable, counting.
+//! Work on the control connection: the tables, settling, syncing, counting.
 
 use crate::connection::Connection;
 use crate::describe::KEY_BYTES_MAX;
@@ -10,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Between two looks at what the server does in the background.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What of the server's numbers is told.
+/// The counters that are reported.
 const COUNTED: [&str; 8] =
     ["Com_", "Innodb_", "Rocksdb_", "Handler_", "Bytes_", "Threads_", "Questions", "Table_"];
 
@@ -54,7 +53,7 @@ impl Storage {
 
     /// The statements that make the tables, where they are not there.
     pub(crate) fn tables(self, options: &Options) -> [String; 2] {
-        // Where somebody else runs the server there is no such option.
+        // An attached server has no such option.
         let compressed = options.text("innodb_compression").is_ok_and(|word| word != "off");
         let compressed = compressed && self == Self::InnoDb;
         let more = if compressed { " PAGE_COMPRESSED=1" } else { "" };
@@ -86,34 +85,38 @@ const COMMITTED: &str = "INSERT INTO synced VALUES (1, 1) ON DUPLICATE KEY UPDAT
 
 /// A commit that is synced takes all before it along: there is one log, and it is written in order.
 /// `FLUSH ENGINE LOGS` does nothing in either: strace saw no write and no sync of it.
-pub(crate) fn sync(own: &mut Connection, storage: Storage, class: Durability) -> Result<()> {
+pub(crate) fn sync(control: &mut Connection, storage: Storage, class: Durability) -> Result<()> {
     let setting = storage.log_setting();
-    let set = |value: &str, own: &mut Connection| {
-        own.query(&format!("SET GLOBAL {setting} = {value}"), |_| ())
+    let set = |value: &str, control: &mut Connection| {
+        control.query(&format!("SET GLOBAL {setting} = {value}"), |_| ())
     };
-    set(log_value(Durability::Commit), own)?;
-    let synced = own.query(COMMITTED, |_| ());
-    set(log_value(class), own).and(synced)
+    set(log_value(Durability::Commit), control)?;
+    let synced = control.query(COMMITTED, |_| ());
+    set(log_value(class), control).and(synced)
 }
 
 /// Waits until nothing is left to be written, cleaned up or merged.
-pub(crate) fn settle(own: &mut Connection, storage: Storage, limit: Duration) -> Result<Settled> {
+pub(crate) fn settle(
+    control: &mut Connection,
+    storage: Storage,
+    limit: Duration,
+) -> Result<Settled> {
     let begun = Instant::now();
     match storage {
         Storage::RocksDb => {
-            own.query("SET GLOBAL rocksdb_force_flush_memtable_now = 1", |_| ())?;
-            wait(own, begun, limit, "flush and compaction", rocksdb_at_work)
+            control.query("SET GLOBAL rocksdb_force_flush_memtable_now = 1", |_| ())?;
+            wait(control, begun, limit, "flush and compaction", rocksdb_at_work)
         }
         Storage::InnoDb => {
-            let before = EAGER.map(|(name, _)| global(own, name));
+            let before = EAGER.map(|(name, _)| global(control, name));
             for (name, value) in EAGER {
-                own.query(&format!("SET GLOBAL {name} = {value}"), |_| ())?;
+                control.query(&format!("SET GLOBAL {name} = {value}"), |_| ())?;
             }
             let settled =
-                wait(own, begun, limit, "purge and writing of dirty pages", innodb_at_work);
+                wait(control, begun, limit, "purge and writing of dirty pages", innodb_at_work);
             // In the other order: what is usual is not above the most.
             for ((name, _), value) in EAGER.into_iter().zip(before).rev() {
-                own.query(&format!("SET GLOBAL {name} = {}", value?), |_| ())?;
+                control.query(&format!("SET GLOBAL {name} = {}", value?), |_| ())?;
             }
             settled
         }
@@ -121,14 +124,14 @@ pub(crate) fn settle(own: &mut Connection, storage: Storage, limit: Duration) ->
 }
 
 fn wait(
-    own: &mut Connection,
+    control: &mut Connection,
     begun: Instant,
     limit: Duration,
     what: &str,
     at_work: fn(&mut Connection) -> Result<bool>,
 ) -> Result<Settled> {
     loop {
-        let idle = !at_work(own)?;
+        let idle = !at_work(control)?;
         if idle || begun.elapsed() >= limit {
             return Ok(Settled { idle, note: format!("waited for {what}") });
         }
@@ -136,31 +139,31 @@ fn wait(
     }
 }
 
-fn global(own: &mut Connection, name: &str) -> Result<String> {
-    let mut found = String::new();
-    own.query(&format!("SELECT @@GLOBAL.{name}"), |row| {
-        row.first().copied().flatten().unwrap_or_default().clone_into(&mut found);
+fn global(control: &mut Connection, name: &str) -> Result<String> {
+    let mut value = String::new();
+    control.query(&format!("SELECT @@GLOBAL.{name}"), |row| {
+        row.first().copied().flatten().unwrap_or_default().clone_into(&mut value);
     })?;
-    Ok(found)
+    Ok(value)
 }
 
-/// Old versions of rows are removed after a moment; where nobody writes, all of them are.
-fn innodb_at_work(own: &mut Connection) -> Result<bool> {
+/// Old versions of rows are removed after a moment; all of them without writers.
+fn innodb_at_work(control: &mut Connection) -> Result<bool> {
     const ASKED: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN \
                          ('Innodb_history_list_length', 'Innodb_buffer_pool_pages_dirty')";
-    let mut left = false;
-    own.query(ASKED, |row| left |= row.last() != Some(&Some("0")))?;
-    Ok(left)
+    let mut at_work = false;
+    control.query(ASKED, |row| at_work |= row.last() != Some(&Some("0")))?;
+    Ok(at_work)
 }
 
-fn rocksdb_at_work(own: &mut Connection) -> Result<bool> {
+fn rocksdb_at_work(control: &mut Connection) -> Result<bool> {
     const PENDING: &str = "SELECT SUM(VALUE) FROM information_schema.ROCKSDB_CFSTATS WHERE \
                            STAT_TYPE IN ('NUM_IMMUTABLE_MEM_TABLE', 'MEM_TABLE_FLUSH_PENDING', \
                            'COMPACTION_PENDING')";
     let mut at_work = false;
-    own.query(PENDING, |row| at_work |= row.first() != Some(&Some("0")))?;
+    control.query(PENDING, |row| at_work |= row.first() != Some(&Some("0")))?;
     // What its threads do; those that do nothing have no type of operation.
-    own.query("SHOW ENGINE ROCKSDB STATUS", |row| {
+    control.query("SHOW ENGINE ROCKSDB STATUS", |row| {
         if let [Some("BG_THREADS"), _, Some(status)] = row {
             let mut kinds = status.lines().filter_map(|line| line.strip_prefix("operation_type:"));
             at_work |= kinds.any(|kind| !kind.trim().is_empty());
@@ -170,12 +173,12 @@ fn rocksdb_at_work(own: &mut Connection) -> Result<bool> {
 }
 
 /// The server's own numbers, under their names.
-pub(crate) fn counters(own: &mut Connection) -> Counters {
+pub(crate) fn counters(control: &mut Connection) -> Counters {
     let mut counters = Counters::new();
-    let _ = own.query("SHOW GLOBAL STATUS", |row| {
+    let _ = control.query("SHOW GLOBAL STATUS", |row| {
         if let [Some(name), Some(value)] = row {
-            let told = COUNTED.iter().any(|group| name.starts_with(group));
-            if let (true, Ok(number)) = (told, value.parse()) {
+            let is_counted = COUNTED.iter().any(|group| name.starts_with(group));
+            if let (true, Ok(number)) = (is_counted, value.parse()) {
                 counters.insert((*name).to_owned(), Value::Integer(number));
             }
         }

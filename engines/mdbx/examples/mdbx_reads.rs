@@ -40,10 +40,10 @@ fn main() -> Result<(), Error> {
     let mut turns = Turns::new(["mdbx_get by hand", "cursor MDBX_SET by hand"]);
     for round in 0..ROUNDS {
         // Opened in turn: libmdbx must not be open twice in one process.
-        let own = by_adapter(open(&folder)?, round)?;
+        let adapter = by_adapter(open(&folder)?, round)?;
         let mut hand = Hand::open(&folder);
         let by_get = warmed(round, |key| hand.by_mdbx_get(key));
-        turns.add(own, [by_get, warmed(round, |key| hand.by_cursor(key))]);
+        turns.add(adapter, [by_get, warmed(round, |key| hand.by_cursor(key))]);
     }
     println!("{turns}");
     Ok(std::fs::remove_dir_all(folder)?)
@@ -101,8 +101,8 @@ impl Hand {
             let mut value = ffi::MDBX_val { iov_len: 0, iov_base: null_mut() };
             assert_eq!(0, ffi::mdbx_txn_renew(self.txn));
             assert_eq!(0, ffi::mdbx_cursor_bind(self.txn, self.cursor, self.dbi));
-            let (name, found) = (&raw mut name, &raw mut value);
-            assert_eq!(0, ffi::mdbx_cursor_get(self.cursor, name, found, ffi::MDBX_SET));
+            let (name, value_out) = (&raw mut name, &raw mut value);
+            assert_eq!(0, ffi::mdbx_cursor_get(self.cursor, name, value_out, ffi::MDBX_SET));
             let touched = touch(std::slice::from_raw_parts(value.iov_base.cast(), value.iov_len));
             ffi::mdbx_txn_reset(self.txn);
             touched

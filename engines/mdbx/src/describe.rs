@@ -1,4 +1,4 @@
-//! What libmdbx is and can do, its options, and what it is opened with.
+//! The description of libmdbx, its options, and what it is opened with.
 
 use crate::library::ffi;
 use crate::raw::{self, Opening};
@@ -166,7 +166,7 @@ pub(crate) fn opening(options: &Options, data: &DataShape) -> Result<Opening> {
     let page_size = own_or("page_size")?;
     if page_size >= 0 && !(page_size.count_ones() == 1 && (256..=65536).contains(&page_size)) {
         return Err(Error::invalid(format!(
-            "page_size is {page_size}; libmdbx's are powers of two from 256 to 65536"
+            "page_size: expected a power of two from 256 to 65536, found {page_size}"
         )));
     }
     let page = if page_size < 0 { PAGE } else { page_size as u64 };
@@ -222,7 +222,7 @@ fn flags(options: &Options) -> Result<u32> {
 
 /// The flags' names, for the record.
 pub(crate) fn flag_names(flags: u32) -> String {
-    let known = [
+    let names = [
         (ffi::MDBX_UTTERLY_NOSYNC, "MDBX_UTTERLY_NOSYNC"),
         (ffi::MDBX_SAFE_NOSYNC, "MDBX_SAFE_NOSYNC"),
         (ffi::MDBX_WRITEMAP, "MDBX_WRITEMAP"),
@@ -232,11 +232,11 @@ pub(crate) fn flag_names(flags: u32) -> String {
         (ffi::MDBX_LIFORECLAIM, "MDBX_LIFORECLAIM"),
     ];
     // The first has the second in it.
-    let mut left = flags;
+    let mut rest = flags;
     let mut set = Vec::new();
-    for (flag, name) in known {
-        if left & flag == flag {
-            left &= !flag;
+    for (flag, name) in names {
+        if rest & flag == flag {
+            rest &= !flag;
             set.push(name);
         }
     }

@@ -26,8 +26,8 @@ impl Engine for Mdbx {
         describe::description()
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
-        let directory = place.directory()?;
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+        let directory = location.directory()?;
         let opening = describe::opening(options, data)?;
         if opening.flags & ffi::MDBX_WRITEMAP != 0 {
             let needed = size::file_bytes(data, PAGE).min(opening.size_upper as u64);
@@ -101,9 +101,9 @@ impl Engine for Mdbx {
 /// where a write call would return ENOSPC. So the space is looked for first.
 fn refuse_sigbus(directory: &Path, file_bytes: u64) -> Result<()> {
     const BLOCK: u64 = 512;
-    let there = directory.join("mdbx.dat").metadata().map_or(0, |file| file.blocks() * BLOCK);
+    let allocated = directory.join("mdbx.dat").metadata().map_or(0, |file| file.blocks() * BLOCK);
     let free = raw::free_bytes(directory)?;
-    if file_bytes.saturating_sub(there) <= free {
+    if file_bytes.saturating_sub(allocated) <= free {
         return Ok(());
     }
     let what = format!(

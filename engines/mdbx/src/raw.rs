@@ -228,7 +228,7 @@ impl<'e> Reader<'e> {
         &mut self,
         walk: &mut Walk,
         limit: u64,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let mut steps = Steps::new(self.cursor);
         // SAFETY: where a walk is under way the transaction is live and the cursor on a record.
@@ -246,7 +246,7 @@ impl<'e> Reader<'e> {
         }
         let range = Range { from: walk.last(), ..Range::all(walk.direction()).limit(limit) };
         // SAFETY: the transaction is live, and nothing writes in it.
-        let shown = unsafe { steps.show(&range, walk.last(), goes_on, &mut seen) };
+        let shown = unsafe { steps.show(&range, walk.last(), goes_on, &mut visit) };
         match &shown {
             // It stands on the last record that was shown.
             // SAFETY: as above.
@@ -276,12 +276,12 @@ impl Snapshot<'_, '_> {
     pub(crate) fn scan(
         &mut self,
         range: Range<'_>,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         self.0.bind()?;
         let mut steps = Steps::new(self.0.cursor);
         // SAFETY: the transaction is live, and nothing writes in it.
-        unsafe { steps.show(&range, None, false, &mut seen) }.map(|shown| shown.count)
+        unsafe { steps.show(&range, None, false, &mut visit) }.map(|shown| shown.count)
     }
 }
 
@@ -353,11 +353,11 @@ impl Writer<'_> {
         }
     }
 
-    pub(crate) fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+    pub(crate) fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
         self.keep_position()?;
         let mut steps = Steps::new(self.cursor);
-        // SAFETY: `seen` has no way to this writer, which is borrowed.
-        let shown = unsafe { steps.show(&range, None, false, &mut |key, value| seen(key, value)) };
+        // SAFETY: `visit` has no way to this writer, which is borrowed.
+        let shown = unsafe { steps.show(&range, None, false, &mut |key, value| visit(key, value)) };
         self.close_cursor();
         shown.map(|shown| shown.count)
     }

@@ -1,4 +1,4 @@
-//! The conformance kit in every class, and what libmdbx must be told.
+//! The conformance kit in every class, and settings that libmdbx needs.
 
 use super::engine::Mdbx;
 use kvdyno_engine::{
@@ -37,8 +37,8 @@ impl Engine for WithoutNone {
         description
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
-        Mdbx::open(place, options, data).map(Self)
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+        Mdbx::open(location, options, data).map(Self)
     }
 
     fn session(&self) -> Result<Self::Session<'_>> {
@@ -74,11 +74,11 @@ fn flags_and_geometry_are_read_back() {
         (Durability::Commit, ""),
     ] {
         let scratch = tempfile::tempdir().unwrap();
-        let place = Location::Directory(scratch.path().to_owned());
+        let location = Location::Directory(scratch.path().to_owned());
         let mut options = Options::defaults(&Mdbx::describe(), class);
         options.values.insert("size_upper".to_owned(), Value::Integer(64 << 20));
         options.values.insert("page_size".to_owned(), Value::Integer(8192));
-        let counters = Mdbx::open(&place, &options, &SHAPE).unwrap().counters();
+        let counters = Mdbx::open(&location, &options, &SHAPE).unwrap().counters();
         let flags = format!("{sync}MDBX_NOSTICKYTHREADS|MDBX_NORDAHEAD");
         assert_eq!(counters["mdbx_env_get_flags"], flags.as_str().into());
         assert_eq!(counters["mi_geo.upper"], Value::Integer(64 << 20));
@@ -94,12 +94,12 @@ fn commits_of_class_async_are_not_flushed_each() {
     for (preset, flushes) in [(None, false), (Some(Preset::Defaults), true)] {
         let class = Durability::Async;
         let scratch = tempfile::tempdir().unwrap();
-        let place = Location::Directory(scratch.path().to_owned());
+        let location = Location::Directory(scratch.path().to_owned());
         let options = match preset {
             Some(preset) => Options::of_preset(&Mdbx::describe(), class, preset, 1 << 30).unwrap(),
             None => Options::defaults(&Mdbx::describe(), class),
         };
-        let engine = Mdbx::open(&place, &options, &SHAPE).unwrap();
+        let engine = Mdbx::open(&location, &options, &SHAPE).unwrap();
         let count = || match engine.counters()["mi_pgop_stat.fsync"] {
             Value::Integer(count) => count,
             ref other => panic!("{other}"),
@@ -117,10 +117,10 @@ fn commits_of_class_async_are_not_flushed_each() {
 #[test]
 fn a_full_map_is_told_as_full_and_leaves_what_was_there() {
     let scratch = tempfile::tempdir().unwrap();
-    let place = Location::Directory(scratch.path().to_owned());
+    let location = Location::Directory(scratch.path().to_owned());
     let mut options = Options::defaults(&Mdbx::describe(), Durability::Async);
     options.values.insert("size_upper".to_owned(), Value::Integer(1 << 20));
-    let engine = Mdbx::open(&place, &options, &SHAPE).unwrap();
+    let engine = Mdbx::open(&location, &options, &SHAPE).unwrap();
     let mut session = engine.session().unwrap();
     let mut stored = 0_u64;
     let refused = loop {
@@ -145,24 +145,24 @@ fn a_full_map_is_told_as_full_and_leaves_what_was_there() {
 fn counters_walk_no_data() {
     const RECORDS: u64 = 20_000;
     let scratch = tempfile::tempdir().unwrap();
-    let place = Location::Directory(scratch.path().to_owned());
+    let location = Location::Directory(scratch.path().to_owned());
     let options = Options::defaults(&Mdbx::describe(), Durability::Async);
     let shape = DataShape { records: RECORDS, records_max: RECORDS, ..SHAPE };
-    let engine = Mdbx::open(&place, &options, &shape).unwrap();
+    let engine = Mdbx::open(&location, &options, &shape).unwrap();
     let mut session = engine.session().unwrap();
     for number in 0..RECORDS {
         session.put(&number.to_be_bytes(), &[7; 100]).unwrap();
     }
     drop(session);
     engine.close().unwrap();
-    let engine = Mdbx::open(&place, &options, &shape).unwrap();
+    let engine = Mdbx::open(&location, &options, &shape).unwrap();
     let before = faults();
     let counters = engine.counters();
-    let taken = faults() - before;
+    let faults_taken = faults() - before;
     assert_eq!(counters["ms_entries"], Value::Integer(RECORDS));
     let Value::Integer(pages) = counters["ms_leaf_pages"] else { panic!("{counters:?}") };
     // The kernel maps at most sixteen pages at a fault.
-    assert!(pages > 500 && taken < pages / 16, "{taken} faults for {pages} pages");
+    assert!(pages > 500 && faults_taken < pages / 16, "{faults_taken} faults for {pages} pages");
 }
 
 /// Page faults of this thread so far, of both kinds.

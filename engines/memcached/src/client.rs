@@ -16,27 +16,27 @@ use std::time::{Duration, Instant};
 /// Between two looks at what the server does in the background.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// What of `stats` says nothing of the work, or is other at each look.
+/// Entries of `stats` that do not describe the work, or change at each read.
 const NOT_COUNTED: [&str; 4] = ["pid", "time", "pointer_size", "libevent"];
 
 /// A memcached server, as its client has it.
 pub(crate) struct Memcached {
     address: Address,
-    /// Beside those of the sessions.
-    own: Mutex<Connection>,
+    /// Besides those of the sessions.
+    control: Mutex<Connection>,
 }
 
 impl Memcached {
-    /// What the server counts.
+    /// The server's counters.
     fn statistics(&self) -> Result<Counters> {
-        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        own.line("stats");
-        own.wire.send()?;
+        let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
+        control.line("stats");
+        control.wire.send()?;
         let mut counters = Counters::new();
         loop {
-            match own.answer()? {
+            match control.answer()? {
                 Answer::Statistic(name, value) => {
-                    let text = |range| String::from_utf8_lossy(own.bytes(range)).into_owned();
+                    let text = |range| String::from_utf8_lossy(control.bytes(range)).into_owned();
                     counters.insert(text(name), counter(text(value)));
                 }
                 Answer::End => return Ok(counters),
@@ -61,10 +61,10 @@ impl Engine for Memcached {
         description(program(None))
     }
 
-    fn open(place: &Location, _options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::for_engine::<Self>(place)?;
-        let own = Mutex::new(Connection::open(&address)?);
-        Ok(Self { address, own })
+    fn open(location: &Location, _options: &Options, _data: &DataShape) -> Result<Self> {
+        let address = Address::for_engine::<Self>(location)?;
+        let control = Mutex::new(Connection::open(&address)?);
+        Ok(Self { address, control })
     }
 
     fn session(&self) -> Result<Client> {
@@ -116,11 +116,11 @@ pub(crate) struct Client {
 
 impl Session for Client {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         self.connection.get(key)?;
         match self.connection.ask()? {
-            Answer::Value(range) => Ok(seen(Some(self.connection.bytes(range)))),
-            Answer::Nothing => Ok(seen(None)),
+            Answer::Value(range) => Ok(visit(Some(self.connection.bytes(range)))),
+            Answer::Nothing => Ok(visit(None)),
             other => Err(nonsense(&format!("{other:?}"))),
         }
     }
@@ -140,7 +140,7 @@ impl Session for Client {
     fn multiget(
         &mut self,
         keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         let all = keys.iter().try_for_each(|key| self.connection.get(key));
         if all.is_err() {
@@ -151,8 +151,8 @@ impl Session for Client {
         let mut failed = Ok(());
         for index in 0..keys.len() {
             match self.connection.answer() {
-                Ok(Answer::Value(range)) => seen(index, Some(self.connection.bytes(range))),
-                Ok(_) => seen(index, None),
+                Ok(Answer::Value(range)) => visit(index, Some(self.connection.bytes(range))),
+                Ok(_) => visit(index, None),
                 Err(error) if self.connection.wire.is_gone() => return Err(error),
                 // The other answers are still to come.
                 Err(error) => failed = failed.and(Err(error)),

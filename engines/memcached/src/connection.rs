@@ -54,7 +54,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// For what the server says of itself.
+    /// For the server's own information.
     pub(crate) fn enter(address: &Address) -> Result<Self> {
         let mut connection = Self { wire: Wire::open(address)? };
         if let Address::Tcp { secret, .. } = address {
@@ -107,7 +107,7 @@ impl Connection {
         if encoded == 0 {
             let bytes = key.len();
             return Err(Error::invalid(format!(
-                "a key has 1 to {KEY_BYTES_MAX} bytes, this one has {bytes}"
+                "expected a key of 1 to {KEY_BYTES_MAX} bytes, found {bytes}"
             )));
         }
         self.wire.out.extend_from_slice(command);
@@ -115,7 +115,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends what was written down and waits for the first answer.
+    /// Sends the collected commands and waits for the first answer.
     #[inline]
     pub(crate) fn ask(&mut self) -> Result<Answer> {
         self.wire.send()?;
@@ -141,14 +141,14 @@ impl Connection {
     /// `None`: it is not all there yet.
     #[inline]
     fn parse(&mut self) -> Result<Option<Answer>> {
-        let (at, there) = self.wire.unread();
-        let filled = at + there.len();
-        let Some(end) = there.iter().position(|byte| *byte == b'\n') else {
-            self.wire.check_length(there.len(), LINE_BYTES_MAX)?;
+        let (begin, unread) = self.wire.unread();
+        let filled = begin + unread.len();
+        let Some(end) = unread.iter().position(|byte| *byte == b'\n') else {
+            self.wire.check_length(unread.len(), LINE_BYTES_MAX)?;
             return Ok(None);
         };
-        let (start, after) = (at, at + end + 1);
-        let line = there[..end].strip_suffix(b"\r").unwrap_or(&there[..end]);
+        let (start, after) = (begin, begin + end + 1);
+        let line = unread[..end].strip_suffix(b"\r").unwrap_or(&unread[..end]);
         let answer = match line {
             [b'V', b'A', b' ', length @ ..] => {
                 let length = number(length)?;
@@ -199,7 +199,7 @@ fn number(digits: &[u8]) -> Result<usize> {
     for digit in digits.iter().take_while(|byte| **byte != b' ') {
         let digit = digit.wrapping_sub(b'0');
         if digit > 9 || number > usize::MAX / 16 {
-            return Err(nonsense("a number that is none"));
+            return Err(nonsense("invalid number"));
         }
         number = number * 10 + usize::from(digit);
     }
@@ -225,9 +225,9 @@ mod tests {
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
-    fn connected(said: &[u8]) -> (Connection, UnixStream) {
+    fn connected(sent: &[u8]) -> (Connection, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        theirs.write_all(said).unwrap();
+        theirs.write_all(sent).unwrap();
         let mut wire = Wire::new(Stream::Unix(ours));
         wire.expect_records();
         (Connection { wire }, theirs)
@@ -235,9 +235,9 @@ mod tests {
 
     #[test]
     fn answers_of_every_kind_are_read_one_after_the_other() {
-        let said = b"HD\r\nVA 3\r\na\r\n\r\nEN\r\nVA 0 b\r\n\r\nSTAT pid 42\r\nEND\r\n\
+        let sent = b"HD\r\nVA 3\r\na\r\n\r\nEN\r\nVA 0 b\r\n\r\nSTAT pid 42\r\nEND\r\n\
             SERVER_ERROR out of memory storing object\r\nVA 5\r\nab";
-        let (mut connection, mut theirs) = connected(said);
+        let (mut connection, mut theirs) = connected(sent);
         assert_eq!(connection.answer().unwrap(), Answer::Done);
         let Answer::Value(range) = connection.answer().unwrap() else { panic!("no value") };
         assert_eq!(connection.bytes(range), b"a\r\n");

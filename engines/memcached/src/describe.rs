@@ -1,4 +1,4 @@
-//! What memcached is and can do, and its options under its own names.
+//! The description of memcached, and its options under its own names.
 
 use crate::connection::KEY_BYTES_MAX;
 use kvdyno_engine::server::{LISTEN, LISTENS, Program};
@@ -9,7 +9,7 @@ use kvdyno_engine::{
 /// An item is 1 GiB at most, and half of the memory.
 const VALUE_BYTES_MAX: u64 = 256 << 20;
 
-/// Of the program that is run; `Err`: of none, why.
+/// The description with the program in use; `Err`: why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let (version, build) = Program::describe(program);
     Description {
@@ -44,16 +44,12 @@ const GROWTH: [&str; 5] = ["1.25", "1.02", "1.08", "1.5", "2"];
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::words(
-            LISTEN,
-            &LISTENS,
-            "By what it is reached: a Unix socket, or a port of 127.0.0.1.",
-        ),
+        OptionSpec::words(LISTEN, &LISTENS, "Transport: a Unix socket, or a port of 127.0.0.1."),
         OptionSpec::bytes(
             "memory_limit",
             0,
-            "Memory for records (-m), and the length of its file: writes beyond it are refused \
-             (-M). 0: as much as the records of the case take.",
+            "Memory for records (-m), and the length of its file: writes beyond it fail (-M). 0: \
+             as much as the case's records need.",
         ),
         OptionSpec::bytes(
             "max_item_size",
@@ -76,7 +72,7 @@ fn options() -> Vec<OptionSpec> {
             "max_reqs_per_event",
             1 << 16,
             20,
-            "Requests of a client before it is another's turn (-R).",
+            "Requests of a client before the next client's turn (-R).",
         ),
         OptionSpec::flag("disable_cas", false, "Records without a version: 8 bytes less (-C)."),
         OptionSpec::words(

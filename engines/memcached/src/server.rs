@@ -28,7 +28,7 @@ const MEMORY_META: &str = "memory.meta";
 /// The file with who may come in at its port.
 const AUTH: &str = "kvdyno.auth";
 
-/// Connections beside those of the sessions: the engine's own, and somebody who looks.
+/// Connections besides those of the sessions: the control connection, and a user's.
 const MORE_CLIENTS: u32 = 32;
 
 /// Bytes of a record beside key and value: a header, a version, ends of text.
@@ -44,13 +44,13 @@ static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
 /// The program at `path`, the newest that was fetched, or the one on PATH.
 pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
     let find = || Program::find(&SOUGHT, path, version);
-    let found = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
-    found.check_only(SOUGHT.title, path).map(|()| found)
+    let program = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
+    program.check_only(SOUGHT.title, path).map(|()| program)
 }
 
 /// `memcached 1.6.18`.
-fn version(said: &str) -> Option<&str> {
-    said.strip_prefix("memcached ")?.split_whitespace().next()
+fn version(output: &str) -> Option<&str> {
+    output.strip_prefix("memcached ")?.split_whitespace().next()
 }
 
 impl Served for Memcached {
@@ -125,27 +125,28 @@ fn item_bytes_max(options: &Options, data: &DataShape) -> Result<u64> {
 /// Its memory in MiB. It takes items of half of that at most.
 fn memory_mib(options: &Options, data: &DataShape, item: u64) -> Result<u64> {
     let least = PAGES + 2 * item.div_ceil(MIB);
-    let given = options.integer("memory_limit")?.div_ceil(MIB);
-    if given > 0 && given >= least {
-        return Ok(given);
+    let configured = options.integer("memory_limit")?.div_ceil(MIB);
+    if configured > 0 && configured >= least {
+        return Ok(configured);
     }
-    if given > 0 {
+    if configured > 0 {
         return Err(Error::invalid(format!(
-            "memory_limit is {given} MiB: these records need at least {least}"
+            "memory_limit: expected at least {least} MiB for these records, found {configured}"
         )));
     }
     let growth: f64 = options.text("slab_growth_factor")?.parse().unwrap_or(2.0);
     let record = u64::from(data.key_bytes) + data.value_bytes_mean + HEADER_BYTES;
-    // A record takes the next larger chunk, and what is left of a page is nobody's.
+    // A record takes the next larger chunk, and the rest of a page is unused.
     let records = data.records_max.saturating_mul(record) as f64 * growth * 1.1;
     Ok(least + (records / MIB as f64).ceil() as u64)
 }
 
 /// What was kept in this second by the clock it does not take up again: its own rule.
-fn wait_for_another_second(kept: &Path) {
-    let Ok(kept) = kept.metadata().and_then(|meta| meta.modified()) else { return };
-    let second = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |at| at.as_secs());
-    while second(SystemTime::now()) == second(kept) {
+fn wait_for_another_second(file: &Path) {
+    let Ok(file) = file.metadata().and_then(|meta| meta.modified()) else { return };
+    let second =
+        |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
+    while second(SystemTime::now()) == second(file) {
         sleep(Duration::from_millis(5));
     }
 }

@@ -1,4 +1,4 @@
-//! What a server says: whether it was done, and documents, where they were received.
+//! Answers of a server: success, and documents, where they were received.
 
 use crate::connection::MESSAGE_HEAD;
 use bson::{RawBsonRef, RawDocument};
@@ -39,7 +39,7 @@ impl<'a> Iterator for Documents<'a> {
         }
         let Some((one, rest)) = self.rest.split_at_checked(word(self.rest, 0) as usize) else {
             self.rest = &[];
-            return Some(Err(nonsense("a document is cut off")));
+            return Some(Err(nonsense("a truncated document")));
         };
         self.rest = rest;
         Some(document(one))
@@ -60,7 +60,7 @@ pub(crate) fn record(document: &RawDocument) -> Result<(Cow<'_, [u8]>, &[u8])> {
             _ => {}
         }
     }
-    key.zip(value).ok_or_else(|| nonsense("a document that is no record"))
+    key.zip(value).ok_or_else(|| nonsense("a document that is not a record"))
 }
 
 /// Bytes that are written as text.
@@ -71,8 +71,8 @@ fn of_hex(text: &str) -> Option<Vec<u8>> {
 
 /// The page in an answer to a command.
 #[inline]
-pub(crate) fn page(said: &RawDocument, batch: &str) -> Result<Page> {
-    let cursor = said.get_document("cursor").map_err(unread)?;
+pub(crate) fn page(reply: &RawDocument, batch: &str) -> Result<Page> {
+    let cursor = reply.get_document("cursor").map_err(unread)?;
     let (mut id, mut documents) = (0, None);
     for element in cursor {
         match element.map_err(unread)? {
@@ -83,30 +83,30 @@ pub(crate) fn page(said: &RawDocument, batch: &str) -> Result<Page> {
     }
     let array = documents.ok_or_else(|| nonsense("an answer without a page"))?.as_bytes();
     // Without its length, and the zero at its end.
-    let begin = MESSAGE_HEAD + array.as_ptr().addr() - said.as_bytes().as_ptr().addr();
+    let begin = MESSAGE_HEAD + array.as_ptr().addr() - reply.as_bytes().as_ptr().addr();
     let documents = begin + 4..begin + array.len() - 1;
     Ok(Page { cursor: id, documents, listed: true })
 }
 
 /// Whether it was done, and all of it.
 #[inline]
-pub(crate) fn done(said: &RawDocument) -> Result<()> {
+pub(crate) fn done(reply: &RawDocument) -> Result<()> {
     let mut ok = false;
-    for element in said {
+    for element in reply {
         match element.map_err(unread)? {
             (name, number) if name == "ok" => ok = is_one(number),
             (name, RawBsonRef::Array(errors)) if name == "writeErrors" => {
                 if let Ok(Some(RawBsonRef::Document(first))) = errors.get(0) {
-                    return Err(refused_in(said, first));
+                    return Err(refused_in(reply, first));
                 }
             }
             (name, RawBsonRef::Document(error)) if name == "writeConcernError" => {
-                return Err(refused_in(said, error));
+                return Err(refused_in(reply, error));
             }
             _ => {}
         }
     }
-    if ok { Ok(()) } else { Err(refused(said)) }
+    if ok { Ok(()) } else { Err(refused(reply)) }
 }
 
 fn is_one(number: RawBsonRef<'_>) -> bool {
@@ -124,8 +124,8 @@ pub(crate) fn whole(number: RawBsonRef<'_>) -> Option<i64> {
 }
 
 /// How many documents a command has met.
-pub(crate) fn met(said: &RawDocument) -> Result<u64> {
-    let number = said.get("n").map_err(unread)?.and_then(whole);
+pub(crate) fn matched_count(reply: &RawDocument) -> Result<u64> {
+    let number = reply.get("n").map_err(unread)?.and_then(whole);
     number
         .and_then(|number| number.try_into().ok())
         .ok_or_else(|| nonsense("an answer without a number"))
@@ -135,15 +135,15 @@ pub(crate) fn met(said: &RawDocument) -> Result<u64> {
 const TRANSIENT: &str = "TransientTransactionError";
 
 /// The server's own words, and what they mean to us.
-pub(crate) fn refused(said: &RawDocument) -> Error {
-    refused_in(said, said)
+pub(crate) fn refused(reply: &RawDocument) -> Error {
+    refused_in(reply, reply)
 }
 
 /// Of an error within an answer, which has the labels.
-fn refused_in(answer: &RawDocument, said: &RawDocument) -> Error {
-    let words = said.get_str("errmsg").or_else(|_| said.get_str("$err"));
-    let words = words.unwrap_or("it does not say why").to_owned();
-    let code = said.get_i32("code").unwrap_or_default();
+fn refused_in(answer: &RawDocument, reply: &RawDocument) -> Error {
+    let words = reply.get_str("errmsg").or_else(|_| reply.get_str("$err"));
+    let words = words.unwrap_or("no reason given").to_owned();
+    let code = reply.get_i32("code").unwrap_or_default();
     let labels = answer.get_array("errorLabels").ok().into_iter().flatten().flatten();
     let transient = labels.filter_map(RawBsonRef::as_str).any(|label| label == TRANSIENT);
     let class = match code {
@@ -175,8 +175,8 @@ pub(crate) fn unread(error: impl std::fmt::Display) -> Error {
 
 /// Four bytes at a place, zero where there are none.
 #[inline]
-pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
-    let word = bytes.get(at..).and_then(<[u8]>::first_chunk);
+pub(crate) fn word(bytes: &[u8], offset: usize) -> u32 {
+    let word = bytes.get(offset..).and_then(<[u8]>::first_chunk);
     word.map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
@@ -194,19 +194,19 @@ mod tests {
     #[test]
     fn records_are_read_where_they_lie() {
         let [one, two] = [stored(b"a", b"1"), stored(b"", b"")];
-        let said = rawdoc! {
+        let reply = rawdoc! {
             "cursor": { "id": 7_i64, "firstBatch": [one.clone(), two.clone()], "ns": "kvdyno.kv" },
             "ok": 1.0,
         };
-        done(&said).unwrap();
-        let found = page(&said, "firstBatch").unwrap();
-        assert_eq!(found.cursor, 7);
-        let received = [&[0; MESSAGE_HEAD][..], said.as_bytes()].concat();
+        done(&reply).unwrap();
+        let page_read = page(&reply, "firstBatch").unwrap();
+        assert_eq!(page_read.cursor, 7);
+        let received = [&[0; MESSAGE_HEAD][..], reply.as_bytes()].concat();
         let records = |documents: Documents<'_>| {
             let records = documents.map(|one| record(one.unwrap()).unwrap());
             records.map(|(key, value)| (key.into_owned(), value.to_vec())).collect::<Vec<_>>()
         };
-        let listed = Documents { rest: &received[found.documents], listed: true };
+        let listed = Documents { rest: &received[page_read.documents], listed: true };
         let plain = [one.as_bytes(), two.as_bytes()].concat();
         let expected = [(b"a".to_vec(), b"1".to_vec()), (Vec::new(), Vec::new())];
         assert_eq!(of_hex("00fe"), Some(vec![0, 0xfe]));
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn what_was_not_done_is_an_error_with_its_class() {
-        let class = |said: RawDocumentBuf| done(&said).unwrap_err().class;
+        let class = |reply: RawDocumentBuf| done(&reply).unwrap_err().class;
         let missing = rawdoc! { "ok": 0.0, "errmsg": "no such command: 'fsync'", "code": 59 };
         assert_eq!(class(missing), ErrorClass::Unsupported);
         let twice = rawdoc! { "ok": 1, "writeErrors": [{ "code": 11000, "errmsg": "E11000" }] };

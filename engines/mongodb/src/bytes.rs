@@ -18,15 +18,15 @@ pub(crate) enum Keys {
 #[derive(Debug)]
 pub(crate) struct Document<'a> {
     out: &'a mut Vec<u8>,
-    at: usize,
+    begin_offset: usize,
 }
 
 impl<'a> Document<'a> {
     #[inline]
     pub(crate) fn begin(out: &'a mut Vec<u8>) -> Self {
-        let at = out.len();
+        let begin_offset = out.len();
         out.extend_from_slice(&[0; 4]);
-        Self { out, at }
+        Self { out, begin_offset }
     }
 
     #[inline]
@@ -119,7 +119,7 @@ impl<'a> Document<'a> {
         items: impl Iterator<Item = T>,
         fill: impl for<'d> Fn(Document<'d>, T) -> Document<'d>,
     ) -> Self {
-        self.list(name, items, |list, at, item| list.inner(at, |one| fill(one, item)))
+        self.list(name, items, |list, index, item| list.inner(index, |one| fill(one, item)))
     }
 
     /// An array, of which `fill` writes each of `items` under the name it is given.
@@ -143,8 +143,8 @@ impl<'a> Document<'a> {
     #[inline]
     pub(crate) fn end(self) {
         self.out.push(0);
-        let length = (self.out.len() - self.at) as u32;
-        self.out[self.at..self.at + 4].copy_from_slice(&length.to_le_bytes());
+        let length = (self.out.len() - self.begin_offset) as u32;
+        self.out[self.begin_offset..self.begin_offset + 4].copy_from_slice(&length.to_le_bytes());
     }
 }
 
@@ -172,18 +172,20 @@ mod tests {
             "n": -1_i32,
             "id": 1_i64 << 40,
         };
-        let mut ours = Vec::new();
-        Document::begin(&mut ours)
+        let mut own_database = Vec::new();
+        Document::begin(&mut own_database)
             .text("update", "kv")
             .array("updates", [b"k"].iter(), |one, key| {
                 one.inner("q", |q| q.binary("_id", *key)).flag("upsert", true)
             })
-            .list("in", [&b""[..], b"\0b"].iter(), |list, at, key| list.key(at, key, Keys::Binary))
+            .list("in", [&b""[..], b"\0b"].iter(), |list, index, key| {
+                list.key(index, key, Keys::Binary)
+            })
             .key("hex", b"\0\xfe", Keys::Hex)
             .int("n", -1)
             .long("id", 1 << 40)
             .end();
-        assert_eq!(ours, theirs.as_bytes());
+        assert_eq!(own_database, theirs.as_bytes());
         assert_eq!(place(1234, &mut [0; 20]), "1234");
     }
 }

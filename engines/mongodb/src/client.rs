@@ -5,7 +5,7 @@
 
 use crate::answer::{Page, record};
 use crate::bytes::{Document, Keys};
-use crate::connection::{ADMIN, COLLECTION, Connection, Find, Whose};
+use crate::connection::{ADMIN, COLLECTION, Connection, Find, Target};
 use crate::describe::{KEY_BYTES_MAX, VALUE_BYTES_MAX, description};
 use crate::graph;
 use crate::server::{DATA, program};
@@ -32,35 +32,35 @@ const PAGE: u64 = 500;
 /// Bytes of the writes of one command; the server takes 16 MiB.
 pub(crate) const COMMAND_BYTES: usize = 12 << 20;
 
-/// Two that put a key at once may both find none: one of them is told to try again.
+/// Two concurrent puts of a new key may both find none: one of them must retry.
 pub(crate) const TRIES: u32 = 10;
 
-/// What of its status says nothing of the work, or is other at each look.
+/// Entries of its status that do not describe the work, or change at each read.
 const NOT_COUNTED: [&str; 4] = ["pid", "uptime", "uptimeMillis", "uptimeEstimate"];
 
 /// A server of the protocol of `MongoDB`, as its client has it.
 pub(crate) struct MongoDb {
     address: Address,
     durability: Durability,
-    /// Beside those of the sessions.
-    own: Mutex<Connection>,
+    /// Besides those of the sessions.
+    control: Mutex<Connection>,
     /// Its collections of a graph are there.
     graph: OnceLock<()>,
 }
 
 impl MongoDb {
-    fn own(&self) -> MutexGuard<'_, Connection> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    fn control(&self) -> MutexGuard<'_, Connection> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A connection for requests of a graph, whose collections are there.
     pub(crate) fn of_graph(&self) -> Result<Connection> {
-        let mut own = self.own();
+        let mut control = self.control();
         if self.graph.get().is_none() {
-            graph::create(&mut own)?;
+            graph::create(&mut control)?;
             let _ = self.graph.set(());
         }
-        drop(own);
+        drop(control);
         Connection::open(&self.address)
     }
 
@@ -90,10 +90,10 @@ impl Engine for MongoDb {
         description(program(None))
     }
 
-    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::for_engine::<Self>(place)?;
-        let own = Mutex::new(Connection::open(&address)?);
-        Ok(Self { address, durability: options.durability, own, graph: OnceLock::new() })
+    fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
+        let address = Address::for_engine::<Self>(location)?;
+        let control = Mutex::new(Connection::open(&address)?);
+        Ok(Self { address, durability: options.durability, control, graph: OnceLock::new() })
     }
 
     fn session(&self) -> Result<Client> {
@@ -111,7 +111,7 @@ impl Engine for MongoDb {
         match done {
             Ok(()) => Ok(Settled { idle, note: "waited for fsync".to_owned() }),
             Err(error) if error.class == ErrorClass::Unsupported => {
-                Ok(Settled { idle: true, note: "it has no fsync".to_owned() })
+                Ok(Settled { idle: true, note: "the server has no fsync".to_owned() })
             }
             Err(_) if !idle => Ok(Settled { idle, note: "fsync is under way".to_owned() }),
             Err(error) => Err(error),
@@ -122,7 +122,7 @@ impl Engine for MongoDb {
         if self.durability == Durability::Commit {
             return Ok(());
         }
-        let done = self.own().command(ADMIN, |doc| doc.int("fsync", 1)).map(drop);
+        let done = self.control().command(ADMIN, |doc| doc.int("fsync", 1)).map(drop);
         match done {
             Err(error) if error.class == ErrorClass::Unsupported => self.sync_files(),
             done => done,
@@ -136,8 +136,8 @@ impl Engine for MongoDb {
     /// All numbers of `serverStatus`, by their names one below the other.
     fn counters(&self) -> Counters {
         let mut counters = Counters::new();
-        let mut own = self.own();
-        if let Ok(status) = own.command(ADMIN, |doc| doc.int("serverStatus", 1)) {
+        let mut control = self.control();
+        if let Ok(status) = control.command(ADMIN, |doc| doc.int("serverStatus", 1)) {
             flatten("", status, &mut counters);
         }
         counters.retain(|name, _| !NOT_COUNTED.contains(&name.as_str()));
@@ -212,7 +212,7 @@ impl Client {
         let puts = writes.first().is_some_and(|write| write.value().is_some());
         let (command, list) = if puts { ("update", "updates") } else { ("delete", "deletes") };
         self.connection
-            .command(Whose::Ours, |doc| {
+            .command(Target::Ours, |doc| {
                 let doc = doc.text(command, COLLECTION);
                 let doc = doc.array(list, writes.iter(), |one, write| fill_write(one, write, keys));
                 let doc = doc.flag("ordered", true);
@@ -221,13 +221,13 @@ impl Client {
             .map(drop)
     }
 
-    /// Shows pages from the first on, until `seen` breaks off or so many were shown.
+    /// Shows pages from the first on, until `visit` breaks off or so many were shown.
     fn show(
         &mut self,
         mut page: Page,
         find: &Find<'_>,
         limit: u64,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let mut shown = 0;
         loop {
@@ -235,7 +235,7 @@ impl Client {
             for document in self.connection.documents(&page) {
                 let (key, value) = record(document?)?;
                 shown += 1;
-                more = seen(&key, value).is_continue() && shown < limit;
+                more = visit(&key, value).is_continue() && shown < limit;
                 if !more {
                     break;
                 }
@@ -244,8 +244,8 @@ impl Client {
                 (0, _) => return Ok(shown),
                 (cursor, false) => return self.connection.leave(cursor, find).map(|()| shown),
                 (cursor, true) => {
-                    let left = (limit - shown).min(PAGE) as i32;
-                    page = self.connection.more(cursor, find, left)?;
+                    let page_size = (limit - shown).min(PAGE) as i32;
+                    page = self.connection.more(cursor, find, page_size)?;
                 }
             }
         }
@@ -290,13 +290,13 @@ fn within<'d>(filter: Document<'d>, range: &Range<'_>, keys: Keys) -> Document<'
 
 impl Session for Client {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         let keys = self.connection.keys;
         let find = Find { documents: 1, alone: true, ..RECORDS };
         let page = self.connection.find(&find, |filter| filter.key("_id", key, keys))?;
-        let found = self.connection.documents(&page).next().transpose()?;
-        let found = found.map(record).transpose()?;
-        Ok(seen(found.map(|(_, value)| value)))
+        let document = self.connection.documents(&page).next().transpose()?;
+        let document = document.map(record).transpose()?;
+        Ok(visit(document.map(|(_, value)| value)))
     }
 
     #[inline]
@@ -313,7 +313,7 @@ impl Session for Client {
     fn scan(
         &mut self,
         range: Range<'_>,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         if range.limit == 0 {
             return Ok(0);
@@ -324,45 +324,47 @@ impl Session for Client {
         let find = Find { sort: &sort, documents, alone: range.limit <= PAGE, ..RECORDS };
         let keys = self.connection.keys;
         let page = self.connection.find(&find, |filter| within(filter, &range, keys))?;
-        self.show(page, &find, range.limit, seen)
+        self.show(page, &find, range.limit, visit)
     }
 
     /// One find; a key that is asked for twice is found twice.
     fn multiget(
         &mut self,
         keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         if keys.is_empty() {
             return Ok(());
         }
         let written = self.connection.keys;
-        let mut wanted: HashMap<&[u8], Vec<usize>> = HashMap::with_capacity(keys.len());
+        let mut indexes: HashMap<&[u8], Vec<usize>> = HashMap::with_capacity(keys.len());
         for (index, key) in keys.iter().enumerate() {
-            wanted.entry(key).or_default().push(index);
+            indexes.entry(key).or_default().push(index);
         }
         // One more than there can be: the first page then knows that it is the last.
         let find = Find { documents: keys.len() as i32 + 1, ..RECORDS };
         let page = self.connection.find(&find, |filter| {
             filter.inner("_id", |id| {
-                id.list("$in", keys.iter(), |list, at, key| list.key(at, key, written))
+                id.list("$in", keys.iter(), |list, index_in_list, key| {
+                    list.key(index_in_list, key, written)
+                })
             })
         })?;
         self.show(page, &find, u64::MAX, |key, value| {
-            for index in wanted.remove(key).unwrap_or_default() {
-                seen(index, Some(value));
+            for index in indexes.remove(key).unwrap_or_default() {
+                visit(index, Some(value));
             }
             ControlFlow::Continue(())
         })?;
-        wanted.into_values().flatten().for_each(|index| seen(index, None));
+        indexes.into_values().flatten().for_each(|index| visit(index, None));
         Ok(())
     }
 
     /// A command for each run of puts, and of deletes.
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         writes.iter().try_for_each(check)?;
-        for alike in writes.chunk_by(|one, next| one.value().is_some() == next.value().is_some()) {
-            let mut rest = alike;
+        for run in writes.chunk_by(|one, next| one.value().is_some() == next.value().is_some()) {
+            let mut rest = run;
             while !rest.is_empty() {
                 let mut bytes = 0;
                 let fits = rest.iter().take(self.connection.writes_max).take_while(|write| {

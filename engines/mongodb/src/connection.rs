@@ -14,15 +14,15 @@ use std::io::{Read as _, Write as _};
 use std::ops::Range;
 use std::time::Duration;
 
-/// So much is asked of the kernel at once.
+/// Bytes of one receive call.
 const READ_BYTES: usize = 64 << 10;
 
 /// The database that records are in, of a server of its own.
 const DATABASE: &str = "kvdyno";
 
-/// What a command is about.
+/// The target of a command.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Whose<'d> {
+pub(crate) enum Target<'d> {
     /// The database that records are in.
     Ours,
     /// Another one, by its name.
@@ -30,7 +30,7 @@ pub(crate) enum Whose<'d> {
 }
 
 /// The whole server.
-pub(crate) const ADMIN: Whose<'static> = Whose::Of("admin");
+pub(crate) const ADMIN: Target<'static> = Target::Of("admin");
 
 /// The collection.
 pub(crate) const COLLECTION: &str = "kv";
@@ -56,10 +56,10 @@ pub(crate) const MESSAGE_HEAD: usize = HEADER_BYTES + 5;
 /// In an `OP_REPLY`: there is no such cursor, and the query failed.
 const FAILURES: u32 = 0b11;
 
-fn database_of<'d>(whose: Whose<'d>, ours: &'d str) -> &'d str {
+fn database_of<'d>(whose: Target<'d>, own_database: &'d str) -> &'d str {
     match whose {
-        Whose::Ours => ours,
-        Whose::Of(database) => database,
+        Target::Ours => own_database,
+        Target::Of(database) => database,
     }
 }
 
@@ -114,12 +114,12 @@ impl Connection {
         Ok(connection)
     }
 
-    /// For what the server says of itself.
+    /// For the server's own information.
     pub(crate) fn enter(address: &Address) -> Result<Self> {
         let (stream, elsewhere) = (address.connect()?, address.elsewhere());
         let mut connection = Self {
             stream: stream.hidden(address)?.unwrap_or(stream),
-            database: elsewhere.map_or(DATABASE, |there| &there.database).to_owned(),
+            database: elsewhere.map_or(DATABASE, |remote| &remote.database).to_owned(),
             out: Vec::with_capacity(READ_BYTES),
             received: Vec::with_capacity(READ_BYTES),
             answer_bytes_max: GREETING_BYTES_MAX,
@@ -132,24 +132,24 @@ impl Connection {
             writes_max: 1000,
         };
         let (wire, writes) = {
-            let said = connection.command(ADMIN, |doc| doc.int("isMaster", 1))?;
-            (said.get_i32("maxWireVersion"), said.get_i32("maxWriteBatchSize"))
+            let reply = connection.command(ADMIN, |doc| doc.int("isMaster", 1))?;
+            (reply.get_i32("maxWireVersion"), reply.get_i32("maxWriteBatchSize"))
         };
         connection.messages = wire.is_ok_and(|version| version >= WIRE_OF_MESSAGES);
         if let Ok(writes) = writes {
             connection.writes_max = usize::try_from(writes).unwrap_or(1).max(1);
         }
-        if let Some(there) = elsewhere {
-            elsewhere::enter(&mut connection, there)?;
+        if let Some(remote) = elsewhere {
+            elsewhere::enter(&mut connection, remote)?;
         }
         Ok(connection)
     }
 
-    /// Sends a command and waits for its answer, which says that it was done.
+    /// Sends a command and waits for its answer, which must be a success.
     #[inline]
     pub(crate) fn command(
         &mut self,
-        whose: Whose<'_>,
+        whose: Target<'_>,
         fill: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
     ) -> Result<&RawDocument> {
         if self.messages {
@@ -165,9 +165,9 @@ impl Connection {
         }
         self.send()?;
         let body = self.answer()?;
-        let said = document(&self.received[body])?;
-        done(said)?;
-        Ok(said)
+        let reply = document(&self.received[body])?;
+        done(reply)?;
+        Ok(reply)
     }
 
     /// The first page of a find.
@@ -178,7 +178,7 @@ impl Connection {
         filter: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
     ) -> Result<Page> {
         if self.messages {
-            let found = self.command(Whose::Ours, |doc| {
+            let reply = self.command(Target::Ours, |doc| {
                 let doc = doc.text("find", find.collection).inner("filter", filter);
                 let doc = fill(doc, "sort", find.sort);
                 let doc = fill(doc, "projection", find.fields);
@@ -188,7 +188,7 @@ impl Connection {
                     doc.int("batchSize", find.documents)
                 }
             });
-            return page(found?, "firstBatch");
+            return page(reply?, "firstBatch");
         }
         self.begin(OP_QUERY);
         // Below zero: that is all, and there is to be no cursor.
@@ -210,11 +210,11 @@ impl Connection {
     /// The next page of a cursor.
     pub(crate) fn more(&mut self, cursor: i64, find: &Find<'_>, documents: i32) -> Result<Page> {
         if self.messages {
-            let found = self.command(Whose::Ours, |doc| {
+            let reply = self.command(Target::Ours, |doc| {
                 let doc = doc.long("getMore", cursor).text("collection", find.collection);
                 doc.int("batchSize", documents)
             });
-            return page(found?, "nextBatch");
+            return page(reply?, "nextBatch");
         }
         self.begin(OP_GET_MORE);
         self.out.extend_from_slice(&[0; 4]);
@@ -228,9 +228,9 @@ impl Connection {
     /// Leaves a cursor that was not read to its end.
     pub(crate) fn leave(&mut self, cursor: i64, find: &Find<'_>) -> Result<()> {
         if self.messages {
-            let killed = self.command(Whose::Ours, |doc| {
+            let killed = self.command(Target::Ours, |doc| {
                 let doc = doc.text("killCursors", find.collection);
-                doc.list("cursors", std::iter::once(()), |list, at, ()| list.long(at, cursor))
+                doc.list("cursors", std::iter::once(()), |list, index, ()| list.long(index, cursor))
             });
             return killed.map(drop);
         }
@@ -294,7 +294,7 @@ impl Connection {
     #[inline]
     fn answer(&mut self) -> Result<Range<usize>> {
         self.receive()?;
-        let word = |at| word(&self.received, at);
+        let word = |offset| word(&self.received, offset);
         // Flags and a section; flags, a cursor, a place in it and a count.
         let head = match word(12) {
             OP_MSG if self.received.get(HEADER_BYTES + 4) == Some(&0) => MESSAGE_HEAD,
@@ -302,7 +302,7 @@ impl Connection {
             kind => return Err(nonsense(&format!("kind {kind}"))),
         };
         if word(8) != self.number || self.received.len() < head {
-            return Err(nonsense("it answers something else"));
+            return Err(nonsense("an answer to another request"));
         }
         Ok(head..self.received.len())
     }
@@ -329,7 +329,10 @@ impl Connection {
             }
             let read = self.stream.read(&mut self.received[filled..])?;
             if read == 0 {
-                return Err(Error::new(ErrorClass::Unavailable, "the server has hung up"));
+                return Err(Error::new(
+                    ErrorClass::Unavailable,
+                    "the server closed the connection",
+                ));
             }
             filled += read;
             if filled >= HEADER_BYTES && length == HEADER_BYTES {

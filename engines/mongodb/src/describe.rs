@@ -14,7 +14,7 @@ pub(crate) const KEY_BYTES_MAX: usize = 1000;
 /// A document has 16 MiB at most, with its key and what is around both.
 pub(crate) const VALUE_BYTES_MAX: usize = (16 << 20) - (16 << 10);
 
-/// Of the program that is run; `Err`: of none, why.
+/// The description with the program in use; `Err`: why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let kind = program.as_ref().map_or(Kind::Mongod, |program| Kind::from_program(program));
     let (version, build) = match program {
@@ -86,7 +86,7 @@ fn options(kind: Kind) -> Vec<OptionSpec> {
     let listen = OptionSpec::words(
         LISTEN,
         &LISTENS,
-        "By what it is reached: a Unix socket. A port is refused: this client has no password.",
+        "Transport: a Unix socket. A port is refused: this client has no password.",
     );
     match kind {
         Kind::FerretDb => vec![listen],
@@ -100,8 +100,8 @@ fn of_mongod() -> Vec<OptionSpec> {
             "storage_engine",
             OptionKind::Text,
             "".into(),
-            "wiredTiger, mmapv1, rocksdb: what the program has (--storageEngine). Empty: its own \
-             default, mmapv1 before 3.2.",
+            "wiredTiger, mmapv1 or rocksdb, if the program has it (--storageEngine). Empty: its \
+             own default, mmapv1 before 3.2.",
         ),
         OptionSpec::bytes(
             "cache_size",
@@ -111,8 +111,8 @@ fn of_mongod() -> Vec<OptionSpec> {
         )
         .tuned(
             "50%",
-            "Half of what is there, the rest for the kernel's cache; old versions do not see the \
-             limit and take half of the machine.",
+            "Half of the memory, the rest for the kernel's cache; old versions ignore the limit \
+             and take half of the machine.",
             WIREDTIGER,
         ),
         OptionSpec::flag("journal", true, "A journal (--nojournal; before 6.1)."),

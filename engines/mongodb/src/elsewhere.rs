@@ -1,8 +1,8 @@
-//! A server of `MongoDB` that somebody runs, and a database of ours in it.
+//! An attached server of `MongoDB`, and a database of ours in it.
 
 use crate::answer::unread;
 use crate::bytes::Keys;
-use crate::connection::{ADMIN, Connection, Whose};
+use crate::connection::{ADMIN, Connection, Target};
 use kvdyno_attach::Scram;
 use kvdyno_engine::server::{Address, Attachment, Elsewhere, Look, nonsense};
 use kvdyno_engine::{Error, Result};
@@ -15,47 +15,47 @@ const SCHEMES: [&str; 1] = ["mongodb"];
 /// The proof of a password, of servers since 4.0.
 const METHOD: &str = "SCRAM-SHA-256";
 
-/// Where users are known whose URL does not say.
+/// The default database of users.
 const ENTRANCE: &str = "admin";
 
 fn address(reference: &str, database: &str) -> Result<Address> {
-    let there = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
-    Ok(kvdyno_attach::address(there))
+    let remote = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
+    Ok(kvdyno_attach::address(remote))
 }
 
 /// What follows the first words of a connection: whether it is `FerretDB`, and who comes in.
 pub(crate) fn enter(connection: &mut Connection, there: &Elsewhere) -> Result<()> {
     if !there.user.is_empty() {
-        prove(connection, there)?;
+        authenticate(connection, there)?;
     }
-    let said = connection.command(ADMIN, |doc| doc.int("buildInfo", 1))?;
-    if said.get("ferretdbVersion").is_ok_and(|version| version.is_some()) {
+    let reply = connection.command(ADMIN, |doc| doc.int("buildInfo", 1))?;
+    if reply.get("ferretdbVersion").is_ok_and(|version| version.is_some()) {
         connection.keys = Keys::Hex;
     }
     Ok(())
 }
 
-fn prove(connection: &mut Connection, there: &Elsewhere) -> Result<()> {
+fn authenticate(connection: &mut Connection, there: &Elsewhere) -> Result<()> {
     let entrance = if there.entrance.is_empty() { ENTRANCE } else { &there.entrance };
     let mut scram = Scram::begin(&there.user)?;
     let first = scram.first();
-    let said = connection.command(Whose::Of(entrance), |doc| {
+    let reply = connection.command(Target::Of(entrance), |doc| {
         let doc = doc.int("saslStart", 1).text("mechanism", METHOD);
         doc.binary("payload", first.as_bytes())
             .inner("options", |options| options.flag("skipEmptyExchange", true))
     })?;
-    let conversation = said.get_i32("conversationId").map_err(|_| nonsense("saslStart"))?;
-    let words = said.get_binary("payload").map_err(|_| nonsense("saslStart"))?.bytes.to_vec();
-    let mut words = scram.prove(&there.password.0, &String::from_utf8_lossy(&words))?;
+    let conversation = reply.get_i32("conversationId").map_err(|_| nonsense("saslStart"))?;
+    let words = reply.get_binary("payload").map_err(|_| nonsense("saslStart"))?.bytes.to_vec();
+    let mut words = scram.authenticate(&there.password.0, &String::from_utf8_lossy(&words))?;
     let mut checked = false;
     loop {
-        let said = connection.command(Whose::Of(entrance), |doc| {
+        let reply = connection.command(Target::Of(entrance), |doc| {
             doc.int("saslContinue", 1)
                 .int("conversationId", conversation)
                 .binary("payload", words.as_bytes())
         })?;
-        let done = said.get_bool("done").map_err(|_| nonsense("saslContinue"))?;
-        let proof = said.get_binary("payload").map_err(|_| nonsense("saslContinue"))?.bytes;
+        let done = reply.get_bool("done").map_err(|_| nonsense("saslContinue"))?;
+        let proof = reply.get_binary("payload").map_err(|_| nonsense("saslContinue"))?.bytes;
         if !checked {
             scram.check(&String::from_utf8_lossy(proof))?;
         }
@@ -72,29 +72,29 @@ fn prove(connection: &mut Connection, there: &Elsewhere) -> Result<()> {
 
 /// Its class is asked for by each write.
 fn look(address: &Address) -> Result<Look> {
-    let mut own = Connection::enter(address)?;
-    let said = own.command(ADMIN, |doc| doc.int("buildInfo", 1))?;
-    let version = said.get_str("ferretdbVersion").or_else(|_| said.get_str("version"));
+    let mut control = Connection::enter(address)?;
+    let reply = control.command(ADMIN, |doc| doc.int("buildInfo", 1))?;
+    let version = reply.get_str("ferretdbVersion").or_else(|_| reply.get_str("version"));
     let version = version.map_err(|_| nonsense("buildInfo"))?.trim_start_matches('v').to_owned();
-    let said = own.command(ADMIN, |doc| doc.int("isMaster", 1))?;
+    let reply = control.command(ADMIN, |doc| doc.int("isMaster", 1))?;
     // A member of a set has transactions since 4.0, and what stands before a cluster since 4.2.
-    let wire = said.get_i32("maxWireVersion").unwrap_or_default();
-    let member = said.get_str("setName").is_ok() && wire >= 7;
-    let router = said.get_str("msg").is_ok() && wire >= 8;
+    let wire = reply.get_i32("maxWireVersion").unwrap_or_default();
+    let member = reply.get_str("setName").is_ok() && wire >= 7;
+    let router = reply.get_str("msg").is_ok() && wire >= 8;
     Ok(Look { version, durability: None, transactions: member || router })
 }
 
 /// It comes to be with its first record.
 fn create(address: &Address) -> Result<()> {
-    let mut own = Connection::enter(address)?;
-    let said = own.command(Whose::Ours, |doc| doc.int("listCollections", 1))?;
-    let first = said.get_document("cursor").map_err(unread)?.get_array("firstBatch");
+    let mut control = Connection::enter(address)?;
+    let reply = control.command(Target::Ours, |doc| doc.int("listCollections", 1))?;
+    let first = reply.get_document("cursor").map_err(unread)?.get_array("firstBatch");
     if first.map_err(unread)?.into_iter().next().is_none() {
         return Ok(());
     }
-    Err(Error::invalid(format!("there is a database of the name {address} already")))
+    Err(Error::invalid(format!("the database {address} exists already")))
 }
 
 fn remove(address: &Address) -> Result<()> {
-    Connection::enter(address)?.command(Whose::Ours, |doc| doc.int("dropDatabase", 1)).map(drop)
+    Connection::enter(address)?.command(Target::Ours, |doc| doc.int("dropDatabase", 1)).map(drop)
 }

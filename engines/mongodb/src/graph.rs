@@ -7,10 +7,10 @@ mod audit;
 mod documents;
 mod unit;
 
-use crate::answer::{Page, met};
+use crate::answer::{Page, matched_count};
 use crate::bytes::{Document, Keys};
 use crate::client::{COMMAND_BYTES, MongoDb, concern};
-use crate::connection::{Connection, Find, Whose, numbers};
+use crate::connection::{Connection, Find, Target, numbers};
 use documents::{count_key, count_of, large, link_of, node_fields, node_of};
 use kvdyno_engine::graph::{
     Added, Audited, Chunk, Count, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
@@ -52,7 +52,7 @@ pub(crate) fn create(connection: &mut Connection) -> Result<()> {
     let alone = |collection| (collection, "_id_", BY_NAME);
     let indexes = [(LINKS, "id1_type", &BY_TIME[..]), alone(COUNTS), alone(NODES)];
     for (collection, name, fields) in indexes.into_iter().chain([alone(TRANSACTIONS)]) {
-        connection.command(Whose::Ours, |doc| {
+        connection.command(Target::Ours, |doc| {
             let doc = doc.text("createIndexes", collection);
             doc.array("indexes", std::iter::once(()), |index, ()| {
                 index.inner("key", |key| numbers(key, fields)).text("name", name)
@@ -109,7 +109,7 @@ impl Handle<'_> {
                 bytes <= COMMAND_BYTES
             });
             let (now, later) = rest.split_at(fits.count().max(1));
-            let inserted = self.connection.command(Whose::Ours, |doc| {
+            let inserted = self.connection.command(Target::Ours, |doc| {
                 let doc = doc.text("insert", collection).array("documents", now.iter(), &fill);
                 concern(doc.flag("ordered", false), self.journaled)
             });
@@ -130,11 +130,11 @@ impl Handle<'_> {
         &self,
         page: &Page,
         (id1, kind): (u64, u64),
-        mut seen: impl FnMut(Link<'_>),
+        mut visit: impl FnMut(Link<'_>),
     ) -> Result<u64> {
         let mut shown = 0;
         for document in self.connection.documents(page) {
-            seen(link_of(document?, id1, kind)?);
+            visit(link_of(document?, id1, kind)?);
             shown += 1;
         }
         Ok(shown)
@@ -151,15 +151,15 @@ impl Graph for Handle<'_> {
         )
     }
 
-    fn get_node(&mut self, id: u64, seen: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
+    fn get_node(&mut self, id: u64, visit: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
         let page = self.connection.find(&ONE, |filter| filter.long("_id", large(id)))?;
-        let found = self.connection.documents(&page).next().transpose()?;
-        seen(found.map(node_of).transpose()?);
+        let document = self.connection.documents(&page).next().transpose()?;
+        visit(document.map(node_of).transpose()?);
         Ok(())
     }
 
     fn update_node(&mut self, id: u64, node: &Node<'_>) -> Result<bool> {
-        let said = self.connection.command(Whose::Ours, |doc| {
+        let reply = self.connection.command(Target::Ours, |doc| {
             let doc = documents::update(
                 doc.text("update", NODES),
                 |q| q.long("_id", large(id)).int("type", node.kind as i32),
@@ -168,15 +168,15 @@ impl Graph for Handle<'_> {
             );
             concern(doc, self.journaled)
         })?;
-        Ok(met(said)? > 0)
+        Ok(matched_count(reply)? > 0)
     }
 
     fn delete_node(&mut self, id: u64) -> Result<bool> {
-        let said = self.connection.command(Whose::Ours, |doc| {
+        let reply = self.connection.command(Target::Ours, |doc| {
             let doc = doc.text("delete", NODES);
             concern(documents::delete(doc, |q| q.long("_id", large(id))), self.journaled)
         })?;
-        Ok(met(said)? > 0)
+        Ok(matched_count(reply)? > 0)
     }
 
     fn add_link(&mut self, link: &Link<'_>) -> Result<Added> {
@@ -187,8 +187,8 @@ impl Graph for Handle<'_> {
         })
     }
 
-    fn delete_link(&mut self, at: LinkKey, time: u64) -> Result<bool> {
-        Ok(self.write(&Change::Hide { at, time })?.is_some())
+    fn delete_link(&mut self, link: LinkKey, time: u64) -> Result<bool> {
+        Ok(self.write(&Change::Hide { at: link, time })?.is_some())
     }
 
     fn get_links(
@@ -196,17 +196,17 @@ impl Graph for Handle<'_> {
         id1: u64,
         kind: u64,
         id2s: &[u64],
-        seen: impl FnMut(Link<'_>),
+        visit: impl FnMut(Link<'_>),
     ) -> Result<u64> {
         let (documents, keys) = (id2s.len().max(1) as i32, self.keys());
         let find = Find { collection: LINKS, fields: &LISTED, documents, ..ONE };
         let named = id2s.iter().map(|id2| documents::link_key(LinkKey { id1, kind, id2: *id2 }));
         let page = self.connection.find(&find, |filter| {
             filter.inner("_id", |id| {
-                id.list("$in", named, |list, at, name| list.key(at, &name, keys))
+                id.list("$in", named, |list, index, name| list.key(index, &name, keys))
             })
         })?;
-        self.links(&page, (id1, kind), seen)
+        self.links(&page, (id1, kind), visit)
     }
 
     fn list_links(
@@ -215,7 +215,7 @@ impl Graph for Handle<'_> {
         kind: u64,
         times: RangeInclusive<u64>,
         limit: u32,
-        seen: impl FnMut(Link<'_>),
+        visit: impl FnMut(Link<'_>),
     ) -> Result<u64> {
         let documents = i32::try_from(limit).unwrap_or(i32::MAX);
         let sort = [("time", -1)];
@@ -226,15 +226,18 @@ impl Graph for Handle<'_> {
             let filter = filter.int("visibility", 1);
             filter.inner("time", |time| time.long("$gte", oldest).long("$lte", newest))
         })?;
-        self.links(&page, (id1, kind), seen)
+        self.links(&page, (id1, kind), visit)
     }
 
     fn count_links(&mut self, id1: u64, kind: u64) -> Result<u64> {
         let (find, keys) = (Find { collection: COUNTS, ..ONE }, self.keys());
         let named = count_key(id1, kind);
         let page = self.connection.find(&find, |filter| filter.key("_id", &named, keys))?;
-        let found = self.connection.documents(&page).next().transpose()?;
-        Ok(found.map(count_of).transpose()?.map_or(0, |(_, links)| links.try_into().unwrap_or(0)))
+        let document = self.connection.documents(&page).next().transpose()?;
+        Ok(document
+            .map(count_of)
+            .transpose()?
+            .map_or(0, |(_, links)| links.try_into().unwrap_or(0)))
     }
 
     /// In commands of many inserts, in any order and in no transaction.
@@ -270,15 +273,15 @@ impl Graph for Handle<'_> {
         )
     }
 
-    fn audit(&mut self, go_on: impl Fn() -> bool, seen: impl FnMut(Audited)) -> Result<u64> {
-        if !audit::audit(self.engine.of_graph()?, self.engine.of_graph()?, go_on, seen)? {
+    fn audit(&mut self, go_on: impl Fn() -> bool, visit: impl FnMut(Audited)) -> Result<u64> {
+        if !audit::audit(self.engine.of_graph()?, self.engine.of_graph()?, go_on, visit)? {
             return Ok(0);
         }
-        let said = self.connection.command(Whose::Ours, |doc| {
+        let reply = self.connection.command(Target::Ours, |doc| {
             // Without a query it would be what the server remembers.
             doc.text("count", NODES)
                 .inner("query", |query| query.inner("_id", |id| id.long("$gte", 0)))
         })?;
-        met(said)
+        matched_count(reply)
     }
 }

@@ -28,17 +28,17 @@ static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
 /// The program at `path`, the newest that was fetched, or the one on PATH.
 pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
     let find = || Program::find(&SOUGHT, path, version);
-    let found = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
-    found.check_only(SOUGHT.title, path).map(|()| found)
+    let program = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
+    program.check_only(SOUGHT.title, path).map(|()| program)
 }
 
 /// `db version v3.0.10`; `version: v1.24.2` where it is `FerretDB`.
-fn version(said: &str) -> Option<&str> {
-    Kind::who_says(said)?;
-    said.lines().next()?.rsplit_once(" v").map(|(_, version)| version.trim())
+fn version(output: &str) -> Option<&str> {
+    Kind::from_output(output)?;
+    output.lines().next()?.rsplit_once(" v").map(|(_, version)| version.trim())
 }
 
-/// What speaks the protocol.
+/// The kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `MongoDB` itself, or one that takes its words.
@@ -49,15 +49,15 @@ pub(crate) enum Kind {
 
 impl Kind {
     pub(crate) fn from_program(program: &Program) -> Self {
-        let said = program.build.get("says").map_or("", String::as_str);
-        Self::who_says(said).unwrap_or(Self::Mongod)
+        let output = program.build.get("says").map_or("", String::as_str);
+        Self::from_output(output).unwrap_or(Self::Mongod)
     }
 
-    fn who_says(said: &str) -> Option<Self> {
-        if said.starts_with("db version v") {
+    fn from_output(output: &str) -> Option<Self> {
+        if output.starts_with("db version v") {
             return Some(Self::Mongod);
         }
-        said.starts_with("version: v").then_some(Self::FerretDb)
+        output.starts_with("version: v").then_some(Self::FerretDb)
     }
 
     pub(crate) fn title(self) -> &'static str {
@@ -87,8 +87,8 @@ impl Served for MongoDb {
     fn launch(site: &ServerDirectory, options: &Options, _data: &DataShape) -> Result<Launch> {
         if matches!(site.address, Address::Tcp { .. }) {
             return Err(Error::invalid(
-                "listen = \"tcp\": anybody on this machine could come in at a port, and this \
-                 client has no password for it; a Unix socket is the default",
+                "listen = \"tcp\" is refused: this client has no password, and a port is open to \
+                 all users; use a Unix socket",
             ));
         }
         std::fs::create_dir_all(site.folder.join(DATA))?;
@@ -111,7 +111,7 @@ impl Served for MongoDb {
     }
 }
 
-/// Its data in files of `SQLite`; it calls nobody.
+/// Its data is in files of `SQLite`; it opens no connections.
 fn ferretdb(command: &mut Command, options: &Options) {
     let synchronous = if options.durability == Durability::Commit { "FULL" } else { "OFF" };
     command.args(["--handler=sqlite", "--state-dir=.", "--telemetry=disable"]);
@@ -121,7 +121,7 @@ fn ferretdb(command: &mut Command, options: &Options) {
 }
 
 fn mongod(command: &mut Command, options: &Options, version: &str) -> Result<()> {
-    let since = |wanted: (u32, u32)| numbers(version) >= wanted;
+    let since = |least: (u32, u32)| numbers(version) >= least;
     let mut set = |name: &str, value: &str| {
         command.arg(format!("--{name}")).arg(value);
     };
@@ -165,7 +165,7 @@ fn mongod(command: &mut Command, options: &Options, version: &str) -> Result<()>
     if !options.boolean("journal")? {
         if since((6, 1)) || options.durability == Durability::Commit {
             return Err(Error::invalid(
-                "journal = false: class commit is the journal's, and since 6.1 none is without",
+                "journal = false: class commit needs the journal, and so does class none since 6.1",
             ));
         }
         command.arg("--nojournal");
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(version("db version v7.0.5\nBuild Info: {}"), Some("7.0.5"));
         assert_eq!(version("version: v1.24.2\ncommit: unknown"), Some("1.24.2"));
         assert_eq!(version("Redis server v=7.0.15 sha=0"), None);
-        assert_eq!(Kind::who_says("version: v1.24.2"), Some(Kind::FerretDb));
+        assert_eq!(Kind::from_output("version: v1.24.2"), Some(Kind::FerretDb));
         assert!(numbers("3.0.10") < (3, 2) && numbers("7.0.5") > (4, 2));
     }
 }

@@ -52,9 +52,9 @@ impl Engine for Null {
         }
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let store = match options.text("store")? {
-            "memory" => Some(Store::open(place.directory()?)?),
+            "memory" => Some(Store::open(location.directory()?)?),
             _ => None,
         };
         Ok(Self {
@@ -105,7 +105,7 @@ fn options() -> Vec<OptionSpec> {
         count(
             "lose_permille",
             1000,
-            "Of the keys, by a hash, that are never found: that must be noticed.",
+            "Per mille of the keys, by a hash, that are never found, for tests of the checks.",
         ),
         count(
             "fail_permille",
@@ -165,15 +165,15 @@ pub(crate) struct NullSession<'e> {
 
 impl NullSession<'_> {
     #[cold]
-    fn scripted_get<R>(&self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn scripted_get<R>(&self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         let Null { script, store, value, .. } = self.engine;
         script.step()?;
         if script.loses(key) {
-            return Ok(seen(None));
+            return Ok(visit(None));
         }
         Ok(match store {
-            None => seen(Some(value)),
-            Some(store) => seen(store.read().get(key).map(Vec::as_slice)),
+            None => visit(Some(value)),
+            Some(store) => visit(store.read().get(key).map(Vec::as_slice)),
         })
     }
 
@@ -216,8 +216,8 @@ impl Session for NullSession<'_> {
     }
 
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        if self.plain { Ok(seen(Some(self.value))) } else { self.scripted_get(key, seen) }
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        if self.plain { Ok(visit(Some(self.value))) } else { self.scripted_get(key, visit) }
     }
 
     #[inline]
@@ -233,17 +233,17 @@ impl Session for NullSession<'_> {
     fn scan(
         &mut self,
         range: Range<'_>,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let Null { script, store, value, .. } = self.engine;
         if !self.plain {
             script.step()?;
         }
         let Some(store) = store else {
-            return Ok(as_many_as_asked_for(range, value, &mut seen));
+            return Ok(as_many_as_asked_for(range, value, &mut visit));
         };
         Ok(store::scan(&store.read(), range, |key, value| {
-            (!script.loses(key)).then(|| seen(key, value))
+            (!script.loses(key)).then(|| visit(key, value))
         }))
     }
 
@@ -268,9 +268,9 @@ impl Session for NullSession<'_> {
 }
 
 /// No records, but as many as were asked for: that is what costs the load generator.
-fn as_many_as_asked_for(range: Range<'_>, value: &[u8], seen: &mut Records<'_>) -> u64 {
+fn as_many_as_asked_for(range: Range<'_>, value: &[u8], visit: &mut Records<'_>) -> u64 {
     let key = range.from.unwrap_or_default();
-    let broken_off = (0..range.limit).find(|_| seen(key, value).is_break());
+    let broken_off = (0..range.limit).find(|_| visit(key, value).is_break());
     broken_off.map_or(range.limit, |index| index + 1)
 }
 
@@ -278,13 +278,13 @@ fn as_many_as_asked_for(range: Range<'_>, value: &[u8], seen: &mut Records<'_>) 
 struct Nothing<'e>(&'e [u8]);
 
 impl Transaction for Nothing<'_> {
-    fn get(&mut self, _key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        seen(Some(self.0));
+    fn get(&mut self, _key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        visit(Some(self.0));
         Ok(())
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        self.get(key, seen)
+    fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        self.get(key, visit)
     }
 
     fn put(&mut self, _key: &[u8], _value: &[u8]) -> Result<()> {
@@ -295,7 +295,7 @@ impl Transaction for Nothing<'_> {
         Ok(())
     }
 
-    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
-        Ok(as_many_as_asked_for(range, self.0, seen))
+    fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
+        Ok(as_many_as_asked_for(range, self.0, visit))
     }
 }

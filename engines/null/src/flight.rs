@@ -3,7 +3,7 @@
 
 use kvdyno_engine::Result;
 
-/// What an operation in flight came to.
+/// The result of an operation in flight.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// The value that stands for all.
@@ -14,7 +14,7 @@ pub(crate) enum Answer {
     Nothing,
 }
 
-/// Answers that nobody has asked for yet.
+/// Answers that were not read yet.
 #[derive(Debug, Default)]
 pub(crate) struct Flight {
     waiting: Vec<(u32, Result<Answer>)>,

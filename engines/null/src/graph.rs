@@ -24,8 +24,8 @@ impl Graph for NullGraph {
         Ok(())
     }
 
-    fn get_node(&mut self, _: u64, seen: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
-        seen(Some(Node { kind: 0, version: 0, time: 0, data: b"" }));
+    fn get_node(&mut self, _: u64, visit: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
+        visit(Some(Node { kind: 0, version: 0, time: 0, data: b"" }));
         Ok(())
     }
 

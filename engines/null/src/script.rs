@@ -39,7 +39,7 @@ impl Script {
         })
     }
 
-    /// Nothing is asked for.
+    /// Whether it does nothing.
     pub(crate) fn is_empty(&self) -> bool {
         let numbers = [
             self.lose_permille,
@@ -49,7 +49,7 @@ impl Script {
             self.hang_at_op,
             self.spins,
         ];
-        numbers.iter().all(|asked| *asked == 0) && self.wait.is_none()
+        numbers.iter().all(|number| *number == 0) && self.wait.is_none()
     }
 
     pub(crate) fn operations(&self) -> u64 {

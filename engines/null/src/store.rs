@@ -65,7 +65,7 @@ impl Store {
         }
     }
 
-    /// Runs `body` while nobody else reads or writes; undone if it fails.
+    /// Runs `body` exclusively; undone if it fails.
     pub(crate) fn transaction<R>(
         &self,
         body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
@@ -76,11 +76,11 @@ impl Store {
     }
 }
 
-/// Shows the records of `range` that `seen` takes (it gives none for one it does not).
+/// Shows the records of `range` that `visit` takes (it gives none for one it does not).
 pub(crate) fn scan(
     records: &Map,
     range: Range<'_>,
-    mut seen: impl FnMut(&[u8], &[u8]) -> Option<ControlFlow<()>>,
+    mut visit: impl FnMut(&[u8], &[u8]) -> Option<ControlFlow<()>>,
 ) -> u64 {
     let from = range.from.map_or(Bound::Unbounded, Bound::Included);
     let mut shown = 0;
@@ -88,9 +88,9 @@ pub(crate) fn scan(
         if shown == range.limit || range.ends_before(key) {
             return ControlFlow::Break(());
         }
-        seen(key, value).map_or(ControlFlow::Continue(()), |seen| {
+        visit(key, value).map_or(ControlFlow::Continue(()), |visit| {
             shown += 1;
-            seen
+            visit
         })
     };
     // How it ended shows in how many were shown.
@@ -123,13 +123,13 @@ impl ActiveTransaction<'_> {
 }
 
 impl Transaction for ActiveTransaction<'_> {
-    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        seen(self.records.get(key).map(Vec::as_slice));
+    fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        visit(self.records.get(key).map(Vec::as_slice));
         Ok(())
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        self.get(key, seen)
+    fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        self.get(key, visit)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -144,8 +144,8 @@ impl Transaction for ActiveTransaction<'_> {
         Ok(())
     }
 
-    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
-        Ok(scan(self.records, range, |key, value| Some(seen(key, value))))
+    fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
+        Ok(scan(self.records, range, |key, value| Some(visit(key, value))))
     }
 }
 

@@ -46,11 +46,11 @@ impl<const LOSE_PERMILLE: u64> Engine for Memory<LOSE_PERMILLE> {
         description
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let mut options = options.clone();
         options.values.insert("store".to_owned(), Value::Text("memory".to_owned()));
         options.values.insert("lose_permille".to_owned(), Value::Integer(LOSE_PERMILLE));
-        Null::open(place, &options, data).map(Self)
+        Null::open(location, &options, data).map(Self)
     }
 
     fn session(&self) -> Result<NullSession<'_>> {

@@ -41,27 +41,27 @@ pub(crate) struct Postgres {
     durability: Durability,
     vacuums: bool,
     /// Beside those of the sessions.
-    own: Mutex<Connection>,
+    control: Mutex<Connection>,
     /// The tables of a graph are there.
     graph: OnceLock<()>,
 }
 
 impl Postgres {
-    fn own(&self) -> MutexGuard<'_, Connection> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    fn control(&self) -> MutexGuard<'_, Connection> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A connection of its own for a handle on a graph, whose tables are there then. What has none
     /// has no such tables.
     pub(crate) fn of_graph(&self) -> Result<Connection> {
-        let mut own = self.own();
+        let mut control = self.control();
         if self.graph.get().is_none() {
             for statement in graph::TABLES {
-                own.query(statement, |_, _| ())?;
+                control.query(statement, |_, _| ())?;
             }
             let _ = self.graph.set(());
         }
-        drop(own);
+        drop(control);
         let mut connection = Connection::open(&self.address)?;
         // A row that another has changed is read anew, wherever the server is.
         let level = "SET default_transaction_isolation = 'read committed'";
@@ -73,9 +73,9 @@ impl Postgres {
     fn workers(&self) -> Result<usize> {
         const ASKED: &str =
             "SELECT pid FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'";
-        let mut found = 0;
-        self.own().query(ASKED, |_, _| found += 1)?;
-        Ok(found)
+        let mut count = 0;
+        self.control().query(ASKED, |_, _| count += 1)?;
+        Ok(count)
     }
 }
 
@@ -90,13 +90,13 @@ impl Engine for Postgres {
         description(program(None))
     }
 
-    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::for_engine::<Self>(place)?;
-        let mut own = Connection::open(&address)?;
-        own.query(&format!("SET client_min_messages = error; {TABLE}"), |_, _| ())?;
+    fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
+        let address = Address::for_engine::<Self>(location)?;
+        let mut control = Connection::open(&address)?;
+        control.query(&format!("SET client_min_messages = error; {TABLE}"), |_, _| ())?;
         let vacuums = address.elsewhere().is_none() && options.text("settle")? == "vacuum";
-        let (own, graph) = (Mutex::new(own), OnceLock::new());
-        Ok(Self { address, durability: options.durability, vacuums, own, graph })
+        let (control, graph) = (Mutex::new(control), OnceLock::new());
+        Ok(Self { address, durability: options.durability, vacuums, control: control, graph })
     }
 
     fn session(&self) -> Result<Client> {
@@ -120,10 +120,10 @@ impl Engine for Postgres {
         let work = if self.vacuums { vacuum.as_str() } else { "CHECKPOINT" };
         let limit_ms = limit.as_millis().clamp(1, i32::MAX as u128);
         {
-            let mut own = self.own();
-            own.query(&format!("SET statement_timeout = {limit_ms}"), |_, _| ())?;
-            let done = work.split("; ").try_for_each(|one| own.query(one, |_, _| ()).map(drop));
-            own.query("SET statement_timeout = 0", |_, _| ())?;
+            let mut control = self.control();
+            control.query(&format!("SET statement_timeout = {limit_ms}"), |_, _| ())?;
+            let done = work.split("; ").try_for_each(|one| control.query(one, |_, _| ()).map(drop));
+            control.query("SET statement_timeout = 0", |_, _| ())?;
             match done {
                 Err(error) if error.message.ends_with(CANCELLED) => {
                     let note = format!("{work}: {error}");
@@ -144,13 +144,13 @@ impl Engine for Postgres {
     /// What is in the log is in the files after a checkpoint; where the server syncs nothing, the
     /// filesystem is synced.
     fn sync(&self) -> Result<()> {
-        let mut own = self.own();
+        let mut control = self.control();
         match self.durability {
             Durability::Commit => Ok(()),
-            Durability::None => own.query("CHECKPOINT", |_, _| ()).map(drop),
+            Durability::None => control.query("CHECKPOINT", |_, _| ()).map(drop),
             Durability::Async => {
-                own.query("CHECKPOINT", |_, _| ())?;
-                own.query("COPY (SELECT 1) TO PROGRAM 'sync -f .'", |_, _| ()).map(drop)
+                control.query("CHECKPOINT", |_, _| ())?;
+                control.query("COPY (SELECT 1) TO PROGRAM 'sync -f .'", |_, _| ()).map(drop)
             }
         }
     }
@@ -162,9 +162,9 @@ impl Engine for Postgres {
     /// What its statistics have, under their names. They are up to a second old.
     fn counters(&self) -> Counters {
         let mut counters = Counters::new();
-        for (group, asked) in &STATISTICS {
+        for (group, query) in &STATISTICS {
             // A view that this version does not have is left out.
-            let _ = self.own().query(asked, |names, row| {
+            let _ = self.control().query(query, |names, row| {
                 for (name, value) in names.iter().zip(row) {
                     let number = value.and_then(|value| value.parse().ok());
                     if let Some(number) = number {
@@ -202,14 +202,14 @@ impl Client {
         &mut self,
         statement: &str,
         key: &[u8],
-        seen: impl FnOnce(Option<&[u8]>) -> R,
+        visit: impl FnOnce(Option<&[u8]>) -> R,
     ) -> Result<R> {
         self.connection.wire.forget();
         self.connection.execute(statement, &[key], 0);
         self.connection.sync();
         self.connection.wire.send()?;
         let value = self.connection.answer()?.value;
-        Ok(seen(value.map(|range| self.connection.bytes(range))))
+        Ok(visit(value.map(|range| self.connection.bytes(range))))
     }
 
     /// Executes a prepared statement that shows nothing.
@@ -226,14 +226,14 @@ impl Client {
     pub(crate) fn show(
         &mut self,
         range: &Range<'_>,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let name = self.scans.prepared(&mut self.connection, range);
         let ends: Vec<&[u8]> = [range.from, range.until].into_iter().flatten().collect();
         self.connection.execute(&name, &ends, ROWS);
         self.connection.flush();
         self.connection.wire.send()?;
-        let shown = self.rows(&mut seen);
+        let shown = self.rows(&mut visit);
         self.connection.sync();
         self.connection.wire.send()?;
         let ended = self.connection.answer();
@@ -244,7 +244,7 @@ impl Client {
         shown
     }
 
-    fn rows(&mut self, seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<u64> {
+    fn rows(&mut self, visit: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<u64> {
         let mut shown = 0;
         let mut more = true;
         loop {
@@ -259,7 +259,7 @@ impl Client {
                         |range: &std::ops::Range<usize>| self.connection.bytes(range.clone());
                     if more {
                         shown += 1;
-                        more = seen(bytes(key), bytes(value)).is_continue();
+                        more = visit(bytes(key), bytes(value)).is_continue();
                     }
                 }
                 // There are more; who has seen enough leaves them.
@@ -278,8 +278,8 @@ impl Client {
 
 impl Session for Client {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        self.lookup("get", key, seen)
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        self.lookup("get", key, visit)
     }
 
     #[inline]
@@ -295,11 +295,11 @@ impl Session for Client {
     fn scan(
         &mut self,
         range: Range<'_>,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         match range.limit {
             0 => Ok(0),
-            _ => self.show(&range, seen),
+            _ => self.show(&range, visit),
         }
     }
 
@@ -307,19 +307,19 @@ impl Session for Client {
     fn multiget(
         &mut self,
         keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         self.connection.wire.forget();
         self.connection.execute("multiget", &[&array(keys)], 0);
         self.connection.sync();
         self.connection.wire.send()?;
-        let mut found = HashMap::with_capacity(keys.len());
+        let mut records = HashMap::with_capacity(keys.len());
         let mut failed = Ok(());
         loop {
             match self.connection.next()? {
                 (b'D', row) => {
                     if let [Some(key), Some(value)] = self.connection.columns(row).as_slice() {
-                        found.insert(self.connection.bytes(key.clone()).to_vec(), value.clone());
+                        records.insert(self.connection.bytes(key.clone()).to_vec(), value.clone());
                     }
                 }
                 (b'E', words) => {
@@ -331,8 +331,8 @@ impl Session for Client {
         }
         failed?;
         for (index, key) in keys.iter().enumerate() {
-            let value = found.get(*key).cloned();
-            seen(index, value.map(|range| self.connection.bytes(range)));
+            let value = records.get(*key).cloned();
+            visit(index, value.map(|range| self.connection.bytes(range)));
         }
         Ok(())
     }

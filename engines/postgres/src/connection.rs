@@ -53,7 +53,7 @@ pub(crate) struct Connection {
 impl Connection {
     /// For records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
-        let database = address.elsewhere().map_or("postgres", |there| &there.database);
+        let database = address.elsewhere().map_or("postgres", |remote| &remote.database);
         let mut connection = Self::enter(address, database)?;
         connection.wire.expect_records();
         Ok(connection)
@@ -63,13 +63,13 @@ impl Connection {
     pub(crate) fn enter(address: &Address, database: &str) -> Result<Self> {
         let mut wire = Wire::open(address)?;
         let elsewhere = address.elsewhere();
-        if elsewhere.is_some_and(|there| there.secrecy.is_some()) {
+        if elsewhere.is_some_and(|remote| remote.secrecy.is_some()) {
             hide(&mut wire, address)?;
         }
-        let user = elsewhere.map_or(USER, |there| &there.user);
+        let user = elsewhere.map_or(USER, |remote| &remote.user);
         let mut connection = Self { wire, complaint: None };
         connection.begin(user, database)?;
-        connection.prove(address)?;
+        connection.authenticate(address)?;
         Ok(connection)
     }
 
@@ -82,30 +82,30 @@ impl Connection {
     }
 
     /// Until the server has let us in.
-    fn prove(&mut self, address: &Address) -> Result<()> {
+    fn authenticate(&mut self, address: &Address) -> Result<()> {
         let mut scram = None;
         loop {
             let (kind, contents) = self.next()?;
-            let (how, said) = match kind {
+            let (how, message) = match kind {
                 b'R' => self.bytes(contents).split_first_chunk().ok_or_else(|| nonsense("R"))?,
                 b'E' => return Err(refused(self.bytes(contents))),
                 b'Z' => return Ok(()),
                 _ => continue,
             };
-            let said = String::from_utf8_lossy(said).into_owned();
+            let message = String::from_utf8_lossy(message).into_owned();
             match u32::from_be_bytes(*how) {
                 LET_IN => {}
                 // As it is, for it is hidden on its way.
-                OPENLY if address.elsewhere().is_some_and(|there| there.secrecy.is_some()) => {
+                OPENLY if address.elsewhere().is_some_and(|remote| remote.secrecy.is_some()) => {
                     self.message(b'p', |out| text(out, address.password()));
                     self.wire.send()?;
                 }
                 OPENLY => {
-                    let what =
-                        "the server asks for the password openly: `?sslmode=require` hides it";
+                    let what = "the server requires the password in plain text: encrypt it with \
+                         `?sslmode=require`";
                     return Err(Error::invalid(what));
                 }
-                PROVED if said.split('\0').any(|method| method == METHOD) => {
+                PROVED if message.split('\0').any(|method| method == METHOD) => {
                     let begun = Scram::begin("")?;
                     let first = begun.first();
                     self.message(b'p', |out| {
@@ -118,20 +118,20 @@ impl Connection {
                 }
                 GO_ON => {
                     let proof = match &mut scram {
-                        Some(scram) => scram.prove(address.password(), &said)?,
-                        None => return Err(nonsense("it goes on with what was not begun")),
+                        Some(scram) => scram.authenticate(address.password(), &message)?,
+                        None => return Err(nonsense("an unexpected step of the authentication")),
                     };
                     self.message(b'p', |out| out.extend_from_slice(proof.as_bytes()));
                     self.wire.send()?;
                 }
                 AT_LAST => match &scram {
-                    Some(scram) => scram.check(&said)?,
-                    None => return Err(nonsense("it ends what was not begun")),
+                    Some(scram) => scram.check(&message)?,
+                    None => return Err(nonsense("an unexpected end of the authentication")),
                 },
                 other => {
                     return Err(Error::invalid(format!(
-                        "the server asks for a password by method {other}: expected {METHOD} \
-                         (password_encryption = scram-sha-256)"
+                        "password method: expected {METHOD} (password_encryption = \
+                         scram-sha-256), found {other}"
                     )));
                 }
             }
@@ -146,11 +146,11 @@ impl Connection {
     #[inline]
     fn message(&mut self, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
         self.wire.out.push(kind);
-        let at = self.wire.out.len();
+        let begin = self.wire.out.len();
         self.wire.out.extend_from_slice(&[0; 4]);
         body(&mut self.wire.out);
-        let length = (self.wire.out.len() - at) as u32;
-        self.wire.out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+        let length = (self.wire.out.len() - begin) as u32;
+        self.wire.out[begin..begin + 4].copy_from_slice(&length.to_be_bytes());
     }
 
     /// Has a statement prepared under a name, with the next that is sent.
@@ -289,16 +289,16 @@ impl Connection {
 
     #[inline]
     fn parse(&mut self) -> Result<Option<Message>> {
-        let (at, there) = self.wire.unread();
-        let filled = at + there.len();
-        let Some((&kind, rest)) = there.split_first() else { return Ok(None) };
+        let (begin, unread) = self.wire.unread();
+        let filled = begin + unread.len();
+        let Some((&kind, rest)) = unread.split_first() else { return Ok(None) };
         let Some(length) = rest.first_chunk() else { return Ok(None) };
         let length = u32::from_be_bytes(*length) as usize;
         if length < 4 {
             return Err(nonsense("a message without a length"));
         }
         self.wire.check_length(length, MESSAGE_BYTES_MAX)?;
-        let contents = at + 5..at + 1 + length;
+        let contents = begin + 5..begin + 1 + length;
         if filled < contents.end {
             return Ok(None);
         }
@@ -340,7 +340,7 @@ fn hide(wire: &mut Wire, address: &Address) -> Result<()> {
     // One byte, and nothing behind it: what somebody slipped in would be taken for hidden.
     match wire.unread().1 {
         b"S" => wire.hide(address),
-        b"N" => Err(Error::invalid("the server has no TLS: `?sslmode=disable`, or set it up")),
+        b"N" => Err(Error::invalid("the server has no TLS: use `?sslmode=disable`, or set up TLS")),
         _ => Err(nonsense("asked for TLS")),
     }
 }
@@ -350,18 +350,19 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.push(0);
 }
 
-/// A column of a row that begins at `at`, and where it ends; `None` in it: NULL, or cut off by the
+/// A column of a row that begins at `offset`, and where it ends; `None` in it: NULL, or cut off by
+/// the
 /// end of the row.
 #[inline]
-fn column(received: &[u8], at: usize, row_end: usize) -> (Option<Range<usize>>, usize) {
-    let length = received.get(at..row_end).and_then(|rest| rest.first_chunk());
+fn column(received: &[u8], offset: usize, row_end: usize) -> (Option<Range<usize>>, usize) {
+    let length = received.get(offset..row_end).and_then(|rest| rest.first_chunk());
     let length = length.map_or(-1, |bytes| i32::from_be_bytes(*bytes));
     match usize::try_from(length) {
         Ok(length) => {
-            let end = at + 4 + length;
-            ((end <= row_end).then(|| at + 4..end), end)
+            let end = offset + 4 + length;
+            ((end <= row_end).then(|| offset + 4..end), end)
         }
-        Err(_) => (None, at + 4),
+        Err(_) => (None, offset + 4),
     }
 }
 
@@ -371,12 +372,12 @@ fn first_column(received: &[u8], row: Range<usize>) -> Option<Range<usize>> {
 }
 
 fn columns_of(received: &[u8], row: Range<usize>) -> Vec<Option<Range<usize>>> {
-    let mut at = row.start + 2;
+    let mut offset = row.start + 2;
     let mut all = Vec::new();
-    while at < row.end {
-        let (one, next) = column(received, at, row.end);
+    while offset < row.end {
+        let (one, next) = column(received, offset, row.end);
         all.push(one);
-        at = next;
+        offset = next;
     }
     all
 }
@@ -395,8 +396,8 @@ fn column_names(contents: &[u8]) -> Vec<String> {
 pub(crate) fn refused(contents: &[u8]) -> Error {
     let field = |letter: u8| {
         let mut fields = contents.split(|byte| *byte == 0);
-        let found = fields.find(|field| field.first() == Some(&letter)).unwrap_or_default();
-        String::from_utf8_lossy(found.get(1..).unwrap_or_default()).into_owned()
+        let text = fields.find(|field| field.first() == Some(&letter)).unwrap_or_default();
+        String::from_utf8_lossy(text.get(1..).unwrap_or_default()).into_owned()
     };
     let (state, words) = (field(b'C'), field(b'M'));
     let class = match state.as_str() {
@@ -418,10 +419,10 @@ mod tests {
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
-    fn connected(said: &[u8]) -> (Connection, UnixStream) {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        theirs.write_all(said).unwrap();
-        let mut wire = Wire::new(Stream::Unix(ours));
+    fn connected(sent: &[u8]) -> (Connection, UnixStream) {
+        let (own_database, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(sent).unwrap();
+        let mut wire = Wire::new(Stream::Unix(own_database));
         wire.expect_records();
         (Connection { wire, complaint: None }, theirs)
     }
@@ -434,12 +435,12 @@ mod tests {
     #[test]
     fn an_answer_ends_with_its_end() {
         let row = message(b'D', b"\x00\x01\x00\x00\x00\x03abc");
-        let said = [&message(b'2', b""), &row, &message(b'C', b"SELECT 1\0"), &message(b'Z', b"I")];
-        let said: Vec<u8> = said.into_iter().flatten().copied().collect();
-        let (mut connection, mut theirs) = connected(&said[..said.len() - 2]);
+        let sent = [&message(b'2', b""), &row, &message(b'C', b"SELECT 1\0"), &message(b'Z', b"I")];
+        let sent: Vec<u8> = sent.into_iter().flatten().copied().collect();
+        let (mut connection, mut theirs) = connected(&sent[..sent.len() - 2]);
         connection.wire.receive().unwrap();
         assert!(connection.answer_at_hand().unwrap().is_none(), "its end is not there yet");
-        theirs.write_all(&said[said.len() - 2..]).unwrap();
+        theirs.write_all(&sent[sent.len() - 2..]).unwrap();
         let value = connection.answer().unwrap().value.unwrap();
         assert_eq!(connection.bytes(value), b"abc");
         let failed = message(b'E', b"SERROR\0C40001\0Mcould not serialize access\0\0");
@@ -465,14 +466,14 @@ mod tests {
         let names = b"\x00\x02name\0................../setting\0..................";
         let names = String::from_utf8_lossy(names).replace('/', "").into_bytes();
         let row = b"\x00\x02\x00\x00\x00\x01a\xff\xff\xff\xff";
-        let said = [message(b'T', &names), message(b'D', row), message(b'Z', b"I")].concat();
-        let (mut connection, _theirs) = connected(&said);
-        let mut seen = Vec::new();
+        let sent = [message(b'T', &names), message(b'D', row), message(b'Z', b"I")].concat();
+        let (mut connection, _theirs) = connected(&sent);
+        let mut rows = Vec::new();
         let show = |names: &[String], row: &[Option<&str>]| {
-            seen.push((names.to_vec(), row.iter().map(|one| one.map(str::to_owned)).collect()));
+            rows.push((names.to_vec(), row.iter().map(|one| one.map(str::to_owned)).collect()));
         };
         connection.query("SELECT", show).unwrap();
         let names = ["name".to_owned(), "setting".to_owned()].to_vec();
-        assert_eq!(seen, [(names, vec![Some("a".to_owned()), None])]);
+        assert_eq!(rows, [(names, vec![Some("a".to_owned()), None])]);
     }
 }

@@ -1,4 +1,4 @@
-//! What `PostgreSQL` is and can do, and its options under its own names.
+//! The description of `PostgreSQL`, and its options under its own names.
 
 use kvdyno_engine::server::{LISTEN, LISTENS, Program};
 use kvdyno_engine::{
@@ -8,7 +8,7 @@ use kvdyno_engine::{
 /// A row of an index takes a third of its block of 8 KiB at most.
 pub(crate) const KEY_BYTES_MAX: u64 = 2000;
 
-/// Of the program that is run; `Err`: of none, why.
+/// The description with the program in use; `Err`: why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let (version, build) = Program::describe(program);
     Description {
@@ -60,11 +60,7 @@ const WAL: &str = "PostgreSQL's documentation, 30.5. WAL Configuration";
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::words(
-            LISTEN,
-            &LISTENS,
-            "By what it is reached: a Unix socket, or a port of 127.0.0.1.",
-        ),
+        OptionSpec::words(LISTEN, &LISTENS, "Transport: a Unix socket, or a port of 127.0.0.1."),
         OptionSpec::bytes("shared_buffers", 128 << 20, "The server's own cache of blocks.").tuned(
             "25%",
             "A reasonable starting value with 1 GB of RAM or more; the kernel's cache serves the \

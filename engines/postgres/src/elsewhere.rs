@@ -19,27 +19,27 @@ const ASKED: &str = "SELECT current_setting('server_version'), current_setting('
 const OLDEST: u32 = 130_000;
 
 fn address(reference: &str, database: &str) -> Result<Address> {
-    let there = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
-    Ok(kvdyno_attach::address(there))
+    let remote = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
+    Ok(kvdyno_attach::address(remote))
 }
 
 /// By a database that is there already.
 fn enter(address: &Address) -> Result<Connection> {
-    let entrance = address.elsewhere().map(|there| there.entrance.as_str());
+    let entrance = address.elsewhere().map(|remote| remote.entrance.as_str());
     let entrance = entrance.filter(|name| !name.is_empty()).unwrap_or(ENTRANCE);
     Connection::enter(address, entrance)
 }
 
 fn look(address: &Address) -> Result<Look> {
-    let mut told = Vec::new();
+    let mut words = Vec::new();
     enter(address)?.query(ASKED, |_, row| {
-        told = row.iter().map(|word| word.unwrap_or_default().to_owned()).collect();
+        words = row.iter().map(|word| word.unwrap_or_default().to_owned()).collect();
     })?;
-    let word = |at: usize| told.get(at).map_or("", String::as_str);
+    let word = |index: usize| words.get(index).map_or("", String::as_str);
     // `15.20 (Debian 15.20-0+deb12u1)`.
     let version = word(0).split(' ').next().unwrap_or_default().to_owned();
     if word(3).parse().is_ok_and(|number: u32| number < OLDEST) {
-        let what = format!("the server is of version {version}: expected 13 or newer");
+        let what = format!("server version: expected 13 or newer, found {version}");
         return Err(Error::invalid(what));
     }
     let durability = match (word(1), word(2)) {
@@ -51,16 +51,18 @@ fn look(address: &Address) -> Result<Look> {
 }
 
 fn create(address: &Address) -> Result<()> {
-    enter(address)?.query(&format!("CREATE DATABASE {}", ours(address)), |_, _| ()).map(drop)
+    enter(address)?
+        .query(&format!("CREATE DATABASE {}", own_database(address)), |_, _| ())
+        .map(drop)
 }
 
 /// Whoever is in it still is shown out: a client that was killed may be.
 fn remove(address: &Address) -> Result<()> {
-    let statement = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", ours(address));
+    let statement = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", own_database(address));
     enter(address)?.query(&statement, |_, _| ()).map(drop)
 }
 
-fn ours(address: &Address) -> String {
-    let name = address.elsewhere().map_or("", |there| &there.database);
+fn own_database(address: &Address) -> String {
+    let name = address.elsewhere().map_or("", |remote| &remote.database);
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -63,14 +63,14 @@ impl Handle {
         &mut self,
         statement: &str,
         parameters: &[&[u8]],
-        seen: impl FnMut(Row<'_>) -> Result<()>,
+        visit: impl FnMut(Row<'_>) -> Result<()>,
     ) -> Result<u64> {
         self.connection.execute(statement, parameters, 0);
-        self.shown(seen)
+        self.shown(visit)
     }
 
     /// Has what was written down executed, and shows each row: how many.
-    fn shown(&mut self, mut seen: impl FnMut(Row<'_>) -> Result<()>) -> Result<u64> {
+    fn shown(&mut self, mut visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<u64> {
         self.connection.sync();
         self.connection.wire.send()?;
         let (mut count, mut shown) = (0, Ok(()));
@@ -79,7 +79,7 @@ impl Handle {
             match self.connection.next()? {
                 (b'D', row) => {
                     count += 1;
-                    shown = shown.and_then(|()| seen(Row::new(self.connection.bytes(row))));
+                    shown = shown.and_then(|()| visit(Row::new(self.connection.bytes(row))));
                 }
                 (b'E', words) => shown = Err(refused(self.connection.bytes(words))),
                 (b'Z', _) => return shown.map(|()| count),
@@ -104,9 +104,9 @@ impl Handle {
     }
 
     /// A count that is read and then written, by whoever comes between as well.
-    fn recount(&mut self, at: LinkKey, time: u64, change: fn(u64) -> u64) -> Result<()> {
-        let counted = change(self.count_links(at.id1, at.kind)?);
-        let numbers = [at.id1, at.kind, counted, time].map(large);
+    fn recount(&mut self, link: LinkKey, time: u64, change: fn(u64) -> u64) -> Result<()> {
+        let counted = change(self.count_links(link.id1, link.kind)?);
+        let numbers = [link.id1, link.kind, counted, time].map(large);
         self.changed("put_count", &numbers.each_ref().map(<[u8; 8]>::as_slice)).map(drop)
     }
 }
@@ -117,17 +117,17 @@ impl Graph for Handle {
         self.changed("add_node", &[&kind, &version, &time, node.data]).map(drop)
     }
 
-    fn get_node(&mut self, id: u64, seen: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
-        let mut seen = Some(seen);
+    fn get_node(&mut self, id: u64, visit: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
+        let mut visit = Some(visit);
         self.rows("get_node", &[&large(id)], |mut row| {
             let node = row.node()?;
-            if let Some(seen) = seen.take() {
-                seen(Some(node));
+            if let Some(visit) = visit.take() {
+                visit(Some(node));
             }
             Ok(())
         })?;
-        if let Some(seen) = seen {
-            seen(None);
+        if let Some(visit) = visit {
+            visit(None);
         }
         Ok(())
     }
@@ -160,12 +160,12 @@ impl Graph for Handle {
         Ok(added)
     }
 
-    fn delete_link(&mut self, at: LinkKey, time: u64) -> Result<bool> {
-        let [id1, kind, id2, now] = [at.id1, at.kind, at.id2, time].map(large);
+    fn delete_link(&mut self, link: LinkKey, time: u64) -> Result<bool> {
+        let [id1, kind, id2, now] = [link.id1, link.kind, link.id2, time].map(large);
         if self.alone {
             let hidden = self.changed("hide_link", &[&id1, &kind, &id2])?;
             if hidden {
-                self.recount(at, time, |links| links.saturating_sub(1))?;
+                self.recount(link, time, |links| links.saturating_sub(1))?;
             }
             return Ok(hidden);
         }
@@ -177,12 +177,12 @@ impl Graph for Handle {
         id1: u64,
         kind: u64,
         id2s: &[u64],
-        mut seen: impl FnMut(Link<'_>),
+        mut visit: impl FnMut(Link<'_>),
     ) -> Result<u64> {
         let id2s = self.array.large(id2s.iter().copied());
         self.connection.execute("get_links", &[&large(id1), &large(kind), id2s], 0);
         self.shown(|mut row| {
-            seen(row.link(id1, kind)?);
+            visit(row.link(id1, kind)?);
             Ok(())
         })
     }
@@ -193,12 +193,12 @@ impl Graph for Handle {
         kind: u64,
         times: RangeInclusive<u64>,
         limit: u32,
-        mut seen: impl FnMut(Link<'_>),
+        mut visit: impl FnMut(Link<'_>),
     ) -> Result<u64> {
         let (oldest, newest) = (*times.start(), *times.end());
         let numbers = [id1, kind, oldest, newest, limit.into()].map(large);
         self.rows("list_links", &numbers.each_ref().map(<[u8; 8]>::as_slice), |mut row| {
-            seen(row.link(id1, kind)?);
+            visit(row.link(id1, kind)?);
             Ok(())
         })
     }
@@ -250,11 +250,11 @@ impl Graph for Handle {
         self.shown(|_| Ok(())).map(drop)
     }
 
-    fn audit(&mut self, go_on: impl Fn() -> bool, mut seen: impl FnMut(Audited)) -> Result<u64> {
+    fn audit(&mut self, go_on: impl Fn() -> bool, mut visit: impl FnMut(Audited)) -> Result<u64> {
         self.connection.execute("audit", &[], ROWS);
         self.connection.flush();
         self.connection.wire.send()?;
-        let audited = self.audited(&go_on, &mut seen);
+        let audited = self.audited(&go_on, &mut visit);
         // The end of the transaction, and of what is left of its rows.
         let ended = self.shown(|_| Ok(()));
         audited.and(ended.map(drop))?;
@@ -266,7 +266,11 @@ impl Graph for Handle {
 }
 
 impl Handle {
-    fn audited(&mut self, go_on: &impl Fn() -> bool, seen: &mut impl FnMut(Audited)) -> Result<()> {
+    fn audited(
+        &mut self,
+        go_on: &impl Fn() -> bool,
+        visit: &mut impl FnMut(Audited),
+    ) -> Result<()> {
         loop {
             self.connection.wire.forget();
             match self.connection.next()? {
@@ -275,7 +279,7 @@ impl Handle {
                     let [id, kind, count, links] =
                         [row.large()?, row.large()?, row.large()?, row.large()?];
                     // The index by time is the server's own affair.
-                    seen(Audited { id, kind, count, links, listed: links });
+                    visit(Audited { id, kind, count, links, listed: links });
                 }
                 (b's', _) if go_on() => {
                     self.connection.go_on(ROWS);

@@ -31,13 +31,13 @@ static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
 /// The program at `path`, the newest that was fetched, or the one on PATH.
 pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
     let find = || Program::find(&SOUGHT, path, version);
-    let found = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
-    found.check_only(SOUGHT.title, path).map(|()| found)
+    let program = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
+    program.check_only(SOUGHT.title, path).map(|()| program)
 }
 
 /// `postgres (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)`.
-fn version(said: &str) -> Option<&str> {
-    said.split_once("(PostgreSQL) ")?.1.split_whitespace().next()
+fn version(output: &str) -> Option<&str> {
+    output.split_once("(PostgreSQL) ")?.1.split_whitespace().next()
 }
 
 impl Served for Postgres {
@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn its_version_is_read_from_what_it_says() {
-        let said = "postgres (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)";
-        assert_eq!(version(said), Some("15.8"));
+        let output = "postgres (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)";
+        assert_eq!(version(output), Some("15.8"));
         assert_eq!(version("Redis server v=7.0.15 sha=0"), None);
     }
 }

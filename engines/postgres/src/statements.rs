@@ -56,8 +56,8 @@ fn range_statements(range: &Range<'_>) -> (String, String) {
         conditions.push(if forward { "k >= $1" } else { "k <= $1" }.to_owned());
     }
     if range.until.is_some() {
-        let place = conditions.len() + 1;
-        conditions.push(format!("k {} ${place}", if forward { "<" } else { ">=" }));
+        let parameter = conditions.len() + 1;
+        conditions.push(format!("k {} ${parameter}", if forward { "<" } else { ">=" }));
     }
     let among = match conditions.as_slice() {
         [] => String::new(),

@@ -12,7 +12,7 @@ pub(crate) fn run<R>(
 ) -> Result<R> {
     client.connection.query(BEGIN, |_, _| ())?;
     match body(&mut ActiveTransaction(client)) {
-        Ok(given) => commit(client).map(|()| given),
+        Ok(result) => commit(client).map(|()| result),
         Err(error) => {
             // One that cannot be rolled back has ended with its connection.
             let _ = client.connection.query("ROLLBACK", |_, _| ());
@@ -32,12 +32,12 @@ fn commit(client: &mut Client) -> Result<()> {
 struct ActiveTransaction<'c>(&'c mut Client);
 
 impl Transaction for ActiveTransaction<'_> {
-    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        self.0.lookup("get", key, seen)
+    fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        self.0.lookup("get", key, visit)
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        self.0.lookup("lock", key, seen)
+    fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        self.0.lookup("lock", key, visit)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -49,7 +49,7 @@ impl Transaction for ActiveTransaction<'_> {
         self.0.done("delete", &[key])
     }
 
-    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
-        self.0.show(&range, seen)
+    fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
+        self.0.show(&range, visit)
     }
 }

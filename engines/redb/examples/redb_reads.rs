@@ -1,4 +1,4 @@
-//! What the adapter costs: random reads in cache by redb's own calls, and by `Session::get`.
+//! The cost of the adapter: random reads in cache by redb's own calls, and by `Session::get`.
 //!
 //!     cargo run --release -p kvdyno-redb --example redb_reads -- DIRECTORY
 
@@ -34,8 +34,8 @@ fn main() -> Result<()> {
     };
     let mut turns = Turns::new(["begin_read, open_table, get"]);
     for round in 0..ROUNDS {
-        let own = warmed(round, |key| by_trait(&mut session, key));
-        turns.add(own, [warmed(round, by_hand)]);
+        let adapter = warmed(round, |key| by_trait(&mut session, key));
+        turns.add(adapter, [warmed(round, by_hand)]);
     }
     println!("{turns}");
     drop(session);

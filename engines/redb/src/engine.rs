@@ -35,7 +35,7 @@ impl Engine for Redb {
         describe::description()
     }
 
-    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
+    fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
         let durability = match options.durability {
             Durability::Commit => redb::Durability::Immediate,
             Durability::None | Durability::Async => redb::Durability::None,
@@ -47,7 +47,7 @@ impl Engine for Redb {
         };
         let database = Database::builder()
             .set_cache_size(options.integer("cache_size")? as usize)
-            .create(place.directory()?.join("data.redb"))
+            .create(location.directory()?.join("data.redb"))
             .map_err(failed)?;
         let opened = Self { database, commits };
         let reading = opened.database.begin_read().map_err(failed)?;
@@ -108,16 +108,16 @@ impl Redb {
         transaction.set_durability(commits.durability).map_err(failed)?;
         transaction.set_two_phase_commit(commits.two_phase);
         transaction.set_quick_repair(commits.quick_repair);
-        let given = body(&mut ActiveTransaction(transaction.open_table(TABLE).map_err(failed)?))?;
+        let result = body(&mut ActiveTransaction(transaction.open_table(TABLE).map_err(failed)?))?;
         transaction.commit().map_err(failed)?;
-        Ok(given)
+        Ok(result)
     }
 }
 
 /// One thread's handle.
 pub(crate) struct RedbSession<'e> {
     engine: &'e Redb,
-    /// Where a walk is under way.
+    /// The state of a walk.
     walking: Option<Walking>,
 }
 
@@ -130,10 +130,10 @@ impl RedbSession<'_> {
 
 impl Session for RedbSession<'_> {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         let table = self.engine.table()?;
         let value = table.get(key).map_err(failed)?;
-        Ok(seen(value.as_ref().map(AccessGuard::value)))
+        Ok(visit(value.as_ref().map(AccessGuard::value)))
     }
 
     #[inline]
@@ -148,9 +148,9 @@ impl Session for RedbSession<'_> {
     fn scan(
         &mut self,
         range: Range<'_>,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        scan(&self.engine.table()?, &range, seen)
+        scan(&self.engine.table()?, &range, visit)
     }
 
     /// In one snapshot from its beginning to its end, as programs walk.
@@ -158,16 +158,16 @@ impl Session for RedbSession<'_> {
         &mut self,
         walk: &mut Walk,
         limit: u64,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         if limit == 0 {
             return Ok(0);
         }
-        let mut walking = match self.walking.take().filter(|kept| kept.goes_on(walk)) {
-            Some(kept) => kept,
+        let mut walking = match self.walking.take().filter(|previous| previous.goes_on(walk)) {
+            Some(previous) => previous,
             None => Walking::begin(&self.engine.table()?, walk)?,
         };
-        let shown = walking.show(walk, limit, seen)?;
+        let shown = walking.show(walk, limit, visit)?;
         self.walking = walk.last().is_some().then_some(walking);
         Ok(shown)
     }
@@ -183,12 +183,12 @@ impl Session for RedbSession<'_> {
     fn multiget(
         &mut self,
         keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         let table = self.engine.table()?;
         keys.iter().enumerate().try_for_each(|(index, &key)| {
             let value = table.get(key).map_err(failed)?;
-            seen(index, value.as_ref().map(AccessGuard::value));
+            visit(index, value.as_ref().map(AccessGuard::value));
             Ok(())
         })
     }
@@ -210,13 +210,13 @@ impl Session for RedbSession<'_> {
     ) -> Result<bool> {
         buffer.clear();
         self.write_in(|within| {
-            let found = {
+            let existed = {
                 let old = within.0.get(key).map_err(failed)?;
                 change(old.as_ref().map(AccessGuard::value), buffer);
                 old.is_some()
             };
             within.put(key, buffer)?;
-            Ok(found)
+            Ok(existed)
         })
     }
 }

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 /// Its name and types: bytes, in the order of their comparison.
 pub(crate) const TABLE: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("records");
 
-type Way<'t> = redb::Range<'t, &'static [u8], &'static [u8]>;
+type RangeIter<'t> = redb::Range<'t, &'static [u8], &'static [u8]>;
 type Guard<'t> = AccessGuard<'t, &'static [u8]>;
 
 /// redb's error by what is done about it.
@@ -38,10 +38,10 @@ struct ScanResult<'t> {
 /// Shows records of `way` in this direction, `limit` at most.
 #[inline]
 fn show<'t>(
-    way: &mut Way<'t>,
+    way: &mut RangeIter<'t>,
     direction: Direction,
     limit: u64,
-    seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    visit: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<ScanResult<'t>> {
     let mut shown = ScanResult { count: 0, last: None };
     while shown.count < limit {
@@ -52,7 +52,7 @@ fn show<'t>(
         let Some(record) = next else { return Ok(ScanResult { last: None, ..shown }) };
         let (key, value) = record.map_err(failed)?;
         shown.count += 1;
-        let broke_off = seen(key.value(), value.value()).is_break();
+        let broke_off = visit(key.value(), value.value()).is_break();
         shown.last = Some(key);
         if broke_off {
             break;
@@ -65,15 +65,15 @@ fn show<'t>(
 pub(crate) fn scan(
     table: &impl ReadableTable<&'static [u8], &'static [u8]>,
     range: &Range<'_>,
-    mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<u64> {
     let mut way = table.range::<&[u8]>(range.bounds()).map_err(failed)?;
-    Ok(show(&mut way, range.direction, range.limit, &mut seen)?.count)
+    Ok(show(&mut way, range.direction, range.limit, &mut visit)?.count)
 }
 
 /// An iterator that is kept open from call to call of a walk, with its transaction.
 pub(crate) struct Walking {
-    way: Way<'static>,
+    way: RangeIter<'static>,
     /// The key it showed last.
     stands: Vec<u8>,
 }
@@ -103,9 +103,9 @@ impl Walking {
         &mut self,
         walk: &mut Walk,
         limit: u64,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let shown = show(&mut self.way, walk.direction(), limit, &mut seen)?;
+        let shown = show(&mut self.way, walk.direction(), limit, &mut visit)?;
         match shown.last {
             None => walk.ended(),
             Some(last) => {
@@ -122,14 +122,14 @@ impl Walking {
 pub(crate) struct ActiveTransaction<'t>(pub(crate) Table<'t, &'static [u8], &'static [u8]>);
 
 impl Transaction for ActiveTransaction<'_> {
-    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
+    fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
         let value = self.0.get(key).map_err(failed)?;
-        seen(value.as_ref().map(AccessGuard::value));
+        visit(value.as_ref().map(AccessGuard::value));
         Ok(())
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        self.get(key, seen)
+    fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        self.get(key, visit)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -140,7 +140,7 @@ impl Transaction for ActiveTransaction<'_> {
         self.0.remove(key).map(drop).map_err(failed)
     }
 
-    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
-        scan(&self.0, &range, seen)
+    fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
+        scan(&self.0, &range, visit)
     }
 }

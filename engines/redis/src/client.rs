@@ -25,19 +25,19 @@ pub(crate) struct Redis {
     address: Address,
     durability: Durability,
     /// Beside those of the sessions.
-    own: Mutex<Connection>,
+    control: Mutex<Connection>,
 }
 
 impl Redis {
-    fn own(&self) -> MutexGuard<'_, Connection> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    fn control(&self) -> MutexGuard<'_, Connection> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the server says of itself.
+    /// The server's own information.
     fn info(&self) -> Result<String> {
-        let mut own = self.own();
-        match own.ask(&[b"INFO", b"everything"])? {
-            Answer::Bytes(range) => Ok(String::from_utf8_lossy(own.bytes(range)).into_owned()),
+        let mut control = self.control();
+        match control.ask(&[b"INFO", b"everything"])? {
+            Answer::Bytes(range) => Ok(String::from_utf8_lossy(control.bytes(range)).into_owned()),
             other => Err(nonsense(&format!("{other:?}"))),
         }
     }
@@ -54,10 +54,10 @@ impl Engine for Redis {
         description(program(None))
     }
 
-    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::for_engine::<Self>(place)?;
-        let own = Mutex::new(Connection::open(&address)?);
-        Ok(Self { address, durability: options.durability, own })
+    fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
+        let address = Address::for_engine::<Self>(location)?;
+        let control = Mutex::new(Connection::open(&address)?);
+        Ok(Self { address, durability: options.durability, control })
     }
 
     fn session(&self) -> Result<Client> {
@@ -86,18 +86,18 @@ impl Engine for Redis {
 
     /// A write that is synced takes all before it along; without a log a snapshot is taken.
     fn sync(&self) -> Result<()> {
-        let mut own = self.own();
+        let mut control = self.control();
         match self.durability {
-            Durability::None => own.ask(&[b"SAVE"]).map(drop),
+            Durability::None => control.ask(&[b"SAVE"]).map(drop),
             Durability::Commit => Ok(()),
             Durability::Async => {
-                let asked = own.ask(&[b"CONFIG", b"GET", b"appendfsync"])?;
-                let Answer::Several(2) = asked else { return Err(nonsense("CONFIG GET")) };
-                own.answer()?;
-                let Answer::Bytes(policy) = own.answer()? else {
+                let setting = control.ask(&[b"CONFIG", b"GET", b"appendfsync"])?;
+                let Answer::Several(2) = setting else { return Err(nonsense("CONFIG GET")) };
+                control.answer()?;
+                let Answer::Bytes(policy) = control.answer()? else {
                     return Err(nonsense("CONFIG GET"));
                 };
-                let policy = own.bytes(policy).to_owned();
+                let policy = control.bytes(policy).to_owned();
                 let commands: [&[&[u8]]; 5] = [
                     &[b"CONFIG", b"SET", b"appendfsync", b"always"],
                     // Not among the records.
@@ -106,7 +106,7 @@ impl Engine for Redis {
                     &[b"SELECT", b"0"],
                     &[b"CONFIG", b"SET", b"appendfsync", &policy],
                 ];
-                commands.iter().try_for_each(|command| own.ask(command).map(drop))
+                commands.iter().try_for_each(|command| control.ask(command).map(drop))
             }
         }
     }
@@ -127,8 +127,8 @@ impl Engine for Redis {
 /// `cmdstat_get:calls=3,usec=7` are two.
 fn counters(name: &str, value: &str) -> Vec<(String, Value)> {
     let part = |part: &str| {
-        let (of, value) = part.split_once('=')?;
-        Some((format!("{name}.{of}"), counter(value)))
+        let (figure, value) = part.split_once('=')?;
+        Some((format!("{name}.{figure}"), counter(value)))
     };
     let parts: Option<Vec<_>> = value.split(',').map(part).collect();
     parts.unwrap_or_else(|| vec![(name.to_owned(), counter(value))])
@@ -149,10 +149,10 @@ pub(crate) struct Client {
 
 impl Session for Client {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         match self.connection.ask(&[b"GET", key])? {
-            Answer::Bytes(range) => Ok(seen(Some(self.connection.bytes(range)))),
-            Answer::Nothing => Ok(seen(None)),
+            Answer::Bytes(range) => Ok(visit(Some(self.connection.bytes(range)))),
+            Answer::Nothing => Ok(visit(None)),
             other => Err(nonsense(&format!("{other:?}"))),
         }
     }
@@ -169,7 +169,7 @@ impl Session for Client {
     fn multiget(
         &mut self,
         keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         if keys.is_empty() {
             return Ok(());
@@ -180,8 +180,8 @@ impl Session for Client {
         };
         for index in 0..count {
             match self.connection.answer()? {
-                Answer::Bytes(range) => seen(index, Some(self.connection.bytes(range))),
-                _ => seen(index, None),
+                Answer::Bytes(range) => visit(index, Some(self.connection.bytes(range))),
+                _ => visit(index, None),
             }
         }
         Ok(())

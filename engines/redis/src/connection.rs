@@ -40,19 +40,19 @@ impl Connection {
         Ok(connection)
     }
 
-    /// For what the server says of itself.
+    /// For the server's own information.
     pub(crate) fn enter(address: &Address) -> Result<Self> {
         let mut connection = Self { wire: Wire::open(address)? };
         connection.wire.hide(address)?;
         let (password, elsewhere) = (address.password().as_bytes(), address.elsewhere());
-        let words = [b"AUTH", elsewhere.map_or("", |there| &there.user).as_bytes(), password];
+        let words = [b"AUTH", elsewhere.map_or("", |remote| &remote.user).as_bytes(), password];
         // Who has no name is the default user, who may need no password either.
         let words: Vec<&[u8]> = words.into_iter().filter(|word| !word.is_empty()).collect();
         if !password.is_empty() {
-            connection.prove(&words)?;
+            connection.authenticate(&words)?;
         }
-        if let Some(there) = elsewhere {
-            let number = if there.entrance.is_empty() { "0" } else { &there.entrance };
+        if let Some(remote) = elsewhere {
+            let number = if remote.entrance.is_empty() { "0" } else { &remote.entrance };
             connection.ask(&[b"SELECT", number.as_bytes()])?;
         }
         Ok(connection)
@@ -60,7 +60,7 @@ impl Connection {
 
     /// Says the password. Why a server refuses it is told in a word: one that does not know `AUTH`
     /// says again what it was sent. One that says something else refuses nothing.
-    fn prove(&mut self, words: &[&[u8]]) -> Result<()> {
+    fn authenticate(&mut self, words: &[&[u8]]) -> Result<()> {
         self.command(words);
         self.wire.send()?;
         while self.wire.unread().1.is_empty() {
@@ -119,18 +119,18 @@ impl Connection {
     /// `None`: it is not all there yet.
     #[inline]
     fn parse(&mut self) -> Result<Option<Answer>> {
-        let (at, there) = self.wire.unread();
-        let filled = at + there.len();
-        let Some(end) = there.iter().position(|byte| *byte == b'\r') else {
-            self.wire.check_length(there.len(), LINE_BYTES_MAX)?;
+        let (begin, unread) = self.wire.unread();
+        let filled = begin + unread.len();
+        let Some(end) = unread.iter().position(|byte| *byte == b'\r') else {
+            self.wire.check_length(unread.len(), LINE_BYTES_MAX)?;
             return Ok(None);
         };
-        if there.len() < end + 2 {
+        if unread.len() < end + 2 {
             return Ok(None);
         }
-        let (start, after) = (at + 1, at + end + 2);
-        let line = start..at + end;
-        let answer = match there[0] {
+        let (start, after) = (begin + 1, begin + end + 2);
+        let line = start..begin + end;
+        let answer = match unread[0] {
             b'$' => {
                 let length = number(self.wire.bytes(line))?;
                 let Ok(length) = usize::try_from(length) else {
@@ -185,7 +185,7 @@ fn number(digits: &[u8]) -> Result<i64> {
     for digit in digits {
         let digit = digit.wrapping_sub(b'0');
         if digit > 9 || number > i64::MAX / 16 {
-            return Err(nonsense("a number that is none"));
+            return Err(nonsense("invalid number"));
         }
         number = number * 10 + i64::from(digit);
     }
@@ -218,19 +218,19 @@ mod tests {
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
-    fn connected(said: &[u8]) -> (Connection, UnixStream) {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        theirs.write_all(said).unwrap();
-        let mut wire = Wire::new(Stream::Unix(ours));
+    fn connected(sent: &[u8]) -> (Connection, UnixStream) {
+        let (own_database, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(sent).unwrap();
+        let mut wire = Wire::new(Stream::Unix(own_database));
         wire.expect_records();
         (Connection { wire }, theirs)
     }
 
     #[test]
     fn answers_of_every_kind_are_read_one_after_the_other() {
-        let said =
+        let sent =
             b"+OK\r\n$3\r\na\r\n\r\n$-1\r\n:42\r\n*2\r\n$0\r\n\r\n:-7\r\n-OOM no room\r\n$5\r\nab";
-        let (mut connection, mut theirs) = connected(said);
+        let (mut connection, mut theirs) = connected(sent);
         assert!(matches!(connection.answer().unwrap(), Answer::Line(_)));
         let Answer::Bytes(range) = connection.answer().unwrap() else { panic!("no value") };
         assert_eq!(connection.bytes(range), b"a\r\n");
@@ -250,18 +250,18 @@ mod tests {
 
     #[test]
     fn a_password_that_is_refused_is_not_said_again() {
-        let refused = |said: &[u8]| {
-            let (mut connection, theirs) = connected(said);
+        let refused = |sent: &[u8]| {
+            let (mut connection, theirs) = connected(sent);
             theirs.shutdown(std::net::Shutdown::Write).unwrap();
-            connection.prove(&[b"AUTH", b"secret"]).unwrap_err().message
+            connection.authenticate(&[b"AUTH", b"secret"]).unwrap_err().message
         };
         let unknown = b"-ERR unknown command 'AUTH', with args beginning with: 'secret'\r\n";
         assert_eq!(refused(unknown), "the password was refused: ERR");
         assert_eq!(refused(b"-WRONGPASS no\r\n"), "the password was refused: WRONGPASS");
         let junk = refused(b"HTTP/1.1 400 Bad Request\r\n");
-        assert_eq!(junk, "the server's answer makes no sense: byte 0x48");
+        assert_eq!(junk, "unexpected answer from the server: byte 0x48");
         for cut in [&b""[..], b"-ERR secret"] {
-            assert_eq!(refused(cut), "the server has hung up");
+            assert_eq!(refused(cut), "the server closed the connection");
         }
     }
 
@@ -281,9 +281,9 @@ mod tests {
     #[test]
     fn an_answer_longer_than_the_buffer_is_whole() {
         let value = vec![b'v'; 3 * (64 << 10)];
-        let said = [format!("${}\r\n", value.len()).as_bytes(), &value, b"\r\n+OK\r\n"].concat();
+        let sent = [format!("${}\r\n", value.len()).as_bytes(), &value, b"\r\n+OK\r\n"].concat();
         let (mut connection, mut theirs) = connected(b"");
-        let talker = std::thread::spawn(move || theirs.write_all(&said).unwrap());
+        let talker = std::thread::spawn(move || theirs.write_all(&sent).unwrap());
         let Answer::Bytes(range) = connection.answer().unwrap() else { panic!("no value") };
         assert_eq!(connection.bytes(range), value);
         assert!(matches!(connection.answer().unwrap(), Answer::Line(_)));

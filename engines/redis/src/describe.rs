@@ -1,11 +1,11 @@
-//! What Redis is and can do, and its options under its own names.
+//! The description of Redis, and its options under its own names.
 
 use kvdyno_engine::server::{LISTEN, LISTENS, Program};
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, Result,
 };
 
-/// Of the program that is run; `Err`: of none, why.
+/// The description with the program in use; `Err`: why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let (version, build) = Program::describe(program);
     Description {
@@ -62,11 +62,7 @@ const CONF: &str = "redis.conf";
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::words(
-            LISTEN,
-            &LISTENS,
-            "By what it is reached: a Unix socket, or a port of 127.0.0.1.",
-        ),
+        OptionSpec::words(LISTEN, &LISTENS, "Transport: a Unix socket, or a port of 127.0.0.1."),
         OptionSpec::words(
             "appendfsync",
             &["everysec", "no"],

@@ -14,31 +14,32 @@ const SCHEMES: [&str; 4] = ["redis", "rediss", "valkey", "valkeys"];
 const OWNER: &[u8] = b"kvdyno:owner";
 
 fn address(reference: &str, database: &str) -> Result<Address> {
-    let there = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
-    if !there.entrance.is_empty() && there.entrance.parse::<u32>().is_err() {
-        let what = format!("the URL behind {reference} ends in no number of a database");
-        return Err(Error::invalid(what + ": expected one behind its host, such as /3"));
+    let remote = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
+    if !remote.entrance.is_empty() && remote.entrance.parse::<u32>().is_err() {
+        let what = format!("no database number in the URL of {reference}");
+        return Err(Error::invalid(what + ": expected one after the host, such as /3"));
     }
-    Ok(kvdyno_attach::address(there))
+    Ok(kvdyno_attach::address(remote))
 }
 
-fn ours(address: &Address) -> (&str, &str) {
-    let there = address.elsewhere();
-    let number = there.map_or("", |there| &there.entrance);
-    (there.map_or("", |there| &there.database), if number.is_empty() { "0" } else { number })
+fn own_database(address: &Address) -> (&str, &str) {
+    let remote = address.elsewhere();
+    let number = remote.map_or("", |remote| &remote.entrance);
+    (remote.map_or("", |remote| &remote.database), if number.is_empty() { "0" } else { number })
 }
 
 fn look(address: &Address) -> Result<Look> {
-    let mut own = Connection::enter(address)?;
-    let info = match own.ask(&[b"INFO", b"server"])? {
-        Answer::Bytes(range) => String::from_utf8_lossy(own.bytes(range)).into_owned(),
+    let mut control = Connection::enter(address)?;
+    let info = match control.ask(&[b"INFO", b"server"])? {
+        Answer::Bytes(range) => String::from_utf8_lossy(control.bytes(range)).into_owned(),
         other => return Err(nonsense(&format!("{other:?}"))),
     };
-    let said = |name: &str| info.lines().find_map(|line| line.strip_prefix(name));
-    let version = said("valkey_version:").or_else(|| said("redis_version:")).unwrap_or("unknown");
+    let value_of = |name: &str| info.lines().find_map(|line| line.strip_prefix(name));
+    let version =
+        value_of("valkey_version:").or_else(|| value_of("redis_version:")).unwrap_or("unknown");
     // Whose user may not ask is not told.
-    let logs = setting(&mut own, b"appendonly").ok();
-    let syncs = setting(&mut own, b"appendfsync").ok();
+    let logs = setting(&mut control, b"appendonly").ok();
+    let syncs = setting(&mut control, b"appendfsync").ok();
     let durability = logs.zip(syncs).map(|(logs, syncs)| match (logs.as_str(), syncs.as_str()) {
         ("yes", "always") => Durability::Commit,
         ("yes", _) => Durability::Async,
@@ -47,32 +48,32 @@ fn look(address: &Address) -> Result<Look> {
     Ok(Look { version: version.trim().to_owned(), durability, transactions: false })
 }
 
-fn setting(own: &mut Connection, name: &[u8]) -> Result<String> {
-    let Answer::Several(2) = own.ask(&[b"CONFIG", b"GET", name])? else {
+fn setting(control: &mut Connection, name: &[u8]) -> Result<String> {
+    let Answer::Several(2) = control.ask(&[b"CONFIG", b"GET", name])? else {
         return Err(nonsense("CONFIG GET"));
     };
-    own.answer()?;
-    match own.answer()? {
-        Answer::Bytes(value) => Ok(String::from_utf8_lossy(own.bytes(value)).into_owned()),
+    control.answer()?;
+    match control.answer()? {
+        Answer::Bytes(value) => Ok(String::from_utf8_lossy(control.bytes(value)).into_owned()),
         other => Err(nonsense(&format!("{other:?}"))),
     }
 }
 
 /// There is nothing to be made: a key says that it is ours. What is in it is not.
 fn create(address: &Address) -> Result<()> {
-    let mut own = Connection::enter(address)?;
-    let (name, number) = ours(address);
-    match own.ask(&[b"SET", OWNER, name.as_bytes(), b"NX"])? {
+    let mut control = Connection::enter(address)?;
+    let (name, number) = own_database(address);
+    match control.ask(&[b"SET", OWNER, name.as_bytes(), b"NX"])? {
         Answer::Line(_) => {}
-        _ => return Err(Error::invalid(format!("database {number} is another run's"))),
+        _ => return Err(Error::invalid(format!("database {number} belongs to another run"))),
     }
-    match own.ask(&[b"DBSIZE"])? {
+    match control.ask(&[b"DBSIZE"])? {
         Answer::Number(1) => Ok(()),
         Answer::Number(keys) => {
-            own.ask(&[b"DEL", OWNER])?;
+            control.ask(&[b"DEL", OWNER])?;
             Err(Error::invalid(format!(
-                "database {number} has {} keys, and would be emptied afterwards: name an empty \
-                 one behind the URL's host, such as /3",
+                "database {number} is not empty ({} keys): name an empty one in the URL, such as \
+                 /3",
                 keys - 1
             )))
         }
@@ -82,14 +83,17 @@ fn create(address: &Address) -> Result<()> {
 
 /// Only what is ours still.
 fn remove(address: &Address) -> Result<()> {
-    let mut own = Connection::enter(address)?;
-    let (name, number) = ours(address);
-    let is_ours = match own.ask(&[b"GET", OWNER])? {
-        Answer::Bytes(range) => own.bytes(range) == name.as_bytes(),
+    let mut control = Connection::enter(address)?;
+    let (name, number) = own_database(address);
+    let is_ours = match control.ask(&[b"GET", OWNER])? {
+        Answer::Bytes(range) => control.bytes(range) == name.as_bytes(),
         _ => false,
     };
     if !is_ours {
-        return Err(Error::invalid(format!("database {number} is not ours any more")));
+        return Err(Error::invalid(format!(
+            "database {number} does not belong to this run any \
+            more"
+        )));
     }
-    own.ask(&[b"FLUSHDB", b"ASYNC"]).map(drop)
+    control.ask(&[b"FLUSHDB", b"ASYNC"]).map(drop)
 }

@@ -28,14 +28,14 @@ static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
 
 /// The program at `path`, the newest that was fetched, or the one on PATH.
 pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
-    let found = PROGRAM.get_or_init(|| Program::find(&SOUGHT, path, version));
-    let found = found.as_ref().map_err(Clone::clone)?;
-    found.check_only(SOUGHT.title, path).map(|()| found)
+    let program = PROGRAM.get_or_init(|| Program::find(&SOUGHT, path, version));
+    let program = program.as_ref().map_err(Clone::clone)?;
+    program.check_only(SOUGHT.title, path).map(|()| program)
 }
 
 /// `Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=...`.
-fn version(said: &str) -> Option<&str> {
-    said.split_whitespace().find_map(|word| word.strip_prefix("v="))
+fn version(output: &str) -> Option<&str> {
+    output.split_whitespace().find_map(|word| word.strip_prefix("v="))
 }
 
 impl Served for Redis {
@@ -103,8 +103,8 @@ mod tests {
 
     #[test]
     fn its_version_is_read_from_what_it_says() {
-        let said = "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=0";
-        assert_eq!(version(said), Some("7.0.15"));
+        let output = "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=0";
+        assert_eq!(version(output), Some("7.0.15"));
         assert_eq!(version("postgres (PostgreSQL) 15.8"), None);
     }
 }

@@ -59,12 +59,12 @@ macro_rules! functions {
 /// What a call of the API failed with: null, or a message from malloc that is ours.
 type Failure = *mut *mut c_char;
 type Bytes = *const c_char;
-type TellFlush = unsafe extern "C" fn(*mut c_void, *mut Db, *const FlushInfo);
-type TellCompaction = unsafe extern "C" fn(*mut c_void, *mut Db, *const CompactionInfo);
-type TellUnused = unsafe extern "C" fn(*mut c_void, *const Unused);
-type TellIngestion = unsafe extern "C" fn(*mut c_void, *mut Db, *const Unused);
-type TellError = unsafe extern "C" fn(*mut c_void, u32, *mut Unused);
-type TellStall = unsafe extern "C" fn(*mut c_void, *const StallInfo);
+type OnFlush = unsafe extern "C" fn(*mut c_void, *mut Db, *const FlushInfo);
+type OnCompaction = unsafe extern "C" fn(*mut c_void, *mut Db, *const CompactionInfo);
+type OnUnused = unsafe extern "C" fn(*mut c_void, *const Unused);
+type OnIngestion = unsafe extern "C" fn(*mut c_void, *mut Db, *const Unused);
+type OnError = unsafe extern "C" fn(*mut c_void, u32, *mut Unused);
+type OnStall = unsafe extern "C" fn(*mut c_void, *const StallInfo);
 
 functions! {
     /// The functions, without the `rocksdb_` before each name.
@@ -161,8 +161,8 @@ functions! {
         fn wait_for_compact_options_set_timeout(*mut WaitOptions, u64);
 
         fn eventlistener_create(
-            *mut c_void, unsafe extern "C" fn(*mut c_void), TellFlush, TellFlush, TellCompaction,
-            TellCompaction, TellUnused, TellUnused, TellIngestion, TellError, TellStall, TellUnused
+            *mut c_void, unsafe extern "C" fn(*mut c_void), OnFlush, OnFlush, OnCompaction,
+            OnCompaction, OnUnused, OnUnused, OnIngestion, OnError, OnStall, OnUnused
         ) -> *mut Listener;
         fn options_add_eventlistener(*mut Options, *mut Listener);
         fn flushjobinfo_job_id(*const FlushInfo) -> c_int;

@@ -76,7 +76,7 @@ impl Ranged {
 
 /// Where an iterator of a walk is when it is to show more.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Begun {
+pub(crate) enum WalkPosition {
     /// On the record that was shown last.
     Stands,
     /// Nowhere: the range begins with the record that was shown last, if it is still there.
@@ -89,8 +89,8 @@ pub(crate) fn show(
     api: &Api,
     cursor: &Owned<api::Cursor>,
     range: &Range<'_>,
-    begun: Option<Begun>,
-    seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    begun: Option<WalkPosition>,
+    visit: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<u64> {
     let raw = cursor.raw();
     let (seek, end, step) = match range.direction {
@@ -102,11 +102,13 @@ pub(crate) fn show(
     // moves.
     unsafe {
         match (begun, range.from) {
-            (Some(Begun::Stands), _) => step(raw),
+            (Some(WalkPosition::Stands), _) => step(raw),
             (_, Some(from)) => seek(raw, from.as_ptr().cast(), from.len()),
             (_, None) => end(raw),
         }
-        if begun == Some(Begun::Skips) && range.from.is_some() && key_of(api, cursor) == range.from
+        if begun == Some(WalkPosition::Skips)
+            && range.from.is_some()
+            && key_of(api, cursor) == range.from
         {
             step(raw);
         }
@@ -117,7 +119,7 @@ pub(crate) fn show(
             let shows = |start, length| bytes(start, length).unwrap_or_default();
             shown += 1;
             // Not past the last record asked for: its step would be paid for nothing.
-            if seen(shows(key, key_length), shows(value, value_length)).is_break()
+            if visit(shows(key, key_length), shows(value, value_length)).is_break()
                 || shown == range.limit
             {
                 break;

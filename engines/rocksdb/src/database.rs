@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "calls of a C API")]
 
 use crate::api::{self, Api};
-use crate::owned::{Owned, owned_text, tried};
+use crate::owned::{Owned, call_checked, owned_text};
 use crate::transactions::{OpenTransactions, TransactionDb};
 use kvdyno_engine::{Error, Result};
 use std::ffi::{CStr, CString};
@@ -57,7 +57,7 @@ impl OpenOptions {
     pub(crate) fn with(&self, text: &str) -> Result<Self> {
         let text = c_string(text)?;
         // SAFETY: both options are live, `text` is a C string, and `error` is an out parameter.
-        let options = tried(self.api, |error| unsafe {
+        let options = call_checked(self.api, |error| unsafe {
             let options = Owned::new((self.api.options_create)(), self.api.options_destroy);
             let parse = self.api.get_options_from_string;
             parse(self.options.raw(), text.as_ptr(), options.raw(), error);
@@ -107,13 +107,13 @@ impl Database {
             None => {
                 let open = api.open_column_families;
                 // SAFETY: one family: one name, one set of options, room for one handle.
-                let db = tried(api, |error| unsafe {
+                let db = call_checked(api, |error| unsafe {
                     open(all, folder, 1, &raw const name, &raw const all, to, error)
                 })?;
                 (db, None)
             }
             Some(open) => {
-                let opened = tried(api, |error| {
+                let opened = call_checked(api, |error| {
                     open(all, folder, (&raw const name, &raw const all), to, error)
                 })?;
                 (opened.base(), Some(opened))
@@ -124,7 +124,7 @@ impl Database {
 
     pub(crate) fn flush(&self) -> Result<()> {
         // SAFETY: the database is live; flush options wait for the flush by default.
-        tried(self.api, |error| unsafe {
+        call_checked(self.api, |error| unsafe {
             let create = self.api.flushoptions_create;
             let options = Owned::new(create(), self.api.flushoptions_destroy);
             (self.api.flush)(self.db, options.raw(), error);
@@ -133,7 +133,7 @@ impl Database {
 
     pub(crate) fn sync_log(&self) -> Result<()> {
         // SAFETY: the database is live.
-        tried(self.api, |error| unsafe { (self.api.flush_wal)(self.db, 1, error) })
+        call_checked(self.api, |error| unsafe { (self.api.flush_wal)(self.db, 1, error) })
     }
 
     /// Ends flushes and compactions, for good.
@@ -153,12 +153,12 @@ impl Database {
         ) else {
             return Ok(self.poll_until_idle(deadline));
         };
-        let left = deadline.saturating_duration_since(Instant::now());
+        let remaining = deadline.saturating_duration_since(Instant::now());
         // SAFETY: database and options are live.
-        let waited = tried(api, |error| unsafe {
+        let waited = call_checked(api, |error| unsafe {
             let options = Owned::new(create(), destroy);
             // Zero would mean no limit.
-            set_timeout(options.raw(), left.as_micros().max(1) as u64);
+            set_timeout(options.raw(), remaining.as_micros().max(1) as u64);
             wait(self.db, options.raw(), error);
         });
         match waited {
@@ -240,8 +240,9 @@ impl Database {
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
         let (name, mut value) = (c_string(name).ok()?, 0);
         // SAFETY: the database is live, the name a C string, the value an out parameter.
-        let known = unsafe { (self.api.property_int)(self.db, name.as_ptr(), &raw mut value) == 0 };
-        known.then_some(value)
+        let is_known =
+            unsafe { (self.api.property_int)(self.db, name.as_ptr(), &raw mut value) == 0 };
+        is_known.then_some(value)
     }
 
     /// A property that is a text.

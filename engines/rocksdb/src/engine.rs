@@ -48,10 +48,10 @@ impl Engine for RocksDb {
         describe::description(library::load(None))
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let library = library::load(None)?;
         let api = &library.api;
-        let directory = place.directory()?.to_owned();
+        let directory = location.directory()?.to_owned();
         check_open_files(options, data)?;
         let base = OpenOptions::new(api, cache(options, data)?.as_ref())?;
         let described = base.with(&describe::options_string(options)?)?;
@@ -163,8 +163,8 @@ impl RocksDb {
             // The receiver waits below or has given up; either way nothing is lost.
             let _ = done.send(());
         })?;
-        let left = deadline.saturating_duration_since(Instant::now());
-        let in_time = finished.recv_timeout(left).is_ok();
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        let in_time = finished.recv_timeout(remaining).is_ok();
         if in_time {
             let _ = compaction.join();
         } else if self.database.cancel_manual_compaction() {
@@ -210,8 +210,8 @@ fn check_open_files(options: &Options, data: &DataShape) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "about {needed} table files would be open, but `ulimit -Hn` is {limit}: raise it, or set \
-         max_open_files or a larger target_file_size_base"
+        "expected `ulimit -Hn` of at least {needed} (open table files), found {limit}: raise it, \
+         or set max_open_files or a larger target_file_size_base"
     )))
 }
 

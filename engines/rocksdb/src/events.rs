@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex};
 
 /// The events since the last look.
 pub(crate) enum Events {
-    Told(Arc<ListenerState>),
+    Listener(Arc<ListenerState>),
     Logged(Mutex<Log>),
 }
 
-/// What the listener was told.
+/// The source of events.
 pub(crate) struct ListenerState {
     api: &'static Api,
     events: EventLog,
@@ -30,8 +30,8 @@ impl Events {
         let Some((create, add)) = listener else {
             return Self::Logged(Mutex::new(Log::follow(folder)));
         };
-        let heard = Arc::new(ListenerState { api, events: EventLog::default() });
-        let state = Arc::into_raw(Arc::clone(&heard)).cast_mut().cast();
+        let state_of_listener = Arc::new(ListenerState { api, events: EventLog::default() });
+        let state = Arc::into_raw(Arc::clone(&state_of_listener)).cast_mut().cast();
         // SAFETY: the listener owns one count of what it tells to, given back in `release`; every
         // callback is set, since RocksDB calls them unasked; the options take the listener over.
         unsafe {
@@ -51,18 +51,18 @@ impl Events {
             );
             add(options.raw(), listener);
         }
-        Self::Told(heard)
+        Self::Listener(state_of_listener)
     }
 
     pub(crate) fn drain(&self) -> Vec<EngineEvent> {
         match self {
-            Self::Told(heard) => heard.events.drain(),
+            Self::Listener(listener) => listener.events.drain(),
             Self::Logged(log) => log.lock().map(|mut log| log.drain()).unwrap_or_default(),
         }
     }
 }
 
-/// What is told of an event, by its names.
+/// The details of an event, by their names.
 type Detail = Vec<(&'static str, Value)>;
 
 /// Notes an event of which `detail` asks the library.
@@ -76,13 +76,13 @@ unsafe fn record(
     detail: impl FnOnce(&Api) -> Detail,
 ) {
     // SAFETY: the caller's promise.
-    let heard = unsafe { &*state.cast::<ListenerState>() };
-    let detail = detail(heard.api).into_iter().map(|(name, value)| (name.to_owned(), value));
-    heard.events.record(kind, edge, detail.collect());
+    let listener = unsafe { &*state.cast::<ListenerState>() };
+    let detail = detail(listener.api).into_iter().map(|(name, value)| (name.to_owned(), value));
+    listener.events.record(kind, edge, detail.collect());
 }
 
 /// What functions of the library say of `info`; without the function, nothing.
-macro_rules! told {
+macro_rules! details {
     ($api:ident, $info:ident: $($name:literal $function:ident $value:expr;)*) => {{
         let mut detail = Detail::new();
         $(if let Some(function) = $api.$function {
@@ -107,14 +107,14 @@ unsafe extern "C" fn release(state: *mut c_void) {
 }
 
 unsafe extern "C" fn flush_begin(state: *mut c_void, _db: *mut Db, info: *const FlushInfo) {
-    let detail = |api: &Api| told!(api, info: "job_id" flushjobinfo_job_id whole;);
+    let detail = |api: &Api| details!(api, info: "job_id" flushjobinfo_job_id whole;);
     // SAFETY: the listener calls this with its state; so in all callbacks below.
     unsafe { record(state, EventKind::Flush, Edge::Begin, detail) };
 }
 
 unsafe extern "C" fn flush_completed(state: *mut c_void, _db: *mut Db, info: *const FlushInfo) {
     let detail = |api: &Api| {
-        told!(api, info:
+        details!(api, info:
             "job_id" flushjobinfo_job_id whole;
             "triggered_writes_slowdown" flushjobinfo_triggered_writes_slowdown flag;
             "triggered_writes_stop" flushjobinfo_triggered_writes_stop flag;
@@ -135,7 +135,7 @@ unsafe extern "C" fn compaction_completed(
     info: *const CompactionInfo,
 ) {
     let detail = |api: &Api| {
-        let bytes = told!(api, info:
+        let bytes = details!(api, info:
             "total_input_bytes" compactionjobinfo_total_input_bytes Value::Integer;
             "total_output_bytes" compactionjobinfo_total_output_bytes Value::Integer;
         );
@@ -147,7 +147,7 @@ unsafe extern "C" fn compaction_completed(
 
 /// Of a compaction that begins or ends; called by its callbacks alone, while `info` is live.
 fn compaction(api: &Api, info: *const CompactionInfo) -> Detail {
-    told!(api, info:
+    details!(api, info:
         "job_id" compactionjobinfo_job_id whole;
         "base_input_level" compactionjobinfo_base_input_level whole;
         "output_level" compactionjobinfo_output_level whole;
@@ -162,8 +162,9 @@ const STALL_CONDITIONS: [&str; 3] = ["delayed", "stopped", "normal"];
 
 unsafe extern "C" fn stall_changed(state: *mut c_void, info: *const StallInfo) {
     let word = |condition: &i32| {
-        let known = usize::try_from(*condition).ok().and_then(|at| STALL_CONDITIONS.get(at));
-        Value::Text((*known.unwrap_or(&"unknown")).to_owned())
+        let condition_name =
+            usize::try_from(*condition).ok().and_then(|index| STALL_CONDITIONS.get(index));
+        Value::Text((*condition_name.unwrap_or(&"unknown")).to_owned())
     };
     // SAFETY: as in `flush_begin`; the pointers are to a C++ `enum class`, which is an `int`.
     unsafe {

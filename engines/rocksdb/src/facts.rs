@@ -39,8 +39,9 @@ pub(crate) fn read_facts(library: &Library, path: &Path, api: &Api) -> Facts {
     fact("built_on", property(&image, "rocksdb_build_date:"));
     fact("assertions", assertions(&image).to_owned());
     fact("crc32", crc32(library).unwrap_or_else(|| "unknown".to_owned()));
-    let known = if compressions.is_empty() { "unknown".to_owned() } else { compressions.join(" ") };
-    fact("compression", known);
+    let compression_names =
+        if compressions.is_empty() { "unknown".to_owned() } else { compressions.join(" ") };
+    fact("compression", compression_names);
     fact("allocator", allocator(library).to_owned());
     fact("events", events(api).to_owned());
     let version = version(library, path).unwrap_or_else(|| "unknown".to_owned());
@@ -145,17 +146,17 @@ fn compressions(library: &Library) -> Vec<&'static str> {
     }
     // SAFETY: `std::vector<CompressionType> rocksdb::GetSupportedCompressions()`, a reference to
     // one in the 10 line and later; its elements are bytes.
-    let found = unsafe {
+    let codes = unsafe {
         match called::<CppVector>(library, "_ZN7rocksdb24GetSupportedCompressionsEv") {
-            Some(found) if !found.begin.is_null() && found.begin < found.end => {
-                let length = found.end.offset_from_unsigned(found.begin);
-                std::slice::from_raw_parts(found.begin, length)
+            Some(codes) if !codes.begin.is_null() && codes.begin < codes.end => {
+                let length = codes.end.offset_from_unsigned(codes.begin);
+                std::slice::from_raw_parts(codes.begin, length)
             }
             _ => return Vec::new(),
         }
     };
-    let known = COMPRESSIONS.iter().filter(|(code, _)| found.contains(code));
-    known.map(|(_, name)| *name).collect()
+    let names = COMPRESSIONS.iter().filter(|(code, _)| codes.contains(code));
+    names.map(|(_, name)| *name).collect()
 }
 
 /// What a C++ function without arguments gives, which then lives for ever. What it gives by value
@@ -185,7 +186,7 @@ unsafe fn called<T>(_library: &Library, _name: &str) -> Option<&'static T> {
 /// leaves the names of the functions it stands in; without it, this one appears nowhere.
 fn assertions(image: &[u8]) -> &'static str {
     if image.is_empty() {
-        "unknown: its file cannot be read"
+        "unknown: cannot read its file"
     } else if memmem::find(image, b"rocksdb::Status rocksdb::DBImpl::").is_some() {
         "on: figures are not RocksDB's"
     } else {
@@ -203,14 +204,15 @@ fn events(api: &Api) -> &'static str {
     if api.eventlistener_create.is_some() {
         "RocksDB's listener"
     } else {
-        "RocksDB's LOG: this version's C API has no listener; the end of a write stall is not told"
+        "RocksDB's LOG: this version's C API has no listener; the end of a write stall is not \
+         reported"
     }
 }
 
 /// What stands behind `name` in the file: `rocksdb_build_date:2026-10-09 07:58:10`.
 fn property(image: &[u8], name: &str) -> String {
-    let Some(at) = memmem::find(image, name.as_bytes()) else { return String::new() };
-    let rest = &image[at + name.len()..];
+    let Some(position) = memmem::find(image, name.as_bytes()) else { return String::new() };
+    let rest = &image[position + name.len()..];
     let text = rest.iter().take_while(|byte| byte.is_ascii_graphic() || **byte == b' ');
     String::from_utf8(text.copied().collect()).unwrap_or_default()
 }
@@ -219,8 +221,8 @@ fn property(image: &[u8], name: &str) -> String {
 fn numbers(text: &str) -> Option<String> {
     let candidates = text.split(|c: char| !c.is_ascii_digit() && c != '.');
     let mut versions = candidates.map(|word| word.trim_matches('.'));
-    let found = versions.find(|word| word.split('.').filter(|n| !n.is_empty()).count() == 3)?;
-    Some(found.to_owned())
+    let number = versions.find(|word| word.split('.').filter(|n| !n.is_empty()).count() == 3)?;
+    Some(number.to_owned())
 }
 
 #[cfg(test)]
@@ -229,12 +231,12 @@ mod tests {
 
     #[test]
     fn a_version_is_three_numbers_in_a_tag_or_a_name() {
-        let found = |text| numbers(text);
-        assert_eq!(found("v9.10.0").as_deref(), Some("9.10.0"));
-        assert_eq!(found("eb/hotfix/java-v11.8.1").as_deref(), Some("11.8.1"));
-        assert_eq!(found("librocksdb.so.8.9.1").as_deref(), Some("8.9.1"));
-        assert_eq!(found("librocksdb.so.11"), None);
-        assert_eq!(found(""), None);
+        let version = |text| numbers(text);
+        assert_eq!(version("v9.10.0").as_deref(), Some("9.10.0"));
+        assert_eq!(version("eb/hotfix/java-v11.8.1").as_deref(), Some("11.8.1"));
+        assert_eq!(version("librocksdb.so.8.9.1").as_deref(), Some("8.9.1"));
+        assert_eq!(version("librocksdb.so.11"), None);
+        assert_eq!(version(""), None);
     }
 
     #[test]

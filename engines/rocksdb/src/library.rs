@@ -33,7 +33,7 @@ pub(crate) fn load(path: Option<&Path>) -> Result<&'static RocksLibrary> {
     let loaded = LOADED.get_or_init(|| open(path)).as_ref().map_err(Clone::clone)?;
     match path.map(Path::canonicalize) {
         Some(Ok(other)) if other != loaded.path => Err(Error::invalid(format!(
-            "library {} is loaded already: one process runs one RocksDB, so {} needs another",
+            "library {} is loaded: a process loads one RocksDB; {} needs another process",
             loaded.path.display(),
             other.display()
         ))),
@@ -51,7 +51,7 @@ impl RocksLibrary {
 fn open(path: Option<&Path>) -> Result<RocksLibrary> {
     let path = match path {
         Some(path) => path.canonicalize().map_err(|error| {
-            refused(path, &format!("{error}; name a librocksdb.so, or leave `library` out"))
+            refused(path, &format!("{error}; name a librocksdb.so, or remove `library`"))
         })?,
         None => newest()?,
     };
@@ -63,8 +63,8 @@ fn open(path: Option<&Path>) -> Result<RocksLibrary> {
     let api = Api::load(&library).map_err(|missing| {
         let version = facts::version(&library, &path).unwrap_or_else(|| "unknown".to_owned());
         let what = format!(
-            "version {version} has no function `{missing}`, which kvdyno needs; RocksDB has it in \
-             6.29 and later: {REMEDY}"
+            "version {version} has no function `{missing}`; expected RocksDB 6.29 or later: \
+             {REMEDY}"
         );
         refused(&path, &what)
     })?;

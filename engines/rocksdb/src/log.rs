@@ -36,7 +36,7 @@ impl Log {
             file.seek(SeekFrom::Start(self.read_bytes))?;
             file.read_to_end(&mut text)
         });
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |position| position + 1);
         self.read_bytes += whole as u64;
         let text = String::from_utf8_lossy(&text[..whole]);
         let mut events: Vec<_> = text.lines().filter_map(event).collect();
@@ -80,11 +80,11 @@ fn job(json: &str) -> Option<EngineEvent> {
 /// `2026/11/22-04:34:55.123456 140 [WARN] [/column_family.cc:1018] [default] Stalling writes
 /// because we have 20 level-0 files rate 16777216`
 fn stall(line: &str) -> Option<EngineEvent> {
-    let told = [("Stalling writes because", "delayed"), ("Stopping writes because", "stopped")];
-    let (at, condition) =
-        told.iter().find_map(|(words, condition)| Some((line.find(words)?, condition)))?;
+    let messages = [("Stalling writes because", "delayed"), ("Stopping writes because", "stopped")];
+    let (position, condition) =
+        messages.iter().find_map(|(words, condition)| Some((line.find(words)?, condition)))?;
     let text = |text: &str| Value::Text(text.to_owned());
-    let detail = [("cur", text(condition)), ("reason", text(&line[at..]))];
+    let detail = [("cur", text(condition)), ("reason", text(&line[position..]))];
     Some(EngineEvent {
         at_unix_ns: unix_micros(line.split_ascii_whitespace().next()?)? * 1000,
         kind: EventKind::Stall,
@@ -123,17 +123,17 @@ mod tests {
         );
         let (half, other_half) = rest.split_at(40);
         std::fs::write(folder.path().join("LOG"), format!("{begun}{half}")).unwrap();
-        let found = log.drain();
-        assert_eq!(found.len(), 1);
-        assert_eq!((found[0].kind, found[0].edge), (EventKind::Flush, Edge::Begin));
-        assert_eq!(found[0].at_unix_ns, 1_648_647_671_000_000_000);
-        let named: Vec<_> = found[0].detail.keys().map(String::as_str).collect();
+        let events = log.drain();
+        assert_eq!(events.len(), 1);
+        assert_eq!((events[0].kind, events[0].edge), (EventKind::Flush, Edge::Begin));
+        assert_eq!(events[0].at_unix_ns, 1_648_647_671_000_000_000);
+        let named: Vec<_> = events[0].detail.keys().map(String::as_str).collect();
         assert_eq!(named, ["flush_reason", "job_id"]);
         std::fs::write(folder.path().join("LOG"), format!("{begun}{half}{other_half}")).unwrap();
-        let found = log.drain();
-        assert_eq!(found.len(), 1);
-        assert_eq!((found[0].kind, found[0].edge), (EventKind::Stall, Edge::Point));
-        assert_eq!(found[0].detail["cur"], Value::Text("stopped".to_owned()));
+        let events = log.drain();
+        assert_eq!(events.len(), 1);
+        assert_eq!((events[0].kind, events[0].edge), (EventKind::Stall, Edge::Point));
+        assert_eq!(events[0].detail["cur"], Value::Text("stopped".to_owned()));
         assert_eq!(log.drain(), []);
     }
 

@@ -68,19 +68,19 @@ mod tests {
             return;
         }
         let scratch = tempfile::tempdir().unwrap();
-        let place = Location::Directory(scratch.path().to_owned());
+        let location = Location::Directory(scratch.path().to_owned());
         let options = Options::defaults(&RocksDb::describe(), Durability::Async);
-        let engine = RocksDb::open(&place, &options, &SHAPE).unwrap();
+        let engine = RocksDb::open(&location, &options, &SHAPE).unwrap();
         let mut session = engine.session().unwrap();
         let values = [vec![], vec![1; 7], vec![2; 8], vec![3; 9], vec![4; 5000]];
         for (key, value) in (0..).zip(&values) {
             session.put(&[key], value).unwrap();
         }
         for (key, value) in (0..).zip(&values) {
-            let found = session.get(&[key], |found| found.map(<[u8]>::to_vec)).unwrap();
-            assert_eq!(found.as_ref(), Some(value));
+            let actual = session.get(&[key], |actual| actual.map(<[u8]>::to_vec)).unwrap();
+            assert_eq!(actual.as_ref(), Some(value));
         }
-        assert_eq!(session.get(b"x", |found| found.is_none()), Ok(true));
+        assert_eq!(session.get(b"x", |actual| actual.is_none()), Ok(true));
     }
 
     #[test]
@@ -89,11 +89,11 @@ mod tests {
             return;
         }
         let scratch = tempfile::tempdir().unwrap();
-        let place = Location::Directory(scratch.path().to_owned());
+        let location = Location::Directory(scratch.path().to_owned());
         for text in ["wal_dir=/tmp", "ttl=1; db_log_dir = /tmp", "db_paths={{path=/tmp}}"] {
             let mut options = Options::defaults(&RocksDb::describe(), Durability::Async);
             options.values.insert("options".to_owned(), Value::Text(text.to_owned()));
-            let refused = RocksDb::open(&place, &options, &SHAPE).err().unwrap();
+            let refused = RocksDb::open(&location, &options, &SHAPE).err().unwrap();
             assert!(refused.message.contains("outside the database's folder"), "{refused}");
         }
     }
@@ -147,8 +147,8 @@ mod tests {
             assert!(effective.contains(set), "{set} is not in {effective}");
         }
         for (key, byte, length) in [(&b"short"[..], 1, 999), (b"long", 2, 1000)] {
-            let found = session.get(key, |found| found.map(<[u8]>::to_vec)).unwrap();
-            assert_eq!(found, Some(vec![byte; length]));
+            let actual = session.get(key, |actual| actual.map(<[u8]>::to_vec)).unwrap();
+            assert_eq!(actual, Some(vec![byte; length]));
         }
     }
 
@@ -170,7 +170,7 @@ mod tests {
             session.put(b"k", b"v").unwrap();
             for gets in [3, 1, 0] {
                 for _ in 0..gets {
-                    session.get(b"k", |found| assert!(found.is_some())).unwrap();
+                    session.get(b"k", |value| assert!(value.is_some())).unwrap();
                 }
                 assert_eq!(sampled(&engine), if on { vec![gets] } else { vec![] });
             }
@@ -184,24 +184,27 @@ mod tests {
             return;
         }
         let scratch = tempfile::tempdir().unwrap();
-        let place = Location::Directory(scratch.path().to_owned());
+        let location = Location::Directory(scratch.path().to_owned());
         let options = Options::defaults(&RocksDb::describe(), Durability::Async);
         let mut log = Log::follow(scratch.path());
-        let engine = RocksDb::open(&place, &options, &SHAPE).unwrap();
+        let engine = RocksDb::open(&location, &options, &SHAPE).unwrap();
         engine.session().unwrap().put(b"k", b"v").unwrap();
         assert!(engine.settle(Duration::from_mins(1)).unwrap().idle);
         let flushes = |events: Vec<EngineEvent>| -> Vec<(Edge, u64)> {
             let flushes = events.iter().filter(|event| event.kind == EventKind::Flush);
             flushes.map(|event| (event.edge, event.at_unix_ns / 1_000_000_000)).collect()
         };
-        let (logged, told) = (flushes(log.drain()), flushes(engine.events()));
+        let (logged, reported) = (flushes(log.drain()), flushes(engine.events()));
         assert_eq!(logged.len(), 2, "{logged:?}");
         assert_eq!(
             logged.iter().map(|flush| flush.0).collect::<Vec<_>>(),
             [Edge::Begin, Edge::End]
         );
-        for (logged, told) in logged.iter().zip(&told) {
-            assert!(logged.0 == told.0 && logged.1.abs_diff(told.1) <= 60, "{logged:?} {told:?}");
+        for (logged, reported) in logged.iter().zip(&reported) {
+            assert!(
+                logged.0 == reported.0 && logged.1.abs_diff(reported.1) <= 60,
+                "{logged:?} {reported:?}"
+            );
         }
         assert_eq!(flushes(log.drain()), []);
     }

@@ -37,10 +37,10 @@ impl<T> Drop for Owned<T> {
 
 /// Makes a call that may fail, with the place where it says why.
 #[inline]
-pub(crate) fn tried<R>(api: &Api, call: impl FnOnce(*mut *mut c_char) -> R) -> Result<R> {
+pub(crate) fn call_checked<R>(api: &Api, call: impl FnOnce(*mut *mut c_char) -> R) -> Result<R> {
     let mut error = null_mut();
-    let given = call(&raw mut error);
-    check_error(api, error).map(|()| given)
+    let result = call(&raw mut error);
+    check_error(api, error).map(|()| result)
 }
 
 /// `RocksDB`'s answer to a call: null, or a C string from malloc that is ours.

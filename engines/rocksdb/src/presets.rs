@@ -14,10 +14,10 @@ const COMES: &str = "OPTIONS and LOG of a database opened without options";
 /// does not know is none.
 pub(crate) fn with_presets(option: OptionSpec, line: u64) -> OptionSpec {
     let mut option = tuned(as_it_comes(option, line));
-    let known: Vec<bool> =
+    let supported: Vec<bool> =
         option.presets.iter().map(|setting| is_known(&option, setting.preset)).collect();
-    let mut known = known.into_iter();
-    option.presets.retain(|_| known.next().unwrap_or_default());
+    let mut supported = supported.into_iter();
+    option.presets.retain(|_| supported.next().unwrap_or_default());
     option
 }
 
@@ -45,7 +45,7 @@ fn tuned(option: OptionSpec) -> OptionSpec {
         }
         "write_buffer_size" => option.tuned(
             "5%",
-            "A share in place of 64 MiB: two of them stand beside the cache.",
+            "A share in place of 64 MiB: two of them are in memory besides the cache.",
             BASICS,
         ),
         "bloom_bits" => option.tuned(
@@ -60,11 +60,11 @@ fn tuned(option: OptionSpec) -> OptionSpec {
         ),
         "cache_index_and_filter_blocks" => option.tuned(
             true,
-            "Index and filters count against the cache instead of beside it.",
+            "Index and filters count in the cache instead of in addition to it.",
             BASICS,
         ),
         "pin_l0_filter_and_index_blocks_in_cache" => {
-            option.tuned(true, "Those of level 0 are looked at by every lookup.", BASICS)
+            option.tuned(true, "Every lookup reads those of level 0.", BASICS)
         }
         "compression" => option.tuned(
             "lz4",
@@ -99,22 +99,22 @@ mod tests {
 
     #[test]
     fn a_library_without_a_word_has_no_preset_of_it() {
-        let of = |option: OptionSpec, line| with_presets(option, line).presets;
-        assert_eq!(of(words(&["snappy", "none"]), 11), []);
-        let presets = of(words(&["snappy", "lz4"]), 9);
+        let presets_of = |option: OptionSpec, line| with_presets(option, line).presets;
+        assert_eq!(presets_of(words(&["snappy", "none"]), 11), []);
+        let presets = presets_of(words(&["snappy", "lz4"]), 9);
         assert_eq!(presets.len(), 1);
         assert_eq!((presets[0].preset, &presets[0].value), (Preset::Tuned, &"lz4".into()));
-        assert_eq!(of(words(&["snappy", "lz4"]), 11).len(), 2);
+        assert_eq!(presets_of(words(&["snappy", "lz4"]), 11).len(), 2);
     }
 
     #[test]
     fn a_line_comes_with_its_own_defaults_and_shares_are_of_the_memory() {
-        let of = |line, preset| {
+        let value_of = |line, preset| {
             let cache = OptionSpec::bytes("block_cache", 32 << 20, "");
             with_presets(cache, line).value_of(preset, 300 << 20).unwrap()
         };
-        assert_eq!(of(7, Preset::Defaults), Some(Value::Integer(8 << 20)));
-        assert_eq!(of(9, Preset::Defaults), None);
-        assert_eq!(of(9, Preset::Tuned), Some(Value::Integer(99 << 20)));
+        assert_eq!(value_of(7, Preset::Defaults), Some(Value::Integer(8 << 20)));
+        assert_eq!(value_of(9, Preset::Defaults), None);
+        assert_eq!(value_of(9, Preset::Tuned), Some(Value::Integer(99 << 20)));
     }
 }

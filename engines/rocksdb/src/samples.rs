@@ -27,31 +27,31 @@ const TICKERS: [&str; 13] = [
 /// What the tickers were when they were last told.
 #[derive(Default)]
 pub(crate) struct Samples {
-    told: Mutex<BTreeMap<&'static str, u64>>,
+    last: Mutex<BTreeMap<&'static str, u64>>,
 }
 
 impl Samples {
     /// An event of this moment; none: the statistics are off.
     pub(crate) fn sample(&self, database: &Database) -> Option<EngineEvent> {
         let statistics = database.statistics()?;
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let log = EventLog::default();
-        log.record(EventKind::Other, Edge::Point, grown(&statistics, &mut told));
+        log.record(EventKind::Other, Edge::Point, growth(&statistics, &mut last));
         log.drain().pop()
     }
 }
 
-/// By how much each ticker grew since `told`, which is then as it is now.
-fn grown(statistics: &str, told: &mut BTreeMap<&'static str, u64>) -> Counters {
-    let mut grown = Counters::new();
+/// By how much each ticker grew since `last`, which is then as it is now.
+fn growth(statistics: &str, last: &mut BTreeMap<&'static str, u64>) -> Counters {
+    let mut growth = Counters::new();
     for line in statistics.lines() {
         let Some((name, count)) = line.split_once(" COUNT : ") else { continue };
         let Some(name) = TICKERS.into_iter().find(|ticker| *ticker == name) else { continue };
         let Ok(count) = count.trim().parse::<u64>() else { continue };
-        let before = told.insert(name, count).unwrap_or_default();
-        grown.insert(name.to_owned(), Value::Integer(count.saturating_sub(before)));
+        let before = last.insert(name, count).unwrap_or_default();
+        growth.insert(name.to_owned(), Value::Integer(count.saturating_sub(before)));
     }
-    grown
+    growth
 }
 
 #[cfg(test)]
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn tickers_are_told_by_what_they_grew() {
-        let mut told = BTreeMap::new();
+        let mut last = BTreeMap::new();
         let text = |hits: u64| {
             format!(
                 "rocksdb.block.cache.hit COUNT : {hits}\nrocksdb.no.keys.read COUNT : 9\n\
@@ -68,10 +68,10 @@ mod tests {
             )
         };
         for (hits, expected) in [(5, 5), (12, 7), (12, 0)] {
-            let found = grown(&text(hits), &mut told);
-            let names: Vec<_> = found.keys().map(String::as_str).collect();
+            let counters = growth(&text(hits), &mut last);
+            let names: Vec<_> = counters.keys().map(String::as_str).collect();
             assert_eq!(names, ["rocksdb.block.cache.hit"]);
-            assert_eq!(found["rocksdb.block.cache.hit"], Value::Integer(expected));
+            assert_eq!(counters["rocksdb.block.cache.hit"], Value::Integer(expected));
         }
     }
 }

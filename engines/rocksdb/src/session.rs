@@ -3,9 +3,9 @@
 #![expect(unsafe_code, reason = "calls of a C API")]
 
 use crate::api::{self, TransactionApi};
-use crate::cursor::{Begun, Ranged, bytes, key_of, pinned_value, show, value_of};
+use crate::cursor::{Ranged, WalkPosition, bytes, key_of, pinned_value, show, value_of};
 use crate::database::Database;
-use crate::owned::{Owned, check_error, tried};
+use crate::owned::{Owned, call_checked, check_error};
 use crate::transactions::{RocksTransaction, TransactionDb};
 use kvdyno_engine::{Durability, Error, Options, Range, Result, Session, Transaction, Walk, Write};
 use std::ffi::c_char;
@@ -127,7 +127,7 @@ impl<'e> RocksDbSession<'e> {
         let Some(get) = api.get_into_buffer.filter(|_| !self.short.is_empty()) else {
             return Ok(Short::Otherwise);
         };
-        let (mut length, mut found, mut error) = (0, 0, null_mut());
+        let (mut length, mut exists, mut error) = (0, 0, null_mut());
         // SAFETY: database and options are live; the key is only read; RocksDB writes at most
         // `short.len()` bytes into the buffer, and the rest are out parameters.
         let fits = unsafe {
@@ -139,12 +139,12 @@ impl<'e> RocksDbSession<'e> {
                 self.short.as_mut_ptr().cast(),
                 self.short.len(),
                 &raw mut length,
-                &raw mut found,
+                &raw mut exists,
                 &raw mut error,
             )
         };
         check_error(api, error)?;
-        Ok(match (fits, found) {
+        Ok(match (fits, exists) {
             (_, 0) => Short::Missing,
             (0, _) => Short::Otherwise,
             _ => Short::ValueVisitor(length),
@@ -154,7 +154,7 @@ impl<'e> RocksDbSession<'e> {
     fn multiget_pinned(
         &mut self,
         get: BatchedMultiGet,
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         let (api, many) = (self.database.api, &mut self.many);
         let count = many.keys.len();
@@ -179,13 +179,13 @@ impl<'e> RocksDbSession<'e> {
             outcome = outcome.and(check_error(api, error));
             let pinned = pinned_value(api, pinned);
             if outcome.is_ok() {
-                seen(index, pinned.as_ref().map(|pinned| value_of(api, pinned)));
+                visit(index, pinned.as_ref().map(|pinned| value_of(api, pinned)));
             }
         }
         outcome
     }
 
-    fn multiget_copied(&mut self, mut seen: impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
+    fn multiget_copied(&mut self, mut visit: impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
         let (api, many) = (self.database.api, &mut self.many);
         let count = many.keys.len();
         many.values.clear();
@@ -211,7 +211,7 @@ impl<'e> RocksDbSession<'e> {
             outcome = outcome.and(check_error(api, error));
             if outcome.is_ok() {
                 // SAFETY: null, or so many bytes.
-                seen(index, unsafe { bytes(value, length) });
+                visit(index, unsafe { bytes(value, length) });
             }
             // SAFETY: null, or from RocksDB's malloc and freed here once.
             unsafe { (api.free)(value.cast()) };
@@ -235,20 +235,20 @@ type BatchedMultiGet = unsafe extern "C" fn(
 
 impl Session for RocksDbSession<'_> {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         match self.get_short(key)? {
-            Short::Missing => return Ok(seen(None)),
-            Short::ValueVisitor(length) => return Ok(seen(Some(&self.short[..length]))),
+            Short::Missing => return Ok(visit(None)),
+            Short::ValueVisitor(length) => return Ok(visit(Some(&self.short[..length]))),
             Short::Otherwise => {}
         }
         let api = self.database.api;
         let (db, options) = (self.database.db, self.read.raw());
         // SAFETY: database and options are live; the key is only read.
-        let pinned = tried(api, |error| unsafe {
+        let pinned = call_checked(api, |error| unsafe {
             (api.get_pinned)(db, options, key.as_ptr().cast(), key.len(), error)
         })?;
         let pinned = pinned_value(api, pinned);
-        Ok(seen(pinned.as_ref().map(|pinned| value_of(api, pinned))))
+        Ok(visit(pinned.as_ref().map(|pinned| value_of(api, pinned))))
     }
 
     #[inline]
@@ -257,7 +257,7 @@ impl Session for RocksDbSession<'_> {
         let (key, key_bytes) = (key.as_ptr().cast(), key.len());
         let (value, value_bytes) = (value.as_ptr().cast(), value.len());
         // SAFETY: database and options are live; key and value are only read.
-        tried(api, |error| unsafe {
+        call_checked(api, |error| unsafe {
             match self.locking {
                 None => (api.put)(db, options, key, key_bytes, value, value_bytes, error),
                 Some((api, db)) => {
@@ -271,7 +271,7 @@ impl Session for RocksDbSession<'_> {
         let (api, db, options) = (self.database.api, self.database.db, self.write.raw());
         let (key, bytes) = (key.as_ptr().cast(), key.len());
         // SAFETY: database and options are live; the key is only read.
-        tried(api, |error| unsafe {
+        call_checked(api, |error| unsafe {
             match self.locking {
                 None => (api.delete)(db, options, key, bytes, error),
                 Some((api, db)) => (api.transactiondb_delete)(db, options, key, bytes, error),
@@ -282,7 +282,7 @@ impl Session for RocksDbSession<'_> {
     fn scan(
         &mut self,
         range: Range<'_>,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let api = self.database.api;
         let options = self.ranged.bounded_by(&range);
@@ -291,7 +291,7 @@ impl Session for RocksDbSession<'_> {
             let raw = (api.create_iterator)(self.database.db, options);
             Owned::new(raw, api.iter_destroy)
         };
-        show(api, &cursor, &range, None, &mut seen)
+        show(api, &cursor, &range, None, &mut visit)
     }
 
     /// With one iterator from its beginning to its end, as `db_bench` reads in sequence.
@@ -299,23 +299,23 @@ impl Session for RocksDbSession<'_> {
         &mut self,
         walk: &mut Walk,
         limit: u64,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         if limit == 0 {
             return Ok(0);
         }
         let api = self.database.api;
         let stands = |cursor: &Owned<api::Cursor>| key_of(api, cursor) == walk.last();
-        let kept = self.walking.take().filter(stands);
-        let goes_on = kept.is_some();
+        let walking = self.walking.take().filter(stands);
+        let goes_on = walking.is_some();
         // SAFETY: the database is live as long as the session, and the options as well.
-        let cursor = kept.unwrap_or_else(|| unsafe {
+        let cursor = walking.unwrap_or_else(|| unsafe {
             let raw = (api.create_iterator)(self.database.db, self.read.raw());
             Owned::new(raw, api.iter_destroy)
         });
         let range = Range { from: walk.last(), ..Range::all(walk.direction()).limit(limit) };
-        let begun = if goes_on { Begun::Stands } else { Begun::Skips };
-        let shown = show(api, &cursor, &range, Some(begun), &mut seen)?;
+        let begun = if goes_on { WalkPosition::Stands } else { WalkPosition::Skips };
+        let shown = show(api, &cursor, &range, Some(begun), &mut visit)?;
         match key_of(api, &cursor) {
             None => walk.ended(),
             Some(last) => {
@@ -336,7 +336,7 @@ impl Session for RocksDbSession<'_> {
         self.transaction.as_mut().ok_or_else(lacks)?.run(self.write.raw(), body)
     }
 
-    fn multiget(&mut self, keys: &[&[u8]], seen: impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
+    fn multiget(&mut self, keys: &[&[u8]], visit: impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
         let many = &mut self.many;
         many.keys.clear();
         many.keys.extend(keys.iter().map(|key| key.as_ptr().cast::<c_char>()));
@@ -345,15 +345,15 @@ impl Session for RocksDbSession<'_> {
         many.errors.clear();
         many.errors.resize(keys.len(), null_mut());
         match self.batched {
-            Some(get) => self.multiget_pinned(get, seen),
-            None => self.multiget_copied(seen),
+            Some(get) => self.multiget_pinned(get, visit),
+            None => self.multiget_copied(visit),
         }
     }
 
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         let (api, batch) = (self.database.api, self.batch.raw());
         // SAFETY: database, options and batch are live; keys and values are only read.
-        tried(api, |error| unsafe {
+        call_checked(api, |error| unsafe {
             (api.writebatch_clear)(batch);
             for write in writes {
                 let (key, key_bytes) = (write.key().as_ptr().cast(), write.key().len());

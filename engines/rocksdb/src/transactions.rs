@@ -6,7 +6,7 @@
 use crate::api::{self, Api, TransactionApi};
 use crate::cursor::{Ranged, pinned_value, show, value_of};
 use crate::library::RocksLibrary;
-use crate::owned::{Owned, tried};
+use crate::owned::{Owned, call_checked};
 use kvdyno_engine::{Error, Options, Range, Records, Result, Transaction, ValueVisitor};
 use std::ffi::c_char;
 use std::ptr::null_mut;
@@ -64,9 +64,10 @@ pub(crate) fn opening(
         let open = api.transactiondb_open_column_families;
         // SAFETY: the caller's: one family of each; the database copies the options it is given.
         let db = unsafe {
-            let own = (api.transactiondb_options_create)();
-            let own = Owned::new(own, api.transactiondb_options_destroy);
-            open(options, own.raw(), folder, 1, names, all, family, error)
+            let transaction_options = (api.transactiondb_options_create)();
+            let transaction_options =
+                Owned::new(transaction_options, api.transactiondb_options_destroy);
+            open(options, transaction_options.raw(), folder, 1, names, all, family, error)
         };
         TransactionDb { api, kind: Kind::Locking(db, base_of, close_base) }
     })))
@@ -121,14 +122,23 @@ impl TransactionDb {
         unsafe {
             match self.kind {
                 Kind::Optimistic(db) => {
-                    let own = (self.api.optimistictransaction_options_create)();
-                    let own = Owned::new(own, self.api.optimistictransaction_options_destroy);
-                    (self.api.optimistictransaction_begin)(db, options, own.raw(), again)
+                    let transaction_options = (self.api.optimistictransaction_options_create)();
+                    let transaction_options = Owned::new(
+                        transaction_options,
+                        self.api.optimistictransaction_options_destroy,
+                    );
+                    (self.api.optimistictransaction_begin)(
+                        db,
+                        options,
+                        transaction_options.raw(),
+                        again,
+                    )
                 }
                 Kind::Locking(db, ..) => {
-                    let own = (self.api.transaction_options_create)();
-                    let own = Owned::new(own, self.api.transaction_options_destroy);
-                    (self.api.transaction_begin)(db, options, own.raw(), again)
+                    let transaction_options = (self.api.transaction_options_create)();
+                    let transaction_options =
+                        Owned::new(transaction_options, self.api.transaction_options_destroy);
+                    (self.api.transaction_begin)(db, options, transaction_options.raw(), again)
                 }
             }
         }
@@ -159,23 +169,23 @@ impl<'e> RocksTransaction<'e> {
         let api = self.database.api;
         // SAFETY: the transaction is live; after its end it is only begun again or destroyed.
         match body(self) {
-            Ok(given) => {
+            Ok(result) => {
                 let commit = api.transaction_commit;
-                tried(self.plain, |error| unsafe { commit(self.transaction, error) })?;
-                Ok(given)
+                call_checked(self.plain, |error| unsafe { commit(self.transaction, error) })?;
+                Ok(result)
             }
             Err(error) => {
                 let undo = api.transaction_rollback;
                 // SAFETY: as above.
-                tried(self.plain, |error| unsafe { undo(self.transaction, error) })?;
+                call_checked(self.plain, |error| unsafe { undo(self.transaction, error) })?;
                 Err(error)
             }
         }
     }
 
-    fn shown(&self, pinned: Result<*mut api::Pinned>, seen: &mut ValueVisitor<'_>) -> Result<()> {
+    fn shown(&self, pinned: Result<*mut api::Pinned>, visit: &mut ValueVisitor<'_>) -> Result<()> {
         let pinned = pinned_value(self.plain, pinned?);
-        seen(pinned.as_ref().map(|pinned| value_of(self.plain, pinned)));
+        visit(pinned.as_ref().map(|pinned| value_of(self.plain, pinned)));
         Ok(())
     }
 }
@@ -190,33 +200,34 @@ impl Drop for RocksTransaction<'_> {
 }
 
 impl Transaction for RocksTransaction<'_> {
-    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
+    fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
         let get = self.database.api.transaction_get_pinned;
         let (key, bytes) = (key.as_ptr().cast(), key.len());
         // SAFETY: transaction and options are live; the key is only read.
         let options = self.read.unbounded();
-        let pinned =
-            tried(self.plain, |error| unsafe { get(self.transaction, options, key, bytes, error) });
-        self.shown(pinned, seen)
+        let pinned = call_checked(self.plain, |error| unsafe {
+            get(self.transaction, options, key, bytes, error)
+        });
+        self.shown(pinned, visit)
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
         const ALONE: u8 = 1;
         let get = self.database.api.transaction_get_pinned_for_update;
         let (key, bytes) = (key.as_ptr().cast(), key.len());
         let options = self.read.unbounded();
         // SAFETY: as above.
-        let pinned = tried(self.plain, |error| unsafe {
+        let pinned = call_checked(self.plain, |error| unsafe {
             get(self.transaction, options, key, bytes, ALONE, error)
         });
-        self.shown(pinned, seen)
+        self.shown(pinned, visit)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let put = self.database.api.transaction_put;
         let (key, key_bytes) = (key.as_ptr().cast(), key.len());
         // SAFETY: the transaction is live; key and value are only read.
-        tried(self.plain, |error| unsafe {
+        call_checked(self.plain, |error| unsafe {
             put(self.transaction, key, key_bytes, value.as_ptr().cast(), value.len(), error);
         })
     }
@@ -224,17 +235,17 @@ impl Transaction for RocksTransaction<'_> {
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         let delete = self.database.api.transaction_delete;
         // SAFETY: the transaction is live; the key is only read.
-        tried(self.plain, |error| unsafe {
+        call_checked(self.plain, |error| unsafe {
             delete(self.transaction, key.as_ptr().cast(), key.len(), error);
         })
     }
 
-    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+    fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
         let create = self.database.api.transaction_create_iterator;
         let options = self.read.bounded_by(&range);
         // SAFETY: transaction and options are live longer than the iterator.
         let cursor =
             unsafe { Owned::new(create(self.transaction, options), self.plain.iter_destroy) };
-        show(self.plain, &cursor, &range, None, &mut |key, value| seen(key, value))
+        show(self.plain, &cursor, &range, None, &mut |key, value| visit(key, value))
     }
 }

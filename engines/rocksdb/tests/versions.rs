@@ -72,9 +72,9 @@ fn a_library_of_the_users_is_called_theirs() {
 #[test]
 fn without_a_library_the_remedy_is_named() {
     let nowhere = tempfile::tempdir().unwrap();
-    let mut asked = worker(&["describe"]);
-    asked.env_remove(library::PATH_VARIABLE).env("XDG_CACHE_HOME", nowhere.path());
-    let message = refused(&asked.output().unwrap());
+    let mut describe = worker(&["describe"]);
+    describe.env_remove(library::PATH_VARIABLE).env("XDG_CACHE_HOME", nowhere.path());
+    let message = refused(&describe.output().unwrap());
     assert!(message.contains("no library of RocksDB is installed"), "{message}");
     assert!(message.contains("`kvdyno engines get rocksdb`"), "{message}");
 }
@@ -99,13 +99,13 @@ fn a_function_that_is_missing_is_named() {
     let libc = mapped.find(|path| path.contains("/libc.so") || path.contains("/libc-")).unwrap();
     let output = worker(&["describe", "--library", libc]).output().unwrap();
     let message = refused(&output);
-    for wanted in [
+    for expected in [
         "version unknown",
         "no function `rocksdb_options_create`",
         "6.29",
         "`kvdyno engines get rocksdb`",
         "libc",
     ] {
-        assert!(message.contains(wanted), "{wanted}: {message}");
+        assert!(message.contains(expected), "{expected}: {message}");
     }
 }

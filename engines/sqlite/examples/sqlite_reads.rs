@@ -39,9 +39,9 @@ fn main() -> Result<(), Error> {
     let mut turns = Turns::new(["sqlite3_step by hand"]);
     for round in 0..ROUNDS {
         // Opened in turn, so that neither has the other's shared memory.
-        let own = by_adapter(open(&folder)?, round)?;
+        let adapter = by_adapter(open(&folder)?, round)?;
         let mut hand = Hand::open(&folder);
-        turns.add(own, [warmed(round, |key| hand.by_statement(key))]);
+        turns.add(adapter, [warmed(round, |key| hand.by_statement(key))]);
     }
     println!("{turns}");
     Ok(std::fs::remove_dir_all(folder)?)

@@ -1,4 +1,4 @@
-//! What `SQLite` is and can do, its options, and what a durability class makes of them.
+//! The description of `SQLite`, its options, and what a durability class makes of them.
 
 use kvdyno_engine::{
     BatchKind, Capabilities, DataShape, Description, Durability, Error, OptionSpec, Options,
@@ -88,7 +88,7 @@ fn database() -> Vec<OptionSpec> {
         OptionSpec::words(
             "synchronous",
             &["auto", "off", "normal", "full", "extra"],
-            "auto: what the durability class takes; less than that is refused.",
+            "auto: the least that the durability class needs; less is refused.",
         ),
         OptionSpec::words(
             "table",
@@ -126,27 +126,27 @@ fn memory_and_locks() -> Vec<OptionSpec> {
             "wal_autocheckpoint",
             i32::MAX as u64,
             1000,
-            "Pages in the log from which on a commit makes a checkpoint, at the cost of whoever \
-             commits; 0: only settling and closing make one.",
+            "Pages in the log at which a commit runs a checkpoint, within its own time; 0: only \
+             settling and closing run one.",
         ),
         OptionSpec::words(
             "locking_mode",
             &["normal", "exclusive"],
-            "exclusive: file locks are taken once and kept, and the log has no shared memory; for \
-             one session.",
+            "exclusive: file locks are acquired once and kept, and the log has no shared memory; \
+             for one session.",
         ),
         OptionSpec::words(
             "writers",
             &["queue", "busy_timeout"],
-            "How sessions take turns in writing: they queue for a lock of the process, or find the \
-             file locked and try again, sleeping 1 to 100 ms (sqlite3_busy_timeout).",
+            "How concurrent writers wait: in the queue of a lock of the process, or by retries on \
+             the locked file every 1 to 100 ms (sqlite3_busy_timeout).",
         )
         .as_it_comes("busy_timeout", "sqlite.org/c3ref/busy_timeout.html"),
         OptionSpec::count(
             "busy_timeout",
             i32::MAX as u64,
             10_000,
-            "Milliseconds for which a lock on the file is tried for; then SQLITE_BUSY, a conflict.",
+            "Milliseconds of retries for a lock on the file; then SQLITE_BUSY, a conflict.",
         ),
     ]
 }
@@ -190,13 +190,13 @@ pub(crate) fn settings(options: &Options, data: &DataShape) -> Result<Settings> 
     let page_size = options.integer("page_size")?;
     if !page_size.is_power_of_two() || !(512..=65536).contains(&page_size) {
         return Err(Error::invalid(format!(
-            "page_size is {page_size}; SQLite's are powers of two from 512 to 65536"
+            "page_size: expected a power of two from 512 to 65536, found {page_size}"
         )));
     }
     let locking_mode = options.text("locking_mode")?;
     if locking_mode == "exclusive" && data.sessions > 1 {
         return Err(Error::invalid(format!(
-            "locking_mode = exclusive is for one connection, and there are {} sessions",
+            "locking_mode = exclusive: expected one session, found {}",
             data.sessions
         )));
     }
@@ -225,7 +225,7 @@ fn synchronous(options: &Options, journal: Journal, journal_mode: &str) -> Resul
         (Durability::Commit, Journal::Wal) => "full",
         (Durability::Commit, _) => "extra",
     };
-    let level = |word: &str| WORDS.iter().position(|known| *known == word).unwrap_or_default();
+    let level = |word: &str| WORDS.iter().position(|other| *other == word).unwrap_or_default();
     let word = options.text("synchronous")?;
     if word == "auto" {
         return Ok(level(least));
@@ -237,7 +237,7 @@ fn synchronous(options: &Options, journal: Journal, journal_mode: &str) -> Resul
     }
     let class = options.durability.as_str();
     Err(Error::invalid(format!(
-        "synchronous = {word} is less than durability {class} promises: with journal_mode = \
-         {journal_mode} it takes {least}"
+        "durability {class} with journal_mode = {journal_mode}: expected synchronous = {least}, \
+         found {word}"
     )))
 }

@@ -21,7 +21,7 @@ pub(crate) struct Sqlite {
     /// Connections of sessions that have ended. The last that closes makes a checkpoint and takes
     /// the log away, which must not happen between two phases: so they are kept.
     idle: Mutex<Vec<Statements>>,
-    /// Who may write; none: `SQLite`'s own lock alone decides.
+    /// The lock of writers; none: `SQLite`'s own lock alone decides.
     turn: Option<Mutex<()>>,
     /// What the connections that were in use have counted.
     cache_counts: Mutex<[u64; CACHE_COUNTS.len()]>,
@@ -37,12 +37,12 @@ impl Engine for Sqlite {
         describe::description(version, source, &options)
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let settings = describe::settings(options, data)?;
         let after_pages = options.integer("wal_autocheckpoint")?;
         let queue = options.text("writers")? == "queue";
         let mut engine = Self {
-            path: place.directory()?.join("kv.sqlite"),
+            path: location.directory()?.join("kv.sqlite"),
             settings,
             rowid: options.text("table")? == "rowid",
             checkpoints: Arc::new(Checkpoints { after_pages, events: EventLog::default() }),
@@ -90,11 +90,11 @@ impl Engine for Sqlite {
 
     fn counters(&self) -> Counters {
         let mut counters = self.effective.clone();
-        for ((name, _), count) in CACHE_COUNTS.iter().zip(*locked(&self.cache_counts)) {
+        for ((name, _), count) in CACHE_COUNTS.iter().zip(*lock(&self.cache_counts)) {
             counters.insert((*name).to_owned(), Value::Integer(count));
         }
         // Not where every connection is in use: another one may be one too many.
-        let Some(statements) = locked(&self.idle).pop() else { return counters };
+        let Some(statements) = lock(&self.idle).pop() else { return counters };
         for name in ["page_count", "freelist_count"] {
             if let Ok(value) = statements.connection.text(&format!("PRAGMA {name}")) {
                 counters.insert(name.to_owned(), number_or_text(value));
@@ -118,22 +118,22 @@ impl Sqlite {
     /// this one has them wait without sleeping.
     #[inline]
     pub(crate) fn turn(&self) -> Option<MutexGuard<'_, ()>> {
-        self.turn.as_ref().map(locked)
+        self.turn.as_ref().map(lock)
     }
 
     fn acquire(&self) -> Result<Statements> {
-        let idle = locked(&self.idle).pop();
+        let idle = lock(&self.idle).pop();
         idle.map_or_else(|| self.connect(), Ok)
     }
 
     /// Keeps what a session has used; what it left in a transaction is closed, and so undone.
     pub(crate) fn give_back(&self, statements: Statements) {
         let counts = statements.connection.take_cache_counts();
-        let mut sums = locked(&self.cache_counts);
+        let mut sums = lock(&self.cache_counts);
         sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         drop(sums);
         if statements.connection.is_at_rest() {
-            locked(&self.idle).push(statements);
+            lock(&self.idle).push(statements);
         }
     }
 
@@ -143,9 +143,7 @@ impl Sqlite {
             let set = connection.text(&format!("PRAGMA {name} = {value}"))?;
             // The one that answers with what it could do.
             if *name == "journal_mode" && set != *value {
-                return Err(Error::invalid(format!(
-                    "journal_mode = {value} was asked for, and SQLite stays with {set}"
-                )));
+                return Err(Error::invalid(format!("journal_mode: expected {value}, found {set}")));
             }
         }
         let kind = if self.rowid { "" } else { " WITHOUT ROWID" };
@@ -173,6 +171,6 @@ fn number_or_text(text: String) -> Value {
     text.parse().map_or(Value::Text(text), Value::Integer)
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -53,14 +53,14 @@ impl Statements {
     }
 
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        self.get.first(&[key], |row| seen(row.map(|row| row.bytes(0))))
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        self.get.first(&[key], |row| visit(row.map(|row| row.bytes(0))))
     }
 
     fn scan(
         &mut self,
         range: &Range<'_>,
-        seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let mut shown = 0;
         if range.limit == 0 {
@@ -68,7 +68,7 @@ impl Statements {
         }
         let row = |row: &Row<'_>| {
             shown += 1;
-            match seen(row.bytes(0), row.bytes(1)) {
+            match visit(row.bytes(0), row.bytes(1)) {
                 ControlFlow::Continue(()) if shown < range.limit => ControlFlow::Continue(()),
                 _ => ControlFlow::Break(()),
             }
@@ -94,7 +94,7 @@ impl Statements {
 }
 
 /// Which statement walks.
-type Way = fn(&mut Statements) -> &mut Statement;
+type StatementPicker = fn(&mut Statements) -> &mut Statement;
 
 /// A session of `SQLite`.
 pub(crate) struct SqliteSession<'e> {
@@ -102,7 +102,7 @@ pub(crate) struct SqliteSession<'e> {
     /// None only while it is dropped.
     statements: Option<Statements>,
     /// A walk is under way: what this connection reads is as it was when that began.
-    walking: Option<(Direction, Way)>,
+    walking: Option<(Direction, StatementPicker)>,
 }
 
 impl<'e> SqliteSession<'e> {
@@ -112,7 +112,7 @@ impl<'e> SqliteSession<'e> {
 
     /// The statements, none of them under way.
     #[inline]
-    fn rested(&mut self) -> &mut Statements {
+    fn at_rest(&mut self) -> &mut Statements {
         let statements = self.statements.as_mut().expect("a session has a connection");
         if let Some((_, way)) = self.walking.take() {
             way(statements).reset();
@@ -128,13 +128,13 @@ impl<'e> SqliteSession<'e> {
     }
 
     /// Begins a walk, or goes on with it from its last key, which is met again.
-    fn set_out(&mut self, walk: &Walk) -> Result<Way> {
-        let (way, inputs): (Way, &[&[u8]]) = match (walk.direction(), walk.last()) {
+    fn set_out(&mut self, walk: &Walk) -> Result<StatementPicker> {
+        let (way, inputs): (StatementPicker, &[&[u8]]) = match (walk.direction(), walk.last()) {
             (Direction::Forward, last) => (|all| &mut all.forward, &[last.unwrap_or_default()]),
             (Direction::Reverse, None) => (|all| &mut all.reverse, &[&[]]),
             (Direction::Reverse, Some(last)) => (|all| &mut all.reverse_from, &[last, &[]]),
         };
-        way(self.rested()).begin(inputs)?;
+        way(self.at_rest()).begin(inputs)?;
         self.walking = Some((walk.direction(), way));
         Ok(way)
     }
@@ -142,7 +142,7 @@ impl<'e> SqliteSession<'e> {
     /// Runs `body` in a write transaction: committed if it succeeds, undone if it fails.
     fn in_transaction<R>(&mut self, body: impl FnOnce(&mut Statements) -> Result<R>) -> Result<R> {
         let engine = self.engine;
-        let statements = self.rested();
+        let statements = self.at_rest();
         let _turn = engine.turn();
         statements.begin.execute(&[])?;
         let done = body(statements).and_then(|result| {
@@ -158,7 +158,7 @@ impl<'e> SqliteSession<'e> {
 
 impl Drop for SqliteSession<'_> {
     fn drop(&mut self) {
-        self.rested();
+        self.at_rest();
         if let Some(statements) = self.statements.take() {
             self.engine.give_back(statements);
         }
@@ -167,20 +167,20 @@ impl Drop for SqliteSession<'_> {
 
 impl Session for SqliteSession<'_> {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        self.rested().get(key, seen)
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        self.at_rest().get(key, visit)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let engine = self.engine;
-        let statements = self.rested();
+        let statements = self.at_rest();
         let _turn = engine.turn();
         statements.put.execute(&[key, value])
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         let engine = self.engine;
-        let statements = self.rested();
+        let statements = self.at_rest();
         let _turn = engine.turn();
         statements.delete.execute(&[key])
     }
@@ -188,9 +188,9 @@ impl Session for SqliteSession<'_> {
     fn scan(
         &mut self,
         range: Range<'_>,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        self.rested().scan(&range, &mut seen)
+        self.at_rest().scan(&range, &mut visit)
     }
 
     /// With one statement from its beginning to its end; without a log it would keep writers out.
@@ -198,13 +198,13 @@ impl Session for SqliteSession<'_> {
         &mut self,
         walk: &mut Walk,
         limit: u64,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         if limit == 0 {
             return Ok(0);
         }
         if self.engine.journal() != Journal::Wal {
-            return walk.by_scan(self, limit, seen);
+            return walk.by_scan(self, limit, visit);
         }
         let stands = self.stands(walk);
         let way = if stands { self.walking.map(|(_, way)| way) } else { None };
@@ -214,7 +214,7 @@ impl Session for SqliteSession<'_> {
         while shown < limit {
             if !statement.step()? {
                 walk.ended();
-                self.rested();
+                self.at_rest();
                 return Ok(shown);
             }
             let row = statement.row();
@@ -222,7 +222,7 @@ impl Session for SqliteSession<'_> {
                 continue;
             }
             shown += 1;
-            if seen(row.bytes(0), row.bytes(1)).is_break() {
+            if visit(row.bytes(0), row.bytes(1)).is_break() {
                 break;
             }
         }
@@ -252,24 +252,24 @@ impl Session for SqliteSession<'_> {
     ) -> Result<bool> {
         buffer.clear();
         self.in_transaction(|statements| {
-            let found = statements.get(key, |value| {
+            let existed = statements.get(key, |value| {
                 change(value, buffer);
                 value.is_some()
             })?;
             statements.put.execute(&[key, buffer])?;
-            Ok(found)
+            Ok(existed)
         })
     }
 }
 
 /// The one writer of the moment: nobody changes what it reads.
 impl Transaction for Statements {
-    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        Self::get(self, key, seen)
+    fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        Self::get(self, key, visit)
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        Self::get(self, key, seen)
+    fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        Self::get(self, key, visit)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -280,7 +280,7 @@ impl Transaction for Statements {
         self.delete.execute(&[key])
     }
 
-    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
-        Self::scan(self, &range, &mut |key, value| seen(key, value))
+    fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
+        Self::scan(self, &range, &mut |key, value| visit(key, value))
     }
 }

@@ -64,13 +64,13 @@ impl Statement {
     pub(crate) fn first<R>(
         &mut self,
         inputs: &Inputs<'_>,
-        seen: impl FnOnce(Option<Row<'_>>) -> R,
+        visit: impl FnOnce(Option<Row<'_>>) -> R,
     ) -> Result<R> {
         // SAFETY: as in `run`.
         unsafe { self.bind(inputs, ffi::SQLITE_STATIC())? };
         let running = Running(self);
-        let found = running.0.step()?;
-        Ok(seen(found.then_some(Row(running.0))))
+        let has_row = running.0.step()?;
+        Ok(visit(has_row.then_some(Row(running.0))))
     }
 
     /// Runs it for what it does.
@@ -118,13 +118,13 @@ impl Statement {
         inputs: &Inputs<'_>,
         destructor: ffi::sqlite3_destructor_type,
     ) -> Result<()> {
-        for (place, input) in (1..).zip(inputs) {
+        for (position, input) in (1..).zip(inputs) {
             let bytes = input.as_ptr().cast();
             // SAFETY: the caller's promise; an empty slice's pointer is not null, which would bind
             // NULL in place of an empty blob.
             let rc = unsafe {
                 let length = input.len() as u64;
-                ffi::sqlite3_bind_blob64(self.raw, place, bytes, length, destructor)
+                ffi::sqlite3_bind_blob64(self.raw, position, bytes, length, destructor)
             };
             if rc != ffi::SQLITE_OK {
                 // SAFETY: the statement is live.

@@ -47,8 +47,8 @@ impl Engine for WithoutNone {
         description
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
-        Sqlite::open(place, options, data).map(Self)
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+        Sqlite::open(location, options, data).map(Self)
     }
 
     fn session(&self) -> Result<Self::Session<'_>> {
@@ -78,7 +78,7 @@ fn conforms_with_a_log() {
 #[test]
 fn less_than_a_class_promises_is_refused() {
     let scratch = tempfile::tempdir().unwrap();
-    let place = Location::Directory(scratch.path().to_owned());
+    let location = Location::Directory(scratch.path().to_owned());
     let (async_, commit) = (Durability::Async, Durability::Commit);
     for (class, values) in [
         (async_, &[("journal_mode", "memory")][..]),
@@ -87,19 +87,19 @@ fn less_than_a_class_promises_is_refused() {
         (commit, &[("journal_mode", "delete"), ("synchronous", "full")]),
         (commit, &[("page_size", "1000")]),
     ] {
-        let refused = Sqlite::open(&place, &with(class, values), &SHAPE).err().unwrap();
+        let refused = Sqlite::open(&location, &with(class, values), &SHAPE).err().unwrap();
         assert_eq!(refused.class, ErrorClass::Invalid, "{values:?}: {refused}");
     }
     let many = DataShape { sessions: 2, ..SHAPE };
     let exclusive = with(async_, &[("locking_mode", "exclusive")]);
-    assert!(Sqlite::open(&place, &exclusive, &many).is_err());
+    assert!(Sqlite::open(&location, &exclusive, &many).is_err());
 }
 
 /// What each class sets is what `SQLite` says that it runs with.
 #[test]
 fn pragmas_are_read_back() {
     let (none, async_, commit) = (Durability::None, Durability::Async, Durability::Commit);
-    for (class, journal, told, synchronous) in [
+    for (class, journal, expected, synchronous) in [
         (none, "auto", "memory", 0),
         (none, "off", "off", 0),
         (async_, "auto", "wal", 1),
@@ -109,12 +109,12 @@ fn pragmas_are_read_back() {
         (commit, "persist", "persist", 3),
     ] {
         let scratch = tempfile::tempdir().unwrap();
-        let place = Location::Directory(scratch.path().to_owned());
+        let location = Location::Directory(scratch.path().to_owned());
         let sizes = [("journal_mode", journal), ("cache_size", "8388608"), ("page_size", "8192")];
         let engine =
-            Sqlite::open(&place, &with(class, &sizes), &DataShape { sessions: 4, ..SHAPE });
+            Sqlite::open(&location, &with(class, &sizes), &DataShape { sessions: 4, ..SHAPE });
         let counters = engine.unwrap().counters();
-        assert_eq!(counters["journal_mode"], told.into(), "{class:?} {journal}");
+        assert_eq!(counters["journal_mode"], expected.into(), "{class:?} {journal}");
         assert_eq!(counters["synchronous"], Value::Integer(synchronous), "{class:?} {journal}");
         assert_eq!(counters["page_size"], Value::Integer(8192));
         // Two of eight MiB for each of four sessions.
@@ -126,9 +126,9 @@ fn pragmas_are_read_back() {
 #[test]
 fn a_session_alone_may_lock_the_file_for_good() {
     let scratch = tempfile::tempdir().unwrap();
-    let place = Location::Directory(scratch.path().to_owned());
+    let location = Location::Directory(scratch.path().to_owned());
     let options = with(Durability::Commit, &[("locking_mode", "exclusive")]);
-    let engine = Sqlite::open(&place, &options, &SHAPE).unwrap();
+    let engine = Sqlite::open(&location, &options, &SHAPE).unwrap();
     for round in 0..2 {
         let mut session = engine.session().unwrap();
         session.put(b"key", &[round]).unwrap();
@@ -144,9 +144,9 @@ fn a_session_alone_may_lock_the_file_for_good() {
 #[test]
 fn checkpoints_are_told_with_their_pages() {
     let scratch = tempfile::tempdir().unwrap();
-    let place = Location::Directory(scratch.path().to_owned());
+    let location = Location::Directory(scratch.path().to_owned());
     let options = with(Durability::Async, &[("wal_autocheckpoint", "20")]);
-    let engine = Sqlite::open(&place, &options, &SHAPE).unwrap();
+    let engine = Sqlite::open(&location, &options, &SHAPE).unwrap();
     let mut session = engine.session().unwrap();
     for number in 0..100_u64 {
         session.put(&number.to_be_bytes(), &[1; 3000]).unwrap();
@@ -163,8 +163,8 @@ fn checkpoints_are_told_with_their_pages() {
 #[test]
 fn a_panic_inside_a_transaction_undoes_it() {
     let scratch = tempfile::tempdir().unwrap();
-    let place = Location::Directory(scratch.path().to_owned());
-    let engine = Sqlite::open(&place, &with(Durability::Async, &[]), &SHAPE).unwrap();
+    let location = Location::Directory(scratch.path().to_owned());
+    let engine = Sqlite::open(&location, &with(Durability::Async, &[]), &SHAPE).unwrap();
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let mut session = engine.session().unwrap();
         session.transaction(|within| {

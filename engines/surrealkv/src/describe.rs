@@ -1,4 +1,4 @@
-//! What surrealkv is and can do, its options, and what they are to surrealkv.
+//! The description of surrealkv, its options, and what they are to surrealkv.
 
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, OptionSpec, Options, Planning, Result,
@@ -62,7 +62,7 @@ fn options() -> Vec<OptionSpec> {
         )
         .tuned(
             "12.5%",
-            "Half of the quarter of the memory that its tuner takes for the engine.",
+            "Half of the quarter of the memory that its tuner gives the engine.",
             "surrealkv 1.2, HardwareProfile::tune_options",
         ),
         OptionSpec::bytes(
@@ -124,7 +124,7 @@ fn options() -> Vec<OptionSpec> {
 pub(crate) fn own_options(folder: &Path, options: &Options) -> Result<surrealkv::Options> {
     const BITS_PER_KEY: usize = 10;
     let size = |name| options.integer(name).map(|bytes| bytes as usize);
-    let mut own = surrealkv::Options::new()
+    let mut engine_options = surrealkv::Options::new()
         .with_path(folder.to_owned())
         .with_block_cache_capacity(options.integer("block_cache_capacity")?)
         .with_max_memtable_size(size("max_memtable_size")?)
@@ -137,21 +137,23 @@ pub(crate) fn own_options(folder: &Path, options: &Options) -> Result<surrealkv:
         .with_enable_vlog(options.boolean("enable_vlog")?)
         .with_vlog_value_threshold(size("vlog_value_threshold")?)
         .with_wal_preallocation(options.boolean("wal_preallocation")?);
-    own.level0_max_files = size("level0_max_files")?;
-    own.max_bytes_for_level = options.integer("max_bytes_for_level")?;
-    own.level_multiplier = options.integer("level_multiplier")? as f64;
-    own = match options.text("filter")? {
-        "ribbon" => own.with_filter_policy(Some(Arc::new(RibbonFilter::new(BITS_PER_KEY)))),
-        "none" => own.with_filter_policy(None),
+    engine_options.level0_max_files = size("level0_max_files")?;
+    engine_options.max_bytes_for_level = options.integer("max_bytes_for_level")?;
+    engine_options.level_multiplier = options.integer("level_multiplier")? as f64;
+    engine_options = match options.text("filter")? {
+        "ribbon" => {
+            engine_options.with_filter_policy(Some(Arc::new(RibbonFilter::new(BITS_PER_KEY))))
+        }
+        "none" => engine_options.with_filter_policy(None),
         // surrealkv's own, which has no public name.
-        _ => own,
+        _ => engine_options,
     };
     Ok(match options.text("compression")? {
-        "snappy" => own.with_l0_no_compression(),
-        "zstd" => own.with_compression_per_level(vec![
+        "snappy" => engine_options.with_l0_no_compression(),
+        "zstd" => engine_options.with_compression_per_level(vec![
             CompressionType::None,
             CompressionType::ZstdCompression,
         ]),
-        _ => own,
+        _ => engine_options,
     })
 }

@@ -28,7 +28,7 @@ impl Engine for SurrealKv {
         describe::description()
     }
 
-    fn open(place: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
+    fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
         let durability = match options.durability {
             Durability::Commit => surrealkv::Durability::Immediate,
             Durability::None | Durability::Async => surrealkv::Durability::Eventual,
@@ -39,11 +39,11 @@ impl Engine for SurrealKv {
             runtime.worker_threads(threads as usize);
         }
         let runtime = runtime.thread_name("surrealkv").enable_time().build()?;
-        let own = describe::own_options(place.directory()?, options)?;
+        let engine_options = describe::own_options(location.directory()?, options)?;
         let tree = {
             // Its tasks are spawned on the runtime that this thread is in.
             let _entered = runtime.enter();
-            surrealkv::TreeBuilder::with_options(own).build().map_err(failed)?
+            surrealkv::TreeBuilder::with_options(engine_options).build().map_err(failed)?
         };
         Ok(Self { tree, durability, runtime })
     }
@@ -126,9 +126,9 @@ impl SurrealKvSession<'_> {
 
 impl Session for SurrealKvSession<'_> {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         let transaction = self.begin(Mode::ReadOnly)?;
-        Ok(seen(transaction.get(key).map_err(failed)?.as_deref()))
+        Ok(visit(transaction.get(key).map_err(failed)?.as_deref()))
     }
 
     #[inline]
@@ -143,9 +143,9 @@ impl Session for SurrealKvSession<'_> {
     fn scan(
         &mut self,
         range: Range<'_>,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        scan(&self.begin(Mode::ReadOnly)?, &range, seen)
+        scan(&self.begin(Mode::ReadOnly)?, &range, visit)
     }
 
     fn transaction<R>(
@@ -153,20 +153,20 @@ impl Session for SurrealKvSession<'_> {
         body: impl FnOnce(&mut dyn kvdyno_engine::Transaction) -> Result<R>,
     ) -> Result<R> {
         let mut within = ActiveTransaction(self.begin(Mode::ReadWrite)?);
-        let given = body(&mut within)?;
+        let result = body(&mut within)?;
         self.commit(within.0)?;
-        Ok(given)
+        Ok(result)
     }
 
     /// All from one snapshot.
     fn multiget(
         &mut self,
         keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         let transaction = self.begin(Mode::ReadOnly)?;
         keys.iter().enumerate().try_for_each(|(index, &key)| {
-            seen(index, transaction.get(key).map_err(failed)?.as_deref());
+            visit(index, transaction.get(key).map_err(failed)?.as_deref());
             Ok(())
         })
     }

@@ -51,8 +51,8 @@ impl Subscriber for Listener {
     fn event(&self, event: &Event<'_>) {
         let mut message = Message(String::new());
         event.record(&mut message);
-        let told = MESSAGES.iter().find(|(begins, ..)| message.0.starts_with(begins));
-        let Some(&(_, kind, edge)) = told else { return };
+        let entry = MESSAGES.iter().find(|(begins, ..)| message.0.starts_with(begins));
+        let Some(&(_, kind, edge)) = entry else { return };
         let mut tasks = TASKS.lock().unwrap_or_else(PoisonError::into_inner);
         tasks.last = Some(Instant::now());
         match kind {
@@ -102,11 +102,11 @@ pub(crate) fn come_to_rest(deadline: Instant) -> bool {
     const QUIET: Duration = Duration::from_millis(100);
     let begun = Instant::now();
     loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        if remaining.is_zero() {
             return false;
         }
-        std::thread::sleep(PAUSE.min(left));
+        std::thread::sleep(PAUSE.min(remaining));
         let tasks = TASKS.lock().unwrap_or_else(PoisonError::into_inner);
         let since = tasks.last.unwrap_or(begun).max(begun);
         if !tasks.flushing && !tasks.compacting && since.elapsed() >= QUIET {

@@ -38,7 +38,7 @@ pub(crate) fn failed(error: surrealkv::Error) -> Error {
 pub(crate) fn scan(
     transaction: &Transaction,
     range: &Range<'_>,
-    mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<u64> {
     let mut bounds = ReadOptions::new();
     let owned = |key: Option<&[u8]>| key.map(<[u8]>::to_vec);
@@ -68,7 +68,7 @@ pub(crate) fn scan(
     while valid {
         shown += 1;
         let value = way.value().map_err(failed)?;
-        if seen(way.key().user_key(), &value).is_break() || shown == range.limit {
+        if visit(way.key().user_key(), &value).is_break() || shown == range.limit {
             break;
         }
         valid = match range.direction {
@@ -92,13 +92,13 @@ fn is_empty(range: &Range<'_>) -> bool {
 pub(crate) struct ActiveTransaction(pub(crate) Transaction);
 
 impl kvdyno_engine::Transaction for ActiveTransaction {
-    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        seen(self.0.get(key).map_err(failed)?.as_deref());
+    fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        visit(self.0.get(key).map_err(failed)?.as_deref());
         Ok(())
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        seen(self.0.get_for_update(key).map_err(failed)?.as_deref());
+    fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        visit(self.0.get_for_update(key).map_err(failed)?.as_deref());
         Ok(())
     }
 
@@ -110,7 +110,7 @@ impl kvdyno_engine::Transaction for ActiveTransaction {
         self.0.delete(key).map_err(failed)
     }
 
-    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
-        scan(&self.0, &range, seen)
+    fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
+        scan(&self.0, &range, visit)
     }
 }

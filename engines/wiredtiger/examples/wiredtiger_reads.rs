@@ -1,4 +1,4 @@
-//! What the adapter costs: `Session::get` against the same calls in a program of C, which is
+//! The cost of the adapter: `Session::get` against the same calls in a program of C, which is
 //! compiled here and linked with the same build of `WiredTiger`, in turns. PREFIX is a build, as
 //! for `kvdyno engines build`; the library of the adapter is the newest installed, or the one that
 //! LIBRARY names, and should be of that build.
@@ -49,12 +49,12 @@ fn main() -> Result<(), Error> {
         let engine = open(&ours)?;
         let mut session = engine.session()?;
         session.scan(Range::all(Direction::Forward), |_, _| ControlFlow::Continue(()))?;
-        let own = warmed(round, |key| by_trait(&mut session, key));
+        let adapter = warmed(round, |key| by_trait(&mut session, key));
         drop(session);
         engine.close()?;
-        let told = turns::outside(&plain, &theirs, round)?;
-        let &[reset, kept] = told.as_slice() else { return Err(Error::invalid("no times")) };
-        turns.add(own, [reset, kept]);
+        let times = turns::outside(&plain, &theirs, round)?;
+        let &[reset, reused] = times.as_slice() else { return Err(Error::invalid("no times")) };
+        turns.add(adapter, [reset, reused]);
     }
     println!("{turns}");
     Ok(std::fs::remove_dir_all(folder)?)

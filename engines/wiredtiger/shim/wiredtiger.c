@@ -12,16 +12,16 @@
 
 #define API __attribute__((visibility("default")))
 
-/* What this thread's last failing call was told by WiredTiger, beside its return value. */
-static __thread char said[1024];
+/* WiredTiger's message for this thread's last failing call. */
+static __thread char last_error[1024];
 
 static int
-hear_error(WT_EVENT_HANDLER *handler, WT_SESSION *session, int error, const char *message)
+handle_error(WT_EVENT_HANDLER *handler, WT_SESSION *session, int error, const char *message)
 {
     (void)handler;
     (void)session;
-    snprintf(said, sizeof(said), "%s", message);
-    /* It may be WiredTiger's own thread that panics, whose words nobody else would hear. */
+    snprintf(last_error, sizeof(last_error), "%s", message);
+    /* One of WiredTiger's own threads may panic; its message would be lost. */
     if (error == WT_PANIC)
         fprintf(stderr, "WiredTiger: %s\n", message);
     return (0);
@@ -36,13 +36,13 @@ ignore_message(WT_EVENT_HANDLER *handler, WT_SESSION *session, const char *messa
     return (0);
 }
 
-static WT_EVENT_HANDLER handler = {.handle_error = hear_error, .handle_message = ignore_message};
+static WT_EVENT_HANDLER handler = {.handle_error = handle_error, .handle_message = ignore_message};
 
 /* Raised with every change of a function below. */
 API int
 kvdyno_wiredtiger_shim(void)
 {
-    return (1);
+    return (2);
 }
 
 API const char *
@@ -94,12 +94,12 @@ kvdyno_wiredtiger_strerror(int error)
     return (wiredtiger_strerror(error));
 }
 
-/* Forgotten once it is told. */
+/* Cleared once it is read. */
 API void
-kvdyno_wiredtiger_said(char *text, size_t size)
+kvdyno_wiredtiger_last_error(char *text, size_t size)
 {
-    snprintf(text, size, "%s", said);
-    said[0] = '\0';
+    snprintf(text, size, "%s", last_error);
+    last_error[0] = '\0';
 }
 
 API int

@@ -39,7 +39,7 @@ macro_rules! functions {
 
 type Text = *const c_char;
 type Bytes = *const u8;
-pub(crate) type Tell = unsafe extern "C" fn(*mut c_void, Text, i64);
+pub(crate) type StatisticVisitor = unsafe extern "C" fn(*mut c_void, Text, i64);
 
 functions! {
     fn shim() -> c_int;
@@ -48,7 +48,7 @@ functions! {
     fn has_lsm() -> c_int;
     fn has_compressor(Text) -> c_int;
     fn strerror(c_int) -> Text;
-    fn said(*mut c_char, usize);
+    fn last_error(*mut c_char, usize);
 
     fn open(Text, Text, *mut *mut Connection) -> c_int;
     fn close(*mut Connection) -> c_int;
@@ -74,7 +74,7 @@ functions! {
     fn key(*mut Cursor, *mut Bytes, *mut usize) -> c_int;
     fn value(*mut Cursor, *mut Bytes, *mut usize) -> c_int;
 
-    fn statistics(*mut Cursor, Tell, *mut c_void) -> c_int;
+    fn statistics(*mut Cursor, StatisticVisitor, *mut c_void) -> c_int;
     fn metadata(*mut Cursor, Text, *mut Text) -> c_int;
 }
 
@@ -88,13 +88,13 @@ const TRY_SALVAGE: c_int = -31809;
 const INVALID: c_int = 22;
 
 impl Api {
-    /// What a call came to.
+    /// Checks the result of a call.
     #[inline]
-    pub(crate) fn tried(&self, code: c_int) -> Result<()> {
+    pub(crate) fn call_checked(&self, code: c_int) -> Result<()> {
         if code == 0 { Ok(()) } else { Err(self.failure(code)) }
     }
 
-    /// What a call came to that may find nothing: whether it did.
+    /// Checks the result of a lookup: whether it found something.
     #[inline]
     pub(crate) fn check_found(&self, code: c_int) -> Result<bool> {
         match code {
@@ -106,11 +106,11 @@ impl Api {
 
     #[cold]
     fn failure(&self, code: c_int) -> Error {
-        let mut said = [0; 1024];
+        let mut message = [0; 1024];
         // SAFETY: a static text; the buffer has room for so many bytes and is ended by a zero.
-        let (name, said) = unsafe {
-            (self.said)(said.as_mut_ptr(), said.len());
-            (text((self.strerror)(code)), text(said.as_ptr()))
+        let (name, message) = unsafe {
+            (self.last_error)(message.as_mut_ptr(), message.len());
+            (text((self.strerror)(code)), text(message.as_ptr()))
         };
         let class = match code {
             ROLLBACK | PREPARE_CONFLICT => ErrorClass::Conflict,
@@ -119,10 +119,10 @@ impl Api {
             INVALID => ErrorClass::Invalid,
             1.. => Error::from(std::io::Error::from_raw_os_error(code)).class,
             // After a panic every call only says that there was one.
-            _ if said.contains("No space left") => ErrorClass::Full,
+            _ if message.contains("No space left") => ErrorClass::Full,
             _ => ErrorClass::Other,
         };
-        let message = if said.is_empty() { name } else { format!("{name}: {said}") };
+        let message = if message.is_empty() { name } else { format!("{name}: {message}") };
         Error::new(class, message)
     }
 }

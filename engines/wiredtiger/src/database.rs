@@ -37,11 +37,11 @@ impl Database {
         let mut connection = null_mut();
         // SAFETY: C strings, and an out parameter.
         let opened = unsafe { (api.open)(folder.as_ptr(), config.as_ptr(), &raw mut connection) };
-        api.tried(opened)?;
+        api.call_checked(opened)?;
         let database = Self { api, connection };
         let session = database.session()?;
         // SAFETY: the session is live; C strings.
-        api.tried(unsafe { (api.create)(session.raw, TABLE.as_ptr(), table.as_ptr()) })?;
+        api.call_checked(unsafe { (api.create)(session.raw, TABLE.as_ptr(), table.as_ptr()) })?;
         drop(session);
         Ok(database)
     }
@@ -53,7 +53,7 @@ impl Database {
         let config = c"isolation=snapshot".as_ptr();
         // SAFETY: the connection is live; an out parameter.
         let opened = unsafe { (self.api.open_session)(self.connection, config, &raw mut raw) };
-        self.api.tried(opened)?;
+        self.api.call_checked(opened)?;
         Ok(SessionHandle { api: self.api, raw })
     }
 
@@ -68,7 +68,7 @@ impl Database {
             return Ok(());
         }
         // SAFETY: live, and closed once; sessions borrow what holds the database, or are gone.
-        self.api.tried(unsafe { (self.api.close)(connection) })
+        self.api.call_checked(unsafe { (self.api.close)(connection) })
     }
 }
 
@@ -96,29 +96,29 @@ impl SessionHandle {
 
     pub(crate) fn begin(&self) -> Result<()> {
         // SAFETY: the session is live; so in all calls below.
-        self.api.tried(unsafe { (self.api.begin)(self.raw) })
+        self.api.call_checked(unsafe { (self.api.begin)(self.raw) })
     }
 
     pub(crate) fn commit(&self) -> Result<()> {
         // SAFETY: as above.
-        self.api.tried(unsafe { (self.api.commit)(self.raw) })
+        self.api.call_checked(unsafe { (self.api.commit)(self.raw) })
     }
 
     pub(crate) fn rollback(&self) -> Result<()> {
         // SAFETY: as above.
-        self.api.tried(unsafe { (self.api.rollback)(self.raw) })
+        self.api.call_checked(unsafe { (self.api.rollback)(self.raw) })
     }
 
     /// Writes a consistent state of all that is committed to the files, and syncs them.
     pub(crate) fn checkpoint(&self) -> Result<()> {
         // SAFETY: as above.
-        self.api.tried(unsafe { (self.api.checkpoint)(self.raw) })
+        self.api.call_checked(unsafe { (self.api.checkpoint)(self.raw) })
     }
 
     /// Writes and syncs the log.
     pub(crate) fn log_flush(&self) -> Result<()> {
         // SAFETY: as above.
-        self.api.tried(unsafe { (self.api.log_flush)(self.raw) })
+        self.api.call_checked(unsafe { (self.api.log_flush)(self.raw) })
     }
 
     /// The database's statistics by the names that `WiredTiger` has.
@@ -127,15 +127,15 @@ impl SessionHandle {
             // SAFETY: the state is the list below, the name a C string.
             unsafe { (*state.cast::<Vec<(String, i64)>>()).push((text(name), value)) };
         }
-        let mut told: Vec<(String, i64)> = Vec::new();
+        let mut figures: Vec<(String, i64)> = Vec::new();
         let cursor = self.cursor(c"statistics:", c"statistics=(fast)")?;
         // SAFETY: the cursor is live until it is closed, here and once.
         unsafe {
-            let done = (self.api.statistics)(cursor, store_counter, (&raw mut told).cast());
-            self.api.tried((self.api.close_cursor)(cursor))?;
-            self.api.tried(done)?;
+            let done = (self.api.statistics)(cursor, store_counter, (&raw mut figures).cast());
+            self.api.call_checked((self.api.close_cursor)(cursor))?;
+            self.api.call_checked(done)?;
         }
-        Ok(told)
+        Ok(figures)
     }
 
     /// The whole configuration that an object has, defaults written out; none: there is no such
@@ -147,16 +147,16 @@ impl SessionHandle {
         // before.
         unsafe {
             let code = (self.api.metadata)(cursor, uri.as_ptr(), &raw mut config);
-            let found = self.api.check_found(code).map(|found| found.then(|| text(config)));
-            self.api.tried((self.api.close_cursor)(cursor))?;
-            found
+            let exists = self.api.check_found(code).map(|exists| exists.then(|| text(config)));
+            self.api.call_checked((self.api.close_cursor)(cursor))?;
+            exists
         }
     }
 
     fn cursor(&self, uri: &CStr, config: &CStr) -> Result<*mut api::Cursor> {
         let mut cursor = null_mut();
         // SAFETY: the session is live; C strings, and an out parameter.
-        self.api.tried(unsafe {
+        self.api.call_checked(unsafe {
             (self.api.open_cursor)(self.raw, uri.as_ptr(), config.as_ptr(), &raw mut cursor)
         })?;
         Ok(cursor)

@@ -7,7 +7,7 @@ use kvdyno_engine::{
 };
 use std::collections::BTreeMap;
 
-/// Of the library that runs; `Err`: of none, why.
+/// The description with the library in use; `Err`: why there is none.
 pub(crate) fn description(library: Result<&WiredTigerLibrary>) -> Description {
     let (version, build, types, compressors) = match library {
         Ok(library) => {
@@ -109,10 +109,15 @@ fn connection() -> Vec<OptionSpec> {
             "As many as there are from the beginning.",
             "WiredTiger, examples/c/ex_all.c; MongoDB, wiredtiger_kv_engine.cpp",
         ),
-        percent("eviction_target", 80, "Threads evict above so much of the cache."),
-        percent("eviction_trigger", 95, "Operations have to evict above so much of the cache."),
-        percent("eviction_dirty_target", 5, "Threads evict above so much of the cache dirty."),
-        percent("eviction_dirty_trigger", 20, "Operations have to evict above so much dirty."),
+        percent("eviction_target", 80, "Threads evict above this share of the cache."),
+        percent("eviction_trigger", 95, "Operations must evict above this share of the cache."),
+        percent("eviction_dirty_target", 5, "Threads evict above this share of dirty cache."),
+        percent(
+            "eviction_dirty_trigger",
+            20,
+            "Operations must evict above this share of dirty \
+            cache.",
+        ),
         text("wiredtiger_open", "Any other configuration of the database"),
     ]
 }
@@ -209,7 +214,7 @@ pub(crate) fn open_config(options: &Options, data: &DataShape) -> Result<String>
     let named = ["cache_size", "eviction_target", "eviction_trigger"].into_iter();
     let named = named.chain(["eviction_dirty_target", "eviction_dirty_trigger"]);
     parts.extend(named.map(|name| format!("{name}={}", value(name))));
-    parts.push(own(options, "wiredtiger_open")?.to_owned());
+    parts.push(extra_config(options, "wiredtiger_open")?.to_owned());
     Ok(parts.join(","))
 }
 
@@ -220,14 +225,14 @@ pub(crate) fn table_config(options: &Options) -> Result<String> {
     let named = table(&[], &[]).into_iter().map(|option| option.name);
     let named = named.filter(|name| !["type", "session_create"].contains(&&**name));
     parts.extend(named.filter_map(|name| Some(format!("{name}={}", options.values.get(&name)?))));
-    parts.push(own(options, "session_create")?.to_owned());
+    parts.push(extra_config(options, "session_create")?.to_owned());
     Ok(parts.join(","))
 }
 
 /// What a user's own configuration may not hold, and why.
 const REFUSED: [(&str, &[&str]); 3] = [
     (
-        "would put files outside the database's folder, or run what is there",
+        "would put files outside the database's folder, or run code from there",
         &[
             "path",
             "extensions",
@@ -243,7 +248,7 @@ const REFUSED: [(&str, &[&str]); 3] = [
         ],
     ),
     (
-        "would break the promise of the durability class",
+        "would break the durability class",
         &["log", "transaction_sync", "in_memory", "readonly", "salvage"],
     ),
     (
@@ -278,7 +283,7 @@ const REFUSED: [(&str, &[&str]); 3] = [
 ];
 
 /// The user's own configuration, in `WiredTiger`'s form.
-fn own<'o>(options: &'o Options, name: &str) -> Result<&'o str> {
+fn extra_config<'o>(options: &'o Options, name: &str) -> Result<&'o str> {
     let text = options.text(name)?;
     let items = text.split(|c| ",()[]{}".contains(c));
     // A name has a value behind it, or is one that is on or off.
@@ -312,7 +317,7 @@ mod tests {
         let with = |name: &str, text: &str| {
             let mut options = options();
             options.values.insert(name.to_owned(), Value::Text(text.to_owned()));
-            own(&options, name).map(str::to_owned)
+            extra_config(&options, name).map(str::to_owned)
         };
         for text in [
             "statistics_log=(wait=1,path=/tmp)",

@@ -37,11 +37,11 @@ impl Engine for WiredTiger {
         describe::description(library::load(None))
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let api = &library::load(None)?.api;
         let opened_with = describe::open_config(options, data)?;
         let table = describe::table_config(options)?;
-        let database = Database::open(api, place.directory()?, &opened_with, &table)?;
+        let database = Database::open(api, location.directory()?, &opened_with, &table)?;
         Ok(Self {
             checkpoints: Checkpoints::watch(&database)?,
             database: Arc::new(database),

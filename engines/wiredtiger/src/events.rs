@@ -17,9 +17,9 @@ const TOOK_MS: [&str; 2] = [
 ];
 
 /// What was seen of the database's checkpoints.
-pub(crate) struct Checkpoints(Mutex<Seen>);
+pub(crate) struct Checkpoints(Mutex<LastCheckpoint>);
 
-struct Seen {
+struct LastCheckpoint {
     session: SessionHandle,
     ended: i64,
 }
@@ -29,17 +29,17 @@ impl Checkpoints {
     pub(crate) fn watch(database: &Database) -> Result<Self> {
         let session = database.session()?;
         let ended = figure(&session.statistics()?, ENDED);
-        Ok(Self(Mutex::new(Seen { session, ended })))
+        Ok(Self(Mutex::new(LastCheckpoint { session, ended })))
     }
 
     /// Those that ended since the last call. An end stands where it was seen, late by the time
     /// between two calls at most; of several in that time only the last one's length is known.
     pub(crate) fn drain(&self) -> Vec<EngineEvent> {
-        let Ok(mut seen) = self.0.lock() else { return Vec::new() };
+        let Ok(mut last) = self.0.lock() else { return Vec::new() };
         // What cannot be read now is told the next time.
-        let Ok(statistics) = seen.session.statistics() else { return Vec::new() };
+        let Ok(statistics) = last.session.statistics() else { return Vec::new() };
         let ended = figure(&statistics, ENDED);
-        let new = ended - std::mem::replace(&mut seen.ended, ended);
+        let new = ended - std::mem::replace(&mut last.ended, ended);
         if new <= 0 {
             return Vec::new();
         }
@@ -62,6 +62,7 @@ impl Checkpoints {
 }
 
 fn figure(statistics: &[(String, i64)], names: [&str; 2]) -> i64 {
-    let of = |name: &&str| statistics.iter().find(|(is, _)| is == name).map(|(_, value)| *value);
-    names.iter().find_map(of).unwrap_or_default()
+    let value_of =
+        |name: &&str| statistics.iter().find(|(is, _)| is == name).map(|(_, value)| *value);
+    names.iter().find_map(value_of).unwrap_or_default()
 }

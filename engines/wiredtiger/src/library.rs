@@ -11,8 +11,8 @@ use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// What `kvdyno_wiredtiger_shim` says where its functions are those of `api.rs`.
-const SHIM: c_int = 1;
+/// The value of `kvdyno_wiredtiger_shim` for the functions of `api.rs`.
+const SHIM: c_int = 2;
 
 /// What to do where there is none that will do.
 const REMEDY: &str = "`kvdyno engines get wiredtiger` builds one from WiredTiger's sources, \
@@ -56,14 +56,14 @@ fn open(path: Option<&Path>) -> Result<WiredTigerLibrary> {
         .map_err(|error| refused(error.to_string()))?
         .into();
     let api = Api::load(&library).map_err(|missing| {
-        refused(format!("it has no function `{missing}`: it is not WiredTiger with kvdyno's shim"))
+        refused(format!("no function `{missing}`: not WiredTiger with kvdyno's shim"))
     })?;
     // The functions found stay where they are.
     std::mem::forget(library);
     // SAFETY: a function without arguments that gives a constant.
     let shim = unsafe { (api.shim)() };
     if shim != SHIM {
-        return Err(refused(format!("its shim is number {shim}, this worker's {SHIM}: remove it")));
+        return Err(refused(format!("expected shim {SHIM}, found {shim}: remove the library")));
     }
     let (version, header) = versions(&api);
     if version != header {
@@ -74,9 +74,9 @@ fn open(path: Option<&Path>) -> Result<WiredTigerLibrary> {
 }
 
 fn compressors(api: &Api) -> Vec<&'static str> {
-    let known = [c"lz4", c"snappy", c"zlib", c"zstd"].into_iter();
+    let names = [c"lz4", c"snappy", c"zlib", c"zstd"].into_iter();
     // SAFETY: the names are C strings.
-    let has = known.filter(|name| unsafe { (api.has_compressor)(name.as_ptr()) } != 0);
+    let has = names.filter(|name| unsafe { (api.has_compressor)(name.as_ptr()) } != 0);
     has.filter_map(|name| name.to_str().ok()).collect()
 }
 
@@ -110,8 +110,8 @@ fn build(path: &Path, api: &Api) -> BTreeMap<String, String> {
         ("assertions", assertions(&library::mapped(path, "libwiredtiger")).to_owned()),
         ("compressors", compressors(api).join(" ")),
     ];
-    let told = facts.into_iter().filter(|(_, value)| !value.is_empty());
-    told.map(|(name, value)| (name.to_owned(), value)).collect()
+    let filled = facts.into_iter().filter(|(_, value)| !value.is_empty());
+    filled.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// A library with assertions is slower and must not pass for the real one. With them `WiredTiger`
@@ -123,7 +123,7 @@ fn assertions(files: &[Vec<u8>]) -> &'static str {
     } else if any("hazard pointer") {
         "off"
     } else {
-        "unknown: its file cannot be read"
+        "unknown: cannot read its file"
     }
 }
 

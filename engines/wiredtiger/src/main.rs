@@ -83,11 +83,11 @@ mod tests {
             description
         }
 
-        fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+        fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
             let mut options = options.clone();
             // Log files are allocated at each open, and the kit opens a hundred times.
             options.values.insert("log_file_max".to_owned(), Value::Integer(1 << 20));
-            WiredTiger::open(place, &options, data).map(Self)
+            WiredTiger::open(location, &options, data).map(Self)
         }
 
         fn session(&self) -> Result<Self::Session<'_>> {
@@ -196,10 +196,10 @@ mod tests {
         fill(&engine);
         engine.events();
         assert!(engine.settle(Duration::from_mins(1)).unwrap().idle);
-        let told: Vec<_> =
+        let events: Vec<_> =
             engine.events().into_iter().map(|event| (event.kind, event.edge)).collect();
         let checkpoint = EventKind::Checkpoint;
-        assert_eq!(told, [(checkpoint, Edge::Begin), (checkpoint, Edge::End)]);
+        assert_eq!(events, [(checkpoint, Edge::Begin), (checkpoint, Edge::End)]);
         let counters = engine.counters();
         let holds = |name: &str, word: &str| match &counters[name] {
             Value::Text(text) => assert!(text.contains(word), "{name}: {text}"),

@@ -49,7 +49,7 @@ impl<'e> WiredTigerSession<'e> {
         let done = body(&mut self.cursor);
         match done {
             // A commit that fails has rolled back.
-            Ok(given) => self.handle.commit().map(|()| given),
+            Ok(result) => self.handle.commit().map(|()| result),
             Err(error) => self.handle.rollback().and(Err(error)),
         }
     }
@@ -57,15 +57,15 @@ impl<'e> WiredTigerSession<'e> {
 
 impl Table {
     #[inline]
-    fn show<R>(self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn show<R>(self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         let (mut value, mut length) = (null(), 0);
         // SAFETY: the cursor is live and the key is only read.
         let code = unsafe {
             (self.api.get)(self.raw, key.as_ptr(), key.len(), &raw mut value, &raw mut length)
         };
-        let found = self.api.check_found(code)?;
+        let exists = self.api.check_found(code)?;
         // SAFETY: the value lies in a page that the cursor holds until it is reset, below.
-        let given = seen(found.then(|| unsafe { bytes(value, length) }));
+        let given = visit(exists.then(|| unsafe { bytes(value, length) }));
         self.reset()?;
         Ok(given)
     }
@@ -74,13 +74,13 @@ impl Table {
     #[inline]
     fn reset(self) -> Result<()> {
         // SAFETY: the cursor is live.
-        self.api.tried(unsafe { (self.api.reset)(self.raw) })
+        self.api.call_checked(unsafe { (self.api.reset)(self.raw) })
     }
 
     #[inline]
     fn put(self, key: &[u8], value: &[u8]) -> Result<()> {
         // SAFETY: the cursor is live; key and value are only read, and live until this returns.
-        self.api.tried(unsafe {
+        self.api.call_checked(unsafe {
             (self.api.put)(self.raw, key.as_ptr(), key.len(), value.as_ptr(), value.len())
         })
     }
@@ -104,7 +104,7 @@ impl Table {
         let (mut key, mut length) = (null(), 0);
         // SAFETY: the cursor is live; the callers are done with the key before it moves.
         unsafe {
-            self.api.tried((self.api.key)(self.raw, &raw mut key, &raw mut length))?;
+            self.api.call_checked((self.api.key)(self.raw, &raw mut key, &raw mut length))?;
             Ok(bytes(key, length))
         }
     }
@@ -114,7 +114,7 @@ impl Table {
         let (mut value, mut length) = (null(), 0);
         // SAFETY: as in `key`.
         unsafe {
-            self.api.tried((self.api.value)(self.raw, &raw mut value, &raw mut length))?;
+            self.api.call_checked((self.api.value)(self.raw, &raw mut value, &raw mut length))?;
             Ok(bytes(value, length))
         }
     }
@@ -135,7 +135,7 @@ impl Table {
     }
 
     /// Shows the records of `range`, the first of which it stands on where `there`. Afterwards it
-    /// stands on the last that was shown where `seen` broke off or the limit was reached, which is
+    /// stands on the last that was shown where `visit` broke off or the limit was reached, which is
     /// the second thing that is told.
     ///
     /// The end is compared with each key: a bound of the cursor (`WT_CURSOR::bound`) is no method
@@ -143,21 +143,21 @@ impl Table {
     fn records(
         self,
         range: &Range<'_>,
-        there: bool,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        stands_on_record: bool,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<(u64, bool)> {
-        let (mut shown, mut there) = (0, there);
-        while there && shown < range.limit {
+        let (mut shown, mut stands_on_record) = (0, stands_on_record);
+        while stands_on_record && shown < range.limit {
             let key = self.key()?;
             if range.ends_before(key) {
                 return Ok((shown, false));
             }
             shown += 1;
             // Not past the last record asked for: its step would be paid for nothing.
-            if seen(key, self.value()?).is_break() || shown == range.limit {
+            if visit(key, self.value()?).is_break() || shown == range.limit {
                 return Ok((shown, true));
             }
-            there = self.step(range.direction)?;
+            stands_on_record = self.step(range.direction)?;
         }
         Ok((shown, false))
     }
@@ -165,12 +165,14 @@ impl Table {
     fn scan(
         self,
         range: &Range<'_>,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         if range.limit == 0 {
             return Ok(0);
         }
-        let shown = self.seek(range).and_then(|there| self.records(range, there, seen));
+        let shown = self
+            .seek(range)
+            .and_then(|stands_on_record| self.records(range, stands_on_record, visit));
         self.reset()?;
         Ok(shown?.0)
     }
@@ -193,8 +195,8 @@ unsafe fn bytes<'b>(start: *const u8, length: usize) -> &'b [u8] {
 
 impl Session for WiredTigerSession<'_> {
     #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        self.cursor.show(key, seen)
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        self.cursor.show(key, visit)
     }
 
     #[inline]
@@ -209,9 +211,9 @@ impl Session for WiredTigerSession<'_> {
     fn scan(
         &mut self,
         range: Range<'_>,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        self.cursor.scan(&range, seen)
+        self.cursor.scan(&range, visit)
     }
 
     /// With one cursor from its beginning to its end, in the snapshot that it began with.
@@ -219,22 +221,24 @@ impl Session for WiredTigerSession<'_> {
         &mut self,
         walk: &mut Walk,
         limit: u64,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         if limit == 0 {
             return Ok(0);
         }
         let range = Range { from: walk.last(), ..Range::all(walk.direction()).limit(limit) };
-        let kept = self.walking.take().filter(|kept| kept.cursor.key().ok() == walk.last());
-        let stands = kept.is_some();
-        let walking = kept.map_or_else(|| Walking::begin(self.database), Ok)?;
+        let previous =
+            self.walking.take().filter(|previous| previous.cursor.key().ok() == walk.last());
+        let stands = previous.is_some();
+        let walking = previous.map_or_else(|| Walking::begin(self.database), Ok)?;
         let cursor = walking.cursor;
-        let mut there = if stands { cursor.step(range.direction)? } else { cursor.seek(&range)? };
+        let mut stands_on_record =
+            if stands { cursor.step(range.direction)? } else { cursor.seek(&range)? };
         // It may begin with the key that was shown last, if that is still there.
-        if there && !stands && range.from == Some(cursor.key()?) {
-            there = cursor.step(range.direction)?;
+        if stands_on_record && !stands && range.from == Some(cursor.key()?) {
+            stands_on_record = cursor.step(range.direction)?;
         }
-        let (shown, stands) = cursor.records(&range, there, seen)?;
+        let (shown, stands) = cursor.records(&range, stands_on_record, visit)?;
         if stands {
             walk.passed(cursor.key()?);
             self.walking = Some(walking);
@@ -263,12 +267,12 @@ impl Session for WiredTigerSession<'_> {
     ) -> Result<bool> {
         self.within(|table| {
             buffer.clear();
-            let found = table.show(key, |value| {
+            let existed = table.show(key, |value| {
                 change(value, buffer);
                 value.is_some()
             })?;
             table.put(key, buffer)?;
-            Ok(found)
+            Ok(existed)
         })
     }
 }
@@ -283,12 +287,12 @@ impl Walking {
 /// Within a transaction of its session: it sees the snapshot of the transaction's first read, and
 /// what it has written.
 impl Transaction for Table {
-    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        self.show(key, seen)
+    fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        self.show(key, visit)
     }
 
     /// With `WT_CURSOR::reserve`, which is a write to everybody else.
-    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
+    fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
         // SAFETY: the cursor is live; the key is only read.
         let reserved = unsafe { (self.api.reserve)(self.raw, key.as_ptr(), key.len()) };
         if !self.api.check_found(reserved)? {
@@ -296,7 +300,7 @@ impl Transaction for Table {
             self.put(key, &[])?;
             self.delete(key)?;
         }
-        self.show(key, seen)
+        self.show(key, visit)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -307,7 +311,7 @@ impl Transaction for Table {
         Self::delete(*self, key)
     }
 
-    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
-        Self::scan(*self, &range, |key, value| seen(key, value))
+    fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
+        Self::scan(*self, &range, |key, value| visit(key, value))
     }
 }

@@ -63,8 +63,8 @@ fn tree(folders: &[std::path::PathBuf], to: &Path) -> [Vec<u8>; 2] {
     let mut log = CrewLog::create(to, PHASE).unwrap();
     for turn in 0_u32..10_000 {
         for rank in (0..ranks).filter(|rank| (turn * 7 + rank * 3) % 5 != 0) {
-            let (at, over) = (rank as usize, turn > 20 + rank);
-            for step in nodes[at].steps(Some(&mut files[at]), over).unwrap() {
+            let (index, is_last) = (rank as usize, turn > 20 + rank);
+            for step in nodes[index].steps(Some(&mut files[index]), is_last).unwrap() {
                 match step {
                     Step::Ask(below) => nodes[below as usize].request(),
                     Step::Answer(slices) => {
@@ -74,7 +74,7 @@ fn tree(folders: &[std::path::PathBuf], to: &Path) -> [Vec<u8>; 2] {
                     }
                 }
             }
-            let waiting = nodes[at].sources().map(|source| source.waiting.len()).max();
+            let waiting = nodes[index].sources().map(|source| source.waiting.len()).max();
             assert!(waiting <= Some(2 * SLICES_MAX), "rank {rank} holds {waiting:?}");
         }
         while let Some(total) = nodes[0].next_total().unwrap() {

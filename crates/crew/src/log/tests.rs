@@ -47,8 +47,8 @@ pub(crate) fn worker(folder: &Path, rank: u64, slices: &[u64]) -> Histogram<u64>
 /// One rank that hears all: each's slices, from the same one on.
 fn add_all(log: &mut CrewLog, by_rank: &[Vec<RankSlice>]) -> io::Result<()> {
     let slices = by_rank.iter().map(Vec::len).max().unwrap_or(0);
-    for place in 0..slices {
-        let ranks = by_rank.iter().filter_map(|rank| rank.get(place));
+    for index in 0..slices {
+        let ranks = by_rank.iter().filter_map(|rank| rank.get(index));
         let total = Total::from_slices(ranks, &mut Decoder::new())?.unwrap();
         log.add(PHASE, &total)?;
     }
@@ -114,7 +114,7 @@ fn a_slice_out_of_place_is_refused() {
     let mut log = CrewLog::create(&folders[2], PHASE).unwrap();
     let shifted = [one.clone(), other[1..].to_vec()];
     let error = add_all(&mut log, &shifted).unwrap_err().to_string();
-    assert_eq!(error, "slice 1 of a rank in `measure`, and not 0");
+    assert_eq!(error, "a rank in `measure`: expected slice 0, found 1");
     other[0].histograms = one[1].histograms.clone();
     let error = add_all(&mut log, &[one, other]).unwrap_err().to_string();
     assert_eq!(error, "`measure/readers/get/service`, slice 0: 11 times of 10 operations");

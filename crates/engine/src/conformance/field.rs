@@ -1,5 +1,4 @@
-//! Where checks are carried out: fresh places, open engines, keys and values that can be told
-//! apart.
+//! What checks work with: fresh locations, open engines, keys and values that differ.
 
 use crate::{
     Capabilities, DataShape, Description, Durability, Engine, Error, Location, Options, Result,
@@ -16,7 +15,7 @@ pub(super) type Outcome = std::result::Result<(), Stop>;
 pub(super) enum Stop {
     /// The engine does not claim the ability.
     Skip(String),
-    /// The engine does wrong.
+    /// The engine failed the check.
     Fail(String),
 }
 
@@ -33,12 +32,12 @@ pub(super) fn expect(holds: bool, what: impl FnOnce() -> String) -> Outcome {
 
 /// Skips the check unless the engine claims `ability`.
 pub(super) fn needs(claimed: bool, ability: &str) -> Outcome {
-    if claimed { Ok(()) } else { Err(Stop::Skip(format!("it does not claim {ability}"))) }
+    if claimed { Ok(()) } else { Err(Stop::Skip(format!("the engine does not claim {ability}"))) }
 }
 
 pub(super) type MakePlace<'a> = Box<dyn FnMut(&str) -> Result<Location> + 'a>;
 
-/// One engine under check, and the places made for it.
+/// One engine under check, and the locations made for it.
 pub(super) struct Field<'a, E> {
     pub(super) description: Description,
     make_place: RefCell<MakePlace<'a>>,
@@ -62,7 +61,7 @@ impl<'a, E: Engine> Field<'a, E> {
         self.check.replace(check);
     }
 
-    /// The places that were made since `begin`.
+    /// The locations that were made since `begin`.
     pub(super) fn end(&self) -> Vec<Location> {
         self.places.take()
     }
@@ -73,7 +72,7 @@ impl<'a, E: Engine> Field<'a, E> {
 
     /// Skips the check for an engine that stores nothing on purpose.
     pub(super) fn needs_contents(&self) -> Outcome {
-        needs(!self.capabilities().stores_nothing, "to keep what it is given")
+        needs(!self.capabilities().stores_nothing, "to store records")
     }
 
     /// Defaults under the weakest class the engine has: the kit is not about speed, but a hundred
@@ -104,7 +103,7 @@ impl<'a, E: Engine> Field<'a, E> {
         }
     }
 
-    /// An engine on a fresh place, under the weakest durability class.
+    /// An engine at a fresh location, under the weakest durability class.
     pub(super) fn open(&self, records: u64) -> Result<E> {
         E::open(&self.place()?, &self.options(), &self.shape(records))
     }
@@ -124,14 +123,14 @@ impl<'a, E: Engine> Field<'a, E> {
         let digits = number.to_be_bytes();
         let bytes = self.key_bytes();
         let mut key = vec![0; bytes];
-        let kept = bytes.min(digits.len());
-        key[bytes - kept..].copy_from_slice(&digits[digits.len() - kept..]);
+        let digits_kept = bytes.min(digits.len());
+        key[bytes - digits_kept..].copy_from_slice(&digits[digits.len() - digits_kept..]);
         key
     }
 }
 
-/// A value that tells its key's number and its version, and is different everywhere: the first 16
-/// bytes are those two, the rest is noise that follows from them.
+/// A value that holds its key's number and its version in its first 16 bytes. The rest is noise
+/// computed from the two, so no two values are equal.
 pub(super) fn value(number: u64, version: u64, bytes: usize) -> Vec<u8> {
     let mut value = Vec::with_capacity(bytes + 16);
     value.extend_from_slice(&number.to_le_bytes());
@@ -170,9 +169,9 @@ pub(super) fn expect_value(
     key: &[u8],
     expected: Option<&[u8]>,
 ) -> Outcome {
-    let found = get(session, key)?;
-    expect(found.as_deref() == expected, || {
-        format!("key {key:02x?}: expected {}, found {}", brief(expected), brief(found.as_deref()))
+    let value = get(session, key)?;
+    expect(value.as_deref() == expected, || {
+        format!("key {key:02x?}: expected {}, found {}", brief(expected), brief(value.as_deref()))
     })
 }
 

@@ -1,4 +1,4 @@
-//! Operations in flight: each is answered once, under its ticket, with what was asked for.
+//! Operations in flight: each is answered once, under its ticket, with the right value.
 
 use super::field::{Field, Outcome, expect, needs, value};
 use crate::{DataShape, Engine, Session};
@@ -14,7 +14,7 @@ pub(super) fn answers<E: Engine>(field: &Field<'_, E>) -> Outcome {
     let engine = E::open(&field.place()?, &field.options(), &shape)?;
     let mut session = engine.session()?;
     let none = session.complete(|_, _| ())?;
-    expect(none == 0, || format!("{none} answers to nothing"))?;
+    expect(none == 0, || format!("expected no answers, found {none}"))?;
     for version in [1, 2] {
         in_flight(&mut session, |session, ticket, number| {
             session.submit_put(ticket, &field.key(number), &value(number, version, VALUE_BYTES))
@@ -23,13 +23,13 @@ pub(super) fn answers<E: Engine>(field: &Field<'_, E>) -> Outcome {
         in_flight_seen(
             &mut session,
             |session, ticket, number| session.submit_get(ticket, &field.key(number)),
-            |number, seen| {
-                if seen != Some(&value(number, version, VALUE_BYTES)[..]) {
+            |number, actual| {
+                if actual != Some(&value(number, version, VALUE_BYTES)[..]) {
                     wrong.push(number);
                 }
             },
         )?;
-        expect(wrong.is_empty(), || format!("keys {wrong:?} show other values than were put"))?;
+        expect(wrong.is_empty(), || format!("keys {wrong:?} have wrong values"))?;
     }
     drop(session);
     Ok(engine.close()?)
@@ -46,31 +46,37 @@ fn in_flight<S: Session>(
 fn in_flight_seen<S: Session>(
     session: &mut S,
     submit: impl Fn(&mut S, u32, u64) -> crate::Result<()>,
-    mut seen: impl FnMut(u64, Option<&[u8]>),
+    mut visit: impl FnMut(u64, Option<&[u8]>),
 ) -> Outcome {
-    let mut asked = [None; DEPTH as usize];
+    let mut numbers = [None; DEPTH as usize];
     let mut free: Vec<u32> = (0..DEPTH).collect();
     let (mut next, mut answered) = (0, 0);
     while answered < RECORDS {
         while let Some(ticket) = free.pop_if(|_| next < RECORDS) {
-            asked[ticket as usize] = Some(next);
+            numbers[ticket as usize] = Some(next);
             submit(session, ticket, next)?;
             next += 1;
         }
         session.send()?;
         let (mut stray, mut failed) = (None, None);
         let count = session.complete(|ticket, answer| {
-            match (asked.get_mut(ticket as usize).and_then(Option::take), answer) {
-                (Some(number), Ok(value)) => seen(number, value),
+            match (numbers.get_mut(ticket as usize).and_then(Option::take), answer) {
+                (Some(number), Ok(value)) => visit(number, value),
                 (Some(_), Err(error)) => failed = Some(error),
                 (None, _) => stray = Some(ticket),
             }
             free.push(ticket);
         })?;
         failed.map_or(Ok(()), Err)?;
-        expect(stray.is_none(), || format!("ticket {stray:?} was answered and not asked"))?;
-        expect(count > 0, || format!("no answer, and {} are in flight", next - answered))?;
+        expect(stray.is_none(), || format!("answer for a ticket not in flight: {stray:?}"))?;
+        expect(count > 0, || {
+            format!(
+                "expected an answer, found none: {} operations are in \
+            flight",
+                next - answered
+            )
+        })?;
         answered += count as u64;
     }
-    expect(asked.iter().all(Option::is_none), || "more answers than tickets".to_owned())
+    expect(numbers.iter().all(Option::is_none), || "more answers than tickets".to_owned())
 }

@@ -1,5 +1,5 @@
-//! A social graph: what requests leave, and that a count is the number of its links whoever writes
-//! at the same time. Under each way that the engine has to keep the two together.
+//! A social graph: the effect of requests, and counts that match their links under concurrent
+//! writers. Each isolation that the engine declares is checked.
 
 use super::field::{Field, Outcome, Stop, expect, needs};
 use crate::graph::{
@@ -17,11 +17,11 @@ const KIND: u64 = 7;
 /// How the engine keeps a link and its count together, as it is set up by default.
 fn isolations<E: Engine>(field: &Field<'_, E>, options: &Options) -> Vec<Isolation> {
     let abilities = field.capabilities();
-    let own = abilities.graph.iter().copied().filter(|way| *way != Isolation::None);
+    let declared = abilities.graph.iter().copied().filter(|way| *way != Isolation::None);
     let ordered = abilities.scan_forward && abilities.delete && !abilities.numbered_keys_only;
     let ordered = ordered && abilities.key_bytes_max.is_none_or(|most| most >= 33);
-    match own.collect::<Vec<_>>() {
-        own if !own.is_empty() => own,
+    match declared.collect::<Vec<_>>() {
+        declared if !declared.is_empty() => declared,
         _ if !ordered => Vec::new(),
         _ if field.description.transactions(options) != Transactions::None => {
             vec![Isolation::Transaction]
@@ -36,7 +36,7 @@ fn by_each_way<G: GraphEngine>(field: &Field<'_, G::Engine>, check: CheckOf<G>) 
     field.needs_contents()?;
     let options = field.options();
     let ways = isolations(field, &options);
-    needs(!ways.is_empty(), "to keep a graph")?;
+    needs(!ways.is_empty(), "to store a graph")?;
     for way in ways {
         let engine = field.open(1000)?;
         let checked = check(&engine, way, &mut G::graph(&engine, way)?);
@@ -54,10 +54,10 @@ fn node(version: u64, data: &[u8]) -> Node<'_> {
 }
 
 fn link(id1: u64, id2: u64, time: u64, data: &[u8]) -> Link<'_> {
-    Link { key: at(id1, id2), visible: true, time, version: 2, data }
+    Link { key: link_key(id1, id2), visible: true, time, version: 2, data }
 }
 
-fn at(id1: u64, id2: u64) -> LinkKey {
+fn link_key(id1: u64, id2: u64) -> LinkKey {
     LinkKey { id1, kind: KIND, id2 }
 }
 
@@ -74,79 +74,99 @@ pub(super) fn nodes<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
             })?;
             Ok(shown)
         };
-        let known = |version, data: &[u8]| Some((3, version, 1_700_000_000, data.to_vec()));
+        let expected = |version, data: &[u8]| Some((3, version, 1_700_000_000, data.to_vec()));
         let loaded = shown(graph, 1)?;
-        expect(loaded == known(1, b"first"), || format!("a loaded node is {loaded:?}"))?;
-        expect(shown(graph, 2)? == known(1, &long), || "a node that was added is another".into())?;
-        expect(graph.update_node(1, &node(8, b""))?, || "a node was not there to update".into())?;
+        expect(loaded == expected(1, b"first"), || format!("a loaded node reads {loaded:?}"))?;
+        expect(shown(graph, 2)? == expected(1, &long), || {
+            "an added node reads \
+            differently"
+                .into()
+        })?;
+        expect(graph.update_node(1, &node(8, b""))?, || {
+            "update of an existing node found \
+            none"
+                .into()
+        })?;
         let updated = shown(graph, 1)?;
-        expect(updated == known(8, b""), || format!("an updated node is {updated:?}"))?;
-        expect(graph.delete_node(1)?, || "a node was not there to delete".into())?;
+        expect(updated == expected(8, b""), || format!("an updated node reads {updated:?}"))?;
+        expect(graph.delete_node(1)?, || "delete of an existing node found none".into())?;
         expect(!graph.delete_node(1)?, || "a node was deleted twice".into())?;
         expect(!graph.update_node(1, &node(9, b"x"))?, || "a deleted node was updated".into())?;
-        expect(shown(graph, 1)?.is_none(), || "a deleted node is there".into())
+        expect(shown(graph, 1)?.is_none(), || "a deleted node still exists".into())
     })
 }
 
 /// Written, hidden, shown again and written anew: what a list, a look for some and the count say.
 pub(super) fn links<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
     by_each_way::<G>(field, |_, _, graph| {
-        let add = |graph: &mut G::Graph<'_>, id2, time, data, wanted| {
+        let add = |graph: &mut G::Graph<'_>, id2, time, data, expected| {
             let added = graph.add_link(&link(5, id2, time, data))?;
-            expect(added == wanted, || format!("a link that should be {wanted:?} is {added:?}"))
+            expect(added == expected, || {
+                format!(
+                    "add of a link: expected {expected:?}, found \
+                {added:?}"
+                )
+            })
         };
         for id2 in 1..=6 {
             add(graph, id2, 100 + id2, b"data", Added::Inserted)?;
         }
         graph.add_link(&link(6, 1, 100, b""))?;
         add(graph, 3, 200, b"new", Added::Updated)?;
-        expect(graph.delete_link(at(5, 4), 300)?, || "a link was not there to hide".into())?;
-        expect(!graph.delete_link(at(5, 4), 301)?, || "a link was hidden twice".into())?;
-        expect(!graph.delete_link(at(5, 99), 301)?, || "no link was hidden".into())?;
+        expect(graph.delete_link(link_key(5, 4), 300)?, || {
+            "delete of an existing link found \
+            none"
+                .into()
+        })?;
+        expect(!graph.delete_link(link_key(5, 4), 301)?, || "a link was deleted twice".into())?;
+        expect(!graph.delete_link(link_key(5, 99), 301)?, || "no link was deleted".into())?;
         listed::<G>(graph, (0, u64::MAX, 10), &[(3, 200), (6, 106), (5, 105), (2, 102), (1, 101)])?;
         listed::<G>(graph, (0, 106, 2), &[(6, 106), (5, 105)])?;
         listed::<G>(graph, (102, 105, 10), &[(5, 105), (2, 102)])?;
         let mut some = Vec::new();
-        let found = graph.get_links(5, KIND, &[4, 3, 77], |link| {
+        let count = graph.get_links(5, KIND, &[4, 3, 77], |link| {
             some.push((link.key.id2, link.visible, link.data.to_vec()));
         })?;
         some.sort();
-        let wanted = [(3, true, b"new".to_vec()), (4, false, b"data".to_vec())];
-        expect(found == 2 && some == wanted, || format!("of three links {some:?} are there"))?;
+        let expected = [(3, true, b"new".to_vec()), (4, false, b"data".to_vec())];
+        expect(count == 2 && some == expected, || format!("expected three links, found {some:?}"))?;
         counted::<G>(graph, 5, 5)?;
         let right = |id, links| Audited { id, kind: KIND, count: links, links, listed: links };
         let all = audited::<G>(graph)?;
-        expect(all == [right(5, 5), right(6, 1)], || format!("with one hidden, {all:?}"))?;
+        expect(all == [right(5, 5), right(6, 1)], || format!("with one link deleted: {all:?}"))?;
         add(graph, 4, 400, b"again", Added::Shown)?;
         counted::<G>(graph, 5, 6)?;
         counted::<G>(graph, 6, 1)?;
         counted::<G>(graph, 7, 0)?;
         let all = audited::<G>(graph)?;
-        expect(all == [right(5, 6), right(6, 1)], || format!("an audit says {all:?}"))
+        expect(all == [right(5, 6), right(6, 1)], || format!("audit: {all:?}"))
     })
 }
 
 fn listed<G: GraphEngine>(
     graph: &mut G::Graph<'_>,
     (oldest, newest, limit): (u64, u64, u32),
-    wanted: &[(u64, u64)],
+    expected: &[(u64, u64)],
 ) -> Outcome {
-    let (mut seen, mut others) = (Vec::new(), 0);
+    let (mut actual, mut others) = (Vec::new(), 0);
     let shown = graph.list_links(5, KIND, oldest..=newest, limit, |link| {
         let data: &[u8] = if link.time == 200 { b"new" } else { b"data" };
-        let own = link.visible && link.version == 2 && link.data == data;
-        others += u64::from(!own || link.key.id1 != 5 || link.key.kind != KIND);
-        seen.push((link.key.id2, link.time));
+        let intact = link.visible && link.version == 2 && link.data == data;
+        others += u64::from(!intact || link.key.id1 != 5 || link.key.kind != KIND);
+        actual.push((link.key.id2, link.time));
     })?;
-    expect(others == 0, || format!("{others} links of a list are not as they were written"))?;
-    expect(seen == wanted && shown == wanted.len() as u64, || {
-        format!("a list from {oldest} to {newest} of {limit} has {seen:?}, wanted {wanted:?}")
+    expect(others == 0, || format!("{others} links of a list differ from what was written"))?;
+    expect(actual == expected && shown == expected.len() as u64, || {
+        format!(
+            "list from {oldest} to {newest}, limit {limit}: expected {expected:?}, found \
+            {actual:?}"
+        )
     })
 }
 
-fn counted<G: GraphEngine>(graph: &mut G::Graph<'_>, id: u64, wanted: u64) -> Outcome {
+fn counted<G: GraphEngine>(graph: &mut G::Graph<'_>, id: u64, expected: u64) -> Outcome {
     let count = graph.count_links(id, KIND)?;
-    expect(count == wanted, || format!("node {id} has a count of {count}, wanted {wanted}"))
+    expect(count == expected, || format!("count of node {id}: expected {expected}, found {count}"))
 }
 
 /// In the order of nodes.
@@ -170,19 +190,21 @@ pub(super) fn load<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
         graph.load(&Chunk { links: &links, counts: &counts, ..Chunk::default() })?;
         graph.load(&Chunk { links: &[link(12, 1, 1, b"l")], ..Chunk::default() })?;
         let mut all = Vec::new();
-        let found = graph.audit(|| true, |one| all.push(one))?;
-        expect(found == LINKS, || format!("of {LINKS} nodes there are {found}"))?;
+        let audited_nodes = graph.audit(|| true, |one| all.push(one))?;
+        expect(audited_nodes == LINKS, || {
+            format!("expected {LINKS} audited nodes, found {audited_nodes}")
+        })?;
         let mut says: Vec<_> = all.iter().map(|one| (one.id, one.count, one.links)).collect();
         says.sort_unstable();
         let half = LINKS - of_first;
-        let wanted = [(1, of_first, of_first), (2, half - wrong, half), (9, 4, 0), (12, 0, 1)];
-        expect(says == wanted, || format!("an audit says {says:?}, wanted {wanted:?}"))?;
+        let expected = [(1, of_first, of_first), (2, half - wrong, half), (9, 4, 0), (12, 0, 1)];
+        expect(says == expected, || format!("audit: expected {expected:?}, found {says:?}"))?;
         let right = all.iter().filter(|one| one.is_right()).count();
-        expect(right == 1, || format!("{right} counts of four are right, and one is"))
+        expect(right == 1, || format!("expected one right count of four, found {right}"))
     })
 }
 
-/// Who writes the same links at the same time loses no count. A conflict is tried again.
+/// Concurrent writers of the same links lose no count. Conflicts are retried.
 pub(super) fn side_by_side<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
     const WRITERS: usize = 4;
     const WRITES: u64 = 150;
@@ -199,7 +221,7 @@ pub(super) fn side_by_side<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outc
                         let (id1, id2) = (number % 2 + 1, number / 2 % 5 + 1);
                         let time = number * WRITERS as u64 + writer + 1;
                         again(|| match (number / 3 + writer) % 2 {
-                            0 => graph.delete_link(at(id1, id2), time).map(drop),
+                            0 => graph.delete_link(link_key(id1, id2), time).map(drop),
                             _ => graph.add_link(&link(id1, id2, time, b"data")).map(drop),
                         })
                     })
@@ -212,9 +234,9 @@ pub(super) fn side_by_side<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outc
             })
         })?;
         let all = audited::<G>(graph)?;
-        expect(!all.is_empty(), || "there are no counts".to_owned())?;
+        expect(!all.is_empty(), || "expected counts, found none".to_owned())?;
         let wrong = all.iter().find(|one| !one.is_right());
-        expect(wrong.is_none(), || format!("of a count and its links: {wrong:?}"))
+        expect(wrong.is_none(), || format!("counts differ from their links: {wrong:?}"))
     })
 }
 

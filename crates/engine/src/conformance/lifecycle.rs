@@ -1,4 +1,4 @@
-//! Opening, closing, waiting, and what an engine says of itself.
+//! Opening, closing, settling, and the description of an engine.
 
 use super::field::{Field, Outcome, Stop, expect, expect_value, mix, value};
 use crate::{
@@ -17,11 +17,15 @@ pub(super) fn describes_itself<E: Engine>(field: &Field<'_, E>) -> Outcome {
     })?;
     expect(!description.version.is_empty(), || "the version is empty".to_owned())?;
     let capabilities = &description.capabilities;
-    expect(!capabilities.durability.is_empty(), || "it has no durability class".to_owned())?;
-    expect(!capabilities.places.is_empty(), || "there is no place its data can lie".to_owned())?;
+    expect(!capabilities.durability.is_empty(), || {
+        "the engine has no durability \
+        class"
+            .to_owned()
+    })?;
+    expect(!capabilities.places.is_empty(), || "the engine accepts no location".to_owned())?;
     let planning = &description.planning;
     expect(planning.space_factor >= 0.0 && planning.write_factor >= 0.0, || {
-        format!("the planning factors make no sense: {planning:?}")
+        format!("invalid planning factors: {planning:?}")
     })?;
     let names: BTreeSet<_> = description.options.iter().map(|option| &option.name).collect();
     expect(names.len() == description.options.len(), || "an option is named twice".to_owned())?;
@@ -59,8 +63,8 @@ pub(super) fn opens_with_every_preset<E: Engine>(field: &Field<'_, E>) -> Outcom
     for preset in Preset::ALL {
         let class = field.options().durability;
         let options = Options::of_preset(&field.description, class, preset, MEMORY)?;
-        let place = field.place()?;
-        let engine = E::open(&place, &options, &field.shape(100))
+        let location = field.place()?;
+        let engine = E::open(&location, &options, &field.shape(100))
             .map_err(|error| Stop::Fail(format!("preset {}: {error}", preset.as_str())))?;
         fill(field, &engine, 20)?;
         check_fill(field, &engine, 20)?;
@@ -79,8 +83,8 @@ fn other_words(option: &OptionSpec) -> Vec<Value> {
 }
 
 fn round_trip_with<E: Engine>(field: &Field<'_, E>, options: &Options) -> Outcome {
-    let place = field.place()?;
-    let engine = match E::open(&place, options, &field.shape(100)) {
+    let location = field.place()?;
+    let engine = match E::open(&location, options, &field.shape(100)) {
         Err(Error { class: ErrorClass::Invalid | ErrorClass::Unsupported, .. }) => return Ok(()),
         other => other?,
     };
@@ -106,21 +110,21 @@ pub(super) fn reopen<E: Engine>(field: &Field<'_, E>) -> Outcome {
 }
 
 fn fill_and_reopen<E: Engine>(field: &Field<'_, E>, options: &Options, keys: u64) -> Outcome {
-    let place = field.place()?;
-    let open = |place: &Location| E::open(place, options, &field.shape(keys));
-    let engine = open(&place)?;
+    let location = field.place()?;
+    let open = |location: &Location| E::open(location, options, &field.shape(keys));
+    let engine = open(&location)?;
     fill(field, &engine, keys)?;
     engine.sync()?;
     engine.close()?;
     // A second time round, without `sync`: closing alone must be enough.
-    let engine = open(&place)?;
+    let engine = open(&location)?;
     check_fill(field, &engine, keys)?;
     if field.capabilities().delete {
         engine.session()?.delete(&field.key(0))?;
     }
     engine.session()?.put(&field.key(1), &value(1, 2, 64))?;
     engine.close()?;
-    let engine = open(&place)?;
+    let engine = open(&location)?;
     if !field.capabilities().stores_nothing {
         let mut session = engine.session()?;
         if field.capabilities().delete {
@@ -160,7 +164,11 @@ pub(super) fn settles<E: Engine>(field: &Field<'_, E>) -> Outcome {
         let settled = engine.settle(limit)?;
         let took = start.elapsed();
         expect(took <= limit + SLACK, || format!("took {took:?} of {limit:?} allowed"))?;
-        expect(!settled.note.is_empty(), || "does not say what it waited for".to_owned())?;
+        expect(!settled.note.is_empty(), || {
+            "`settle` does not report what it waited \
+            for"
+            .to_owned()
+        })?;
     }
     check_fill(field, &engine, 2000)?;
     Ok(engine.close()?)
@@ -174,10 +182,10 @@ pub(super) fn counters_and_events<E: Engine>(field: &Field<'_, E>) -> Outcome {
     expect(named, || "a counter has no name".to_owned())?;
     let events = engine.events();
     let ordered = events.windows(2).all(|pair| pair[0].at_unix_ns <= pair[1].at_unix_ns);
-    expect(ordered, || "events are not told oldest first".to_owned())?;
+    expect(ordered, || "events are not in the order of time".to_owned())?;
     let again = engine.events();
     expect(!events.iter().any(|event| again.contains(event)), || {
-        "an event was told twice".to_owned()
+        "an event was reported twice".to_owned()
     })?;
     Ok(engine.close()?)
 }
@@ -202,13 +210,13 @@ pub(super) fn random_load<E: Engine>(field: &Field<'_, E>) -> Outcome {
     let count = if field.capabilities().scan_forward {
         session.scan(Range::all(Direction::Forward), |_, _| ControlFlow::Continue(()))?
     } else {
-        let mut found = 0;
+        let mut existing = 0;
         for number in 0..KEYS {
-            found += u64::from(session.get(&field.key(number), |value| value.is_some())?);
+            existing += u64::from(session.get(&field.key(number), |value| value.is_some())?);
         }
-        found
+        existing
     };
-    expect(count == KEYS, || format!("{count} of {KEYS} keys are there"))?;
+    expect(count == KEYS, || format!("expected {KEYS} keys, found {count}"))?;
     for &number in order.iter().step_by(37) {
         expect_value(&mut session, &field.key(number), Some(&value(number, 1, 100)))?;
     }

@@ -73,8 +73,8 @@ fn step(longest: usize) -> impl Strategy<Value = Step> {
 
 /// Walks the steps on a fresh database and on the model, and compares all there is at the end.
 fn walk<E: Engine>(field: &Field<'_, E>, steps: &[Step]) -> Outcome {
-    let (place, options) = (field.place()?, field.options());
-    let mut walk = Walk { field, place, options, model: Model::new(), version: 0 };
+    let (location, options) = (field.place()?, field.options());
+    let mut walk = Walk { field, location, options, model: Model::new(), version: 0 };
     let mut engine = walk.open()?;
     for part in steps.split_inclusive(|step| matches!(step, Step::Reopen)) {
         let mut session = engine.session()?;
@@ -97,7 +97,7 @@ fn walk<E: Engine>(field: &Field<'_, E>, steps: &[Step]) -> Outcome {
 
 struct Walk<'f, 'a, E> {
     field: &'f Field<'a, E>,
-    place: Location,
+    location: Location,
     options: Options,
     model: Model,
     version: u64,
@@ -105,7 +105,7 @@ struct Walk<'f, 'a, E> {
 
 impl<E: Engine> Walk<'_, '_, E> {
     fn open(&self) -> crate::Result<E> {
-        E::open(&self.place, &self.options, &self.field.shape(KEYS))
+        E::open(&self.location, &self.options, &self.field.shape(KEYS))
     }
 
     /// Steps that the engine does not claim to be capable of are left out.
@@ -149,10 +149,10 @@ impl<E: Engine> Walk<'_, '_, E> {
     fn multiget(&self, session: &mut impl Session, numbers: &[u64]) -> Outcome {
         let keys: Vec<_> = numbers.iter().map(|&number| self.field.key(number)).collect();
         let slices: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-        let mut found = vec![None; keys.len()];
-        session.multiget(&slices, |index, value| found[index] = value.map(<[u8]>::to_vec))?;
+        let mut values = vec![None; keys.len()];
+        session.multiget(&slices, |index, value| values[index] = value.map(<[u8]>::to_vec))?;
         let expected: Vec<_> = numbers.iter().map(|key| self.model.get(key).cloned()).collect();
-        expect(found == expected, || format!("multiget of {numbers:?} shows other values"))
+        expect(values == expected, || format!("multiget of {numbers:?} shows wrong values"))
     }
 
     fn scan<'m>(
@@ -172,7 +172,7 @@ impl<E: Engine> Walk<'_, '_, E> {
         let expected: Vec<_> =
             expected.map(|(&number, value)| (self.field.key(number), value.clone())).collect();
         expect(shown == expected, || {
-            format!("scan {direction:?} from {from} limit {limit} shows other records")
+            format!("scan {direction:?} from {from} limit {limit} shows wrong records")
         })
     }
 
@@ -204,14 +204,14 @@ impl<E: Engine> Walk<'_, '_, E> {
     fn read_modify_write(&mut self, session: &mut impl Session, key: u64) -> Outcome {
         let value = self.next_value(key, 50);
         let mut old_shown = None;
-        let found =
+        let existed =
             session.read_modify_write(&self.field.key(key), &mut Vec::new(), |old, new| {
                 old_shown = old.map(<[u8]>::to_vec);
                 new.extend_from_slice(&value);
             })?;
         let old = self.model.insert(key, value);
-        expect(found == old.is_some() && old_shown == old, || {
-            format!("read-modify-write of {key} was shown another value")
+        expect(existed == old.is_some() && old_shown == old, || {
+            format!("read-modify-write of {key} got a wrong old value")
         })
     }
 }

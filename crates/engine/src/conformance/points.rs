@@ -39,8 +39,12 @@ pub(super) fn shown_once<E: Engine>(field: &Field<'_, E>) -> Outcome {
             shown += 1;
             number + 40
         })?;
-        expect(shown == 1, || format!("`seen` was called {shown} times for key {number}"))?;
-        expect(returned == number + 40, || "what `seen` returns got lost".to_owned())?;
+        expect(shown == 1, || format!("`visit` was called {shown} times for key {number}"))?;
+        expect(returned == number + 40, || {
+            "`get` does not return the result of \
+            `visit`"
+                .to_owned()
+        })?;
     }
     drop(session);
     Ok(engine.close()?)
@@ -117,30 +121,30 @@ pub(super) fn multiget<E: Engine>(field: &Field<'_, E>) -> Outcome {
     let slices: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
     let mut shown = vec![0; slices.len()];
     let mut wrong = None;
-    session.multiget(&slices, |index, found| {
+    session.multiget(&slices, |index, actual| {
         shown[index] += 1;
         let number = numbers[index];
         let expected = (number.is_multiple_of(2)).then(|| value(number, 1, 60));
-        if contents && found != expected.as_deref() {
+        if contents && actual != expected.as_deref() {
             wrong = Some(number);
         }
     })?;
     expect(wrong.is_none(), || format!("key {wrong:?} was shown with the wrong value"))?;
     expect(shown.iter().all(|&times| times == 1), || {
-        format!("not every index was shown exactly once: {shown:?}")
+        format!("expected every index once, found {shown:?}")
     })?;
     session.multiget(&[], |_, _| wrong = Some(0))?;
-    expect(wrong.is_none(), || "no keys, but something was shown".to_owned())?;
+    expect(wrong.is_none(), || "multiget without keys showed a value".to_owned())?;
     drop(session);
     Ok(engine.close()?)
 }
 
-/// Over a limit the engine must refuse and say why it did: storing less is worse than an error.
+/// Above a limit the engine must return an error: storing less is worse.
 pub(super) fn expect_refusal(result: Result<()>, what: &str) -> Outcome {
     match result {
         Err(error) if error.class == ErrorClass::Invalid => Ok(()),
         Err(error) => expect(false, || {
-            format!("{what} was refused as {:?}, not as Invalid: {error}", error.class)
+            format!("{what}: expected an error of class Invalid, found {:?}: {error}", error.class)
         }),
         Ok(()) => expect(false, || format!("{what} was accepted")),
     }

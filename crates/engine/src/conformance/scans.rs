@@ -91,14 +91,14 @@ impl<E: Engine> Course<'_, '_, E> {
         }
     }
 
-    fn scan(&self, session: &mut impl Session, asked: ScanRequest) -> Outcome {
-        let ScanRequest { from, until, limit, most } = asked;
+    fn scan(&self, session: &mut impl Session, request: ScanRequest) -> Outcome {
+        let ScanRequest { from, until, limit, most } = request;
         let forward = self.direction == Direction::Forward;
         let within = |number: u64| {
             let begun =
                 from.is_none_or(|from| if forward { number >= from } else { number <= from });
-            let over = until.is_some_and(|end| if forward { number >= end } else { number < end });
-            begun && !over
+            let ended = until.is_some_and(|end| if forward { number >= end } else { number < end });
+            begun && !ended
         };
         let expected: Vec<u64> = self.met().filter(|number| within(*number)).collect();
         let expected = &expected[..expected.len().min(limit as usize).min(most)];
@@ -110,7 +110,7 @@ impl<E: Engine> Course<'_, '_, E> {
             shown.push((key.to_vec(), value.to_vec()));
             if shown.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        let what = || format!("scan {:?}, {asked:?}", self.direction);
+        let what = || format!("scan {:?}, {request:?}", self.direction);
         self.expect_records(&what, returned, &shown, expected)
     }
 
@@ -138,7 +138,7 @@ fn walk_all<E: Engine>(course: &Course<'_, '_, E>, session: &mut E::Session<'_>)
     for (limit, most) in [(1, usize::MAX), (7, usize::MAX), (1000, 3), (1000, usize::MAX)] {
         let mut walk = Walk::new(course.direction);
         for _around in 0..2 {
-            let mut left: Vec<u64> = course.met().collect();
+            let mut remaining: Vec<u64> = course.met().collect();
             loop {
                 let mut shown = Vec::new();
                 let returned = session.walk(&mut walk, limit, |key, value| {
@@ -149,8 +149,8 @@ fn walk_all<E: Engine>(course: &Course<'_, '_, E>, session: &mut E::Session<'_>)
                         ControlFlow::Continue(())
                     }
                 })?;
-                let now = left.len().min(limit as usize).min(most);
-                let expected: Vec<u64> = left.drain(..now).collect();
+                let now = remaining.len().min(limit as usize).min(most);
+                let expected: Vec<u64> = remaining.drain(..now).collect();
                 let what = || format!("walk {:?}, limit {limit}, {most} at most", course.direction);
                 course.expect_records(&what, returned, &shown, &expected)?;
                 if shown.len() < most.min(limit as usize) {

@@ -1,4 +1,4 @@
-//! Several sessions: nobody loses a write, reads an old value after a new one, or sees half of one.
+//! Several sessions: no lost write, no old value after a new one, no torn value.
 
 use super::field::{Field, Outcome, Stop, expect, expect_value, get, value, version_in};
 use super::writes::joined;
@@ -14,15 +14,15 @@ pub(super) fn no_stale_reads<E: Engine>(field: &Field<'_, E>) -> Outcome {
     let engine = field.open(100)?;
     let key = &field.key(1);
     std::thread::scope(|scope| {
-        let (ask, asked) = channel();
+        let (ask, requests) = channel();
         let (answer, answered) = channel();
         let engine = &engine;
         scope.spawn(move || {
             let mut reader = engine.session();
-            for () in asked {
-                let found = reader.as_mut().map_err(|error| error.clone());
-                let found = found.and_then(|session| get(session, key));
-                if answer.send(found).is_err() {
+            for () in requests {
+                let value = reader.as_mut().map_err(|error| error.clone());
+                let value = value.and_then(|session| get(session, key));
+                if answer.send(value).is_err() {
                     break;
                 }
             }
@@ -33,8 +33,8 @@ pub(super) fn no_stale_reads<E: Engine>(field: &Field<'_, E>) -> Outcome {
             writer.put(key, &written)?;
             let gone = |_| Stop::Fail("the reading thread panicked".to_owned());
             ask.send(()).map_err(|_| Stop::Fail("the reading thread panicked".to_owned()))?;
-            let found = answered.recv().map_err(gone)??;
-            expect(found == Some(written), || {
+            let value = answered.recv().map_err(gone)??;
+            expect(value == Some(written), || {
                 format!("another session did not see version {version} after `put` returned")
             })?;
         }

@@ -1,5 +1,5 @@
-//! Transactions: all or nothing, apart from each other, and honest about conflicts. An engine that
-//! chooses its kind by an option is checked under each word of it.
+//! Transactions: atomic, isolated, and with conflicts reported. An engine that chooses its kind by
+//! an option is checked under each value of it.
 
 use super::field::{Field, Outcome, Stop, expect, expect_value, get, needs, value};
 use super::writes::joined;
@@ -34,7 +34,7 @@ fn of_every_kind<E: Engine>(field: &Field<'_, E>, check: CheckOf<E>) -> Outcome 
     needs(!some.is_empty(), "transactions")?;
     for options in some {
         let engine = match E::open(&field.place()?, options, &field.shape(1000)) {
-            // This build or library lacks the word, and says so where it is asked for.
+            // This build or library does not support the value and refuses it.
             Err(Error { class: ErrorClass::Invalid | ErrorClass::Unsupported, .. }) => continue,
             other => other?,
         };
@@ -61,12 +61,12 @@ pub(super) fn all_or_nothing<E: Engine>(field: &Field<'_, E>) -> Outcome {
             within.delete(&keys[1])?;
             Err::<(), _>(Error::new(ErrorClass::Other, "the body's own"))
         });
-        let own = failed.is_err_and(|error| error.message == "the body's own");
-        expect(own, || "the error of the body was not returned".to_owned())?;
+        let is_ours = failed.is_err_and(|error| error.message == "the body's own");
+        expect(is_ours, || "the error of the body was not returned".to_owned())?;
         for (key, expected) in [(0, Some(&old)), (1, Some(&old)), (2, None)] {
             expect_value(&mut session, &keys[key], expected.map(Vec::as_slice))?;
         }
-        let seen = session.transaction(|within| {
+        let values = session.transaction(|within| {
             within.put(&keys[0], &new)?;
             within.put(&keys[3], &new)?;
             within.delete(&keys[1])?;
@@ -79,11 +79,11 @@ pub(super) fn all_or_nothing<E: Engine>(field: &Field<'_, E>) -> Outcome {
             Ok([read(within, &keys[0])?, read(within, &keys[1])?, read(within, &keys[3])?])
         })?;
         let expected = [Some(new.clone()), None, Some(new.clone())];
-        let same = seen.iter().zip(&expected).all(|(seen, value)| {
-            let (plain, locked) = seen;
+        let equal = values.iter().zip(&expected).all(|(values, value)| {
+            let (plain, locked) = values;
             plain == value && locked == value
         });
-        expect(same, || "a transaction did not see what it wrote itself".to_owned())?;
+        expect(equal, || "a transaction did not see its own writes".to_owned())?;
         for (key, expected) in [0, 1, 3].into_iter().zip(&expected) {
             expect_value(&mut session, &keys[key], expected.as_deref())?;
         }
@@ -129,7 +129,7 @@ pub(super) fn scans<E: Engine>(field: &Field<'_, E>) -> Outcome {
     })
 }
 
-/// What a transaction has written and undoes in the end nobody else ever sees. Others may have to
+/// Writes of a transaction that is rolled back are never visible to others. Others may have to
 /// wait for its end.
 pub(super) fn no_dirty_reads<E: Engine>(field: &Field<'_, E>) -> Outcome {
     const MOMENT: Duration = Duration::from_millis(200);
@@ -144,11 +144,11 @@ pub(super) fn no_dirty_reads<E: Engine>(field: &Field<'_, E>) -> Outcome {
             let mut session = engine.session()?;
             // Nothing comes where writing failed.
             let _ = look.recv();
-            let seen = [get(&mut session, &keys[0])?, get(&mut session, &keys[1])?];
+            let values = [get(&mut session, &keys[0])?, get(&mut session, &keys[1])?];
             let _ = looked.send(());
-            Ok::<_, Error>(seen)
+            Ok::<_, Error>(values)
         };
-        let seen = std::thread::scope(|scope| {
+        let values = std::thread::scope(|scope| {
             let reader = scope.spawn(read);
             let undone = session.transaction(|within| {
                 within.put(&keys[0], b"not committed")?;
@@ -160,14 +160,12 @@ pub(super) fn no_dirty_reads<E: Engine>(field: &Field<'_, E>) -> Outcome {
             drop(written);
             undone.map_or_else(
                 |error| if error.message == "undone" { Ok(()) } else { Err(Stop::from(error)) },
-                |()| Err(Stop::Fail("a transaction succeeded whose body failed".to_owned())),
+                |()| Err(Stop::Fail("a transaction succeeded although its body failed".to_owned())),
             )?;
             let panicked = |_| Stop::Fail("the reading thread panicked".to_owned());
             Ok::<_, Stop>(reader.join().map_err(panicked)??)
         })?;
-        expect(seen == [Some(old), None], || {
-            "another session saw what was never committed".to_owned()
-        })
+        expect(values == [Some(old), None], || "another session saw uncommitted data".to_owned())
     })
 }
 
@@ -204,32 +202,36 @@ pub(super) fn no_lost_updates<E: Engine>(field: &Field<'_, E>) -> Outcome {
         expect(!unequal, || "a transaction saw half of another".to_owned())?;
         let mut session = engine.session()?;
         for key in &keys {
-            let found = get(&mut session, key)?;
-            let found = found.and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
-            expect(found == Some(THREADS * EACH), || {
-                format!("{} increments came to {found:?}: updates were lost", THREADS * EACH)
+            let value = get(&mut session, key)?;
+            let value = value.and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+            expect(value == Some(THREADS * EACH), || {
+                format!(
+                    "expected a counter of {}, found {value:?}: updates were \
+                    lost",
+                    THREADS * EACH
+                )
             })?;
         }
         Ok(())
     })
 }
 
-/// Another transaction writes what this one has read for update: it waits, or one of the two is
-/// told of a conflict, and the same transaction succeeds when it is run again.
+/// Another transaction writes what this one has read for update: it waits, or one of the two gets
+/// a conflict and succeeds when it is run again.
 pub(super) fn conflicts<E: Engine>(field: &Field<'_, E>) -> Outcome {
     of_every_kind(field, |field, engine, kind| {
         let key = &field.key(1);
         engine.session()?.put(key, &0u64.to_le_bytes())?;
-        let (told, other_done) = channel();
+        let (other_ended, other_done) = channel();
         let add = move |amount: u64, within: &mut dyn Transaction| {
-            let found = counter(within, key)?;
-            Ok::<_, Error>((found, found + amount))
+            let before = counter(within, key)?;
+            Ok::<_, Error>((before, before + amount))
         };
         let (first, second) = std::thread::scope(|scope| {
             let mut session = engine.session()?;
             let first = session.transaction(|within| {
                 let (_, raised) = add(1, within)?;
-                let told = told.clone();
+                let other_ended = other_ended.clone();
                 let second = scope.spawn(move || {
                     let second = engine.session().and_then(|mut session| {
                         session.transaction(|within| {
@@ -237,8 +239,8 @@ pub(super) fn conflicts<E: Engine>(field: &Field<'_, E>) -> Outcome {
                             within.put(key, &raised.to_le_bytes())
                         })
                     });
-                    // Nobody listens any more where this one had to wait for the first.
-                    let _ = told.send(());
+                    // The receiver is gone where this transaction had to wait for the first.
+                    let _ = other_ended.send(());
                     second
                 });
                 // Side by side the other may be done before this one goes on.
@@ -263,19 +265,19 @@ pub(super) fn conflicts<E: Engine>(field: &Field<'_, E>) -> Outcome {
             Err(error) if error.class == ErrorClass::Conflict => Ok(1),
             Err(error) => Err(Stop::from(error.clone())),
         };
-        let told = conflict(&first)? + second.as_ref().map_or(Ok(0), conflict)?;
-        expect(kind != Transactions::Serial || told == 0, || {
-            "transactions one at a time had a conflict".to_owned()
+        let other_ended = conflict(&first)? + second.as_ref().map_or(Ok(0), conflict)?;
+        expect(kind != Transactions::Serial || other_ended == 0, || {
+            "serial transactions had a conflict".to_owned()
         })?;
-        expect(kind != Transactions::Optimistic || told > 0, || {
-            "two transactions changed what both had read, and neither was told".to_owned()
+        expect(kind != Transactions::Optimistic || other_ended > 0, || {
+            "two transactions changed what both had read, and neither got a conflict".to_owned()
         })?;
         let mut session = engine.session()?;
-        let found = get(&mut session, key)?.and_then(|bytes| bytes.try_into().ok());
-        let found = found.map(u64::from_le_bytes);
-        let sums: &[u64] = if told == 0 { &[11] } else { &[1, 10] };
-        expect(found.is_some_and(|found| sums.contains(&found)), || {
-            format!("with {told} conflicts the counter is {found:?}, not one of {sums:?}")
+        let before = get(&mut session, key)?.and_then(|bytes| bytes.try_into().ok());
+        let before = before.map(u64::from_le_bytes);
+        let sums: &[u64] = if other_ended == 0 { &[11] } else { &[1, 10] };
+        expect(before.is_some_and(|before| sums.contains(&before)), || {
+            format!("with {other_ended} conflicts the counter is {before:?}, not one of {sums:?}")
         })?;
         retried(|| {
             session.transaction(|within| {
@@ -283,16 +285,16 @@ pub(super) fn conflicts<E: Engine>(field: &Field<'_, E>) -> Outcome {
                 within.put(key, &raised.to_le_bytes())
             })
         })?;
-        expect_value(&mut session, key, Some(&(found.unwrap_or(0) + 100).to_le_bytes()))
+        expect_value(&mut session, key, Some(&(before.unwrap_or(0) + 100).to_le_bytes()))
     })
 }
 
 fn counter(within: &mut dyn Transaction, key: &[u8]) -> Result<u64> {
-    let mut found = 0;
+    let mut count = 0;
     within.get_for_update(key, &mut |value| {
-        found = value.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
+        count = value.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
     })?;
-    Ok(found)
+    Ok(count)
 }
 
 /// Runs `attempt` until it meets no conflict.

@@ -23,7 +23,7 @@ pub(super) fn go_on<E: Engine>(field: &Field<'_, E>) -> Outcome {
             for number in client * RECORDS..(client + 1) * RECORDS {
                 let (key, written) = (field.key(number), value(number, 1, VALUE_BYTES));
                 session.put(&key, &written)?;
-                session.get(&key, |seen| wrong += u64::from(seen != Some(&written[..])))?;
+                session.get(&key, |actual| wrong += u64::from(actual != Some(&written[..])))?;
                 order.borrow_mut().push(client);
             }
             Ok(wrong)
@@ -32,11 +32,11 @@ pub(super) fn go_on<E: Engine>(field: &Field<'_, E>) -> Outcome {
     let done = turns::run_in_turns(clients).map_err(crate::Error::from)?;
     for wrong in done {
         let wrong = wrong?;
-        expect(wrong == 0, || format!("{wrong} keys show other values than were put"))?;
+        expect(wrong == 0, || format!("{wrong} keys have wrong values"))?;
     }
     // One after the other, each changes to the next once.
     let order = order.take();
     let changes = order.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64;
-    expect(changes > CLIENTS, || "each client kept the others until it had ended".to_owned())?;
+    expect(changes > CLIENTS, || "each client blocked the others until it had ended".to_owned())?;
     Ok(engine.close()?)
 }

@@ -25,8 +25,8 @@ pub(super) fn batch_in_order<E: Engine>(field: &Field<'_, E>) -> Outcome {
     Ok(engine.close()?)
 }
 
-/// A writer puts the same version into two keys in one batch, over and over. Who reads one key
-/// and then the other must never find the second behind the first.
+/// A writer puts the same version into two keys in one batch, over and over. A reader of one key
+/// and then the other must never find an older version second.
 pub(super) fn batch_is_atomic<E: Engine>(field: &Field<'_, E>) -> Outcome {
     const BATCHES: u64 = 2000;
     field.needs_contents()?;
@@ -83,8 +83,12 @@ fn read_version(
 ) -> std::result::Result<u64, Stop> {
     match get(session, key)? {
         None => Ok(0),
-        Some(shown) => version_in(number, &shown)
-            .ok_or_else(|| Stop::Fail(format!("key {number} holds a value nobody wrote"))),
+        Some(shown) => version_in(number, &shown).ok_or_else(|| {
+            Stop::Fail(format!(
+                "key {number} holds a value that was never \
+                written"
+            ))
+        }),
     }
 }
 
@@ -100,15 +104,15 @@ pub(super) fn read_modify_write<E: Engine>(field: &Field<'_, E>) -> Outcome {
     let engine = field.open(100)?;
     let mut session = engine.session()?;
     let (key, mut buffer) = (field.key(1), b"left over".to_vec());
-    let found = session.read_modify_write(&key, &mut buffer, |old, new| {
+    let existed = session.read_modify_write(&key, &mut buffer, |old, new| {
         new.extend_from_slice(if old.is_none() && new.is_empty() { b"first" } else { b"wrong" });
     })?;
-    expect(!found, || "found a key that was not there".to_owned())?;
-    let found = session.read_modify_write(&key, &mut buffer, |old, new| {
+    expect(!existed, || "read-modify-write of a missing key reported a key".to_owned())?;
+    let existed = session.read_modify_write(&key, &mut buffer, |old, new| {
         new.extend_from_slice(old.unwrap_or(b"missing"));
         new.extend_from_slice(b", second");
     })?;
-    expect(found, || "did not find the key it wrote".to_owned())?;
+    expect(existed, || "read-modify-write did not find the key it wrote".to_owned())?;
     expect_value(&mut session, &key, Some(b"first, second"))?;
     drop(session);
     Ok(engine.close()?)

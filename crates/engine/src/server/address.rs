@@ -16,59 +16,59 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a reference to a server elsewhere begins with: the name of the environment variable that
-/// has its URL follows.
+/// The prefix of a reference to an attached server. The name of an environment variable with its
+/// URL follows.
 pub const BY_NAME: &str = "env:";
 
-/// A server elsewhere that does not take a connection within this time is not there.
+/// An attached server must accept a connection within this time.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Where a server is reached.
 #[derive(Clone, Debug)]
 pub enum Address {
-    /// A Unix socket: `unix:/place/server.sock`. Who may not enter its folder cannot reach it.
+    /// A Unix socket: `unix:/place/server.sock`. The permissions of its folder protect it.
     Unix(PathBuf),
-    /// A port, which anybody on this machine can reach: `tcp://:SECRET@127.0.0.1:6379`.
+    /// A port, open to every user of this machine: `tcp://:SECRET@127.0.0.1:6379`.
     Tcp {
-        /// Numbers and port.
+        /// IP address and port.
         at: SocketAddr,
-        /// The password of those that may come in.
+        /// The password of clients.
         secret: String,
     },
-    /// A server that somebody runs.
+    /// A server that kvdyno did not start.
     Elsewhere(Arc<Elsewhere>),
 }
 
-/// A server that somebody runs, and a database in it that is ours.
+/// A server that kvdyno did not start, and a database in it that kvdyno made.
 #[derive(Debug)]
 pub struct Elsewhere {
-    /// What leads to it: `env:NAME`.
+    /// Its reference: `env:NAME`.
     pub reference: String,
     /// Its host, by name or number.
     pub host: String,
     /// Its port.
     pub port: u16,
-    /// Who comes in; empty: nobody in particular.
+    /// The user; empty: the default user.
     pub user: String,
-    /// Their password; empty: none.
+    /// The user's password; empty: none.
     pub password: Secret,
-    /// The database that is ours.
+    /// The database that kvdyno made.
     pub database: String,
-    /// One that is there, to come in by where a server asks for one.
+    /// An existing database to connect to, where the server requires one.
     pub entrance: String,
-    /// What all that is said is hidden by; none: it is said openly.
+    /// TLS; none: the connection is not encrypted.
     pub secrecy: Option<Box<dyn Secrecy>>,
 }
 
 impl Elsewhere {
     /// What [`Engine::settle`](crate::Engine::settle) comes to there.
     pub fn settled(&self) -> Settled {
-        let note = format!("{}: the server is not ours, and was not waited for", self.reference);
+        let note = format!("{}: attached server, not settled", self.reference);
         Settled { idle: false, note }
     }
 }
 
-/// What must not be shown.
+/// A secret, which must not be printed.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(pub String);
 
@@ -78,13 +78,13 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Hides what is said on a connection (TLS).
+/// Encrypts a connection (TLS).
 pub trait Secrecy: fmt::Debug + Send + Sync {
-    /// From here on all is hidden from everybody but the host of that name.
+    /// Encrypts from here on, with the certificate of that host.
     fn begin(&self, stream: TcpStream, host: &str) -> io::Result<Box<dyn Secured>>;
 }
 
-/// A connection that is hidden.
+/// An encrypted connection.
 pub trait Secured: fmt::Debug + Read + Send {
     /// As [`Stream::send`].
     fn send(&mut self, bytes: &[u8]) -> io::Result<Option<usize>>;
@@ -97,19 +97,19 @@ pub trait Secured: fmt::Debug + Read + Send {
 }
 
 impl Address {
-    /// Of a place that is a server of an engine.
-    pub fn for_engine<E: Served>(place: &Location) -> Result<Self> {
-        match place {
+    /// The address in a location that is a server of an engine.
+    pub fn for_engine<E: Served>(location: &Location) -> Result<Self> {
+        match location {
             Location::Server(address) => match address.split_once('/') {
                 Some((reference, database)) if reference.starts_with(BY_NAME) => {
-                    let none = || Error::invalid("this engine is attached to no server");
+                    let none = || Error::invalid("this engine cannot attach to a server");
                     (E::ATTACHMENT.ok_or_else(none)?.address)(reference, database)
                 }
                 _ => address.parse(),
             },
-            Location::Directory(_) | Location::Device(_) => Err(Error::invalid(
-                "this engine is the client of a server, the place is a directory or a device",
-            )),
+            Location::Directory(_) | Location::Device(_) => {
+                Err(Error::invalid("expected a server, found a directory or a device"))
+            }
         }
     }
 
@@ -125,14 +125,14 @@ impl Address {
                 stream.set_nodelay(true)?;
                 Ok(Stream::Tcp(stream))
             }
-            Self::Elsewhere(there) => {
-                let mut last = io::Error::other("its host has no address");
-                let known = (there.host.as_str(), there.port).to_socket_addrs();
+            Self::Elsewhere(remote) => {
+                let mut last = io::Error::other("the host has no address");
+                let resolved = (remote.host.as_str(), remote.port).to_socket_addrs();
                 let unknown = |error: io::Error| {
-                    let what = "its host is not known (expected SCHEME://USER:PASSWORD@HOST:PORT)";
+                    let what = "unknown host (expected SCHEME://USER:PASSWORD@HOST:PORT)";
                     io::Error::new(error.kind(), format!("{what}: {error}"))
                 };
-                for at in known.map_err(unknown)? {
+                for at in resolved.map_err(unknown)? {
                     match TcpStream::connect_timeout(&at, CONNECTS_WITHIN) {
                         Ok(stream) => {
                             stream.set_nodelay(true)?;
@@ -147,25 +147,25 @@ impl Address {
         }
     }
 
-    /// The server that somebody runs, if it is one.
+    /// The server that kvdyno did not start, if it is one.
     pub fn elsewhere(&self) -> Option<&Elsewhere> {
         match self {
-            Self::Elsewhere(there) => Some(there),
+            Self::Elsewhere(remote) => Some(remote),
             Self::Unix(_) | Self::Tcp { .. } => None,
         }
     }
 
-    /// What is asked of whoever comes in; empty: nothing.
+    /// The password; empty: none.
     pub fn password(&self) -> &str {
         match self {
             Self::Unix(_) => "",
             Self::Tcp { secret, .. } => secret,
-            Self::Elsewhere(there) => &there.password.0,
+            Self::Elsewhere(remote) => &remote.password.0,
         }
     }
 }
 
-/// A host that is gone without a word is noticed within about a minute, whoever waits for it.
+/// A host that vanishes is noticed within about a minute.
 fn notice_death(stream: &TcpStream) -> io::Result<()> {
     sockopt::set_socket_keepalive(stream, true)?;
     sockopt::set_tcp_keepidle(stream, Duration::from_secs(30))?;
@@ -179,7 +179,7 @@ impl Display for Address {
         match self {
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
             Self::Tcp { at, secret } => write!(f, "tcp://:{secret}@{at}"),
-            Self::Elsewhere(there) => write!(f, "{}/{}", there.reference, there.database),
+            Self::Elsewhere(remote) => write!(f, "{}/{}", remote.reference, remote.database),
         }
     }
 }
@@ -194,7 +194,7 @@ impl FromStr for Address {
         };
         let unix = text.strip_prefix("unix:").map(|path| Self::Unix(path.into()));
         unix.or_else(tcp).ok_or_else(|| {
-            Error::invalid("an address is `unix:PATH` or `tcp://:PASSWORD@NUMBERS:PORT`")
+            Error::invalid("expected an address: `unix:PATH` or `tcp://:PASSWORD@IP:PORT`")
         })
     }
 }
@@ -216,24 +216,25 @@ pub enum Stream {
     Unix(UnixStream),
     /// By a port.
     Tcp(TcpStream),
-    /// By a port, hidden.
+    /// By a port, encrypted.
     Secured(Box<dyn Secured>),
 }
 
 impl Stream {
-    /// The connection as it is from here on, where the server elsewhere is to be reached hidden.
+    /// The connection, encrypted from here on where the attached server requires TLS.
     pub fn hidden(&self, address: &Address) -> Result<Option<Self>> {
-        let hidden = address.elsewhere().and_then(|there| Some((there.secrecy.as_ref()?, there)));
+        let hidden =
+            address.elsewhere().and_then(|remote| Some((remote.secrecy.as_ref()?, remote)));
         match (hidden, self) {
             (None, _) => Ok(None),
-            (Some((secrecy, there)), Self::Tcp(stream)) => {
-                Ok(Some(Self::Secured(secrecy.begin(stream.try_clone()?, &there.host)?)))
+            (Some((secrecy, remote)), Self::Tcp(stream)) => {
+                Ok(Some(Self::Secured(secrecy.begin(stream.try_clone()?, &remote.host)?)))
             }
-            _ => Err(Error::invalid("what is hidden is a connection by a port")),
+            _ => Err(Error::invalid("TLS needs a TCP connection")),
         }
     }
 
-    /// What can be waited for.
+    /// The file descriptor to poll.
     pub fn socket(&self) -> BorrowedFd<'_> {
         match self {
             Self::Unix(stream) => stream.as_fd(),
@@ -252,8 +253,8 @@ impl Stream {
         }
     }
 
-    /// All that [`Stream::send`] took is on its way. Not so: the server takes nothing before what
-    /// it has answered has been received.
+    /// All that [`Stream::send`] took is on its way. False: the server takes nothing before its
+    /// answers have been received.
     #[inline]
     pub fn is_sent(&mut self) -> io::Result<bool> {
         match self {
@@ -306,7 +307,7 @@ impl Read for Stream {
     }
 }
 
-/// For protocols in which nothing is answered before all is asked.
+/// For protocols in which the answer comes after the whole request.
 impl Write for Stream {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -356,10 +357,10 @@ mod tests {
                 theirs.write_all(&bytes).unwrap();
             }
         });
-        let (mut stream, asked) = (Stream::Unix(ours), vec![1; ASKED]);
+        let (mut stream, request) = (Stream::Unix(ours), vec![1; ASKED]);
         let (mut sent, mut answers) = (0, vec![0; 65_536]);
         while sent < ASKED {
-            match stream.send(&asked[sent..]).unwrap() {
+            match stream.send(&request[sent..]).unwrap() {
                 Some(more) => sent += more,
                 None => drop(stream.read(&mut answers).unwrap()),
             }
@@ -380,8 +381,8 @@ mod tests {
         drop(held);
         let mut stream = Address::Unix(path).connect().unwrap();
         assert_eq!(stream.send(b"!").unwrap(), Some(1));
-        let mut heard = [0];
-        listener.accept().unwrap().0.read_exact(&mut heard).unwrap();
-        assert_eq!(heard, *b"!");
+        let mut byte = [0];
+        listener.accept().unwrap().0.read_exact(&mut byte).unwrap();
+        assert_eq!(byte, *b"!");
     }
 }

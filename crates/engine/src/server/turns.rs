@@ -1,6 +1,6 @@
-//! Clients that take turns on one thread. Each waits for answers of its own, on connections of its
-//! own, and is written as if the thread were its alone; while one waits, another goes on. A thread
-//! that sleeps costs two switches an answer, and they cost more than all else that a client does.
+//! Clients that take turns on one thread. Each waits for its own answers on its own connections
+//! and is written as if it owned the thread; while one waits, another runs. A thread that sleeps
+//! costs two context switches per answer, which is more than all other work of a client.
 //!
 //! Outside of [`take`] whoever waits sleeps, as ever.
 
@@ -45,31 +45,31 @@ thread_local! {
     static AT_WORK: RefCell<Option<AtWork>> = const { RefCell::new(None) };
 }
 
-/// With which group a connection waits: it is told of it once.
+/// The group that a connection is registered with.
 #[derive(Debug, Default)]
 pub(super) struct Known(u64);
 
-/// Has others go on until there is something to be received, where others share this thread.
+/// Runs other clients of this thread until an answer arrives.
 #[inline]
-pub(super) fn wait_for_answer(socket: BorrowedFd<'_>, known: &mut Known) -> Result<()> {
+pub(super) fn wait_for_answer(socket: BorrowedFd<'_>, readiness: &mut Known) -> Result<()> {
     let Some(at_work) = at_work() else { return Ok(()) };
     let AtWork { client, group, .. } = &at_work;
-    if known.0 != group.number {
+    if readiness.0 != group.number {
         let whose = epoll::EventData::new_u64(*client);
         let added = epoll::add(&group.epoll, socket, whose, epoll::EventFlags::IN);
         added.map_err(io::Error::from)?;
-        known.0 = group.number;
+        readiness.0 = group.number;
     }
     suspend(&at_work, Wait::Answer);
     Ok(())
 }
 
-/// Others share this thread: whoever sleeps in it, but by [`pause`], keeps them from going on.
+/// Whether other clients share this thread. A sleep other than [`pause`] blocks them.
 pub fn is_shared() -> bool {
     at_work().is_some()
 }
 
-/// Lets so much time pass: to the others that share this thread, where there are any.
+/// Pauses this client; others on this thread run meanwhile.
 pub fn pause(time: Duration) {
     match at_work() {
         Some(at_work) => suspend(&at_work, Wait::Until(Instant::now() + time)),
@@ -91,7 +91,7 @@ fn suspend(at_work: &AtWork, wait: Wait) {
     unsafe { (*at_work.turn).suspend(wait) };
 }
 
-/// A client, and how far it is.
+/// A client and its state.
 struct Client<T> {
     work: Coroutine<(), Wait, T, DefaultStack>,
     /// Once it has begun.
@@ -100,7 +100,7 @@ struct Client<T> {
     done: Option<T>,
 }
 
-/// Has `clients` take turns on this thread until all have ended: what each came to.
+/// Runs `clients` in turns on this thread until all have ended. Returns their results.
 pub fn run_in_turns<'c, T: 'c>(
     clients: impl IntoIterator<Item = impl FnOnce() -> T + 'c>,
 ) -> io::Result<Vec<T>> {
@@ -118,11 +118,11 @@ impl<T> Client<T> {
     #[expect(unsafe_code, reason = "what it works on need not live for ever")]
     fn new<'c>(work: impl FnOnce() -> T + 'c) -> io::Result<Self> {
         let turn = Rc::new(Cell::new(std::ptr::null()));
-        let here = turn.clone();
-        // A stack is given a pointer and no more.
+        let yielder_slot = turn.clone();
+        // The coroutine's stack gets a pointer only.
         let work = Box::new(work);
         let work = move |yielder: &Turn, ()| {
-            here.set(yielder);
+            yielder_slot.set(yielder);
             AT_WORK.with_borrow_mut(|at_work| {
                 at_work.as_mut().expect("it was resumed").turn = yielder;
             });
@@ -136,10 +136,10 @@ impl<T> Client<T> {
     }
 }
 
-/// As much as a thread has; memory is taken as it is used.
+/// As large as a thread's; memory is allocated as it is used.
 const STACK_BYTES: usize = 2 << 20;
 
-/// Answers that are looked for at once.
+/// Events of one poll.
 const EVENTS_MAX: usize = 64;
 
 struct Turns<T> {
@@ -165,7 +165,7 @@ impl<T> Turns<T> {
         let client = &mut self.clients[index];
         let (turn, group) = (client.turn.get(), self.group.clone());
         AT_WORK.set(Some(AtWork { client: index as u64, turn, group }));
-        // A panic goes on from here, and it is nobody's turn then.
+        // A panic continues from here, when no client has the turn.
         let _nobody = Nobody;
         match client.work.resume(()) {
             CoroutineResult::Yield(wait) => client.wait = Some(wait),
@@ -180,10 +180,13 @@ impl<T> Turns<T> {
             _ => None,
         });
         let longest = pauses.min().map(|end| {
-            let left = end.saturating_duration_since(Instant::now());
-            Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() }
+            let remaining = end.saturating_duration_since(Instant::now());
+            Timespec {
+                tv_sec: remaining.as_secs() as i64,
+                tv_nsec: remaining.subsec_nanos().into(),
+            }
         });
-        // To the nanosecond, where epoll_wait(2) knows milliseconds.
+        // In nanoseconds; epoll_wait(2) takes milliseconds.
         if let Some(longest) = &longest {
             let mut ready = [PollFd::new(&self.group.epoll, PollFlags::IN)];
             match poll(&mut ready, Some(longest)) {
@@ -246,15 +249,15 @@ mod tests {
         wire.out.push(byte);
         wire.send().unwrap();
         wire.receive().unwrap();
-        let (at, answer) = wire.unread();
+        let (begin, answer) = wire.unread();
         let answer = answer[0];
-        wire.read_to(at + 1);
+        wire.read_to(begin + 1);
         wire.forget();
         answer
     }
 
-    /// The server answers nobody before all have asked, and the last first: clients that waited for
-    /// each other would wait for ever.
+    /// The server answers after all requests have arrived, the last first. Clients that waited for
+    /// each other would deadlock.
     #[test]
     fn each_waits_for_its_own_answers_and_keeps_nobody() {
         const CLIENTS: usize = 5;
@@ -262,11 +265,11 @@ mod tests {
         let (wires, mut servers) = connected(CLIENTS);
         let server = std::thread::spawn(move || {
             for _ in 0..ROUNDS {
-                let mut asked = [0; CLIENTS];
-                for (server, byte) in servers.iter_mut().zip(&mut asked) {
+                let mut requests = [0; CLIENTS];
+                for (server, byte) in servers.iter_mut().zip(&mut requests) {
                     server.read_exact(std::slice::from_mut(byte)).unwrap();
                 }
-                for (server, byte) in servers.iter_mut().zip(asked).rev() {
+                for (server, byte) in servers.iter_mut().zip(requests).rev() {
                     server.write_all(&[byte + 1]).unwrap();
                 }
             }
@@ -279,8 +282,9 @@ mod tests {
             }
         };
         let sums: Vec<u32> = run_in_turns(wires.into_iter().enumerate().map(client)).unwrap();
-        let of = |number: u32| (0..u32::from(ROUNDS)).map(|round| round + number + 1).sum::<u32>();
-        assert_eq!(sums, (0..CLIENTS as u32).map(of).collect::<Vec<_>>());
+        let expected_sum =
+            |number: u32| (1..=u32::from(ROUNDS)).map(|round| round + number).sum::<u32>();
+        assert_eq!(sums, (0..CLIENTS as u32).map(expected_sum).collect::<Vec<_>>());
         server.join().unwrap();
     }
 

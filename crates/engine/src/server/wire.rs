@@ -1,6 +1,6 @@
-//! What clients of every protocol have alike: commands are written into one buffer and sent
-//! together, answers are shown where they were received, and several may be on their way. What the
-//! bytes mean is each client's. Memory grows with what has arrived, never with what is announced.
+//! The buffers that clients of every protocol share. Commands are collected and sent together.
+//! Answers are shown where they were received, and several may be in flight. Each client parses
+//! the bytes. Memory grows with what has arrived, never with an announced length.
 
 use super::turns::{self, Known};
 use super::{Address, Stream};
@@ -11,20 +11,20 @@ use std::collections::VecDeque;
 use std::io::{self, Read as _};
 use std::ops::Range;
 
-/// So much is asked of the kernel at once.
+/// Bytes of one receive call.
 const READ_BYTES: usize = 64 << 10;
 
-/// Until records are expected, all that a server sends together: its greeting, and what it is asked
-/// of itself. Whoever listens there may be no server of that protocol, and mean no good.
+/// The limit of what a server sends before records are expected: its greeting and its settings.
+/// The listener may be hostile, or no server of that protocol.
 pub const GREETING_BYTES_MAX: usize = 64 << 10;
 
 /// A connection with its buffers.
 #[derive(Debug)]
 pub struct Wire {
     stream: Stream,
-    /// What is written down, to be sent with the next.
+    /// Commands that are not sent yet.
     pub out: Vec<u8>,
-    /// What was received; what is before `at` has been looked at.
+    /// Received bytes; those before `at` are parsed.
     received: Vec<u8>,
     at: usize,
     /// Bytes of `received` that the server has sent.
@@ -61,8 +61,8 @@ impl Wire {
         if bytes > bytes_max { Err(too_long(bytes, bytes_max)) } else { Ok(()) }
     }
 
-    /// From here on all is hidden, where the server elsewhere is to be reached so. Nothing may have
-    /// been received that was not looked at.
+    /// Encrypts from here on, where the attached server requires TLS. All received bytes must be
+    /// parsed.
     pub fn hide(&mut self, address: &Address) -> Result<()> {
         if let Some(hidden) = self.stream.hidden(address)? {
             *self = Self::new(hidden);
@@ -70,24 +70,24 @@ impl Wire {
         Ok(())
     }
 
-    /// Nothing more can be heard here.
+    /// The connection is closed.
     pub fn is_gone(&self) -> bool {
         self.gone
     }
 
-    /// What was received and not looked at, and where it begins.
+    /// Received bytes that are not parsed, and where they begin.
     #[inline]
     pub fn unread(&self) -> (usize, &[u8]) {
         (self.at, &self.received[self.at..self.filled])
     }
 
-    /// All before this place was looked at; or, going back, was not.
+    /// Sets the end of the parsed bytes; it may go back.
     #[inline]
     pub fn read_to(&mut self, at: usize) {
         self.at = at;
     }
 
-    /// What lies there. It stays there until [`Wire::forget`].
+    /// The bytes of a range, which are valid until [`Wire::forget`].
     #[inline]
     pub fn bytes(&self, range: Range<usize>) -> &[u8] {
         &self.received[range]
@@ -99,7 +99,7 @@ impl Wire {
         &self.received
     }
 
-    /// What was looked at gives way, once all of it was or when room is needed.
+    /// Drops parsed bytes, once all are parsed or when room is needed.
     #[inline]
     pub fn forget(&mut self) {
         if self.at == self.filled {
@@ -119,9 +119,9 @@ impl Wire {
             self.received.resize(self.received.len() * 2, 0);
         }
         match &self.stream {
-            // What is hidden may have come though there is nothing to be received.
+            // TLS may hold decrypted bytes though the socket has nothing.
             Stream::Secured(_) if turns::is_shared() => {
-                let why = "a connection by TLS keeps its thread: leave `os_threads` out";
+                let why = "a TLS connection needs a thread of its own; remove `os_threads`";
                 return Err(Error::unsupported(why));
             }
             Stream::Secured(_) => {}
@@ -130,13 +130,13 @@ impl Wire {
         self.gone = true;
         let read = self.stream.read(&mut self.received[self.filled..])?;
         if read == 0 {
-            return Err(Error::new(ErrorClass::Unavailable, "the server has hung up"));
+            return Err(Error::new(ErrorClass::Unavailable, "the server closed the connection"));
         }
         (self.gone, self.filled) = (false, self.filled + read);
         Ok(())
     }
 
-    /// Sends what was written down.
+    /// Sends the collected commands.
     #[inline]
     pub fn send(&mut self) -> Result<()> {
         let mut sent = 0;
@@ -153,7 +153,7 @@ impl Wire {
         Ok(())
     }
 
-    /// Waits until one of them has something to be looked at: which have.
+    /// Waits until one of them has bytes to parse; returns which have.
     pub fn wait_readable(wires: &[&Self]) -> Result<Vec<bool>> {
         let at_hand: Vec<bool> = wires.iter().map(|wire| !wire.unread().1.is_empty()).collect();
         if at_hand.contains(&true) {
@@ -177,9 +177,9 @@ impl Wire {
     }
 }
 
-/// What a client makes of what it receives, for [`Tickets`].
+/// Parses a client's answers, for [`Tickets`].
 pub trait Answers {
-    /// Where it receives.
+    /// The connection.
     fn wire(&mut self) -> &mut Wire;
 
     /// Waits for more.
@@ -194,14 +194,14 @@ pub trait Answers {
 /// Tickets of operations in flight, of a server that answers in the order it is asked.
 #[derive(Debug, Default)]
 pub struct Tickets {
-    /// Written down and not sent.
+    /// Collected, not sent.
     taken: Vec<u32>,
     /// Sent, in the order of their answers.
     sent: VecDeque<u32>,
 }
 
 impl Tickets {
-    /// An operation was written down.
+    /// Adds an operation that was collected.
     #[inline]
     pub fn take_on(&mut self, ticket: u32) {
         self.taken.push(ticket);
@@ -212,7 +212,7 @@ impl Tickets {
         self.sent.is_empty()
     }
 
-    /// What was written down is on its way.
+    /// The collected commands were sent.
     #[inline]
     pub fn sent(&mut self) {
         self.sent.extend(self.taken.drain(..));
@@ -247,27 +247,27 @@ impl Tickets {
 /// A number in decimal digits.
 #[inline]
 pub fn decimal(number: usize, digits: &mut [u8; 20]) -> &[u8] {
-    let (mut at, mut left) = (digits.len(), number);
+    let (mut at, mut rest) = (digits.len(), number);
     loop {
         at -= 1;
-        digits[at] = b'0' + (left % 10) as u8;
-        left /= 10;
-        if left == 0 {
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
             break;
         }
     }
     &digits[at..]
 }
 
-/// A server's answer is longer than what is expected of it.
+/// A server's answer is longer than its limit.
 #[cold]
 pub fn too_long(bytes: usize, bytes_max: usize) -> Error {
     nonsense(&format!("expected at most {bytes_max} bytes, found {bytes} or more"))
 }
 
-/// The server said what its protocol has not.
+/// The server broke its protocol.
 pub fn nonsense(what: &str) -> Error {
-    Error::new(ErrorClass::Other, format!("the server's answer makes no sense: {what}"))
+    Error::new(ErrorClass::Other, format!("unexpected answer from the server: {what}"))
 }
 
 #[cfg(test)]
@@ -285,13 +285,13 @@ mod tests {
         }
 
         fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>> {
-            let (at, there) = self.0.unread();
-            let Some(byte) = there.first().copied() else { return Ok(None) };
-            self.0.read_to(at + 1);
+            let (begin, unread) = self.0.unread();
+            let Some(byte) = unread.first().copied() else { return Ok(None) };
+            self.0.read_to(begin + 1);
             match byte {
                 b'!' => Err(Error::invalid("refused")),
                 b'-' => Ok(Some(None)),
-                _ => Ok(Some(Some(at..at + 1))),
+                _ => Ok(Some(Some(begin..begin + 1))),
             }
         }
     }
@@ -303,13 +303,13 @@ mod tests {
         (0..5).for_each(|ticket| tickets.take_on(ticket));
         tickets.sent();
         theirs.write_all(b"a!-b").unwrap();
-        let mut seen = Vec::new();
-        let told = |ticket, answer: Result<Option<&[u8]>>| {
-            seen.push((ticket, answer.map(|value| value.map(<[u8]>::to_vec)).ok()));
+        let mut answers = Vec::new();
+        let record_answer = |ticket, answer: Result<Option<&[u8]>>| {
+            answers.push((ticket, answer.map(|value| value.map(<[u8]>::to_vec)).ok()));
         };
-        assert_eq!(tickets.complete(&mut bytes, told).unwrap(), 4);
+        assert_eq!(tickets.complete(&mut bytes, record_answer).unwrap(), 4);
         let value = |byte: u8| Some(Some(vec![byte]));
-        assert_eq!(seen, [(0, value(b'a')), (1, None), (2, Some(None)), (3, value(b'b'))]);
+        assert_eq!(answers, [(0, value(b'a')), (1, None), (2, Some(None)), (3, value(b'b'))]);
         drop(theirs);
         let ended = tickets.complete(&mut bytes, |_, _| panic!("nothing was answered"));
         assert_eq!(ended.unwrap_err().class, ErrorClass::Unavailable);

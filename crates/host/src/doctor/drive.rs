@@ -1,6 +1,6 @@
 //! Checks on the drive: its queue, its health, and the way to it.
 
-use super::rule::{Rule, rule, seen, setting};
+use super::rule::{Rule, diagnostic, rule, setting};
 use crate::root::chosen;
 use kvdyno_record::host::{Drive, Host};
 use kvdyno_record::units;
@@ -16,24 +16,27 @@ pub(super) const RULES: &[Rule] = &[
         let why = "a fault on one page of a mapped file reads this much unless the engine says \
                    MADV_RANDOM: 110 times slower at 8 MiB";
         let remedy = echo(host, "128", "read_ahead_kb")?;
-        seen(units::bytes(bytes), why).warn_if(bytes > READAHEAD_BYTES_MAX, remedy)
+        diagnostic(units::bytes(bytes), why).warn_if(bytes > READAHEAD_BYTES_MAX, remedy)
     }),
     rule("iostats", |host| {
         let on = host.drive.as_ref()?.iostats?;
-        seen(if on { "1" } else { "0" }, "without them the kernel counts no I/O of this device")
-            .warn_if(!on, echo(host, "1", "iostats")?)
+        diagnostic(
+            if on { "1" } else { "0" },
+            "without them the kernel counts no I/O of this device",
+        )
+        .warn_if(!on, echo(host, "1", "iostats")?)
     }),
     rule("rotational", |host| {
         let turns = host.drive.as_ref()?.rotational?;
-        let why = "what the kernel takes the drive for; virtual drives are often wrong";
-        seen(if turns { "1 (a disk that turns)" } else { "0 (flash)" }, why).info()
+        let why = "the kernel's idea of the drive; virtual drives are often wrong";
+        diagnostic(if turns { "1 (a disk that turns)" } else { "0 (flash)" }, why).info()
     }),
     rule("scheduler", |host| {
         let drive = host.drive.as_ref()?;
         let scheduler = drive.scheduler.as_deref()?;
         let fast = drive.name.starts_with("nvme") || drive.name.starts_with("vd");
         let why = "a scheduler costs CPU and merges requests; fast drives need none";
-        match seen(scheduler, why) {
+        match diagnostic(scheduler, why) {
             slow if !fast && scheduler != "none" => slow.info(),
             check => check.info_if(scheduler != "none", echo(host, "none", "scheduler")?),
         }
@@ -41,60 +44,62 @@ pub(super) const RULES: &[Rule] = &[
     rule("write_throttling", |host| {
         let us = queue(host, "wbt_lat_usec")?;
         let value = if us == "0" { "off" } else { &format!("{us} us") };
-        seen(value, "writes in the background are throttled for the sake of reads")
+        diagnostic(value, "writes in the background are throttled for the sake of reads")
             .info_if(us != "0", echo(host, "0", "wbt_lat_usec")?)
     }),
     rule("write_cache", |host| {
         let cache = host.drive.as_ref()?.write_cache.as_deref()?;
-        seen(cache, "with a write-back cache a commit costs a flush").info()
+        diagnostic(cache, "with a write-back cache a commit costs a flush").info()
     }),
     rule("fua", |host| {
         let value = if queue(host, "fua")? == "0" { "no" } else { "yes" };
-        seen(value, "without forced unit access a commit flushes all that the drive has cached")
-            .ok()
+        diagnostic(
+            value,
+            "without forced unit access a commit flushes all that the drive has cached",
+        )
+        .ok()
     }),
     rule("request_queue", |host| {
         let requests = queue(host, "nr_requests")?;
         let most = queue(host, "max_sectors_kb").map(|kib| format!(" of at most {kib} KiB"));
         let value = format!("{requests} requests{}", most.unwrap_or_default());
-        seen(value, "what is over that waits outside of the drive's sight").ok()
+        diagnostic(value, "requests above this limit wait in the kernel, not in the drive").ok()
     }),
     rule("block_size", |host| {
         let logical = queue(host, "logical_block_size")?;
         let value = format!("{logical} logical, {} physical", queue(host, "physical_block_size")?);
-        seen(value, "a smaller or unaligned write makes the drive read first").ok()
+        diagnostic(value, "a smaller or unaligned write makes the drive read first").ok()
     }),
     rule("zoned", |host| {
         let why = "zones are written from their beginning to their end only";
         match queue(host, "zoned")? {
-            "none" => seen("no", why).ok(),
-            kind => seen(kind, why).info(),
+            "none" => diagnostic("no", why).ok(),
+            kind => diagnostic(kind, why).info(),
         }
     }),
     rule("drive_health", |host| {
         let drive = host.drive.as_ref()?;
         let why = "a worn drive cleans up more, and a hot one slows itself down";
-        let not_told = "not told by this drive";
+        let not_told = "not reported by this drive";
         match (&drive.health, &drive.name) {
-            (Some(health), _) => seen(format!("{} ({})", health.in_words(), health.source), why)
-                .warn_if(
-                    health.is_unwell(),
-                    "cool it; replace a drive that is worn or says that it is failing",
-                ),
+            (Some(health), _) => {
+                diagnostic(format!("{} ({})", health.in_words(), health.source), why)
+                    .warn_if(health.is_unwell(), "cool it; replace a worn or failing drive")
+            }
             (None, name) if name.starts_with("nvme") && !host.root => {
-                seen("not told to this user", why).info_if(true, "run as root")
+                diagnostic("not readable by this user", why).info_if(true, "run as root")
             }
             (None, name) if name.starts_with("sd") => {
-                seen(not_told, why).info_if(true, "install smartmontools, and run as root")
+                diagnostic(not_told, why).info_if(true, "install smartmontools, and run as root")
             }
-            _ => seen(not_told, why).info(),
+            _ => diagnostic(not_told, why).info(),
         }
     }),
     rule("io_poll", |host| {
         nvme(host)?;
         let queues = setting(host, "/sys/module/nvme/parameters/poll_queues")?;
         let value = format!("{} poll queues", if queues == "0" { "no" } else { queues });
-        seen(value, "an engine that polls for answers needs queues without interrupts")
+        diagnostic(value, "an engine that polls for answers needs queues without interrupts")
             .info_if(queues == "0", "boot with nvme.poll_queues=2, for engines that poll")
     }),
     rule("nvme_power", |host| {
@@ -102,14 +107,17 @@ pub(super) const RULES: &[Rule] = &[
         let us = setting(host, "/sys/module/nvme_core/parameters/default_ps_max_latency_us")?;
         let asleep = format!("sleeps if it wakes within {us} us");
         let value = if us == "0" { "stays awake" } else { &asleep };
-        seen(value, "a drive that sleeps between requests takes as long to wake up")
+        diagnostic(value, "a drive that sleeps between requests takes as long to wake up")
             .info_if(us != "0", "boot with nvme_core.default_ps_max_latency_us=0")
     }),
     rule("pcie_power", |host| {
         nvme(host)?;
         let policy = chosen(setting(host, ASPM)?);
-        seen(policy, "a link that sleeps adds microseconds to the first request after a pause")
-            .info_if(policy != "performance", format!("echo performance > {ASPM}"))
+        diagnostic(
+            policy,
+            "a link that sleeps adds microseconds to the first request after a pause",
+        )
+        .info_if(policy != "performance", format!("echo performance > {ASPM}"))
     }),
     rule("pcie_link", |host| {
         let path = format!("/sys/block/{}/device/device", nvme(host)?.name);
@@ -119,7 +127,7 @@ pub(super) const RULES: &[Rule] = &[
         let slow = (speed, width) != best;
         let of = if slow { format!(", of {} x{}", best.0, best.1) } else { String::new() };
         let why = "a drive in a slower or narrower slot is not as fast as it could be";
-        seen(format!("{speed} x{width}{of}"), why)
+        diagnostic(format!("{speed} x{width}{of}"), why)
             .warn_if(slow, "put it into a slot of its speed and width")
     }),
 ];
@@ -181,7 +189,7 @@ mod tests {
         assert_eq!(value("request_queue"), "256 requests of at most 1280 KiB");
         assert_eq!(value("block_size"), "512 logical, 4096 physical");
         assert_eq!((value("fua"), value("zoned")), ("no", "no"));
-        assert_eq!(value("drive_health"), "not told by this drive");
+        assert_eq!(value("drive_health"), "not reported by this drive");
         assert_eq!(find_check(&checks, "io_poll"), None);
         let drive = Drive { read_ahead_bytes: Some(128 << 10), ..drive };
         assert_eq!(
@@ -220,7 +228,7 @@ mod tests {
 
     #[test]
     fn wear_and_warmth() {
-        let told = |health: DriveHealth| {
+        let check_of = |health: DriveHealth| {
             let drive = Drive { health: Some(health), ..Drive::default() };
             one(RULES, "drive_health", &Host { drive: Some(drive), ..Host::default() }).unwrap()
         };
@@ -232,7 +240,7 @@ mod tests {
             media_errors: Some(0),
             ..DriveHealth::default()
         };
-        let check = told(well.clone());
+        let check = check_of(well.clone());
         assert_eq!(check.value, "healthy, 3 % of its life used, 41 C (NVMe log 2)");
         assert_eq!(check.severity, Level::Ok);
         for unwell in [
@@ -240,7 +248,7 @@ mod tests {
             DriveHealth { percentage_used: Some(80), ..well.clone() },
             DriveHealth { temperature_c: Some(70), ..well.clone() },
         ] {
-            assert_eq!(told(unwell).severity, Level::Warning);
+            assert_eq!(check_of(unwell).severity, Level::Warning);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Checks on limits that others have set on us: control groups above our own, and the kernel's
 //! limits of a process and of the machine.
 
-use super::rule::{Rule, rule, seen, setting};
+use super::rule::{Rule, diagnostic, rule, setting};
 use kvdyno_record::host::settings::{CPUS_ABOVE, IO_ABOVE, MEMORY_ABOVE, NO_LIMIT};
 use kvdyno_record::units;
 
@@ -18,10 +18,10 @@ pub(super) const RULES: &[Rule] = &[
         match value.split(' ').next()?.parse::<u64>() {
             Ok(bytes) if bytes < memory || memory == 0 => {
                 let value = value.replacen(&bytes.to_string(), &units::bytes(bytes), 1);
-                seen(value, why).warn_if(true, OUTSIDE)
+                diagnostic(value, why).warn_if(true, OUTSIDE)
             }
-            Ok(_) => seen("more than this machine has", why).ok(),
-            Err(_) => seen(value, why).ok(),
+            Ok(_) => diagnostic("more than this machine has", why).ok(),
+            Err(_) => diagnostic(value, why).ok(),
         }
     }),
     rule("cpu_limit_above", |host| {
@@ -32,23 +32,23 @@ pub(super) const RULES: &[Rule] = &[
             .map(units::duration)
             .map_or(String::new(), |time| format!("; threads were stopped for {time} so far"));
         let why = "threads are stopped for the rest of each period once the quota is used up";
-        seen(format!("{value}{stopped}"), why).warn_if(limited, OUTSIDE)
+        diagnostic(format!("{value}{stopped}"), why).warn_if(limited, OUTSIDE)
     }),
     rule("io_limit_above", |host| {
         let value = setting(host, IO_ABOVE)?;
-        seen(value, "the drive is not measured, but what the limit leaves of it")
+        diagnostic(value, "the limit is measured, not the drive")
             .warn_if(value != NO_LIMIT, OUTSIDE)
     }),
     rule("address_space", |host| {
         let (_, hard) = setting(host, "Max address space")?.split_once(" / ")?;
         let limit = hard.parse().map(units::bytes);
-        seen(limit.as_deref().unwrap_or(hard), "large maps, as LMDB makes them, do not fit")
+        diagnostic(limit.as_deref().unwrap_or(hard), "large maps, as LMDB makes them, do not fit")
             .warn_if(limit.is_ok(), "ulimit -v unlimited, as root")
     }),
     rule("aio_requests", |host| {
         let most: u64 = setting(host, "/proc/sys/fs/aio-max-nr")?.parse().ok()?;
-        let why = "past it engines that use Linux AIO are refused or fall back in silence";
-        seen(most.to_string(), why)
+        let why = "above it, engines that use Linux AIO fail or fall back without a message";
+        diagnostic(most.to_string(), why)
             .info_if(most < AIO_MIN, format!("sysctl fs.aio-max-nr={AIO_MIN}"))
     }),
 ];

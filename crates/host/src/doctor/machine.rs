@@ -1,6 +1,6 @@
 //! Checks on clocks, neighbours and the kernel.
 
-use super::rule::{Diagnostic, Level, Rule, rule, seen};
+use super::rule::{Diagnostic, Level, Rule, diagnostic, rule};
 use kvdyno_record::units;
 
 /// A waiting share of the last 10 s, in percent, that is not idle.
@@ -14,43 +14,51 @@ pub(super) const RULES: &[Rule] = &[
         let release = host.kernel.as_str();
         let mut parts = release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().ok());
         let version: Option<(u32, u32)> = parts.next().flatten().zip(parts.next().flatten());
-        seen(release, "from 6.5 cachestat proves what is cached; from 5.19 groups have a peak")
-            .info_if(version < Some((6, 5)), "use Linux 6.5 or newer")
+        diagnostic(
+            release,
+            "from 6.5 cachestat proves what is cached; from 5.19 groups have a peak",
+        )
+        .info_if(version < Some((6, 5)), "use Linux 6.5 or newer")
     }),
     rule("pressure", |host| {
         let shares = &host.machine.pressure_some_avg10;
         let why = "tasks waited for a resource in the last 10 seconds: the host is not idle";
         if shares.is_empty() {
-            return seen("not told here", why).info_if(true, "boot with psi=1");
+            return diagnostic("not reported here", why).info_if(true, "boot with psi=1");
         }
         let words: Vec<String> =
             shares.iter().map(|(resource, share)| format!("{resource} {share} %")).collect();
         let busy = shares.values().any(|share| *share > PRESSURE_MAX);
-        seen(words.join(", "), why).warn_if(busy, "wait until the machine is idle")
+        diagnostic(words.join(", "), why).warn_if(busy, "wait until the machine is idle")
     }),
     rule("clocksource", |host| {
         let clock = host.machine.clocksource.as_deref()?;
         let fast =
             ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase"];
-        seen(clock, "other clocks are read by a system call, 200 ns and more each time").warn_if(
-            !fast.contains(&clock),
-            "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
-        )
+        diagnostic(clock, "other clocks are read by a system call, 200 ns and more each time")
+            .warn_if(
+                !fast.contains(&clock),
+                "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
+            )
     }),
     rule("virtual_machine", |host| {
-        let why = "tails are the host's, and so may be the cache under the drive";
-        if host.machine.virtual_machine? { seen("yes", why).info() } else { seen("no", why).ok() }
+        let why = "tail latencies come from the host, and perhaps a cache under the drive";
+        if host.machine.virtual_machine? {
+            diagnostic("yes", why).info()
+        } else {
+            diagnostic("no", why).ok()
+        }
     }),
     rule("steal", |host| {
         let stolen = host.machine.steal_ns?;
         let why = "time that the hypervisor gave to others; it is read around each phase";
-        let check = seen(format!("{} since boot", units::duration(stolen)), why);
+        let check = diagnostic(format!("{} since boot", units::duration(stolen)), why);
         if stolen == 0 { check.ok() } else { check.info() }
     }),
     rule("load", |host| {
         let (load, cpus) = (host.machine.load_1m?, host.machine.cpus);
         let busy = load > 0.5 * f64::from(cpus.max(1));
-        seen(format!("{load} on {cpus} processors"), "something else runs here")
+        diagnostic(format!("{load} on {cpus} processors"), "something else runs here")
             .warn_if(busy, "wait until the machine is idle")
     }),
 ];
@@ -59,11 +67,11 @@ pub(super) const RULES: &[Rule] = &[
 /// read them.
 pub(super) fn hiccups(gaps: &str, max_ns: u64) -> Diagnostic {
     let why = "an idle thread was stopped for so long: latencies below this are noise";
-    let check = Diagnostic { id: "scheduling jitter", ..seen(gaps, why) };
+    let check = Diagnostic { id: "scheduling jitter", ..diagnostic(gaps, why) };
     if max_ns < HICCUP_NS {
         return check;
     }
-    let remedy = "a machine of one's own, its interrupts and services kept off some processors";
+    let remedy = "a dedicated machine, with interrupts and services kept off some processors";
     Diagnostic { severity: Level::Info, remedy: Some(remedy.to_owned()), ..check }
 }
 
@@ -110,7 +118,7 @@ mod tests {
     #[test]
     fn a_kernel_without_pressure_says_so() {
         let check = one(RULES, "pressure", &Host::default()).unwrap();
-        assert_eq!((check.severity, check.value.as_str()), (Level::Info, "not told here"));
+        assert_eq!((check.severity, check.value.as_str()), (Level::Info, "not reported here"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Checks on how the host manages memory.
 
-use super::rule::{Rule, on_off, rule, seen, setting};
+use super::rule::{Rule, diagnostic, on_off, rule, setting};
 use crate::root::chosen;
 use kvdyno_record::host::settings;
 use kvdyno_record::units;
@@ -13,16 +13,16 @@ pub(super) const RULES: &[Rule] = &[
     rule("swap", |host| {
         let bytes = host.machine.swap_bytes;
         let value = if bytes == 0 { "none" } else { &units::bytes(bytes) };
-        seen(value, "what does not fit could go to swap instead of failing")
+        diagnostic(value, "memory above the limit could be swapped out instead of failing")
             .warn_if(bytes > 0, "swapoff -a")
     }),
     // DAMON's reclaim pages out what was not touched for a while, limit or no limit.
     rule("damon", |host| {
         host.settings.keys().find(|path| path.starts_with(settings::DAMON))?;
         let on = host.damon_switch();
-        seen(
+        diagnostic(
             on_off(on.is_some()),
-            "its reclaim evicts cold page cache by itself, whatever the RAM limit",
+            "its reclaim evicts cold page cache, whatever the RAM limit",
         )
         .warn_if(on.is_some(), format!("echo off > {}", on.unwrap_or_default()))
     }),
@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
         let defrag = setting(host, &format!("{HUGE_PAGES}/defrag")).map(chosen);
         let defrag = defrag.map(|defrag| format!(", defrag {defrag}")).unwrap_or_default();
         let why = "`always` stalls on compaction and swells memory that is touched sparsely";
-        seen(format!("{mode}{defrag}"), why)
+        diagnostic(format!("{mode}{defrag}"), why)
             .warn_if(mode == "always", format!("echo madvise > {HUGE_PAGES}/enabled"))
     }),
     rule("swappiness", |host| {
@@ -39,19 +39,19 @@ pub(super) const RULES: &[Rule] = &[
         let swaps = host.machine.swap_bytes > 0;
         let without = if swaps { "" } else { ", without swap" };
         let why = "how readily an engine's memory is swapped out to keep files cached";
-        seen(format!("{value}{without}"), why)
+        diagnostic(format!("{value}{without}"), why)
             .info_if(swaps && !["0", "1"].contains(&value), "sysctl vm.swappiness=1")
     }),
     rule("zswap", |host| {
         let on = ["Y", "1"].contains(&setting(host, ZSWAP)?);
         let swaps = host.machine.swap_bytes > 0;
         let value = if on && !swaps { "on, without swap" } else { on_off(on) };
-        seen(value, "memory that is swapped out is kept compressed in RAM")
+        diagnostic(value, "memory that is swapped out is kept compressed in RAM")
             .warn_if(on && swaps, format!("echo N > {ZSWAP}"))
     }),
     rule("ksm", |host| {
         let on = setting(host, KSM)? == "1";
-        seen(on_off(on), "a kernel thread compares and merges pages while we measure")
+        diagnostic(on_off(on), "a kernel thread compares and merges pages while we measure")
             .warn_if(on, format!("echo 0 > {KSM}"))
     }),
     // Recorded, not judged: either kind of list is a kernel as people run it.
@@ -60,16 +60,16 @@ pub(super) const RULES: &[Rule] = &[
         let on = !value.trim_start_matches("0x").trim_matches('0').is_empty();
         let words = if on { "generations (MGLRU)" } else { "two lists" };
         let why = "decides which page is evicted: compare only kernels that have the same";
-        seen(format!("{words}, {value}"), why).ok()
+        diagnostic(format!("{words}, {value}"), why).ok()
     }),
     rule("overcommit", |host| {
         let value = setting(host, "/proc/sys/vm/overcommit_memory")?;
-        seen(value, "with 2, large maps, as LMDB makes them, are refused")
+        diagnostic(value, "with 2, large maps, as LMDB makes them, are refused")
             .warn_if(value == "2", "sysctl vm.overcommit_memory=0")
     }),
     rule("max_map_count", |host| {
         let maps: u64 = setting(host, "/proc/sys/vm/max_map_count")?.parse().ok()?;
-        seen(maps.to_string(), "engines that map many files run out of maps")
+        diagnostic(maps.to_string(), "engines that map many files run out of maps")
             .info_if(maps < 262_144, "sysctl vm.max_map_count=262144")
     }),
     // How much a short run can leave in memory without any device seeing it.
@@ -89,20 +89,20 @@ pub(super) const RULES: &[Rule] = &[
         let why = "as much as this is written to memory before a writer is slowed to the drive's \
                    speed";
         let remedy = "sysctl vm.dirty_bytes=268435456 vm.dirty_background_bytes=67108864";
-        seen(value, why).info_if(true, remedy)
+        diagnostic(value, why).info_if(true, remedy)
     }),
     rule("numa_balancing", |host| {
         let on = setting(host, "/proc/sys/kernel/numa_balancing")? != "0";
         let several = host.machine.numa_nodes > 1;
         let value = if on && !several { "on, with one node" } else { on_off(on) };
-        seen(value, "the kernel moves pages between nodes while we measure")
+        diagnostic(value, "the kernel moves pages between nodes while we measure")
             .warn_if(on && several, "sysctl kernel.numa_balancing=0")
     }),
     rule("zone_reclaim", |host| {
         let mode = setting(host, "/proc/sys/vm/zone_reclaim_mode")?;
         let why = "a node evicts its own page cache while another has free memory";
         let value = if mode == "0" { "off" } else { mode };
-        seen(value, why).warn_if(mode != "0", "sysctl vm.zone_reclaim_mode=0")
+        diagnostic(value, why).warn_if(mode != "0", "sysctl vm.zone_reclaim_mode=0")
     }),
 ];
 
@@ -171,10 +171,10 @@ mod tests {
             ("/proc/sys/kernel/numa_balancing", "1"),
             ("/proc/sys/vm/zone_reclaim_mode", "0"),
         ]);
-        let told = apply(RULES, &off);
-        assert_eq!(told.len(), 8);
-        assert!(told.iter().all(|check| check.severity == Level::Ok), "{told:#?}");
-        assert_eq!(find_check(&told, "lru_gen").unwrap().value, "two lists, 0x0000");
+        let checks = apply(RULES, &off);
+        assert_eq!(checks.len(), 8);
+        assert!(checks.iter().all(|check| check.severity == Level::Ok), "{checks:#?}");
+        assert_eq!(find_check(&checks, "lru_gen").unwrap().value, "two lists, 0x0000");
         let mut on = host(&[
             ("/sys/kernel/mm/ksm/run", "1"),
             ("/sys/module/zswap/parameters/enabled", "Y"),
@@ -185,11 +185,11 @@ mod tests {
             ("/proc/sys/vm/zone_reclaim_mode", "1"),
         ]);
         (on.machine.swap_bytes, on.machine.numa_nodes) = (1 << 30, 2);
-        let told = apply(RULES, &on);
+        let checks = apply(RULES, &on);
         for id in ["ksm", "zswap", "overcommit", "numa_balancing", "zone_reclaim"] {
-            assert_eq!(find_check(&told, id).unwrap().severity, Level::Warning, "{id}");
+            assert_eq!(find_check(&checks, id).unwrap().severity, Level::Warning, "{id}");
         }
-        assert_eq!(find_check(&told, "swappiness").unwrap().severity, Level::Info);
-        assert_eq!(find_check(&told, "lru_gen").unwrap().value, "generations (MGLRU), 0x0007");
+        assert_eq!(find_check(&checks, "swappiness").unwrap().severity, Level::Info);
+        assert_eq!(find_check(&checks, "lru_gen").unwrap().value, "generations (MGLRU), 0x0007");
     }
 }

@@ -1,4 +1,5 @@
-//! What the host cannot enforce or will distort, as typed checks with what would change it.
+//! Settings of the host that it cannot enforce or that distort results, as typed checks with their
+//! remedies.
 //!
 //! The checks are pure functions of [`Host`]: a record can be examined years later. Nothing is
 //! ever changed here, and nothing refused; who prints the checks decides what they are worth.
@@ -30,10 +31,10 @@ const RULES: [&[Rule]; 7] = [
     rights::RULES,
 ];
 
-/// Examines this host, read with the volume under `place`, which need not exist yet.
-pub fn examine(mut host: Host, place: &Path) -> Vec<Diagnostic> {
+/// Examines this host, read with the volume under `directory`, which need not exist yet.
+pub fn examine(mut host: Host, directory: &Path) -> Vec<Diagnostic> {
     // Only here: a run's own files are not yet there when its host is read.
-    if let Some(pieces) = extents::of_largest(place) {
+    if let Some(pieces) = extents::of_largest(directory) {
         let text = format!("{} in {}: {}", pieces.bytes, pieces.extents, pieces.name);
         host.settings.insert(settings::LARGEST_FILE.to_owned(), text);
     }
@@ -64,8 +65,8 @@ mod tests {
 
     #[test]
     fn this_host_is_examined_and_nothing_is_said_twice() {
-        let place = Path::new("/var/tmp");
-        let checks = examine(crate::facts::read(&crate::Root::system(), place), place);
+        let directory = Path::new("/var/tmp");
+        let checks = examine(crate::facts::read(&crate::Root::system(), directory), directory);
         let ids: HashSet<&str> = checks.iter().map(|check| check.id).collect();
         assert_eq!(ids.len(), checks.len());
         for id in ["filesystem", "free_space", "swap", "ram_limit", "drop_caches", "kernel"] {

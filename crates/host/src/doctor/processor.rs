@@ -1,6 +1,6 @@
 //! Checks on the processors: how fast they run, how deep they sleep, what they share.
 
-use super::rule::{Rule, on_off, rule, seen, setting};
+use super::rule::{Rule, diagnostic, on_off, rule, setting};
 use kvdyno_record::host::settings::FLAWS;
 
 const CPU: &str = "/sys/devices/system/cpu";
@@ -12,17 +12,17 @@ pub(super) const RULES: &[Rule] = &[
     rule("governor", |host| {
         let why = "a clock that ramps up adds tens of microseconds to single operations";
         match host.machine.governor.as_deref() {
-            Some(governor) => seen(governor, why)
+            Some(governor) => diagnostic(governor, why)
                 .warn_if(governor != "performance", "cpupower frequency-set -g performance"),
             // In a virtual machine the clock is the host's affair.
             None if host.machine.virtual_machine == Some(true) => None,
-            None => seen("not told here", why).info(),
+            None => diagnostic("not reported here", why).info(),
         }
     }),
     rule("energy_preference", |host| {
         let path = format!("{CPU}/cpu0/cpufreq/energy_performance_preference");
         let preference = setting(host, &path)?;
-        seen(preference, "the processor itself weighs speed against energy")
+        diagnostic(preference, "the processor itself weighs speed against energy")
             .info_if(preference != "performance", "cpupower set --epp performance")
     }),
     rule("turbo", |host| {
@@ -32,7 +32,7 @@ pub(super) const RULES: &[Rule] = &[
             Some(text) => (text == "0", format!("echo 1 > {intel}")),
             None => (setting(host, &others)? == "1", format!("echo 0 > {others}")),
         };
-        seen(on_off(on), "how fast the processor runs depends on its temperature")
+        diagnostic(on_off(on), "how fast the processor runs depends on its temperature")
             .info_if(on, remedy)
     }),
     // The deepest state of cpu0 that is not switched off decides.
@@ -48,31 +48,35 @@ pub(super) const RULES: &[Rule] = &[
         });
         match (driver, states.max()) {
             (None, None) if host.machine.virtual_machine == Some(true) => None,
-            (None, None) => seen("not told here", why).info(),
-            (driver, None) => seen(driver.unwrap_or_default(), why).ok(),
+            (None, None) => diagnostic("not reported here", why).info(),
+            (driver, None) => diagnostic(driver.unwrap_or_default(), why).ok(),
             (driver, Some((wake_us, name))) => {
                 let driver = driver.unwrap_or("no driver");
-                seen(format!("{driver}, down to {name}: {wake_us} us"), why)
+                diagnostic(format!("{driver}, down to {name}: {wake_us} us"), why)
                     .info_if(wake_us > WAKE_US_MAX, format!("cpupower idle-set -D {WAKE_US_MAX}"))
             }
         }
     }),
     rule("smt", |host| {
         let on = setting(host, "/sys/devices/system/cpu/smt/active")? == "1";
-        seen(on_off(on), "two threads share a core: more threads than cores disturb each other")
-            .info_if(on, format!("echo off > {CPU}/smt/control"))
+        diagnostic(
+            on_off(on),
+            "two threads share a core: more threads than cores disturb each other",
+        )
+        .info_if(on, format!("echo off > {CPU}/smt/control"))
     }),
     rule("isolated_cpus", |host| {
         let list = setting(host, &format!("{CPU}/isolated"))?;
-        let why = "processors that the scheduler leaves alone are used by pinned threads only";
+        let why = "only pinned threads run on isolated processors";
         let remedy = format!("taskset -c {list} kvdyno ..., or boot without isolcpus");
-        seen(if list.is_empty() { "none" } else { list }, why).info_if(!list.is_empty(), remedy)
+        diagnostic(if list.is_empty() { "none" } else { list }, why)
+            .info_if(!list.is_empty(), remedy)
     }),
     rule("numa_nodes", |host| {
         let nodes = Some(host.machine.numa_nodes).filter(|nodes| *nodes > 0)?;
-        seen(
+        diagnostic(
             nodes.to_string(),
-            "memory of another node is slower, and where it comes from is chance",
+            "memory of another node is slower, and the node is chosen by chance",
         )
         .info_if(nodes > 1, "numactl --cpunodebind=0 --membind=0 kvdyno ...")
     }),
@@ -86,7 +90,7 @@ pub(super) const RULES: &[Rule] = &[
         let off = setting(host, "/proc/cmdline").is_some_and(|line| line.split(' ').any(is_off));
         let at_boot = if off { "switched off at boot; " } else { "" };
         let value = format!("{at_boot}{guarded} flaws guarded against, {open} left open");
-        seen(value, "guarding against the processor's flaws makes system calls dearer")
+        diagnostic(value, "guarding against the processor's flaws makes system calls dearer")
             .info_if(off, "boot without mitigations=off, as machines in use are")
     }),
 ];
@@ -156,7 +160,7 @@ mod tests {
         let bare = apply(RULES, &host(&[]));
         let ids: Vec<&str> = bare.iter().map(|check| check.id).collect();
         assert_eq!(ids, ["governor", "cpu_idle"]);
-        assert!(bare.iter().all(|check| check.value == "not told here"));
+        assert!(bare.iter().all(|check| check.value == "not reported here"));
         let mut guest = host(&[]);
         guest.machine.virtual_machine = Some(true);
         assert!(apply(RULES, &guest).is_empty());

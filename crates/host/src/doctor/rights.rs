@@ -1,6 +1,6 @@
 //! Checks on what we are allowed to do here.
 
-use super::rule::{Rule, rule, seen, setting};
+use super::rule::{Rule, diagnostic, rule, setting};
 use kvdyno_record::host::settings::CACHESTAT;
 use kvdyno_record::units;
 
@@ -8,58 +8,58 @@ const FILES_MIN: u64 = 65_536;
 
 pub(super) const RULES: &[Rule] = &[
     rule("ram_limit", |host| {
-        let why = "without a limit a small data set is read from memory, whatever its ratio to \
-                   RAM was meant to be";
+        let why = "without a limit a small data set is read from memory, whatever its planned \
+            ratio to RAM";
         let detail = host.ram_limit.detail.as_str();
         if host.ram_limit.available {
-            return seen(detail, why).ok();
+            return diagnostic(detail, why).ok();
         }
         let (reason, remedy) = detail.split_once("; ").unwrap_or((detail, "run as root"));
-        seen(reason, why).warn_if(true, remedy)
+        diagnostic(reason, why).warn_if(true, remedy)
     }),
     rule("drop_caches", |host| {
         let found = &host.drop_caches;
         let value = if found.available { "available" } else { &found.detail };
-        seen(value, "without it a file's metadata stays cached when the file is evicted")
+        diagnostic(value, "without it a file's metadata stays cached when the file is evicted")
             .info_if(!found.available, "run as root, outside of a container")
     }),
     rule("block_io", |host| {
-        let why = "`--io-latency` shows what the drive did for whom, and whether commits are \
-                   flushed";
+        let why = "`--io-latency` shows the drive's requests by process, and whether commits are \
+            flushed";
         let found = host.block_io.as_ref()?;
         if found.available {
-            return seen(&found.detail, why).ok();
+            return diagnostic(&found.detail, why).ok();
         }
         let parts = found.detail.rsplit_once("; ");
         let (reason, remedy) = parts.unwrap_or((&found.detail, "run as root"));
-        seen(reason, why).info_if(true, remedy)
+        diagnostic(reason, why).info_if(true, remedy)
     }),
     rule("cachestat", |host| {
         let there = setting(host, CACHESTAT)? == "yes";
-        let why = "without it residency is found by mincore, which sees no dirty pages";
-        seen(if there { "available" } else { "not in this kernel" }, why)
+        let why = "without it mincore measures residency, which counts no dirty pages";
+        diagnostic(if there { "available" } else { "not in this kernel" }, why)
             .info_if(!there, "use Linux 6.5 or newer")
     }),
     // Workers get the hard limit.
     rule("open_files", |host| {
         let (soft, hard) = setting(host, "Max open files")?.split_once(" / ")?;
         let few = hard.parse().is_ok_and(|files: u64| files < FILES_MIN);
-        seen(format!("{hard} (soft {soft})"), "engines keep each of their files open")
+        diagnostic(format!("{hard} (soft {soft})"), "engines keep all their files open")
             .info_if(few, format!("ulimit -Hn {FILES_MIN}, as root"))
     }),
     rule("locked_memory", |host| {
         let (_, hard) = setting(host, "Max locked memory")?.split_once(" / ")?;
         let why = "engines that lock memory or register buffers may be refused";
         match hard {
-            "unlimited" => seen(hard, why).ok(),
-            bytes => seen(units::bytes(bytes.parse().ok()?), why).info(),
+            "unlimited" => diagnostic(hard, why).ok(),
+            bytes => diagnostic(units::bytes(bytes.parse().ok()?), why).info(),
         }
     }),
     rule("io_uring", |host| {
-        let why = "engines fall back to slower I/O without a word";
+        let why = "engines fall back to slower I/O without a message";
         match setting(host, "/proc/sys/kernel/io_uring_disabled")? {
-            "0" => seen("enabled", why).ok(),
-            value => seen(format!("io_uring_disabled = {value}"), why)
+            "0" => diagnostic("enabled", why).ok(),
+            value => diagnostic(format!("io_uring_disabled = {value}"), why)
                 .info_if(true, "sysctl kernel.io_uring_disabled=0"),
         }
     }),

@@ -1,4 +1,4 @@
-//! What a check is made of: a rule that reads a [`Host`], what it found, and what would help.
+//! The parts of a check: a rule that reads a [`Host`], its value, and the remedy.
 
 use kvdyno_record::host::Host;
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub struct Diagnostic {
     pub id: &'static str,
     /// How much it matters.
     pub severity: Level,
-    /// What was read.
+    /// The value.
     pub value: String,
     /// Why it matters, in one sentence.
     pub why: &'static str,
@@ -45,12 +45,12 @@ impl Diagnostic {
         Some(Self { severity: Level::Info, ..self })
     }
 
-    /// Worth knowing where it is so, with what would change it.
+    /// An information if the condition holds, with its remedy.
     pub(super) fn info_if(self, so: bool, remedy: impl Into<String>) -> Option<Self> {
         self.judged(Level::Info, so, remedy.into())
     }
 
-    /// Distorts where it is so, with what would change it.
+    /// A warning if the condition holds, with its remedy.
     pub(super) fn warn_if(self, so: bool, remedy: impl Into<String>) -> Option<Self> {
         self.judged(Level::Warning, so, remedy.into())
     }
@@ -61,11 +61,11 @@ impl Diagnostic {
 }
 
 /// What was read, and why it matters; the rule that says it gives it its identifier.
-pub(super) fn seen(value: impl Into<String>, why: &'static str) -> Diagnostic {
+pub(super) fn diagnostic(value: impl Into<String>, why: &'static str) -> Diagnostic {
     Diagnostic { id: "", severity: Level::Ok, value: value.into(), why, remedy: None }
 }
 
-/// A check by its identifier; none on a host of which that is not told.
+/// A check by its identifier; none on a host that does not report it.
 pub(super) struct Rule {
     pub(super) id: &'static str,
     check: fn(&Host) -> Option<Diagnostic>,

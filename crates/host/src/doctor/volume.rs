@@ -1,6 +1,6 @@
 //! Checks on the filesystem: what kind, how full, how old, how mounted.
 
-use super::rule::{Rule, rule, seen, setting};
+use super::rule::{Rule, diagnostic, rule, setting};
 use crate::storage::FilesystemClass;
 use kvdyno_record::host::settings::{JOURNAL, LARGEST_FILE, NO_DEVICE, VOLUME_USED};
 use kvdyno_record::host::{Filesystem, Host};
@@ -17,14 +17,15 @@ pub(super) const KIND: Rule = rule("filesystem", |host| {
     let why = match class {
         FilesystemClass::Device => "a filesystem on a device of this machine",
         FilesystemClass::Memory => {
-            "it lies in memory: no drive is measured, and it fills the RAM limit"
+            "it is in memory: no drive is measured, and it counts in the RAM limit"
         }
         FilesystemClass::Layers => "layers copy files up and hide the drive: use a mounted volume",
         FilesystemClass::Network => "a network or a host's own cache is measured, not a drive",
-        FilesystemClass::Unknown => "nothing is known of this filesystem: it may cache by itself",
+        FilesystemClass::Unknown => "unknown filesystem: it may have a cache of its own",
     };
     let remedy = "choose a directory on a local ext4, xfs or btrfs";
-    seen(format!("{kind} at {mount_point}"), why).warn_if(class != FilesystemClass::Device, remedy)
+    diagnostic(format!("{kind} at {mount_point}"), why)
+        .warn_if(class != FilesystemClass::Device, remedy)
 });
 
 pub(super) const RULES: &[Rule] = &[
@@ -36,26 +37,26 @@ pub(super) const RULES: &[Rule] = &[
         let used: u64 = used.unwrap_or(total_bytes.saturating_sub(free_bytes));
         let share = used as f64 / (used + free_bytes).max(1) as f64;
         let value = format!("{} free, {} in use", units::bytes(free_bytes), units::percent(share));
-        seen(value, "a full drive cleans up while it writes, and a full filesystem fragments")
+        diagnostic(value, "a full drive cleans up while it writes, and a full filesystem fragments")
             .warn_if(share > FULL_SHARE_MAX, "delete something, or use another volume")
     }),
     rule("discard", |host| {
         let point = &on_device(host)?.mount_point;
-        // btrfs says which way.
+        // btrfs names the method.
         let ways = ["discard", "discard=async", "discard=sync"];
         let way = ways.into_iter().find(|way| has(host, way));
         let why = "each deleted file is discarded at once, which stalls other I/O";
         let remedy = format!("mount -o remount,nodiscard {point}, and fstrim between runs");
-        seen(way.unwrap_or("off"), why).warn_if(way.is_some(), remedy)
+        diagnostic(way.unwrap_or("off"), why).warn_if(way.is_some(), remedy)
     }),
     rule("atime", |host| {
         let remedy = format!("mount -o remount,noatime {}", on_device(host)?.mount_point);
         let off = has(host, "noatime");
         if has(host, "relatime") && !off {
-            return seen("relatime", "the first read of a file each day writes its inode")
+            return diagnostic("relatime", "the first read of a file each day writes its inode")
                 .info_if(true, remedy);
         }
-        seen(if off { "noatime" } else { "strictatime" }, "with access times, reads write")
+        diagnostic(if off { "noatime" } else { "strictatime" }, "with access times, reads write")
             .warn_if(!off, remedy)
     }),
     // What a commit costs on ext4; other filesystems do not say, or have one way only.
@@ -63,28 +64,28 @@ pub(super) const RULES: &[Rule] = &[
         let point = &host.filesystem.as_ref()?.mount_point;
         let text = setting(host, JOURNAL)?;
         if text.contains("nobarrier") {
-            return seen(
+            return diagnostic(
                 text,
                 "the drive's cache is never flushed: no commit is on stable storage",
             )
             .warn_if(true, format!("mount -o remount,barrier=1 {point}"));
         }
-        seen(text, "decides what a commit costs, and what it is worth")
+        diagnostic(text, "decides the cost of a commit, and its durability")
             .info_if(text != "data=ordered", "mkfs.ext4 and mount with the defaults")
     }),
-    // Whether the free blocks of a drive were given back cannot be asked.
+    // Linux does not report whether the free blocks of a drive were discarded.
     rule("trim", |host| {
         let point = &host.filesystem.as_ref()?.mount_point;
         let takes = host.drive.as_ref()?.queue.get("discard_max_bytes")? != "0";
-        let not_told = "when it was last done is not told";
-        let value = if takes { not_told } else { "this drive takes no discards" };
-        seen(value, "a drive that takes free blocks for data writes more inside")
+        let not_told = "the time of the last one is unknown";
+        let value = if takes { not_told } else { "this drive does not support discards" };
+        diagnostic(value, "a drive that takes free blocks for data writes more inside")
             .info_if(takes, format!("fstrim -v {point}, before a run"))
     }),
     rule("device_counters", |host| {
         let why = "bytes at the device, write and read amplification cannot be measured";
         let remedy = "use a directory on a local ext4, xfs or btrfs, with queue/iostats at 1";
-        seen(setting(host, NO_DEVICE)?, why).warn_if(true, remedy)
+        diagnostic(setting(host, NO_DEVICE)?, why).warn_if(true, remedy)
     }),
     // Only where there was a file to look at: `SIZE in EXTENTS: NAME`.
     rule("file_extents", |host| {
@@ -94,7 +95,7 @@ pub(super) const RULES: &[Rule] = &[
         let pieces = if extents == 1 { "1 piece" } else { &format!("{extents} pieces") };
         let why = "on an aged filesystem files lie in many pieces, and each costs a request";
         let aged = bytes / extents.max(1) < PIECE_BYTES_MIN;
-        seen(format!("{name}: {} in {pieces}", units::bytes(bytes)), why)
+        diagnostic(format!("{name}: {} in {pieces}", units::bytes(bytes)), why)
             .info_if(aged, "copy it, or use a fresh filesystem")
     }),
 ];
@@ -192,27 +193,27 @@ mod tests {
 
     #[test]
     fn a_file_in_pieces() {
-        let told = |text: &str| {
+        let check_of = |text: &str| {
             let settings = [(LARGEST_FILE.to_owned(), text.to_owned())].into();
             one(RULES, "file_extents", &Host { settings, ..Host::default() }).unwrap()
         };
-        let young = told("1073741824 in 8: db/data.mdb");
+        let young = check_of("1073741824 in 8: db/data.mdb");
         assert_eq!(young.value, "db/data.mdb: 1.00 GiB in 8 pieces");
         assert_eq!(young.severity, Level::Ok);
-        assert_eq!(told("1073741824 in 20000: data.mdb").severity, Level::Info);
+        assert_eq!(check_of("1073741824 in 20000: data.mdb").severity, Level::Info);
     }
 
     #[test]
     fn trimming_is_a_hint() {
-        let told = |bytes: &str| {
+        let check_of = |bytes: &str| {
             let queue = [("discard_max_bytes".to_owned(), bytes.to_owned())].into();
             let drive = Some(Drive { queue, ..Drive::default() });
             let filesystem = Some(filesystem("ext4", "rw,noatime", 50 << 30));
             let checks = apply(RULES, &Host { filesystem, drive, ..Host::default() });
             find_check(&checks, "trim").unwrap().clone()
         };
-        let remedy = told("2147450880").remedy;
+        let remedy = check_of("2147450880").remedy;
         assert_eq!(remedy.as_deref(), Some("fstrim -v /data, before a run"));
-        assert_eq!(told("0").severity, Level::Ok);
+        assert_eq!(check_of("0").severity, Level::Ok);
     }
 }

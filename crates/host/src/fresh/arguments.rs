@@ -1,5 +1,5 @@
-//! What of mkfs and of mount a suite may say: how a filesystem is laid out, and never where. A word
-//! too many would be taken for the name of another device.
+//! The options of mkfs and mount that a suite may set: the layout of a filesystem, never its
+//! device. A surplus word would be the name of another device.
 
 use super::error::FreshError;
 use kvdyno_record::volume::{FilesystemKind, Format};
@@ -15,16 +15,16 @@ fn known(kind: FilesystemKind) -> &'static [&'static str] {
     }
 }
 
-/// Refuses what is not known to stay on the device.
+/// Refuses options that might leave the device.
 pub(super) fn check(format: &Format) -> Result<(), FreshError> {
     let Format::Filesystem { filesystem, mkfs, mount } = format else { return Ok(()) };
-    let known = known(*filesystem);
-    let expected = format!("options of mkfs.{}: {}", filesystem.as_str(), known.join(", "));
+    let allowed = known(*filesystem);
+    let expected = format!("options of mkfs.{}: {}", filesystem.as_str(), allowed.join(", "));
     for pair in mkfs.chunks(2) {
         let option = &pair[0];
         let refused =
             |word: &str| FreshError::Word { word: word.to_owned(), expected: expected.clone() };
-        if !known.contains(&option.as_str()) {
+        if !allowed.contains(&option.as_str()) {
             return Err(refused(option));
         }
         match pair.get(1) {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a volume cannot be made or taken down, and what would help.
+/// Why a volume cannot be made or removed, and the remedy.
 #[expect(missing_docs, reason = "the texts say what their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum FreshError {
@@ -11,14 +11,14 @@ pub enum FreshError {
     #[error("{name} is not installed: apt install {package}")]
     NoTool { name: &'static str, package: &'static str },
     /// Not this user.
-    #[error("making volumes needs root: run as root, or name directories that are there")]
+    #[error("making volumes needs root: run as root, or name existing directories")]
     NotRoot,
-    /// A suite says more than a layout.
-    #[error("`{word}` is not taken: expected {expected}")]
+    /// A suite sets more than a layout.
+    #[error("expected {expected}, found `{word}`")]
     Word { word: String, expected: String },
     /// The tool refused.
-    #[error("`{command}` failed: {said}")]
-    Mkfs { command: String, said: String },
+    #[error("`{command}` failed: {output}")]
+    Mkfs { command: String, output: String },
     /// The kernel refused to mount.
     #[error("failed to mount {what} on {}: {source}; the kernel's log may say why (dmesg)",
         point.display())]
@@ -28,7 +28,7 @@ pub enum FreshError {
         point: PathBuf,
         source: io::Error,
     },
-    /// Somebody still uses it.
+    /// It is still in use.
     #[error("failed to unmount {}: {source}; it goes when its last user does", point.display())]
     Unmount { point: PathBuf, source: io::Error },
     /// Anything else.

@@ -36,7 +36,7 @@ pub(super) fn find_tool(kind: FilesystemKind) -> Result<PathBuf, FreshError> {
 /// left for the kernel to do after the mount, which would be measured with what is measured.
 pub(super) fn arguments(
     kind: FilesystemKind,
-    given: &[String],
+    extra: &[String],
     label: Option<&str>,
     device: &Path,
 ) -> Vec<String> {
@@ -47,14 +47,14 @@ pub(super) fn arguments(
             ["-q", "-f", "-K"].map(str::to_owned).to_vec()
         }
     };
-    let mut given = given.iter();
-    while let Some(argument) = given.next() {
+    let mut extra = extra.iter();
+    while let Some(argument) = extra.next() {
         let extended = kind == FilesystemKind::Ext4 && argument == "-E";
-        match given.as_slice().first().filter(|_| extended) {
+        match extra.as_slice().first().filter(|_| extended) {
             // Of several `-E` mkfs.ext4 takes the last alone.
             Some(options) => {
                 arguments[3] = format!("{EXT4},{options}");
-                given.next();
+                extra.next();
             }
             None => arguments.push(argument.clone()),
         }
@@ -71,20 +71,20 @@ const MAKING_MAX: Duration = Duration::from_secs(300);
 /// Runs the tool; the command line that it was.
 pub(super) fn make(
     kind: FilesystemKind,
-    given: &[String],
+    extra: &[String],
     label: Option<&str>,
     device: &Path,
 ) -> Result<String, FreshError> {
     let tool = find_tool(kind)?;
-    let arguments = arguments(kind, given, label, device);
+    let arguments = arguments(kind, extra, label, device);
     let command = format!("{} {}", tool.display(), arguments.join(" "));
     let mut running = Command::new(&tool);
     running.args(&arguments).env("LC_ALL", "C");
-    let failed = |said: String| FreshError::Mkfs { command: command.clone(), said };
+    let failed = |output: String| FreshError::Mkfs { command: command.clone(), output };
     // It dies with us, and the device with it.
-    let (exit, _, said) =
+    let (exit, _, output) =
         child::run(running, MAKING_MAX).map_err(|error| failed(error.to_string()))?;
-    if exit.is_success() { Ok(command) } else { Err(failed(said.trim().to_owned())) }
+    if exit.is_success() { Ok(command) } else { Err(failed(output.trim().to_owned())) }
 }
 
 /// What mount(8) makes flags of; everything else is the filesystem's own.
@@ -105,21 +105,21 @@ const FLAGS: [(&str, MountFlags); 8] = [
 /// that was set aside.
 fn split(kind: FilesystemKind, options: &[String]) -> (MountFlags, String) {
     let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
-    let mut own = Vec::new();
+    let mut options_of_kind = Vec::new();
     let mut words = options.iter().flat_map(|options| options.split(','));
     if kind == FilesystemKind::Btrfs && !words.any(|word| word.contains("discard")) {
-        own.push("nodiscard");
+        options_of_kind.push("nodiscard");
     }
     for option in options.iter().flat_map(|options| options.split(',')) {
         match FLAGS.iter().find(|(name, _)| *name == option) {
             Some((_, flag)) => flags |= *flag,
-            None => own.push(option),
+            None => options_of_kind.push(option),
         }
     }
     if !flags.intersects(MountFlags::RELATIME | MountFlags::STRICTATIME) {
         flags |= MountFlags::NOATIME;
     }
-    (flags, own.join(","))
+    (flags, options_of_kind.join(","))
 }
 
 /// A mounted filesystem. Dropped, it is unmounted.
@@ -136,15 +136,15 @@ impl Mounted {
         kind: FilesystemKind,
         options: &[String],
     ) -> Result<Self, FreshError> {
-        let (flags, own) = split(kind, options);
-        let shown = if own.is_empty() { String::new() } else { format!(" with {own}") };
+        let (flags, others) = split(kind, options);
+        let shown = if others.is_empty() { String::new() } else { format!(" with {others}") };
         let failed = |error: std::io::Error| FreshError::Mount {
             what: format!("{} as {}{shown}", device.display(), kind.as_str()),
             point: point.to_owned(),
             source: error,
         };
-        let own = CString::new(own).map_err(|error| failed(error.into()))?;
-        mount(device, point, kind.as_str(), flags, own.as_c_str())
+        let others = CString::new(others).map_err(|error| failed(error.into()))?;
+        mount(device, point, kind.as_str(), flags, others.as_c_str())
             .map_err(|errno| failed(errno.into()))?;
         Ok(Self { point: point.to_owned() })
     }
@@ -168,7 +168,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // Where somebody still uses it, it goes when they do.
+        // Where it is still in use, it goes with its last user.
         if unmount(&self.point, UnmountFlags::empty()).is_err() {
             let _ = unmount(&self.point, UnmountFlags::DETACH);
         }
@@ -185,14 +185,15 @@ mod tests {
 
     #[test]
     fn what_a_suite_gives_is_added_to_what_keeps_the_background_quiet() {
-        let of = |kind, given| arguments(kind, &words(given), None, Path::new("/dev/x")).join(" ");
+        let command_line =
+            |kind, extra| arguments(kind, &words(extra), None, Path::new("/dev/x")).join(" ");
         assert_eq!(
-            of(FilesystemKind::Ext4, "-O ^has_journal -E stride=8"),
+            command_line(FilesystemKind::Ext4, "-O ^has_journal -E stride=8"),
             "-q -F -E lazy_itable_init=0,lazy_journal_init=0,nodiscard,stride=8 -O ^has_journal \
              /dev/x"
         );
-        assert_eq!(of(FilesystemKind::Xfs, "-m crc=0"), "-q -f -K -m crc=0 /dev/x");
-        assert_eq!(of(FilesystemKind::Btrfs, ""), "-q -f -K /dev/x");
+        assert_eq!(command_line(FilesystemKind::Xfs, "-m crc=0"), "-q -f -K -m crc=0 /dev/x");
+        assert_eq!(command_line(FilesystemKind::Btrfs, ""), "-q -f -K /dev/x");
         let labelled =
             arguments(FilesystemKind::Xfs, &[], Some("kvdyno-abcde"), Path::new("/dev/x"));
         assert_eq!(labelled.join(" "), "-q -f -K -L kvdyno-abcde /dev/x");
@@ -201,17 +202,17 @@ mod tests {
     #[test]
     fn reads_write_no_times_unless_they_are_asked_to() {
         let split = |text| split(FilesystemKind::Ext4, &words(text));
-        let (flags, own) = split("data=writeback,nobarrier lazytime");
+        let (flags, others) = split("data=writeback,nobarrier lazytime");
         assert!(flags.contains(MountFlags::NOATIME | MountFlags::LAZYTIME));
-        assert_eq!(own, "data=writeback,nobarrier");
-        let (flags, own) = split("relatime");
-        assert!(!flags.contains(MountFlags::NOATIME) && own.is_empty());
+        assert_eq!(others, "data=writeback,nobarrier");
+        let (flags, others) = split("relatime");
+        assert!(!flags.contains(MountFlags::NOATIME) && others.is_empty());
     }
 
     #[test]
     fn btrfs_discards_only_when_it_is_asked_to() {
-        let own = |text| split(FilesystemKind::Btrfs, &words(text)).1;
-        assert_eq!(own("compress=zstd"), "nodiscard,compress=zstd");
-        assert_eq!(own("discard=async"), "discard=async");
+        let options_of = |text| split(FilesystemKind::Btrfs, &words(text)).1;
+        assert_eq!(options_of("compress=zstd"), "nodiscard,compress=zstd");
+        assert_eq!(options_of("discard=async"), "discard=async");
     }
 }

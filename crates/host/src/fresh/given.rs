@@ -10,8 +10,7 @@ use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-/// Where a filesystem or an engine says what it is: at the beginning; the second, at 64 KiB, is
-/// btrfs's.
+/// The offsets of signatures: the beginning; the second, at 64 KiB, is btrfs's.
 const SIGNATURES_BYTES: u64 = 1 << 20;
 
 /// The device. It is open only while it is written to here, and then exclusively: what has come to
@@ -19,7 +18,7 @@ const SIGNATURES_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct GivenDevice {
     pub(super) path: PathBuf,
-    left: bool,
+    is_left: bool,
 }
 
 impl GivenDevice {
@@ -34,12 +33,12 @@ impl GivenDevice {
             let bytes = file.seek(SeekFrom::End(0));
             bytes.and_then(|bytes| ioctl::discard(&file, bytes)).map_err(discarding)?;
         }
-        Ok(Self { path: path.to_owned(), left: false })
+        Ok(Self { path: path.to_owned(), is_left: false })
     }
 
-    /// Gives it back: the next run, and anybody else, finds a device with nothing on it, as we did.
+    /// Releases it: the device is empty, as it was before.
     pub(super) fn leave_blank(mut self) -> Result<(), FreshError> {
-        self.left = true;
+        self.is_left = true;
         self.blank()
     }
 
@@ -50,9 +49,9 @@ impl GivenDevice {
 }
 
 impl Drop for GivenDevice {
-    /// What could not be made, or mounted, is taken off as well.
+    /// A failed filesystem is removed as well.
     fn drop(&mut self) {
-        if !self.left {
+        if !self.is_left {
             let _ = self.blank();
         }
     }

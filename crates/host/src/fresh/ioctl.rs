@@ -12,7 +12,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// The number of a loop device that nobody uses at this moment.
+/// The number of a free loop device.
 pub(super) fn free_loop(control: &File) -> io::Result<u32> {
     // SAFETY: the request takes no argument.
     let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE.into()) };
@@ -44,7 +44,7 @@ pub(super) fn loop_status(device: &File) -> io::Result<loop_info64> {
     Ok(unsafe { info.assume_init() })
 }
 
-/// Tells a block device that nothing of its first `bytes` is needed any more.
+/// Discards the first `bytes` of a block device.
 pub(super) fn discard(device: &File, bytes: u64) -> io::Result<()> {
     let range: [u64; 2] = [0, bytes];
     // SAFETY: the request reads two numbers of 64 bits, which `range` is and which outlives it.

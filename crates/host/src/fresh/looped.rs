@@ -1,4 +1,4 @@
-//! A filesystem on a loop device over a file that somebody else keeps: made anew, or as it is.
+//! A filesystem on a loop device over a file of the caller: made anew, or as it is.
 
 use super::FOLDER;
 use super::error::FreshError;
@@ -82,7 +82,7 @@ impl Looped {
         self.device.name()
     }
 
-    /// Takes it down; an error says that somebody still uses it.
+    /// Removes it; an error: it is still in use.
     pub fn remove(self) -> Result<(), FreshError> {
         self.mounted.unmount()
     }

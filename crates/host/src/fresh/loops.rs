@@ -1,5 +1,5 @@
-//! A loop device that lets go of its file by itself: when the last who has it open is gone, the
-//! kernel takes it down. So nothing is left of it however this process ends.
+//! A loop device that releases its file by itself: the kernel removes it when it is closed for the
+//! last time. So nothing is left of it however this process ends.
 
 use super::ioctl;
 use crate::Root;
@@ -26,7 +26,7 @@ const BLOCK_BYTES: u32 = 4096;
 /// Others look for free devices, too: one that was free may be taken a moment later.
 const ATTEMPTS: u32 = 64;
 
-/// A loop device of ours. Dropped, it is gone as soon as nobody else has it open.
+/// A loop device of ours. Dropped, it is gone once no other process has it open.
 #[derive(Debug)]
 pub(crate) struct LoopDevice {
     /// The kernel keeps it as long as it is open, and no longer.
@@ -95,7 +95,7 @@ fn open(path: &str) -> io::Result<File> {
     })
 }
 
-/// The node is what its name says: a name in `/dev` is not a promise.
+/// Whether the node is the device of its name, which `/dev` does not guarantee.
 fn check_node(file: &File, number: u32) -> io::Result<()> {
     let stat = file.metadata()?;
     let number_of_node = format!("{}:{}", major(stat.rdev()), minor(stat.rdev()));

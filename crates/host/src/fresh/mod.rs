@@ -43,7 +43,7 @@ pub struct Fresh {
     // Dropped in this order: a device that is mounted stays.
     mounted: Option<Mounted>,
     device: BlockDevice,
-    place: Location,
+    location: Location,
     record: VolumeRecord,
 }
 
@@ -69,7 +69,7 @@ impl BlockDevice {
     fn path(&self) -> PathBuf {
         match self {
             Self::Loop(device) => device.path(),
-            Self::Given(given) => given.path.clone(),
+            Self::Given(whole) => whole.path.clone(),
         }
     }
 }
@@ -94,8 +94,8 @@ impl Fresh {
     /// Makes a volume on a loop device. The image lies on the folder's filesystem, and the volume
     /// is mounted on the folder, in this thread's mount namespace: [`namespace::enter`] comes
     /// before.
-    pub fn on_loop(root: &Root, wanted: VolumeSpec<'_>, bytes: u64) -> Result<Self, FreshError> {
-        let VolumeSpec { name, folder, .. } = wanted;
+    pub fn on_loop(root: &Root, spec: VolumeSpec<'_>, bytes: u64) -> Result<Self, FreshError> {
+        let VolumeSpec { name, folder, .. } = spec;
         let lies_on = lies_on(root, folder).map_err(FreshError::io("look at the place"))?;
         let making = format!("set {bytes} bytes aside in {}", folder.display());
         let image = image::make(folder, bytes).map_err(FreshError::io(making))?;
@@ -107,45 +107,45 @@ impl Fresh {
             image: Some(image),
             ..VolumeRecord::default()
         };
-        let place = Location::Device(device.path());
-        let fresh = Self { mounted: None, device: BlockDevice::Loop(device), place, record };
-        fresh.format(root, wanted, None)
+        let location = Location::Device(device.path());
+        let fresh = Self { mounted: None, device: BlockDevice::Loop(device), location, record };
+        fresh.format(root, spec, None)
     }
 
     /// Makes a volume on a block device that was taken for this run
     /// ([`super::raw::Raw::acquire`]) and whose data may be lost.
     pub fn on_device(
         root: &Root,
-        wanted: VolumeSpec<'_>,
+        spec: VolumeSpec<'_>,
         device: &Path,
         discard: bool,
         label: &str,
     ) -> Result<Self, FreshError> {
-        let name = wanted.name;
-        let given = GivenDevice::acquire(device, discard)?;
+        let name = spec.name;
+        let acquired = GivenDevice::acquire(device, discard)?;
         let mut record = VolumeRecord { name: name.to_owned(), ..VolumeRecord::default() };
-        let seen = Storage::at(root, device).map_err(FreshError::io("look at the device"))?;
-        record.device = seen.device.ok().map(|device| device.name);
+        let storage = Storage::at(root, device).map_err(FreshError::io("look at the device"))?;
+        record.device = storage.device.ok().map(|device| device.name);
         if discard {
             record.commands.push(format!("blkdiscard {}", device.display()));
         }
-        let place = Location::Device(device.to_owned());
-        let fresh = Self { mounted: None, device: BlockDevice::Given(given), place, record };
-        fresh.format(root, wanted, Some(label))
+        let location = Location::Device(device.to_owned());
+        let fresh = Self { mounted: None, device: BlockDevice::Given(acquired), location, record };
+        fresh.format(root, spec, Some(label))
     }
 
     /// Makes what is to be on the device.
     fn format(
         mut self,
         root: &Root,
-        wanted: VolumeSpec<'_>,
+        spec: VolumeSpec<'_>,
         label: Option<&str>,
     ) -> Result<Self, FreshError> {
-        let VolumeSpec { format, folder, .. } = wanted;
+        let VolumeSpec { format, folder, .. } = spec;
         arguments::check(format)?;
         let device = self.device.path();
-        let seen = Storage::at(root, &device).map_err(FreshError::io("look at the device"))?;
-        self.record.drive = seen.drive(root);
+        let storage = Storage::at(root, &device).map_err(FreshError::io("look at the device"))?;
+        self.record.drive = storage.drive(root);
         let Format::Filesystem { filesystem, mkfs, mount } = format else { return Ok(self) };
         let command = filesystem::make(*filesystem, mkfs, label, &device)?;
         let mounted = Mounted::new(&device, folder, *filesystem, mount)?;
@@ -153,37 +153,37 @@ impl Fresh {
         let data = folder.join(FOLDER);
         let making = format!("make {}", data.display());
         fs::create_dir(&data).map_err(FreshError::io(making))?;
-        let seen = Storage::at(root, &data).map_err(FreshError::io("look at the volume"))?;
+        let storage = Storage::at(root, &data).map_err(FreshError::io("look at the volume"))?;
         self.record.commands.push(command);
-        self.record.filesystem = Some(seen.filesystem());
-        self.place = Location::Directory(data);
+        self.record.filesystem = Some(storage.filesystem());
+        self.location = Location::Directory(data);
         Ok(self)
     }
 
-    /// Where the database is to lie.
+    /// The location of the database.
     pub fn place(&self) -> &Location {
-        &self.place
+        &self.location
     }
 
     /// The folder for a copy of the database; none on a bare device. It need not be there.
     pub fn copy(&self) -> Option<PathBuf> {
-        match &self.place {
+        match &self.location {
             Location::Directory(data) => Some(data.with_file_name(COPY)),
             Location::Device(_) | Location::Server(_) => None,
         }
     }
 
-    /// What was made, for the record.
+    /// The volume, for the record.
     pub fn record(&self) -> &VolumeRecord {
         &self.record
     }
 
-    /// Takes it down; an error says that somebody still uses it, or could not be told to go.
+    /// Removes it; an error: it is still in use, or could not be removed.
     pub fn remove(mut self) -> Result<(), FreshError> {
         self.mounted.take().map_or(Ok(()), Mounted::unmount)?;
         match self.device {
             BlockDevice::Loop(_) => Ok(()),
-            BlockDevice::Given(given) => given.leave_blank(),
+            BlockDevice::Given(device) => device.leave_blank(),
         }
     }
 }

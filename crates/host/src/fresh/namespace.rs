@@ -1,5 +1,5 @@
-//! A mount namespace of our own: what is mounted in it nobody else sees, and it is gone with the
-//! last process in it.
+//! A mount namespace of our own: its mounts are invisible outside, and it is gone with the last
+//! process in it.
 
 #![expect(unsafe_code, reason = "unshare(2) with flags that a caller could get wrong")]
 
@@ -42,8 +42,8 @@ fn ours() -> Vec<PathBuf> {
 }
 
 /// Takes mounts out of this namespace, and of no other.
-fn let_go(of: impl Fn(&Mount) -> bool) {
-    for mount in mount::all(&Root::system()).into_iter().rev().filter(of) {
+fn let_go(is_ours: impl Fn(&Mount) -> bool) {
+    for mount in mount::all(&Root::system()).into_iter().rev().filter(is_ours) {
         let _ = unmount(&mount.point, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW);
     }
 }

@@ -82,9 +82,9 @@ fn round_trip(test: &str, kind: FilesystemKind, mkfs: &[&str], mount: &[&str]) -
 fn left_in(folder: &Path) -> Vec<String> {
     let deadline = Instant::now() + Duration::from_secs(5);
     loop {
-        let left = loops_in(folder);
-        if left.is_empty() || Instant::now() > deadline {
-            return left;
+        let loops = loops_in(folder);
+        if loops.is_empty() || Instant::now() > deadline {
+            return loops;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -162,9 +162,9 @@ fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
     let wanted = wanted(&format, folder.path());
     let refused = Fresh::on_device(&root, wanted, &device.path(), true, "kvdyno-abcde");
     assert!(refused.unwrap_err().to_string().contains("busy"));
-    let mut there = [0; 8];
-    theirs.read_exact_at(&mut there, 0).unwrap();
-    assert_eq!(&there, b"precious");
+    let mut content = [0; 8];
+    theirs.read_exact_at(&mut content, 0).unwrap();
+    assert_eq!(&content, b"precious");
 }
 
 /// A file that is open keeps it busy: that is said, and it is off the tree all the same.

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 /// The lowest memory limit in force on us, in bytes, and the group that it is set on.
 pub fn memory_above(root: &Root) -> Option<(PathBuf, u64)> {
-    let found = hierarchy::find(root, "memory").ok()?;
-    let tightest = tightest(found.version, found.line());
+    let hierarchy = hierarchy::find(root, "memory").ok()?;
+    let tightest = tightest(hierarchy.version, hierarchy.line());
     // Past `memory.high` nothing fails: everything is slowed down instead.
-    let high = found.line().filter_map(|group| {
+    let high = hierarchy.line().filter_map(|group| {
         let bytes = number(group, "memory.high").ok()?;
         Some((group.to_owned(), bytes))
     });
@@ -22,8 +22,9 @@ pub fn memory_above(root: &Root) -> Option<(PathBuf, u64)> {
 
 /// The lowest limit of CPU time in force on us, in processors, and the group that it is set on.
 pub fn cpus_above(root: &Root) -> Option<(PathBuf, f64)> {
-    let found = hierarchy::find(root, "cpu").ok()?;
-    let limited = found.line().filter_map(|group| Some((group, cpus(found.version, group)?)));
+    let hierarchy = hierarchy::find(root, "cpu").ok()?;
+    let limited =
+        hierarchy.line().filter_map(|group| Some((group, cpus(hierarchy.version, group)?)));
     let (group, cpus) = limited.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
     Some((root.shown(group).into_owned(), cpus))
 }
@@ -31,11 +32,11 @@ pub fn cpus_above(root: &Root) -> Option<(PathBuf, f64)> {
 /// How long limits of CPU time have stopped threads of our own group and of those above it, summed
 /// over the groups that have such a limit; `None` where none has.
 pub fn throttled_ns(root: &Root) -> Option<u64> {
-    let found = hierarchy::find(root, "cpu").ok()?;
-    let limited = found.line().filter(|group| cpus(found.version, group).is_some());
+    let hierarchy = hierarchy::find(root, "cpu").ok()?;
+    let limited = hierarchy.line().filter(|group| cpus(hierarchy.version, group).is_some());
     let stopped = limited.filter_map(|group| {
         let stat = read(group, "cpu.stat").ok()?;
-        match found.version {
+        match hierarchy.version {
             Version::V1 => keyed(&stat, "throttled_time"),
             Version::V2 => Some(keyed(&stat, "throttled_usec")? * 1000),
         }
@@ -43,7 +44,7 @@ pub fn throttled_ns(root: &Root) -> Option<u64> {
     stopped.reduce(u64::saturating_add)
 }
 
-/// The limits of I/O in force on us: what each group says, as it says it, on one line.
+/// The I/O limits in force on us: the lines of each group, joined on one line.
 pub fn io_above(root: &Root) -> Vec<(PathBuf, String)> {
     const FILES: [&str; 4] = [
         "blkio.throttle.read_bps_device",
@@ -51,16 +52,16 @@ pub fn io_above(root: &Root) -> Vec<(PathBuf, String)> {
         "blkio.throttle.read_iops_device",
         "blkio.throttle.write_iops_device",
     ];
-    let Ok(found) = hierarchy::find(root, "blkio") else { return Vec::new() };
-    let files = match found.version {
+    let Ok(hierarchy) = hierarchy::find(root, "blkio") else { return Vec::new() };
+    let files = match hierarchy.version {
         Version::V1 => &FILES[..],
         Version::V2 => &["io.max"],
     };
-    let limits = found.line().filter_map(|group| {
+    let limits = hierarchy.line().filter_map(|group| {
         let texts = files.iter().filter_map(|file| {
             let text = read(group, file).ok().filter(|text| !text.is_empty())?;
             let lines = text.lines().collect::<Vec<_>>().join(", ");
-            Some(match found.version {
+            Some(match hierarchy.version {
                 Version::V1 => format!("{} {lines}", file.trim_start_matches("blkio.throttle.")),
                 Version::V2 => lines,
             })

@@ -81,8 +81,8 @@ fn switched_off(root: &Root, controller: &str) -> bool {
 fn own_path<'a>(groups: &'a [ProcessCGroup], controller: &str) -> Option<(Version, &'a str)> {
     let named = groups.iter().find(|group| group.controllers.iter().any(|name| name == controller));
     let unified = groups.iter().find(|group| group.hierarchy == 0 && group.controllers.is_empty());
-    let found = named.map(|group| (Version::V1, group));
-    let (version, group) = found.or(unified.map(|group| (Version::V2, group)))?;
+    let group_v1 = named.map(|group| (Version::V1, group));
+    let (version, group) = group_v1.or(unified.map(|group| (Version::V2, group)))?;
     Some((version, &group.pathname))
 }
 
@@ -110,8 +110,9 @@ fn locate(
         let top = root.path(&mount.point);
         Some(Hierarchy { version, own: top.join(below(&mount.root, path)?), top })
     });
-    let has_us =
-        |place: &Hierarchy| members(&place.own).is_some_and(|all| all.contains(&root.pid()));
+    let has_us = |candidate: &Hierarchy| {
+        members(&candidate.own).is_some_and(|all| all.contains(&root.pid()))
+    };
     let mut places = places.filter(has_us);
     places.next().ok_or_else(|| {
         Unavailable::new(
@@ -142,8 +143,8 @@ mod tests {
     use crate::testing::Fake;
 
     fn own(fake: &Fake) -> (Version, PathBuf) {
-        let found = find(&fake.root, "memory").unwrap();
-        (found.version, fake.root.shown(&found.own).into_owned())
+        let hierarchy = find(&fake.root, "memory").unwrap();
+        (hierarchy.version, fake.root.shown(&hierarchy.own).into_owned())
     }
 
     #[test]

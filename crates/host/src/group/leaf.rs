@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 const LEAF: &str = "main";
 
 /// Our group; its parent where we sit in the leaf that we, or whose reaper we are, made.
-pub(super) fn without_leaf(own: &Path) -> PathBuf {
-    match own.parent() {
-        Some(parent) if is_leaf(own) => parent.to_owned(),
-        _ => own.to_owned(),
+pub(super) fn without_leaf(group: &Path) -> PathBuf {
+    match group.parent() {
+        Some(parent) if is_leaf(group) => parent.to_owned(),
+        _ => group.to_owned(),
     }
 }
 
@@ -39,18 +39,18 @@ pub(super) fn is_ours_alone(root: &Root, group: &Path) -> bool {
     members(group).is_some_and(|members| !members.is_empty() && members.iter().all(is_ours))
 }
 
-/// Moves this process, all threads of it, and its children from `own` into a leaf and lets `own`
+/// Moves this process, all threads of it, and its children from `group` into a leaf and lets `group`
 /// limit its children.
-pub(super) fn enter(root: &Root, own: &Path) -> io::Result<()> {
-    let leaf = own.join(naming::group(Owner::read(root, root.pid()), LEAF));
+pub(super) fn enter(root: &Root, group: &Path) -> io::Result<()> {
+    let leaf = group.join(naming::group(Owner::read(root, root.pid()), LEAF));
     root.make_group(&leaf)?;
-    let all = members(own).unwrap_or_default();
+    let all = members(group).unwrap_or_default();
     let moved = all.iter().try_for_each(|pid| write(&leaf, "cgroup.procs", pid));
-    let limited = moved.and_then(|()| write(own, "cgroup.subtree_control", "+memory"));
+    let limited = moved.and_then(|()| write(group, "cgroup.subtree_control", "+memory"));
     if limited.is_err() {
         // Back to where we were; what went wrong first is what is told.
         for pid in all {
-            let _ = write(own, "cgroup.procs", pid);
+            let _ = write(group, "cgroup.procs", pid);
         }
         let _ = root.remove_group(&leaf);
     }
@@ -60,25 +60,27 @@ pub(super) fn enter(root: &Root, own: &Path) -> io::Result<()> {
 /// Undoes [`enter`] once no group of ours is left. Where that fails we stay in the leaf: it
 /// vanishes with the scope that we were started in.
 pub(super) fn go_back(root: &Root) {
-    let Ok(found) = hierarchy::find(root, "memory") else { return };
-    let Some(owner) = leaf_of(&found.own).filter(|_| found.version == Version::V2) else { return };
-    let own = without_leaf(&found.own);
-    if has_groups_of(owner, &own) {
+    let Ok(hierarchy) = hierarchy::find(root, "memory") else { return };
+    let Some(owner) = leaf_of(&hierarchy.own).filter(|_| hierarchy.version == Version::V2) else {
+        return;
+    };
+    let group = without_leaf(&hierarchy.own);
+    if has_groups_of(owner, &group) {
         return;
     }
-    if write(&own, "cgroup.subtree_control", "-memory").is_err() {
+    if write(&group, "cgroup.subtree_control", "-memory").is_err() {
         return;
     }
     // Ourselves, and children that were started meanwhile and live on.
-    for pid in members(&found.own).unwrap_or_default() {
-        let _ = write(&own, "cgroup.procs", pid);
+    for pid in members(&hierarchy.own).unwrap_or_default() {
+        let _ = write(&group, "cgroup.procs", pid);
     }
-    let _ = root.remove_group(&found.own);
+    let _ = root.remove_group(&hierarchy.own);
 }
 
-fn has_groups_of(owner: Owner, own: &Path) -> bool {
+fn has_groups_of(owner: Owner, group: &Path) -> bool {
     let leaf = naming::group(owner, LEAF);
-    let entries = fs::read_dir(own).into_iter().flatten().flatten();
+    let entries = fs::read_dir(group).into_iter().flatten().flatten();
     let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     names.any(|name| naming::owner(&name) == Some(owner) && name != leaf)
 }
@@ -93,8 +95,8 @@ mod tests {
     #[test]
     fn the_way_into_the_leaf_and_back() {
         let fake = testing::v2_session().file(&format!("{SCOPE}/cgroup.procs"), "4242\n");
-        let own = fake.root.path(SCOPE);
-        enter(&fake.root, &own).unwrap();
+        let group = fake.root.path(SCOPE);
+        enter(&fake.root, &group).unwrap();
         let leaf = format!("{SCOPE}/{}", testing::named(4242, LEAF));
         assert_eq!(fake.read(&format!("{leaf}/cgroup.procs")), "4242");
         assert_eq!(fake.read(&format!("{SCOPE}/cgroup.subtree_control")), "+memory");

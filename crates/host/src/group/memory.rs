@@ -16,12 +16,12 @@ const SWAP_SLACK_BYTES: u64 = 4 << 20;
 /// On v1, of memory and swap together.
 const BOTH: &str = "memory.memsw.limit_in_bytes";
 
-/// What of swap a group was given.
+/// The swap of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowed {
-    /// How rather memory of processes goes than files; `None` where that cannot be read.
+    /// The swappiness; `None` where it cannot be read.
     pub swappiness: Option<u32>,
-    /// What was asked for and is not in force, each as a sentence with its remedy.
+    /// Settings that are not in force, each as a sentence with its remedy.
     pub not_enforced: Vec<String>,
 }
 
@@ -47,8 +47,8 @@ impl Version {
             // processes dies as a whole: half a server would measure nonsense.
             Self::V2 => &[("memory.swap.max", 0), ("memory.oom.group", 1)],
         };
-        let mut there = also.iter().filter(|(file, _)| directory.join(file).exists());
-        there.try_for_each(|(file, value)| write(directory, file, value))
+        let mut existing = also.iter().filter(|(file, _)| directory.join(file).exists());
+        existing.try_for_each(|(file, value)| write(directory, file, value))
     }
 
     /// Lets as much of the group's memory go into swap, as readily as is asked for; what of that is
@@ -71,8 +71,7 @@ impl Version {
                 not_enforced.extend(less_swap(root, self, directory, (limit, bytes)));
             } else {
                 not_enforced.push(
-                    "this kernel does not count the swap of a group, whose only bound is the size \
-                     of the swap: boot with swapaccount=1"
+                    "this kernel does not limit the swap of a group: boot with swapaccount=1"
                         .to_owned(),
                 );
             }
@@ -91,8 +90,8 @@ impl Version {
         if in_force != Some(swappiness) {
             let shown = in_force.map_or("not known".to_owned(), |number: u32| number.to_string());
             not_enforced.push(format!(
-                "swappiness {swappiness} was asked for and is {shown}: on cgroup v2 it is the \
-                 machine's: sysctl vm.swappiness={swappiness}"
+                "expected swappiness {swappiness}, found {shown}: cgroup v2 uses the machine's: \
+                 sysctl vm.swappiness={swappiness}"
             ));
         }
         Ok(Allowed { swappiness: in_force, not_enforced })
@@ -150,12 +149,11 @@ pub(super) fn is_listed(directory: &Path, list: &str) -> bool {
     list.split_whitespace().any(|controller| controller == "memory")
 }
 
-/// What is in the way of swap: memory that keeps swapped pages compressed, before they come to any
-/// device.
+/// What prevents swap to a device: zswap, which keeps swapped pages compressed in memory.
 fn in_front(root: &Root) -> Option<String> {
     const SWITCH: &str = "/sys/module/zswap/parameters/enabled";
     let on = root.text(SWITCH).is_some_and(|text| text == "Y");
-    on.then(|| format!("zswap keeps in memory, compressed, what is swapped: echo N > {SWITCH}"))
+    on.then(|| format!("zswap keeps swapped memory compressed in RAM: echo N > {SWITCH}"))
 }
 
 /// Whether a group above allows less swap than `bytes` below a group that may have `limit_bytes` of
@@ -176,8 +174,8 @@ fn less_swap(
     });
     let (above, least) = allowed.min_by_key(|(_, swap)| *swap).filter(|(_, swap)| *swap < bytes)?;
     Some(format!(
-        "{} allows us {least} bytes of swap, less than the {bytes} asked for: raise that limit \
-         (docker: --memory-swap, systemd: MemorySwapMax)",
+        "expected {bytes} bytes of swap, found a limit of {least} on {}: raise it (docker: \
+         --memory-swap, systemd: MemorySwapMax)",
         root.shown(above).display()
     ))
 }

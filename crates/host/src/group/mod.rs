@@ -54,7 +54,7 @@ impl Group {
         let parent = parent::choose(root)?;
         parent.check_room(root, limit_bytes)?;
         let failed = |error: io::Error| {
-            Unavailable::new(format!("no group could be made: {error}"), "see `kvdyno doctor`")
+            Unavailable::new(format!("cannot make a control group: {error}"), "see `kvdyno doctor`")
         };
         match parent.preparation {
             Preparation::Below | Preparation::Beside => Ok(()),
@@ -98,18 +98,18 @@ impl Group {
         &self.directory
     }
 
-    /// What was asked for.
+    /// The requested limit.
     pub fn limit_bytes(&self) -> u64 {
         self.limit_bytes
     }
 
-    /// Lets as much memory beyond the limit go into swap: to be said before a process joins.
+    /// Allows as much swap beyond the limit; call it before a process joins.
     pub fn allow_swap(&self, bytes: u64, swappiness: u32) -> io::Result<Allowed> {
         self.version.allow_swap(&self.root, &self.directory, bytes, swappiness)
     }
 
-    /// What [`join`] writes to; open since the group was made, so that a child between fork and
-    /// exec has nothing to look up.
+    /// The file for [`join`]; open since the group was made, so that a child between fork and exec
+    /// opens nothing.
     pub fn procs_file(&self) -> BorrowedFd<'_> {
         self.procs.as_fd()
     }
@@ -119,15 +119,15 @@ impl Group {
         self.version.usage(&self.directory)
     }
 
-    /// Fails, in words, where the limit is no longer the one that was set: to be asked once more
-    /// after the case, because whoever manages the host may have interfered.
+    /// Fails where the limit was changed: call it again after the case, because the host's manager
+    /// may have interfered.
     pub fn check_limit(&self) -> Result<(), String> {
         // The kernel rounds down to whole pages.
         let page = rustix::param::page_size() as u64;
         match self.version.limit(&self.directory) {
             Some(bytes) if bytes / page == self.limit_bytes / page => Ok(()),
             Some(bytes) => {
-                Err(format!("the RAM limit reads {bytes} bytes, not the {} set", self.limit_bytes))
+                Err(format!("RAM limit: found {bytes} bytes, expected {}", self.limit_bytes))
             }
             None => Err("the RAM limit that was set is gone".to_owned()),
         }
@@ -168,7 +168,7 @@ pub fn join(procs: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether and where a group can be made; looks only.
+/// Whether and where a group can be made; changes nothing.
 pub fn availability(root: &Root) -> Availability {
     match parent::choose(root) {
         Ok(parent) => Availability { available: true, detail: parent.words(root) },

@@ -14,7 +14,7 @@ pub(super) fn group(owner: Owner, name: &str) -> String {
     format!("{PREFIX}{pid}-{namespace}-{began}-{name}")
 }
 
-/// Who made a group of this name; `None`: it is not one of ours.
+/// The owner of a group of this name; `None`: it is not one of ours.
 pub(super) fn owner(name: &str) -> Option<Owner> {
     let mut parts = name.strip_prefix(PREFIX)?.splitn(4, '-');
     let pid = parts.next()?.parse().ok()?;

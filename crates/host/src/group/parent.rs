@@ -59,10 +59,10 @@ impl ParentGroup {
         match above::tightest(version, groups) {
             Some((group, bytes)) if bytes < limit_bytes => Err(Unavailable::new(
                 format!(
-                    "{} allows us {bytes} bytes, less than the {limit_bytes} asked for",
+                    "expected at least {limit_bytes} bytes, found a limit of {bytes} on {}",
                     root.shown(&group).display()
                 ),
-                "ask for less, or raise that limit",
+                "lower the RAM limit, or raise that limit",
             )),
             _ => Ok(()),
         }
@@ -70,41 +70,41 @@ impl ParentGroup {
 
     /// In words, for doctor and record.
     pub(super) fn words(&self, root: &Root) -> String {
-        let place = match self.preparation {
+        let parent = match self.preparation {
             Preparation::Beside => "beside our own group, in",
             _ => "below",
         };
         let directory = root.shown(&self.directory);
-        format!("{} {place} {}", self.hierarchy.version, directory.display())
+        format!("{} {parent} {}", self.hierarchy.version, directory.display())
     }
 }
 
 fn unified(root: &Root, hierarchy: &Hierarchy) -> Result<(PathBuf, Preparation), Unavailable> {
-    let own = &leaf::without_leaf(&hierarchy.own);
-    if !is_listed(own, "cgroup.controllers") {
-        let group = root.shown(own);
+    let own_group = &leaf::without_leaf(&hierarchy.own);
+    if !is_listed(own_group, "cgroup.controllers") {
+        let group = root.shown(own_group);
         let reason =
             format!("the memory controller is not delegated to our own group {}", group.display());
         return Err(Unavailable::new(reason, ALONE));
     }
-    if is_listed(own, "cgroup.subtree_control") {
-        return Ok((own.clone(), Preparation::Below));
+    if is_listed(own_group, "cgroup.subtree_control") {
+        return Ok((own_group.clone(), Preparation::Below));
     }
     // Only the root of the whole hierarchy has no type.
-    if !own.join("cgroup.type").exists() {
-        return Ok((own.clone(), Preparation::BelowRoot));
+    if !own_group.join("cgroup.type").exists() {
+        return Ok((own_group.clone(), Preparation::BelowRoot));
     }
-    if leaf::is_ours_alone(root, own) && writable(own).is_ok() {
-        return Ok((own.clone(), Preparation::BelowAlone));
+    if leaf::is_ours_alone(root, own_group) && writable(own_group).is_ok() {
+        return Ok((own_group.clone(), Preparation::BelowAlone));
     }
-    let parent = own.parent().filter(|parent| parent.starts_with(&hierarchy.top));
+    let parent = own_group.parent().filter(|parent| parent.starts_with(&hierarchy.top));
     match parent.filter(|parent| is_listed(parent, "cgroup.subtree_control")) {
         Some(parent) => Ok((parent.to_owned(), Preparation::Beside)),
         None => Err(Unavailable::new(
             format!(
                 "our own group {} holds {} processes and can have no limited groups below it",
-                root.shown(own).display(),
-                members(own).unwrap_or_default().len()
+                root.shown(own_group).display(),
+                members(own_group).unwrap_or_default().len()
             ),
             ALONE,
         )),
@@ -112,8 +112,8 @@ fn unified(root: &Root, hierarchy: &Hierarchy) -> Result<(PathBuf, Preparation),
 }
 
 /// What helps on v2: a group for kvdyno alone, which it may divide.
-const ALONE: &str = "start it in a group of its own: \
-     `systemd-run --user --scope -p Delegate=yes kvdyno ...` (as root without --user)";
+const ALONE: &str = "start in a group of its own: `systemd-run --user --scope -p Delegate=yes \
+    kvdyno ...` (as root without --user)";
 
 /// We may make a group there and move a child of ours into it.
 fn check_writable(root: &Root, version: Version, directory: &Path) -> Result<(), Unavailable> {
@@ -161,8 +161,8 @@ mod tests {
 
     #[test]
     fn v1_nests_below_our_own_group() {
-        let own = PathBuf::from("/sys/fs/cgroup/memory/process_api/d5aec408");
-        assert_eq!(chosen(&testing::hybrid()), (own, Preparation::Below));
+        let group = PathBuf::from("/sys/fs/cgroup/memory/process_api/d5aec408");
+        assert_eq!(chosen(&testing::hybrid()), (group, Preparation::Below));
     }
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(parent.check_room(&fake.root, 1 << 20), Ok(()));
         assert_eq!(
             parent.check_room(&fake.root, 1 << 21).unwrap_err().reason,
-            "/sys/fs/cgroup/user.slice allows us 1048576 bytes, less than the 2097152 asked for"
+            "expected at least 2097152 bytes, found a limit of 1048576 on /sys/fs/cgroup/user.slice"
         );
     }
 }

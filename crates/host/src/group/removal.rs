@@ -1,5 +1,5 @@
-//! Removes groups of ours: one at its end, and those that a dead kvdyno left behind, by their name
-//! and their maker being gone.
+//! Removes groups of ours: one at its end, and those of dead runs, by their name and their missing
+//! owner.
 
 use super::hierarchy::{self, Version, members};
 use super::{leaf, naming};
@@ -36,8 +36,8 @@ pub(super) fn remove(
     })
 }
 
-/// Kills what is in this group, and nothing else: the list is the group's own. Numbers in a tree
-/// of copies are nobody's.
+/// Kills the members of this group, and nothing else: the list is the group's own. Pids in a tree
+/// of copies are not processes.
 fn kill_members(root: &Root, directory: &Path) {
     if !root.is_system() {
         return;
@@ -50,8 +50,8 @@ fn kill_members(root: &Root, directory: &Path) {
     }
 }
 
-/// Removes the groups of makers that are gone, where [`super::Group::create`] makes groups; gives
-/// what it removed. What has members stays: it is somebody's still.
+/// Removes the groups of dead owners, where [`super::Group::create`] makes groups; returns them. A
+/// group with members stays.
 pub(crate) fn sweep(root: &Root) -> Vec<PathBuf> {
     let dead = groups(root).into_iter().filter(|(_, owner, _)| owner.is_gone(root));
     // The kernel refuses to remove a group with members or children; asking first keeps a tree of
@@ -70,22 +70,23 @@ pub(crate) fn remove_dead(root: &Root, owner: Owner) {
     };
     let of_owner = groups(root).into_iter().filter(|(_, maker, _)| is_of_owner(maker));
     for (version, _, path) in of_owner.filter(|(_, _, path)| !leaf::is_leaf(path)) {
-        // What is in the way of it is in the way of the next run's sweep, which says so.
+        // The next run's sweep reports what prevents the removal.
         let _ = remove(root, version, &path, REMOVE_LIMIT);
     }
     leaf::go_back(root);
 }
 
-/// Every group of ours, with who made it.
+/// Every group of ours, with its owner.
 fn groups(root: &Root) -> Vec<(Version, Owner, PathBuf)> {
-    let Ok(found) = hierarchy::find(root, "memory") else { return Vec::new() };
-    let own = leaf::without_leaf(&found.own);
-    let beside = own.parent().filter(|_| found.version == Version::V2 && own != found.top);
-    let places = [Some(own.as_path()), beside];
-    let entries = places.into_iter().flatten().filter_map(|place| fs::read_dir(place).ok());
+    let Ok(hierarchy) = hierarchy::find(root, "memory") else { return Vec::new() };
+    let group = leaf::without_leaf(&hierarchy.own);
+    let parent =
+        group.parent().filter(|_| hierarchy.version == Version::V2 && group != hierarchy.top);
+    let places = [Some(group.as_path()), parent];
+    let entries = places.into_iter().flatten().filter_map(|directory| fs::read_dir(directory).ok());
     let owned = entries.flatten().flatten().filter_map(|entry| {
         let owner = entry.file_name().to_str().and_then(naming::owner)?;
-        Some((found.version, owner, entry.path()))
+        Some((hierarchy.version, owner, entry.path()))
     });
     owned.collect()
 }

@@ -35,7 +35,7 @@ const V2_STAT: &str = "anon 4096\nfile 131072\nkernel 8192\nfile_mapped 0\nfile_
 
 /// A hybrid host (kernel 6.18): memory on v1, the unified hierarchy beside it without controllers.
 pub(crate) fn hybrid() -> Fake {
-    let own = "/sys/fs/cgroup/memory/process_api/d5aec408";
+    let group = "/sys/fs/cgroup/memory/process_api/d5aec408";
     with_new_v1_group(contained())
         .file(
             "/proc/self/cgroup",
@@ -53,14 +53,14 @@ pub(crate) fn hybrid() -> Fake {
         .file("/sys/fs/cgroup/unified/cgroup.controllers", "hugetlb\n")
         .file("/sys/fs/cgroup/unified/cgroup.procs", "1\n4242\n")
         .file("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n")
-        .file(&format!("{own}/cgroup.procs"), "9013\n4242\n")
-        .file(&format!("{own}/memory.limit_in_bytes"), "9223372036854771712\n")
+        .file(&format!("{group}/cgroup.procs"), "9013\n4242\n")
+        .file(&format!("{group}/memory.limit_in_bytes"), "9223372036854771712\n")
 }
 
 /// A v2 host, in a login session with a shell and its parent.
 pub(crate) fn v2_session() -> Fake {
     let slice = "/sys/fs/cgroup/user.slice/user-1000.slice";
-    let own = format!("{slice}/session-3.scope");
+    let group = format!("{slice}/session-3.scope");
     with_new_v2_group(contained())
         .file("/proc/self/cgroup", "0::/user.slice/user-1000.slice/session-3.scope\n")
         .file("/proc/self/mountinfo", V2_MOUNT)
@@ -71,11 +71,11 @@ pub(crate) fn v2_session() -> Fake {
         .file(&format!("{slice}/cgroup.controllers"), "cpu memory pids\n")
         .file(&format!("{slice}/cgroup.subtree_control"), "memory pids\n")
         .file(&format!("{slice}/memory.max"), "max\n")
-        .file(&format!("{own}/cgroup.type"), "domain\n")
-        .file(&format!("{own}/cgroup.procs"), "1201\n1202\n4242\n")
-        .file(&format!("{own}/cgroup.controllers"), "memory pids\n")
-        .file(&format!("{own}/cgroup.subtree_control"), "\n")
-        .file(&format!("{own}/memory.max"), "max\n")
+        .file(&format!("{group}/cgroup.type"), "domain\n")
+        .file(&format!("{group}/cgroup.procs"), "1201\n1202\n4242\n")
+        .file(&format!("{group}/cgroup.controllers"), "memory pids\n")
+        .file(&format!("{group}/cgroup.subtree_control"), "\n")
+        .file(&format!("{group}/memory.max"), "max\n")
 }
 
 /// A v2 container with a namespace of its own and this process alone in it.

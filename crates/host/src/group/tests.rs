@@ -16,8 +16,8 @@ const MIB: u64 = 1 << 20;
 fn a_v1_group_is_made_limited_read_and_removed() {
     let fake = hybrid();
     let group = Group::create(&fake.root, "0001_lmdb", 64 * MIB).unwrap();
-    let own = "/sys/fs/cgroup/memory/process_api/d5aec408";
-    let directory = &format!("{own}/{}", named(4242, "0001_lmdb"));
+    let own_group = "/sys/fs/cgroup/memory/process_api/d5aec408";
+    let directory = &format!("{own_group}/{}", named(4242, "0001_lmdb"));
     assert_eq!(fake.root.shown(group.directory()), Path::new(directory));
     assert_eq!(group.enforced_by(), "cgroup v1");
     assert_eq!(fake.read(&format!("{directory}/memory.limit_in_bytes")), "67108864");
@@ -102,23 +102,23 @@ fn below_a_limit_there_is_swap_where_it_is_allowed() {
 /// As in a container that may have no swap.
 #[test]
 fn a_group_above_that_allows_less_swap_is_named() {
-    let told = |fake: &crate::testing::Fake| {
+    let note_of = |fake: &crate::testing::Fake| {
         let group = Group::create(&fake.root, "a", 64 * MIB).unwrap();
         group.allow_swap(36 * MIB, 60).unwrap().not_enforced
     };
     let slice = "/sys/fs/cgroup/user.slice";
     let fake = v2_session().file("/proc/sys/vm/swappiness", "60\n");
     let fake = fake.file(&format!("{slice}/memory.swap.max"), "0\n");
-    let words = told(&fake);
-    let expected = format!("{slice} allows us 0 bytes of swap, less than the 37748736 asked for");
+    let words = note_of(&fake);
+    let expected = format!("expected 37748736 bytes of swap, found a limit of 0 on {slice}");
     assert!(words.len() == 1 && words[0].starts_with(&expected), "{words:?}");
-    assert_eq!(told(&fake.file(&format!("{slice}/memory.swap.max"), "37748736\n")).len(), 0);
+    assert_eq!(note_of(&fake.file(&format!("{slice}/memory.swap.max"), "37748736\n")).len(), 0);
 
     let above = "/sys/fs/cgroup/memory/process_api";
     let both = format!("{above}/memory.memsw.limit_in_bytes");
-    let words = told(&hybrid().file(&both, &(65 * MIB).to_string()));
-    let expected = format!("{above} allows us 1048576 bytes of swap");
-    assert!(words.len() == 1 && words[0].starts_with(&expected), "{words:?}");
+    let words = note_of(&hybrid().file(&both, &(65 * MIB).to_string()));
+    let expected = format!("found a limit of 1048576 on {above}");
+    assert!(words.len() == 1 && words[0].contains(&expected), "{words:?}");
 }
 
 /// Swap that stays in memory is none: a group of v2 can do without, elsewhere it is said.
@@ -126,14 +126,14 @@ fn a_group_above_that_allows_less_swap_is_named() {
 fn what_keeps_swapped_memory_compressed_is_switched_off_or_named() {
     let zswap = "/sys/module/zswap/parameters/enabled";
     let fake = hybrid().file(zswap, "Y\n");
-    let told = |fake: &crate::testing::Fake| {
+    let note_of = |fake: &crate::testing::Fake| {
         let group = Group::create(&fake.root, "a", 64 * MIB).unwrap();
         group.allow_swap(MIB, 60).unwrap().not_enforced
     };
-    let words = told(&fake);
+    let words = note_of(&fake);
     assert!(words.len() == 1 && words[0].ends_with(&format!("echo N > {zswap}")), "{words:?}");
     let fake = v2_session().file(zswap, "Y\n").file("/proc/sys/vm/swappiness", "60\n");
-    assert_eq!(told(&fake), words);
+    assert_eq!(note_of(&fake), words);
     let fake = fake.file("/new-group/memory.zswap.max", "max\n");
     let group = Group::create(&fake.root, "a", 64 * MIB).unwrap();
     assert_eq!(group.allow_swap(MIB, 60).unwrap().not_enforced, Vec::<String>::new());
@@ -178,8 +178,8 @@ fn a_group_that_cannot_be_limited_is_not_left_behind() {
     std::fs::remove_file(fake.root.path("/new-group/memory.limit_in_bytes")).unwrap();
     let unavailable = Group::create(&fake.root, "a", MIB).unwrap_err();
     assert!(unavailable.reason.contains("memory.limit_in_bytes"), "{unavailable}");
-    let own = fake.root.path("/sys/fs/cgroup/memory/process_api/d5aec408");
-    assert!(!own.join(named(4242, "a")).exists());
+    let group = fake.root.path("/sys/fs/cgroup/memory/process_api/d5aec408");
+    assert!(!group.join(named(4242, "a")).exists());
 }
 
 #[test]
@@ -227,9 +227,9 @@ fn a_file_four_times_the_limit_is_read_from_the_device() {
     let path_text = path.to_str().unwrap();
     let exit = run("dd", &[&format!("if={path_text}"), "of=/dev/null", "bs=64k"], &group);
     assert!(exit.is_success());
-    let left = residency(&path).unwrap();
-    assert!(left.resident_bytes <= 64 * MIB, "{left:?}");
-    assert!(left.resident_bytes >= 16 * MIB, "the group's cache is used: {left:?}");
+    let residency = residency(&path).unwrap();
+    assert!(residency.resident_bytes <= 64 * MIB, "{residency:?}");
+    assert!(residency.resident_bytes >= 16 * MIB, "the group's cache is used: {residency:?}");
     let usage = group.usage().unwrap();
     assert!(usage.memory_peak_bytes.unwrap() <= 64 * MIB, "{usage:?}");
     assert!(usage.file_bytes > 16 * MIB && usage.limit_hits > 0, "{usage:?}");

@@ -121,8 +121,8 @@ fn a_process_that_has_ended_is_no_more_counted_and_what_it_did_stays() {
         assert!(begun_at.elapsed() < Duration::from_secs(10));
         std::thread::sleep(Duration::from_millis(1));
     }
-    let said = begun(child.id(), Software::PAGE_FAULTS).map(|_| ()).unwrap_err();
-    assert_eq!(why(&said), "No such process (os error 3) (the process has ended)");
+    let error = begun(child.id(), Software::PAGE_FAULTS).map(|_| ()).unwrap_err();
+    assert_eq!(why(&error), "No such process (os error 3) (the process has ended)");
     child.wait().unwrap();
 }
 
@@ -144,9 +144,9 @@ fn counters_are_closed_on_exec() {
 fn what_is_not_counted_is_said() {
     let mut counters = Processor::watch(&Root::system(), std::process::id());
     let usage = counters.usage();
-    let said = counters.not_counted();
-    let is_said = said.iter().any(|words| words.contains("instructions"));
-    assert_eq!(usage.instructions.is_none(), is_said, "{usage:?} {said:?}");
+    let reasons = counters.not_counted();
+    let is_said = reasons.iter().any(|words| words.contains("instructions"));
+    assert_eq!(usage.instructions.is_none(), is_said, "{usage:?} {reasons:?}");
     let gone = Processor::watch(&Root::system(), u32::MAX >> 1).not_counted();
     assert_eq!(gone.len(), 1, "one reason, one sentence: {gone:?}");
     assert!(gone[0].starts_with("instructions, cycles, cache misses, branch misses"), "{gone:?}");
@@ -164,11 +164,14 @@ fn each_counter_has_a_reason_of_its_own() {
     };
     let usage = some.usage();
     assert!(usage.instructions.is_some() && usage.cycles.is_none());
-    let said = some.not_counted();
-    assert_eq!(said.len(), 2, "{said:?}");
-    assert!(said[0].starts_with("cycles by the processor: ") && said[0].contains("PERFMON"));
-    assert!(said[1].starts_with("cache misses, branch misses by the processor: "), "{said:?}");
-    assert!(said[1].ends_with("(this machine has no such counters, as most virtual ones)"));
+    let reasons = some.not_counted();
+    assert_eq!(reasons.len(), 2, "{reasons:?}");
+    assert!(reasons[0].starts_with("cycles by the processor: ") && reasons[0].contains("PERFMON"));
+    assert!(
+        reasons[1].starts_with("cache misses, branch misses by the processor: "),
+        "{reasons:?}"
+    );
+    assert!(reasons[1].ends_with("(this machine has no such counters, as most virtual ones)"));
     assert!(why(&Errno::ACCESS.into()).contains("perf_event_paranoid=2"));
 }
 
@@ -179,10 +182,10 @@ fn of_cores_of_several_kinds_nothing_is_made_up() {
         names.iter().fold(Fake::new(), file)
     };
     let hybrid = devices(&["cpu_core/cpus", "cpu_atom/cpus", "uncore_imc_0/cpumask", "msr/type"]);
-    let said = Processor::watch(&hybrid.root, std::process::id()).not_counted();
-    let all = "instructions, cycles, cache misses, branch misses by the processor: it has cores of \
-               several kinds (cpu_atom, cpu_core), which count apart";
-    assert_eq!(said, [all]);
+    let reasons = Processor::watch(&hybrid.root, std::process::id()).not_counted();
+    let all = "instructions, cycles, cache misses, branch misses by the processor: it has cores \
+        of several kinds (cpu_atom, cpu_core) with separate counters";
+    assert_eq!(reasons, [all]);
     for one in [&["cpu/type"][..], &["armv8_pmuv3_0/cpus", "arm_spe_0/cpumask"]] {
         assert!(one_kind_of_core(&devices(one).root).is_ok(), "{one:?}");
     }

@@ -38,25 +38,25 @@ pub(super) fn is_ours(label: &str) -> bool {
 
 /// The label of the one filesystem that lies on a device; none: none, or several, or no label.
 pub(super) fn find(file: &File) -> io::Result<Option<String>> {
-    let mut found = None;
-    for (at, magic, label_at, room) in PLACES {
-        let mut there = vec![0; magic.len()];
+    let mut first_label = None;
+    for (offset, magic, label_at, room) in PLACES {
+        let mut bytes_read = vec![0; magic.len()];
         let mut label = vec![0; room];
-        match file.read_exact_at(&mut there, at) {
+        match file.read_exact_at(&mut bytes_read, offset) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
             read => read?,
         }
-        if there != magic {
+        if bytes_read != magic {
             continue;
         }
-        if found.is_some() {
+        if first_label.is_some() {
             return Ok(None);
         }
         file.read_exact_at(&mut label, label_at)?;
         let end = label.iter().position(|byte| *byte == 0).unwrap_or(room);
-        found = Some(String::from_utf8_lossy(&label[..end]).into_owned());
+        first_label = Some(String::from_utf8_lossy(&label[..end]).into_owned());
     }
-    Ok(found.filter(|label| !label.is_empty()))
+    Ok(first_label.filter(|label| !label.is_empty()))
 }
 
 #[cfg(test)]
@@ -80,14 +80,14 @@ mod tests {
         let device = |writes: &[(u64, &[u8])]| {
             let file = tempfile::tempfile().unwrap();
             file.set_len(1 << 20).unwrap();
-            for (at, bytes) in writes {
-                file.write_all_at(bytes, *at).unwrap();
+            for (offset, bytes) in writes {
+                file.write_all_at(bytes, *offset).unwrap();
             }
             find(&file).unwrap()
         };
-        for (at, magic, label_at, _) in PLACES {
-            assert_eq!(device(&[(at, magic)]), None);
-            let labelled = device(&[(at, magic), (label_at, b"kvdyno-abcde")]);
+        for (offset, magic, label_at, _) in PLACES {
+            assert_eq!(device(&[(offset, magic)]), None);
+            let labelled = device(&[(offset, magic), (label_at, b"kvdyno-abcde")]);
             assert_eq!(labelled.as_deref(), Some("kvdyno-abcde"));
             assert_eq!(device(&[(label_at, b"kvdyno-abcde")]), None, "a label of nothing");
         }

@@ -75,8 +75,8 @@ fn find_of_length(file: &File, bytes: u64, shortest: usize) -> io::Result<Option
     let mut head = vec![0; HEAD_BYTES.min(bytes) as usize];
     file.read_exact_at(&mut head, 0)?;
     let mut signatures = SIGNATURES.iter().filter(|signature| signature.magic.len() >= shortest);
-    let found = signatures.find(|signature| is_at(&head, signature.offset, signature.magic));
-    if let Some(signature) = found {
+    let first = signatures.find(|signature| is_at(&head, signature.offset, signature.magic));
+    if let Some(signature) = first {
         return Ok(Some(format!("{} (at byte {})", signature.what, signature.offset)));
     }
     if is_zfs(&head) {
@@ -102,7 +102,7 @@ fn is_zfs(head: &[u8]) -> bool {
 fn at_the_end(file: &File, bytes: u64) -> io::Result<Option<String>> {
     const RAID: &[u8] = b"\xfc\x4e\x2b\xa9";
     let raid_090 = (bytes & !0xffff).checked_sub(0x1_0000);
-    let raid_100 = bytes.checked_sub(0x2000).map(|at| at & !0xfff);
+    let raid_100 = bytes.checked_sub(0x2000).map(|offset| offset & !0xfff);
     let places = [
         (bytes.checked_sub(512), &b"EFI PART"[..], "the second half of a GPT partition table"),
         (bytes.checked_sub(4096), b"EFI PART", "the second half of a GPT partition table"),
@@ -110,12 +110,12 @@ fn at_the_end(file: &File, bytes: u64) -> io::Result<Option<String>> {
         (raid_090, b"\xa9\x2b\x4e\xfc", "a Linux RAID member"),
         (raid_100, RAID, "a Linux RAID member"),
     ];
-    for (at, magic, what) in places {
-        let Some(at) = at else { continue };
-        let mut there = vec![0; magic.len()];
-        file.read_exact_at(&mut there, at)?;
-        if there == magic {
-            return Ok(Some(format!("{what} (at byte {at})")));
+    for (offset, magic, what) in places {
+        let Some(offset) = offset else { continue };
+        let mut bytes_read = vec![0; magic.len()];
+        file.read_exact_at(&mut bytes_read, offset)?;
+        if bytes_read == magic {
+            return Ok(Some(format!("{what} (at byte {offset})")));
         }
     }
     Ok(None)
@@ -152,9 +152,9 @@ mod tests {
     #[test]
     fn every_signature_is_found_where_it_is() {
         for signature in &SIGNATURES {
-            let found = with(signature.offset, signature.magic);
+            let actual = with(signature.offset, signature.magic);
             let expected = format!("{} (at byte {})", signature.what, signature.offset);
-            assert_eq!(found, Some(expected));
+            assert_eq!(actual, Some(expected));
         }
         for (offset, magic) in [
             (BYTES - 512, &b"EFI PART"[..]),
@@ -174,8 +174,8 @@ mod tests {
             let file = tempfile::tempfile().unwrap();
             file.set_len(BYTES).unwrap();
             file.write_all_at(signature.magic, signature.offset).unwrap();
-            let found = find_in_noise(&file, BYTES).unwrap();
-            assert_eq!(found.is_some(), is_found, "{}", signature.what);
+            let actual = find_in_noise(&file, BYTES).unwrap();
+            assert_eq!(actual.is_some(), is_found, "{}", signature.what);
         }
     }
 

@@ -24,8 +24,8 @@ fn page_bytes() -> u64 {
 pub(super) fn make(device: &File, bytes: u64, owner: Owner) -> io::Result<()> {
     let pages = u32::try_from(bytes / page_bytes()).unwrap_or(u32::MAX);
     let mut page = vec![0; page_bytes() as usize];
-    let mut put = |at: u64, bytes: &[u8]| {
-        page[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+    let mut put = |offset: u64, bytes: &[u8]| {
+        page[offset as usize..offset as usize + bytes.len()].copy_from_slice(bytes);
     };
     put(VERSION_AT, &1u32.to_ne_bytes());
     put(VERSION_AT + 4, &pages.saturating_sub(1).to_ne_bytes());
@@ -46,9 +46,9 @@ pub(super) fn owner(device: &File) -> Option<Owner> {
     device.read_exact_at(&mut label, LABEL_AT).ok()?;
     let label = std::str::from_utf8(&label).ok()?.trim_end_matches('\0');
     let pid = label.strip_prefix(PREFIX).filter(|_| magic == MAGIC)?.parse().ok()?;
-    let number = |at| {
+    let number = |offset| {
         let mut bytes = [0; 8];
-        device.read_exact_at(&mut bytes, at).ok()?;
+        device.read_exact_at(&mut bytes, offset).ok()?;
         Some(u64::from_ne_bytes(bytes))
     };
     Some(Owner { pid, namespace: number(NUMBER_AT)?, began: number(NUMBER_AT + 8)? })
@@ -86,7 +86,10 @@ mod tests {
         let Ok(output) = blkid else {
             return crate::testing::skipped("tools", "others_read_it_as_swap", "no blkid here");
         };
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(said.contains("TYPE=\"swap\"") && said.contains("LABEL=\"kvdyno-77\""), "{said}");
+        let output_text = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output_text.contains("TYPE=\"swap\"") && output_text.contains("LABEL=\"kvdyno-77\""),
+            "{output_text}"
+        );
     }
 }

@@ -93,12 +93,12 @@ pub fn check(root: &Root, memory: &Memory) -> Result<(), Unavailable> {
 fn check_device(root: &Root, path: &Path, bytes: u64) -> Result<(), Unavailable> {
     let name = path.display();
     if !raw::is_device(path) {
-        let reason = format!("{name} is no block device");
-        return Err(Unavailable::new(reason, "leave `path` out for an image in the run's place"));
+        let reason = format!("{name} is not a block device");
+        return Err(Unavailable::new(reason, "remove `path` for an image in the run's directory"));
     }
     match raw::bytes(root, path) {
         has if has < bytes => {
-            let reason = format!("{name} has {has} bytes, and {bytes} are asked for");
+            let reason = format!("{name}: expected {bytes} bytes, found {has}");
             Err(Unavailable::new(reason, "ask for less"))
         }
         _ => Ok(()),
@@ -117,7 +117,7 @@ pub fn check_folder(root: &Root, memory: &Memory, folder: &Path) -> Result<(), U
         Some(volume) => {
             let (kind, folder) = (volume.kind(), folder.display());
             let reason = format!("no swap on an image in {folder}, which is {kind}");
-            Err(Unavailable::new(reason, "name a place on a drive, or a device for the swap"))
+            Err(Unavailable::new(reason, "name a directory on a drive, or a device for the swap"))
         }
         None => Ok(()),
     }
@@ -125,8 +125,8 @@ pub fn check_folder(root: &Root, memory: &Memory, folder: &Path) -> Result<(), U
 
 impl Swap {
     /// Makes swap and switches it on, before all other swap of this machine.
-    pub fn on(root: &Root, wanted: &SwapSpec) -> io::Result<Option<Self>> {
-        let (backing, bytes) = match &wanted.memory {
+    pub fn on(root: &Root, spec: &SwapSpec) -> io::Result<Option<Self>> {
+        let (backing, bytes) = match &spec.memory {
             Memory::Dram | Memory::Node { .. } => return Ok(None),
             Memory::Zram { bytes, .. } => {
                 let zram = Zram::add(*bytes).map_err(failed("add a zram device"))?;
@@ -134,18 +134,18 @@ impl Swap {
             }
             Memory::Swap { path: Some(path), bytes, .. } => (Backing::Given(path.clone()), *bytes),
             Memory::Swap { path: None, bytes, .. } => {
-                check_folder(root, &wanted.memory, &wanted.folder).map_err(io::Error::other)?;
-                let setting = format!("set {bytes} bytes aside in {}", wanted.folder.display());
-                let image = image::make(&wanted.folder, *bytes).map_err(failed(&setting))?;
+                check_folder(root, &spec.memory, &spec.folder).map_err(io::Error::other)?;
+                let setting = format!("set {bytes} bytes aside in {}", spec.folder.display());
+                let image = image::make(&spec.folder, *bytes).map_err(failed(&setting))?;
                 let device = LoopDevice::attach(&image).map_err(failed("make a loop device"))?;
                 (Backing::Loop(device), *bytes)
             }
         };
         let path = backing.path();
-        let owner = Owner::read(root, wanted.owner);
+        let owner = Owner::read(root, spec.owner);
         let made = raw::open_to_write(&path).and_then(|device| area::make(&device, bytes, owner));
         made.map_err(failed(&format!("make swap of {}", path.display())))?;
-        let record = backing.record(root, bytes, &wanted.folder)?;
+        let record = backing.record(root, bytes, &spec.folder)?;
         system::swap_on(&path).map_err(failed(&format!("switch on {}", path.display())))?;
         Ok(Some(Self { backing, record, is_on: true }))
     }
@@ -186,19 +186,19 @@ impl Backing {
 
     fn record(&self, root: &Root, bytes: u64, folder: &Path) -> io::Result<SwapRecord> {
         let path = self.path();
-        let known = SwapRecord { bytes, ..SwapRecord::default() };
+        let base = SwapRecord { bytes, ..SwapRecord::default() };
         Ok(match self {
             Self::Loop(device) => {
                 let (lies_on, direct_io) = (lies_on(root, folder)?, device.direct_io);
                 let image = Some(ImageRecord { bytes, direct_io, lies_on });
-                SwapRecord { device: device.name(), image, ..known }
+                SwapRecord { device: device.name(), image, ..base }
             }
             Self::Given(_) => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                SwapRecord { device: name, ..known }
+                SwapRecord { device: name, ..base }
             }
             Self::Zram(zram) => {
-                SwapRecord { device: zram.name(), compression: zram.compression(), ..known }
+                SwapRecord { device: zram.name(), compression: zram.compression(), ..base }
             }
         })
     }
@@ -237,10 +237,10 @@ fn off(area: &Path) -> io::Result<()> {
 
 /// Takes away swap of these owners: ours by its label. Swap of other containers that live is left
 /// to them.
-pub(super) fn take_away(root: &Root, of: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
+pub(super) fn take_away(root: &Root, is_ours: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
     let areas = mount::swaps(root).into_keys().filter(|path| {
         let owner = File::open(path).ok().and_then(|device| area::owner(&device));
-        owner.is_some_and(&of)
+        owner.is_some_and(&is_ours)
     });
     let swept = areas.filter(|path| {
         await_unused(root, path);
@@ -248,7 +248,7 @@ pub(super) fn take_away(root: &Root, of: impl Fn(Owner) -> bool) -> Vec<PathBuf>
     });
     let swept: Vec<PathBuf> = swept.collect();
     for path in &swept {
-        leave_blank(path, &of);
+        leave_blank(path, &is_ours);
         let number = path.to_str().and_then(|path| path.strip_prefix("/dev/zram"));
         if let Some(number) = number.and_then(|number| number.parse().ok()) {
             zram::remove(number);

@@ -17,8 +17,8 @@ fn an_image_in_memory_is_refused() {
         return skipped("shm", "an_image_in_memory_is_refused", "/dev/shm is no tmpfs here");
     }
     let memory = Memory::Swap { path: None, bytes: MIB, swappiness: 60 };
-    let wanted = SwapSpec { memory, folder: shared.to_owned(), owner: std::process::id() };
-    let error = Swap::on(&Root::system(), &wanted).unwrap_err().to_string();
+    let spec = SwapSpec { memory, folder: shared.to_owned(), owner: std::process::id() };
+    let error = Swap::on(&Root::system(), &spec).unwrap_err().to_string();
     assert!(error.starts_with("no swap on an image in /dev/shm, which is tmpfs"), "{error}");
 }
 
@@ -48,12 +48,12 @@ fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
     let theirs = raw::open_to_write(&device.path()).unwrap();
     theirs.write_all_at(b"precious", 0).unwrap();
     let memory = Memory::Swap { path: Some(device.path()), bytes: MIB, swappiness: 60 };
-    let wanted = SwapSpec { memory, folder: PathBuf::new(), owner: std::process::id() };
-    let error = Swap::on(&Root::system(), &wanted).unwrap_err().to_string();
+    let spec = SwapSpec { memory, folder: PathBuf::new(), owner: std::process::id() };
+    let error = Swap::on(&Root::system(), &spec).unwrap_err().to_string();
     assert!(error.starts_with("failed to make swap of /dev/loop"), "{error}");
-    let mut there = [0; 8];
-    theirs.read_exact_at(&mut there, 0).unwrap();
-    assert_eq!(&there, b"precious");
+    let mut content = [0; 8];
+    theirs.read_exact_at(&mut content, 0).unwrap();
+    assert_eq!(&content, b"precious");
 }
 
 #[test]
@@ -61,8 +61,8 @@ fn what_a_host_does_not_have_is_refused_with_what_would_help() {
     let test = "swap::tests::what_a_host_does_not_have_is_refused_with_what_would_help";
     let zram = Memory::Zram { bytes: MIB, swappiness: 60 };
     if is_nobody() {
-        let told = check(&Root::system(), &zram).unwrap_err().to_string();
-        assert_eq!(told, "switching swap on needs root; run as root");
+        let message = check(&Root::system(), &zram).unwrap_err().to_string();
+        assert_eq!(message, "switching swap on needs root; run as root");
         return;
     }
     again_as_nobody(test);
@@ -78,7 +78,7 @@ fn what_a_host_does_not_have_is_refused_with_what_would_help() {
     assert!(reason(&fake.root, &image).starts_with("this kernel has no loop devices here"));
     let none = PathBuf::from("/dev/kvdyno-none");
     let device = Memory::Swap { path: Some(none), bytes: MIB, swappiness: 60 };
-    assert_eq!(reason(&fake.root, &device), "/dev/kvdyno-none is no block device");
+    assert_eq!(reason(&fake.root, &device), "/dev/kvdyno-none is not a block device");
     let fake = Fake::new().file("/proc/swaps", "Filename\n");
     assert!(reason(&fake.root, &zram).starts_with("without a RAM limit nothing would be swapped"));
     check(&fake.root, &Memory::Dram).unwrap();

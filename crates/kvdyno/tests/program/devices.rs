@@ -118,7 +118,7 @@ fn a_clean_device_is_measured_once_its_name_is_typed_twice() {
     let path = device.path.as_str();
     device.assert_refused(&scratch, &[path], &["would be lost", &device.confirm(), "--read-only"]);
     let another = "--destroy-data-on=/dev/null";
-    device.assert_refused(&scratch, &[path, another], &["is not PLACE", path]);
+    device.assert_refused(&scratch, &[path, another], &["differs from PLACE", path]);
     drive(&scratch, &[path, &device.confirm(), "--rw", "randread,randwrite"]).assert_ok();
     let run = scratch.only_run();
     let cases = records(&run);
@@ -196,7 +196,7 @@ fn a_mounted_device_is_refused_by_whatever_name() {
         device.assert_refused(&scratch, &[&link, &confirm], &[&both, says[0]]);
         let outside = outside.to_str().unwrap();
         let confirm = format!("--destroy-data-on={outside}");
-        let words = ["is not named in full", &device.path];
+        let words = ["expected its full name", &device.path];
         device.assert_refused(&scratch, &[outside, &confirm], &words);
     }));
     let _ = output("umount", &[point.to_str().unwrap()]);
@@ -293,7 +293,7 @@ fn a_read_only_device_and_a_node_of_ones_own_are_refused() {
     let (major, minor) = number.trim().split_once(' ').unwrap();
     output("mknod", &[node.to_str().unwrap(), "b", major, minor]).unwrap();
     let confirm = format!("--destroy-data-on={}", node.display());
-    let words = ["is a block device's node outside of /dev"];
+    let words = ["is a device node outside /dev"];
     device.assert_refused(&scratch, &[node.to_str().unwrap(), &confirm], &words);
     output("blockdev", &["--setro", &device.path]).unwrap();
     let words = ["is read-only", "blockdev --setrw"];

@@ -166,11 +166,11 @@ const HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
 fn words_of_another_protocol_are_called_that() {
     let test = "words_of_another_protocol_are_called_that";
     let scripts = [
-        (script("redis", b"", &[HTTP]), "the server's answer makes no sense: byte 0x48"),
-        (script("mariadb", HTTP, &[]), "its greeting: the server's answer makes no sense"),
+        (script("redis", b"", &[HTTP]), "unexpected answer from the server: byte 0x48"),
+        (script("mariadb", HTTP, &[]), "its greeting: unexpected answer from the server"),
         (script("mariadb", b"\x05\0\0\0hello", &[]), "a greeting of another version"),
-        (script("postgres", b"", &[HTTP]), "the server's answer makes no sense"),
-        (script("mongodb", b"", &[HTTP]), "the server's answer makes no sense"),
+        (script("postgres", b"", &[HTTP]), "unexpected answer from the server"),
+        (script("mongodb", b"", &[HTTP]), "unexpected answer from the server"),
     ];
     for (script, why) in scripts.into_iter().filter(|(one, _)| needs_worker(one.engine, test)) {
         let done = plan(script, &format!("me:{SECRET}"));

@@ -319,7 +319,7 @@ fn a_server_on_a_bare_device_keeps_its_records() {
     let two = on_bare_device(whole("aerospike", "replication_factor = 2"), BARE);
     scratch.write("s.toml", &two.text());
     let done = scratch.run(&["run", "s.toml", "--no-ram-limit"]);
-    done.assert_says("a raw device is for one server");
+    done.assert_says("a raw device serves one server");
 }
 
 /// Started anew, the server looks through all of its device.

@@ -86,10 +86,10 @@ fn what_a_host_does_not_have_is_refused() {
     let script = format!("mount -t tmpfs none {}", scratch.path("tmp").display());
     let in_memory =
         scratch.kvdyno_after(&script, &["run", "s.toml", "--place=tmp/place", "--create-place"]);
-    let words = ["tmp/place, which is tmpfs", "name a place on a drive"];
+    let words = ["tmp/place, which is tmpfs", "name a directory on a drive"];
     refused(scratch.start(in_memory).wait(), words);
     write("kind = \"swap\"\nsize = \"1MiB\"\npath = \"/dev/null\"");
-    refused(scratch.run(&["run", "s.toml"]), ["/dev/null is no block device", "leave `path` out"]);
+    refused(scratch.run(&["run", "s.toml"]), ["/dev/null is not a block device", "remove `path`"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn a_trace_is_imported_and_shown() {
     scratch.write("t.csv", &format!("{text}20,hot,3,7"));
     let import = ["trace", "import", "--format", "twitter", "t.csv", "-o", "t.kvtrace"];
     let imported = scratch.run(&import);
-    imported.assert_ok().assert_says("the source ends early: line 41 has no end");
+    imported.assert_ok().assert_says("the source ends early: line 41 is truncated");
     assert!(imported.out.contains("t.kvtrace: 40 requests, 21 distinct keys"), "{}", imported.out);
     scratch.run(&import).assert_code(2).assert_says("is there already");
 

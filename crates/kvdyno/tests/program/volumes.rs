@@ -287,11 +287,11 @@ fn what_a_suite_may_not_say_of_a_volume_is_refused_before_anything_is_made() {
         scratch.run(&["run", "s.toml"]).assert_code(2).assert_says(words);
         assert!(scratch.runs().is_empty());
     };
+    refused("kind = \"loop\"\nfilesystem = \"ext4\"\nmkfs = [\"/dev/sda\"]", "found `/dev/sda`");
     refused(
-        "kind = \"loop\"\nfilesystem = \"ext4\"\nmkfs = [\"/dev/sda\"]",
-        "`/dev/sda` is not taken",
+        "kind = \"loop\"\nfilesystem = \"xfs\"\nmount = [\"logdev=/dev/sda\"]",
+        "an option of this filesystem",
     );
-    refused("kind = \"loop\"\nfilesystem = \"xfs\"\nmount = [\"logdev=/dev/sda\"]", "not taken");
     if rustix::process::geteuid().is_root() {
         refused(
             "kind = \"device\"\npath = \"/dev/kvdyno-none\"\nfilesystem = \"ext4\"",

@@ -29,7 +29,7 @@ pub struct Job {
     /// The system's number of what ended it; zero: nothing did.
     #[serde(default)]
     pub error: i32,
-    /// As it was asked for.
+    /// Its options.
     #[serde(rename = "job options", default)]
     pub options: BTreeMap<String, String>,
     /// What was read.
@@ -109,9 +109,9 @@ pub fn slice(phase: &str, roles: &[RoleResult]) -> Slice {
         let OpResult { count, service_ns, service_ns_max, .. } = *op;
         (name.clone(), SliceCounts { count, service_ns, service_ns_max, errors: 0 })
     };
-    let of = |role: &RoleResult| (role.role.clone(), role.ops.iter().map(counts).collect());
+    let counts_of = |role: &RoleResult| (role.role.clone(), role.ops.iter().map(counts).collect());
     let length_ns = roles.iter().map(|role| role.window_ns).max().unwrap_or(0);
-    let roles = roles.iter().map(of).collect();
+    let roles = roles.iter().map(counts_of).collect();
     Slice { phase: phase.to_owned(), slice: 0, start_ns: 0, length_ns, roles }
 }
 
@@ -148,7 +148,7 @@ impl Job {
             error => return Some(format!("it ended with error {error}")),
         }
         if self.mixed.total_ios > 0 {
-            let why = "its reads and writes are one figure (unified_rw_reporting=mixed)";
+            let why = "its reads and writes are reported as one (unified_rw_reporting=mixed)";
             return Some(why.to_owned());
         }
         if self.sides().next().is_none() {
@@ -158,10 +158,10 @@ impl Job {
         }
         let timed = |side: &Side| side.total().samples > 0;
         let lacks = self.sides().any(|(_, side)| timed(side) && side.total().bins.is_empty());
-        lacks.then(|| "it has no bins of latency: --output-format=json+ writes them".to_owned())
+        lacks.then(|| "it has no latency bins: use --output-format=json+".to_owned())
     }
 
-    /// Why its latencies are not known; none: they are.
+    /// Why its latencies are unknown; none: they are known.
     pub fn without_times(&self) -> Option<String> {
         if self.sides().any(|(_, side)| side.total().samples > 0) {
             return None;
@@ -169,8 +169,8 @@ impl Job {
         let options = ["gtod_reduce", "disable_lat", "disable_clat"];
         let option = options.into_iter().find(|option| self.is_on(option));
         let why = option.map_or_else(
-            || "fio's report has none".to_owned(),
-            |option| format!("fio took none ({option}=1)"),
+            || "not in fio's report".to_owned(),
+            |option| format!("not measured by fio ({option}=1)"),
         );
         Some(format!("latencies: {why}"))
     }
@@ -201,12 +201,12 @@ impl Job {
     /// `ramp_time` the two were counted over different times, and it is not: then as asked for.
     /// Those of several sizes have a mean.
     pub fn block_bytes(&self) -> u64 {
-        let sum = |of: fn(&Side) -> u64| {
-            self.sides().map(|(_, side)| of(side)).fold(0, u64::saturating_add)
+        let sum = |value: fn(&Side) -> u64| {
+            self.sides().map(|(_, side)| value(side)).fold(0, u64::saturating_add)
         };
         let (bytes, ios) = (sum(|side| side.io_bytes), sum(|side| side.total_ios).max(1));
-        let asked = self.number("bs").filter(|_| !bytes.is_multiple_of(ios));
-        asked.unwrap_or(bytes / ios)
+        let block = self.number("bs").filter(|_| !bytes.is_multiple_of(ios));
+        block.unwrap_or(bytes / ios)
     }
 
     /// Its blocks are at random places.
@@ -233,17 +233,17 @@ impl Job {
         if self.entries > 1 || self.option("verify").is_some() {
             return None;
         }
-        let (window_ms, asked) = (self.window_ms(), self.asked_threads());
-        let theirs = window_ms.saturating_mul(asked.into()).saturating_add(TOGETHER_MS);
+        let (window_ms, threads_asked_for) = (self.window_ms(), self.asked_threads());
+        let theirs = window_ms.saturating_mul(threads_asked_for.into()).saturating_add(TOGETHER_MS);
         let threads = (self.runtime_ms as f64 / window_ms.max(1) as f64).round() as u32;
-        (self.runtime_ms > theirs && threads > asked).then_some(threads)
+        (self.runtime_ms > theirs && threads > threads_asked_for).then_some(threads)
     }
 
     fn window_ms(&self) -> u64 {
         self.read.runtime.max(self.write.runtime).max(self.trim.runtime)
     }
 
-    /// How long it worked.
+    /// Its run time.
     pub fn window_ns(&self) -> u64 {
         self.window_ms().saturating_mul(1_000_000)
     }
@@ -259,8 +259,8 @@ impl Job {
 
     /// It called fsync or fdatasync after each write.
     pub fn syncs_each_write(&self) -> bool {
-        let asked = self.is_on("fsync") || self.is_on("fdatasync");
-        self.syncs() > 0 && (asked || self.syncs() >= self.write.total_ios)
+        let requested = self.is_on("fsync") || self.is_on("fdatasync");
+        self.syncs() > 0 && (requested || self.syncs() >= self.write.total_ios)
     }
 
     /// A write is durable before the next one begins.
@@ -329,7 +329,7 @@ impl Job {
         }
     }
 
-    /// What its threads used, by fio's own account: fio's start and end are not in it.
+    /// Resources of its threads by fio's own account, without fio's start and end.
     pub fn usage(&self) -> ProcessUsage {
         let share = |percent: f64| (percent / 100.0 * self.runtime_ms as f64 * 1e6) as u64;
         ProcessUsage {
@@ -396,8 +396,8 @@ impl Times {
         self.samples = samples;
         self.max = self.max.max(more.max);
         for (middle, count) in &more.bins {
-            let own = self.bins.entry(*middle).or_default();
-            *own = own.saturating_add(*count);
+            let bin = self.bins.entry(*middle).or_default();
+            *bin = bin.saturating_add(*count);
         }
     }
 

@@ -117,9 +117,9 @@ fn what_is_no_report_is_named() {
         ("", "an empty file".to_owned()),
         ("; etcd's\n[global]\nrw=write\n", "a job file".to_owned()),
         (&terse, "fio's terse output".to_owned()),
-        ("a: (g=0): rw=read\n  read: IOPS=3\n", "fio's output for people".to_owned()),
+        ("a: (g=0): rw=read\n  read: IOPS=3\n", "fio's text output".to_owned()),
         ("fio: no such file", "a text without JSON".to_owned()),
-        (cut, format!("JSON that is cut short in line {lines}")),
+        (cut, format!("truncated JSON (line {lines})")),
         ("{\"jobs\": []}", "other JSON: missing field `fio version` (line 1)".to_owned()),
     ] {
         assert_eq!(Report::parse(text).unwrap_err(), expected);
@@ -279,7 +279,7 @@ fn rates_without_times_are_rates() {
     });
     let job = &report.jobs[0];
     assert_eq!(job.unusable(), None);
-    assert_eq!(job.without_times().unwrap(), "latencies: fio took none (gtod_reduce=1)");
+    assert_eq!(job.without_times().unwrap(), "latencies: not measured by fio (gtod_reduce=1)");
     assert!(job.histograms("measure", "mixed").is_empty());
     assert!(job.role("mixed", 2).ops["get"].count > 0);
 }

@@ -55,8 +55,8 @@ impl Table {
     #[inline]
     pub fn links(&self, rank: u64, ids: u64) -> u64 {
         let share = 1.0 - rank as f64 / ids as f64;
-        let at = self.0.partition_point(|(_, up_to)| *up_to < share);
-        self.0[at.min(self.0.len() - 1)].0
+        let index = self.0.partition_point(|(_, up_to)| *up_to < share);
+        self.0[index.min(self.0.len() - 1)].0
     }
 
     /// What a graph of `ids` comes to.
@@ -64,8 +64,9 @@ impl Table {
         let mut totals = Totals { ids, ..Totals::default() };
         // Ranks fall as links grow: each number of links has a run of them.
         let mut end = ids;
-        for (at, &(links, _)) in self.0.iter().enumerate() {
-            let begin = if at + 1 == self.0.len() { 0 } else { self.first_rank(at, ids, end) };
+        for (index, &(links, _)) in self.0.iter().enumerate() {
+            let begin =
+                if index + 1 == self.0.len() { 0 } else { self.first_rank(index, ids, end) };
             for kind in 0..Graph::TYPES {
                 let of_type = split.of_type(links, kind);
                 totals.links += (end - begin) * of_type;
@@ -76,10 +77,10 @@ impl Table {
         totals
     }
 
-    /// The first rank below `end` that has no more links than the point `at`.
-    fn first_rank(&self, at: usize, ids: u64, end: u64) -> u64 {
+    /// The first rank below `end` that has no more links than the point `index`.
+    fn first_rank(&self, index: usize, ids: u64, end: u64) -> u64 {
         let share = |rank: u64| 1.0 - rank as f64 / ids as f64;
-        let up_to = self.0[at].1;
+        let up_to = self.0[index].1;
         // Close by, whatever was lost to rounding.
         let mut rank = (((1.0 - up_to) * ids as f64) as u64).min(end);
         while rank > 0 && share(rank - 1) <= up_to {

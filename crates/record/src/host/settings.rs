@@ -1,4 +1,4 @@
-//! What a host's settings are called that are no file of `/proc` or `/sys`.
+//! Names of a host's settings that are not files of `/proc` or `/sys`.
 
 /// The limit on memory of our own group or one above it.
 pub const MEMORY_ABOVE: &str = "cgroup memory limit above";
@@ -6,7 +6,7 @@ pub const MEMORY_ABOVE: &str = "cgroup memory limit above";
 pub const CPUS_ABOVE: &str = "cgroup cpu limit above";
 /// The limits of I/O on our own group and those above it, as they are set.
 pub const IO_ABOVE: &str = "cgroup io limit above";
-/// What stands where groups were looked at and none has a limit.
+/// The value where no group has a limit.
 pub const NO_LIMIT: &str = "none";
 /// The largest file below the place: its size and extents. Only where a doctor looked for it.
 pub const LARGEST_FILE: &str = "largest file";
@@ -20,5 +20,5 @@ pub const NO_DEVICE: &str = "no device counters";
 pub const VOLUME_USED: &str = "volume used bytes";
 /// Where the kernel lists the processor's flaws.
 pub const FLAWS: &str = "/sys/devices/system/cpu/vulnerabilities";
-/// Below it stands what DAMON is told to do.
+/// The folder of DAMON's settings.
 pub const DAMON: &str = "/sys/kernel/mm/damon/";

@@ -14,8 +14,8 @@ pub struct Rate {
     /// The rate rises and falls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sine: Option<Sine>,
-    /// What was asked for, where it was bytes of keys and values to be written in a second;
-    /// `operations_per_s` is as many operations as have so many bytes in the mean.
+    /// The rate in bytes of keys and values written per second, where it was given so;
+    /// `operations_per_s` has as many bytes on average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_s: Option<f64>,
 }
@@ -26,7 +26,7 @@ pub struct Rate {
 pub enum Schedule {
     /// All equal.
     Fixed,
-    /// Exponentially distributed: arrivals that know nothing of each other.
+    /// Exponentially distributed gaps: independent arrivals.
     Poisson,
     /// As they were recorded, in a trace.
     Recorded,

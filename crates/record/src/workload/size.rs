@@ -134,8 +134,8 @@ impl Size {
             Self::Empirical { ref up_to } => {
                 let mut before = 0.0;
                 let parts = up_to.iter().map(|&(length, share)| {
-                    let own = share - std::mem::replace(&mut before, share);
-                    length as f64 * own
+                    let share_of_length = share - std::mem::replace(&mut before, share);
+                    length as f64 * share_of_length
                 });
                 parts.sum()
             }
@@ -172,8 +172,8 @@ impl Size {
                 inside.max(min).max(1)
             }
             Self::Empirical { ref up_to } => {
-                let at = up_to.partition_point(|(_, share)| *share <= u);
-                up_to.get(at).or(up_to.last()).map_or(1, |(length, _)| *length)
+                let index = up_to.partition_point(|(_, share)| *share <= u);
+                up_to.get(index).or(up_to.last()).map_or(1, |(length, _)| *length)
             }
         }
     }
@@ -208,12 +208,12 @@ impl Size {
 /// A mean that takes milliseconds, computed once: a plan of thousands of cases asks for the same.
 fn remembered(size: &Size, mean: impl FnOnce() -> f64) -> f64 {
     thread_local!(static KNOWN: RefCell<Vec<(Size, f64)>> = const { RefCell::new(Vec::new()) });
-    KNOWN.with_borrow_mut(|known| {
-        if let Some((_, mean)) = known.iter().find(|(of, _)| of == size) {
+    KNOWN.with_borrow_mut(|means| {
+        if let Some((_, mean)) = means.iter().find(|(of, _)| of == size) {
             return *mean;
         }
         let mean = mean();
-        known.push((size.clone(), mean));
+        means.push((size.clone(), mean));
         mean
     })
 }

@@ -113,11 +113,11 @@ fn shapes_are_those_of_the_closed_forms() {
         let spread = size.max() - size.min();
         for part in 0..40 {
             let x = size.min() + spread * part * part / 1_600;
-            let seen = lengths.partition_point(|length| *length <= x) as f64;
+            let actual = lengths.partition_point(|length| *length <= x) as f64;
             let exact = up_to(x as f64) * f64::from(POINTS);
             // The remainders of quantiles that are far apart are not evenly spaced.
             let apart = if size == SCANS { 300.0 } else { 2.0 };
-            assert!((seen - exact).abs() <= apart, "{size:?} at {x}: {seen} and {exact}");
+            assert!((actual - exact).abs() <= apart, "{size:?} at {x}: {actual} and {exact}");
         }
     }
 }
@@ -148,15 +148,15 @@ fn mixgraphs_values_are_those_of_db_benchs_formula() {
 #[test]
 fn mixgraphs_scans_are_those_of_db_benchs_formula() {
     let db_bench = |u: f64| (14.236 * (u.powf(-2.517) - 1.0) / 2.517).ceil() as u64 % 10_000;
-    let (mut sum, mut alike) = (0, 0);
+    let (mut sum, mut equal) = (0, 0);
     for i in 0..200_000 {
         let u = (f64::from(i) + 0.123_4) / 200_000.0;
         let (ours, theirs) = (SCANS.drawn(1.0 - u), db_bench(u));
         sum += theirs;
-        alike += u32::from(ours == theirs.max(1));
+        equal += u32::from(ours == theirs.max(1));
     }
     // The remainder of a number near 2^53 is what rounding makes of it.
-    assert!(alike > 199_900, "{alike}");
+    assert!(equal > 199_900, "{equal}");
     let mean = sum as f64 / 200_000.0;
     assert!((mean / 569.0 - 1.0).abs() < 0.01, "{mean}");
     assert!((SCANS.mean() / 569.0 - 1.0).abs() < 0.01, "{}", SCANS.mean());

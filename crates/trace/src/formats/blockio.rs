@@ -1,6 +1,6 @@
 //! `blockio.csv`, as `kvdyno run --io-log` writes it: each request as the kernel saw it complete.
 
-use super::{Line, Names, Notes, OfLine, RawRequest, fields};
+use super::{Line, LineFormat, Names, Notes, RawRequest, fields};
 use crate::error::quoted;
 use crate::header::Times;
 use crate::input::{Wrong, wanted};
@@ -16,11 +16,11 @@ pub(super) struct BlockIo {
     begun: bool,
 }
 
-impl OfLine for BlockIo {
+impl LineFormat for BlockIo {
     fn read(
         &mut self,
         line: &[u8],
-        found: &mut RawRequest,
+        request: &mut RawRequest,
         notes: &mut Notes,
     ) -> Result<Line, Wrong> {
         if !std::mem::replace(&mut self.begun, true) {
@@ -36,7 +36,7 @@ impl OfLine for BlockIo {
         let [_, bytes, sector, _, kind, device, _, _] = behind.as_slice() else {
             return Err(fields::<10>(line, NAMES).err().unwrap_or(Wrong::new("fields", NAMES)));
         };
-        found.op = match *kind {
+        request.op = match *kind {
             b"read" => Op::Read,
             b"write" => Op::Write,
             b"flush" => Op::Flush,
@@ -51,12 +51,12 @@ impl OfLine for BlockIo {
                 return Err(Wrong::new(format!("kind {}", quoted(other)), wanted));
             }
         };
-        found.at_ns = wanted(front[0], "a time in nanoseconds")?;
-        let flush = found.op == Op::Flush;
+        request.at_ns = wanted(front[0], "a time in nanoseconds")?;
+        let flush = request.op == Op::Flush;
         let sector = if flush { 0 } else { wanted(sector, "a sector")? };
-        found.offset = sector.saturating_mul(SECTOR_BYTES);
-        found.value_bytes = wanted(bytes, "how many bytes")?;
-        found.client = self.devices.number(device)?;
+        request.offset = sector.saturating_mul(SECTOR_BYTES);
+        request.value_bytes = wanted(bytes, "how many bytes")?;
+        request.client = self.devices.number(device)?;
         Ok(Line::Request)
     }
 

@@ -1,7 +1,7 @@
 //! `CacheLib`'s traces of key-value caches, their columns by their names: of 2022
 //! `key,op,size,op_count,key_size`, later `op_time,key,key_size,op,op_count,size` and more.
 
-use super::{Line, Notes, OfLine, RawRequest};
+use super::{Line, LineFormat, Notes, RawRequest};
 use crate::error::quoted;
 use crate::header::Times;
 use crate::input::{Wrong, wanted};
@@ -26,41 +26,41 @@ impl Cachelib {
     /// their order is the first one.
     fn begin(&mut self, line: &[u8]) -> Result<Line, Wrong> {
         let names: Vec<&[u8]> = line.split(|byte| *byte == b',').collect();
-        let at = |name: &str| names.iter().position(|found| *found == name.as_bytes());
-        let columns = COLUMNS.map(at);
+        let column = |name: &str| names.iter().position(|other| *other == name.as_bytes());
+        let columns = COLUMNS.map(column);
         let [_, key, _, op, ..] = columns;
         if key.is_none() || op.is_none() || names.len() > FIELDS_MAX {
-            let found = format!("columns {}", quoted(line));
-            return Err(Wrong::new(found, "names, `key` and `op` among them"));
+            let other = format!("columns {}", quoted(line));
+            return Err(Wrong::new(other, "names, `key` and `op` among them"));
         }
         self.columns = Some((columns, names.len()));
         Ok(Line::Aside)
     }
 }
 
-impl OfLine for Cachelib {
+impl LineFormat for Cachelib {
     fn read(
         &mut self,
         line: &[u8],
-        found: &mut RawRequest,
+        request: &mut RawRequest,
         notes: &mut Notes,
     ) -> Result<Line, Wrong> {
         let Some((columns, count)) = self.columns else { return self.begin(line) };
-        let (fields, there) = crate::input::Lines::split::<FIELDS_MAX>(line, b',');
-        if there < count.min(5) {
-            return Err(Wrong::new(format!("{there} fields"), format!("{count} fields")));
+        let (fields, field_count) = crate::input::Lines::split::<FIELDS_MAX>(line, b',');
+        if field_count < count.min(5) {
+            return Err(Wrong::new(format!("{field_count} fields"), format!("{count} fields")));
         }
-        let field = |at: usize| columns[at].map(|at| fields[at]);
-        let number = |at: usize, what: &str, other: u64| {
-            field(at).filter(|field| !field.is_empty()).map_or(Ok(other), |f| wanted(f, what))
+        let field = |column: usize| columns[column].map(|column| fields[column]);
+        let number = |column: usize, what: &str, other: u64| {
+            field(column).filter(|field| !field.is_empty()).map_or(Ok(other), |f| wanted(f, what))
         };
-        found.times = number(4, "how often the operation was made", 1)?;
-        if found.times > TIMES_MAX {
-            let often = format!("an operation made {} times", found.times);
+        request.times = number(4, "how often the operation was made", 1)?;
+        if request.times > TIMES_MAX {
+            let often = format!("an operation made {} times", request.times);
             return Err(Wrong::new(often, format!("at most {TIMES_MAX}")));
         }
         let op = field(3).unwrap_or_default();
-        found.op = match op {
+        request.op = match op {
             b"GET" | b"GET_LEASE" => Op::Get,
             b"SET" | b"SET_LEASE" => Op::Put,
             b"DELETE" => Op::Delete,
@@ -70,17 +70,17 @@ impl OfLine for Cachelib {
             }
         };
         if op.ends_with(b"_LEASE") {
-            notes.mapped(&String::from_utf8_lossy(op), found.op, found.times);
+            notes.mapped(&String::from_utf8_lossy(op), request.op, request.times);
         }
         let seconds = number(0, "a time in whole seconds", 0)?;
-        found.at_ns = seconds.saturating_mul(1_000_000_000);
-        found.key.clear();
-        found.key.extend_from_slice(field(1).unwrap_or_default());
-        let length = found.key.len() as u64;
-        found.key_bytes = number(2, "the bytes of a key", length)?.min(u32::MAX.into()) as u32;
-        found.value_bytes = number(5, "the bytes of a value", 0)?;
-        found.client = 0;
-        Ok(if found.times == 0 { Line::LeftOut("made no times") } else { Line::Request })
+        request.at_ns = seconds.saturating_mul(1_000_000_000);
+        request.key.clear();
+        request.key.extend_from_slice(field(1).unwrap_or_default());
+        let length = request.key.len() as u64;
+        request.key_bytes = number(2, "the bytes of a key", length)?.min(u32::MAX.into()) as u32;
+        request.value_bytes = number(5, "the bytes of a value", 0)?;
+        request.client = 0;
+        Ok(if request.times == 0 { Line::LeftOut("made no times") } else { Line::Request })
     }
 
     fn times(&self) -> Times {

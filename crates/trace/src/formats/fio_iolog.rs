@@ -1,7 +1,7 @@
 //! What fio writes with `write_iolog`: `[microseconds] file action [offset length]`; times since
 //! version 3, before it waits in between. (fio, HOWTO, "Trace file format")
 
-use super::{Line, Names, Notes, OfLine, RawRequest};
+use super::{Line, LineFormat, Names, Notes, RawRequest};
 use crate::error::quoted;
 use crate::header::Times;
 use crate::input::{Wrong, wanted};
@@ -32,8 +32,13 @@ impl FioIolog {
     }
 }
 
-impl OfLine for FioIolog {
-    fn read(&mut self, line: &[u8], found: &mut RawRequest, _: &mut Notes) -> Result<Line, Wrong> {
+impl LineFormat for FioIolog {
+    fn read(
+        &mut self,
+        line: &[u8],
+        request: &mut RawRequest,
+        _: &mut Notes,
+    ) -> Result<Line, Wrong> {
         if self.version == 0 {
             return self.begin(line);
         }
@@ -58,7 +63,7 @@ impl OfLine for FioIolog {
             }
         };
         let (offset, length) = (wanted(range.0, "an offset")?, wanted(range.1, "a length")?);
-        found.op = match action {
+        request.op = match action {
             b"read" => Op::Read,
             b"write" => Op::Write,
             b"sync" | b"datasync" => Op::Flush,
@@ -71,19 +76,19 @@ impl OfLine for FioIolog {
             }
             b"sync_file_range" => return Ok(Line::LeftOut("sync_file_range")),
             _ => {
-                let found = format!("action {}", quoted(action));
-                return Err(Wrong::new(found, "read, write, sync, datasync, trim or wait"));
+                let request = format!("action {}", quoted(action));
+                return Err(Wrong::new(request, "read, write, sync, datasync, trim or wait"));
             }
         };
-        let flush = found.op == Op::Flush;
-        (found.offset, found.value_bytes) = if flush { (0, 0) } else { (offset, length) };
+        let flush = request.op == Op::Flush;
+        (request.offset, request.value_bytes) = if flush { (0, 0) } else { (offset, length) };
         if let Some(time_us) = time_us {
             // Where a log's time goes back another lap begins, at once.
             let last_us = self.last_us.replace(time_us).unwrap_or(0);
             self.at_us = self.at_us.saturating_add(time_us.saturating_sub(last_us));
         }
-        found.at_ns = self.at_us.saturating_mul(1_000);
-        found.client = self.files.number(file)?;
+        request.at_ns = self.at_us.saturating_mul(1_000);
+        request.client = self.files.number(file)?;
         Ok(Line::Request)
     }
 

@@ -12,25 +12,25 @@ const HELD: usize = 1 << 14;
 
 pub(super) struct InOrder<I> {
     inner: I,
-    held: BinaryHeap<Held>,
+    held: BinaryHeap<QueuedRequest>,
     read: u64,
-    over: bool,
+    ended: bool,
 }
 
 /// The earliest is the greatest; of one time, the one that was read first.
 #[derive(PartialEq, Eq)]
-struct Held {
-    found: RawRequest,
-    place: u64,
+struct QueuedRequest {
+    request: RawRequest,
+    order: u64,
 }
 
-impl Ord for Held {
+impl Ord for QueuedRequest {
     fn cmp(&self, other: &Self) -> Ordering {
-        (other.found.at_ns, other.place).cmp(&(self.found.at_ns, self.place))
+        (other.request.at_ns, other.order).cmp(&(self.request.at_ns, self.order))
     }
 }
 
-impl PartialOrd for Held {
+impl PartialOrd for QueuedRequest {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -38,24 +38,24 @@ impl PartialOrd for Held {
 
 impl<I> InOrder<I> {
     pub(super) fn new(inner: I) -> Self {
-        Self { inner, held: BinaryHeap::new(), read: 0, over: false }
+        Self { inner, held: BinaryHeap::new(), read: 0, ended: false }
     }
 }
 
 impl<I: Importer> Importer for InOrder<I> {
-    fn next(&mut self, found: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError> {
-        while !self.over && self.held.len() < HELD {
+    fn next(&mut self, request: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError> {
+        while !self.ended && self.held.len() < HELD {
             let mut next = RawRequest::default();
             if self.inner.next(&mut next, notes)? {
-                self.held.push(Held { found: next, place: self.read });
+                self.held.push(QueuedRequest { request: next, order: self.read });
                 self.read += 1;
             } else {
-                self.over = true;
+                self.ended = true;
             }
         }
         match self.held.pop() {
             Some(first) => {
-                *found = first.found;
+                *request = first.request;
                 Ok(true)
             }
             None => Ok(false),

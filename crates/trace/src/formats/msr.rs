@@ -1,7 +1,7 @@
 //! The block traces of Microsoft Research in Cambridge:
 //! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, in 100 ns since 1601.
 
-use super::{Line, Names, Notes, OfLine, RawRequest, fields};
+use super::{Line, LineFormat, Names, Notes, RawRequest, fields};
 use crate::error::quoted;
 use crate::header::Times;
 use crate::input::{Wrong, wanted};
@@ -18,22 +18,27 @@ pub(super) struct Msr {
     begun: bool,
 }
 
-impl OfLine for Msr {
-    fn read(&mut self, line: &[u8], found: &mut RawRequest, _: &mut Notes) -> Result<Line, Wrong> {
+impl LineFormat for Msr {
+    fn read(
+        &mut self,
+        line: &[u8],
+        request: &mut RawRequest,
+        _: &mut Notes,
+    ) -> Result<Line, Wrong> {
         if !std::mem::replace(&mut self.begun, true) && line.starts_with(b"Timestamp") {
             return Ok(Line::Aside);
         }
         let [time, host, disk, kind, offset, bytes, _] = fields::<7>(line, NAMES)?;
         let time = wanted(time, "a time in units of 100 ns")?;
-        found.op = match kind.to_ascii_lowercase().as_slice() {
+        request.op = match kind.to_ascii_lowercase().as_slice() {
             b"read" => Op::Read,
             b"write" => Op::Write,
             _ => return Err(Wrong::new(format!("type {}", quoted(kind)), "Read or Write")),
         };
-        found.at_ns = time.saturating_sub(TO_1970).saturating_mul(100);
-        found.offset = wanted(offset, "an offset in bytes")?;
-        found.value_bytes = wanted(bytes, "how many bytes")?;
-        found.client = self.disks.number(&[host, b"," as &[u8], disk].concat())?;
+        request.at_ns = time.saturating_sub(TO_1970).saturating_mul(100);
+        request.offset = wanted(offset, "an offset in bytes")?;
+        request.value_bytes = wanted(bytes, "how many bytes")?;
+        request.client = self.disks.number(&[host, b"," as &[u8], disk].concat())?;
         Ok(Line::Request)
     }
 

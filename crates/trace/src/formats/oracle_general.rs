@@ -4,7 +4,7 @@
 use super::{Importer, Notes, RawRequest};
 use crate::error::TraceError;
 use crate::header::Times;
-use crate::input::{Bytes, Filled, Input};
+use crate::input::{Bytes, Input, ReadOutcome};
 use crate::request::Op;
 
 const RECORD: usize = 24;
@@ -20,12 +20,12 @@ impl OracleGeneral {
 }
 
 impl Importer for OracleGeneral {
-    fn next(&mut self, found: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError> {
+    fn next(&mut self, request: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError> {
         let mut record = [0; RECORD];
         match self.bytes.fill(&mut record)? {
-            Filled::Whole => {}
-            Filled::End => return Ok(false),
-            Filled::Part(part) => {
+            ReadOutcome::Whole => {}
+            ReadOutcome::End => return Ok(false),
+            ReadOutcome::Part(part) => {
                 let at = self.bytes.at() - part as u64;
                 let cut = format!("the record at byte {at} has {part} of {RECORD} bytes");
                 notes.cut_short = Some(cut);
@@ -35,13 +35,13 @@ impl Importer for OracleGeneral {
         let [s0, s1, s2, s3, object @ .., _, _, _, _, _, _, _, _, _, _, _, _] = record;
         let seconds = u32::from_le_bytes([s0, s1, s2, s3]);
         let bytes = u32::from_le_bytes([record[12], record[13], record[14], record[15]]);
-        found.at_ns = u64::from(seconds) * 1_000_000_000;
-        found.op = Op::Get;
-        found.key.clear();
+        request.at_ns = u64::from(seconds) * 1_000_000_000;
+        request.op = Op::Get;
+        request.key.clear();
         // In the order of the numbers.
-        found.key.extend(object.into_iter().rev());
-        found.key_bytes = 0;
-        found.value_bytes = bytes.into();
+        request.key.extend(object.into_iter().rev());
+        request.key_bytes = 0;
+        request.value_bytes = bytes.into();
         Ok(true)
     }
 

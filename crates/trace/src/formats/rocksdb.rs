@@ -5,7 +5,7 @@
 use super::{Importer, Notes, RawRequest};
 use crate::error::{TraceError, quoted};
 use crate::header::Times;
-use crate::input::{Bytes, Filled, Input, Wrong};
+use crate::input::{Bytes, Input, ReadOutcome, Wrong};
 use crate::request::Op;
 use crate::varint;
 use std::collections::VecDeque;
@@ -30,11 +30,11 @@ pub(super) struct Rocksdb {
     mapped: bool,
     payload: Vec<u8>,
     /// Requests of the record at hand.
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<PendingRequest>,
     ended: bool,
 }
 
-struct Waiting {
+struct PendingRequest {
     at_ns: u64,
     op: Op,
     joined: bool,
@@ -69,8 +69,8 @@ impl Rocksdb {
             Some("0.1") => false,
             Some("0.2") => true,
             Some(other) => {
-                let found = format!("trace version {}", quoted(other.as_bytes()));
-                return Err(this.bytes.wrong(0, Wrong::new(found, "version 0.1 or 0.2")));
+                let version_text = format!("trace version {}", quoted(other.as_bytes()));
+                return Err(this.bytes.wrong(0, Wrong::new(version_text, "version 0.1 or 0.2")));
             }
             None => {
                 let wrong = Wrong::new(
@@ -85,13 +85,14 @@ impl Rocksdb {
 
     /// The next record, its payload in its place. `None`: there are no more, whole ones at least.
     fn record(&mut self, notes: &mut Notes) -> Result<Option<Record>, TraceError> {
-        let at = self.bytes.at();
+        let offset = self.bytes.at();
         let mut front = [0; FRONT];
         match self.bytes.fill(&mut front)? {
-            Filled::Whole => {}
-            Filled::End => return Ok(None),
-            Filled::Part(part) => {
-                let cut = format!("the record at byte {at} has {part} of its first {FRONT} bytes");
+            ReadOutcome::Whole => {}
+            ReadOutcome::End => return Ok(None),
+            ReadOutcome::Part(part) => {
+                let cut =
+                    format!("the record at byte {offset} has {part} of its first {FRONT} bytes");
                 notes.cut_short = Some(cut);
                 return Ok(None);
             }
@@ -100,16 +101,16 @@ impl Rocksdb {
         let time_us = u64::from_le_bytes([t0, t1, t2, t3, t4, t5, t6, t7]);
         let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
         if length > PAYLOAD_MAX {
-            let found = format!("a record of {length} bytes");
-            return Err(self.bytes.wrong(at, Wrong::new(found, "at most 1 GiB")));
+            let length_text = format!("a record of {length} bytes");
+            return Err(self.bytes.wrong(offset, Wrong::new(length_text, "at most 1 GiB")));
         }
-        if let Filled::Part(part) = self.bytes.fill_vec(&mut self.payload, length)? {
+        if let ReadOutcome::Part(part) = self.bytes.fill_vec(&mut self.payload, length)? {
             let cut =
-                format!("the record at byte {at} has {part} of its {length} bytes of payload");
+                format!("the record at byte {offset} has {part} of its {length} bytes of payload");
             notes.cut_short = Some(cut);
             return Ok(None);
         }
-        Ok(Some(Record { at, at_ns: time_us.saturating_mul(1_000), kind }))
+        Ok(Some(Record { at: offset, at_ns: time_us.saturating_mul(1_000), kind }))
     }
 
     /// Takes the requests of a record apart.
@@ -134,7 +135,7 @@ impl Rocksdb {
                     SEEK => Op::Scan,
                     _ => Op::ScanReverse,
                 };
-                waiting.push_back(Waiting::new(at_ns, op, family, key, 0));
+                waiting.push_back(PendingRequest::new(at_ns, op, family, key, 0));
             }
             MULTIGET => {
                 let count = u32::from_le_bytes(payload.fixed("how many keys")?);
@@ -143,8 +144,8 @@ impl Rocksdb {
                 for number in 0..count {
                     let family = u32::from_le_bytes(families.fixed("a column family")?);
                     let key = keys.prefixed("a key")?;
-                    let get = Waiting::new(at_ns, Op::Get, family, key, 0);
-                    waiting.push_back(Waiting { joined: number > 0, ..get });
+                    let get = PendingRequest::new(at_ns, Op::Get, family, key, 0);
+                    waiting.push_back(PendingRequest { joined: number > 0, ..get });
                 }
             }
             END => self.ended = true,
@@ -159,23 +160,23 @@ impl Rocksdb {
 }
 
 impl Importer for Rocksdb {
-    fn next(&mut self, found: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError> {
-        found.times = 1;
+    fn next(&mut self, request: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError> {
+        request.times = 1;
         loop {
             if let Some(next) = self.waiting.pop_front() {
-                found.at_ns = next.at_ns;
-                found.op = next.op;
-                found.joined = next.joined;
-                found.key = next.key;
-                found.key_bytes = next.key_bytes;
-                found.value_bytes = next.value_bytes;
+                request.at_ns = next.at_ns;
+                request.op = next.op;
+                request.joined = next.joined;
+                request.key = next.key;
+                request.key_bytes = next.key_bytes;
+                request.value_bytes = next.value_bytes;
                 return Ok(true);
             }
             if self.ended {
                 return Ok(false);
             }
             let Some(record) = self.record(notes)? else {
-                let missing = || "there is no last record: the writer was stopped".to_owned();
+                let missing = || "the last record is missing: the writer was stopped".to_owned();
                 notes.cut_short.get_or_insert_with(missing);
                 self.ended = true;
                 return Ok(false);
@@ -189,7 +190,7 @@ impl Importer for Rocksdb {
     }
 }
 
-impl Waiting {
+impl PendingRequest {
     /// Column families have keys of their own.
     fn new(at_ns: u64, op: Op, family: u32, key: &[u8], value_bytes: usize) -> Self {
         let key_bytes = key.len() as u32;
@@ -205,9 +206,9 @@ struct Payload<'p> {
 
 impl<'p> Payload<'p> {
     fn fixed<const N: usize>(&mut self, what: &str) -> Result<[u8; N], Wrong> {
-        let (taken, left) = self.left.split_first_chunk::<N>().ok_or_else(|| self.short(what))?;
-        self.left = left;
-        Ok(*taken)
+        let (head, rest) = self.left.split_first_chunk::<N>().ok_or_else(|| self.short(what))?;
+        self.left = rest;
+        Ok(*head)
     }
 
     fn number(&mut self, what: &str) -> Result<u64, Wrong> {
@@ -217,14 +218,14 @@ impl<'p> Payload<'p> {
     /// A length, and so many bytes.
     fn prefixed(&mut self, what: &str) -> Result<&'p [u8], Wrong> {
         let length = self.number(what)? as usize;
-        let (taken, left) = self.left.split_at_checked(length).ok_or_else(|| self.short(what))?;
-        self.left = left;
-        Ok(taken)
+        let (head, rest) = self.left.split_at_checked(length).ok_or_else(|| self.short(what))?;
+        self.left = rest;
+        Ok(head)
     }
 
     fn short(&self, what: &str) -> Wrong {
-        let found = format!("a record that has {} bytes left", self.left.len());
-        Wrong::new(found, format!("{what} in them"))
+        let text = format!("a record that has {} bytes left", self.left.len());
+        Wrong::new(text, format!("{what} in them"))
     }
 }
 
@@ -237,7 +238,7 @@ struct Batch<'p> {
 }
 
 impl Batch<'_> {
-    fn queue(&mut self, to: &mut VecDeque<Waiting>, notes: &mut Notes) -> Result<(), Wrong> {
+    fn queue(&mut self, to: &mut VecDeque<PendingRequest>, notes: &mut Notes) -> Result<(), Wrong> {
         self.left.fixed::<12>("the front of a write batch")?;
         while let Some(tag) = self.left.left.first().copied() {
             self.left.left = &self.left.left[1..];
@@ -258,7 +259,7 @@ impl Batch<'_> {
         &mut self,
         tag: u8,
         family: u32,
-        to: &mut VecDeque<Waiting>,
+        to: &mut VecDeque<PendingRequest>,
         notes: &mut Notes,
     ) -> Result<(), Wrong> {
         let op = match tag {
@@ -294,7 +295,10 @@ impl Batch<'_> {
         let key = self.left.prefixed("a key")?;
         let value = if op == Op::Delete { 0 } else { self.left.prefixed("a value")?.len() };
         let joined = std::mem::replace(&mut self.joined, true);
-        to.push_back(Waiting { joined, ..Waiting::new(self.at_ns, op, family, key, value) });
+        to.push_back(PendingRequest {
+            joined,
+            ..PendingRequest::new(self.at_ns, op, family, key, value)
+        });
         Ok(())
     }
 }

@@ -91,31 +91,31 @@ fn what_is_wrong_with_a_line_is_said() {
 /// A file that is still being written, or was not copied whole.
 #[test]
 fn a_last_line_without_an_end_is_told_and_left_out() {
-    let (header, found) = rows(Format::Twitter, b"7,a,1,0,3,get,0\n7,a,1,0,3,ge");
-    assert_eq!(found.len(), 1);
-    assert_eq!(header.cut_short.unwrap(), "line 2 has no end: fewer than seven fields");
-    let (header, found) = rows(Format::Twitter, b"7,a,1,0,3,get,0\n7,a,1,0,3,get,0");
-    assert_eq!((found.len(), header.cut_short), (2, None), "only its end is missing");
+    let (header, rows_read) = rows(Format::Twitter, b"7,a,1,0,3,get,0\n7,a,1,0,3,ge");
+    assert_eq!(rows_read.len(), 1);
+    assert_eq!(header.cut_short.unwrap(), "line 2 is truncated: fewer than seven fields");
+    let (header, rows_read) = rows(Format::Twitter, b"7,a,1,0,3,get,0\n7,a,1,0,3,get,0");
+    assert_eq!((rows_read.len(), header.cut_short), (2, None), "only its end is missing");
 }
 
 #[test]
 fn cachelib_columns_are_found_by_name() {
     let of_2022 = b"key,op,size,op_count,key_size\n17,SET,82,1,40\n5,GET_LEASE,0,3,41\n";
-    let (header, found) = rows(Format::Cachelib, of_2022);
+    let (header, rows_read) = rows(Format::Cachelib, of_2022);
     let get = (0, Op::Get, 1, 41, 0, 0);
-    assert_eq!(found, [(0, Op::Put, 0, 40, 82, 0), get, get, get]);
+    assert_eq!(rows_read, [(0, Op::Put, 0, 40, 82, 0), get, get, get]);
     assert_eq!((header.times, header.span_ns), (Times::None, 0));
     assert_eq!(header.mapped["GET_LEASE as get"], 3);
 
     let of_2024 = b"op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase,sub_usecase\n\
         604,b,48,GET,2,87,1,0,366,300\n606,a,24,DELETE,1,0,0,0,6,9\n";
-    let (header, found) = rows(Format::Cachelib, of_2024);
+    let (header, rows_read) = rows(Format::Cachelib, of_2024);
     let expected = [
         (0, Op::Get, 1, 48, 87, 0),
         (500, Op::Get, 1, 48, 87, 0),
         (2_000, Op::Delete, 0, 24, 0, 0),
     ];
-    assert_eq!(found, expected);
+    assert_eq!(rows_read, expected);
     assert_eq!(header.times, Times::SpreadOverSeconds);
 }
 
@@ -129,12 +129,12 @@ fn oracle_general_objects_keep_their_order() {
         record
     };
     let bytes = [record(5, 1 << 40, 7), record(5, 9, 512), record(6, 300, 1)].concat();
-    let (header, found) = rows(Format::OracleGeneral, &bytes);
-    let of = |ms, key, bytes| (ms, Op::Get, key, 0, bytes, 0);
-    assert_eq!(found, [of(0, 2, 7), of(500, 0, 512), of(1_000, 1, 1)]);
+    let (header, rows_read) = rows(Format::OracleGeneral, &bytes);
+    let row = |ms, key, bytes| (ms, Op::Get, key, 0, bytes, 0);
+    assert_eq!(rows_read, [row(0, 2, 7), row(500, 0, 512), row(1_000, 1, 1)]);
     assert_eq!(header.cut_short, None);
-    let (header, found) = rows(Format::OracleGeneral, &bytes[..50]);
-    assert_eq!(found.len(), 2);
+    let (header, rows_read) = rows(Format::OracleGeneral, &bytes[..50]);
+    assert_eq!(rows_read.len(), 2);
     assert_eq!(header.cut_short.unwrap(), "the record at byte 48 has 2 of 24 bytes");
 }
 
@@ -144,14 +144,14 @@ fn msr_requests_are_put_in_order() {
     let text = b"128166372016382155,hm,0,Read,1074696192,4096,113\n\
         128166372003061629,hm,0,Write,7014912,4096,26\n\
         128166372026382155,hm,1,Read,1074696192,512,113\n";
-    let (header, found) = rows(Format::Msr, text);
+    let (header, rows_read) = rows(Format::Msr, text);
     let expected = [
         (0, Op::Write, 7_014_912, 0, 4_096, 0),
         (1_332, Op::Read, 1_074_696_192, 0, 4_096, 0),
         (2_332, Op::Read, 1_074_696_192, 0, 512, 1),
     ];
     // Disks are numbered as they are met.
-    assert_eq!(found, expected);
+    assert_eq!(rows_read, expected);
     assert_eq!((header.out_of_order, header.kind), (0, Kind::Blocks));
     assert_eq!(header.keys, 1_074_696_192 + 4_096);
 }
@@ -160,24 +160,24 @@ fn msr_requests_are_put_in_order() {
 fn fio_logs_of_both_versions_are_read() {
     let third = b"fio version 3 iolog\n18 /d add\n116 /d open\n119 /d read 249856 4096\n\
         3119 /d write 8192 512\n5119 /d datasync 0 0\n5120 /d trim 0 65536\n6000 /d close\n";
-    let (header, found) = rows(Format::FioIolog, third);
+    let (header, rows_read) = rows(Format::FioIolog, third);
     let expected = [
         (0, Op::Read, 249_856, 0, 4_096, 0),
         (3, Op::Write, 8_192, 0, 512, 0),
         (5, Op::Flush, 0, 0, 0, 0),
         (5, Op::Discard, 0, 0, 65_536, 0),
     ];
-    assert_eq!((found.as_slice(), header.times), (expected.as_slice(), Times::Exact));
+    assert_eq!((rows_read.as_slice(), header.times), (expected.as_slice(), Times::Exact));
 
     let second = b"fio version 2 iolog\n/d add\n/d open\n/d read 0 512\n/e write 512 512\n";
-    let (header, found) = rows(Format::FioIolog, second);
-    assert_eq!(found, [(0, Op::Read, 0, 0, 512, 0), (0, Op::Write, 512, 0, 512, 1)]);
+    let (header, rows_read) = rows(Format::FioIolog, second);
+    assert_eq!(rows_read, [(0, Op::Read, 0, 0, 512, 0), (0, Op::Write, 512, 0, 512, 1)]);
     assert_eq!(header.times, Times::None);
     // fio 3.33 reads one, two and three seconds after it began.
     let waits = b"fio version 2 iolog\n/d wait 1000 0\n/d read 0 512\n/d wait 2000 0\n\
         /d read 512 512\n/d wait 3000 0\n/d read 0 512\n";
-    let (header, found) = rows(Format::FioIolog, waits);
-    let times: Vec<u64> = found.iter().map(|row| row.0).collect();
+    let (header, rows_read) = rows(Format::FioIolog, waits);
+    let times: Vec<u64> = rows_read.iter().map(|row| row.0).collect();
     assert_eq!((times, header.times), (vec![0, 1_000, 2_000], Times::Exact));
 }
 
@@ -187,8 +187,8 @@ fn a_fio_log_of_two_laps_goes_on_in_the_second() {
     let lap = "100 F read 0 4096\n300000 F read 4096 4096\n600000 F read 8192 4096\n";
     let second = lap.replace("100 F", "50 F").replace("00000 ", "00050 ");
     let log = format!("fio version 3 iolog\n0 F add\n0 F open\n{lap}{second}");
-    let (header, found) = rows(Format::FioIolog, log.as_bytes());
-    let times: Vec<u64> = found.iter().map(|row| row.0).collect();
+    let (header, rows_read) = rows(Format::FioIolog, log.as_bytes());
+    let times: Vec<u64> = rows_read.iter().map(|row| row.0).collect();
     assert_eq!((times, header.out_of_order), (vec![0, 299, 599, 599, 899, 1_199], 0));
 }
 
@@ -221,15 +221,15 @@ fn a_request_beyond_any_drive_is_named() {
 #[test]
 fn an_unknown_operation_of_cachelib_is_left_out_and_counted() {
     let text = b"key,op,size,op_count,key_size,ttl\n1,GET,0,2,7,\n3,SAT,100,35,20,3600\n";
-    let (header, found) = rows(Format::Cachelib, text);
-    assert_eq!(found.len(), 2);
+    let (header, rows_read) = rows(Format::Cachelib, text);
+    assert_eq!(rows_read.len(), 2);
     assert_eq!(header.left_out["SAT"], 1);
     let many: String = (0..40).map(|n| format!("k,OP{n},1,1,1,\n")).collect();
     let text = format!("key,op,size,op_count,key_size,ttl\n1,GET,0,2,7,\n{many}");
     let (header, _) = rows(Format::Cachelib, text.as_bytes());
     assert_eq!((header.left_out.len(), header.left_out["unnamed operations"]), (17, 24));
     let none = refusal(Format::Cachelib, b"key,op,size,op_count,key_size\n3,SAT,100,35,20\n");
-    assert!(none.contains("found no request that is known"), "{none}");
+    assert!(none.contains("found no known request"), "{none}");
 }
 
 /// Bytes of another format, as numbers of this one.
@@ -239,16 +239,16 @@ fn times_without_sense_are_refused_with_the_fields_that_are_wanted() {
         [&seconds.to_le_bytes()[..], &object.to_le_bytes(), &[1, 0, 0, 0], &[0xff; 8]].concat()
     };
     let file = |seconds: &dyn Fn(u32) -> u32| -> Vec<u8> {
-        (0..1_000).flat_map(|at| record(seconds(at), at.into())).collect()
+        (0..1_000).flat_map(|number| record(seconds(number), number.into())).collect()
     };
-    let backwards = refusal(Format::OracleGeneral, &file(&|at| 1_000_000 - at));
+    let backwards = refusal(Format::OracleGeneral, &file(&|number| 1_000_000 - number));
     assert!(backwards.contains("found 999 of 1000 requests with a time before"), "{backwards}");
     assert!(backwards.contains("u32 seconds, u64 object, u32 bytes"), "{backwards}");
-    let anywhere = refusal(Format::OracleGeneral, &file(&|at| at * 4_294_967));
+    let anywhere = refusal(Format::OracleGeneral, &file(&|number| number * 4_294_967));
     assert!(anywhere.contains("times that are 135 years apart"), "{anywhere}");
     // Since its beginning, or by the calendar.
     for start in [0, 1_600_000_000] {
-        assert_eq!(rows(Format::OracleGeneral, &file(&|at| start + at)).1.len(), 1_000);
+        assert_eq!(rows(Format::OracleGeneral, &file(&|number| start + number)).1.len(), 1_000);
     }
 }
 
@@ -260,14 +260,14 @@ fn our_own_log_of_block_io_is_read() {
         9500000,1,kworker,kernel,nvme0n1,metadata,false,0,4096,5\n\
         9500000,1,kworker,kernel,nvme0n1,other,false,0,0,5\n\
         9900000,1,kworker,kernel,nvme1n1,flush,false,18446744073709551615,0,5\n";
-    let (header, found) = rows(Format::Kvdyno, text);
+    let (header, rows_read) = rows(Format::Kvdyno, text);
     let expected = [
         (0, Op::Write, 4_096, 0, 512, 0),
         (2, Op::Read, 8_192, 0, 4_096, 0),
         (2, Op::Write, 0, 0, 4_096, 0),
         (2, Op::Flush, 0, 0, 0, 1),
     ];
-    assert_eq!(found, expected);
+    assert_eq!(rows_read, expected);
     assert_eq!((header.left_out["other"], header.mapped["metadata as write"]), (1, 1));
 }
 
@@ -318,7 +318,7 @@ fn rocksdb_trace(version: &str) -> Vec<Vec<u8>> {
 fn rocksdb_queries_of_both_versions_are_read() {
     for version in ["0.1", "0.2"] {
         let bytes = rocksdb_trace(version).concat();
-        let (header, found) = rows(Format::Rocksdb, &bytes);
+        let (header, rows_read) = rows(Format::Rocksdb, &bytes);
         let expected = [
             (0, Op::Put, 1, 1, 4, 0),
             (0, Op::Delete, 0, 1, 0, 0),
@@ -330,7 +330,7 @@ fn rocksdb_queries_of_both_versions_are_read() {
             (3, Op::Get, 0, 1, 0, 0),
             (3, Op::Get, 1, 1, 0, 0),
         ];
-        assert_eq!(found, expected, "{version}");
+        assert_eq!(rows_read, expected, "{version}");
         assert_eq!((header.joined, header.cut_short), (4, None));
         assert_eq!(header.left_out["a range of keys deleted"], 1);
         assert_eq!(header.mapped["merge as rmw"], 1);
@@ -343,34 +343,34 @@ fn a_rocksdb_trace_that_was_cut_is_read_up_to_there() {
     let whole = records.concat();
     let before_last = whole.len() - records[6].len();
     let cut = |bytes: usize| {
-        let (header, found) = rows(Format::Rocksdb, &whole[..bytes]);
-        (found.len(), header.cut_short.unwrap())
+        let (header, rows_read) = rows(Format::Rocksdb, &whole[..bytes]);
+        (rows_read.len(), header.cut_short.unwrap())
     };
-    let stopped = "there is no last record: the writer was stopped".to_owned();
+    let stopped = "the last record is missing: the writer was stopped".to_owned();
     assert_eq!(cut(before_last), (9, stopped));
-    let at = before_last - records[5].len();
+    let begin = before_last - records[5].len();
     let length = records[5].len() - 13;
-    let half = format!("the record at byte {at} has 3 of its {length} bytes of payload");
-    assert_eq!(cut(at + 16), (7, half));
-    let front = format!("the record at byte {at} has 4 of its first 13 bytes");
-    assert_eq!(cut(at + 4), (7, front));
+    let half = format!("the record at byte {begin} has 3 of its {length} bytes of payload");
+    assert_eq!(cut(begin + 16), (7, half));
+    let front = format!("the record at byte {begin} has 4 of its first 13 bytes");
+    assert_eq!(cut(begin + 4), (7, front));
 }
 
 #[test]
 fn what_is_wrong_with_a_rocksdb_trace_is_said() {
-    let of = |bytes: &[u8]| refusal(Format::Rocksdb, bytes);
+    let refusal_of = |bytes: &[u8]| refusal(Format::Rocksdb, bytes);
     assert_eq!(
-        of(b"not a trace at all, but text"),
+        refusal_of(b"not a trace at all, but text"),
         "`given`, byte 0: found a record of 1629513059 bytes, expected at most 1 GiB"
     );
     assert_eq!(
-        of(&rocksdb_trace("0.7").concat()),
+        refusal_of(&rocksdb_trace("0.7").concat()),
         "`given`, byte 0: found trace version `0.7`, expected version 0.1 or 0.2"
     );
     let records = rocksdb_trace("0.2");
     let block = [records[0].clone(), record(7, 3, &[0; 8])].concat();
     assert_eq!(
-        of(&block),
+        refusal_of(&block),
         format!(
             "`given`, byte {}: found a record of kind 7, expected a write, get, seek or \
              multiget: a query trace",
@@ -380,7 +380,7 @@ fn what_is_wrong_with_a_rocksdb_trace_is_said() {
     let mut batch = rocksdb_trace("0.2");
     let damaged = batch[1].len() - 5;
     batch[1][damaged] = 0x44;
-    assert!(of(&batch.concat()).contains("in a write batch, expected a put"), "{batch:?}");
+    assert!(refusal_of(&batch.concat()).contains("in a write batch, expected a put"), "{batch:?}");
 }
 
 /// Whatever is in a file: an error, a trace or one that is cut short, and never a panic.
@@ -392,14 +392,14 @@ fn damaged_files_are_never_more_than_refused() {
         (Format::Kvdyno, b"issued_unix_ns,process\n1,2,3,4,5,read,7,8,9,10\n".to_vec()),
     ];
     for (format, whole) in samples {
-        for at in 0..whole.len() {
+        for offset in 0..whole.len() {
             let mut damaged = whole.clone();
-            damaged[at] ^= 0x81;
+            damaged[offset] ^= 0x81;
             let input = std::io::Cursor::new(damaged);
             let input = crate::input::Input::new("given".to_owned(), input).unwrap();
             let Ok(mut importer) = format.open(input) else { continue };
-            let (mut found, mut notes) = (RawRequest::default(), Notes::default());
-            while let Ok(true) = importer.next(&mut found, &mut notes) {}
+            let (mut request, mut notes) = (RawRequest::default(), Notes::default());
+            while let Ok(true) = importer.next(&mut request, &mut notes) {}
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Twitter's cache traces: `timestamp,key,key size,value size,client id,operation,TTL`, in whole
 //! seconds. (twitter/cache-trace, README)
 
-use super::{Line, Notes, OfLine, RawRequest};
+use super::{Line, LineFormat, Notes, RawRequest};
 use crate::error::quoted;
 use crate::header::Times;
 use crate::input::{Wrong, wanted};
@@ -11,11 +11,11 @@ pub(super) struct Twitter;
 
 const OPERATIONS: &str = "get, gets, set, add, replace, cas, append, prepend, delete, incr or decr";
 
-impl OfLine for Twitter {
+impl LineFormat for Twitter {
     fn read(
         &mut self,
         line: &[u8],
-        found: &mut RawRequest,
+        request: &mut RawRequest,
         notes: &mut Notes,
     ) -> Result<Line, Wrong> {
         // A key may have commas: the fields around it are counted from both ends.
@@ -29,7 +29,7 @@ impl OfLine for Twitter {
         };
         let [_ttl, operation, client, value, key_bytes, key] =
             [last()?, last()?, last()?, last()?, last()?, last()?];
-        found.op = match operation {
+        request.op = match operation {
             b"get" => Op::Get,
             b"set" => Op::Put,
             b"delete" => Op::Delete,
@@ -44,12 +44,12 @@ impl OfLine for Twitter {
             other => return Err(Wrong::new(format!("operation {}", quoted(other)), OPERATIONS)),
         };
         let seconds = wanted(seconds, "a time in whole seconds")?;
-        found.at_ns = seconds.saturating_mul(1_000_000_000);
-        found.key_bytes = wanted(key_bytes, "the bytes of a key")?.min(u32::MAX.into()) as u32;
-        found.value_bytes = wanted(value, "the bytes of a value")?;
-        found.client = wanted(client, "the number of a client")? as u32;
-        found.key.clear();
-        found.key.extend_from_slice(key);
+        request.at_ns = seconds.saturating_mul(1_000_000_000);
+        request.key_bytes = wanted(key_bytes, "the bytes of a key")?.min(u32::MAX.into()) as u32;
+        request.value_bytes = wanted(value, "the bytes of a value")?;
+        request.client = wanted(client, "the number of a client")? as u32;
+        request.key.clear();
+        request.key.extend_from_slice(key);
         Ok(Line::Request)
     }
 

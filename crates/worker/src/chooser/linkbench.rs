@@ -22,7 +22,7 @@ impl Shuffler {
         Self { n, turns: (0..groups).map(|_| random.below(places)).collect() }
     }
 
-    /// Where `rank` is.
+    /// The position of `rank`.
     #[inline]
     pub(crate) fn at(&self, rank: u64) -> u64 {
         let groups = self.turns.len() as u64;
@@ -33,11 +33,11 @@ impl Shuffler {
 
     /// Which rank is at this place.
     #[inline]
-    pub(crate) fn rank_at(&self, place: u64) -> u64 {
+    pub(crate) fn rank_at(&self, position: u64) -> u64 {
         let groups = self.turns.len() as u64;
-        let group = place % groups;
+        let group = position % groups;
         let ring = self.ring(group);
-        (place + ring - groups * self.turns[group as usize]) % ring
+        (position + ring - groups * self.turns[group as usize]) % ring
     }
 
     /// Where a group's ring ends. The first groups have one number more than the others where they
@@ -57,11 +57,14 @@ mod tests {
     fn every_number_once() {
         for n in [1, 2, 1_000, 1_024, 1_025, 10_007, 100_000] {
             let shuffler = Shuffler::new(20_343_988_438_726_021, n);
-            let mut seen = vec![false; n as usize];
+            let mut drawn = vec![false; n as usize];
             for rank in 0..n {
-                let place = shuffler.at(rank) as usize;
-                assert!(!std::mem::replace(&mut seen[place], true), "n = {n}: {place} twice");
-                assert_eq!(shuffler.rank_at(place as u64), rank, "n = {n}");
+                let position = shuffler.at(rank) as usize;
+                assert!(
+                    !std::mem::replace(&mut drawn[position], true),
+                    "n = {n}: {position} twice"
+                );
+                assert_eq!(shuffler.rank_at(position as u64), rank, "n = {n}");
             }
         }
     }

@@ -53,8 +53,8 @@ impl Ranges {
     #[inline]
     pub(crate) fn next(&self, rng: &mut Rng) -> u64 {
         let total = self.until.last().copied().unwrap_or(1);
-        let place = rng.below(total);
-        let range = self.until.partition_point(|until| *until <= place) as u64;
+        let point = rng.below(total);
+        let range = self.until.partition_point(|until| *until <= point) as u64;
         let drawn = rng.below(self.keys);
         let key = match self.within {
             RangeDraw::Uniform => drawn,
@@ -118,17 +118,20 @@ mod tests {
     #[test]
     fn the_hottest_range_has_four_fifths_of_the_draws() {
         let ranges = Ranges::new(30, MIXGRAPH, POWER, 50_000_000);
-        let mut seen = [0u64; 30];
+        let mut draws_in = [0u64; 30];
         for key in drawn(&ranges, DRAWS) {
-            seen[(key / (50_000_000 / 30)) as usize] += 1;
+            draws_in[(key / (50_000_000 / 30)) as usize] += 1;
         }
         let mut before = 0;
-        for (seen, until) in seen.iter().zip(&ranges.until) {
+        for (draws_in, until) in draws_in.iter().zip(&ranges.until) {
             let share = (until - std::mem::replace(&mut before, *until)) as f64 / 667.0;
             let sigma = (share * (1.0 - share) * DRAWS as f64).sqrt();
-            assert!((*seen as f64 - share * DRAWS as f64).abs() < 6.0 * sigma, "{seen}, {share}");
+            assert!(
+                (*draws_in as f64 - share * DRAWS as f64).abs() < 6.0 * sigma,
+                "{draws_in}, {share}"
+            );
         }
-        let hottest = seen.into_iter().max().unwrap() as f64 / DRAWS as f64;
+        let hottest = draws_in.into_iter().max().unwrap() as f64 / DRAWS as f64;
         assert!((hottest - 0.807).abs() < 6.0 * (0.807 * 0.193 / DRAWS as f64).sqrt(), "{hottest}");
     }
 

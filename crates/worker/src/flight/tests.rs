@@ -1,6 +1,6 @@
 //! Times of what is in flight, and its order where there is one.
 
-use super::{Again, Flight, InFlight, drive};
+use super::{Flight, InFlight, RetryBuffers, drive};
 use crate::keyed::{KeyedBlock, Thread};
 use crate::recorder::Recorder;
 use crate::replay::{Deal, Work, open};
@@ -21,7 +21,7 @@ use std::sync::mpsc::channel;
 
 #[test]
 fn what_is_recorded_waits_for_what_is_to_the_same_bytes_and_writes() {
-    let mut flight = Flight::new(3, Again::new(&supply(), 0), 0);
+    let mut flight = Flight::new(3, RetryBuffers::new(&supply(), 0), 0);
     let piece = |reads, number, length| InFlight { reads, number, length, ..InFlight::default() };
     let meets = |flight: &Flight, reads| {
         [(0, 100), (99, 1), (100, 1), (149, 1), (150, 10), (0, 1_000), (u64::MAX, 5)]
@@ -70,7 +70,7 @@ fn a_conflict_is_handed_over_again_inside_the_operations_time() {
     let script = Script { answers: 1, conflicts: 3, ..Script::new(&[Ok(1_000)], 1_000) };
     let in_flight = script.in_flight.clone();
     let played = play.run(script);
-    assert_eq!((played.count(), played.left.tallies[0].retries), (4, 3));
+    assert_eq!((played.count(), played.result.tallies[0].retries), (4, 3));
     assert!(played.packets[0].times[0].errors == 0 && played.failure.is_none());
     // Nothing waits while another is tried again.
     assert_eq!(*in_flight.lock().unwrap(), [2, 2, 2, 2, 2, 2, 1]);
@@ -87,7 +87,7 @@ fn a_conflict_without_end_is_an_error() {
     let play = Play { depth: Some(1), operations: Some(3), errors_max: 1, ..Play::default() };
     let script = Script { answers: 1, conflicts: 17, ..Script::new(&[Ok(100)], 50) };
     let played = play.run(script);
-    assert_eq!((played.count(), played.left.tallies[0].retries), (2, 16));
+    assert_eq!((played.count(), played.result.tallies[0].retries), (2, 16));
     assert_eq!(played.packets[0].times[0].errors, 1);
     assert!(played.failure.is_none());
 }
@@ -117,16 +117,16 @@ fn a_round_belongs_to_the_slice_it_ends_in() {
 
 /// A store that carries out first what was handed over last, one operation a wait.
 #[derive(Default)]
-struct Backwards {
+struct LifoServer {
     waiting: Vec<(u32, Vec<u8>, Option<usize>)>,
     /// The length of each value.
-    there: HashMap<Vec<u8>, usize>,
-    /// What lookups were shown, by key, in the order of their answers.
+    lengths: HashMap<Vec<u8>, usize>,
+    /// The values of lookups, by key, in the order of their answers.
     shown: HashMap<Vec<u8>, Vec<Option<usize>>>,
     most: usize,
 }
 
-impl Session for &mut Backwards {
+impl Session for &mut LifoServer {
     fn get<R>(&mut self, _: &[u8], _: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         unreachable!("all is in flight")
     }
@@ -153,13 +153,13 @@ impl Session for &mut Backwards {
         self.most = self.most.max(self.waiting.len());
         let Some((ticket, key, put)) = self.waiting.pop() else { return Ok(0) };
         let Some(bytes) = put else {
-            let there = self.there.get(&key).copied();
-            self.shown.entry(key).or_default().push(there);
-            let value = there.map(|bytes| vec![0; bytes]);
+            let length = self.lengths.get(&key).copied();
+            self.shown.entry(key).or_default().push(length);
+            let value = length.map(|bytes| vec![0; bytes]);
             done(ticket, Ok(value.as_deref()));
             return Ok(1);
         };
-        self.there.insert(key, bytes);
+        self.lengths.insert(key, bytes);
         done(ticket, Ok(None));
         Ok(1)
     }
@@ -188,7 +188,7 @@ fn recorded(path: &Path, requests: u64) -> Replay {
 }
 
 /// A session on which a trace was replayed with so many in flight.
-fn replayed(replay: &Replay, depth: u32) -> Backwards {
+fn replayed(replay: &Replay, depth: u32) -> LifoServer {
     let entry = |op| MixEntry { op, weight: 1.0, keys: Choice::Uniform };
     let mix = [entry(Op::Get), entry(Op::Update)];
     let (work, requests) = (Work::Mix(&mix), replay.requests);
@@ -200,7 +200,7 @@ fn replayed(replay: &Replay, depth: u32) -> Backwards {
     let time = TimeLine::new((0, 0), START, u64::MAX / 2, u64::MAX, sender);
     let tallies = mix.map(|entry| Tally::new(entry.op.info(), Timing::InFlight)).into();
     let (shared, task, mut session) =
-        (Shared::new((1, 1), 0, Some(u64::MAX)), task(), Backwards::default());
+        (Shared::new((1, 1), 0, Some(u64::MAX)), task(), LifoServer::default());
     let recorder = std::thread::scope(|scope| {
         scope.spawn(move || dealer.run(Scripted).unwrap());
         let context = ThreadContext {
@@ -226,6 +226,6 @@ fn the_order_of_a_key_holds_with_several_in_flight() {
     let replay = recorded(&folder.path().join("t"), 20_000);
     let (alone, many) = (replayed(&replay, 1), replayed(&replay, 16));
     assert!(alone.most == 1 && many.most > 8, "{} in flight", many.most);
-    assert_eq!(alone.there, many.there);
+    assert_eq!(alone.lengths, many.lengths);
     assert_eq!(alone.shown, many.shown);
 }

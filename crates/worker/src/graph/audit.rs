@@ -7,8 +7,8 @@ use kvdyno_record::case::Audit;
 use kvdyno_record::graph::Totals;
 use std::cell::RefCell;
 
-/// Holds all counts against the links, and all there is against what was `loaded`, where nothing
-/// has been asked for since. Nothing when stopped on the way.
+/// Compares all counts with the links, and all data with what was `loaded` where no request came
+/// since. None when stopped on the way.
 pub(crate) fn audit<G: GraphEngine>(
     engine: &G::Engine,
     isolation: Isolation,
@@ -17,11 +17,12 @@ pub(crate) fn audit<G: GraphEngine>(
     stop: &Stop,
 ) -> Result<Option<Audit>> {
     let mut graph = G::graph(engine, isolation)?;
-    let (audit, told) = (RefCell::new(Audit { loaded, ..Audit::default() }), RefCell::new(Ok(())));
+    let (audit, outcome) =
+        (RefCell::new(Audit { loaded, ..Audit::default() }), RefCell::new(Ok(())));
     let go_on = || {
-        let mut told = told.borrow_mut();
-        *told = tell(audit.borrow().counts);
-        told.is_ok() && !stop.is_set()
+        let mut outcome = outcome.borrow_mut();
+        *outcome = tell(audit.borrow().counts);
+        outcome.is_ok() && !stop.is_set()
     };
     let nodes = graph.audit(go_on, |audited| {
         let mut audit = audit.borrow_mut();
@@ -32,7 +33,7 @@ pub(crate) fn audit<G: GraphEngine>(
             audit.first.get_or_insert(audited);
         }
     });
-    told.into_inner()?;
+    outcome.into_inner()?;
     let nodes = nodes.map_err(|error| error.context("auditing the graph"))?;
     Ok((!stop.is_set()).then_some(Audit { nodes, ..audit.into_inner() }))
 }

@@ -95,7 +95,7 @@ impl Blend {
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum IdPurpose {
     LinkRead,
     LinkWrite,
     NodeRead,
@@ -116,13 +116,13 @@ impl Ids {
     }
 
     #[inline]
-    pub(super) fn draw(&self, of: Of, rng: &mut Rng) -> u64 {
-        match of {
-            Of::LinkRead => self.link_reads.id(rng),
-            Of::LinkWrite => self.link_writes.id(rng),
-            Of::NodeRead => self.node_reads.id(rng),
-            Of::NodeUpdate => self.node_updates.id(rng),
-            Of::NodeDelete => FIRST + rng.below(self.count),
+    pub(super) fn draw(&self, purpose: IdPurpose, rng: &mut Rng) -> u64 {
+        match purpose {
+            IdPurpose::LinkRead => self.link_reads.id(rng),
+            IdPurpose::LinkWrite => self.link_writes.id(rng),
+            IdPurpose::NodeRead => self.node_reads.id(rng),
+            IdPurpose::NodeUpdate => self.node_updates.id(rng),
+            IdPurpose::NodeDelete => FIRST + rng.below(self.count),
         }
     }
 }

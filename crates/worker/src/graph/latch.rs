@@ -5,7 +5,7 @@ use kvdyno_engine::server::turns;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-/// So many that two threads seldom meet where they would not have to.
+/// So many that two threads seldom share one by chance.
 const LATCHES: usize = 4_096;
 
 /// Alone on its cache lines.
@@ -15,22 +15,22 @@ struct Latch(Mutex<()>);
 /// Of the process, as the engine is.
 static OF_PLACES: [Latch; LATCHES] = [const { Latch(Mutex::new(())) }; LATCHES];
 
-/// Where the links of a node and type are.
-pub(super) fn place(id: u64, kind: u64) -> u64 {
+/// The number of the list with the links of a node and type.
+pub(super) fn list_number(id: u64, kind: u64) -> u64 {
     mix(id) ^ kind
 }
 
-/// Waits for the latch of a place, and holds it.
-pub(super) fn lock(place: u64) -> MutexGuard<'static, ()> {
-    let latch = &OF_PLACES[mix(place) as usize % LATCHES];
-    // Whoever holds it may have to have its turn on this thread first.
+/// Acquires the latch of a list.
+pub(super) fn lock(list: u64) -> MutexGuard<'static, ()> {
+    let latch = &OF_PLACES[mix(list) as usize % LATCHES];
+    // Its holder may be another client of this thread, and need its turn first.
     while turns::is_shared() {
         match latch.0.try_lock() {
             Err(TryLockError::WouldBlock) => turns::pause(Duration::ZERO),
-            Err(TryLockError::Poisoned(held)) => return held.into_inner(),
-            Ok(held) => return held,
+            Err(TryLockError::Poisoned(guard)) => return guard.into_inner(),
+            Ok(guard) => return guard,
         }
     }
-    // It guards no data of ours.
+    // It guards no data.
     latch.0.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -66,7 +66,7 @@ pub(crate) struct LinkLoad<'p> {
     motifs: Motifs,
     /// Of the chunk at hand, what is not begun: ids times types, and a type.
     places: Range<u64>,
-    at: Option<Pending>,
+    pending: Option<Pending>,
 }
 
 /// The links of a node and type that are being loaded.
@@ -78,13 +78,13 @@ struct Pending {
 impl<'p> LinkLoad<'p> {
     pub(super) fn new(case: &'p GraphCase, mut rng: Rng) -> Self {
         let motifs = Motifs::of_links(case.graph.motif_bytes, &mut rng);
-        Self { case, rng, motifs, places: 0..0, at: None }
+        Self { case, rng, motifs, places: 0..0, pending: None }
     }
 
     pub(super) fn fill(&mut self, block: &mut GraphBlock) {
         let data = &mut block.data;
         while data.links.len() < UNIT {
-            let Some(mut pending) = self.at.take().or_else(|| self.next()) else { break };
+            let Some(mut pending) = self.pending.take().or_else(|| self.next()) else { break };
             while pending.next < pending.count.links && data.links.len() < UNIT {
                 let from = data.bytes.len() as u32;
                 let bytes = draw(&self.case.graph.link_bytes, &mut self.rng) as usize;
@@ -99,7 +99,7 @@ impl<'p> LinkLoad<'p> {
             if pending.next == pending.count.links {
                 data.counts.push(pending.count);
             } else {
-                self.at = Some(pending);
+                self.pending = Some(pending);
             }
         }
         let (items, counts) = (data.links.len(), data.counts.len());
@@ -114,16 +114,17 @@ impl<'p> LinkLoad<'p> {
     /// The next node and type that has links.
     fn next(&mut self) -> Option<Pending> {
         loop {
-            for place in self.places.by_ref() {
-                let (id, kind) = (place / Graph::TYPES, FIRST_KIND + place % Graph::TYPES);
+            for list in self.places.by_ref() {
+                let (id, kind) = (list / Graph::TYPES, FIRST_KIND + list % Graph::TYPES);
                 let links = self.case.links.count(id, kind);
                 if links > 0 {
                     return Some(Pending { count: Count { id, kind, links, time: 0 }, next: 0 });
                 }
             }
-            let left = &self.case.chunks_left;
-            let taken = left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).ok()?;
-            let first = FIRST + (taken - 1) * CHUNK;
+            let chunks_left = &self.case.chunks_left;
+            let chunk =
+                chunks_left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).ok()?;
+            let first = FIRST + (chunk - 1) * CHUNK;
             let end = (first + CHUNK).min(FIRST + self.case.graph.totals.ids);
             self.places = first * Graph::TYPES..end * Graph::TYPES;
         }

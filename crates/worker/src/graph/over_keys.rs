@@ -24,7 +24,7 @@ use kvdyno_engine::{
 use std::marker::PhantomData;
 use std::ops::{ControlFlow, RangeInclusive};
 
-/// The graph of an engine that has no way of its own to keep one.
+/// The graph of an engine that has no graph of its own.
 pub(crate) struct OverKeys<E>(PhantomData<E>);
 
 impl<E: Engine> GraphEngine for OverKeys<E> {
@@ -59,12 +59,12 @@ fn node_key(id: u64) -> [u8; NODE] {
     key(b'n', [id])
 }
 
-fn link_key(at: LinkKey) -> [u8; LINK] {
-    key(b'l', [at.kind, at.id1, at.id2])
+fn link_key(link: LinkKey) -> [u8; LINK] {
+    key(b'l', [link.kind, link.id1, link.id2])
 }
 
-fn time_key(at: LinkKey, time: u64) -> [u8; BY_TIME] {
-    key(b'i', [at.kind, at.id1, u64::MAX - time, at.id2])
+fn time_key(link: LinkKey, time: u64) -> [u8; BY_TIME] {
+    key(b'i', [link.kind, link.id1, u64::MAX - time, link.id2])
 }
 
 fn count_key(id: u64, kind: u64) -> [u8; COUNT] {
@@ -73,21 +73,21 @@ fn count_key(id: u64, kind: u64) -> [u8; COUNT] {
 
 fn key<const N: usize, const BYTES: usize>(table: u8, numbers: [u64; N]) -> [u8; BYTES] {
     let mut key = [table; BYTES];
-    for (place, number) in key[1..].chunks_exact_mut(8).zip(numbers) {
-        place.copy_from_slice(&number.to_be_bytes());
+    for (part, number) in key[1..].chunks_exact_mut(8).zip(numbers) {
+        part.copy_from_slice(&number.to_be_bytes());
     }
     key
 }
 
 /// The number at this place among a key's.
-fn number(key: &[u8], place: usize) -> Result<u64> {
-    let bytes = key.get(1 + place * 8..).and_then(<[u8]>::first_chunk).ok_or_else(damaged)?;
+fn number(key: &[u8], index: usize) -> Result<u64> {
+    let bytes = key.get(1 + index * 8..).and_then(<[u8]>::first_chunk).ok_or_else(damaged)?;
     Ok(u64::from_be_bytes(*bytes))
 }
 
-/// What is there is nothing that was written here.
+/// A record that this module did not write.
 fn damaged() -> Error {
-    Error::new(ErrorClass::Corrupt, "a record of the graph is not as it was written")
+    Error::new(ErrorClass::Corrupt, "damaged record of the graph")
 }
 
 /// The first bytes of a value, and the others.
@@ -120,7 +120,7 @@ fn link(key: LinkKey, value: &[u8]) -> Result<Link<'_>> {
     })
 }
 
-/// What a count says, and its version.
+/// A count and its version.
 fn count(value: &[u8]) -> Result<(u64, u64)> {
     let (links, rest) = split(value)?;
     let (_, rest): (&[u8; 8], _) = split(rest)?;
@@ -195,12 +195,12 @@ impl Writes {
 struct Reads<'s, S>(&'s mut S);
 
 impl<S: Session> Transaction for Reads<'_, S> {
-    fn get(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        self.0.get(key, seen)
+    fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        self.0.get(key, visit)
     }
 
-    fn get_for_update(&mut self, key: &[u8], seen: &mut ValueVisitor<'_>) -> Result<()> {
-        self.0.get(key, seen)
+    fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
+        self.0.get(key, visit)
     }
 
     fn put(&mut self, _key: &[u8], _value: &[u8]) -> Result<()> {
@@ -211,31 +211,31 @@ impl<S: Session> Transaction for Reads<'_, S> {
         Err(Error::unsupported("a write beside its batch"))
     }
 
-    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
-        self.0.scan(range, seen)
+    fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
+        self.0.scan(range, visit)
     }
 }
 
-/// What `key` holds, as it is until the unit has ended.
-fn held<R>(
+/// The value of `key`, which does not change until the unit has ended.
+fn read_for_update<R>(
     unit: &mut dyn Transaction,
     key: &[u8],
     read: impl FnOnce(&[u8]) -> Result<R>,
 ) -> Result<Option<R>> {
-    let (mut read, mut found) = (Some(read), Ok(None));
+    let (mut read, mut result) = (Some(read), Ok(None));
     unit.get_for_update(key, &mut |value| {
         if let (Some(value), Some(read)) = (value, read.take()) {
-            found = read(value).map(Some);
+            result = read(value).map(Some);
         }
     })?;
-    found
+    result
 }
 
 impl<S: Session> Keyed<S> {
-    /// Has `body` read, and writes what it says, as one unit of those of this `place`.
+    /// Runs `body` and its writes as one unit of this `list`.
     fn unit<R>(
         &mut self,
-        place: u64,
+        list: u64,
         body: impl FnOnce(&mut dyn Transaction, &mut Writes) -> Result<R>,
     ) -> Result<R> {
         let Self { session, isolation, writes, .. } = self;
@@ -252,7 +252,7 @@ impl<S: Session> Keyed<S> {
                 Ok(done)
             });
         }
-        let _held = (*isolation == Isolation::Latch).then(|| latch::lock(place));
+        let _held = (*isolation == Isolation::Latch).then(|| latch::lock(list));
         let done = body(&mut Reads(session), writes)?;
         if !writes.ends.is_empty() {
             session.write(&writes.list())?;
@@ -264,14 +264,14 @@ impl<S: Session> Keyed<S> {
     fn change(
         unit: &mut dyn Transaction,
         writes: &mut Writes,
-        at: LinkKey,
+        link: LinkKey,
         time: u64,
         change: impl FnOnce(u64) -> u64,
     ) -> Result<()> {
-        let found = held(unit, &count_key(at.id1, at.kind), count)?;
+        let stored = read_for_update(unit, &count_key(link.id1, link.kind), count)?;
         // A count that is new begins with version 0.
-        let (links, version) = found.map_or((0, 0), |(links, version)| (links, version + 1));
-        let counted = Count { id: at.id1, kind: at.kind, links: change(links), time };
+        let (links, version) = stored.map_or((0, 0), |(links, version)| (links, version + 1));
+        let counted = Count { id: link.id1, kind: link.kind, links: change(links), time };
         writes.put_count(&counted, version);
         Ok(())
     }
@@ -285,40 +285,40 @@ impl<S: Session> Graph for Keyed<S> {
         })
     }
 
-    fn get_node(&mut self, id: u64, seen: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
+    fn get_node(&mut self, id: u64, visit: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
         self.session.get(&node_key(id), |value| {
-            seen(value.map(node).transpose()?);
+            visit(value.map(node).transpose()?);
             Ok(())
         })?
     }
 
     fn update_node(&mut self, id: u64, node: &Node<'_>) -> Result<bool> {
         self.unit(id, |unit, writes| {
-            let there = held(unit, &node_key(id), |_| Ok(()))?.is_some();
-            if there {
+            let exists = read_for_update(unit, &node_key(id), |_| Ok(()))?.is_some();
+            if exists {
                 writes.put_node(id, node);
             }
-            Ok(there)
+            Ok(exists)
         })
     }
 
     fn delete_node(&mut self, id: u64) -> Result<bool> {
         self.unit(id, |unit, writes| {
-            let there = held(unit, &node_key(id), |_| Ok(()))?.is_some();
-            if there {
+            let exists = read_for_update(unit, &node_key(id), |_| Ok(()))?.is_some();
+            if exists {
                 writes.delete(&node_key(id));
             }
-            Ok(there)
+            Ok(exists)
         })
     }
 
     fn add_link(&mut self, new: &Link<'_>) -> Result<Added> {
-        let at = new.key;
-        self.unit(latch::place(at.id1, at.kind), |unit, writes| {
-            let read = |value: &[u8]| link(at, value).map(|old| (old.visible, old.time));
-            let old = held(unit, &link_key(at), read)?;
+        let key = new.key;
+        self.unit(latch::list_number(key.id1, key.kind), |unit, writes| {
+            let read = |value: &[u8]| link(key, value).map(|old| (old.visible, old.time));
+            let old = read_for_update(unit, &link_key(key), read)?;
             if let Some((true, time)) = old.filter(|(_, time)| *time != new.time) {
-                writes.delete(&time_key(at, time));
+                writes.delete(&time_key(key, time));
             }
             writes.put_link(new);
             let added = match old {
@@ -326,24 +326,24 @@ impl<S: Session> Graph for Keyed<S> {
                 Some((false, _)) => Added::Shown,
                 Some((true, _)) => return Ok(Added::Updated),
             };
-            Self::change(unit, writes, at, new.time, |links| links + 1)?;
+            Self::change(unit, writes, key, new.time, |links| links + 1)?;
             Ok(added)
         })
     }
 
-    fn delete_link(&mut self, at: LinkKey, time: u64) -> Result<bool> {
-        self.unit(latch::place(at.id1, at.kind), |unit, writes| {
-            let visible = held(unit, &link_key(at), |value| {
-                let old = link(at, value)?;
+    fn delete_link(&mut self, key: LinkKey, time: u64) -> Result<bool> {
+        self.unit(latch::list_number(key.id1, key.kind), |unit, writes| {
+            let visible = read_for_update(unit, &link_key(key), |value| {
+                let old = link(key, value)?;
                 if old.visible {
                     writes.put_link(&Link { visible: false, ..old });
-                    writes.delete(&time_key(at, old.time));
+                    writes.delete(&time_key(key, old.time));
                 }
                 Ok(old.visible)
             })?;
             let visible = visible.unwrap_or(false);
             if visible {
-                Self::change(unit, writes, at, time, |links| links.saturating_sub(1))?;
+                Self::change(unit, writes, key, time, |links| links.saturating_sub(1))?;
             }
             Ok(visible)
         })
@@ -354,24 +354,24 @@ impl<S: Session> Graph for Keyed<S> {
         id1: u64,
         kind: u64,
         id2s: &[u64],
-        mut seen: impl FnMut(Link<'_>),
+        mut visit: impl FnMut(Link<'_>),
     ) -> Result<u64> {
-        let at = |id2: u64| LinkKey { id1, kind, id2 };
+        let key_to = |id2: u64| LinkKey { id1, kind, id2 };
         self.keys.clear();
-        self.keys.extend(id2s.iter().map(|&id2| link_key(at(id2))));
+        self.keys.extend(id2s.iter().map(|&id2| link_key(key_to(id2))));
         let keys: Vec<&[u8]> = self.keys.iter().map(<[u8; LINK]>::as_slice).collect();
-        let (mut found, mut failed) = (0, Ok(()));
+        let (mut count, mut failed) = (0, Ok(()));
         self.session.multiget(&keys, |index, value| {
-            match value.map(|value| link(at(id2s[index]), value)) {
+            match value.map(|value| link(key_to(id2s[index]), value)) {
                 Some(Ok(link)) => {
-                    found += 1;
-                    seen(link);
+                    count += 1;
+                    visit(link);
                 }
                 Some(Err(error)) => failed = Err(error),
                 None => {}
             }
         })?;
-        failed.map(|()| found)
+        failed.map(|()| count)
     }
 
     fn list_links(
@@ -380,7 +380,7 @@ impl<S: Session> Graph for Keyed<S> {
         kind: u64,
         times: RangeInclusive<u64>,
         limit: u32,
-        mut seen: impl FnMut(Link<'_>),
+        mut visit: impl FnMut(Link<'_>),
     ) -> Result<u64> {
         let (oldest, newest) = (*times.start(), *times.end());
         let from: [u8; BY_TIME] = key(b'i', [kind, id1, u64::MAX - newest, 0]);
@@ -396,12 +396,12 @@ impl<S: Session> Graph for Keyed<S> {
         let shown = self.session.scan(range.limit(limit.into()), |key, value| {
             let read = || {
                 let (version, data) = split(value)?;
-                let at = LinkKey { id1, kind, id2: number(key, 3)? };
+                let key_of_link = LinkKey { id1, kind, id2: number(key, 3)? };
                 let (time, version) = (u64::MAX - number(key, 2)?, u32::from_be_bytes(*version));
-                Ok(Link { key: at, visible: true, time, version, data })
+                Ok(Link { key: key_of_link, visible: true, time, version, data })
             };
             match read() {
-                Ok(link) => seen(link),
+                Ok(link) => visit(link),
                 Err(error) => failed = Err(error),
             }
             ControlFlow::Continue(())
@@ -423,7 +423,7 @@ impl<S: Session> Graph for Keyed<S> {
         session.write(&writes.list())
     }
 
-    fn audit(&mut self, go_on: impl Fn() -> bool, seen: impl FnMut(Audited)) -> Result<u64> {
-        self.audit_in_pages(PAGE, &go_on, seen)
+    fn audit(&mut self, go_on: impl Fn() -> bool, visit: impl FnMut(Audited)) -> Result<u64> {
+        self.audit_in_pages(PAGE, &go_on, visit)
     }
 }

@@ -1,4 +1,4 @@
-//! What nodes and links hold: chunks of random bytes, or of bytes that come again.
+//! The data of nodes and links: chunks of random or of repeated bytes.
 
 use crate::rng::Rng;
 use std::ops::RangeInclusive;
@@ -37,16 +37,16 @@ impl Motifs {
     /// Appends `length` bytes.
     pub(super) fn fill(&self, length: usize, rng: &mut Rng, out: &mut Vec<u8>) {
         let chunk = CHUNK.min(self.buffer.len());
-        let mut left = length;
-        while left > 0 {
-            let now = chunk.min(left);
+        let mut bytes_left = length;
+        while bytes_left > 0 {
+            let now = chunk.min(bytes_left);
             if rng.unit() < self.new {
                 self.random(now, rng, out);
             } else {
-                let at = rng.below((self.buffer.len() - now + 1) as u64) as usize;
-                out.extend_from_slice(&self.buffer[at..at + now]);
+                let begin = rng.below((self.buffer.len() - now + 1) as u64) as usize;
+                out.extend_from_slice(&self.buffer[begin..begin + now]);
             }
-            left -= now;
+            bytes_left -= now;
         }
     }
 
@@ -54,15 +54,15 @@ impl Motifs {
     fn random(&self, length: usize, rng: &mut Rng, out: &mut Vec<u8>) {
         let (first, last) = (*self.bytes.start(), *self.bytes.end());
         let range = u64::from(last - first) + 1;
-        let mut left = length;
-        while left > 0 {
+        let mut bytes_left = length;
+        while bytes_left > 0 {
             let drawn = rng.next();
-            for part in 0..left.min(4) {
+            for part in 0..bytes_left.min(4) {
                 // 16 bits: off by less than a part in 300.
                 let bits = drawn >> (16 * part) & 0xffff;
                 out.push(first + ((bits * range) >> 16) as u8);
             }
-            left -= left.min(4);
+            bytes_left -= bytes_left.min(4);
         }
     }
 }
@@ -79,11 +79,11 @@ mod tests {
         let mut out = Vec::new();
         links.fill(1_000_000, &mut rng, &mut out);
         assert_eq!(out.len(), 1_000_000);
-        let mut seen = BTreeMap::<u8, u32>::new();
+        let mut counts = BTreeMap::<u8, u32>::new();
         for byte in &out {
-            *seen.entry(*byte).or_default() += 1;
+            *counts.entry(*byte).or_default() += 1;
         }
-        assert_eq!(seen.keys().copied().collect::<Vec<_>>(), (32..=100).collect::<Vec<_>>());
+        assert_eq!(counts.keys().copied().collect::<Vec<_>>(), (32..=100).collect::<Vec<_>>());
         let again = out
             .chunks(CHUNK)
             .filter(|chunk| links.buffer.windows(chunk.len()).any(|window| window == *chunk));

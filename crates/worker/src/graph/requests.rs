@@ -1,6 +1,6 @@
 //! The ten requests, drawn before the clock looks.
 
-use super::ids::{FIRST_KIND, Of};
+use super::ids::{FIRST_KIND, IdPurpose};
 use super::payload::Motifs;
 use super::{Drawn, GraphBlock, GraphCase, GraphRequest, Request};
 use crate::block::Step;
@@ -71,83 +71,85 @@ impl<'p> Requests<'p> {
 
     fn prepare(&mut self, request: Request, slot: usize, block: &mut Drawn) -> GraphRequest {
         let node = |id1| LinkKey { id1, kind: 0, id2: 0 };
-        let mut asked = GraphRequest { request, at: node(0), first: 0, items: 0, tail: 0 };
+        let mut step = GraphRequest { request, at: node(0), first: 0, items: 0, tail: 0 };
         match request {
             Request::AddNode => {
-                asked.at = node(self.case.next_node.fetch_add(1, Relaxed));
-                self.data(true, block, &mut asked);
+                step.at = node(self.case.next_node.fetch_add(1, Relaxed));
+                self.data(true, block, &mut step);
             }
             Request::UpdateNode => {
-                asked.at = node(self.case.ids.draw(Of::NodeUpdate, &mut self.rng));
-                self.data(true, block, &mut asked);
+                step.at = node(self.case.ids.draw(IdPurpose::NodeUpdate, &mut self.rng));
+                self.data(true, block, &mut step);
             }
-            Request::GetNode => asked.at = node(self.case.ids.draw(Of::NodeRead, &mut self.rng)),
+            Request::GetNode => {
+                step.at = node(self.case.ids.draw(IdPurpose::NodeRead, &mut self.rng));
+            }
             Request::DeleteNode => {
-                asked.at = node(self.case.ids.draw(Of::NodeDelete, &mut self.rng));
+                step.at = node(self.case.ids.draw(IdPurpose::NodeDelete, &mut self.rng));
             }
             Request::AddLink => {
                 let updates = self.mix[slot].1 == Op::UpdateLink;
                 let existing = if updates { OF_UPDATES } else { OF_ADDS };
-                asked.at = self.link(Of::LinkWrite, existing);
-                self.data(false, block, &mut asked);
+                step.at = self.link(IdPurpose::LinkWrite, existing);
+                self.data(false, block, &mut step);
             }
-            Request::DeleteLink => asked.at = self.link(Of::LinkWrite, OF_DELETES),
-            Request::CountLink => asked.at = self.link_of(Of::LinkRead),
-            Request::MultigetLink => self.several(block, &mut asked),
+            Request::DeleteLink => step.at = self.link(IdPurpose::LinkWrite, OF_DELETES),
+            Request::CountLink => step.at = self.link_of(IdPurpose::LinkRead),
+            Request::MultigetLink => self.several(block, &mut step),
             Request::GetLinksList => {
-                asked.at = self.link_of(Of::LinkRead);
+                step.at = self.link_of(IdPurpose::LinkRead);
                 if self.rng.unit() < self.case.graph.history {
-                    asked.tail = 1 + self.rng.below(u64::from(u32::MAX)) as u32;
+                    step.tail = 1 + self.rng.below(u64::from(u32::MAX)) as u32;
                 }
             }
             Request::LoadNodes | Request::LoadLinks => {}
         }
-        asked
+        step
     }
 
     /// A node and a type.
-    fn link_of(&mut self, of: Of) -> LinkKey {
-        let id1 = self.case.ids.draw(of, &mut self.rng);
+    fn link_of(&mut self, purpose: IdPurpose) -> LinkKey {
+        let id1 = self.case.ids.draw(purpose, &mut self.rng);
         LinkKey { id1, kind: FIRST_KIND + self.rng.below(Graph::TYPES), id2: 0 }
     }
 
-    fn link(&mut self, of: Of, existing: Existing) -> LinkKey {
-        let at = self.link_of(of);
-        let range = self.range(at, existing);
-        LinkKey { id2: at.id1 + self.rng.below(range), ..at }
+    fn link(&mut self, purpose: IdPurpose, existing: Existing) -> LinkKey {
+        let link = self.link_of(purpose);
+        let range = self.range(link, existing);
+        LinkKey { id2: link.id1 + self.rng.below(range), ..link }
     }
 
     /// From how many second ids one is drawn: of a node without links, it is its own.
-    fn range(&self, at: LinkKey, Existing(share): Existing) -> u64 {
-        let links = self.case.links.count(at.id1, at.kind);
+    fn range(&self, link: LinkKey, Existing(share): Existing) -> u64 {
+        let links = self.case.links.count(link.id1, link.kind);
         ((1.0 / share * links as f64).ceil() as u64).max(1)
     }
 
     /// Several links of a node, each another.
-    fn several(&mut self, block: &mut Drawn, asked: &mut GraphRequest) {
-        let at = self.link_of(Of::LinkRead);
+    fn several(&mut self, block: &mut Drawn, step: &mut GraphRequest) {
+        let link = self.link_of(IdPurpose::LinkRead);
         let count = draw(&self.case.graph.multiget, &mut self.rng);
-        let range = self.range(at, OF_GETS);
+        let range = self.range(link, OF_GETS);
         let first = block.id2s.len();
-        for place in 0..count {
+        for number in 0..count {
             if range <= count {
-                block.id2s.push(at.id1 + place);
+                block.id2s.push(link.id1 + number);
                 continue;
             }
-            let mut id2 = at.id1 + self.rng.below(range);
+            let mut id2 = link.id1 + self.rng.below(range);
             for _ in 0..TRIES {
                 if !block.id2s[first..].contains(&id2) {
                     break;
                 }
-                id2 = at.id1 + self.rng.below(range);
+                id2 = link.id1 + self.rng.below(range);
             }
             block.id2s.push(id2);
         }
-        (asked.at, asked.first, asked.items) = (at, first as u32, count as u32);
+        (step.at, step.first, step.items) = (link, first as u32, count as u32);
     }
 
     /// What a node or a link is to hold.
-    fn data(&mut self, node: bool, block: &mut Drawn, asked: &mut GraphRequest) {
+    fn data(&mut self, node: bool, block: &mut Drawn, step: &mut GraphRequest) {
         let graph = &self.case.graph;
         let (size, motifs) = if node {
             (&graph.node_bytes, &self.of_nodes)
@@ -155,8 +157,8 @@ impl<'p> Requests<'p> {
             (&graph.link_bytes, &self.of_links)
         };
         let bytes = draw(size, &mut self.rng);
-        asked.first = block.bytes.len() as u32;
-        asked.items = bytes as u32;
+        step.first = block.bytes.len() as u32;
+        step.items = bytes as u32;
         motifs.fill(bytes as usize, &mut self.rng, &mut block.bytes);
     }
 }
@@ -172,7 +174,7 @@ fn request(op: &Op) -> Request {
         Op::MultigetLink => Request::MultigetLink,
         Op::GetLinksList => Request::GetLinksList,
         Op::GetNode => Request::GetNode,
-        op => unreachable!("{} is no request of a graph: the suite is refused", op.name()),
+        op => unreachable!("{} is no request of a graph", op.name()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Requests and loads against what `LinkBench` itself draws and loads (mdcallag/linkbench at
 //! 9ef9cc8, run with Java 17).
 
-use super::ids::{FIRST, FIRST_KIND, Links, Of};
+use super::ids::{FIRST, FIRST_KIND, IdPurpose, Links};
 use super::*;
 use kvdyno_record::graph::{Access, Consistency, Degrees, Split};
 use kvdyno_record::workload::{Choice, ExpectedHits, MixEntry, Op, Size};
@@ -35,12 +35,12 @@ fn case(ids: u64) -> GraphCase {
 fn a_load_is_whole() {
     let case = case(5_000);
     let mut sources = [1, 2, 3].map(|seed| Source::links(&case, Rng::new(&[seed])));
-    let (mut links, mut counts, mut at) = (Vec::new(), Vec::new(), 0);
+    let (mut links, mut counts, mut turn) = (Vec::new(), Vec::new(), 0);
     let mut idle = 0;
     while idle < sources.len() {
         let mut block = GraphBlock::default();
-        let filled = sources[at % 3].fill(&mut block, 1);
-        at += 1;
+        let filled = sources[turn % 3].fill(&mut block, 1);
+        turn += 1;
         idle = if filled { 0 } else { idle + 1 };
         let ages = block.data.links.iter().map(|(_, time, _)| block.data.now_ms - time);
         assert!(ages.max().unwrap_or(0) <= 1 << 32);
@@ -90,27 +90,32 @@ fn links_are_there_as_often_as_is_said() {
     let case = case(100_000);
     for (op, share) in [(Op::DeleteLink, 0.9), (Op::UpdateLink, 0.9), (Op::AddLink, 0.05)] {
         let block = drawn(&case, &op, 100_000);
-        let asked = block.steps.iter().map(|step| step.action.at);
+        let keys = block.steps.iter().map(|step| step.action.at);
         // Where rounding up the range does not show.
-        let linked = asked.filter(|at| case.links.count(at.id1, at.kind) >= 20);
-        let (mut all, mut there) = (0.0, 0.0);
-        for at in linked {
+        let linked = keys.filter(|key| case.links.count(key.id1, key.kind) >= 20);
+        let (mut all, mut existing) = (0.0, 0.0);
+        for key in linked {
             all += 1.0;
-            there += f64::from(u8::from(at.id2 - at.id1 < case.links.count(at.id1, at.kind)));
+            existing +=
+                f64::from(u8::from(key.id2 - key.id1 < case.links.count(key.id1, key.kind)));
         }
         let near = 6.0 * (share * (1.0_f64 - share) / all).sqrt();
-        let seen = there / all;
-        assert!(all > 500.0 && (seen - share).abs() < near, "{}: {seen} of {all}", op.name());
+        let actual_share = existing / all;
+        assert!(
+            all > 500.0 && (actual_share - share).abs() < near,
+            "{}: {actual_share} of {all}",
+            op.name()
+        );
     }
     let block = drawn(&case, &Op::MultigetLink, 10_000);
     let mean = block.data.id2s.len() as f64 / 10_000.0;
     assert!((mean - 3.62).abs() < 0.06, "{mean}");
     for step in &block.steps {
-        let asked = step.action;
-        let mut id2s = block.data.id2s[asked.first as usize..][..asked.items as usize].to_vec();
+        let keys = step.action;
+        let mut id2s = block.data.id2s[keys.first as usize..][..keys.items as usize].to_vec();
         id2s.sort_unstable();
         id2s.dedup();
-        assert_eq!(id2s.len(), asked.items as usize, "{asked:?}");
+        assert_eq!(id2s.len(), keys.items as usize, "{keys:?}");
     }
 }
 
@@ -118,25 +123,41 @@ fn links_are_there_as_often_as_is_said() {
 #[test]
 fn the_hottest_ids_are_linkbenchs() {
     let of_many = [
-        (Of::LinkRead, [(5_915_649, 0.008_136), (7_568_386, 0.004_843), (3_737_603, 0.003_941)]),
-        (Of::LinkWrite, [(5_915_649, 0.008_172), (7_568_386, 0.004_735), (3_737_603, 0.004_001)]),
-        (Of::NodeRead, [(6_192_129, 0.000_894), (7_244_802, 0.000_553), (3_036_163, 0.000_470)]),
-        (Of::NodeUpdate, [(6_192_129, 0.000_654), (7_244_802, 0.000_468), (3_036_163, 0.000_398)]),
+        (
+            IdPurpose::LinkRead,
+            [(5_915_649, 0.008_136), (7_568_386, 0.004_843), (3_737_603, 0.003_941)],
+        ),
+        (
+            IdPurpose::LinkWrite,
+            [(5_915_649, 0.008_172), (7_568_386, 0.004_735), (3_737_603, 0.004_001)],
+        ),
+        (
+            IdPurpose::NodeRead,
+            [(6_192_129, 0.000_894), (7_244_802, 0.000_553), (3_036_163, 0.000_470)],
+        ),
+        (
+            IdPurpose::NodeUpdate,
+            [(6_192_129, 0.000_654), (7_244_802, 0.000_468), (3_036_163, 0.000_398)],
+        ),
     ];
     let of_few = [
-        (Of::LinkRead, [(86_017, 0.021_929), (22_530, 0.012_342), (19_459, 0.010_557)]),
-        (Of::NodeRead, [(88_065, 0.005_045), (34_818, 0.003_237), (63_491, 0.002_802)]),
+        (IdPurpose::LinkRead, [(86_017, 0.021_929), (22_530, 0.012_342), (19_459, 0.010_557)]),
+        (IdPurpose::NodeRead, [(88_065, 0.005_045), (34_818, 0.003_237), (63_491, 0.002_802)]),
     ];
     let mut rng = Rng::new(&[5]);
     for (ids, vectors) in [(10_000_000, &of_many[..]), (100_000, &of_few[..])] {
         let case = case(ids);
-        for (of, hottest) in vectors {
-            let drawn: Vec<u64> = (0..1_000_000).map(|_| case.ids.draw(*of, &mut rng)).collect();
+        for (purpose, hottest) in vectors {
+            let drawn: Vec<u64> =
+                (0..1_000_000).map(|_| case.ids.draw(*purpose, &mut rng)).collect();
             for &(id, share) in hottest {
-                let seen = drawn.iter().filter(|one| **one == id).count() as f64 / 1e6;
+                let actual_share = drawn.iter().filter(|one| **one == id).count() as f64 / 1e6;
                 // Both are drawn: six deviations of the difference.
                 let near = 6.0 * (2.0 * share / 1e6_f64).sqrt();
-                assert!((seen - share).abs() < near, "{of:?}, {id}: {seen} and {share}");
+                assert!(
+                    (actual_share - share).abs() < near,
+                    "{purpose:?}, {id}: {actual_share} and {share}"
+                );
             }
         }
     }

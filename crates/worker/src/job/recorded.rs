@@ -1,6 +1,6 @@
 //! Phases whose operations are read from a trace, and loads, which may be as well.
 
-use super::{Case, PhaseResult, used_by};
+use super::{Case, PhaseResult, add_usage};
 use crate::clock::Clock;
 use crate::keyvalue::KeyValue;
 use crate::replay::{self, Deal, Dealer, Work};
@@ -15,20 +15,20 @@ use kvdyno_record::workload::{Load, Mix, Role};
 impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     pub(super) fn load_records(&mut self, load: &Load, task: &Task) -> Result<Option<PhaseResult>> {
         let records = self.job.data.records;
-        let own = self.seat.threads(load.threads);
+        let ours = self.seat.threads(load.threads);
         let rng = |thread| self.rng(task.phase, 0, (thread, load.threads));
         let Some(replay) = &load.replay else {
             let range = |thread| {
-                let (place, rng) = ((thread, load.threads), rng(thread));
-                LoadRange::new(load.order, load.batch, records, place, &self.supply, rng)
+                let (share, rng) = ((thread, load.threads), rng(thread));
+                LoadRange::new(load.order, load.batch, records, share, &self.supply, rng)
             };
-            let sources = own.map(range).map(Source::Load).collect();
+            let sources = ours.map(range).map(Source::Load).collect();
             let specs = vec![self.loaders(task.phase, load, sources)];
             return self.team::<KeyValue<G::Engine>>(specs, task);
         };
         let work = Work::Load { batch: load.batch };
         let deal = self.deal(replay, work, u64::MAX, load.threads);
-        let (dealer, dealt) = replay::open(&deal, &self.supply, own.map(rng))?;
+        let (dealer, dealt) = replay::open(&deal, &self.supply, ours.map(rng))?;
         let sources = dealt.into_iter().map(Source::Trace).collect();
         let specs = vec![self.loaders(task.phase, load, sources)];
         self.dealt(dealer, specs, task)
@@ -46,7 +46,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         let deal = self.deal(replay, Work::Mix(&role.mix), requests, role.threads);
         let rngs = deal.own.clone().map(rng);
         let (dealer, dealt) = replay::open(&deal, &self.supply, rngs)?;
-        let (mut dealt, drawn) = (dealt.into_iter(), self.drawn(mix));
+        let (mut dealt, drawn) = (dealt.into_iter(), self.mix_source(mix));
         let specs = self.roles(task.phase, mix, |role, thread, rng| {
             let recorded = role.replay.as_ref().and_then(|_| dealt.next());
             recorded.map_or_else(|| drawn(role, thread, rng), Source::Trace)
@@ -75,12 +75,12 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     ) -> Result<Option<PhaseResult>> {
         let clock = self.clock;
         let work = || self.team::<KeyValue<G::Engine>>(specs, task);
-        let (found, used) = replay::beside(dealer, clock, work)?;
-        let Some(mut found) = found else { return Ok(None) };
+        let (result, used) = replay::beside(dealer, clock, work)?;
+        let Some(mut result) = result else { return Ok(None) };
         match used {
-            Ok(used) => used_by(&mut found.roles, &used),
-            Err(error) => found.failure = found.failure.or(Some(error)),
+            Ok(used) => add_usage(&mut result.roles, &used),
+            Err(error) => result.failure = result.failure.or(Some(error)),
         }
-        Ok(Some(found))
+        Ok(Some(result))
     }
 }

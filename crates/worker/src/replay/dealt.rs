@@ -9,7 +9,7 @@ use crate::source::KeySupply;
 use crate::values::ValueAt;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
-/// What one thread is dealt.
+/// The requests of one thread.
 #[derive(Debug)]
 pub(crate) struct Dealt {
     supply: KeySupply,
@@ -29,7 +29,7 @@ pub(crate) struct Dealt {
     batch: Batch,
     /// The next one in the batch.
     next: usize,
-    asked: bool,
+    requested: bool,
 }
 
 impl Dealt {
@@ -58,7 +58,7 @@ impl Dealt {
             used,
             batch: Vec::new(),
             next: 0,
-            asked: false,
+            requested: false,
         }
     }
 
@@ -66,7 +66,7 @@ impl Dealt {
     /// first time: then other threads are not at work yet, and take nothing from the dealer.
     pub(crate) fn fill(&mut self, block: &mut KeyedBlock, steps: usize) {
         block.clear();
-        let first_time = !std::mem::replace(&mut self.asked, true);
+        let first_time = !std::mem::replace(&mut self.requested, true);
         while self.next == self.batch.len() {
             if !self.next_batch() || first_time && self.batch.is_empty() {
                 return;
@@ -74,19 +74,19 @@ impl Dealt {
         }
         self.version = self.version.wrapping_add(self.newer);
         if self.of_drive {
-            return self.prepare(block, steps, |data, asked| {
-                data.numbers.extend([asked.number, asked.bytes]);
+            return self.prepare(block, steps, |data, request| {
+                data.numbers.extend([request.number, request.bytes]);
                 0
             });
         }
         match self.supply.keys.of_one_length() {
             Some(digits) => {
-                self.prepare(block, steps, |data, asked| data.push(asked.number, digits));
+                self.prepare(block, steps, |data, request| data.push(request.number, digits));
             }
             None => {
                 let keys = self.supply.keys.clone();
-                self.prepare(block, steps, |data, asked| {
-                    data.push_of_its_length(asked.number, &keys)
+                self.prepare(block, steps, |data, request| {
+                    data.push_of_its_length(request.number, &keys)
                 });
             }
         }
@@ -112,7 +112,7 @@ impl Dealt {
     }
 
     fn replace(&mut self, batch: Batch) {
-        // Nobody takes it where all is read.
+        // It stays unused where the trace is read to its end.
         let _ = self.used.send(std::mem::replace(&mut self.batch, batch));
         self.next = 0;
     }
@@ -126,30 +126,30 @@ impl Dealt {
         let Self { supply, rng, actions, batch, version, each, .. } = self;
         let ready = &batch[self.next..];
         let ready = &ready[..steps.saturating_mul(*each).min(ready.len())];
-        // A thread that waits for a block's last request tells nobody how far it is.
+        // A thread that waits for a block's last request does not report its progress.
         let until = ready[0].due_ns.saturating_add(BLOCK_NS);
-        let ready = ready.iter().take_while(|asked| !self.by_time || asked.due_ns <= until);
+        let ready = ready.iter().take_while(|request| !self.by_time || request.due_ns <= until);
         let mut prepared = 0;
-        for asked in ready {
-            let (action, has_value) = actions[usize::from(asked.slot)];
+        for request in ready {
+            let (action, has_value) = actions[usize::from(request.slot)];
             let data = &mut block.data;
             let (first, value) = (data.numbers.len() as u32, data.values.len() as u32);
-            let mut write_bytes = push(data, asked);
+            let mut write_bytes = push(data, request);
             if has_value {
-                let (number, bytes, arena) = (asked.number, asked.bytes, &mut data.arena);
-                let at = match bytes {
-                    // Of a drive, nothing: of a key, a length that nobody knows.
+                let (number, bytes, arena) = (request.number, request.bytes, &mut data.arena);
+                let stored = match bytes {
+                    // Of a drive, nothing; of a key, an unknown length.
                     0 if self.of_drive => ValueAt::default(),
                     _ => supply.values.prepare_long(number, *version, bytes, rng, arena),
                 };
-                data.values.push(at);
-                write_bytes += at.bytes as u64;
+                data.values.push(stored);
+                write_bytes += stored.bytes as u64;
             }
             let writes = has_value || action == Action::Delete;
             let write_bytes = if writes { write_bytes } else { 0 };
             block.writes |= writes;
             if self.by_time {
-                block.due.push(asked.due_ns);
+                block.due.push(request.due_ns);
             }
             prepared += 1;
             if let Some(step) = block.steps.last_mut().filter(|_| (prepared - 1) % *each > 0) {
@@ -159,20 +159,20 @@ impl Dealt {
             }
             data.batches |= action == Action::Batch;
             let action = KeyedStep { action, first, items: 1, value };
-            block.steps.push(Step { slot: asked.slot, action, write_bytes });
+            block.steps.push(Step { slot: request.slot, action, write_bytes });
         }
         self.next += prepared;
     }
 
     /// How many requests are due before `until_ns` that were never prepared.
     pub(crate) fn left_until(&mut self, until_ns: u64) -> u64 {
-        let mut left = 0;
+        let mut due_count = 0;
         loop {
             let rest = &self.batch[self.next..];
-            let due = rest.partition_point(|asked| asked.due_ns < until_ns);
-            left += due as u64;
+            let due = rest.partition_point(|request| request.due_ns < until_ns);
+            due_count += due as u64;
             if due < rest.len() || !self.next_batch() {
-                return left;
+                return due_count;
             }
         }
     }

@@ -77,9 +77,9 @@ fn dealt_of(deal: &Deal<'_>) -> Vec<Vec<(u64, u8, u64)>> {
             // The first time there may be nothing yet.
             source.fill(&mut block, 16);
             loop {
-                for (at, step) in block.steps.iter().enumerate() {
+                for (index, step) in block.steps.iter().enumerate() {
                     let number = block.data.numbers[step.action.first as usize];
-                    all.push((number, step.slot, block.due.get(at).copied().unwrap_or(0)));
+                    all.push((number, step.slot, block.due.get(index).copied().unwrap_or(0)));
                     assert_eq!(step.write_bytes > 0, step.slot == 1);
                 }
                 if !source.fill(&mut block, 100) {
@@ -107,12 +107,12 @@ fn each_key_has_one_thread_and_its_order() {
     let apart = dealt(&replay, &role, 4, 150_000);
     assert!(apart.iter().all(|one| one.len() > 10_000), "all have some");
     for number in 0..101 {
-        let of = |all: &[(u64, u8, u64)]| -> Vec<u8> {
-            all.iter().filter(|asked| asked.0 == number).map(|asked| asked.1).collect()
+        let ops_of = |all: &[(u64, u8, u64)]| -> Vec<u8> {
+            all.iter().filter(|request| request.0 == number).map(|request| request.1).collect()
         };
-        let those: Vec<_> = apart.iter().map(|one| of(one)).filter(|o| !o.is_empty()).collect();
+        let those: Vec<_> = apart.iter().map(|one| ops_of(one)).filter(|o| !o.is_empty()).collect();
         assert!(those.len() <= 1);
-        assert_eq!(those.concat(), of(&alone));
+        assert_eq!(those.concat(), ops_of(&alone));
     }
     assert_eq!(dealt(&replay, &role, 2, 1_234).concat().len(), 1_234);
 }
@@ -154,7 +154,7 @@ fn a_trace_that_is_another_now_is_refused() {
     written(&folder.path().join("t"), 10, |n| n + 1);
     let refused =
         open(&whole(&replay, &role, 1), &supply(), std::iter::empty()).map(|_| ()).unwrap_err();
-    assert!(refused.to_string().contains("not the trace that was planned with"), "{refused}");
+    assert!(refused.to_string().contains("has changed since the plan"), "{refused}");
 }
 
 /// Each rank of a crew reads all of the trace, and has the keys of its own threads.
@@ -162,7 +162,7 @@ fn a_trace_that_is_another_now_is_refused() {
 fn ranks_share_a_trace_by_its_keys() {
     let folder = tempfile::tempdir().unwrap();
     let (replay, role) = written(&folder.path().join("t"), 50_000, |n| n * n % 997);
-    let rank = |own: Range<u32>| dealt_of(&Deal { own, ..whole(&replay, &role, 5) });
+    let rank = |threads: Range<u32>| dealt_of(&Deal { own: threads, ..whole(&replay, &role, 5) });
     let apart = [rank(0..2), rank(2..5)].concat();
     assert_eq!(apart, dealt_of(&whole(&replay, &role, 5)));
     assert!(apart.iter().all(|one| one.len() > 5_000));

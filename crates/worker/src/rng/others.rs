@@ -6,7 +6,7 @@
 #[derive(Clone, Debug)]
 pub(crate) struct Mersenne {
     state: [u64; WORDS],
-    at: usize,
+    index: usize,
 }
 
 const WORDS: usize = 312;
@@ -18,19 +18,19 @@ impl Mersenne {
         for i in 1..WORDS {
             state[i] = seeded(state[i - 1], i);
         }
-        Self { state, at: WORDS }
+        Self { state, index: WORDS }
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        if self.at == WORDS {
+        if self.index == WORDS {
             for i in 0..WORDS {
                 let next = self.state[(i + 1) % WORDS];
                 self.state[i] = twisted(self.state[i], next, self.state[(i + HALF) % WORDS]);
             }
-            self.at = 0;
+            self.index = 0;
         }
-        self.at += 1;
-        tempered(self.state[self.at - 1])
+        self.index += 1;
+        tempered(self.state[self.index - 1])
     }
 
     /// The first number after `seed`, which half of the state is enough for.
@@ -41,8 +41,8 @@ impl Mersenne {
     }
 }
 
-fn seeded(before: u64, place: usize) -> u64 {
-    (before ^ (before >> 62)).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(place as u64)
+fn seeded(before: u64, index: usize) -> u64 {
+    (before ^ (before >> 62)).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(index as u64)
 }
 
 fn twisted(word: u64, next: u64, far: u64) -> u64 {

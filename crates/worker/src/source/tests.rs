@@ -80,12 +80,12 @@ fn a_mix_has_its_weights_and_reads_only_what_exists() {
     let population = Population::new(100, RankId::ALONE);
     let mut source =
         Source::Mix(MixSource::new(&role, 0, true, &supply(), Rng::new(&[5]), &population));
-    let (mut block, mut seen, mut inserted) = (KeyedBlock::default(), [0u32; 3], 0);
+    let (mut block, mut counts, mut inserted) = (KeyedBlock::default(), [0u32; 3], 0);
     for _ in 0..1_000 {
         let visible = population.visible();
         assert!(source.fill(&mut block, 50));
         for step in &block.steps {
-            seen[step.slot as usize] += 1;
+            counts[step.slot as usize] += 1;
             let numbers = &block.data.numbers[step.action.first as usize..]
                 [..if step.slot == 2 { 5 } else { 1 }];
             if step.slot == 1 {
@@ -97,9 +97,9 @@ fn a_mix_has_its_weights_and_reads_only_what_exists() {
         }
         source.settle(&block, block.steps.len(), &[]);
     }
-    let total = f64::from(seen.iter().sum::<u32>());
-    for (count, share) in seen.iter().zip([0.6, 0.2, 0.2]) {
-        assert!((f64::from(*count) / total - share).abs() < 0.01, "{seen:?}");
+    let total = f64::from(counts.iter().sum::<u32>());
+    for (count, share) in counts.iter().zip([0.6, 0.2, 0.2]) {
+        assert!((f64::from(*count) / total - share).abs() < 0.01, "{counts:?}");
     }
 }
 
@@ -168,10 +168,10 @@ fn a_rank_reads_and_inserts_its_own_keys() {
     for _ in 0..20 {
         assert!(source.fill(&mut block, 100));
         for (step, key) in block.steps.iter().zip(&block.data.numbers) {
-            let own = inserted.contains(key);
+            let is_own = inserted.contains(key);
             match step.action.action {
                 Action::Put => assert_eq!((key - 100) / 64 % 4, 1, "{key}"),
-                _ => assert!(*key < 100 || own, "{key} was never inserted"),
+                _ => assert!(*key < 100 || is_own, "{key} was never inserted"),
             }
         }
         let puts = block.steps.iter().zip(&block.data.numbers);

@@ -1,4 +1,5 @@
-//! Beside the original: YCSB's own generators from its jar, where Java and `mvn` are.
+//! Compared with the original: YCSB's own generators from its jar, where Java and `mvn` are
+//! installed.
 
 use super::*;
 use crate::chooser::{Chooser, Keyspace};
@@ -59,8 +60,8 @@ fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     if output.status.success() {
         return Ok(output.stdout);
     }
-    let said = [output.stdout, output.stderr].concat();
-    Err(format!("{name}: {}", String::from_utf8_lossy(&said).trim()))
+    let text = [output.stdout, output.stderr].concat();
+    Err(format!("{name}: {}", String::from_utf8_lossy(&text).trim()))
 }
 
 fn drawn_here(choice: &Choice) -> Vec<u32> {
@@ -84,7 +85,7 @@ fn hottest(counts: &[u32], n: usize) -> Vec<usize> {
 }
 
 /// The 100 hottest of either are as hot in the other, and so are all the rest together.
-fn assert_alike(ours: &[u32], theirs: &[u32]) {
+fn assert_similar(ours: &[u32], theirs: &[u32]) {
     let apart =
         |a: u32, b: u32| (f64::from(a) - f64::from(b)).abs() / f64::from(a + b).max(1.0).sqrt();
     for number in hottest(ours, 100).into_iter().chain(hottest(theirs, 100)) {
@@ -106,16 +107,16 @@ fn assert_alike(ours: &[u32], theirs: &[u32]) {
 fn ycsbs_hot_keys_are_ours() {
     let Some(theirs) = drawn_by_ycsb("scrambled", "ycsbs_hot_keys_are_ours") else { return };
     let ours = drawn_here(&Choice::YcsbZipfian);
-    assert_alike(&ours, &theirs);
+    assert_similar(&ours, &theirs);
     for counts in [&ours, &theirs] {
         let key = hottest(counts, 1)[0];
         assert_eq!(key, 377_211);
         // What is hashed to the same key is a millionth of the rest.
         let share = 1.0 / zeta(GrayZipf::YCSB_ITEMS, GrayZipf::YCSB_THETA) + 1e-6;
-        let (seen, draws) = (f64::from(counts[key]), DRAWS as f64);
+        let (count, draws) = (f64::from(counts[key]), DRAWS as f64);
         let sigma = (share * (1.0 - share) / draws).sqrt();
-        assert!((seen / draws - share).abs() < 6.0 * sigma, "{}", seen / draws);
-        assert!((seen / draws - 0.0379).abs() < 6.0 * sigma, "{}", seen / draws);
+        assert!((count / draws - share).abs() < 6.0 * sigma, "{}", count / draws);
+        assert!((count / draws - 0.0379).abs() < 6.0 * sigma, "{}", count / draws);
     }
 }
 
@@ -131,6 +132,6 @@ fn ycsbs_ranks_and_newest_records_are_ours() {
     let latest = Choice::Latest { theta: GrayZipf::YCSB_THETA, exact: false };
     for (generator, choice) in [("zipfian", ranks), ("latest", latest)] {
         let Some(theirs) = drawn_by_ycsb(generator, test) else { return };
-        assert_alike(&drawn_here(&choice), &theirs);
+        assert_similar(&drawn_here(&choice), &theirs);
     }
 }

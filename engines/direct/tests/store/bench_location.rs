@@ -110,8 +110,8 @@ pub(crate) fn get(session: &mut impl Session, number: u64) -> Result<Option<Vec<
 pub(crate) fn assert_all(engine: &Direct, records: std::ops::Range<u64>, version: u64) {
     let mut session = engine.session().unwrap();
     for number in records {
-        let found = get(&mut session, number).unwrap();
-        assert_eq!(found, Some(value(number, version)), "record {number}");
+        let actual = get(&mut session, number).unwrap();
+        assert_eq!(actual, Some(value(number, version)), "record {number}");
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn event_texts(engine: &Direct, name: &str) -> Vec<String> {
     events.filter_map(|event| Some(event.detail.get(name)?.to_string())).collect()
 }
 
-/// What a copy's header says.
+/// The fields of a copy's header.
 pub(crate) fn header(path: &Path) -> Header {
     let mut page = vec![0; 4096];
     File::open(path).unwrap().read_exact_at(&mut page, 0).unwrap();
@@ -134,22 +134,22 @@ pub(crate) fn header(path: &Path) -> Header {
 }
 
 /// Overwrites bytes of a copy behind the store's back.
-pub(crate) fn scribble(path: &Path, at: u64, bytes: &[u8]) {
+pub(crate) fn scribble(path: &Path, offset: u64, bytes: &[u8]) {
     let file = File::options().write(true).open(path).unwrap();
-    file.write_all_at(bytes, at).unwrap();
+    file.write_all_at(bytes, offset).unwrap();
     file.sync_all().unwrap();
 }
 
 /// Flips one bit of a copy.
-pub(crate) fn flip(path: &Path, at: u64) {
+pub(crate) fn flip(path: &Path, offset: u64) {
     let mut byte = [0];
-    File::open(path).unwrap().read_exact_at(&mut byte, at).unwrap();
-    scribble(path, at, &[byte[0] ^ 4]);
+    File::open(path).unwrap().read_exact_at(&mut byte, offset).unwrap();
+    scribble(path, offset, &[byte[0] ^ 4]);
 }
 
 /// Bytes of a copy.
-pub(crate) fn bytes_at(path: &Path, at: u64, bytes: usize) -> Vec<u8> {
-    let mut there = vec![0; bytes];
-    File::open(path).unwrap().read_exact_at(&mut there, at).unwrap();
-    there
+pub(crate) fn bytes_at(path: &Path, offset: u64, bytes: usize) -> Vec<u8> {
+    let mut content = vec![0; bytes];
+    File::open(path).unwrap().read_exact_at(&mut content, offset).unwrap();
+    content
 }

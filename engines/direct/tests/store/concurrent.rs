@@ -97,8 +97,8 @@ fn more_commits_than_the_journal_holds() {
         }
     }
     for number in 0..60 {
-        let same = session.get(&key(number), |value| value == Some(&vec![number as u8; BYTES]));
-        assert_eq!(same, Ok(true), "record {number}");
+        let equal = session.get(&key(number), |value| value == Some(&vec![number as u8; BYTES]));
+        assert_eq!(equal, Ok(true), "record {number}");
     }
     drop(session);
     let waited = engine.counters()["journal_full"].clone();

@@ -23,7 +23,7 @@ impl<const PACK: u64, const MIRROR: bool, const COMMIT: bool> Engine
     fn describe() -> Description {
         let mut description = Direct::describe();
         let class = if COMMIT { Durability::Commit } else { Durability::Async };
-        description.capabilities.durability.retain(|known, _| *known == class);
+        description.capabilities.durability.retain(|other, _| *other == class);
         description.capabilities.value_bytes_max = Some(VALUE_BYTES_MAX);
         for option in &mut description.options {
             if option.name == "pack" {
@@ -33,18 +33,18 @@ impl<const PACK: u64, const MIRROR: bool, const COMMIT: bool> Engine
         description
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let mut options = options.clone();
         if MIRROR {
-            let (Location::Directory(path) | Location::Device(path)) = place else {
+            let (Location::Directory(path) | Location::Device(path)) = location else {
                 unreachable!()
             };
-            let beside = PathBuf::from(format!("{}-mirror", path.display()));
-            std::fs::create_dir_all(&beside)?;
-            let beside = beside.to_str().unwrap().to_owned();
-            options.values.insert("mirror".to_owned(), Value::Text(beside));
+            let mirror = PathBuf::from(format!("{}-mirror", path.display()));
+            std::fs::create_dir_all(&mirror)?;
+            let mirror = mirror.to_str().unwrap().to_owned();
+            options.values.insert("mirror".to_owned(), Value::Text(mirror));
         }
-        Direct::open(place, &options, data).map(Self)
+        Direct::open(location, &options, data).map(Self)
     }
 
     fn session(&self) -> Result<DirectSession<'_>> {

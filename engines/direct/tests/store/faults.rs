@@ -12,14 +12,14 @@ const ASYNC: Durability = Durability::Async;
 const COMMIT: Durability = Durability::Commit;
 
 /// Where a block lies in the only copy.
-fn at(bench: &Bench, block: u64) -> u64 {
+fn block_offset(bench: &Bench, block: u64) -> u64 {
     header(&bench.file(0)).geometry.block_at(block)
 }
 
 #[test]
 fn a_flipped_bit_is_noticed_and_only_its_block_is_lost() {
     let bench = Bench::new(ASYNC, 16, false).filled();
-    flip(&bench.file(0), at(&bench, 2) + 700);
+    flip(&bench.file(0), block_offset(&bench, 2) + 700);
     let engine = bench.open().unwrap();
     let mut session = engine.session().unwrap();
     for number in 32..48 {
@@ -42,8 +42,8 @@ fn a_flipped_bit_is_noticed_and_only_its_block_is_lost() {
 #[test]
 fn a_write_that_went_astray_is_noticed() {
     let bench = Bench::new(ASYNC, 16, false).filled();
-    let image = bytes_at(&bench.file(0), at(&bench, 5), 4096);
-    scribble(&bench.file(0), at(&bench, 6), &image);
+    let image = bytes_at(&bench.file(0), block_offset(&bench, 5), 4096);
+    scribble(&bench.file(0), block_offset(&bench, 6), &image);
     let engine = bench.open().unwrap();
     let error = get(&mut engine.session().unwrap(), 96).unwrap_err();
     assert_eq!(error.class, ErrorClass::Corrupt);
@@ -54,7 +54,7 @@ fn a_write_that_went_astray_is_noticed() {
 #[test]
 fn a_block_that_reverts_to_zeros_looks_never_written() {
     let bench = Bench::new(ASYNC, 16, false).filled();
-    scribble(&bench.file(0), at(&bench, 2), &[0; 4096]);
+    scribble(&bench.file(0), block_offset(&bench, 2), &[0; 4096]);
     let engine = bench.open().unwrap();
     assert_eq!(get(&mut engine.session().unwrap(), 32), Ok(None));
     assert_all(&engine, 48..1000, 1);
@@ -62,9 +62,9 @@ fn a_block_that_reverts_to_zeros_looks_never_written() {
 
 #[test]
 fn one_damaged_header_is_restored_from_the_other() {
-    for place in HEADERS {
+    for offset in HEADERS {
         let bench = Bench::new(ASYNC, 16, false).filled();
-        flip(&bench.file(0), place + 41);
+        flip(&bench.file(0), offset + 41);
         let engine = bench.open().unwrap();
         assert_counter(&engine, "headers_repaired", 1);
         assert_all(&engine, 0..1000, 1);
@@ -77,8 +77,8 @@ fn one_damaged_header_is_restored_from_the_other() {
 #[test]
 fn without_a_header_nothing_is_guessed() {
     let bench = Bench::new(ASYNC, 16, false).filled();
-    for place in HEADERS {
-        flip(&bench.file(0), place + 41);
+    for offset in HEADERS {
+        flip(&bench.file(0), offset + 41);
     }
     let error = bench.open().unwrap_err();
     assert_eq!(error.class, ErrorClass::Corrupt);
@@ -89,10 +89,10 @@ fn without_a_header_nothing_is_guessed() {
 fn a_file_that_was_cut_short_is_refused() {
     let bench = Bench::new(ASYNC, 16, false).filled();
     let file = File::options().write(true).open(bench.file(0)).unwrap();
-    file.set_len(at(&bench, 3)).unwrap();
+    file.set_len(block_offset(&bench, 3)).unwrap();
     let error = bench.open().unwrap_err();
     assert_eq!(error.class, ErrorClass::Corrupt);
-    assert!(error.message.contains("bytes of"), "{error}");
+    assert!(error.message.contains("bytes, found"), "{error}");
 }
 
 /// Of a write in place only the first half, or sector, has reached the drive.
@@ -100,12 +100,12 @@ fn a_file_that_was_cut_short_is_refused() {
 fn a_torn_block_of_a_commit_is_restored() {
     for reached in [512, 2048] {
         let bench = Bench::new(COMMIT, 0, false).filled();
-        let old = bytes_at(&bench.file(0), at(&bench, 2), 4096);
+        let old = bytes_at(&bench.file(0), block_offset(&bench, 2), 4096);
         let engine = bench.open().unwrap();
         // The last record of block 2 lies past both tears.
         put_all(&engine, 116..117, 2);
         drop(engine);
-        scribble(&bench.file(0), at(&bench, 2) + reached, &old[reached as usize..]);
+        scribble(&bench.file(0), block_offset(&bench, 2) + reached, &old[reached as usize..]);
         let engine = bench.open().unwrap();
         assert_counter(&engine, "restored_from_journal", 1);
         assert_all(&engine, 116..117, 2);
@@ -118,11 +118,11 @@ fn a_torn_block_of_a_commit_is_restored() {
 #[test]
 fn a_lost_block_of_a_commit_is_restored() {
     let bench = Bench::new(COMMIT, 16, false).filled();
-    let old = bytes_at(&bench.file(0), at(&bench, 2), 4096);
+    let old = bytes_at(&bench.file(0), block_offset(&bench, 2), 4096);
     let engine = bench.open().unwrap();
     put_all(&engine, 40..41, 2);
     drop(engine);
-    scribble(&bench.file(0), at(&bench, 2), &old);
+    scribble(&bench.file(0), block_offset(&bench, 2), &old);
     let engine = bench.open().unwrap();
     assert_all(&engine, 40..41, 2);
     engine.close().unwrap();
@@ -134,11 +134,11 @@ fn a_lost_block_of_a_commit_is_restored() {
 #[test]
 fn a_torn_image_in_the_journal_is_left_alone() {
     let bench = Bench::new(COMMIT, 16, false).filled();
-    let old = bytes_at(&bench.file(0), at(&bench, 2), 4096);
+    let old = bytes_at(&bench.file(0), block_offset(&bench, 2), 4096);
     let engine = bench.open().unwrap();
     put_all(&engine, 40..41, 2);
     drop(engine);
-    scribble(&bench.file(0), at(&bench, 2), &old);
+    scribble(&bench.file(0), block_offset(&bench, 2), &old);
     let journal = header(&bench.file(0)).geometry.journal_at(0);
     scribble(&bench.file(0), journal + 2048, &[0xaa; 2048]);
     let engine = bench.open().unwrap();
@@ -149,11 +149,11 @@ fn a_torn_image_in_the_journal_is_left_alone() {
 #[test]
 fn a_torn_block_of_class_async_is_noticed() {
     let bench = Bench::new(ASYNC, 16, false).filled();
-    let old = bytes_at(&bench.file(0), at(&bench, 2), 4096);
+    let old = bytes_at(&bench.file(0), block_offset(&bench, 2), 4096);
     let engine = bench.open().unwrap();
     put_all(&engine, 40..41, 2);
     drop(engine);
-    scribble(&bench.file(0), at(&bench, 2) + 512, &old[512..]);
+    scribble(&bench.file(0), block_offset(&bench, 2) + 512, &old[512..]);
     let engine = bench.open().unwrap();
     let error = get(&mut engine.session().unwrap(), 33).unwrap_err();
     assert_eq!(error.class, ErrorClass::Corrupt);
@@ -168,7 +168,7 @@ fn images_of_earlier_openings_are_not_restored() {
     put_all(&engine, 40..41, 2);
     engine.sync().unwrap();
     drop(engine);
-    flip(&bench.file(0), at(&bench, 2) + 700);
+    flip(&bench.file(0), block_offset(&bench, 2) + 700);
     let engine = bench.open().unwrap();
     let error = get(&mut engine.session().unwrap(), 40).unwrap_err();
     assert_eq!(error.class, ErrorClass::Corrupt);

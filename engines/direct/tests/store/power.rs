@@ -57,14 +57,14 @@ fn record(recorder: &Recorder, engine: &Direct) {
     });
 }
 
-/// What is wrong with a store that is opened after the power loss.
+/// The mistakes in a store that is opened after the power loss.
 fn faults(drives: &[PathBuf], acknowledged: &BTreeMap<u64, u64>) -> Vec<String> {
     let engine = match open(drives, Durability::Commit) {
         Ok(engine) => engine,
         Err(error) => return vec![format!("open: {error}")],
     };
     let mut session = engine.session().unwrap();
-    let mut found = Vec::new();
+    let mut mistakes = Vec::new();
     for number in 0..RECORDS {
         let least = acknowledged.get(&number).copied().unwrap_or(1);
         let sound = |shown: &Option<Vec<u8>>| {
@@ -72,10 +72,10 @@ fn faults(drives: &[PathBuf], acknowledged: &BTreeMap<u64, u64>) -> Vec<String> 
         };
         match get(&mut session, number) {
             Ok(shown) if sound(&shown) => {}
-            other => found.push(format!("record {number}, acknowledged {least}: {other:?}")),
+            other => mistakes.push(format!("record {number}, acknowledged {least}: {other:?}")),
         }
     }
-    found
+    mistakes
 }
 
 /// A store that was loaded, and what happened from then on. `None`: no FUSE here.
@@ -100,19 +100,19 @@ fn recording(drives: usize, durability: Durability) -> Option<(Recorder, TempDir
 /// `None`: there is no FUSE here.
 fn explore(drives: usize, durability: Durability, states: u64) -> Option<(u64, Vec<String>)> {
     let (recorder, _folder) = recording(drives, durability)?;
-    let seen = recorder.look().unwrap();
+    let log_state = recorder.look().unwrap();
     let (mut harmed, mut first) = (0, Vec::new());
     for number in 0..states {
-        let state = State::draw(0x2026, number, &(0..seen.entries));
-        let before = seen.acknowledged.iter().take_while(|(at, _)| *at < state.moment);
+        let state = State::draw(0x2026, number, &(0..log_state.entries));
+        let before = log_state.acknowledged.iter().take_while(|(index, _)| *index < state.moment);
         let acknowledged = before.map(|(_, [record, version])| (*record, *version)).collect();
         let served = recorder.serve(&state).unwrap();
         let paths: Vec<PathBuf> = (0..drives).map(|drive| served.drive(drive)).collect();
-        let mut found = faults(&paths, &acknowledged);
-        if !found.is_empty() {
+        let mut mistakes = faults(&paths, &acknowledged);
+        if !mistakes.is_empty() {
             harmed += 1;
-            found.insert(0, format!("{state:?} of {} entries", seen.entries));
-            first = if first.is_empty() { found } else { first };
+            mistakes.insert(0, format!("{state:?} of {} entries", log_state.entries));
+            first = if first.is_empty() { mistakes } else { first };
         }
     }
     Some((harmed, first))

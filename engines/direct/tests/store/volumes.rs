@@ -1,4 +1,4 @@
-//! Places that are full, too small, or somebody else's.
+//! Locations that are full, too small, or used by others.
 
 use crate::bench_location::{
     Bench, assert_all, event_texts, get, key, options, put_all, shape, value,
@@ -72,7 +72,9 @@ fn a_full_volume_is_said_and_nothing_is_lost() {
         assert_eq!(error.class, ErrorClass::Full, "{error}");
         assert!(full > 500, "{full} records fitted");
         let all = |engine: &Direct, from: u64, to: u64| {
-            (from..to).step_by(pack as usize).for_each(|at| assert_all(engine, at..at + 1, 1));
+            (from..to)
+                .step_by(pack as usize)
+                .for_each(|first| assert_all(engine, first..first + 1, 1));
         };
         all(&engine, 0, full);
         // What has its room already can still be written.
@@ -115,7 +117,7 @@ fn a_commit_that_cannot_be_placed_stops_the_store_and_is_placed_later() {
     engine.close().unwrap();
 }
 
-/// A copy that refuses a write is given up and told of; the store goes on with the other.
+/// A copy that refuses a write is given up with an event; the store continues with the other.
 #[test]
 fn a_full_mirror_is_given_up() {
     let Some(volume) = SmallVolume::mount(12) else { return };

@@ -40,11 +40,11 @@ fn round_trip(ring: &mut Ring) {
 fn drain(ring: &mut Ring, mut check: impl FnMut(u32, &[u8])) {
     ring.send().unwrap();
     let expected = ring.open();
-    let mut seen = 0;
+    let mut count = 0;
     while ring.open() > 0 {
-        seen += ring.complete_shown(|slot, result| check(slot, result.unwrap())).unwrap();
+        count += ring.complete_shown(|slot, result| check(slot, result.unwrap())).unwrap();
     }
-    assert_eq!(seen, expected);
+    assert_eq!(count, expected);
     assert_eq!(ring.complete(|_, _| {}).unwrap(), 0);
 }
 
@@ -56,14 +56,14 @@ fn setup() -> Setup {
 fn every_way_carries_64_operations() {
     let folder = folder();
     let files = [direct(&folder)];
-    let asked = [
+    let setups = [
         setup(),
         Setup { registered: false, ..setup() },
         Setup { sqpoll: true, ..setup() },
         Setup { iopoll: true, ..setup() },
         Setup { sqpoll: true, iopoll: true, registered: false, ..setup() },
     ];
-    for setup in asked {
+    for setup in setups {
         let mut ring = Ring::new(&files, &setup).unwrap();
         let how = ring.how().clone();
         assert!(how.io_uring, "{how}");

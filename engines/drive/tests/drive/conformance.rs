@@ -38,15 +38,15 @@ impl<const CALLS: usize> Engine for Store<CALLS> {
         description
     }
 
-    fn open(place: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let data = DataShape {
             records: data.records_max,
             value_bytes_mean: BLOCK as u64,
             value_bytes_max: BLOCK as u64,
             ..data.clone()
         };
-        let fresh = !place.directory()?.join("drive").exists();
-        let drive = Drive::open(place, options, &data)?;
+        let fresh = !location.directory()?.join("drive").exists();
+        let drive = Drive::open(location, options, &data)?;
         if fresh {
             let (zeros, mut session) = ([0; BLOCK], drive.session()?);
             let keys: Vec<_> = (0..data.records).map(u64::to_be_bytes).collect();
@@ -103,9 +103,9 @@ fn value(block: &[u8]) -> Option<&[u8]> {
 }
 
 impl Session for StoreSession<'_> {
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         let _shared = lock(self.locks, key).read().unwrap_or_else(PoisonError::into_inner);
-        self.session.get(key, |block| seen(block.and_then(value)))
+        self.session.get(key, |block| visit(block.and_then(value)))
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -128,9 +128,9 @@ impl Session for StoreSession<'_> {
     fn multiget(
         &mut self,
         keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
+        mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
-        self.session.multiget(keys, |index, block| seen(index, block.and_then(value)))
+        self.session.multiget(keys, |index, block| visit(index, block.and_then(value)))
     }
 
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {

@@ -50,16 +50,16 @@ impl Drop for Loop {
 #[test]
 fn a_device_is_taken_alone_and_not_beyond_its_end() {
     let Some(device) = Loop::new() else { return };
-    let place = device.place();
-    let first = Drive::open(&place, &options(&[]), &shape(64)).unwrap();
+    let location = device.place();
+    let first = Drive::open(&location, &options(&[]), &shape(64)).unwrap();
     load(&first, 64).unwrap();
     let right = |value: Option<&[u8]>| value == Some(&block(9, 0)[..]);
     assert!(first.session().unwrap().get(&9_u64.to_be_bytes(), right).unwrap());
-    let error = Drive::open(&place, &options(&[]), &shape(64)).unwrap_err();
+    let error = Drive::open(&location, &options(&[]), &shape(64)).unwrap_err();
     assert!(error.message.contains("in use"), "{error}");
     first.close().unwrap();
-    let error = Drive::open(&place, &options(&[]), &shape(4097)).unwrap_err();
-    assert!(error.message.contains("16777216 bytes, and the plan has 16781312"), "{error}");
+    let error = Drive::open(&location, &options(&[]), &shape(4097)).unwrap_err();
+    assert!(error.message.contains("expected at least 16781312 bytes, found 16777216"), "{error}");
 }
 
 #[test]

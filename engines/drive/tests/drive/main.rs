@@ -51,7 +51,7 @@ fn open(folder: &Path, words: &[(&str, Value)], records: u64) -> Result<Drive> {
     Drive::open(&Location::Directory(folder.to_owned()), &options(words), &shape(records))
 }
 
-/// A block that tells its number everywhere.
+/// A block that repeats its number.
 fn block(number: u64, version: u64) -> Vec<u8> {
     (number << 16 | version).to_le_bytes().repeat(BLOCK / 8)
 }

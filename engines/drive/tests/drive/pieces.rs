@@ -29,15 +29,17 @@ fn pieces_are_read_and_written_where_and_as_long_as_they_are() {
         load(&drive, RECORDS).unwrap();
         let mut session = drive.session().unwrap();
         let mut content: Vec<u8> = (0..RECORDS).flat_map(|n| block(n, 0)).collect();
-        let at = BLOCK as u64;
-        for (offset, blocks) in [(0, 1), (at, 3), (1 << 20, 256), (BYTES - at, 1), (7 * at, 2)] {
+        let second = BLOCK as u64;
+        for (offset, blocks) in
+            [(0, 1), (second, 3), (1 << 20, 256), (BYTES - second, 1), (7 * second, 2)]
+        {
             let bytes: Vec<u8> = (0..blocks).flat_map(|n| block(offset + n, 7)).collect();
             session.write_at(offset, &bytes).unwrap();
             content[offset as usize..][..bytes.len()].copy_from_slice(&bytes);
         }
         session.flush().unwrap();
         for (offset, bytes) in
-            [(0, 1 << 20), (at, 3 * BLOCK), (1 << 20, 1 << 20), (BYTES - at, BLOCK)]
+            [(0, 1 << 20), (second, 3 * BLOCK), (1 << 20, 1 << 20), (BYTES - second, BLOCK)]
         {
             assert!(read(&mut session, offset, bytes) == content[offset as usize..][..bytes]);
         }
@@ -48,18 +50,20 @@ fn pieces_are_read_and_written_where_and_as_long_as_they_are() {
                 .unwrap()
         );
         session.put(&9_u64.to_be_bytes(), &block(9, 9)).unwrap();
-        assert!(read(&mut session, 9 * at, BLOCK) == block(9, 9));
+        assert!(read(&mut session, 9 * second, BLOCK) == block(9, 9));
 
-        session.discard(64 * at, 32 * at).unwrap();
-        assert!(read(&mut session, 64 * at, 32 * BLOCK).iter().all(|byte| *byte == 0));
-        assert!(read(&mut session, 96 * at, BLOCK) == content[96 * BLOCK..][..BLOCK]);
+        session.discard(64 * second, 32 * second).unwrap();
+        assert!(read(&mut session, 64 * second, 32 * BLOCK).iter().all(|byte| *byte == 0));
+        assert!(read(&mut session, 96 * second, BLOCK) == content[96 * BLOCK..][..BLOCK]);
         session.discard(BYTES, 0).unwrap();
-        for (offset, bytes) in [(BYTES, BLOCK), (BYTES - at, 2 * BLOCK), (u64::MAX - at, BLOCK)] {
+        for (offset, bytes) in
+            [(BYTES, BLOCK), (BYTES - second, 2 * BLOCK), (u64::MAX - second, BLOCK)]
+        {
             let error = session.read_at(offset, bytes, |_| ()).unwrap_err();
-            assert!(error.message.contains("not within"), "{error}");
+            assert!(error.message.contains("exceed the"), "{error}");
         }
         let error = session.write_at(0, &vec![0; (1 << 20) + BLOCK]).unwrap_err();
-        assert!(error.message.contains("were announced"), "{error}");
+        assert!(error.message.contains("expected a request of at most"), "{error}");
     }
 }
 
@@ -70,12 +74,12 @@ fn pieces_are_in_flight() {
     load(&drive, RECORDS).unwrap();
     let mut session = drive.session().unwrap();
     let long = |ticket: u32| block(ticket.into(), 3).repeat(1 + ticket as usize % 5);
-    let at = |ticket: u32| u64::from(ticket) * 8 * BLOCK as u64;
+    let offset = |ticket: u32| u64::from(ticket) * 8 * BLOCK as u64;
     for round in ["write", "read"] {
         for ticket in 0..64 {
             match round {
-                "write" => session.submit_write_at(ticket, at(ticket), &long(ticket)),
-                _ => session.submit_read_at(ticket, at(ticket), long(ticket).len()),
+                "write" => session.submit_write_at(ticket, offset(ticket), &long(ticket)),
+                _ => session.submit_read_at(ticket, offset(ticket), long(ticket).len()),
             }
             .unwrap();
         }
@@ -102,12 +106,15 @@ fn what_the_place_does_not_do_is_refused_when_it_is_opened() {
         assert_eq!(error.class, ErrorClass::Invalid);
         error.message
     };
-    let told = refused(&[], odd.clone());
-    assert!(told.contains("multiples of 100 bytes") && told.contains("direct = false"), "{told}");
-    let told = refused(&[io("mmap")], requests());
-    assert!(told.contains("set io = io_uring"), "{told}");
-    let told = refused(&[("read_only", Value::Boolean(true))], requests());
-    assert!(told.contains("read_only is on"), "{told}");
+    let message = refused(&[], odd.clone());
+    assert!(
+        message.contains("multiples of 100 bytes") && message.contains("direct = false"),
+        "{message}"
+    );
+    let message = refused(&[io("mmap")], requests());
+    assert!(message.contains("set io = io_uring"), "{message}");
+    let message = refused(&[("read_only", Value::Boolean(true))], requests());
+    assert!(message.contains("read_only is on"), "{message}");
     std::fs::remove_file(folder.path().join("drive")).unwrap();
     let drive = open(folder.path(), &[("direct", Value::Boolean(false))], odd).unwrap();
     load(&drive, RECORDS).unwrap();

@@ -72,20 +72,20 @@ fn options_and_shapes_that_do_not_fit_are_refused() {
     let yes = Value::Boolean(true);
     let refused = |words: &[(&str, Value)], shape: DataShape| {
         let folder = folder();
-        let place = Location::Directory(folder.path().to_owned());
-        Drive::open(&place, &options(words), &shape).unwrap_err().message
+        let location = Location::Directory(folder.path().to_owned());
+        Drive::open(&location, &options(words), &shape).unwrap_err().message
     };
-    let told = refused(&[io("psync"), ("sqpoll", yes.clone())], shape(64));
-    assert!(told.contains("need io = io_uring"), "{told}");
-    let told = refused(&[("iopoll", yes), ("direct", Value::Boolean(false))], shape(64));
-    assert!(told.contains("direct = true"), "{told}");
-    let told = refused(&[], DataShape { records_max: 65, ..shape(64) });
-    assert!(told.contains("no room for inserts"), "{told}");
-    let told = refused(&[], DataShape { value_bytes_mean: 4000, ..shape(64) });
-    assert!(told.contains("blocks of one length"), "{told}");
+    let message = refused(&[io("psync"), ("sqpoll", yes.clone())], shape(64));
+    assert!(message.contains("need io = io_uring"), "{message}");
+    let message = refused(&[("iopoll", yes), ("direct", Value::Boolean(false))], shape(64));
+    assert!(message.contains("direct = true"), "{message}");
+    let message = refused(&[], DataShape { records_max: 65, ..shape(64) });
+    assert!(message.contains("no room for inserts"), "{message}");
+    let message = refused(&[], DataShape { value_bytes_mean: 4000, ..shape(64) });
+    assert!(message.contains("blocks of one length"), "{message}");
     let odd = DataShape { value_bytes_mean: 1000, value_bytes_max: 1000, ..shape(64) };
-    let told = refused(&[], odd);
-    assert!(told.contains("takes multiples of"), "{told}");
+    let message = refused(&[], odd);
+    assert!(message.contains("expected a multiple of"), "{message}");
 }
 
 /// A small volume in memory; nothing where this process may not mount.
@@ -130,9 +130,9 @@ fn a_write_without_room_is_full() {
     let path = volume.path().join("drive");
     File::create_new(&path).unwrap().set_len(4 << 20).unwrap();
     for calls in ["io_uring", "psync"] {
-        let place = Location::Device(path.clone());
+        let location = Location::Device(path.clone());
         let words = [io(calls), ("direct", Value::Boolean(false))];
-        let drive = Drive::open(&place, &options(&words), &shape(1024)).unwrap();
+        let drive = Drive::open(&location, &options(&words), &shape(1024)).unwrap();
         let error = load(&drive, 1024).unwrap_err();
         assert_eq!(error.class, ErrorClass::Full, "{error}");
     }

@@ -15,15 +15,15 @@ const RECORDS: u64 = 4096;
 fn each_in_flight(
     session: &mut impl Session,
     mut submit: impl FnMut(u64) -> Option<Vec<u8>>,
-    mut seen: impl FnMut(u64, Option<&[u8]>),
+    mut visit: impl FnMut(u64, Option<&[u8]>),
 ) {
-    let mut asked = [0; 64];
+    let mut numbers = [0; 64];
     let mut free: Vec<u32> = (0..64).collect();
     let (mut next, mut answered) = (0, 0);
     while answered < RECORDS {
         while let Some(ticket) = free.pop_if(|_| next < RECORDS) {
             let number = next * 1_577 % RECORDS;
-            asked[ticket as usize] = number;
+            numbers[ticket as usize] = number;
             match submit(number) {
                 Some(value) => session.submit_put(ticket, &number.to_be_bytes(), &value),
                 None => session.submit_get(ticket, &number.to_be_bytes()),
@@ -33,7 +33,7 @@ fn each_in_flight(
         }
         session.send().unwrap();
         let count = session.complete(|ticket, answer| {
-            seen(asked[ticket as usize], answer.unwrap());
+            visit(numbers[ticket as usize], answer.unwrap());
             free.push(ticket);
         });
         answered += count.unwrap() as u64;
@@ -62,23 +62,23 @@ fn blocks_in_flight_are_the_right_ones() {
         each_in_flight(
             &mut session,
             |_| None,
-            |number, seen| {
-                assert_eq!(seen, Some(&block(number, 0)[..]));
+            |number, content| {
+                assert_eq!(content, Some(&block(number, 0)[..]));
                 reads += 1;
             },
         );
         each_in_flight(
             &mut session,
             |number| Some(block(number, 1)),
-            |_, seen| {
-                assert_eq!(seen, None);
+            |_, content| {
+                assert_eq!(content, None);
                 writes += 1;
             },
         );
         each_in_flight(
             &mut session,
             |_| None,
-            |number, seen| assert_eq!(seen, Some(&block(number, 1)[..])),
+            |number, content| assert_eq!(content, Some(&block(number, 1)[..])),
         );
         assert_eq!((reads, writes), (RECORDS, RECORDS));
     }
@@ -163,7 +163,7 @@ fn a_file_that_was_only_allocated_is_refused() {
 #[test]
 fn a_file_shorter_than_the_plan_is_refused() {
     let written = |file: &File| file.write_all_at(&vec![1; 63 * BLOCK], 0).unwrap();
-    refused(written, "shorter than the plan: 258048 bytes, and the plan has 262144");
+    refused(written, "expected at least 262144 bytes, found 258048");
 }
 
 /// Every other block of a file is cut out of it: the proof then takes more than one call.
@@ -174,8 +174,8 @@ fn a_file_in_many_pieces_is_proved_whole() {
     file.write_all_at(&vec![1; 1200 * BLOCK], 0).unwrap();
     file.sync_all().unwrap();
     for number in (0..599).rev() {
-        let at = (2 * number + 1) * BLOCK as u64;
-        let cut = fallocate(&file, FallocateFlags::COLLAPSE_RANGE, at, BLOCK as u64);
+        let offset = (2 * number + 1) * BLOCK as u64;
+        let cut = fallocate(&file, FallocateFlags::COLLAPSE_RANGE, offset, BLOCK as u64);
         if cut == Err(Errno::OPNOTSUPP) {
             skipped("files", "a_file_in_many_pieces_is_proved_whole", "no COLLAPSE_RANGE here");
             return;
@@ -193,12 +193,12 @@ fn a_file_in_a_devices_place_is_loaded_where_it_lies() {
     let folder = folder();
     let path = folder.path().join("device");
     File::create_new(&path).unwrap().set_len(64 * BLOCK as u64).unwrap();
-    let place = Location::Device(path);
-    let drive = Drive::open(&place, &options(&[]), &shape(64)).unwrap();
+    let location = Location::Device(path);
+    let drive = Drive::open(&location, &options(&[]), &shape(64)).unwrap();
     let read = |drive: &Drive| drive.session().unwrap().get(&5_u64.to_be_bytes(), |_| ());
     assert!(read(&drive).unwrap_err().message.contains("a hole at byte 0"));
     load(&drive, 64).unwrap();
     read(&drive).unwrap();
     drive.close().unwrap();
-    read(&Drive::open(&place, &options(&[]), &shape(64)).unwrap()).unwrap();
+    read(&Drive::open(&location, &options(&[]), &shape(64)).unwrap()).unwrap();
 }

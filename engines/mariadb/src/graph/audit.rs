@@ -20,11 +20,11 @@ pub(super) fn audit(
     counted: Connection,
     linked: Connection,
     go_on: impl Fn() -> bool,
-    seen: impl FnMut(Audited),
+    visit: impl FnMut(Audited),
 ) -> Result<u64> {
     let mut counted = Stream::start(counted, COUNTED, medium)?;
     let mut linked = Stream::start(linked, LINKED, large)?;
-    if !side_by_side(|| counted.next(), || linked.next(), go_on, seen)? {
+    if !side_by_side(|| counted.next(), || linked.next(), go_on, visit)? {
         return Ok(0);
     }
     let nodes = Stream::start(counted.connection, NODES, large)?.next()?;

@@ -18,9 +18,9 @@ impl<'b> Row<'b> {
     }
 
     fn read<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (taken, rest) = self.rest.split_first_chunk().ok_or_else(another)?;
+        let (head, rest) = self.rest.split_first_chunk().ok_or_else(another)?;
         self.rest = rest;
-        Ok(*taken)
+        Ok(*head)
     }
 
     /// A TINYINT.
@@ -60,14 +60,14 @@ impl<'b> Row<'b> {
 }
 
 /// How many rows a statement has changed, of what is said of it.
-pub(super) fn changed(said: &[u8]) -> Result<u64> {
-    length(said, 1).map(|(rows, _)| rows as u64).ok_or_else(another)
+pub(super) fn changed(reply: &[u8]) -> Result<u64> {
+    length(reply, 1).map(|(rows, _)| rows as u64).ok_or_else(another)
 }
 
 /// Whether an update has found its row, which may have been as it was to be.
-pub(super) fn matched(said: &[u8]) -> bool {
+pub(super) fn matched(reply: &[u8]) -> bool {
     const NONE: &[u8] = b"Rows matched: 0 ";
-    !said.windows(NONE.len()).any(|words| words == NONE)
+    !reply.windows(NONE.len()).any(|words| words == NONE)
 }
 
 #[cfg(test)]
@@ -85,10 +85,10 @@ mod tests {
 
     #[test]
     fn an_update_that_changes_nothing_has_found_its_row() {
-        let said = |rows: &str| [b"\0\0\0\x02\0\0\0\x28", rows.as_bytes()].concat();
-        let same = said("Rows matched: 1  Changed: 0  Warnings: 0");
-        assert_eq!((changed(&same).unwrap(), matched(&same)), (0, true));
-        assert!(!matched(&said("Rows matched: 0  Changed: 0  Warnings: 0")));
+        let reply = |rows: &str| [b"\0\0\0\x02\0\0\0\x28", rows.as_bytes()].concat();
+        let unchanged = reply("Rows matched: 1  Changed: 0  Warnings: 0");
+        assert_eq!((changed(&unchanged).unwrap(), matched(&unchanged)), (0, true));
+        assert!(!matched(&reply("Rows matched: 0  Changed: 0  Warnings: 0")));
         assert!(changed(b"\0").is_err());
     }
 }

@@ -121,26 +121,26 @@ pub(crate) struct Statements {
 
 impl Statements {
     pub(super) fn prepare(connection: &mut Connection) -> Result<Self> {
-        let mut of = |text: &str| connection.prepare(text);
+        let mut prepare_text = |text: &str| connection.prepare(text);
         Ok(Self {
-            begin: of("START TRANSACTION")?,
-            commit: of("COMMIT")?,
-            rollback: of("ROLLBACK")?,
-            add_node: of(ADD_NODE)?,
-            get_node: of(GET_NODE)?,
-            update_node: of(UPDATE_NODE)?,
-            delete_node: of(DELETE_NODE)?,
-            add_link: of(ADD_LINK)?,
-            count: of(COUNT)?,
-            renew: of(RENEW)?,
-            lock_link: of(LOCK_LINK)?,
-            hide: of(HIDE)?,
-            uncount: of(UNCOUNT)?,
-            get_count: of(GET_COUNT)?,
-            put_count: of(PUT_COUNT)?,
-            list_links: of(LIST_LINKS)?,
-            add_whole: of(&add_whole())?,
-            delete_whole: of(&delete_whole())?,
+            begin: prepare_text("START TRANSACTION")?,
+            commit: prepare_text("COMMIT")?,
+            rollback: prepare_text("ROLLBACK")?,
+            add_node: prepare_text(ADD_NODE)?,
+            get_node: prepare_text(GET_NODE)?,
+            update_node: prepare_text(UPDATE_NODE)?,
+            delete_node: prepare_text(DELETE_NODE)?,
+            add_link: prepare_text(ADD_LINK)?,
+            count: prepare_text(COUNT)?,
+            renew: prepare_text(RENEW)?,
+            lock_link: prepare_text(LOCK_LINK)?,
+            hide: prepare_text(HIDE)?,
+            uncount: prepare_text(UNCOUNT)?,
+            get_count: prepare_text(GET_COUNT)?,
+            put_count: prepare_text(PUT_COUNT)?,
+            list_links: prepare_text(LIST_LINKS)?,
+            add_whole: prepare_text(&add_whole())?,
+            delete_whole: prepare_text(&delete_whole())?,
             get_links: [None; SOME + 1],
         })
     }

@@ -30,7 +30,7 @@ pub(super) fn audit(
     counted: Connection,
     linked: Connection,
     go_on: impl Fn() -> bool,
-    seen: impl FnMut(Audited),
+    visit: impl FnMut(Audited),
 ) -> Result<bool> {
     let mut counts = Stream::start(counted, &COUNTED, |filter| filter)?;
     let mut links = Stream::start(linked, &LINKED, |filter| {
@@ -40,23 +40,23 @@ pub(super) fn audit(
     let mut ahead = None;
     let grouped = || -> Result<Option<Links>> {
         let take = |links: &mut Stream| links.next(place_of);
-        let Some(place) = ahead.take().map_or_else(|| take(&mut links), |it| Ok(Some(it)))? else {
+        let Some(next) = ahead.take().map_or_else(|| take(&mut links), |it| Ok(Some(it)))? else {
             return Ok(None);
         };
         let mut count = 1;
         loop {
             ahead = take(&mut links)?;
-            if ahead != Some(place) {
-                return Ok(Some((place, count)));
+            if ahead != Some(next) {
+                return Ok(Some((next, count)));
             }
             count += 1;
         }
     };
     // One below zero is no number of links.
     let counted = |document: &RawDocument| {
-        count_of(document).map(|(place, count)| (place, count.try_into().unwrap_or(u64::MAX)))
+        count_of(document).map(|(next, count)| (next, count.try_into().unwrap_or(u64::MAX)))
     };
-    side_by_side(|| counts.next(counted), grouped, go_on, seen)
+    side_by_side(|| counts.next(counted), grouped, go_on, visit)
 }
 
 /// All that a find finds, document by document.

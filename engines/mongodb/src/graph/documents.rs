@@ -13,11 +13,11 @@ pub(super) fn large(number: u64) -> i64 {
 }
 
 /// By type and both ids: a node's links of a type lie together.
-pub(super) fn link_key(at: LinkKey) -> [u8; 24] {
+pub(super) fn link_key(link: LinkKey) -> [u8; 24] {
     let mut key = [0; 24];
-    key[..8].copy_from_slice(&at.kind.to_be_bytes());
-    key[8..16].copy_from_slice(&at.id1.to_be_bytes());
-    key[16..].copy_from_slice(&at.id2.to_be_bytes());
+    key[..8].copy_from_slice(&link.kind.to_be_bytes());
+    key[8..16].copy_from_slice(&link.id1.to_be_bytes());
+    key[16..].copy_from_slice(&link.id2.to_be_bytes());
     key
 }
 
@@ -29,8 +29,10 @@ pub(super) fn count_key(id: u64, kind: u64) -> [u8; 16] {
     key
 }
 
-pub(super) fn link_ids(doc: Document<'_>, at: LinkKey) -> Document<'_> {
-    doc.long("id1", large(at.id1)).long("link_type", large(at.kind)).long("id2", large(at.id2))
+pub(super) fn link_ids(doc: Document<'_>, link: LinkKey) -> Document<'_> {
+    doc.long("id1", large(link.id1))
+        .long("link_type", large(link.kind))
+        .long("id2", large(link.id2))
 }
 
 /// What a link has beside its ids.
@@ -95,8 +97,8 @@ pub(super) fn link_of(document: &RawDocument, id1: u64, kind: u64) -> Result<Lin
 /// hidden before it is counted.
 pub(super) fn count_of(document: &RawDocument) -> Result<((u64, u64), i64)> {
     let fields = Fields::parse(document)?;
-    let place = (fields.number("id")?, fields.number("link_type")?);
-    Ok((place, fields.signed("count")?))
+    let node = (fields.number("id")?, fields.number("link_type")?);
+    Ok((node, fields.signed("count")?))
 }
 
 /// Of a link: its node and type.
@@ -136,8 +138,8 @@ impl<'d> Fields<'d> {
     }
 
     fn signed(&self, name: &str) -> Result<i64> {
-        let mut known = self.numbers[..self.count].iter();
-        known.find(|(known, _)| *known == name).map(|(_, number)| *number).ok_or_else(another)
+        let mut numbers = self.numbers[..self.count].iter();
+        numbers.find(|(numbers, _)| *numbers == name).map(|(_, number)| *number).ok_or_else(another)
     }
 }
 

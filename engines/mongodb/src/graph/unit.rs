@@ -14,7 +14,7 @@ use super::{COUNTS, Handle, LINKS, TRANSACTIONS};
 use crate::answer::{unread, whole};
 use crate::bytes::{Document, Keys};
 use crate::client::{TRIES, concern};
-use crate::connection::{ADMIN, Whose};
+use crate::connection::{ADMIN, Target};
 use bson::RawBsonRef;
 use kvdyno_engine::graph::{Graph as _, Isolation, Link, LinkKey};
 use kvdyno_engine::{Error, ErrorClass, Result};
@@ -30,7 +30,7 @@ impl Change<'_> {
     fn at(&self) -> LinkKey {
         match self {
             Self::Add(link) => link.key,
-            Self::Hide { at, .. } => *at,
+            Self::Hide { at: key, .. } => *key,
         }
     }
 
@@ -168,16 +168,16 @@ impl Handle<'_> {
 
     /// What follows the change of the link.
     fn finish(&mut self, change: &Change<'_>, before: Option<bool>, name: &[u8]) -> Result<()> {
-        let (by, at) = (change.counted(before), change.at());
+        let (by, link) = (change.counted(before), change.at());
         if by != 0 {
             self.again(|handle| handle.change_count(change, by, Part::Marked))?;
             self.applied(name)?;
         }
         if by != 0 || before.is_some() {
-            self.unmark(LINKS, &link_key(at), name)?;
+            self.unmark(LINKS, &link_key(link), name)?;
         }
         if by != 0 {
-            self.unmark(COUNTS, &count_key(at.id1, at.kind), name)?;
+            self.unmark(COUNTS, &count_key(link.id1, link.kind), name)?;
         }
         self.forget(name)
     }
@@ -195,7 +195,7 @@ impl Handle<'_> {
 
     fn applied(&mut self, name: &[u8]) -> Result<()> {
         let journaled = self.journaled;
-        let applied = self.connection.command(Whose::Ours, |doc| {
+        let applied = self.connection.command(Target::Ours, |doc| {
             let doc = doc.text("update", TRANSACTIONS);
             let doc = update(
                 doc,
@@ -211,7 +211,7 @@ impl Handle<'_> {
     /// Takes the mark of a change off.
     fn unmark(&mut self, collection: &str, key: &[u8], name: &[u8]) -> Result<()> {
         let (keys, journaled) = (self.keys(), self.journaled);
-        let taken = self.connection.command(Whose::Ours, |doc| {
+        let result = self.connection.command(Target::Ours, |doc| {
             let doc = doc.text("update", collection);
             let doc = update(
                 doc,
@@ -221,12 +221,12 @@ impl Handle<'_> {
             );
             concern(doc, journaled)
         });
-        taken.map(drop)
+        result.map(drop)
     }
 
     fn forget(&mut self, name: &[u8]) -> Result<()> {
         let journaled = self.journaled;
-        let removed = self.connection.command(Whose::Ours, |doc| {
+        let removed = self.connection.command(Target::Ours, |doc| {
             let doc = doc.text("delete", TRANSACTIONS);
             concern(delete(doc, |q| q.binary("_id", name)), journaled)
         });
@@ -235,11 +235,11 @@ impl Handle<'_> {
 
     /// Writes or hides the link: whether it was visible before.
     fn change_link(&mut self, change: &Change<'_>, part: Part) -> Result<Option<bool>> {
-        let (keys, name, at) = (self.keys(), self.unit.name(), change.at());
+        let (keys, name, link_key_changed) = (self.keys(), self.unit.name(), change.at());
         let (unit, journaled) = (&self.unit, self.journaled);
-        let said = self.connection.command(Whose::Ours, |doc| {
+        let reply = self.connection.command(Target::Ours, |doc| {
             let doc = doc.text("findAndModify", LINKS).inner("query", |query| {
-                let query = query.key("_id", &link_key(at), keys);
+                let query = query.key("_id", &link_key(link_key_changed), keys);
                 if matches!(change, Change::Hide { .. }) {
                     query.int("visibility", 1)
                 } else {
@@ -250,7 +250,7 @@ impl Handle<'_> {
                 let update = match change {
                     Change::Add(link) => update
                         .inner("$set", |set| link_fields(set, link))
-                        .inner("$setOnInsert", |new| link_ids(new, at)),
+                        .inner("$setOnInsert", |new| link_ids(new, link_key_changed)),
                     Change::Hide { .. } => update.inner("$set", |set| set.int("visibility", 0)),
                 };
                 marked(update, part, &name)
@@ -265,7 +265,7 @@ impl Handle<'_> {
             let doc = doc.flag("upsert", matches!(change, Change::Add(_)));
             closed(doc, unit, part, journaled)
         });
-        match said.map_err(|error| remedy(error, part))?.get("value").map_err(unread)? {
+        match reply.map_err(|error| remedy(error, part))?.get("value").map_err(unread)? {
             Some(RawBsonRef::Document(before)) => {
                 let visible = before.get("visibility").map_err(unread)?.and_then(whole);
                 Ok(Some(visible == Some(1)))
@@ -275,16 +275,16 @@ impl Handle<'_> {
     }
 
     fn change_count(&mut self, change: &Change<'_>, by: i64, part: Part) -> Result<()> {
-        let (keys, name, at) = (self.keys(), self.unit.name(), change.at());
+        let (keys, name, link) = (self.keys(), self.unit.name(), change.at());
         let (unit, journaled) = (&self.unit, self.journaled);
-        let changed = self.connection.command(Whose::Ours, |doc| {
+        let changed = self.connection.command(Target::Ours, |doc| {
             let doc = update(
                 doc.text("update", COUNTS),
-                |q| q.key("_id", &count_key(at.id1, at.kind), keys),
+                |q| q.key("_id", &count_key(link.id1, link.kind), keys),
                 |u| {
                     let u = u.inner("$inc", |inc| inc.long("count", by).int("version", 1));
                     let u = u.inner("$set", |set| set.long("time", large(change.time())));
-                    let u = u.inner("$setOnInsert", |new| count_ids(new, at.id1, at.kind));
+                    let u = u.inner("$setOnInsert", |new| count_ids(new, link.id1, link.kind));
                     marked(u, part, &name)
                 },
                 true,
@@ -296,16 +296,16 @@ impl Handle<'_> {
 
     /// A count that is read and then written, by whoever comes between as well.
     fn recount(&mut self, change: &Change<'_>, by: i64) -> Result<()> {
-        let (at, keys, journaled) = (change.at(), self.keys(), self.journaled);
-        let counted = self.count_links(at.id1, at.kind)?.saturating_add_signed(by);
+        let (link, keys, journaled) = (change.at(), self.keys(), self.journaled);
+        let counted = self.count_links(link.id1, link.kind)?.saturating_add_signed(by);
         self.again(|handle| {
-            let changed = handle.connection.command(Whose::Ours, |doc| {
+            let changed = handle.connection.command(Target::Ours, |doc| {
                 let doc = update(
                     doc.text("update", COUNTS),
-                    |q| q.key("_id", &count_key(at.id1, at.kind), keys),
+                    |q| q.key("_id", &count_key(link.id1, link.kind), keys),
                     |u| {
                         u.inner("$set", |set| {
-                            let set = count_ids(set, at.id1, at.kind);
+                            let set = count_ids(set, link.id1, link.kind);
                             set.long("count", large(counted)).long("time", large(change.time()))
                         })
                     },

@@ -30,8 +30,8 @@ fn assert_holds(test: &str, memory: Memory, folder: &Path) {
     let root = Root::system();
     let Some(_alone) = turn(test, &root, &memory) else { return };
     let owner = std::process::id();
-    let wanted = SwapSpec { memory, folder: folder.to_owned(), owner };
-    let swap = Swap::on(&root, &wanted).unwrap().unwrap();
+    let spec = SwapSpec { memory, folder: folder.to_owned(), owner };
+    let swap = Swap::on(&root, &spec).unwrap().unwrap();
     let path = swap.backing.path();
     let name = path.display().to_string();
     assert!(swaps().contains(&format!("{name} ")), "{}", swaps());
@@ -97,7 +97,7 @@ fn a_given_device_is_left_blank() {
     };
     let memory = |bytes| Memory::Swap { path: Some(device.path()), bytes, swappiness: 100 };
     let reason = check(&Root::system(), &memory(65 * MIB)).unwrap_err().reason;
-    assert!(reason.ends_with("has 67108864 bytes, and 68157440 are asked for"), "{reason}");
+    assert!(reason.ends_with("expected 68157440 bytes, found 67108864"), "{reason}");
     assert_holds(test, memory(64 * MIB), folder.path());
     assert_eq!(area::owner(&File::open(device.path()).unwrap()), None);
 }
@@ -110,8 +110,8 @@ fn what_the_dead_left_is_swept() {
     let (root, memory) = (Root::system(), Memory::Zram { bytes: 4 * MIB, swappiness: 60 });
     let Some(_alone) = turn(test, &root, &memory) else { return };
     // No process has a number so high.
-    let wanted = SwapSpec { memory, folder: PathBuf::new(), owner: 9_999_999 };
-    let swap = Swap::on(&root, &wanted).unwrap().unwrap();
+    let spec = SwapSpec { memory, folder: PathBuf::new(), owner: 9_999_999 };
+    let swap = Swap::on(&root, &spec).unwrap().unwrap();
     let path = swap.backing.path();
     std::mem::forget(swap);
     assert!(!take_back(&root).contains(&path), "it is another's");
@@ -152,8 +152,8 @@ fn what_our_reaper_left_is_taken_away() {
     let test = "what_our_reaper_left_is_taken_away";
     let (root, memory) = (Root::system(), Memory::Zram { bytes: 4 * MIB, swappiness: 60 });
     let Some(_alone) = turn(test, &root, &memory) else { return };
-    let wanted = SwapSpec { memory, folder: PathBuf::new(), owner: std::process::id() };
-    let swap = Swap::on(&root, &wanted).unwrap().unwrap();
+    let spec = SwapSpec { memory, folder: PathBuf::new(), owner: std::process::id() };
+    let swap = Swap::on(&root, &spec).unwrap().unwrap();
     let path = swap.backing.path();
     std::mem::forget(swap);
     assert!(take_back(&root).contains(&path));

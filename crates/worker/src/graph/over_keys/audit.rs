@@ -19,14 +19,14 @@ impl<S: Session> Keyed<S> {
         &mut self,
         page: usize,
         go_on: &impl Fn() -> bool,
-        mut seen: impl FnMut(Audited),
+        mut visit: impl FnMut(Audited),
     ) -> Result<u64> {
         let (mut counts_from, mut from) = (vec![b'c'], Edges([vec![b'l'], vec![b'i']]));
-        let mut found = Vec::with_capacity(page);
+        let mut page_of_counts = Vec::with_capacity(page);
         loop {
-            found.clear();
-            self.counts(&counts_from, page, &mut found)?;
-            let last = found.last().filter(|_| found.len() == page).copied();
+            page_of_counts.clear();
+            self.counts(&counts_from, page, &mut page_of_counts)?;
+            let last = page_of_counts.last().filter(|_| page_of_counts.len() == page).copied();
             // Behind the last count of the page; behind all links where it is the last page.
             let until = last.map_or(Edges([vec![b'm'], vec![b'j']]), |last| {
                 counts_from = count_key(last.id, last.kind).to_vec();
@@ -37,11 +37,11 @@ impl<S: Session> Keyed<S> {
                 }))
             });
             let by_place = |audited: &mut Audited| audited.links += 1;
-            self.links(&from.0[0], &until.0[0], &mut found, go_on, by_place)?;
+            self.links(&from.0[0], &until.0[0], &mut page_of_counts, go_on, by_place)?;
             let by_time = |audited: &mut Audited| audited.listed += 1;
-            self.links(&from.0[1], &until.0[1], &mut found, go_on, by_time)?;
+            self.links(&from.0[1], &until.0[1], &mut page_of_counts, go_on, by_time)?;
             from = until;
-            found.iter().copied().for_each(&mut seen);
+            page_of_counts.iter().copied().for_each(&mut visit);
             if last.is_none() || !go_on() {
                 return self.nodes(go_on);
             }
@@ -49,7 +49,7 @@ impl<S: Session> Keyed<S> {
     }
 
     /// The counts from `from` on, as many as a page has.
-    fn counts(&mut self, from: &[u8], page: usize, found: &mut Vec<Audited>) -> Result<()> {
+    fn counts(&mut self, from: &[u8], page: usize, audited_page: &mut Vec<Audited>) -> Result<()> {
         let mut failed = Ok(());
         let range = Range::all(Direction::Forward).from(from).until(b"d").limit(page as u64);
         self.session.scan(range, |key, value| {
@@ -58,7 +58,7 @@ impl<S: Session> Keyed<S> {
                 Ok(Audited { id, kind, count: count(value)?.0, ..Audited::default() })
             };
             match read() {
-                Ok(audited) => found.push(audited),
+                Ok(audited) => audited_page.push(audited),
                 Err(error) => failed = Err(error),
             }
             ControlFlow::Continue(())
@@ -66,17 +66,17 @@ impl<S: Session> Keyed<S> {
         failed
     }
 
-    /// Has `add` count the visible links of `from..until`. `found` is in their order, and is so
+    /// Has `add` count the visible links of `from..until`. `nodes_counted` is in their order, and is so
     /// again with those that had no count.
     fn links(
         &mut self,
         from: &[u8],
         until: &[u8],
-        found: &mut Vec<Audited>,
+        nodes_counted: &mut Vec<Audited>,
         go_on: &impl Fn() -> bool,
         add: impl Fn(&mut Audited),
     ) -> Result<()> {
-        let (mut failed, mut looked, mut at) = (Ok(()), 0, 0);
+        let (mut failed, mut looked, mut index) = (Ok(()), 0, 0);
         let mut uncounted = Vec::<Audited>::new();
         let range = Range::all(Direction::Forward).from(from).until(until);
         self.session.scan(range, |key, value| {
@@ -92,13 +92,13 @@ impl<S: Session> Keyed<S> {
                 failed = Err(damaged());
                 return ControlFlow::Break(());
             };
-            while found.get(at).is_some_and(|next| (next.kind, next.id) < (kind, id)) {
-                at += 1;
+            while nodes_counted.get(index).is_some_and(|next| (next.kind, next.id) < (kind, id)) {
+                index += 1;
             }
-            let same = |one: &&mut Audited| (one.kind, one.id) == (kind, id);
-            if let Some(counted) = found.get_mut(at).filter(same) {
+            let is_current = |one: &&mut Audited| (one.kind, one.id) == (kind, id);
+            if let Some(counted) = nodes_counted.get_mut(index).filter(is_current) {
                 add(counted);
-            } else if let Some(last) = uncounted.last_mut().filter(same) {
+            } else if let Some(last) = uncounted.last_mut().filter(is_current) {
                 add(last);
             } else {
                 let mut new = Audited { id, kind, ..Audited::default() };
@@ -107,8 +107,8 @@ impl<S: Session> Keyed<S> {
             }
             ControlFlow::Continue(())
         })?;
-        found.append(&mut uncounted);
-        found.sort_unstable_by_key(|audited| (audited.kind, audited.id));
+        nodes_counted.append(&mut uncounted);
+        nodes_counted.sort_unstable_by_key(|audited| (audited.kind, audited.id));
         failed
     }
 

@@ -1,4 +1,4 @@
-//! A graph over an ordered map: what requests leave, and what an audit sees of it.
+//! A graph over an ordered map: the effect of requests, and audits.
 
 use super::*;
 use std::collections::BTreeMap;
@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 struct Map(BTreeMap<Vec<u8>, Vec<u8>>);
 
 impl Session for Map {
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        Ok(seen(self.0.get(key).map(Vec::as_slice)))
+    fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        Ok(visit(self.0.get(key).map(Vec::as_slice)))
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -24,7 +24,7 @@ impl Session for Map {
     fn scan(
         &mut self,
         range: Range<'_>,
-        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let mut shown = 0;
         let from = range.from.unwrap_or_default().to_vec();
@@ -33,7 +33,7 @@ impl Session for Map {
                 break;
             }
             shown += 1;
-            if seen(key, value).is_break() {
+            if visit(key, value).is_break() {
                 break;
             }
         }
@@ -55,9 +55,9 @@ fn link(id1: u64, kind: u64, id2: u64, time: u64) -> Link<'static> {
 }
 
 fn listed(graph: &mut Keyed<Map>, id1: u64, kind: u64, limit: u32) -> Vec<u64> {
-    let mut seen = Vec::new();
-    graph.list_links(id1, kind, 0..=u64::MAX, limit, |link| seen.push(link.key.id2)).unwrap();
-    seen
+    let mut ids = Vec::new();
+    graph.list_links(id1, kind, 0..=u64::MAX, limit, |link| ids.push(link.key.id2)).unwrap();
+    ids
 }
 
 fn audited(graph: &mut Keyed<Map>, page: usize) -> (u64, Vec<Audited>) {
@@ -70,7 +70,7 @@ fn audited(graph: &mut Keyed<Map>, page: usize) -> (u64, Vec<Audited>) {
 #[test]
 fn links_come_go_and_come_back_with_their_counts() {
     let mut graph = graph();
-    let at = |id2| LinkKey { id1: 7, kind: 1, id2 };
+    let key_to = |id2| LinkKey { id1: 7, kind: 1, id2 };
     assert_eq!(graph.add_link(&link(7, 1, 1, 10)), Ok(Added::Inserted));
     assert_eq!(graph.add_link(&link(7, 1, 2, 30)), Ok(Added::Inserted));
     assert_eq!(graph.add_link(&link(7, 1, 3, 20)), Ok(Added::Inserted));
@@ -81,12 +81,15 @@ fn links_come_go_and_come_back_with_their_counts() {
     assert_eq!(graph.add_link(&link(7, 1, 1, 40)), Ok(Added::Updated));
     assert_eq!(graph.add_link(&link(7, 1, 1, 40)), Ok(Added::Updated));
     assert_eq!((listed(&mut graph, 7, 1, 9), graph.count_links(7, 1)), (vec![1, 2, 3], Ok(3)));
-    assert_eq!((graph.delete_link(at(2), 50), graph.delete_link(at(2), 50)), (Ok(true), Ok(false)));
-    assert_eq!(graph.delete_link(at(9), 50), Ok(false));
+    assert_eq!(
+        (graph.delete_link(key_to(2), 50), graph.delete_link(key_to(2), 50)),
+        (Ok(true), Ok(false))
+    );
+    assert_eq!(graph.delete_link(key_to(9), 50), Ok(false));
     assert_eq!((listed(&mut graph, 7, 1, 9), graph.count_links(7, 1)), (vec![1, 3], Ok(2)));
-    let mut seen = Vec::new();
-    let found = graph.get_links(7, 1, &[1, 2, 4], |link| seen.push((link.key.id2, link.visible)));
-    assert_eq!((found, seen), (Ok(2), vec![(1, true), (2, false)]), "hidden ones are there");
+    let mut shown = Vec::new();
+    let count = graph.get_links(7, 1, &[1, 2, 4], |link| shown.push((link.key.id2, link.visible)));
+    assert_eq!((count, shown), (Ok(2), vec![(1, true), (2, false)]), "hidden ones are there");
     assert_eq!(graph.add_link(&link(7, 1, 2, 60)), Ok(Added::Shown));
     let (_, all) = audited(&mut graph, 9);
     assert_eq!(all, [Audited { id: 7, kind: 1, count: 3, links: 3, listed: 3 }]);
@@ -102,7 +105,7 @@ fn nodes_are_written_where_they_are() {
     assert_eq!(graph.update_node(3, &node(2)), Ok(false));
     graph.add_node(3, &node(1)).unwrap();
     assert_eq!(graph.update_node(3, &node(2)), Ok(true));
-    graph.get_node(3, |found| assert_eq!(found, Some(node(2)))).unwrap();
+    graph.get_node(3, |actual| assert_eq!(actual, Some(node(2)))).unwrap();
     assert_eq!((audited(&mut graph, 4).0, graph.delete_node(3)), (1, Ok(true)));
     assert_eq!((audited(&mut graph, 4).0, graph.delete_node(3)), (0, Ok(false)));
 }
@@ -137,8 +140,8 @@ fn an_audit_sees_everything_at_every_length_of_a_page() {
     expected[1].listed = 2;
     expected.sort_unstable_by_key(|audited| (audited.kind, audited.id));
     for page in 1..11 {
-        let (_, found) = audited(&mut graph, page);
-        assert_eq!(found, expected, "pages of {page}");
-        assert_eq!(found.iter().filter(|audited| !audited.is_right()).count(), 5);
+        let (_, counts) = audited(&mut graph, page);
+        assert_eq!(counts, expected, "pages of {page}");
+        assert_eq!(counts.iter().filter(|audited| !audited.is_right()).count(), 5);
     }
 }
