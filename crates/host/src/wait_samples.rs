@@ -152,7 +152,7 @@ mod tests {
     use std::thread::Builder;
     use std::time::{Duration, Instant};
 
-    fn seen(line: &str) -> WaitSamples {
+    fn sample_of(line: &str) -> WaitSamples {
         let mut samples = WaitSamples::default();
         *doing(line, &mut samples) += 1;
         samples
@@ -161,9 +161,9 @@ mod tests {
     #[test]
     fn a_call_is_counted_by_what_it_waits_for() {
         let one = WaitSamples::default();
-        assert_eq!(seen("running\n"), WaitSamples { running: 1, ..one });
-        assert_eq!(seen("-1 0x7ffd 0x55\n"), WaitSamples { read: 1, ..one });
-        let call = |number: libc::c_long| seen(&format!("{number} 0x3 0x0 0x7ffd 0x55\n"));
+        assert_eq!(sample_of("running\n"), WaitSamples { running: 1, ..one });
+        assert_eq!(sample_of("-1 0x7ffd 0x55\n"), WaitSamples { read: 1, ..one });
+        let call = |number: libc::c_long| sample_of(&format!("{number} 0x3 0x0 0x7ffd 0x55\n"));
         assert_eq!(call(libc::SYS_fdatasync), WaitSamples { sync: 1, ..one });
         assert_eq!(call(libc::SYS_pwrite64), WaitSamples { write: 1, ..one });
         assert_eq!(call(libc::SYS_futex), WaitSamples { lock: 1, ..one });

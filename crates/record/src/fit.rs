@@ -87,7 +87,7 @@ mod tests {
         }
     }
 
-    fn over(options: Vec<OptionSpec>, limit: u64) -> Option<String> {
+    fn message_over(options: Vec<OptionSpec>, limit: u64) -> Option<String> {
         let description = engine(options);
         let options = Options::defaults(&description, Durability::Async);
         cache_over_limit(&description, &options, limit, "x")
@@ -97,15 +97,15 @@ mod tests {
     fn the_option_that_does_not_fit_is_named_with_what_mends_it() {
         let cache = || OptionSpec::bytes("cache_size", 1 << 30, "").tuned("30%", "", "");
         assert_eq!(
-            over(vec![cache()], 512 << 20).unwrap(),
+            message_over(vec![cache()], 512 << 20).unwrap(),
             "its cache_size 1 GiB exceeds the RAM limit 512 MiB; \
              hint: --set engine.x.options.cache_size=30%"
         );
-        assert_eq!(over(vec![cache()], 1 << 30), None);
+        assert_eq!(message_over(vec![cache()], 1 << 30), None);
         let buffer = OptionSpec::bytes("write_buffer_size", 300 << 20, "");
         let other = OptionSpec::bytes("block_cache", 400 << 20, "");
         assert_eq!(
-            over(vec![buffer, other], 512 << 20).unwrap(),
+            message_over(vec![buffer, other], 512 << 20).unwrap(),
             "its block_cache 400 MiB and other caches, 700 MiB in all, exceed the RAM limit \
              512 MiB; hint: --set engine.x.options.block_cache=25%"
         );
@@ -119,7 +119,7 @@ mod tests {
                 OptionSpec::bytes("rocksdb_block_cache_size", 1 << 30, ""),
             ]
         };
-        assert_eq!(over(options(), 1 << 20), None);
+        assert_eq!(message_over(options(), 1 << 20), None);
         let description = engine(options());
         let mut chosen = Options::defaults(&description, Durability::Async);
         chosen.values.insert("storage_engine".to_owned(), "rocksdb".into());

@@ -90,8 +90,8 @@ fn check(
         return Ok(());
     };
     let name = task.from.display().to_string();
-    let wanted = format!("{}: {}", task.format.name(), task.format.record());
-    Err(TraceError::malformed(&name, At::Whole, summary, wanted))
+    let expected = format!("{}: {}", task.format.name(), task.format.record());
+    Err(TraceError::malformed(&name, At::Whole, summary, expected))
 }
 
 fn unix_ns() -> u64 {
@@ -104,7 +104,7 @@ struct Collected {
     requests: BufWriter<File>,
     count: u64,
     /// How many requests have each time, one after the other.
-    alike: BufWriter<File>,
+    same_time_counts: BufWriter<File>,
     of_this: u64,
     keys: Option<Keys>,
     first_ns: Option<u64>,
@@ -130,7 +130,7 @@ impl Collected {
         Ok(Self {
             requests: spool(folder)?,
             count: 0,
-            alike: spool(folder)?,
+            same_time_counts: spool(folder)?,
             of_this: 0,
             keys: (kind == Kind::Keys).then(|| Keys::new(folder, limits)),
             first_ns: None,
@@ -168,7 +168,7 @@ impl Collected {
         self.out_of_order += u64::from(request.at_ns < first_ns + self.last_ns);
         let at_ns = at_ns.max(self.last_ns);
         if at_ns > self.last_ns {
-            varint::write(&mut self.alike, self.of_this)?;
+            varint::write(&mut self.same_time_counts, self.of_this)?;
             self.of_this = 0;
         }
         self.of_this += 1;
@@ -187,12 +187,12 @@ impl Collected {
     }
 
     fn again(mut self) -> io::Result<SecondPass> {
-        varint::write(&mut self.alike, self.of_this)?;
+        varint::write(&mut self.same_time_counts, self.of_this)?;
         let numbers = self.keys.map(Keys::numbers).transpose()?;
         Ok(SecondPass {
             requests: reread(self.requests)?,
-            alike: reread(self.alike)?,
-            left: self.count,
+            same_time_counts: reread(self.same_time_counts)?,
+            requests_left: self.count,
             numbers,
             spread: false,
             second_ns: 0,
@@ -204,8 +204,8 @@ impl Collected {
 /// The requests once more, with their keys' numbers.
 struct SecondPass {
     requests: BufReader<File>,
-    alike: BufReader<File>,
-    left: u64,
+    same_time_counts: BufReader<File>,
+    requests_left: u64,
     numbers: Option<Numbers>,
     spread: bool,
     /// The time at hand, as the source has it.
@@ -222,10 +222,10 @@ struct Position {
 
 impl SecondPass {
     fn next(&mut self) -> io::Result<Option<Request>> {
-        if self.left == 0 {
+        if self.requests_left == 0 {
             return Ok(None);
         }
-        self.left -= 1;
+        self.requests_left -= 1;
         let from = &mut self.requests;
         self.second_ns += varint::read(from)?;
         let mut code = [0];
@@ -245,7 +245,7 @@ impl SecondPass {
     fn time(&mut self) -> io::Result<u64> {
         const SECOND_NS: u128 = 1_000_000_000;
         if self.in_second.at == self.in_second.of {
-            self.in_second = Position { at: 0, of: varint::read(&mut self.alike)? };
+            self.in_second = Position { at: 0, of: varint::read(&mut self.same_time_counts)? };
         }
         let Position { at, of } = self.in_second;
         self.in_second.at += 1;

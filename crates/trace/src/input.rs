@@ -179,7 +179,7 @@ pub(crate) fn number(field: &[u8]) -> Option<u64> {
 }
 
 /// `number`, or what was found in its place and what it is.
-pub(crate) fn wanted(field: &[u8], what: &str) -> Result<u64, Wrong> {
+pub(crate) fn parse_field(field: &[u8], what: &str) -> Result<u64, Wrong> {
     number(field).ok_or_else(|| Wrong { found: quoted(field), wanted: what.to_owned() })
 }
 

@@ -76,8 +76,8 @@ impl TraceReader {
             if self.count != self.header.requests {
                 let (read_so_far, announced) = (self.count, self.header.requests);
                 let found = format!("the end after {read_so_far} requests");
-                let wanted = format!("{announced}, the number in the header");
-                return Err(TraceError::malformed(&self.name, At::Byte(offset), found, wanted));
+                let expected = format!("{announced}, the number in the header");
+                return Err(TraceError::malformed(&self.name, At::Byte(offset), found, expected));
             }
             return Ok(false);
         }
@@ -142,9 +142,9 @@ impl TraceReader {
         let read = read_up_to(&mut self.file, room).map_err(TraceError::reading(&self.name))?;
         self.at += read as u64;
         if read < room.len() {
-            let wanted = format!("{} more bytes of a trace", room.len() - read);
+            let expected = format!("{} more bytes of a trace", room.len() - read);
             let offset = At::Byte(self.at);
-            return Err(TraceError::malformed(&self.name, offset, "the end of the file", wanted));
+            return Err(TraceError::malformed(&self.name, offset, "the end of the file", expected));
         }
         Ok(())
     }
@@ -179,8 +179,8 @@ fn header_in(name: &str, front: &[u8]) -> Result<Header, TraceError> {
     let whole = front.starts_with(&SKIPPED.to_le_bytes()) && front.len() == 8 + HEADER_BYTES;
     let Some(text) = text.filter(|_| whole) else {
         let found = quoted(&front[..front.len().min(16)]);
-        let wanted = "a trace that `kvdyno trace import` wrote";
-        return Err(TraceError::malformed(name, At::Byte(0), found, wanted));
+        let expected = "a trace that `kvdyno trace import` wrote";
+        return Err(TraceError::malformed(name, At::Byte(0), found, expected));
     };
     let refused = |error: serde_json::Error| {
         TraceError::malformed(name, At::Byte(16), error.to_string(), "the header of a trace")
@@ -188,8 +188,8 @@ fn header_in(name: &str, front: &[u8]) -> Result<Header, TraceError> {
     let Versioned { version } = serde_json::from_slice(text).map_err(refused)?;
     if version != VERSION {
         let found = format!("a trace of version {version}");
-        let wanted = format!("version {VERSION}; import it again");
-        return Err(TraceError::malformed(name, At::Byte(16), found, wanted));
+        let expected = format!("version {VERSION}; import it again");
+        return Err(TraceError::malformed(name, At::Byte(16), found, expected));
     }
     serde_json::from_slice(text).map_err(refused)
 }

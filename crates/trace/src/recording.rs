@@ -197,7 +197,7 @@ mod tests {
             prop_assert!(requests.first().is_none_or(|request| request.at_ns == 0));
             for (client, rows) in (0u32..).zip(&threads) {
                 let own_requests = requests.iter().filter(|request| request.client == client);
-                prop_assert!(own_requests.map(|request| request.key).eq(rows.iter().map(|row| row.2)));
+                prop_assert!(own_requests.map(|one| one.key).eq(rows.iter().map(|row| row.2)));
             }
             for pair in requests.windows(2).filter(|pair| pair[1].joined) {
                 prop_assert_eq!(pair[0].client, pair[1].client);

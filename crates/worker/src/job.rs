@@ -237,7 +237,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             sources,
             seeds: ours().map(|t| self.rng(index, 1, (t, load.threads))).collect(),
             first: ours().start,
-            of: load.threads,
+            threads_total: load.threads,
         }
     }
 
@@ -257,7 +257,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             on: sources.len(),
             seeds: (0..sources.len() as u32).map(|thread| rng(2, thread)).collect(),
             first: 0,
-            of: sources.len() as u32,
+            threads_total: sources.len() as u32,
             sources,
         };
         let links = |thread| graph::Source::links(graph, rng(0, thread));
@@ -336,7 +336,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
                 sources: ours().map(|t| source(role, t, rng(0, t))).collect(),
                 seeds: ours().map(|thread| rng(1, thread)).collect(),
                 first: ours().start,
-                of: role.threads,
+                threads_total: role.threads,
             }
         };
         mix.roles.iter().enumerate().map(spec).collect()

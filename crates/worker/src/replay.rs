@@ -66,8 +66,8 @@ pub(crate) struct Deal<'a> {
     pub(crate) requests: u64,
     /// Threads that are dealt to, and of how many: of a crew, those of its other ranks are counted
     /// as well.
-    pub(crate) own: Range<u32>,
-    pub(crate) of: u32,
+    pub(crate) threads: Range<u32>,
+    pub(crate) threads_total: u32,
     /// Of all records.
     pub(crate) data_bytes: u64,
 }
@@ -87,8 +87,8 @@ pub(crate) struct Dealer {
     fold: Option<u64>,
     /// The thread of the request before.
     before: usize,
-    own: Range<u32>,
-    of: u32,
+    threads: Range<u32>,
+    threads_total: u32,
     hands: Vec<SyncSender<Batch>>,
     /// Batches that were worked off, to be filled again.
     used: Receiver<Batch>,
@@ -131,8 +131,8 @@ pub(crate) fn open(
         of_drive: replay.drive.is_some(),
         fold: replay.drive.filter(|drive| drive.fold).map(|_| deal.data_bytes.max(1)),
         before: 0,
-        own: deal.own.clone(),
-        of: deal.of,
+        threads: deal.threads.clone(),
+        threads_total: deal.threads_total,
         hands,
         used: to_fill,
     };
@@ -220,7 +220,7 @@ impl Dealer {
             let request_dealt = ReplayRequest { due_ns, number, bytes, slot };
             let thread = self.thread_of(request.op, request_dealt.number);
             // Of a crew, the other ranks have the others.
-            if let Some(batch) = batches.get_mut(thread.wrapping_sub(self.own.start as usize)) {
+            if let Some(batch) = batches.get_mut(thread.wrapping_sub(self.threads.start as usize)) {
                 batch.push(request_dealt);
             }
         }
@@ -242,7 +242,7 @@ impl Dealer {
             return self.before;
         }
         let key = if self.of_drive { number >> REGION_BITS } else { number };
-        self.before = ((u128::from(mix(key)) * u128::from(self.of)) >> 64) as usize;
+        self.before = ((u128::from(mix(key)) * u128::from(self.threads_total)) >> 64) as usize;
         self.before
     }
 }

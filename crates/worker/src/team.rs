@@ -43,7 +43,7 @@ pub(crate) struct RoleSpec<S> {
     /// Which of the role's threads the first of them is, and of how many: of a crew, those of its
     /// other ranks are counted as well.
     pub(crate) first: u32,
-    pub(crate) of: u32,
+    pub(crate) threads_total: u32,
 }
 
 /// The result of a team.
@@ -191,9 +191,9 @@ pub(crate) struct Client<S> {
 impl<S> RoleSpec<S> {
     /// Those of one role; `begun` are of the roles before it.
     fn into_clients(self, role: usize, begun: usize, packets: &Sender<Packet>) -> Vec<Client<S>> {
-        let Self { ops, rate, depth, sources, seeds, first, of, .. } = self;
+        let Self { ops, rate, depth, sources, seeds, first, threads_total, .. } = self;
         let client = |(index, (source, rng)): (usize, (S, _))| {
-            let pace = rate.clone().map(|rate| (rate, (first + index as u32, of), rng));
+            let pace = rate.clone().map(|rate| (rate, (first + index as u32, threads_total), rng));
             let spec = ThreadSpec { role, thread: begun + index, ops: ops.clone(), depth, pace };
             Client { spec, source, packets: packets.clone() }
         };
@@ -374,7 +374,8 @@ mod tests {
     fn result_of(results: impl IntoIterator<Item = ThreadResult>) -> RoleResult {
         let (ops, sources, seeds) = (Vec::new(), Vec::<()>::new(), Vec::new());
         let (name, rate, depth) = ("readers".to_owned(), None, None);
-        let spec = RoleSpec { name, ops, rate, depth, on: 0, sources, seeds, first: 0, of: 0 };
+        let spec =
+            RoleSpec { name, ops, rate, depth, on: 0, sources, seeds, first: 0, threads_total: 0 };
         let mut roles = [empty_result(&spec, None)];
         results.into_iter().for_each(|result| drop(result.add_to(&mut roles, START)));
         let [role] = roles;
@@ -405,7 +406,8 @@ mod tests {
         let (ops, sources, seeds) = (Vec::new(), Vec::<()>::new(), Vec::new());
         let rate = Some(rate);
         let (name, depth) = ("readers".to_owned(), None);
-        let spec = RoleSpec { name, ops, rate, depth, on: 0, sources, seeds, first: 0, of: 0 };
+        let spec =
+            RoleSpec { name, ops, rate, depth, on: 0, sources, seeds, first: 0, threads_total: 0 };
         let offered = |duration_ns| empty_result(&spec, duration_ns).offered_per_s.unwrap();
         let half = 1_000.0 + 500.0 * 2.0 / std::f64::consts::PI;
         assert!((offered(Some(50 * MS)) - half).abs() < 1.0, "{}", offered(Some(50 * MS)));

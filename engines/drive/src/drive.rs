@@ -12,7 +12,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 #[derive(Debug)]
 pub struct Drive {
     pub(crate) blocks: Blocks,
-    pub(crate) drive_options: DriveOptions,
+    pub(crate) options: DriveOptions,
     pub(crate) map: Option<MappedFile>,
     pub(crate) block_bytes: usize,
     /// Bytes of the longest read or write.
@@ -55,7 +55,7 @@ impl Drive {
 
     /// A ring with `depth` buffers of `bytes`, as the options ask.
     pub(crate) fn ring(&self, depth: u32, bytes: usize) -> Result<Ring> {
-        let DriveOptions { calls, registered, sqpoll, iopoll, .. } = self.drive_options;
+        let DriveOptions { calls, registered, sqpoll, iopoll, .. } = self.options;
         let setup = Setup { depth, block_bytes: bytes, registered, sqpoll, iopoll };
         let files = [self.blocks.file.try_clone()?];
         let ring = match calls {

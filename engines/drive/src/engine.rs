@@ -47,7 +47,7 @@ impl Engine for Drive {
         };
         Ok(Self {
             blocks,
-            drive_options: drive_options,
+            options: drive_options,
             map,
             block_bytes: data.value_bytes_max as usize,
             buffer_bytes: data.value_bytes_max.max(longest) as usize,
@@ -84,7 +84,7 @@ impl Engine for Drive {
         let ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
         let mut counters = Counters::new();
         let mut tell = |name: &str, value: Value| drop(counters.insert(name.to_owned(), value));
-        tell("direct", Value::Boolean(self.drive_options.direct));
+        tell("direct", Value::Boolean(self.options.direct));
         tell("alignment_bytes", Value::Integer(self.alignment.into()));
         let unproved = "not proved: it is being loaded";
         let whole = self.whole.get().map_or(unproved, String::as_str);

@@ -36,7 +36,7 @@ enum Carrier<'e> {
 
 impl<'e> DriveSession<'e> {
     pub(crate) fn new(drive: &'e Drive) -> Result<Self> {
-        let depth = if drive.drive_options.calls == Calls::IoUring { drive.depth() } else { 1 };
+        let depth = if drive.options.calls == Calls::IoUring { drive.depth() } else { 1 };
         let carrier = match &drive.map {
             Some(map) => Carrier::Map(map),
             None => Carrier::Ring(drive.ring(depth, drive.buffer_bytes)?),
@@ -59,7 +59,7 @@ impl<'e> DriveSession<'e> {
     /// The ring, where calls that do not wait are to be had.
     #[inline]
     fn pipeline(&mut self) -> Result<&mut Ring> {
-        match (&mut self.carrier, self.drive.drive_options.calls) {
+        match (&mut self.carrier, self.drive.options.calls) {
             (Carrier::Ring(ring), Calls::IoUring) => Ok(ring),
             (_, calls) => Err(one_at_a_time(calls)),
         }
@@ -69,11 +69,11 @@ impl<'e> DriveSession<'e> {
     /// written would end the process.
     #[inline]
     fn accepts(&self, value: &[u8]) -> Result<()> {
-        if value.len() == self.drive.block_bytes && !self.drive.drive_options.read_only {
+        if value.len() == self.drive.block_bytes && !self.drive.options.read_only {
             return Ok(());
         }
         let (bytes, block) = (value.len(), self.drive.block_bytes);
-        let what = if self.drive.drive_options.read_only {
+        let what = if self.drive.options.read_only {
             "option read_only is on: nothing can be written".to_owned()
         } else {
             format!("expected a value of at most {block} bytes, found {bytes}")
@@ -97,7 +97,7 @@ impl<'e> DriveSession<'e> {
     }
 
     fn demand_writable(&self) -> Result<()> {
-        if self.drive.drive_options.read_only {
+        if self.drive.options.read_only {
             return Err(Error::invalid("option read_only is on: nothing can be written"));
         }
         Ok(())
@@ -111,7 +111,7 @@ impl<'e> DriveSession<'e> {
             Some(loader) => loader,
             None => drive.ring(RUNS, (RUN_BYTES - RUN_BYTES % block).max(block))?,
         };
-        let mut runs = Runs::new(drive.drive_options.durable);
+        let mut runs = Runs::new(drive.options.durable);
         for write in writes {
             let Write::Put { key, value } = *write else {
                 return Err(Error::unsupported("delete"));
@@ -215,7 +215,7 @@ impl Session for DriveSession<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let offset = self.drive.offset(key)?;
         self.accepts(value)?;
-        let durable = self.drive.drive_options.durable;
+        let durable = self.drive.options.durable;
         match &mut self.carrier {
             // While a file is loaded, its pages may have no room behind them yet.
             Carrier::Map(_) if !self.whole => self.write_runs(&[Write::Put { key, value }]),
@@ -249,7 +249,7 @@ impl Session for DriveSession<'_> {
         mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         self.demand_whole()?;
-        if self.drive.drive_options.calls != Calls::IoUring {
+        if self.drive.options.calls != Calls::IoUring {
             return (keys.iter().enumerate())
                 .try_for_each(|(index, key)| self.get(key, |value| visit(index, value)));
         }
@@ -303,7 +303,7 @@ impl Session for DriveSession<'_> {
     #[inline]
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         self.demand_writable()?;
-        let durable = self.drive.drive_options.durable;
+        let durable = self.drive.options.durable;
         let ring = self.ring_for(offset, bytes.len())?;
         alone(ring)?;
         ring.buffer_mut(0)[..bytes.len()].copy_from_slice(bytes);
@@ -333,7 +333,7 @@ impl Session for DriveSession<'_> {
     fn submit_write_at(&mut self, ticket: u32, offset: u64, bytes: &[u8]) -> Result<()> {
         self.pipeline()?;
         self.demand_writable()?;
-        let durable = self.drive.drive_options.durable;
+        let durable = self.drive.options.durable;
         let ring = self.ring_for(offset, bytes.len())?;
         ring.buffer_mut(ticket)[..bytes.len()].copy_from_slice(bytes);
         ring.write_as(durable, ticket, offset, bytes.len())?;
@@ -353,7 +353,7 @@ impl Session for DriveSession<'_> {
     #[inline]
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
         self.demand_whole()?;
-        let (offset, durable) = (self.drive.offset(key)?, self.drive.drive_options.durable);
+        let (offset, durable) = (self.drive.offset(key)?, self.drive.options.durable);
         self.accepts(value)?;
         let ring = self.pipeline()?;
         ring.buffer_mut(ticket)[..value.len()].copy_from_slice(value);

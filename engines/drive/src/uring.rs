@@ -50,13 +50,13 @@ impl Uring {
             let (ring, flags) = match build(&wanted_setup) {
                 Ok(built) => built,
                 Err(error) => {
-                    let (word, wanted_setup) = match (wanted_setup.sqpoll, wanted_setup.iopoll) {
+                    let (word, flag) = match (wanted_setup.sqpoll, wanted_setup.iopoll) {
                         (true, _) => ("SQPOLL", &mut wanted_setup.sqpoll),
                         (_, true) => ("IOPOLL", &mut wanted_setup.iopoll),
                         _ => return Err(refusal(&error)),
                     };
                     why_not.push(format!("no {word}: {error}"));
-                    *wanted_setup = false;
+                    *flag = false;
                     continue;
                 }
             };

@@ -127,21 +127,21 @@ impl Store {
                 return Err(Error::unsupported("transactions with `transactions = off`"));
             }
             Kind::Serial(database, keyspace) => {
-                TransactionKind::Serial(database.write_tx().durability(self.persist), keyspace)
+                WriteTx::Serial(database.write_tx().durability(self.persist), keyspace)
             }
             Kind::Optimistic(database) => {
                 let begun = database.write_tx().map_err(failed)?;
-                TransactionKind::Optimistic(begun.durability(self.persist), &self.keyspace)
+                WriteTx::Optimistic(begun.durability(self.persist), &self.keyspace)
             }
         };
         let mut within = ActiveTransaction(begun);
         let result = body(&mut within)?;
         match within.0 {
-            TransactionKind::Serial(begun, _) => begun.commit().map_err(failed)?,
-            TransactionKind::Optimistic(begun, _) => {
+            WriteTx::Serial(begun, _) => begun.commit().map_err(failed)?,
+            WriteTx::Optimistic(begun, _) => {
                 begun.commit().map_err(failed)?.map_err(|Conflict| {
                     Error::new(ErrorClass::Conflict, "its reads were changed before its commit")
-                })?
+                })?;
             }
         }
         Ok(result)
@@ -183,9 +183,9 @@ fn refuse(key: &[u8], value: &[u8]) -> Result<()> {
 }
 
 /// A transaction under way.
-pub(crate) struct ActiveTransaction<'s>(TransactionKind<'s>);
+pub(crate) struct ActiveTransaction<'s>(WriteTx<'s>);
 
-enum TransactionKind<'s> {
+enum WriteTx<'s> {
     Serial(SingleWriterWriteTx<'s>, &'s SingleWriterTxKeyspace),
     Optimistic(OptimisticWriteTx, &'s Keyspace),
 }
@@ -193,8 +193,8 @@ enum TransactionKind<'s> {
 impl Transaction for ActiveTransaction<'_> {
     fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
         let value = match &self.0 {
-            TransactionKind::Serial(begun, keyspace) => begun.get(keyspace, key),
-            TransactionKind::Optimistic(begun, keyspace) => begun.get(keyspace, key),
+            WriteTx::Serial(begun, keyspace) => begun.get(keyspace, key),
+            WriteTx::Optimistic(begun, keyspace) => begun.get(keyspace, key),
         };
         visit(value.map_err(failed)?.as_deref());
         Ok(())
@@ -208,8 +208,8 @@ impl Transaction for ActiveTransaction<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         refuse(key, value)?;
         match &mut self.0 {
-            TransactionKind::Serial(begun, keyspace) => begun.insert(keyspace, key, value),
-            TransactionKind::Optimistic(begun, keyspace) => begun.insert(*keyspace, key, value),
+            WriteTx::Serial(begun, keyspace) => begun.insert(keyspace, key, value),
+            WriteTx::Optimistic(begun, keyspace) => begun.insert(*keyspace, key, value),
         }
         Ok(())
     }
@@ -217,18 +217,16 @@ impl Transaction for ActiveTransaction<'_> {
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         refuse(key, &[])?;
         match &mut self.0 {
-            TransactionKind::Serial(begun, keyspace) => begun.remove(keyspace, key),
-            TransactionKind::Optimistic(begun, keyspace) => begun.remove(*keyspace, key),
+            WriteTx::Serial(begun, keyspace) => begun.remove(keyspace, key),
+            WriteTx::Optimistic(begun, keyspace) => begun.remove(*keyspace, key),
         }
         Ok(())
     }
 
     fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
         let mut way = match &self.0 {
-            TransactionKind::Serial(begun, keyspace) => {
-                begun.range::<&[u8], _>(keyspace, range.bounds())
-            }
-            TransactionKind::Optimistic(begun, keyspace) => {
+            WriteTx::Serial(begun, keyspace) => begun.range::<&[u8], _>(keyspace, range.bounds()),
+            WriteTx::Optimistic(begun, keyspace) => {
                 begun.range::<&[u8], _>(keyspace, range.bounds())
             }
         };

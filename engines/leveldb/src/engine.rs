@@ -220,7 +220,7 @@ mod tests {
     fn levels_over_their_sizes_want_a_compaction() {
         let wants = |level0: usize, level1: &[u64], level2: &[u64]| {
             let file = |bytes: &u64| format!(" 17:{bytes}['a' @ 5 : 1 .. 'd[' @ 9 : 1]\n");
-            let files = |wants: &[u64]| wants.iter().map(file).collect::<String>();
+            let files = |sizes: &[u64]| sizes.iter().map(file).collect::<String>();
             format!(
                 "--- level 0 ---\n{}--- level 1 ---\n{}--- level 2 ---\n{}",
                 files(&vec![9; level0]),

@@ -87,14 +87,7 @@ impl Engine for Mariadb {
         }
         let (control, graph) = (Mutex::new(control), OnceLock::new());
         let round_trips = RoundTrips::from_options(options);
-        Ok(Self {
-            address,
-            durability: options.durability,
-            storage,
-            control: control,
-            graph,
-            round_trips,
-        })
+        Ok(Self { address, durability: options.durability, storage, control, graph, round_trips })
     }
 
     fn session(&self) -> Result<Client> {

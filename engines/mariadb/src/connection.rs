@@ -409,9 +409,9 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     fn connected(sent: &[u8]) -> (Connection, UnixStream) {
-        let (own_database, mut theirs) = UnixStream::pair().unwrap();
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(sent).unwrap();
-        let mut wire = Wire::new(Stream::Unix(own_database));
+        let mut wire = Wire::new(Stream::Unix(ours));
         wire.expect_records();
         (Connection { wire }, theirs)
     }

@@ -172,8 +172,8 @@ mod tests {
             "n": -1_i32,
             "id": 1_i64 << 40,
         };
-        let mut own_database = Vec::new();
-        Document::begin(&mut own_database)
+        let mut ours = Vec::new();
+        Document::begin(&mut ours)
             .text("update", "kv")
             .array("updates", [b"k"].iter(), |one, key| {
                 one.inner("q", |q| q.binary("_id", *key)).flag("upsert", true)
@@ -185,7 +185,7 @@ mod tests {
             .int("n", -1)
             .long("id", 1 << 40)
             .end();
-        assert_eq!(own_database, theirs.as_bytes());
+        assert_eq!(ours, theirs.as_bytes());
         assert_eq!(place(1234, &mut [0; 20]), "1234");
     }
 }

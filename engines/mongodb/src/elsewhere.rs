@@ -46,7 +46,7 @@ fn authenticate(connection: &mut Connection, there: &Elsewhere) -> Result<()> {
     })?;
     let conversation = reply.get_i32("conversationId").map_err(|_| nonsense("saslStart"))?;
     let words = reply.get_binary("payload").map_err(|_| nonsense("saslStart"))?.bytes.to_vec();
-    let mut words = scram.authenticate(&there.password.0, &String::from_utf8_lossy(&words))?;
+    let mut words = scram.prove(&there.password.0, &String::from_utf8_lossy(&words))?;
     let mut checked = false;
     loop {
         let reply = connection.command(Target::Of(entrance), |doc| {

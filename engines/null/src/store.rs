@@ -88,9 +88,9 @@ pub(crate) fn scan(
         if shown == range.limit || range.ends_before(key) {
             return ControlFlow::Break(());
         }
-        visit(key, value).map_or(ControlFlow::Continue(()), |visit| {
+        visit(key, value).map_or(ControlFlow::Continue(()), |flow| {
             shown += 1;
-            visit
+            flow
         })
     };
     // How it ended shows in how many were shown.

@@ -96,7 +96,7 @@ impl Engine for Postgres {
         control.query(&format!("SET client_min_messages = error; {TABLE}"), |_, _| ())?;
         let vacuums = address.elsewhere().is_none() && options.text("settle")? == "vacuum";
         let (control, graph) = (Mutex::new(control), OnceLock::new());
-        Ok(Self { address, durability: options.durability, vacuums, control: control, graph })
+        Ok(Self { address, durability: options.durability, vacuums, control, graph })
     }
 
     fn session(&self) -> Result<Client> {

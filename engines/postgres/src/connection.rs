@@ -118,7 +118,7 @@ impl Connection {
                 }
                 GO_ON => {
                     let proof = match &mut scram {
-                        Some(scram) => scram.authenticate(address.password(), &message)?,
+                        Some(scram) => scram.prove(address.password(), &message)?,
                         None => return Err(nonsense("an unexpected step of the authentication")),
                     };
                     self.message(b'p', |out| out.extend_from_slice(proof.as_bytes()));
@@ -420,9 +420,9 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     fn connected(sent: &[u8]) -> (Connection, UnixStream) {
-        let (own_database, mut theirs) = UnixStream::pair().unwrap();
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(sent).unwrap();
-        let mut wire = Wire::new(Stream::Unix(own_database));
+        let mut wire = Wire::new(Stream::Unix(ours));
         wire.expect_records();
         (Connection { wire, complaint: None }, theirs)
     }

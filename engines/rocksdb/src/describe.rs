@@ -140,97 +140,55 @@ impl Entry {
 /// same settings, and what a version chose for itself is one more option to give.
 #[rustfmt::skip]
 const OPTIONS: &[Entry] = &[
-    Entry("block_cache", Home::Code, Default::Bytes(32 << 20), "Capacity of the block cache; 0: \
-        none."),
+    Entry("block_cache", Home::Code, Default::Bytes(32 << 20), "Capacity of the block cache; 0: none."),
     Entry("cache_type", Home::Code, Default::Words(&["lru_cache", "hyper_clock_cache", "auto_hyper_clock_cache"]), "Kind of the block cache; hyper clock caches scale to many threads, with a configured or an automatic size of entries."),
-    Entry("bloom_bits", Home::Code, Default::Count(0), "Bits per key of a full Bloom filter; 0: \
-        no filter."),
-    Entry("perf_level", Home::Code, Default::Words(&["enable_count", "disable"]), "PerfLevel of \
-        the threads that read and write; db_bench's do not count."),
-    Entry("short_gets", Home::Code, Default::Words(&["get_into_buffer", "get_pinned"]), "Call \
-        that reads a value of up to 4 KiB: copied into a buffer (rocksdb_get_into_buffer, of late \
-        versions) or pinned, as longer ones always are. Several versions in one run take a call \
-        that all have."),
-    Entry("multigets", Home::Code, Default::Words(&["batched_multi_get_cf", "multi_get"]), "Call \
-        that looks several keys up. Several versions in one run take a call that all have."),
+    Entry("bloom_bits", Home::Code, Default::Count(0), "Bits per key of a full Bloom filter; 0: no filter."),
+    Entry("perf_level", Home::Code, Default::Words(&["enable_count", "disable"]), "PerfLevel of the threads that read and write; db_bench's do not count."),
+    Entry("short_gets", Home::Code, Default::Words(&["get_into_buffer", "get_pinned"]), "Call that reads a value of up to 4 KiB: copied into a buffer (rocksdb_get_into_buffer, of late versions) or pinned, as longer ones always are. Several versions in one run take a call that all have."),
+    Entry("multigets", Home::Code, Default::Words(&["batched_multi_get_cf", "multi_get"]), "Call that looks several keys up. Several versions in one run take a call that all have."),
     Entry("transactions", Home::Code, Default::Words(&["off", "optimistic", "pessimistic"]), "Kind of the database: plain, OptimisticTransactionDB, or TransactionDB; with the last every single write is a transaction as well."),
-    Entry("optimize_filters_for_memory", Home::Table, Default::Flag(true), "Filters of sizes that \
-        the allocator keeps without waste."),
+    Entry("optimize_filters_for_memory", Home::Table, Default::Flag(true), "Filters of sizes that the allocator keeps without waste."),
     Entry("block_size", Home::Table, Default::Bytes(4096), "Uncompressed size of a data block."),
-    Entry("cache_index_and_filter_blocks", Home::Table, Default::Flag(false), "Keep index and \
-        filter blocks in the block cache instead of outside it."),
-    Entry("pin_l0_filter_and_index_blocks_in_cache", Home::Table, Default::Flag(false), "Pin \
-        those of level 0 in the cache."),
+    Entry("cache_index_and_filter_blocks", Home::Table, Default::Flag(false), "Keep index and filter blocks in the block cache instead of outside it."),
+    Entry("pin_l0_filter_and_index_blocks_in_cache", Home::Table, Default::Flag(false), "Pin those of level 0 in the cache."),
     Entry("compression", Home::Code, Default::Words(&["snappy", "none", "zlib", "lz4", "zstd"]), "Compression of data blocks."),
     Entry("bottommost_compression", Home::Code, Default::Words(&["same", "none", "snappy", "zlib", "lz4", "zstd"]), "Compression of the last level, where most of the data is; same: as the others."),
-    Entry("memtable", Home::Code, Default::Words(&["skip_list", "vector"]), "Memtable; vector is \
-        for bulk loads by one thread."),
-    Entry("compaction_style", Home::Code, Default::Words(&["level", "universal"]), "Leveled or \
-        tiered compaction."),
-    Entry("universal_size_ratio", Home::Universal, Default::Count(1), "Of tiered compaction: \
-        percent by which the next file may be larger and is merged all the same."),
-    Entry("universal_min_merge_width", Home::Universal, Default::Count(2), "Of tiered compaction: \
-        files merged at least."),
-    Entry("universal_max_merge_width", Home::Universal, Default::Count(0), "Of tiered compaction: \
-        files merged at most; 0: any number."),
-    Entry("universal_max_size_amplification_percent", Home::Universal, Default::Count(200), "Of \
-        tiered compaction: percent of space beyond the last file's at which everything is merged."),
-    Entry("enable_blob_files", Home::Options, Default::Flag(false), "BlobDB: values apart from \
-        keys, in blob files."),
-    Entry("min_blob_size", Home::Options, Default::Bytes(0), "Shortest value that goes to a blob \
-        file."),
-    Entry("blob_file_size", Home::Options, Default::Bytes(256 << 20), "Size at which a blob file \
-        is closed."),
+    Entry("memtable", Home::Code, Default::Words(&["skip_list", "vector"]), "Memtable; vector is for bulk loads by one thread."),
+    Entry("compaction_style", Home::Code, Default::Words(&["level", "universal"]), "Leveled or tiered compaction."),
+    Entry("universal_size_ratio", Home::Universal, Default::Count(1), "Of tiered compaction: percent by which the next file may be larger and is merged all the same."),
+    Entry("universal_min_merge_width", Home::Universal, Default::Count(2), "Of tiered compaction: files merged at least."),
+    Entry("universal_max_merge_width", Home::Universal, Default::Count(0), "Of tiered compaction: files merged at most; 0: any number."),
+    Entry("universal_max_size_amplification_percent", Home::Universal, Default::Count(200), "Of tiered compaction: percent of space beyond the last file's at which everything is merged."),
+    Entry("enable_blob_files", Home::Options, Default::Flag(false), "BlobDB: values apart from keys, in blob files."),
+    Entry("min_blob_size", Home::Options, Default::Bytes(0), "Shortest value that goes to a blob file."),
+    Entry("blob_file_size", Home::Options, Default::Bytes(256 << 20), "Size at which a blob file is closed."),
     Entry("blob_compression_type", Home::Code, Default::Words(&["none", "snappy", "lz4", "zstd"]), "Compression of values in blob files."),
-    Entry("enable_blob_garbage_collection", Home::Options, Default::Flag(false), "Compactions \
-        move what is live out of old blob files."),
-    Entry("blob_garbage_collection_age_cutoff_percent", Home::Code, Default::Count(25), "Share of \
-        the oldest blob files that garbage is collected from."),
-    Entry("write_buffer_size", Home::Options, Default::Bytes(64 << 20), "Size at which a memtable \
-        is flushed."),
-    Entry("max_write_buffer_number", Home::Options, Default::Count(2), "Most memtables before \
-        writes stop."),
-    Entry("min_write_buffer_number_to_merge", Home::Options, Default::Count(1), "Memtables \
-        flushed together."),
-    Entry("target_file_size_base", Home::Options, Default::Bytes(64 << 20), "File size of level \
-        1."),
+    Entry("enable_blob_garbage_collection", Home::Options, Default::Flag(false), "Compactions move what is live out of old blob files."),
+    Entry("blob_garbage_collection_age_cutoff_percent", Home::Code, Default::Count(25), "Share of the oldest blob files that garbage is collected from."),
+    Entry("write_buffer_size", Home::Options, Default::Bytes(64 << 20), "Size at which a memtable is flushed."),
+    Entry("max_write_buffer_number", Home::Options, Default::Count(2), "Most memtables before writes stop."),
+    Entry("min_write_buffer_number_to_merge", Home::Options, Default::Count(1), "Memtables flushed together."),
+    Entry("target_file_size_base", Home::Options, Default::Bytes(64 << 20), "File size of level 1."),
     Entry("max_bytes_for_level_base", Home::Options, Default::Bytes(256 << 20), "Size of level 1."),
-    Entry("max_bytes_for_level_multiplier", Home::Options, Default::Count(10), "Size of a level \
-        against the one above."),
+    Entry("max_bytes_for_level_multiplier", Home::Options, Default::Count(10), "Size of a level against the one above."),
     Entry("num_levels", Home::Options, Default::Count(7), "Number of levels."),
-    Entry("level_compaction_dynamic_level_bytes", Home::Options, Default::Flag(true), "Level \
-        sizes from the last level upwards."),
-    Entry("level0_file_num_compaction_trigger", Home::Options, Default::Count(4), "Files in level \
-        0 that start a compaction."),
-    Entry("level0_slowdown_writes_trigger", Home::Options, Default::Count(20), "Files in level 0 \
-        that slow writes down."),
-    Entry("level0_stop_writes_trigger", Home::Options, Default::Count(36), "Files in level 0 that \
-        stop writes."),
-    Entry("disable_auto_compactions", Home::Options, Default::Flag(false), "No compaction but a \
-        manual one."),
-    Entry("max_background_jobs", Home::Options, Default::Count(2), "Threads for flushes and \
-        compactions."),
+    Entry("level_compaction_dynamic_level_bytes", Home::Options, Default::Flag(true), "Level sizes from the last level upwards."),
+    Entry("level0_file_num_compaction_trigger", Home::Options, Default::Count(4), "Files in level 0 that start a compaction."),
+    Entry("level0_slowdown_writes_trigger", Home::Options, Default::Count(20), "Files in level 0 that slow writes down."),
+    Entry("level0_stop_writes_trigger", Home::Options, Default::Count(36), "Files in level 0 that stop writes."),
+    Entry("disable_auto_compactions", Home::Options, Default::Flag(false), "No compaction but a manual one."),
+    Entry("max_background_jobs", Home::Options, Default::Count(2), "Threads for flushes and compactions."),
     Entry("max_subcompactions", Home::Options, Default::Count(1), "Threads in one compaction."),
-    Entry("max_open_files", Home::Code, Default::Count(0), "Table files kept open; 0: all \
-        (RocksDB's -1)."),
-    Entry("use_direct_reads", Home::Options, Default::Flag(false), "O_DIRECT for reads by \
-        sessions and compactions: only the block cache caches them."),
+    Entry("max_open_files", Home::Code, Default::Count(0), "Table files kept open; 0: all (RocksDB's -1)."),
+    Entry("use_direct_reads", Home::Options, Default::Flag(false), "O_DIRECT for reads by sessions and compactions: only the block cache caches them."),
     Entry("use_direct_io_for_flush_and_compaction", Home::Options, Default::Flag(false), "O_DIRECT for writes of flushes and compactions, not of the write-ahead log."),
-    Entry("allow_mmap_reads", Home::Options, Default::Flag(false), "Map table files instead of \
-        reading them."),
-    Entry("bytes_per_sync", Home::Options, Default::Bytes(0), "Start writeback of table files \
-        every so many bytes; 0: leave it to the system."),
-    Entry("wal_bytes_per_sync", Home::Options, Default::Bytes(0), "The same for the write-ahead \
-        log."),
-    Entry("enable_pipelined_write", Home::Options, Default::Flag(false), "Log and memtable writes \
-        of different threads overlap."),
-    Entry("statistics", Home::Code, Default::Flag(false), "Tickers and histograms in the record, \
-        and the growth of stalls, block cache hits and compaction bytes on the time line, once a \
-        slice; at a cost to every operation."),
-    Entry("settle", Home::Code, Default::Words(&["wait", "compact"]), "What settling does: wait \
-        for running compactions, or compact everything first as db_bench's `compact`."),
-    Entry("options", Home::Code, Default::Text, "Any other options in RocksDB's own form, \
-        `a=1;b=2`; applied last. None that put files elsewhere (wal_dir, db_paths, ...)."),
+    Entry("allow_mmap_reads", Home::Options, Default::Flag(false), "Map table files instead of reading them."),
+    Entry("bytes_per_sync", Home::Options, Default::Bytes(0), "Start writeback of table files every so many bytes; 0: leave it to the system."),
+    Entry("wal_bytes_per_sync", Home::Options, Default::Bytes(0), "The same for the write-ahead log."),
+    Entry("enable_pipelined_write", Home::Options, Default::Flag(false), "Log and memtable writes of different threads overlap."),
+    Entry("statistics", Home::Code, Default::Flag(false), "Tickers and histograms in the record, and the growth of stalls, block cache hits and compaction bytes on the time line, once a slice; at a cost to every operation."),
+    Entry("settle", Home::Code, Default::Words(&["wait", "compact"]), "What settling does: wait for running compactions, or compact everything first as db_bench's `compact`."),
+    Entry("options", Home::Code, Default::Text, "Any other options in RocksDB's own form, `a=1;b=2`; applied last. None that put files elsewhere (wal_dir, db_paths, ...)."),
 ];
 
 /// Options that lead out of the database's folder, where a run may neither write nor clean up.

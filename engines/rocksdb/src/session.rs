@@ -40,7 +40,7 @@ pub(crate) struct RocksDbSession<'e> {
 enum Short {
     Missing,
     /// A value of this length is in the buffer.
-    ValueVisitor(usize),
+    Value(usize),
     /// It is to be pinned: there is no such call, or the value is longer than was promised, which
     /// is not copied in part.
     Otherwise,
@@ -147,7 +147,7 @@ impl<'e> RocksDbSession<'e> {
         Ok(match (fits, exists) {
             (_, 0) => Short::Missing,
             (0, _) => Short::Otherwise,
-            _ => Short::ValueVisitor(length),
+            _ => Short::Value(length),
         })
     }
 
@@ -238,7 +238,7 @@ impl Session for RocksDbSession<'_> {
     fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         match self.get_short(key)? {
             Short::Missing => return Ok(visit(None)),
-            Short::ValueVisitor(length) => return Ok(visit(Some(&self.short[..length]))),
+            Short::Value(length) => return Ok(visit(Some(&self.short[..length]))),
             Short::Otherwise => {}
         }
         let api = self.database.api;

@@ -84,9 +84,9 @@ impl<'a, E: Engine> Field<'a, E> {
     }
 
     pub(super) fn place(&self) -> Result<Location> {
-        let place = (self.make_place.borrow_mut())(*self.check.borrow())?;
-        self.places.borrow_mut().push(place.clone());
-        Ok(place)
+        let location = (self.make_place.borrow_mut())(*self.check.borrow())?;
+        self.places.borrow_mut().push(location.clone());
+        Ok(location)
     }
 
     /// The shape of `records` short records with room for a few more.

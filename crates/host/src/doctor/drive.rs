@@ -125,9 +125,9 @@ pub(super) const RULES: &[Rule] = &[
         let (speed, width) = (file("current_link_speed")?, file("current_link_width")?);
         let best = file("max_link_speed").zip(file("max_link_width"))?;
         let slow = (speed, width) != best;
-        let of = if slow { format!(", of {} x{}", best.0, best.1) } else { String::new() };
+        let best_text = if slow { format!(", of {} x{}", best.0, best.1) } else { String::new() };
         let why = "a drive in a slower or narrower slot is not as fast as it could be";
-        diagnostic(format!("{speed} x{width}{of}"), why)
+        diagnostic(format!("{speed} x{width}{best_text}"), why)
             .warn_if(slow, "put it into a slot of its speed and width")
     }),
 ];

@@ -18,27 +18,27 @@ pub(super) const RULES: &[Rule] = &[
         diagnostic(reason, why).warn_if(true, remedy)
     }),
     rule("drop_caches", |host| {
-        let found = &host.drop_caches;
-        let value = if found.available { "available" } else { &found.detail };
+        let facility = &host.drop_caches;
+        let value = if facility.available { "available" } else { &facility.detail };
         diagnostic(value, "without it a file's metadata stays cached when the file is evicted")
-            .info_if(!found.available, "run as root, outside of a container")
+            .info_if(!facility.available, "run as root, outside of a container")
     }),
     rule("block_io", |host| {
         let why = "`--io-latency` shows the drive's requests by process, and whether commits are \
             flushed";
-        let found = host.block_io.as_ref()?;
-        if found.available {
-            return diagnostic(&found.detail, why).ok();
+        let facility = host.block_io.as_ref()?;
+        if facility.available {
+            return diagnostic(&facility.detail, why).ok();
         }
-        let parts = found.detail.rsplit_once("; ");
-        let (reason, remedy) = parts.unwrap_or((&found.detail, "run as root"));
+        let parts = facility.detail.rsplit_once("; ");
+        let (reason, remedy) = parts.unwrap_or((&facility.detail, "run as root"));
         diagnostic(reason, why).info_if(true, remedy)
     }),
     rule("cachestat", |host| {
-        let there = setting(host, CACHESTAT)? == "yes";
+        let has_cachestat = setting(host, CACHESTAT)? == "yes";
         let why = "without it mincore measures residency, which counts no dirty pages";
-        diagnostic(if there { "available" } else { "not in this kernel" }, why)
-            .info_if(!there, "use Linux 6.5 or newer")
+        diagnostic(if has_cachestat { "available" } else { "not in this kernel" }, why)
+            .info_if(!has_cachestat, "use Linux 6.5 or newer")
     }),
     // Workers get the hard limit.
     rule("open_files", |host| {

@@ -16,7 +16,7 @@ fn filesystem(filesystem: FilesystemKind, mkfs: &[&str], mount: &[&str]) -> Form
     Format::Filesystem { filesystem, mkfs: words(mkfs), mount: words(mount) }
 }
 
-fn wanted<'a>(format: &'a Format, folder: &'a Path) -> VolumeSpec<'a> {
+fn spec<'a>(format: &'a Format, folder: &'a Path) -> VolumeSpec<'a> {
     VolumeSpec { name: "it", format, folder }
 }
 
@@ -50,7 +50,7 @@ fn round_trip(test: &str, kind: FilesystemKind, mkfs: &[&str], mount: &[&str]) -
     let folder = set_up(test, Some(kind))?;
     let root = Root::system();
     let format = filesystem(kind, mkfs, mount);
-    let fresh = Fresh::on_loop(&root, wanted(&format, folder.path()), 320 * MIB).unwrap();
+    let fresh = Fresh::on_loop(&root, spec(&format, folder.path()), 320 * MIB).unwrap();
     let record = fresh.record().clone();
     let image = record.image.as_ref().unwrap();
     assert!(image.direct_io && image.bytes == 320 * MIB, "{image:?}");
@@ -124,7 +124,7 @@ fn btrfs() {
 fn a_raw_device() {
     let Some(folder) = set_up("a_raw_device", None) else { return };
     let root = Root::system();
-    let fresh = Fresh::on_loop(&root, wanted(&Format::Raw, folder.path()), 8 * MIB).unwrap();
+    let fresh = Fresh::on_loop(&root, spec(&Format::Raw, folder.path()), 8 * MIB).unwrap();
     let Location::Device(path) = fresh.place().clone() else { panic!("{:?}", fresh.place()) };
     fs::OpenOptions::new().write(true).open(path).unwrap().write_all(&[1; 4096]).unwrap();
     assert!(fresh.record().commands.is_empty());
@@ -138,7 +138,7 @@ fn what_mkfs_and_mount_refuse_leaves_nothing() {
     let Some(folder) = set_up(test, Some(FilesystemKind::Ext4)) else { return };
     let make = |mkfs: &[&str], mount: &[&str]| {
         let format = filesystem(FilesystemKind::Ext4, mkfs, mount);
-        let fresh = Fresh::on_loop(&Root::system(), wanted(&format, folder.path()), 16 * MIB);
+        let fresh = Fresh::on_loop(&Root::system(), spec(&format, folder.path()), 16 * MIB);
         fresh.unwrap_err().to_string()
     };
     let text = make(&["-O", "nonsense"], &[]);
@@ -159,7 +159,7 @@ fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
     let device = LoopDevice::attach(&image).unwrap();
     let theirs = raw::open_to_write(&device.path()).unwrap();
     theirs.write_all_at(b"precious", 0).unwrap();
-    let wanted = wanted(&format, folder.path());
+    let wanted = spec(&format, folder.path());
     let refused = Fresh::on_device(&root, wanted, &device.path(), true, "kvdyno-abcde");
     assert!(refused.unwrap_err().to_string().contains("busy"));
     let mut content = [0; 8];
@@ -173,7 +173,7 @@ fn a_busy_volume_goes_with_its_last_user() {
     let test = "a_busy_volume_goes_with_its_last_user";
     let Some(folder) = set_up(test, Some(FilesystemKind::Ext4)) else { return };
     let format = filesystem(FilesystemKind::Ext4, &[], &[]);
-    let fresh = Fresh::on_loop(&Root::system(), wanted(&format, folder.path()), 16 * MIB).unwrap();
+    let fresh = Fresh::on_loop(&Root::system(), spec(&format, folder.path()), 16 * MIB).unwrap();
     let Location::Directory(data) = fresh.place().clone() else { panic!("{:?}", fresh.place()) };
     let file = fs::File::create(data.join("file")).unwrap();
     let text = fresh.remove().unwrap_err().to_string();

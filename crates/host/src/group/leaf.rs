@@ -39,7 +39,8 @@ pub(super) fn is_ours_alone(root: &Root, group: &Path) -> bool {
     members(group).is_some_and(|members| !members.is_empty() && members.iter().all(is_ours))
 }
 
-/// Moves this process, all threads of it, and its children from `group` into a leaf and lets `group`
+/// Moves this process, all threads of it, and its children from `group` into a leaf and lets
+/// `group`
 /// limit its children.
 pub(super) fn enter(root: &Root, group: &Path) -> io::Result<()> {
     let leaf = group.join(naming::group(Owner::read(root, root.pid()), LEAF));

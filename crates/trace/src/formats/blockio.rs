@@ -3,7 +3,7 @@
 use super::{Line, LineFormat, Names, Notes, RawRequest, fields};
 use crate::error::quoted;
 use crate::header::Times;
-use crate::input::{Wrong, wanted};
+use crate::input::{Wrong, parse_field};
 use crate::request::Op;
 
 const NAMES: &str = "issued_unix_ns,process,name,owner,device,kind,fua,sector,bytes,latency_ns";
@@ -47,15 +47,15 @@ impl LineFormat for BlockIo {
             }
             b"other" => return Ok(Line::LeftOut("other")),
             other => {
-                let wanted = "read, write, metadata, flush, discard or other";
-                return Err(Wrong::new(format!("kind {}", quoted(other)), wanted));
+                let expected = "read, write, metadata, flush, discard or other";
+                return Err(Wrong::new(format!("kind {}", quoted(other)), expected));
             }
         };
-        request.at_ns = wanted(front[0], "a time in nanoseconds")?;
+        request.at_ns = parse_field(front[0], "a time in nanoseconds")?;
         let flush = request.op == Op::Flush;
-        let sector = if flush { 0 } else { wanted(sector, "a sector")? };
+        let sector = if flush { 0 } else { parse_field(sector, "a sector")? };
         request.offset = sector.saturating_mul(SECTOR_BYTES);
-        request.value_bytes = wanted(bytes, "how many bytes")?;
+        request.value_bytes = parse_field(bytes, "how many bytes")?;
         request.client = self.devices.number(device)?;
         Ok(Line::Request)
     }

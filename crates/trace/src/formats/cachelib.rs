@@ -4,7 +4,7 @@
 use super::{Line, LineFormat, Notes, RawRequest};
 use crate::error::quoted;
 use crate::header::Times;
-use crate::input::{Wrong, wanted};
+use crate::input::{Wrong, parse_field};
 use crate::request::Op;
 
 /// Columns that are looked at.
@@ -52,7 +52,9 @@ impl LineFormat for Cachelib {
         }
         let field = |column: usize| columns[column].map(|column| fields[column]);
         let number = |column: usize, what: &str, other: u64| {
-            field(column).filter(|field| !field.is_empty()).map_or(Ok(other), |f| wanted(f, what))
+            field(column)
+                .filter(|field| !field.is_empty())
+                .map_or(Ok(other), |f| parse_field(f, what))
         };
         request.times = number(4, "how often the operation was made", 1)?;
         if request.times > TIMES_MAX {

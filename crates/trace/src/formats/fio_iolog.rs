@@ -4,7 +4,7 @@
 use super::{Line, LineFormat, Names, Notes, RawRequest};
 use crate::error::quoted;
 use crate::header::Times;
-use crate::input::{Wrong, wanted};
+use crate::input::{Wrong, parse_field};
 use crate::request::Op;
 
 #[derive(Default)]
@@ -24,8 +24,8 @@ impl FioIolog {
             b"fio version 2 iolog" => 2,
             b"fio version 3 iolog" => 3,
             _ => {
-                let wanted = "`fio version 2 iolog` or `fio version 3 iolog`";
-                return Err(Wrong::new(quoted(line), wanted));
+                let expected = "`fio version 2 iolog` or `fio version 3 iolog`";
+                return Err(Wrong::new(quoted(line), expected));
             }
         };
         Ok(Line::Aside)
@@ -47,22 +47,23 @@ impl LineFormat for FioIolog {
         let time_us = match self.version {
             2 => None,
             _ if words.is_empty() => None,
-            _ => Some(wanted(words.remove(0), "a time in microseconds")?),
+            _ => Some(parse_field(words.remove(0), "a time in microseconds")?),
         };
         let (file, action, range) = match words.as_slice() {
             [_, b"add" | b"open" | b"close"] => return Ok(Line::Aside),
             [file, action, offset, length] => (*file, *action, (*offset, *length)),
             [file, action @ (b"sync" | b"datasync")] => (*file, *action, (&b"0"[..], &b"0"[..])),
             _ => {
-                let wanted = if time_us.is_some() {
+                let expected = if time_us.is_some() {
                     "microseconds, file, action, offset, length"
                 } else {
                     "file, action, offset, length"
                 };
-                return Err(Wrong::new(quoted(line), wanted));
+                return Err(Wrong::new(quoted(line), expected));
             }
         };
-        let (offset, length) = (wanted(range.0, "an offset")?, wanted(range.1, "a length")?);
+        let (offset, length) =
+            (parse_field(range.0, "an offset")?, parse_field(range.1, "a length")?);
         request.op = match action {
             b"read" => Op::Read,
             b"write" => Op::Write,

@@ -4,7 +4,7 @@
 use super::{Line, LineFormat, Names, Notes, RawRequest, fields};
 use crate::error::quoted;
 use crate::header::Times;
-use crate::input::{Wrong, wanted};
+use crate::input::{Wrong, parse_field};
 use crate::request::Op;
 
 const NAMES: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
@@ -29,15 +29,15 @@ impl LineFormat for Msr {
             return Ok(Line::Aside);
         }
         let [time, host, disk, kind, offset, bytes, _] = fields::<7>(line, NAMES)?;
-        let time = wanted(time, "a time in units of 100 ns")?;
+        let time = parse_field(time, "a time in units of 100 ns")?;
         request.op = match kind.to_ascii_lowercase().as_slice() {
             b"read" => Op::Read,
             b"write" => Op::Write,
             _ => return Err(Wrong::new(format!("type {}", quoted(kind)), "Read or Write")),
         };
         request.at_ns = time.saturating_sub(TO_1970).saturating_mul(100);
-        request.offset = wanted(offset, "an offset in bytes")?;
-        request.value_bytes = wanted(bytes, "how many bytes")?;
+        request.offset = parse_field(offset, "an offset in bytes")?;
+        request.value_bytes = parse_field(bytes, "how many bytes")?;
         request.client = self.disks.number(&[host, b"," as &[u8], disk].concat())?;
         Ok(Line::Request)
     }

@@ -115,7 +115,7 @@ impl Rocksdb {
 
     /// Takes the requests of a record apart.
     fn add_record(&mut self, record: &Record, notes: &mut Notes) -> Result<(), Wrong> {
-        let mut payload = Payload { left: &self.payload };
+        let mut payload = Payload { rest: &self.payload };
         if self.mapped && !matches!(record.kind, BEGIN | END) {
             payload.fixed::<8>("what is in the payload")?;
         }
@@ -123,8 +123,8 @@ impl Rocksdb {
         match record.kind {
             WRITE => {
                 let batch =
-                    if self.mapped { payload.prefixed("a write batch")? } else { payload.left };
-                Batch { left: Payload { left: batch }, at_ns, joined: false }
+                    if self.mapped { payload.prefixed("a write batch")? } else { payload.rest };
+                Batch { rest: Payload { rest: batch }, at_ns, joined: false }
                     .queue(waiting, notes)?;
             }
             GET | SEEK | SEEK_FOR_PREV => {
@@ -139,8 +139,8 @@ impl Rocksdb {
             }
             MULTIGET => {
                 let count = u32::from_le_bytes(payload.fixed("how many keys")?);
-                let mut families = Payload { left: payload.prefixed("column families")? };
-                let mut keys = Payload { left: payload.prefixed("keys")? };
+                let mut families = Payload { rest: payload.prefixed("column families")? };
+                let mut keys = Payload { rest: payload.prefixed("keys")? };
                 for number in 0..count {
                     let family = u32::from_le_bytes(families.fixed("a column family")?);
                     let key = keys.prefixed("a key")?;
@@ -151,8 +151,8 @@ impl Rocksdb {
             END => self.ended = true,
             BEGIN => notes.left_out("a second header"),
             other => {
-                let wanted = "a write, get, seek or multiget: a query trace";
-                return Err(Wrong::new(format!("a record of kind {other}"), wanted));
+                let expected = "a write, get, seek or multiget: a query trace";
+                return Err(Wrong::new(format!("a record of kind {other}"), expected));
             }
         }
         Ok(())
@@ -201,37 +201,37 @@ impl PendingRequest {
 
 /// Bytes that are taken from the front.
 struct Payload<'p> {
-    left: &'p [u8],
+    rest: &'p [u8],
 }
 
 impl<'p> Payload<'p> {
     fn fixed<const N: usize>(&mut self, what: &str) -> Result<[u8; N], Wrong> {
-        let (head, rest) = self.left.split_first_chunk::<N>().ok_or_else(|| self.short(what))?;
-        self.left = rest;
+        let (head, rest) = self.rest.split_first_chunk::<N>().ok_or_else(|| self.short(what))?;
+        self.rest = rest;
         Ok(*head)
     }
 
     fn number(&mut self, what: &str) -> Result<u64, Wrong> {
-        varint::decode(&mut self.left).ok_or_else(|| self.short(what))
+        varint::decode(&mut self.rest).ok_or_else(|| self.short(what))
     }
 
     /// A length, and so many bytes.
     fn prefixed(&mut self, what: &str) -> Result<&'p [u8], Wrong> {
         let length = self.number(what)? as usize;
-        let (head, rest) = self.left.split_at_checked(length).ok_or_else(|| self.short(what))?;
-        self.left = rest;
+        let (head, rest) = self.rest.split_at_checked(length).ok_or_else(|| self.short(what))?;
+        self.rest = rest;
         Ok(head)
     }
 
     fn short(&self, what: &str) -> Wrong {
-        let text = format!("a record that has {} bytes left", self.left.len());
+        let text = format!("a record that has {} bytes left", self.rest.len());
         Wrong::new(text, format!("{what} in them"))
     }
 }
 
 /// A write batch: u64 sequence, u32 count, records of a tag and its slices.
 struct Batch<'p> {
-    left: Payload<'p>,
+    rest: Payload<'p>,
     at_ns: u64,
     /// There was a request in it already.
     joined: bool,
@@ -239,15 +239,15 @@ struct Batch<'p> {
 
 impl Batch<'_> {
     fn queue(&mut self, to: &mut VecDeque<PendingRequest>, notes: &mut Notes) -> Result<(), Wrong> {
-        self.left.fixed::<12>("the front of a write batch")?;
-        while let Some(tag) = self.left.left.first().copied() {
-            self.left.left = &self.left.left[1..];
+        self.rest.fixed::<12>("the front of a write batch")?;
+        while let Some(tag) = self.rest.rest.first().copied() {
+            self.rest.rest = &self.rest.rest[1..];
             // Tags of column families have the same meanings as those without.
             let (tag, family) = match tag {
-                0x4..=0x6 => (tag - 0x4, self.left.number("a column family")?),
-                0x8 => (0x7, self.left.number("a column family")?),
-                0xe => (0xf, self.left.number("a column family")?),
-                0x17 => (0x16, self.left.number("a column family")?),
+                0x4..=0x6 => (tag - 0x4, self.rest.number("a column family")?),
+                0x8 => (0x7, self.rest.number("a column family")?),
+                0xe => (0xf, self.rest.number("a column family")?),
+                0x17 => (0x16, self.rest.number("a column family")?),
                 _ => (tag, 0),
             };
             self.record(tag, family as u32, to, notes)?;
@@ -269,17 +269,17 @@ impl Batch<'_> {
                 notes.mapped("merge", Op::Rmw, 1);
                 Op::Rmw
             }
-            0x3 => return self.left.prefixed("a remark").map(|_| ()),
+            0x3 => return self.rest.prefixed("a remark").map(|_| ()),
             0x7 => {
                 notes.mapped("single delete", Op::Delete, 1);
                 Op::Delete
             }
             // Marks of transactions, some with a name.
             0x9 | 0xd | 0x12 | 0x13 => return Ok(()),
-            0xa..=0xc => return self.left.prefixed("a transaction's name").map(|_| ()),
+            0xa..=0xc => return self.rest.prefixed("a transaction's name").map(|_| ()),
             0xf => {
-                self.left.prefixed("a key")?;
-                self.left.prefixed("a key")?;
+                self.rest.prefixed("a key")?;
+                self.rest.prefixed("a key")?;
                 notes.left_out("a range of keys deleted");
                 return Ok(());
             }
@@ -288,12 +288,12 @@ impl Batch<'_> {
                 Op::Put
             }
             other => {
-                let wanted = "a put, delete, merge or mark of a transaction";
-                return Err(Wrong::new(format!("tag {other:#x} in a write batch"), wanted));
+                let expected = "a put, delete, merge or mark of a transaction";
+                return Err(Wrong::new(format!("tag {other:#x} in a write batch"), expected));
             }
         };
-        let key = self.left.prefixed("a key")?;
-        let value = if op == Op::Delete { 0 } else { self.left.prefixed("a value")?.len() };
+        let key = self.rest.prefixed("a key")?;
+        let value = if op == Op::Delete { 0 } else { self.rest.prefixed("a value")?.len() };
         let joined = std::mem::replace(&mut self.joined, true);
         to.push_back(PendingRequest {
             joined,

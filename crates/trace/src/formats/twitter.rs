@@ -4,7 +4,7 @@
 use super::{Line, LineFormat, Notes, RawRequest};
 use crate::error::quoted;
 use crate::header::Times;
-use crate::input::{Wrong, wanted};
+use crate::input::{Wrong, parse_field};
 use crate::request::Op;
 
 pub(super) struct Twitter;
@@ -43,11 +43,12 @@ impl LineFormat for Twitter {
             b"decr" => mapped("decr", Op::Rmw, notes),
             other => return Err(Wrong::new(format!("operation {}", quoted(other)), OPERATIONS)),
         };
-        let seconds = wanted(seconds, "a time in whole seconds")?;
+        let seconds = parse_field(seconds, "a time in whole seconds")?;
         request.at_ns = seconds.saturating_mul(1_000_000_000);
-        request.key_bytes = wanted(key_bytes, "the bytes of a key")?.min(u32::MAX.into()) as u32;
-        request.value_bytes = wanted(value, "the bytes of a value")?;
-        request.client = wanted(client, "the number of a client")? as u32;
+        request.key_bytes =
+            parse_field(key_bytes, "the bytes of a key")?.min(u32::MAX.into()) as u32;
+        request.value_bytes = parse_field(value, "the bytes of a value")?;
+        request.client = parse_field(client, "the number of a client")? as u32;
         request.key.clear();
         request.key.extend_from_slice(key);
         Ok(Line::Request)

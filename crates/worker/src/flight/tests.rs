@@ -192,7 +192,7 @@ fn replayed(replay: &Replay, depth: u32) -> LifoServer {
     let entry = |op| MixEntry { op, weight: 1.0, keys: Choice::Uniform };
     let mix = [entry(Op::Get), entry(Op::Update)];
     let (work, requests) = (Work::Mix(&mix), replay.requests);
-    let deal = Deal { replay, work, requests, own: 0..1, of: 1, data_bytes: 0 };
+    let deal = Deal { replay, work, requests, threads: 0..1, threads_total: 1, data_bytes: 0 };
     let supply = KeySupply { values: Values::of_pool(replay.value_bytes_max), ..supply() };
     let (dealer, mut dealt) = open(&deal, &supply, std::iter::once(Rng::new(&[1]))).unwrap();
     let mut source = Source::Trace(dealt.remove(0));

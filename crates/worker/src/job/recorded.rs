@@ -44,7 +44,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     ) -> Result<Option<PhaseResult>> {
         let rng = |thread| self.rng(task.phase, 0, (thread, role.threads));
         let deal = self.deal(replay, Work::Mix(&role.mix), requests, role.threads);
-        let rngs = deal.own.clone().map(rng);
+        let rngs = deal.threads.clone().map(rng);
         let (dealer, dealt) = replay::open(&deal, &self.supply, rngs)?;
         let (mut dealt, drawn) = (dealt.into_iter(), self.mix_source(mix));
         let specs = self.roles(task.phase, mix, |role, thread, rng| {
@@ -63,7 +63,14 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     ) -> Deal<'d> {
         let shape = &self.job.shape;
         let data_bytes = shape.records.saturating_mul(shape.value_bytes_max);
-        Deal { replay, work, requests, own: self.seat.threads(threads), of: threads, data_bytes }
+        Deal {
+            replay,
+            work,
+            requests,
+            threads: self.seat.threads(threads),
+            threads_total: threads,
+            data_bytes,
+        }
     }
 
     /// Has a team's threads do `specs`, of which the first are dealt to.

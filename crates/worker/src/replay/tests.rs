@@ -62,12 +62,12 @@ fn dealt(replay: &Replay, role: &Role, threads: u64, most: u64) -> Vec<Vec<(u64,
 /// All of a trace for all of some threads.
 fn whole<'d>(replay: &'d Replay, role: &'d Role, threads: u32) -> Deal<'d> {
     let (work, requests) = (Work::Mix(&role.mix), replay.requests);
-    Deal { replay, work, requests, own: 0..threads, of: threads, data_bytes: 0 }
+    Deal { replay, work, requests, threads: 0..threads, threads_total: threads, data_bytes: 0 }
 }
 
 /// All that each thread prepares of a deal.
 fn dealt_of(deal: &Deal<'_>) -> Vec<Vec<(u64, u8, u64)>> {
-    let rngs = deal.own.clone().map(|thread| Rng::new(&[thread.into()]));
+    let rngs = deal.threads.clone().map(|thread| Rng::new(&[thread.into()]));
     let (dealer, hands) = open(deal, &supply(), rngs).unwrap();
     std::thread::scope(|scope| {
         let dealing = scope.spawn(move || dealer.run(Scripted));
@@ -162,7 +162,7 @@ fn a_trace_that_is_another_now_is_refused() {
 fn ranks_share_a_trace_by_its_keys() {
     let folder = tempfile::tempdir().unwrap();
     let (replay, role) = written(&folder.path().join("t"), 50_000, |n| n * n % 997);
-    let rank = |threads: Range<u32>| dealt_of(&Deal { own: threads, ..whole(&replay, &role, 5) });
+    let rank = |threads: Range<u32>| dealt_of(&Deal { threads, ..whole(&replay, &role, 5) });
     let apart = [rank(0..2), rank(2..5)].concat();
     assert_eq!(apart, dealt_of(&whole(&replay, &role, 5)));
     assert!(apart.iter().all(|one| one.len() > 5_000));
@@ -170,7 +170,7 @@ fn ranks_share_a_trace_by_its_keys() {
 
 /// The requests of a drive as they are performed: what, where, how many bytes.
 fn of_drive(deal: &Deal<'_>) -> Vec<Vec<(Action, u64, u64)>> {
-    let rngs = deal.own.clone().map(|thread| Rng::new(&[thread.into()]));
+    let rngs = deal.threads.clone().map(|thread| Rng::new(&[thread.into()]));
     let supply = KeySupply { values: Values::of_pool(1 << 20), ..supply() };
     let (dealer, hands) = open(deal, &supply, rngs).unwrap();
     dealer.run(Scripted).unwrap();

@@ -139,7 +139,7 @@ impl<'d> Fields<'d> {
 
     fn signed(&self, name: &str) -> Result<i64> {
         let mut numbers = self.numbers[..self.count].iter();
-        numbers.find(|(numbers, _)| *numbers == name).map(|(_, number)| *number).ok_or_else(another)
+        numbers.find(|(other, _)| *other == name).map(|(_, number)| *number).ok_or_else(another)
     }
 }
 

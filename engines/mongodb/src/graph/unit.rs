@@ -235,11 +235,11 @@ impl Handle<'_> {
 
     /// Writes or hides the link: whether it was visible before.
     fn change_link(&mut self, change: &Change<'_>, part: Part) -> Result<Option<bool>> {
-        let (keys, name, link_key_changed) = (self.keys(), self.unit.name(), change.at());
+        let (keys, name, changed_link) = (self.keys(), self.unit.name(), change.at());
         let (unit, journaled) = (&self.unit, self.journaled);
         let reply = self.connection.command(Target::Ours, |doc| {
             let doc = doc.text("findAndModify", LINKS).inner("query", |query| {
-                let query = query.key("_id", &link_key(link_key_changed), keys);
+                let query = query.key("_id", &link_key(changed_link), keys);
                 if matches!(change, Change::Hide { .. }) {
                     query.int("visibility", 1)
                 } else {
@@ -250,7 +250,7 @@ impl Handle<'_> {
                 let update = match change {
                     Change::Add(link) => update
                         .inner("$set", |set| link_fields(set, link))
-                        .inner("$setOnInsert", |new| link_ids(new, link_key_changed)),
+                        .inner("$setOnInsert", |new| link_ids(new, changed_link)),
                     Change::Hide { .. } => update.inner("$set", |set| set.int("visibility", 0)),
                 };
                 marked(update, part, &name)

@@ -66,7 +66,8 @@ impl<S: Session> Keyed<S> {
         failed
     }
 
-    /// Has `add` count the visible links of `from..until`. `nodes_counted` is in their order, and is so
+    /// Has `add` count the visible links of `from..until`. `nodes_counted` is in their order, and
+    /// is so
     /// again with those that had no count.
     fn links(
         &mut self,
