@@ -1,6 +1,6 @@
-//! What a claim says: `CELL / CELL in 1.15..1.35`.
+//! The grammar of a claim: `CELL / CELL in 1.15..1.35`.
 //!
-//! Words are apart by spaces, so `/` and `#` inside of a cell are not operators. A cell is
+//! Spaces separate words, so `/` and `#` inside of a cell are not operators. A cell is
 //! `[PART:]PHASE[-wN][.ROLE[.OP]].ENGINE[@VOLUME][%TIER][#THREADS][/RAM][*RECORDS].FIGURE`.
 
 use kvdyno_record::claim::{Bound, Cell, Relation, Side, Test, Threads};
@@ -8,18 +8,18 @@ use kvdyno_record::units;
 use std::iter::Peekable;
 use std::str::SplitWhitespace;
 
-/// What a claim looks like.
+/// The form of a claim, for help.
 pub(super) const HELP: &str = "\
 CELL, CELL / CELL or CELL - CELL; then `in LOW..HIGH`, `> BOUND` or `< BOUND`, where a bound is a \
 number or cells again; CELL is \
 [PART:]PHASE[-wN][.ROLE[.OP]].ENGINE[@VOLUME][%TIER][#THREADS][/RAM][*RECORDS].FIGURE";
 
-/// Marks inside of a cell, behind the engine.
+/// The marks in a cell after its engine.
 const MARKS: [char; 5] = ['@', '%', '#', '/', '*'];
 
 const A_CELL: &str = "a cell such as load.lmdb.wall_ns or measure.readers.lmdb@ext4#8.ops_per_s";
 
-/// The word that is not understood (empty: the end), and what would be.
+/// The unexpected word (empty: the end), and what was expected.
 pub(super) struct Unread {
     pub(super) word: String,
     pub(super) expected: &'static str,
@@ -33,10 +33,10 @@ impl Unread {
 
 type Words<'t> = Peekable<SplitWhitespace<'t>>;
 
-/// The relation. Of each cell, what stands before the engine is still with it.
+/// Parses the relation. In each cell, the path before the engine is not yet split off.
 pub(super) fn read(text: &str) -> Result<Relation, Unread> {
     let mut words = text.split_whitespace().peekable();
-    let left = side(&mut words)?;
+    let first = side(&mut words)?;
     let test = match words.next() {
         Some("in") => within(words.next())?,
         Some(">") => Test::Above(bound(&mut words)?),
@@ -44,7 +44,7 @@ pub(super) fn read(text: &str) -> Result<Relation, Unread> {
         other => return Err(Unread::new(other, "`in LOW..HIGH`, `>` or `<`")),
     };
     match words.next() {
-        None => Ok(Relation { left, test }),
+        None => Ok(Relation { left: first, test }),
         more => Err(Unread::new(more, "nothing more")),
     }
 }
@@ -85,7 +85,7 @@ fn bound(words: &mut Words<'_>) -> Result<Bound, Unread> {
             words.next();
             Ok(Bound::Number(number))
         }
-        // What has no letters was to be a number.
+        // A word without letters was meant as a number.
         None if words.peek().is_none_or(|word| !word.contains(char::is_alphabetic)) => {
             Err(Unread::new(words.next(), "a number such as 1.5, 400k, 10us or 2h, or cells"))
         }
@@ -102,7 +102,7 @@ fn within(word: Option<&str>) -> Result<Test, Unread> {
     }
 }
 
-/// In the figure's own unit; a count or a time may have a unit of its own.
+/// A bound in the figure's own unit; a count or a time may have a unit.
 fn number(text: &str) -> Option<f64> {
     let plain = text.parse::<f64>().ok().filter(|number| number.is_finite());
     let count = || units::parse_count(text).ok().map(|count| count as f64);
@@ -136,8 +136,8 @@ fn cell(word: Option<&str>) -> Result<Cell, Unread> {
     while let Some(mark) = marks.chars().next() {
         let rest = &marks[mark.len_utf8()..];
         let end = rest.find(MARKS).unwrap_or(rest.len());
-        let (name, behind) = rest.split_at(end);
-        marks = behind;
+        let (name, after) = rest.split_at(end);
+        marks = after;
         match mark {
             '@' => cell.volume = Some(named(name).ok_or_else(unread)?),
             '%' => cell.tier = Some(named(name).ok_or_else(unread)?),
