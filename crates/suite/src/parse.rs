@@ -225,7 +225,7 @@ impl Suite {
     }
 
     /// The workers that the suite needs, each once for each library that it loads.
-    pub fn workers(&self) -> Vec<WantedWorker> {
+    pub fn wanted(&self) -> Vec<WantedWorker> {
         let worker = |engine: &Engine| WantedWorker {
             engine: engine.name.0.clone(),
             pick: engine.pick.value.clone(),

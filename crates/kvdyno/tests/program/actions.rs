@@ -1,5 +1,5 @@
-//! Workflows of GitHub Actions: the project's own, and the one of docs/history.md, which is run
-//! night by night as GitHub would run it.
+//! Workflows of GitHub Actions: the project's own, and the one of docs/history.md, which runs
+//! several nights as on GitHub.
 
 use super::readme::{block_below, text_of};
 use super::scratch::Scratch;
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-// What GitHub knows ("Workflow syntax for GitHub Actions"): a key that it does not know is an error
+// Keys that GitHub supports ("Workflow syntax for GitHub Actions"): an unknown key is an error
 // there.
 const OF_WORKFLOW: [&str; 8] =
     ["name", "run-name", "on", "permissions", "env", "defaults", "concurrency", "jobs"];
@@ -112,7 +112,7 @@ fn check_step(step: &Value) {
     }
 }
 
-/// What GitHub would refuse before anything runs. The steps of its one job.
+/// Errors that GitHub would report before the job runs. The steps of its one job.
 fn checked(workflow: &Value) -> &[Value] {
     let keys = object(workflow, &OF_WORKFLOW);
     check_on(&keys["on"]);
@@ -175,7 +175,7 @@ fn what_github_would_refuse_is_refused() {
     }
 }
 
-/// A machine on which the job runs, and what GitHub keeps between its runs.
+/// A machine for the job, with the files that GitHub keeps between its runs.
 struct Runner {
     scratch: Scratch,
     steps: Vec<Value>,
@@ -183,7 +183,7 @@ struct Runner {
     caches: Vec<(String, Vec<u8>)>,
 }
 
-/// How a night ended: the exit code of the step that failed, and the page that was uploaded.
+/// The result of a night: the exit code of the failed step, and the uploaded page.
 struct Night {
     code: i32,
     said: String,
@@ -200,11 +200,11 @@ impl Runner {
         Self { scratch, steps, caches: Vec::new() }
     }
 
-    /// In place of the null engine one that does the same and takes longer: another build of it.
+    /// Replaces the null engine by a slower build of it.
     fn build_a_slower_engine(&self) {
         let path = self.scratch.path("engines/kvdyno-null");
         let real = fs::read_link(&path).unwrap();
-        // It is a link to what other tests run.
+        // It is a link to the engine that other tests run.
         fs::remove_file(&path).unwrap();
         let real = real.display();
         // It becomes the engine itself, so that it ends with it.
@@ -216,8 +216,8 @@ impl Runner {
         self.scratch.script("null", &script);
     }
 
-    /// The job, from a workspace that was cleaned. After a step that failed, those go on that say
-    /// so.
+    /// The job, from a clean workspace. After a failed step, only steps with such a condition
+    /// continue.
     fn night(&mut self, number: u32) -> Night {
         let workspace = format!("workspace-{number}");
         fs::create_dir(self.scratch.path(&workspace)).unwrap();
@@ -239,7 +239,7 @@ impl Runner {
         night
     }
 
-    /// `bash -e`, as GitHub does where no shell is named.
+    /// `bash -e`, GitHub's default shell.
     fn run(&self, script: &str, number: u32, workspace: &str, night: &mut Night) {
         let script = script.replace("/mnt/nvme", self.scratch.path("nvme").to_str().unwrap());
         self.scratch.write("script.sh", &script);
@@ -290,7 +290,7 @@ impl Runner {
     }
 }
 
-/// What the engine takes for an operation.
+/// The engine's time for an operation.
 const LATENCY_NS: u32 = 2_000;
 
 fn nightly() -> String {
@@ -302,21 +302,21 @@ fn nightly() -> String {
         .text()
 }
 
-/// Nights on which nothing changes, until there is a level to hold the next against.
+/// Nights without a change, until there is a level for the gate.
 const NIGHTS: u32 = 6;
 
 #[test]
 fn a_slower_build_fails_the_nightly_job_of_the_docs() {
     let mut runner = Runner::new();
     let first = runner.night(1);
-    // Nothing can be judged yet; of a debug build nothing is added, and so no page is there.
+    // Too few runs to judge; runs of a debug build are not added, so there is no page.
     assert_eq!(first.code, 4, "{}", first.said);
     if null_is_a_debug_build() {
         return;
     }
     for number in 2..=NIGHTS {
         let night = runner.night(number);
-        // Other tests write to the same device meanwhile, and its bytes are figures, too.
+        // Other tests write to the same device meanwhile, which changes its figures.
         assert!([0, 4, 5].contains(&night.code), "night {number}: {}", night.said);
     }
     assert_eq!(runner.caches.len(), NIGHTS as usize, "a night that is not judged is kept");

@@ -1,10 +1,10 @@
-//! A record that was altered after its seal: everything that shows its figures says so.
+//! A record that was altered after its seal: every output with its figures has a warning.
 
 use super::scratch::{Scratch, files_below, list};
 use super::suites::reads;
 use std::fs;
 
-const SAYS: &str = "is not what was sealed";
+const SAYS: &str = "differs from its sealed checksum";
 
 #[test]
 fn every_command_says_that_a_record_was_altered() {
@@ -48,7 +48,7 @@ fn every_command_says_that_a_record_was_altered() {
     scratch.run(&["show", &sealed]).assert_ok();
 }
 
-/// Of every file, at every number: its last digit is another one.
+/// Changes the last digit of every number in every file.
 #[test]
 fn no_number_is_altered_unseen() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! Instructions counted under valgrind: equal from run to run, and one percent more is told.
+//! Instructions counted under valgrind: equal from run to run, and one percent more is detected.
 
 use super::scratch::{Scratch, record};
 use super::suites::{GET, reads, suite};
@@ -14,7 +14,7 @@ fn has_valgrind(test: &str) -> bool {
     found
 }
 
-/// Two builds of an engine: turns of a loop in each operation.
+/// Two builds of an engine: iterations of a loop in each operation.
 fn two_builds(base: u32, new: u32) -> String {
     suite()
         .trials(4)
@@ -26,7 +26,7 @@ fn two_builds(base: u32, new: u32) -> String {
         .text()
 }
 
-/// Those of the first phase of an engine that is no load.
+/// The counts of an engine's first phase that is not a load.
 fn metrics_of<'s>(summary: &'s Value, engine: &str) -> &'s [Value] {
     let groups = summary["groups"].as_array().unwrap();
     let its_own = groups.iter().filter(|group| group["engine"] == engine);
@@ -39,12 +39,12 @@ fn what_cannot_be_counted_is_refused_before_anything_is_made() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("null").run("count = \"valgrind\"").text());
     let refused = scratch.run(&["run", "s.toml"]);
-    refused.assert_code(2).assert_says("expected `operations` in its place");
+    refused.assert_code(2).assert_says("expected `operations` instead");
     let two = reads().engine("null").role("more", &format!("threads = 2\n{GET}")).text();
     let two = two.replace("duration = \"200ms\"", "operations = 100");
     scratch.write("s.toml", &two.replace("trials = 1", "trials = 1\ncount = \"valgrind\""));
     let refused = scratch.run(&["run", "s.toml"]);
-    refused.assert_code(2).assert_says("one thread a role");
+    refused.assert_code(2).assert_says("one thread per role");
     scratch.write("s.toml", &reads().engine("null").text());
     let mut command = scratch.kvdyno(&["run", "s.toml", "--count"]);
     let refused = scratch.start({
@@ -55,7 +55,7 @@ fn what_cannot_be_counted_is_refused_before_anything_is_made() {
     assert!(scratch.runs().is_empty());
 }
 
-/// Of most virtual machines nothing is counted, and it is said; of others all is.
+/// Most virtual machines count nothing, with a note; others count everything.
 #[test]
 fn a_processors_counters_are_beside_the_times_or_their_absence_is_said() {
     let scratch = Scratch::new();
@@ -84,7 +84,7 @@ mod soak {
         if !has_valgrind("one_percent_more_instructions_fail_a_gate_of_half_a_percent") {
             return;
         }
-        // A debug build's figures are void, whatever the gate says.
+        // A debug build's figures are invalid, whatever the gate's result.
         let (passed, failed) = if null_is_a_debug_build() { (4, 5) } else { (0, 5) };
         for (new, code) in [(1_000, passed), (1_010, failed)] {
             let scratch = Scratch::new();

@@ -1,10 +1,9 @@
-//! The program killed at each step of a run: it leaves a run that `resume` brings to its end, or
-//! nothing.
+//! The program killed at each step of a run: it leaves a run that `resume` completes, or nothing.
 
 use super::scratch::{Scratch, list, outcomes, wait_until};
 use super::suites::reads;
 
-/// Every step there is: see `steps::passed` in the program.
+/// All steps: see `steps::passed` in the program.
 const STEPS: [&str; 14] = [
     "folder",
     "filed",
@@ -35,7 +34,7 @@ fn killed_at(step: &str, place: &[&str]) {
         list(&scratch.path("runs")).into_iter().filter(|name| !name.starts_with('.')).collect();
     if ["folder", "filed"].contains(&step) {
         assert!(seen.is_empty(), "{step}: {seen:?}");
-        // What nobody sees is gone with the next run.
+        // The next run removes hidden remains.
         scratch.run(&arguments).assert_ok();
         assert_eq!(list(&scratch.path("runs")).len(), 1, "{step}");
     } else {

@@ -1,5 +1,5 @@
-//! Where the time went, of real runs. How much of it went where is the machine's affair: asserted
-//! is what holds on any, however busy.
+//! Explanations of real runs. The shares depend on the machine: only what holds on any machine is
+//! asserted.
 
 use super::scratch::{Scratch, record};
 use super::suites::{GET, Suite, UPDATE, suite};
@@ -8,7 +8,7 @@ use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::usage::WaitSamples;
 use serde_json::Value;
 
-/// A run's measured phase, and what is told of its first role.
+/// A run's measured phase, and the explanation of its first role.
 fn explained(suite: &Suite) -> (PhaseRecord, Value) {
     let scratch = Scratch::new();
     scratch.write("s.toml", &suite.text());
@@ -43,15 +43,15 @@ fn adds_up(one: &Value) {
     assert!((sum - 100.0).abs() < 1e-6, "{sum}: {one}");
 }
 
-/// What the threads of the phase's first role were seen doing.
+/// The thread samples of the phase's first role.
 fn wait_samples(phase: &PhaseRecord) -> Option<WaitSamples> {
     let role = &phase.roles[0].role;
     phase.after.wait_samples.as_ref()?.get(role).copied()
 }
 
-/// One thread that writes, and commits each write: it is seen in calls that write and sync, flushes
-/// are counted, and the cause that is told is one that the record bears out. Which one it is is the
-/// machine's affair; `report::explain`'s own tests have records in which it is flushes.
+/// One thread that commits each write: its samples show write and sync calls, flushes are counted,
+/// and the record supports the reported cause. The cause depends on the machine;
+/// `report::explain`'s own tests have records with flushes as the cause.
 #[test]
 fn a_writer_that_commits_waits_for_flushes() {
     let test = "a_writer_that_commits_waits_for_flushes";
@@ -68,7 +68,8 @@ fn a_writer_that_commits_waits_for_flushes() {
         skipped("wait-states", test, "cannot read /proc/PID/task/TID/syscall: permission denied");
         return;
     };
-    // One at the barrier before the work, one at that behind it: there a thread waits for others.
+    // One sample at the barrier before the work, one at the barrier after it: there a thread waits
+    // for others.
     assert!(
         wait_samples.lock <= 2 && (wait_samples.network, wait_samples.ring) == (0, 0),
         "{wait_samples:?}"
@@ -93,7 +94,7 @@ fn a_writer_that_commits_waits_for_flushes() {
     }
 }
 
-/// It does nothing, as fast as it can: it is on a CPU or wants one.
+/// It does nothing, as fast as possible: it is on a CPU or waits for one.
 #[test]
 fn the_null_engine_computes() {
     let null = suite().engine("null").load("batch = 500").measure("duration = \"1s\"");
@@ -110,12 +111,12 @@ fn the_null_engine_computes() {
         "{wait_samples:?}"
     );
     let causes = ["cpu_user", "cpu_system", "no_cpu", "turns"];
-    // A machine that stops for a while leaves time that nobody accounts for.
+    // A machine that pauses leaves time without an explanation.
     let cause = told["cause"].as_str();
     assert!(cause.is_none_or(|cause| causes.contains(&cause)), "{told}");
 }
 
-/// A rate that leaves it nothing to do for most of the time.
+/// A rate that leaves it idle most of the time.
 #[test]
 fn an_open_loop_is_idle_by_design() {
     let null = suite().engine("null").load("batch = 500").measure("duration = \"1s\"");

@@ -83,7 +83,7 @@ fn what_cannot_be_added_or_read_is_said_and_the_file_stays_as_it_was() {
     let cut = &before[..before.len() - 20];
     fs::write(&file, cut).unwrap();
     let cut_short = scratch.run(&["history", "add", "h.ndjson", &format!("runs/{id}")]);
-    cut_short.assert_code(2).assert_says("line 1 is cut short");
+    cut_short.assert_code(2).assert_says("line 1 is truncated");
     assert_eq!(fs::read(&file).unwrap(), cut);
     fs::write(&file, "{\"format\":99}\n").unwrap();
     scratch.run(&["history", "show", "h.ndjson"]).assert_code(2).assert_says("format 99");

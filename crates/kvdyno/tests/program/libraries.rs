@@ -129,8 +129,10 @@ fn a_library_that_changes_is_not_run_under_the_name_of_the_old_one() {
     fs::write(scratch.path("engines/kvdyno-lib"), changing).unwrap();
     let text = short().trials(2).text().replacen("[[phase]]", engine, 1);
     scratch.write("s.toml", &text);
-    run(&scratch, &["run", "s.toml"]).assert_code(3).assert_says("has changed since the run began");
-    run(&scratch, &["resume"]).assert_code(2).assert_says("has changed since the run began");
+    run(&scratch, &["run", "s.toml"])
+        .assert_code(3)
+        .assert_says("has changed since the run started");
+    run(&scratch, &["resume"]).assert_code(2).assert_says("has changed since the run started");
     // The record's own library again: what is left is done.
     fs::write(scratch.path("engines/kvdyno-lib"), script).unwrap();
     fs::write(&path, "1.0.0").unwrap();
@@ -179,7 +181,7 @@ fn mistakes_of_versus_are_told_before_anything_is_begun() {
     scratch.write("none.so", "no version");
     let versus =
         |arguments: &[&str]| run(&scratch, &[&["versus", "--engine", "lib"], arguments].concat());
-    versus(&["--version", "1.0.0"]).assert_code(2).assert_says("two builds are compared, and 1");
+    versus(&["--version", "1.0.0"]).assert_code(2).assert_says("expected two builds, found 1");
     versus(&["--version", "1.0.0", "--version", "9.0.0"])
         .assert_code(2)
         .assert_says("kvdyno engines get lib 9.0.0");

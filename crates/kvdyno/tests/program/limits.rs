@@ -80,7 +80,7 @@ fn a_cache_larger_than_the_limit_does_not_fit() {
     assert_eq!(record(&run, "_greedy_load").outcome, Outcome::Done);
     let greedy = record(&run, "_greedy_t4");
     let Outcome::DoesNotFit { message } = &greedy.outcome else { panic!("{:?}", greedy.outcome) };
-    let killed = "killed by the kernel for its RAM limit while in `measure`";
+    let killed = "killed by the kernel for its RAM limit in `measure`";
     assert!(message.starts_with(&format!("{killed}: {over}")), "{message}");
     assert!(greedy.ram_limit.group.unwrap().oom_kills > 0);
     let modest = record(&run, "_modest_t4");

@@ -43,7 +43,7 @@ fn the_suite_that_is_saved_does_equal_work() {
     checked.assert_code(0).assert_says("phase `verify` found all of 2000 sampled keys");
     // The screen has room for some of the reasons, the findings for all.
     scratch.run(&["show", "asked", "--findings"]).assert_code(0).assert_says("confidence ");
-    scratch.run(&saved).assert_code(2).assert_says("there is such a file already");
+    scratch.run(&saved).assert_code(2).assert_says("the file exists already");
     scratch.assert_nothing_left();
 }
 

@@ -128,7 +128,7 @@ fn what_cannot_be_replayed_is_refused_before_anything_is_made() {
     refuse("keys = { distribution = \"uniform\" }", "expected either `trace` or `keys`");
     refuse("rate = 100", "expected either `trace` or `rate`");
     refuse("depth = 4\nspeed = 1.0", "expected either `speed` or `depth`");
-    refuse("speed = 0", "this is no speed");
+    refuse("speed = 0", "invalid speed");
     scratch.write("t.kvtrace", "0,a,1,9,1,set,0\n");
     refuse("", "kvdyno trace import");
     std::fs::remove_file(scratch.path("t.kvtrace")).unwrap();
@@ -204,7 +204,7 @@ fn a_bundle_is_repeated_with_the_trace_beside_it() {
         let all = [&["rerun", "there/b.tar.zst", "--plan"], more].concat();
         scratch.run(&all)
     };
-    rerun(&[]).assert_code(2).assert_says("is not here").assert_says("--trace FILE");
+    rerun(&[]).assert_code(2).assert_says("cannot find the trace").assert_says("--trace FILE");
     rerun(&["--trace", "moved"]).assert_ok();
     std::fs::copy(scratch.path("moved"), scratch.path("there/t.kvtrace")).unwrap();
     rerun(&[]).assert_ok();

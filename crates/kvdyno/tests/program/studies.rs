@@ -35,7 +35,7 @@ fn a_study_runs_as_far_as_this_machine_goes() {
     let done = scratch.run(&[&study[..], &SMALL].concat());
     done.assert_ok().assert_says("lmdb is not run on `optane-journal`, `optane-nojournal`");
     done.assert_says("medium flash: loop on images in the place");
-    done.assert_says("--quick: settle: limit 10s in place of 30m");
+    done.assert_says("--quick: settle: limit 10s instead of 30m");
     let run = scratch.only_run();
     assert!(outcomes(&run).values().all(|outcome| *outcome == "done"), "{:?}", outcomes(&run));
     let mut on: Vec<String> = Vec::new();
@@ -66,7 +66,7 @@ fn a_medium_can_be_another_directory() {
     let scratch = Scratch::new();
     fs::create_dir(scratch.path("other")).unwrap();
     let refused = scratch.run(&["plan", "symas-imdt-2018", "--medium", "optane=other"]);
-    refused.assert_code(2).assert_says("memory tier `imdt` lies on a directory");
+    refused.assert_code(2).assert_says("memory tier `imdt` is in a directory");
     let study = ["run", "symas-optane-2018", "--engine", "lmdb", "--medium", "optane=other"];
     let done = scratch.run(&[&study[..], &SMALL].concat());
     done.assert_ok().assert_says("medium optane: loop on images in other");
@@ -148,5 +148,6 @@ fn short_and_long_exclude_each_other() {
     let hours = scratch.run(&["plan", "quick", "--engine", "null", "--hours", "3"]);
     hours.assert_says("measure-w1 to w3");
     let part = scratch.run(&["plan", "quick", "--engine", "null", "--hours", "0.5"]);
-    part.assert_code(2).assert_says("expected 1 to 1000, whole: for less, `--duration 30m`");
+    part.assert_code(2)
+        .assert_says("expected a whole number from 1 to 1000: for less, use `--duration 30m`");
 }

@@ -209,7 +209,7 @@ fn a_rank_that_dies_ends_the_case_and_leaves_nothing() {
     let said = [
         ("kvdyno-null", "of 4 ("),
         ("kvdyno-crew", "exited on signal 9"),
-        ("mpirun", "killed: while in `measure`"),
+        ("mpirun", "killed: in `measure`"),
     ];
     for (name, words) in said {
         let (scratch, done) = killed(name);
