@@ -47,11 +47,11 @@ fn add(args: &AddArgs, printer: &Printer) -> anyhow::Result<Exit> {
     // Locked: two jobs may end at the same time.
     opened.lock().with_context(failed)?;
     let entries = entries(&mut opened, file)?;
-    if entries.iter().any(|entries| entries.run == entry.run) {
+    if entries.iter().any(|other| other.run == entry.run) {
         let what = format!("run {} is already in `{}`", entry.run, file.display());
         return Err(Complaint::usage(what).hint("`kvdyno list` shows the runs").into());
     }
-    if let Some(other) = entries.iter().find(|entries| entries.suite != entry.suite) {
+    if let Some(other) = entries.iter().find(|other| other.suite != entry.suite) {
         let what = format!(
             "`{}` is a history of the suite {}, but run {} is of {}",
             file.display(),

@@ -131,9 +131,9 @@ mod tests {
     #[test]
     fn one_or_three_are_not_compared() {
         let refused = builds(&args(&[], &["a.so"])).unwrap_err();
-        assert!(refused.message.ends_with("1 came"), "{refused:?}");
+        assert!(refused.message.ends_with("found 1"), "{refused:?}");
         let refused = builds(&args(&["9.10.0"], &["a.so", "b.so"])).unwrap_err();
-        assert!(refused.message.ends_with("3 came"), "{refused:?}");
+        assert!(refused.message.ends_with("found 3"), "{refused:?}");
         assert!(builds(&args(&["9.10.0", "9.10.0"], &[])).is_err());
     }
 

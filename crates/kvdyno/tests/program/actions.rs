@@ -82,8 +82,8 @@ fn check_on(on: &Value) {
         let ends = [59, 23, 31, 12, 6];
         assert_eq!(fields.len(), ends.len(), "minute, hour, day, month, weekday: {cron}");
         for (field, end) in fields.into_iter().zip(ends) {
-            let known = field == "*" || field.parse::<u32>().is_ok_and(|at| at <= end);
-            assert!(known, "{field} of {cron}");
+            let valid = field == "*" || field.parse::<u32>().is_ok_and(|number| number <= end);
+            assert!(valid, "{field} of {cron}");
         }
     }
 }
@@ -107,8 +107,8 @@ fn check_step(step: &Value) {
     }
     for expression in step.to_string().split("${{").skip(1) {
         let (expression, _) = expression.split_once("}}").expect("an expression has an end");
-        let known = ["github.", "hashFiles("];
-        assert!(known.iter().any(|word| expression.trim().starts_with(word)), "{expression}");
+        let prefixes = ["github.", "hashFiles("];
+        assert!(prefixes.iter().any(|word| expression.trim().starts_with(word)), "{expression}");
     }
 }
 
@@ -138,7 +138,7 @@ fn checked(workflow: &Value) -> &[Value] {
 #[test]
 fn the_workflows_of_the_repository_are_such_as_github_takes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.github/workflows");
-    let mut found = 0;
+    let mut count = 0;
     for entry in fs::read_dir(folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let workflow = parsed(&text_of(&format!(".github/workflows/{name}")));
@@ -146,12 +146,12 @@ fn the_workflows_of_the_repository_are_such_as_github_takes() {
         for step in checked(&workflow) {
             let run = step["run"].as_str().and_then(|run| run.strip_prefix("make "));
             let target = run.and_then(|target| target.split(' ').next());
-            let there = |target| makefile.contains(&format!("\n{target}:"));
-            assert!(target.is_none_or(there), "the Makefile has no such target: {step}");
+            let has_target = |target| makefile.contains(&format!("\n{target}:"));
+            assert!(target.is_none_or(has_target), "the Makefile has no such target: {step}");
         }
-        found += 1;
+        count += 1;
     }
-    assert!(found > 0);
+    assert!(count > 0);
 }
 
 #[test]
@@ -259,7 +259,7 @@ impl Runner {
     }
 
     /// What those of GitHub do.
-    fn action(&mut self, step: &Value, number: u32, workspace: &str, to: &mut Night) {
+    fn action(&mut self, step: &Value, number: u32, workspace: &str, night: &mut Night) {
         let with = |name: &str| {
             let value = text(&step["with"][name], name);
             let value = value.replace("${{ github.run_id }}", &number.to_string());
@@ -270,20 +270,20 @@ impl Runner {
             "actions/checkout@v4" => fs::write(file("nightly.toml"), nightly()).unwrap(),
             "actions/cache/restore@v4" => {
                 let (key, begins) = (with("key"), with("restore-keys"));
-                let of_key = |(known, _): &&(String, Vec<u8>)| *known == key;
-                let newest = || self.caches.iter().rfind(|(known, _)| known.starts_with(&begins));
+                let of_key = |(other, _): &&(String, Vec<u8>)| *other == key;
+                let newest = || self.caches.iter().rfind(|(other, _)| other.starts_with(&begins));
                 if let Some((_, bytes)) = self.caches.iter().find(of_key).or_else(newest) {
                     fs::write(file(&with("path")), bytes).unwrap();
                 }
             }
             "actions/cache/save@v4" => {
                 let (key, bytes) = (with("key"), fs::read(file(&with("path"))).unwrap());
-                assert!(self.caches.iter().all(|(known, _)| *known != key), "{key} is kept once");
+                assert!(self.caches.iter().all(|(other, _)| *other != key), "{key} is kept once");
                 self.caches.push((key, bytes));
             }
             // Without the file it uploads nothing, and warns.
             "actions/upload-artifact@v4" => {
-                to.page = fs::read(file(&with("path"))).unwrap_or_default();
+                night.page = fs::read(file(&with("path"))).unwrap_or_default();
             }
             other => panic!("what {other} does is not known here"),
         }
@@ -326,8 +326,8 @@ fn a_slower_build_fails_the_nightly_job_of_the_docs() {
     let failed = slower.said.split("gate ").find(|line| line.contains("FAILED"));
     assert!(failed.is_some_and(|line| line.contains("readers: ")), "{}", slower.said);
     assert!(slower.page.len() > 100_000, "{}", slower.said);
-    let (_, kept) = runner.caches.last().unwrap();
-    let lines: Vec<Value> = String::from_utf8_lossy(kept)
+    let (_, history) = runner.caches.last().unwrap();
+    let lines: Vec<Value> = String::from_utf8_lossy(history)
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();

@@ -35,10 +35,13 @@ fn every_command_says_that_a_record_was_altered() {
         &["compare", &sealed, name],
     ] {
         let done = scratch.run(arguments);
-        let said = format!("{} {}", done.out, done.err);
+        let output = format!("{} {}", done.out, done.err);
         // A terminal's lines are wrapped.
-        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.contains(SAYS) || said.contains("record-altered"), "{arguments:?}: {said}");
+        let output = output.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            output.contains(SAYS) || output.contains("record-altered"),
+            "{arguments:?}: {output}"
+        );
     }
     scratch.run(&["check", name]).assert_code(4);
     scratch.run(&["show", name]).assert_code(4);
@@ -67,13 +70,13 @@ fn no_number_is_altered_unseen() {
             continue;
         }
         let name = path.strip_prefix(&run.path).unwrap().to_str().unwrap().to_owned();
-        let is_digit = |at: &usize| sealed.get(*at).is_some_and(u8::is_ascii_digit);
-        for at in (0..sealed.len()).filter(|at| is_digit(at) && !is_digit(&(at + 1))) {
+        let is_digit = |index: &usize| sealed.get(*index).is_some_and(u8::is_ascii_digit);
+        for index in (0..sealed.len()).filter(|index| is_digit(index) && !is_digit(&(index + 1))) {
             let mut altered = sealed.clone();
-            altered[at] = if altered[at] == b'9' { b'0' } else { altered[at] + 1 };
+            altered[index] = if altered[index] == b'9' { b'0' } else { altered[index] + 1 };
             fs::write(&path, altered).unwrap();
             let changed = run.changed_since_sealed().unwrap();
-            assert_eq!(changed, std::slice::from_ref(&name), "at byte {at}");
+            assert_eq!(changed, std::slice::from_ref(&name), "at byte {index}");
             numbers += 1;
         }
         fs::write(&path, sealed).unwrap();

@@ -3,7 +3,7 @@
 
 use super::scratch::{Scratch, record, wait_until};
 use super::suites::{GET, Suite, UPDATE, suite};
-use super::theirs::{Theirs, free_port};
+use super::theirs::{AttachedServer, free_port};
 use super::workers::needs;
 use kvdyno_record::case::Outcome;
 use rustix::process::Signal;
@@ -30,7 +30,7 @@ pub(super) fn attached(suite: &Suite, engine: &str) -> String {
     suite.text().replace(&name, &format!("{name}server = {{ attach = \"env:THEIR_URL\" }}\n"))
 }
 
-fn url(engine: &str, theirs: &Theirs) -> String {
+fn url(engine: &str, theirs: &AttachedServer) -> String {
     let (secret, authority, port) = (&theirs.secret, theirs.authority(), theirs.port);
     match engine {
         "redis" => {
@@ -56,7 +56,7 @@ fn run(scratch: &Scratch, url: &str, more: &[&str]) -> Command {
 fn a_server_elsewhere_is_measured_and_left_as_it_was() {
     let test = "a_server_elsewhere_is_measured_and_left_as_it_was";
     for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
-        let (scratch, theirs) = (Scratch::new(), Theirs::start(engine));
+        let (scratch, theirs) = (Scratch::new(), AttachedServer::start(engine));
         let url = url(engine, &theirs);
         scratch.write("s.toml", &attached(&whole(engine), engine));
         let done = scratch.start(run(&scratch, &url, &["--yes-load", "localhost"])).wait();
@@ -74,8 +74,9 @@ fn a_server_elsewhere_is_measured_and_left_as_it_was() {
             "{}",
             of_engine.version
         );
-        let told = record.not_measured.iter().any(|what| what.contains("kvdyno does not run it"));
-        assert!(told, "{:?}", record.not_measured);
+        let reported =
+            record.not_measured.iter().any(|what| what.contains("kvdyno does not run it"));
+        assert!(reported, "{:?}", record.not_measured);
         for phase in &record.phases {
             assert!(phase.after.engine().is_none() && phase.after.device.is_none());
             assert!(phase.database.is_none(), "its size is not that of an empty folder");
@@ -93,12 +94,13 @@ fn a_server_elsewhere_is_measured_and_left_as_it_was() {
 
 /// In no file and no output of the runs.
 fn assert_no_secret(scratch: &Scratch, secret: &str) {
-    let found = Command::new("grep").arg("-rl").arg(secret).arg(scratch.path("")).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&found.stdout), "");
+    let matches =
+        Command::new("grep").arg("-rl").arg(secret).arg(scratch.path("")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&matches.stdout), "");
 }
 
 /// A database is a directory of its name or number, or a number in Redis.
-fn assert_nothing_of_ours(engine: &str, theirs: &Theirs) {
+fn assert_nothing_of_ours(engine: &str, theirs: &AttachedServer) {
     match engine {
         "redis" => assert!(theirs.redis("SELECT 3\r\nDBSIZE\r\n").contains(":0\r\n")),
         // Three exist from the start: two templates and `postgres`.
@@ -106,8 +108,8 @@ fn assert_nothing_of_ours(engine: &str, theirs: &Theirs) {
             fs::read_dir(theirs.file("data/base")).unwrap().flatten().count() == 3
         }),
         _ => {
-            let left = fs::read_dir(theirs.file("data")).unwrap().flatten();
-            let names = left.map(|entry| entry.file_name().to_string_lossy().into_owned());
+            let entries = fs::read_dir(theirs.file("data")).unwrap().flatten();
+            let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
             let ours: Vec<String> = names.filter(|name| name.starts_with("kvdyno_")).collect();
             assert_eq!(ours, Vec::<String>::new());
         }
@@ -121,7 +123,7 @@ fn what_cannot_be_done_to_a_server_elsewhere_is_refused() {
     if !needs("redis", test) {
         return;
     }
-    let (scratch, theirs) = (Scratch::new(), Theirs::start("redis"));
+    let (scratch, theirs) = (Scratch::new(), AttachedServer::start("redis"));
     let good = url("redis", &theirs);
     let suite = whole("redis");
     let refused = |text: &str, url: &str, more: &[&str], why: &str| {
@@ -165,7 +167,7 @@ fn a_database_that_is_not_empty_is_left_alone() {
     if !needs("redis", test) {
         return;
     }
-    let (scratch, theirs) = (Scratch::new(), Theirs::start("redis"));
+    let (scratch, theirs) = (Scratch::new(), AttachedServer::start("redis"));
     theirs.redis("SELECT 3\r\nSET theirs precious\r\n");
     scratch.write("s.toml", &attached(&whole("redis"), "redis"));
     let url = url("redis", &theirs);
@@ -179,7 +181,7 @@ fn a_database_that_is_not_empty_is_left_alone() {
 fn whoever_is_killed_leaves_nothing_elsewhere() {
     let test = "whoever_is_killed_leaves_nothing_elsewhere";
     for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
-        let (scratch, theirs) = (Scratch::new(), Theirs::start(engine));
+        let (scratch, theirs) = (Scratch::new(), AttachedServer::start(engine));
         let slow = suite().engine(engine).load("batch = 100").measure("duration = \"20s\"");
         let slow = slow.role("readers", GET);
         scratch.write("s.toml", &attached(&slow, engine));

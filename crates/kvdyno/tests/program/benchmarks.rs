@@ -27,7 +27,7 @@ fn run(suite: &str, engine: &str, phases: &str, more: &[&str]) -> Vec<CaseRecord
 /// The operations of a phase.
 fn op(cases: &[CaseRecord], phase: &str, op: &str) -> OpResult {
     let phases = cases.iter().flat_map(|case| &case.phases);
-    let mut roles = phases.filter(|found| found.name == phase).flat_map(|found| &found.roles);
+    let mut roles = phases.filter(|result| result.name == phase).flat_map(|result| &result.roles);
     roles.find_map(|role| role.ops.get(op)).unwrap().clone()
 }
 
@@ -125,7 +125,7 @@ fn an_options_file_of_rocksdbs_is_what_the_next_database_runs_with() {
     if !needs("rocksdb", test) {
         return;
     }
-    let own = "engine.rocksdb.options.options=\"compression_opts={level=3;max_dict_bytes=4096};\
+    let passed_on = "engine.rocksdb.options.options=\"compression_opts={level=3;max_dict_bytes=4096};\
                optimize_filters_for_hits=true;db_host_id=a:b#c;max_background_flushes=2;\
                block_based_table_factory={metadata_block_size=8192;index_type=\
                kTwoLevelIndexSearch;partition_filters=true}\"";
@@ -140,7 +140,7 @@ fn an_options_file_of_rocksdbs_is_what_the_next_database_runs_with() {
         "max_bytes_for_level_multiplier=8",
     ];
     let options = options.map(|option| format!("engine.rocksdb.options.{option}"));
-    let set = options.iter().map(String::as_str).chain([own]).flat_map(|set| ["--set", set]);
+    let set = options.iter().map(String::as_str).chain([passed_on]).flat_map(|set| ["--set", set]);
     let first = options_of_a_load(&set.collect::<Vec<_>>());
     assert!(first.contains("max_dict_bytes=4096") && first.contains("size_ratio=5"), "{first}");
     let scratch = Scratch::new();
@@ -149,8 +149,8 @@ fn an_options_file_of_rocksdbs_is_what_the_next_database_runs_with() {
     let second = options_of_a_load(&["--set-db_bench", &flag]);
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<BTreeSet<String>>();
     let (first, second) = (lines(&first), lines(&second));
-    let apart: Vec<_> = first.symmetric_difference(&second).collect();
-    assert!(apart.is_empty() && first.len() > 150, "{apart:#?}");
+    let differences: Vec<_> = first.symmetric_difference(&second).collect();
+    assert!(differences.is_empty() && first.len() > 150, "{differences:#?}");
 }
 
 /// The options that `RocksDB` writes during a small load.
@@ -172,8 +172,8 @@ fn text_at(value: &serde_json::Value, name: &str) -> Option<String> {
     use serde_json::Value;
     match value {
         Value::Object(fields) => {
-            let own = fields.get(name).and_then(Value::as_str).map(str::to_owned);
-            own.or_else(|| fields.values().find_map(|field| text_at(field, name)))
+            let text = fields.get(name).and_then(Value::as_str).map(str::to_owned);
+            text.or_else(|| fields.values().find_map(|field| text_at(field, name)))
         }
         Value::Array(items) => items.iter().find_map(|item| text_at(item, name)),
         _ => None,

@@ -72,11 +72,12 @@ fn without_rights_it_runs_and_says_that_block_io_is_not_measured() {
     let words = ["run", "s.toml", "--io-latency"];
     scratch.start(scratch.kvdyno_by(&nobody, &words)).wait().assert_ok();
     for record in records(&scratch.only_run()).values() {
-        let said = record.not_measured.iter().find(|said| said.starts_with("block I/O latency: "));
-        let said = said.unwrap_or_else(|| panic!("{:?}", record.not_measured));
-        let helps = said.contains("run as root, or give it CAP_BPF and CAP_PERFMON");
+        let output =
+            record.not_measured.iter().find(|output| output.starts_with("block I/O latency: "));
+        let output = output.unwrap_or_else(|| panic!("{:?}", record.not_measured));
+        let helps = output.contains("run as root, or give it CAP_BPF and CAP_PERFMON");
         // The machine may have no device there, or no kernel type information.
-        assert!(helps || said.contains("no device") || said.contains("BTF"), "{said}");
+        assert!(helps || output.contains("no device") || output.contains("BTF"), "{output}");
     }
 }
 

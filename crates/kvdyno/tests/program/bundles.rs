@@ -99,8 +99,8 @@ fn what_differs_here_is_said_before_it_begins() {
     let done = scratch.run(&["rerun"]);
     done.assert_ok().assert_says("differs: host: elsewhere there, ");
     done.assert_says("differs: kvdyno: 0.0.1 there, ");
-    let said = |words: &str| done.err.find(words).unwrap();
-    assert!(said("differs: ") < said("complete: "), "{}", done.err);
+    let output = |words: &str| done.err.find(words).unwrap();
+    assert!(output("differs: ") < output("complete: "), "{}", done.err);
 }
 
 #[test]

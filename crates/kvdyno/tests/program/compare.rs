@@ -142,10 +142,10 @@ fn a_calibration_is_kept_and_found() {
     let calibration = &compared["noise"]["calibration"];
     assert_eq!(calibration["run"], id);
     assert_eq!(calibration["trials"], serde_json::json!([4, 4]));
-    let known = |figure: &str| {
+    let noise = |figure: &str| {
         let resolves = calibration["resolves"].as_array().unwrap().iter();
-        let shares = resolves.filter(|found| found["figure"] == figure);
-        shares.map(|found| found["share"].as_f64().unwrap()).fold(0.01, f64::max)
+        let shares = resolves.filter(|entry| entry["figure"] == figure);
+        shares.map(|entry| entry["share"].as_f64().unwrap()).fold(0.01, f64::max)
     };
     let row = |figure: &str| -> Value {
         let pairs = compared["pairs"].as_array().unwrap().iter();
@@ -153,7 +153,7 @@ fn a_calibration_is_kept_and_found() {
         rows.find(|row| row["figure"] == figure).unwrap().clone()
     };
     for figure in ["ops_per_s", "service_ns_p50"] {
-        assert_eq!(row(figure)["noise"].as_f64(), Some(known(figure)), "{figure}");
+        assert_eq!(row(figure)["noise"].as_f64(), Some(noise(figure)), "{figure}");
     }
     scratch.assert_nothing_left();
 }

@@ -7,11 +7,11 @@ use serde_json::Value;
 use std::process::Command;
 
 fn has_valgrind(test: &str) -> bool {
-    let found = Command::new("valgrind").arg("--version").output().is_ok();
-    if !found {
+    let installed = Command::new("valgrind").arg("--version").output().is_ok();
+    if !installed {
         skipped("valgrind", test, "there is no valgrind on PATH");
     }
-    found
+    installed
 }
 
 /// Two builds of an engine: iterations of a loop in each operation.
@@ -64,16 +64,16 @@ fn a_processors_counters_are_beside_the_times_or_their_absence_is_said() {
     let summary = scratch.run(&["export", "latest", "--json"]).json();
     let metrics = metrics_of(&summary, "null");
     let value = |name: &str| {
-        let found = metrics.iter().find(|metric| metric["name"] == name);
-        found.unwrap_or_else(|| panic!("{name} in {metrics:#?}"))["value"].as_f64()
+        let metric = metrics.iter().find(|metric| metric["name"] == name);
+        metric.unwrap_or_else(|| panic!("{name} in {metrics:#?}"))["value"].as_f64()
     };
     assert!(value("cpu_ns_per_op").is_some(), "timed as ever");
     let not_measured = &record(&scratch.only_run(), "null_t1").not_measured;
-    let said = not_measured.iter().any(|words| words.contains("instructions"));
-    assert_eq!(value("process_instructions_per_op").is_none(), said, "{not_measured:?}");
+    let reported = not_measured.iter().any(|words| words.contains("instructions"));
+    assert_eq!(value("process_instructions_per_op").is_none(), reported, "{not_measured:?}");
     let table = scratch.run(&["show", "latest", "--table", "counters"]);
     table.assert_says("misses/op");
-    assert_eq!(table.out.contains("\n[1] "), said, "{}", table.out);
+    assert_eq!(table.out.contains("\n[1] "), reported, "{}", table.out);
 }
 
 mod soak {
@@ -129,10 +129,10 @@ mod soak {
         assert_eq!(all.len(), 3);
         let (low, high) = all.iter().fold((f64::MAX, 0.0), |(a, b), v| (v.min(a), v.max(b)));
         assert!(low > 100.0 && high / low < 1.001, "{all:?}");
-        let own = trials("engine_instructions_per_op");
+        let engine = trials("engine_instructions_per_op");
         assert!(
-            own.iter().zip(&all).all(|(own, all)| *own > 50.0 && own < all),
-            "{own:?} of {all:?}"
+            engine.iter().zip(&all).all(|(engine, all)| *engine > 50.0 && engine < all),
+            "{engine:?} of {all:?}"
         );
         assert!(!metrics.iter().any(|metric| metric["name"] == "wall_ns"), "{metrics:?}");
         let case = record(&scratch.only_run(), "lmdb_t1_r1");

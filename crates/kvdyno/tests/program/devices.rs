@@ -168,8 +168,8 @@ fn what_somebody_puts_on_it_between_two_cases_stays() {
     running.wait().assert_says("an XFS filesystem");
     assert!(device.content() == before, "{} was written to", device.path);
     let cases = records(&scratch.only_run());
-    let told = cases.values().filter_map(|case| case.outcome.message());
-    assert_eq!(told.filter(|words| words.contains("carries an XFS filesystem")).count(), 3);
+    let messages = cases.values().filter_map(|case| case.outcome.message());
+    assert_eq!(messages.filter(|words| words.contains("carries an XFS filesystem")).count(), 3);
 }
 
 #[test]

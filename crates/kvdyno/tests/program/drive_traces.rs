@@ -10,11 +10,11 @@ const BYTES: u64 = 32 << 20;
 const SECTOR: usize = 512;
 
 /// A request of fio's log: kind, offset, bytes.
-type Asked = (&'static str, usize, usize);
+type Request = (&'static str, usize, usize);
 
 /// Overlapping reads, writes, discards and flushes on a drive of 24 MiB. A drive need not discard
 /// less than a granule of 4 KiB.
-fn requests(requests: usize) -> Vec<Asked> {
+fn requests(requests: usize) -> Vec<Request> {
     let mut state = 7_u64;
     let mut draw = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -34,8 +34,9 @@ fn requests(requests: usize) -> Vec<Asked> {
     (0..requests).map(|_| one()).collect()
 }
 
-fn import(scratch: &Scratch, asked: &[Asked]) {
-    let lines = asked.iter().map(|(what, at, bytes)| format!("/dev/x {what} {at} {bytes}\n"));
+fn import(scratch: &Scratch, requests: &[Request]) {
+    let lines =
+        requests.iter().map(|(what, offset, bytes)| format!("/dev/x {what} {offset} {bytes}\n"));
     let lines = lines.collect::<String>();
     let log = format!("fio version 2 iolog\n/dev/x add\n/dev/x open\n{lines}/dev/x close\n");
     scratch.write("log", &log);
@@ -55,10 +56,10 @@ fn states(loaded: &[u8], content: &[u8]) -> Vec<char> {
 }
 
 /// The sectors after these requests, one after the other.
-fn states_after(asked: &[Asked]) -> Vec<char> {
+fn states_after(requests: &[Request]) -> Vec<char> {
     let mut states = vec!['='; BYTES as usize / SECTOR];
-    for (what, at, bytes) in asked {
-        let sectors = &mut states[at / SECTOR..(at + bytes) / SECTOR];
+    for (what, offset, bytes) in requests {
+        let sectors = &mut states[offset / SECTOR..(offset + bytes) / SECTOR];
         match *what {
             "write" => sectors.fill('w'),
             "trim" => sectors.fill('0'),
@@ -123,7 +124,8 @@ fn a_drive_is_written_where_fio_writes_it() {
     let test = "a_drive_is_written_where_fio_writes_it";
     let Some(device) = Loop::with_name(&scratch, test, "ours", BYTES) else { return };
     let Some(peer) = Loop::with_name(&scratch, test, "theirs", BYTES) else { return };
-    let asked: Vec<Asked> = requests(2_000).into_iter().filter(|asked| asked.0 != "trim").collect();
+    let asked: Vec<Request> =
+        requests(2_000).into_iter().filter(|asked| asked.0 != "trim").collect();
     import(&scratch, &asked);
     let loaded = on(&device, &scratch, false, "");
     fs::write(scratch.path("theirs"), &loaded).unwrap();

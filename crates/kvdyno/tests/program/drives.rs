@@ -111,11 +111,11 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
 }
 
 fn fio_is_here(test: &str) -> bool {
-    let here = std::process::Command::new("fio").arg("--version").output().is_ok();
-    if !here {
+    let installed = std::process::Command::new("fio").arg("--version").output().is_ok();
+    if !installed {
         super::workers::skipped("fio", test, "no fio (apt install fio)");
     }
-    here && needs("drive", test) && needs("fio", test)
+    installed && needs("drive", test) && needs("fio", test)
 }
 
 /// The same work by both: what was planned, and about as much as it says of itself.

@@ -57,8 +57,8 @@ fn time_lines_are_exported_and_add_up() {
     let rows: Vec<BTreeMap<String, String>> =
         reader.deserialize().collect::<Result<_, _>>().unwrap();
     let operations = |role: &str| -> f64 {
-        let of = rows.iter().filter(|row| row["role"] == role && row["phase"] == "measure");
-        of.map(|row| row["operations"].parse::<f64>().unwrap()).sum()
+        let role_rows = rows.iter().filter(|row| row["role"] == role && row["phase"] == "measure");
+        role_rows.map(|row| row["operations"].parse::<f64>().unwrap()).sum()
     };
     // The first role with 20,000 operations ends the phase, in each of two trials.
     assert!(operations("readers").max(operations("writer")) >= 2.0 * 20_000.0);
@@ -67,8 +67,8 @@ fn time_lines_are_exported_and_add_up() {
     assert!(machine.starts_with("case,label,engine,threads_swept,value_bytes_mean,trial,phase,"));
     let brief = scratch.run(&["export", "--markdown", "-", "--brief"]);
     brief.assert_code(0).assert_says("Confidence ").assert_says("| engine |");
-    let here = scratch.path(".").display().to_string();
-    assert!(!brief.out.contains(here.trim_end_matches('.')), "{}", brief.out);
+    let path = scratch.path(".").display().to_string();
+    assert!(!brief.out.contains(path.trim_end_matches('.')), "{}", brief.out);
 }
 
 #[test]

@@ -70,8 +70,8 @@ fn after_a_load_in_random_order_every_key_is_found() {
         }
     }
     scratch.run(&["check"]).assert_code(0);
-    let found = figure(&export(&scratch), "found_percent").unwrap()["value"].clone();
-    assert_eq!(found, 100.0);
+    let percent = figure(&export(&scratch), "found_percent").unwrap()["value"].clone();
+    assert_eq!(percent, 100.0);
     scratch.assert_nothing_left();
 }
 
@@ -208,18 +208,19 @@ fn percentiles_over_trials_are_the_median_of_each_trials_own() {
     scratch.run(&["run", "s.toml"]).assert_ok();
     let run = scratch.only_run();
     let mut merged = hlog::histogram();
-    let mut own = Vec::new();
+    let mut histograms = Vec::new();
     for trial in 1..=3 {
         let case = record(&run, &format!("t1_r{trial}"));
         let tag = ["measure", "readers", "get"];
         let samples = samples(&run, &case, tag, Kind::Service);
         merged.add(&samples).unwrap();
-        own.push(samples);
+        histograms.push(samples);
     }
     let summary = export(&scratch);
     for (name, quantile) in [("service_ns_p50", 0.5), ("service_ns_p99", 0.99)] {
         let shown = figure(&summary, name).unwrap();
-        let mut each: Vec<u64> = own.iter().map(|one| one.value_at_quantile(quantile)).collect();
+        let mut each: Vec<u64> =
+            histograms.iter().map(|one| one.value_at_quantile(quantile)).collect();
         each.sort_unstable();
         assert_eq!(shown["value"], each[1] as f64, "{name}");
         assert_eq!(shown["per_trial"].as_array().unwrap().len(), 3);

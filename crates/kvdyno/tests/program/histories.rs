@@ -46,7 +46,7 @@ fn a_slower_build_is_named_and_fails_the_gate() {
     }
     let line = fs::read_to_string(scratch.path("h.ndjson")).unwrap();
     let show = |rates: &[f64], more: &[&str]| {
-        let lines = rates.iter().enumerate().map(|(at, rate)| build(&line, at, *rate));
+        let lines = rates.iter().enumerate().map(|(index, rate)| build(&line, index, *rate));
         fs::write(scratch.path("h.ndjson"), lines.collect::<String>()).unwrap();
         let args = ["history", "show", "h.ndjson", "--figures", "ops_per_s"];
         scratch.run(&[&args[..], more].concat())

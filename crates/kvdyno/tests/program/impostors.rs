@@ -51,9 +51,9 @@ impl Impostor {
 
 fn speak(mut stream: TcpStream, first: &[u8], then: &[&[u8]]) -> std::io::Result<()> {
     stream.write_all(first)?;
-    let (mut asked, zeros) = ([0; 4096], vec![0; 1 << 20]);
+    let (mut buffer, zeros) = ([0; 4096], vec![0; 1 << 20]);
     for words in then {
-        if stream.read(&mut asked)? == 0 {
+        if stream.read(&mut buffer)? == 0 {
             return Ok(());
         }
         stream.write_all(words)?;
@@ -101,8 +101,8 @@ fn a_server_that_announces_more_than_memory_is_refused_before_it_costs_any() {
     for script in scripts.into_iter().filter(|script| needs_worker(script.engine, test)) {
         let done = plan(script, "me");
         done.assert_code(2);
-        let said = unwrapped(&done.err);
-        assert!(said.contains("expected at most 65536 bytes, found"), "{script:?}: {said}");
+        let output = unwrapped(&done.err);
+        assert!(output.contains("expected at most 65536 bytes, found"), "{script:?}: {output}");
     }
 }
 
@@ -139,12 +139,12 @@ fn no_message_has_a_password() {
                 command.env("THEIR_URL", url);
                 let done = scratch.start(command).wait();
                 done.assert_code(2);
-                let said = done.out + &done.err;
-                assert!(!said.contains(SECRET), "{url}: {said}");
-                said
+                let output = done.out + &done.err;
+                assert!(!output.contains(SECRET), "{url}: {output}");
+                output
             };
-            let said = unwrapped(&refused(&suite, &[]));
-            assert!(said.contains("THEIR_URL"), "{said}");
+            let output = unwrapped(&refused(&suite, &[]));
+            assert!(output.contains("THEIR_URL"), "{output}");
             let typed = suite.replace("env:THEIR_URL", url);
             assert!(refused(&typed, &[]).contains("expected \"env:NAME\""));
             refused(&suite.replace("env:THEIR_URL", &format!("env:{url}")), &[]);
@@ -174,8 +174,8 @@ fn words_of_another_protocol_are_called_that() {
     for (script, why) in scripts.into_iter().filter(|(one, _)| needs_worker(one.engine, test)) {
         let done = plan(script, &format!("me:{SECRET}"));
         done.assert_code(2);
-        let said = unwrapped(&done.err);
-        assert!(said.contains(why), "{script:?}: {said}");
-        assert!(!said.contains("password was refused") && !said.contains(SECRET), "{said}");
+        let output = unwrapped(&done.err);
+        assert!(output.contains(why), "{script:?}: {output}");
+        assert!(!output.contains("password was refused") && !output.contains(SECRET), "{output}");
     }
 }

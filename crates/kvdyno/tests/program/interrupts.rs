@@ -45,8 +45,8 @@ fn once_keeps_what_was_done_and_resume_does_the_rest() {
     scratch.run(&["resume"]).assert_ok();
     assert!(run.is_complete());
     assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
-    let kept = records(&run).into_iter().find(|(id, _)| id.contains("t1_r1")).unwrap();
-    assert_eq!(before[&kept.0], kept.1, "what was done is not done again");
+    let partial = records(&run).into_iter().find(|(id, _)| id.contains("t1_r1")).unwrap();
+    assert_eq!(before[&partial.0], partial.1, "what was done is not done again");
     scratch.run(&["check"]).assert_code(0);
     scratch.assert_nothing_left();
 }

@@ -91,8 +91,8 @@ fn each_case_is_run_with_its_library_and_the_record_knows_which() {
     assert_eq!(record(&folder, "_mine_").case.library.unwrap().path, mine.canonicalize().unwrap());
     run(&scratch, &["check"]).assert_ok();
     let json = run(&scratch, &["show", "--json"]).json();
-    let found = json["history"][0]["versions"].as_array().unwrap();
-    assert_eq!(found.len(), 2, "{found:?}");
+    let versions = json["history"][0]["versions"].as_array().unwrap();
+    assert_eq!(versions.len(), 2, "{versions:?}");
     scratch.assert_nothing_left();
 }
 
@@ -237,8 +237,8 @@ fn two_releases_of_rocksdb_stand_in_one_run_and_one_beside_itself() {
     scratch.run(&["run", "s.toml", "--set", &versions]).assert_ok();
     let cases = records(&scratch.only_run());
     let ran = |version: &str| {
-        let of = |case: &&CaseRecord| case.case.label == format!("rocksdb-{version}");
-        cases.values().find(of).unwrap().worker.clone().unwrap().description.engine.version
+        let is_version = |case: &&CaseRecord| case.case.label == format!("rocksdb-{version}");
+        cases.values().find(is_version).unwrap().worker.clone().unwrap().description.engine.version
     };
     assert_eq!((ran(oldest).as_str(), ran(newest).as_str()), (*oldest, *newest));
 
@@ -254,7 +254,7 @@ fn two_releases_of_rocksdb_stand_in_one_run_and_one_beside_itself() {
     let json = done.json();
     assert_eq!((&json["base"]["label"], &json["new"]["label"]), (&"base".into(), &"new".into()));
     let differences = json["differences"].as_array().unwrap().iter();
-    let what: Vec<_> = differences.map(|found| found["what"].as_str().unwrap()).collect();
+    let what: Vec<_> = differences.map(|difference| difference["what"].as_str().unwrap()).collect();
     assert!(!what.iter().any(|what| ["engine", "library"].contains(what)), "{what:?}");
     scratch.assert_nothing_left();
 }

@@ -18,8 +18,8 @@ pub(crate) fn samples(
     let mut all = hlog::histogram();
     for interval in run.case(&case.case, case.attempt).latency().unwrap() {
         let interval = interval.unwrap();
-        let found = [interval.phase.as_str(), interval.role.as_str(), interval.op.as_str()];
-        if found == tag && interval.kind == kind {
+        let interval_tag = [interval.phase.as_str(), interval.role.as_str(), interval.op.as_str()];
+        if interval_tag == tag && interval.kind == kind {
             let counts = interval.counts.into_iter();
             counts.for_each(|(value, count)| all.record_n(value, count).unwrap());
         }
@@ -36,8 +36,8 @@ fn in_series(run: &RunFolder, case: &CaseRecord, [phase, role, op]: [&str; 3]) -
 }
 
 fn op<'r>(case: &'r CaseRecord, [phase, role, op]: [&str; 3]) -> &'r OpResult {
-    let phase = case.phases.iter().find(|known| known.name == phase).unwrap();
-    &phase.roles.iter().find(|known| known.role == role).unwrap().ops[op]
+    let phase = case.phases.iter().find(|other| other.name == phase).unwrap();
+    &phase.roles.iter().find(|other| other.role == role).unwrap().ops[op]
 }
 
 const READ: [&str; 3] = ["measure", "readers", "get"];
@@ -221,8 +221,8 @@ fn readers_and_writer_have_equal_windows_and_both_are_reported() {
         ["readers", "writer"]
     );
     let longest = roles.iter().flat_map(|role| role.ops.values()).map(|op| op.service_ns_max).max();
-    let apart = roles[0].window_ns.abs_diff(roles[1].window_ns);
-    assert!(apart <= longest.unwrap() + 1_000_000, "{apart} ns apart");
+    let distance = roles[0].window_ns.abs_diff(roles[1].window_ns);
+    assert!(distance <= longest.unwrap() + 1_000_000, "{distance} ns apart");
     for role in roles {
         assert!(role.window_ns >= 590_000_000, "{} ended after {} ns", role.role, role.window_ns);
     }

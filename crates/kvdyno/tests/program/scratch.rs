@@ -175,14 +175,14 @@ impl Scratch {
 
     /// Waits until a case of the one run is in a phase.
     pub(crate) fn wait_for_phase(&self, case: &str, phase: &str) {
-        let wanted = format!("\"phase\":\"{phase}\"");
+        let phase_text = format!("\"phase\":\"{phase}\"");
         wait_until(&format!("{case} is in {phase}"), || {
             self.runs().iter().any(|run| {
                 let cases = run.join("cases");
                 let mut folders = list(&cases).into_iter().filter(|name| name.contains(case));
                 folders.any(|name| {
                     let readings = cases.join(name).join("machine.ndjson");
-                    fs::read_to_string(readings).is_ok_and(|text| text.contains(&wanted))
+                    fs::read_to_string(readings).is_ok_and(|text| text.contains(&phase_text))
                 })
             })
         });
@@ -197,9 +197,9 @@ impl Scratch {
         assert!(swaps.is_empty(), "swap left: {swaps:?}");
         assert_eq!(list(&self.path("tmp")), Vec::<String>::new(), "temporary files left");
         for run in self.runs() {
-            let left: Vec<PathBuf> =
+            let remains: Vec<PathBuf> =
                 files_below(&run).into_iter().filter(|path| is_leftover(path)).collect();
-            assert!(left.is_empty(), "left in the run: {left:?}");
+            assert!(remains.is_empty(), "left in the run: {remains:?}");
             assert!(!run.join("volume").exists(), "databases left in {}", run.display());
         }
     }
@@ -212,7 +212,8 @@ impl Scratch {
         let marked = |pid: &String| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             environment.windows(mark.len()).any(|window| window == mark.as_bytes())
-                || fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|at| at.starts_with(&runs))
+                || fs::read_link(format!("/proc/{pid}/cwd"))
+                    .is_ok_and(|directory| directory.starts_with(&runs))
         };
         let pids = list(Path::new("/proc")).into_iter().filter(|name| name.parse::<u32>().is_ok());
         pids.filter(marked).collect()
@@ -221,11 +222,11 @@ impl Scratch {
     /// Swap areas of programs started here, enabled or not: by their labels.
     pub(crate) fn swaps(&self) -> Vec<PathBuf> {
         let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
-        let on = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+        let enabled = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
         let zram =
             list(Path::new("/sys/block")).into_iter().filter(|name| name.starts_with("zram"));
         let zram = zram.map(|name| Path::new("/dev").join(name));
-        let mut areas: Vec<PathBuf> = on.map(PathBuf::from).chain(zram).collect();
+        let mut areas: Vec<PathBuf> = enabled.map(PathBuf::from).chain(zram).collect();
         areas.sort();
         areas.dedup();
         let started = self.started.borrow();
@@ -268,9 +269,9 @@ pub(crate) fn group_folders() -> Vec<PathBuf> {
             _ => &[],
         };
         for top in tops {
-            let own = Path::new(top).join(path.trim_start_matches('/'));
-            folders.extend(own.parent().map(Path::to_owned));
-            folders.push(own);
+            let folder = Path::new(top).join(path.trim_start_matches('/'));
+            folders.extend(folder.parent().map(Path::to_owned));
+            folders.push(folder);
         }
     }
     folders.retain(|folder| folder.join("cgroup.procs").exists());
@@ -384,8 +385,8 @@ impl Done {
     /// Success; a debug build of the null engine is invalid, with a note.
     #[track_caller]
     pub(crate) fn assert_ok(&self) -> &Self {
-        let said = self.out.contains("debug-build") || self.err.contains("debug-build");
-        let void = workers::null_is_a_debug_build() && said;
+        let flagged = self.out.contains("debug-build") || self.err.contains("debug-build");
+        let void = workers::null_is_a_debug_build() && flagged;
         assert!(self.code == Some(0) || (void && self.code == Some(4)), "{}", self.story());
         self
     }
@@ -395,8 +396,8 @@ impl Done {
     pub(crate) fn assert_says(&self, words: &str) -> &Self {
         let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let words = flat(words);
-        let said = flat(&self.out).contains(&words) || flat(&self.err).contains(&words);
-        assert!(said, "it did not say {words:?}: {}", self.story());
+        let contains = flat(&self.out).contains(&words) || flat(&self.err).contains(&words);
+        assert!(contains, "it did not say {words:?}: {}", self.story());
         self
     }
 
@@ -427,15 +428,15 @@ pub(crate) fn records(run: &RunFolder) -> BTreeMap<String, CaseRecord> {
 /// The record of the one case whose id contains these words.
 #[track_caller]
 pub(crate) fn record(run: &RunFolder, words: &str) -> CaseRecord {
-    let mut found: Vec<CaseRecord> =
+    let mut matching: Vec<CaseRecord> =
         records(run).into_values().filter(|record| record.case.id.contains(words)).collect();
     assert_eq!(
-        found.len(),
+        matching.len(),
         1,
         "{words}: {:?}",
-        found.iter().map(|r| &r.case.id).collect::<Vec<_>>()
+        matching.iter().map(|r| &r.case.id).collect::<Vec<_>>()
     );
-    found.remove(0)
+    matching.remove(0)
 }
 
 /// Each case's outcome in a word, by id.
@@ -480,7 +481,7 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
 fn is_leftover(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let leftover = ["tmp", "mdb", "sst", "store"];
-    path.extension().is_some_and(|kind| leftover.iter().any(|left| kind == *left))
+    path.extension().is_some_and(|kind| leftover.iter().any(|suffix| kind == *suffix))
         || name == "lock"
         || name == ".kvdyno-lock"
 }

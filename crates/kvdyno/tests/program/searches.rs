@@ -74,8 +74,8 @@ fn assert_consistent(run: &RunFolder, answer: &Value, wants_least: bool) {
             if record.outcome == Outcome::Done && answer["conditions"][0]["about"] == "reads" {
                 let role = &record.phases.last().unwrap().roles[0];
                 let reads = role.per_second(role.ops["get"].items).unwrap();
-                let said = point["figures"][0][trial].as_f64().unwrap();
-                assert!((reads / said - 1.0).abs() < 1e-9, "{reads} {point}");
+                let output = point["figures"][0][trial].as_f64().unwrap();
+                assert!((reads / output - 1.0).abs() < 1e-9, "{reads} {point}");
             } else if record.outcome != Outcome::Done {
                 assert!(!is_met(point), "{point}");
             }
@@ -266,8 +266,8 @@ fn assert_goes_on(scratch: &Scratch) {
     let run = scratch.only_run();
     assert!(!run.is_complete());
     let before = records(&run);
-    let kept = "0002_slow_5-s_t1_r1";
-    assert_eq!(before[kept].outcome, Outcome::Done);
+    let case = "0002_slow_5-s_t1_r1";
+    assert_eq!(before[case].outcome, Outcome::Done);
     let shown = flat(&scratch.run(&["show", "--full"]));
     assert!(shown.contains("The search is not over: `kvdyno resume` goes on."), "{shown}");
     let answer = scratch.run(&["resume", "--json"]).assert_ok().json();
@@ -275,7 +275,7 @@ fn assert_goes_on(scratch: &Scratch) {
     assert_consistent(&run, &answer, false);
     assert!(points(&answer).len() > 2, "{answer}");
     let after = records(&run);
-    assert_eq!(before[kept], after[kept], "what was done is not done again");
+    assert_eq!(before[case], after[case], "what was done is not done again");
     assert_eq!(record(&run, "load_r1").attempt, 2, "the database was gone");
     scratch.run(&["check"]).assert_code(0);
     scratch.assert_nothing_left();
@@ -300,8 +300,8 @@ fn without_its_worker_a_resumed_search_loses_nothing() {
     running.wait().assert_code(130);
     let [worker, hidden] = ["engines/kvdyno-null", "hidden"].map(|name| scratch.path(name));
     std::fs::rename(&worker, &hidden).unwrap();
-    let said = flat(&scratch.run(&["resume"]));
-    assert!(said.contains("cannot find the worker `kvdyno-null`"), "{said}");
+    let output = flat(&scratch.run(&["resume"]));
+    assert!(output.contains("cannot find the worker `kvdyno-null`"), "{output}");
     let load = record(&scratch.only_run(), "load_r1");
     assert_eq!((load.outcome, load.attempt), (Outcome::Done, 1), "it cannot be loaded again");
     std::fs::rename(&hidden, &worker).unwrap();

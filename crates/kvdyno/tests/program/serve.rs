@@ -227,13 +227,13 @@ fn the_report_of_a_sealed_run_is_rendered_once() {
 }
 
 /// A file of a record that is read when the test permits it: each open gets another pipe.
-struct Held {
+struct BlockedFile {
     file: PathBuf,
     text: String,
     pipes: usize,
 }
 
-impl Held {
+impl BlockedFile {
     fn new(file: &Path) -> Self {
         let text = fs::read_to_string(file).unwrap();
         let mut held = Self { file: file.to_owned(), text, pipes: 0 };
@@ -279,7 +279,7 @@ fn nothing_is_rendered_for_clients_that_have_gone_and_lists_are_shown_meanwhile(
     fs::remove_file(folder.join("complete")).unwrap();
     let files = super::scratch::files_below(&folder);
     let machine = files.iter().find(|path| path.ends_with("machine.ndjson")).unwrap();
-    let mut machine = Held::new(machine);
+    let mut machine = BlockedFile::new(machine);
     let report = format!("/runs/{run}.json");
     let mut first = server.leave_asked(&report);
     // Its rendering has started.

@@ -56,13 +56,13 @@ fn assert_apart(record: &CaseRecord) {
     let verified = phase(record, "verify").verified.clone().unwrap();
     assert_eq!((verified.found, verified.wrong), (500, 0));
     let measured = phase(record, "measure");
-    let of = |usage: &Option<ProcessUsage>| cpu_ns(usage.as_ref().unwrap());
+    let total_ns = |usage: &Option<ProcessUsage>| cpu_ns(usage.as_ref().unwrap());
     let (before, after) = (&measured.before, &measured.after);
-    assert!(of(&after.server) > of(&before.server), "the server worked");
-    assert!(of(&after.process) > of(&before.process), "and so did its client");
+    assert!(total_ns(&after.server) > total_ns(&before.server), "the server worked");
+    assert!(total_ns(&after.process) > total_ns(&before.process), "and so did its client");
     // Work before a restart stays in the sum.
     let loaded = phase(record, "load");
-    assert!(of(&before.server) >= of(&loaded.after.server));
+    assert!(total_ns(&before.server) >= total_ns(&loaded.after.server));
 }
 
 #[test]
@@ -122,13 +122,13 @@ fn a_server_is_inside_the_ram_limit_and_its_client_outside() {
     let (record, counters) = (case.record().unwrap(), case.counters().unwrap());
     assert_apart(&record);
     assert!(record.ram_limit.enforced_by.is_some(), "{:?}", record.ram_limit.reason);
-    let own = match &counters.phases["measure"].after["used_memory_rss"] {
+    let resident = match &counters.phases["measure"].after["used_memory_rss"] {
         Value::Integer(bytes) => *bytes,
         other => panic!("{other}"),
     };
     let charged = phase(&record, "measure").after.group.unwrap().memory_bytes;
-    assert!(own > 8 * MIB, "20,000 records of 400 bytes are in it: {own}");
-    assert!(charged + MIB > own, "{charged} charged, and the server has {own}");
+    assert!(resident > 8 * MIB, "20,000 records of 400 bytes are in it: {resident}");
+    assert!(charged + MIB > resident, "{charged} charged, and the server has {resident}");
     scratch.assert_nothing_left();
 }
 
@@ -221,8 +221,8 @@ fn a_server_that_is_stopped_is_told_of_while_its_clients_wait() {
     kill_process(server, Signal::STOP).unwrap();
     let words = ": `measure` should have ended ";
     wait_until("it is told", || running.stderr_text().contains(words));
-    let said = running.stderr_text();
-    assert!(said.contains("ago: 3 threads wait for a reply"), "{said}");
+    let output = running.stderr_text();
+    assert!(output.contains("ago: 3 threads wait for a reply"), "{output}");
     kill_process(server, Signal::CONT).unwrap();
     let done = running.wait();
     done.assert_ok();
@@ -257,9 +257,9 @@ fn what_makes_a_database_leaves_nothing_in_shared_memory() {
     let text = long("postgres").text().replace("name = \"postgres\"", &library);
     scratch.write("s.toml", &text);
     let done = scratch.run(&["run", "s.toml", "--no-ram-limit"]);
-    let left = fs::remove_file(format!("/dev/shm/{name}"));
+    let removed = fs::remove_file(format!("/dev/shm/{name}"));
     done.assert_ok();
-    assert!(left.is_err(), "/dev/shm/{name} was left");
+    assert!(removed.is_err(), "/dev/shm/{name} was left");
 }
 
 /// Its supervisor or the program may be killed: a server does not outlive them.
@@ -372,11 +372,11 @@ fn a_killed_server_on_a_bare_device_leaves_nothing() {
 /// It has no package.
 fn has_asd(test: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|at| at.join("asd").is_file());
-    if !found {
+    let installed = std::env::split_paths(&path).any(|folder| folder.join("asd").is_file());
+    if !installed {
         skipped("aerospike", test, "no asd on PATH");
     }
-    found
+    installed
 }
 
 #[test]
@@ -421,10 +421,10 @@ fn an_engine_without_scans_does_the_phases_without_scans() {
         "--trials",
         "1",
     ];
-    let told = "redis is not run in `e`: it has no scan";
-    scratch.run(&[&["plan"], &ycsb[..]].concat()).assert_code(0).assert_says(told);
+    let message = "redis is not run in `e`: it has no scan";
+    scratch.run(&[&["plan"], &ycsb[..]].concat()).assert_code(0).assert_says(message);
     let done = scratch.run(&[&["run"], &ycsb[..]].concat());
-    done.assert_ok().assert_says("NOT HERE:").assert_says(told);
+    done.assert_ok().assert_says("NOT HERE:").assert_says(message);
     let run = scratch.only_run();
     let measured = |engine: &str| -> Vec<String> {
         let record = record(&run, &format!("_{engine}_t1"));

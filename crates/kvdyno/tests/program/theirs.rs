@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 /// A running server.
-pub(crate) struct Theirs {
+pub(crate) struct AttachedServer {
     child: Child,
     pub(crate) port: u16,
     /// The port at which Redis uses TLS; others use `port`.
@@ -25,7 +25,7 @@ pub(crate) struct Theirs {
     folder: TempDir,
 }
 
-impl Drop for Theirs {
+impl Drop for AttachedServer {
     fn drop(&mut self) {
         // Its supervisor, if it has one, ends it.
         drop(self.child.stdin.take());
@@ -46,7 +46,7 @@ fn wait_for(child: &mut Child) -> Option<()> {
     None
 }
 
-impl Theirs {
+impl AttachedServer {
     /// One at a port, with a password and TLS.
     pub(crate) fn start(engine: &str) -> Self {
         let (mut theirs, command) = Self::kept(engine);
@@ -95,8 +95,9 @@ impl Theirs {
         let Event::Serving { address, command, .. } = serde_json::from_str(&line).unwrap() else {
             panic!("{line}")
         };
-        let (secret, at) = address.strip_prefix("tcp://:").unwrap().split_once('@').unwrap();
-        let port = at.rsplit_once(':').unwrap().1.parse().unwrap();
+        let (secret, host_and_port) =
+            address.strip_prefix("tcp://:").unwrap().split_once('@').unwrap();
+        let port = host_and_port.rsplit_once(':').unwrap().1.parse().unwrap();
         let (hidden_port, secret) = (free_port(), secret.to_owned());
         (Self { child, port, hidden_port, secret, folder }, command)
     }
@@ -115,21 +116,21 @@ impl Theirs {
     pub(crate) fn redis(&self, commands: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         write!(stream, "AUTH {}\r\n{commands}QUIT\r\n", self.secret).unwrap();
-        let mut said = String::new();
-        stream.read_to_string(&mut said).unwrap();
-        said
+        let mut output = String::new();
+        stream.read_to_string(&mut output).unwrap();
+        output
     }
 
     /// It listens at its port in the clear, and at another with TLS.
     fn hide_redis(&self) {
-        let said = self.redis(&format!(
+        let output = self.redis(&format!(
             "CONFIG SET tls-cert-file {cert} tls-key-file {key} tls-ca-cert-file {cert} \
              tls-auth-clients no tls-port {port}\r\n",
             cert = self.file("cert.pem").display(),
             key = self.file("key.pem").display(),
             port = self.hidden_port,
         ));
-        assert_eq!(said.matches("+OK").count(), 3, "{said}");
+        assert_eq!(output.matches("+OK").count(), 3, "{output}");
     }
 
     fn hide_postgres(&self) {
@@ -150,9 +151,9 @@ impl Theirs {
         wait_until("it has TLS", || {
             let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
             stream.write_all(&[0, 0, 0, 8, 4, 210, 22, 47]).unwrap();
-            let mut said = [0];
-            stream.read_exact(&mut said).unwrap();
-            said == *b"S"
+            let mut output = [0];
+            stream.read_exact(&mut output).unwrap();
+            output == *b"S"
         });
     }
 

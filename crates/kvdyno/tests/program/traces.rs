@@ -17,8 +17,8 @@ fn a_trace_is_imported_and_shown() {
     scratch.run(&import).assert_code(2).assert_says("exists already");
 
     let shown = scratch.run(&["trace", "show", "t.kvtrace"]).out;
-    for said in ["t.csv (twitter)", "21 distinct", "values written", "spread evenly over each"] {
-        assert!(shown.contains(said), "`{said}`: {shown}");
+    for output in ["t.csv (twitter)", "21 distinct", "values written", "spread evenly over each"] {
+        assert!(shown.contains(output), "`{output}`: {shown}");
     }
     let json = scratch.run(&["trace", "show", "t.kvtrace", "--json"]).out;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();

@@ -20,10 +20,12 @@ const RAW: &str = "kind = \"loop\"\nfilesystem = \"raw\"";
 
 /// Whether a test can create volumes with these tools; otherwise prints a note.
 pub(crate) fn can_make(test: &str, tools: &[&str]) -> bool {
-    let there = |tool: &&&str| {
-        ["/usr/sbin", "/sbin", "/usr/bin"].iter().any(|at| Path::new(at).join(tool).is_file())
+    let is_installed = |tool: &&&str| {
+        ["/usr/sbin", "/sbin", "/usr/bin"]
+            .iter()
+            .any(|folder| Path::new(folder).join(tool).is_file())
     };
-    if let Some(missing) = tools.iter().find(|tool| !there(tool)) {
+    if let Some(missing) = tools.iter().find(|tool| !is_installed(tool)) {
         skipped("mkfs", test, &format!("{missing} is not installed"));
         return false;
     }
@@ -210,15 +212,15 @@ fn a_ceiling_holds_for_the_volume_that_it_was_taken_on() {
         summary["groups"].as_array().unwrap().iter().filter(|group| {
             group["engine"] == "lmdb" && !group["runs"].as_array().unwrap().is_empty()
         });
-    let mut found = Vec::new();
+    let mut labels = Vec::new();
     for group in engines {
         let standing = &group["runs"][0]["efficiency"];
         let most = &standing["drive"];
         assert_eq!(most["volume"], group["volume"], "{standing}");
-        found.push(group["volume"].as_str().unwrap().to_owned());
+        labels.push(group["volume"].as_str().unwrap().to_owned());
     }
-    found.sort();
-    assert_eq!(found, ["ext4", "xfs"]);
+    labels.sort();
+    assert_eq!(labels, ["ext4", "xfs"]);
     // In the drive's tables the same job on two volumes can be told apart.
     let shown = scratch.run(&["show", "--full"]);
     for volume in ["ext4", "xfs"] {

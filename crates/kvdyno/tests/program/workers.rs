@@ -88,22 +88,22 @@ const LIBRARIES: [&str; 4] = ["rocksdb", "redis", "postgres", "mariadb"];
 
 /// An engine that a test needs; prints a note if it is missing.
 pub(crate) fn needs(engine: &str, test: &str) -> bool {
-    let found = needs_worker(engine, test);
+    let available = needs_worker(engine, test);
     // Each is a requirement of its own, by the engine's name.
-    if found && LIBRARIES.contains(&engine) && library::installed(engine).is_empty() {
+    if available && LIBRARIES.contains(&engine) && library::installed(engine).is_empty() {
         skipped(engine, test, &format!("`kvdyno engines get {engine}` was not done"));
         return false;
     }
-    found
+    available
 }
 
 /// The same if its library or server is not needed.
 pub(crate) fn needs_worker(engine: &str, test: &str) -> bool {
-    let found = find(engine).is_some();
-    if !found {
+    let available = find(engine).is_some();
+    if !available {
         skipped("engines", test, &format!("no worker kvdyno-{engine} (`make engines` builds it)"));
     }
-    found
+    available
 }
 
 /// The program of a server, as its worker finds it.

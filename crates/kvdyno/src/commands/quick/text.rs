@@ -50,12 +50,14 @@ const DRIVE: &str = "\
 [drive]
 preset = \"ceiling\"
 duration = \"1s\"
-warmup = \"250ms\"";
+warmup = \"250ms\"
+";
 
 const NULL: &str = "\
 # Stores nothing: its figures are the overhead of the load generator.
 [[engine]]
-name = \"null\"";
+name = \"null\"
+";
 
 const PHASES: &str = "\
 # Load the database once for each engine and trial, let it settle, and verify it.
@@ -75,7 +77,9 @@ count = false
 
 # Start the measurement with an empty page cache.
 [[phase]]
-kind = \"evict\"";
+kind = \"evict\"
+
+";
 
 fn data(args: &QuickArgs) -> String {
     let amount = match (args.records.as_slice(), args.size.as_slice()) {

@@ -28,20 +28,20 @@ impl Pages {
         let sealed = sealed_at(run)?;
         let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_page =
-            |pages: &CachedPage| pages.run == run && pages.form == form && pages.sealed == sealed;
+            |page: &CachedPage| page.run == run && page.form == form && page.sealed == sealed;
         let index = pages.iter().position(is_page)?;
         // The last one is evicted last.
         pages[index..].rotate_left(1);
-        pages.last().map(|pages| pages.reply.clone())
+        pages.last().map(|page| page.reply.clone())
     }
 
     /// Stores the page of a run with this time of its seal, and replaces an older one.
     pub(super) fn keep(&self, run: &Path, form: Form, sealed: SystemTime, reply: &Reply) {
         let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pages.retain(|pages| pages.run != run || pages.form != form);
+        pages.retain(|page| page.run != run || page.form != form);
         pages.push(CachedPage { run: run.to_owned(), form, sealed, reply: reply.clone() });
         let bytes =
-            |pages: &[CachedPage]| pages.iter().map(|pages| pages.reply.bytes()).sum::<usize>();
+            |pages: &[CachedPage]| pages.iter().map(|page| page.reply.bytes()).sum::<usize>();
         while bytes(&pages) > KEPT_BYTES_MAX {
             pages.remove(0);
         }
