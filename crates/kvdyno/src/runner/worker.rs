@@ -230,9 +230,8 @@ mod tests {
             matches!(&all[0], WorkerMessage::Nonsense(line) if line == "\u{fffd}\u{fffd}"),
             "{all:?}"
         );
-        assert!(
-            matches!(&all[2], WorkerMessage::Event(event) if **event == Event::Closed { took_ns: 7 })
-        );
+        let WorkerMessage::Event(event) = &all[2] else { panic!("{all:?}") };
+        assert_eq!(**event, Event::Closed { took_ns: 7 });
         assert!(matches!(&all[3], WorkerMessage::Nonsense(_)));
     }
 

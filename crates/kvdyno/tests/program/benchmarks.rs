@@ -125,7 +125,8 @@ fn an_options_file_of_rocksdbs_is_what_the_next_database_runs_with() {
     if !needs("rocksdb", test) {
         return;
     }
-    let passed_on = "engine.rocksdb.options.options=\"compression_opts={level=3;max_dict_bytes=4096};\
+    let passed_on = "engine.rocksdb.options.options=\"\
+               compression_opts={level=3;max_dict_bytes=4096};\
                optimize_filters_for_hits=true;db_host_id=a:b#c;max_background_flushes=2;\
                block_based_table_factory={metadata_block_size=8192;index_type=\
                kTwoLevelIndexSearch;partition_filters=true}\"";

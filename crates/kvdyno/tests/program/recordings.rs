@@ -66,11 +66,11 @@ fn there_and_back(engine: &str, options: &str, threads: &str) -> [CaseRecord; 2]
     let load = || suite().run(&threads).run("database = \"fresh\"").load("batch = 100");
     let text = looked_at(engine, options, load().measure("operations = 6000").role("all", ALL));
     scratch.write("s.toml", &text.text());
-    let record = ["trace", "record", "s.toml", "-o", "t.kvtrace"];
-    let output = scratch.run(&record);
+    let command = ["trace", "record", "s.toml", "-o", "t.kvtrace"];
+    let output = scratch.run(&command);
     output.assert_ok().assert_says("left out: walk, 1 times");
     assert!(output.out.contains("t.measure.kvtrace: "), "{}", output.out);
-    scratch.run(&record).assert_code(2).assert_says("t.measure.kvtrace` exists already");
+    scratch.run(&command).assert_code(2).assert_says("t.measure.kvtrace` exists already");
     let first = record(&scratch.only_run(), engine);
     let trace = recorded(&scratch, "t.measure.kvtrace");
     assert_eq!(ops(&trace), done(&first, "measure"));
@@ -150,8 +150,8 @@ fn a_recording_that_is_killed_leaves_nothing_behind() {
     std::fs::create_dir(scratch.path("made")).unwrap();
     let none = || assert_eq!(list(&scratch.path("made")), Vec::<String>::new());
     let start = || {
-        let record = ["trace", "record", "s.toml", "-o", "made/t.kvtrace"];
-        let running = scratch.start(scratch.kvdyno(&record));
+        let command = ["trace", "record", "s.toml", "-o", "made/t.kvtrace"];
+        let running = scratch.start(scratch.kvdyno(&command));
         scratch.wait_for_phase("slow_t1", "measure");
         none();
         running
