@@ -122,7 +122,7 @@ fn otava_has_a_row_for_each_run_of_the_suite() {
     let runs: Vec<String> =
         list(&scratch.path("runs")).iter().map(|id| format!("runs/{id}")).collect();
     let done = scratch.run(&["export", "--all-runs", "--otava", "otava"]);
-    done.assert_code(0).assert_says("2 runs did other work than the newest");
+    done.assert_code(0).assert_says("2 runs that did other work than the newest");
     let readers = "null-async-t2-measure-readers.csv";
     assert_eq!(count(readers), 1);
     scratch.run(&["export", &runs[1], &runs[0], "--otava", "otava"]).assert_code(0);

@@ -18,7 +18,7 @@ fn added(scratch: &Scratch, label: &str) -> bool {
     scratch.run(&["run", "s.toml", "-q"]).assert_ok();
     let done = scratch.run(&["history", "add", "h.ndjson", "--as", label]);
     if null_is_a_debug_build() {
-        done.assert_code(4).assert_says("its figures are void (debug-build)");
+        done.assert_code(4).assert_says("its figures are invalid (debug-build)");
         return false;
     }
     done.assert_code(0);

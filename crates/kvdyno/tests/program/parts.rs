@@ -101,8 +101,8 @@ fn windows_that_have_ended_are_there_after_a_kill() {
     assert_eq!(killed.outcome.word(), "interrupted");
     assert!(killed.phases[1].roles[0].ops["get"].count > 0);
     let resumed = scratch.run(&["resume"]);
-    resumed.assert_ok().assert_says(&format!("{case} begins anew"));
-    resumed.assert_says("attempt 1 measured (hours-w1 to hours-w2) stays in the record");
+    resumed.assert_ok().assert_says(&format!("{case} starts again"));
+    resumed.assert_says("windows hours-w1 to hours-w2 of attempt 1 stay in the record");
     let run = scratch.only_run();
     assert!(outcomes(&run).values().all(|outcome| *outcome == "done"), "{:?}", outcomes(&run));
     let anew = record(&run, "long_null_n1k_t1");

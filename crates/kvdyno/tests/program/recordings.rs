@@ -132,7 +132,10 @@ fn one_case_is_recorded_and_others_are_named() {
     let text = text.measure("operations = 100").role("readers", &role);
     scratch.write("s.toml", &text.text());
     let refused = scratch.run(&["trace", "record", "s.toml", "-o", "t.kvtrace"]);
-    refused.assert_code(2).assert_says("2 cases that measure").assert_says("null_t2_r1");
+    refused
+        .assert_code(2)
+        .assert_says("expected one measured case, found 2")
+        .assert_says("null_t2_r1");
     assert!(scratch.runs().is_empty());
     let one = ["trace", "record", "s.toml", "-o", "t.kvtrace", "--threads", "2"];
     scratch.run(&one).assert_ok();
