@@ -72,7 +72,7 @@ struct CaseDraft<'s, 'e> {
     /// Everything that its figures depend on.
     phases: &'s [Phase],
     /// The database that it takes over.
-    loaded: Option<Loaded<'s>>,
+    loaded: Option<LoadedDatabase<'s>>,
     /// Upper bound of records in a copy of the database; 0: it is not copied.
     copied: u64,
     ceiling: bool,
@@ -92,7 +92,7 @@ impl<'s, 'e> CaseDraft<'s, 'e> {
 
 /// A database that another case has loaded.
 #[derive(Clone, Copy)]
-struct Loaded<'s> {
+struct LoadedDatabase<'s> {
     /// The number of leading phases that are done already.
     phases: usize,
     loader: &'s str,
@@ -175,7 +175,7 @@ impl Cases {
         let draft = CaseDraft { phases, copied, ..CaseDraft::new(grid, setup, trial) };
         let loader = self.push(draft);
         for (swept, phases) in works {
-            let loaded = Some(Loaded { phases: load_phases, loader: &loader, copy });
+            let loaded = Some(LoadedDatabase { phases: load_phases, loader: &loader, copy });
             self.push(CaseDraft { swept, phases: &phases, loaded, copied: 0, ..draft });
         }
         self.end_last();
@@ -225,8 +225,11 @@ impl Cases {
             let setup = &EngineSetup { volume, ..setup.clone() };
             let phases = &jobs::phases(drive, job, swept);
             let filled = jobs::filling(drive).len();
-            let loaded =
-                filler.as_deref().map(|loader| Loaded { phases: filled, loader, copy: None });
+            let loaded = filler.as_deref().map(|loader| LoadedDatabase {
+                phases: filled,
+                loader,
+                copy: None,
+            });
             let ceiling = drive.section.is_ceiling();
             let draft = CaseDraft::new(grid, setup, trial);
             self.push(CaseDraft { swept, phases, loaded, ceiling, ..draft });

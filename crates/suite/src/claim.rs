@@ -10,7 +10,7 @@ use super::mistake::Mistakes;
 use super::read::{At, FromToml as _, Toml, table, wrong_kind};
 use super::scale::PAGE;
 use super::source::Span;
-use grammar::Unread;
+use grammar::ParseError;
 use kvdyno_record::claim::{Cell, Claim, Need, Window};
 use kvdyno_record::known::FIGURES;
 use kvdyno_record::text::steers;
@@ -82,7 +82,7 @@ impl WrittenClaim {
         let span = &self.holds.span;
         let written = match grammar::read(&self.holds) {
             Ok(written) => written,
-            Err(Unread { word, expected }) => {
+            Err(ParseError { word, expected }) => {
                 let message = match word.as_str() {
                     "" => "the claim ends too early".to_owned(),
                     word => format!("unexpected word `{word}`"),

@@ -38,7 +38,7 @@ pub(super) fn run(
     {
         Ok(begun) => begun,
         Err(unstarted) => {
-            let Unstarted { outcome, ram_limit, not_measured } = *unstarted;
+            let StartFailure { outcome, ram_limit, not_measured } = *unstarted;
             let wall_ns = started.elapsed().as_nanos() as u64;
             let volume = environment.site.volume.clone();
             let record = CaseRecord { outcome, ram_limit, not_measured, volume, wall_ns, ..record };
@@ -86,13 +86,13 @@ pub(super) fn run(
 }
 
 /// The outcome of a case without any measurement.
-struct Unstarted {
+struct StartFailure {
     outcome: Outcome,
     ram_limit: RamLimit,
     not_measured: Vec<String>,
 }
 
-impl From<Outcome> for Unstarted {
+impl From<Outcome> for StartFailure {
     fn from(outcome: Outcome) -> Self {
         Self { outcome, ram_limit: RamLimit::default(), not_measured: Vec::new() }
     }
@@ -103,8 +103,8 @@ fn begin<'r>(
     environment: &'r CaseEnvironment<'r>,
     worker: Option<&WorkerIdentity>,
     log: File,
-) -> Result<(CaseMemory<'r>, Option<Supervisor<'r>>, Worker), Box<Unstarted>> {
-    let not_run = |message| Box::new(Unstarted::from(Outcome::NotRun { message }));
+) -> Result<(CaseMemory<'r>, Option<Supervisor<'r>>, Worker), Box<StartFailure>> {
+    let not_run = |message| Box::new(StartFailure::from(Outcome::NotRun { message }));
     let worker = worker.ok_or_else(|| not_run("it has no worker".to_owned()))?;
     if let Some(library) = &worker.library {
         libraries::check_unchanged(library).map_err(|changed| not_run(changed.message))?;
@@ -117,7 +117,7 @@ fn begin<'r>(
             let mut not_measured = Vec::new();
             let ram_limit = memory.end(&mut not_measured);
             let outcome = outcome::unstarted(environment.case, worker, complaint, &ram_limit);
-            return Err(Box::new(Unstarted { outcome, ram_limit, not_measured }));
+            return Err(Box::new(StartFailure { outcome, ram_limit, not_measured }));
         }
     };
     // The client of a server must not use the server's RAM.

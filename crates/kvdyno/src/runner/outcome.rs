@@ -13,7 +13,7 @@ pub(super) struct Ending {
     /// The error of the worker, or of this program.
     pub(super) failure: Option<(ErrorClass, String)>,
     /// The reason why it was ended early.
-    pub(super) cut: Option<Cut>,
+    pub(super) cut: Option<EarlyEnd>,
     pub(super) killed_by_us: bool,
     /// The reason why the server ended before its client.
     pub(super) server: Option<Complaint>,
@@ -25,7 +25,7 @@ pub(super) struct Ending {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Cut {
+pub(super) enum EarlyEnd {
     Overrun,
     /// A phase that did not end, and the threads that still run.
     Overtime(String),
@@ -64,14 +64,14 @@ pub(super) fn judge(
             class => Outcome::Failed { class, message },
         };
     }
-    if ending.cut == Some(Cut::Overrun) {
+    if ending.cut == Some(EarlyEnd::Overrun) {
         let budget = kvdyno_record::units::duration(case.budget_ns);
         return Outcome::OutOfTime { message: format!("over its budget of {budget} in `{phase}`") };
     }
-    if let Some(Cut::Overtime(message)) = &ending.cut {
+    if let Some(EarlyEnd::Overtime(message)) = &ending.cut {
         return Outcome::OutOfTime { message: message.clone() };
     }
-    if ending.cut == Some(Cut::Interrupted) {
+    if ending.cut == Some(EarlyEnd::Interrupted) {
         return Outcome::Interrupted { message: format!("in `{phase}`") };
     }
     match exit.signal {

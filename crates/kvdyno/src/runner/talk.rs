@@ -8,7 +8,7 @@ mod served;
 use super::blockio::BlockIoOfCase;
 use super::environment::CaseEnvironment;
 use super::memory::CaseMemory;
-use super::outcome::{self, Cut, Ending};
+use super::outcome::{self, EarlyEnd, Ending};
 use super::supervisor::Supervisor;
 use super::worker::{Worker, WorkerMessage};
 use super::{case, timed};
@@ -141,7 +141,7 @@ impl<'r> Talk<'r> {
         self.block_io.end(&self.environment.folder.path, &mut self.record.not_measured);
         let stopped = self.environment.run.interrupt.is_requested() && !self.is_done();
         if stopped && self.ending.cut.is_none() {
-            self.ending.cut = Some(Cut::Interrupted);
+            self.ending.cut = Some(EarlyEnd::Interrupted);
         }
         self.ending.phase = self.phase_name();
     }
@@ -195,7 +195,7 @@ impl<'r> Talk<'r> {
         self.look_at_overtime(worker);
         let budget = Duration::from_nanos(self.environment.case.budget_ns);
         if self.ending.cut.is_none() && self.started.elapsed() > budget {
-            self.ending.cut = Some(Cut::Overrun);
+            self.ending.cut = Some(EarlyEnd::Overrun);
             self.kill(worker);
         }
         let interrupt = &self.environment.run.interrupt;

@@ -20,12 +20,12 @@ const MARKS: [char; 5] = ['@', '%', '#', '/', '*'];
 const A_CELL: &str = "a cell such as load.lmdb.wall_ns or measure.readers.lmdb@ext4#8.ops_per_s";
 
 /// The unexpected word (empty: the end), and what was expected.
-pub(super) struct Unread {
+pub(super) struct ParseError {
     pub(super) word: String,
     pub(super) expected: &'static str,
 }
 
-impl Unread {
+impl ParseError {
     fn new(word: Option<&str>, expected: &'static str) -> Self {
         Self { word: word.unwrap_or_default().to_owned(), expected }
     }
@@ -34,18 +34,18 @@ impl Unread {
 type Words<'t> = Peekable<SplitWhitespace<'t>>;
 
 /// Parses the relation. In each cell, the path before the engine is not yet split off.
-pub(super) fn read(text: &str) -> Result<Relation, Unread> {
+pub(super) fn read(text: &str) -> Result<Relation, ParseError> {
     let mut words = text.split_whitespace().peekable();
     let first = side(&mut words)?;
     let test = match words.next() {
         Some("in") => within(words.next())?,
         Some(">") => Test::Above(bound(&mut words)?),
         Some("<") => Test::Below(bound(&mut words)?),
-        other => return Err(Unread::new(other, "`in LOW..HIGH`, `>` or `<`")),
+        other => return Err(ParseError::new(other, "`in LOW..HIGH`, `>` or `<`")),
     };
     match words.next() {
         None => Ok(Relation { left: first, test }),
-        more => Err(Unread::new(more, "nothing more")),
+        more => Err(ParseError::new(more, "nothing more")),
     }
 }
 
@@ -64,7 +64,7 @@ pub(super) fn cells_mut(relation: &mut Relation) -> Vec<&mut Cell> {
     cells_mut(&mut relation.left).into_iter().chain(right).collect()
 }
 
-fn side(words: &mut Words<'_>) -> Result<Side, Unread> {
+fn side(words: &mut Words<'_>) -> Result<Side, ParseError> {
     let first = cell(words.next())?;
     match words.peek() {
         Some(&"/") => {
@@ -79,7 +79,7 @@ fn side(words: &mut Words<'_>) -> Result<Side, Unread> {
     }
 }
 
-fn bound(words: &mut Words<'_>) -> Result<Bound, Unread> {
+fn bound(words: &mut Words<'_>) -> Result<Bound, ParseError> {
     match words.peek().and_then(|word| number(word)) {
         Some(number) => {
             words.next();
@@ -87,18 +87,18 @@ fn bound(words: &mut Words<'_>) -> Result<Bound, Unread> {
         }
         // A word without letters was meant as a number.
         None if words.peek().is_none_or(|word| !word.contains(char::is_alphabetic)) => {
-            Err(Unread::new(words.next(), "a number such as 1.5, 400k, 10us or 2h, or cells"))
+            Err(ParseError::new(words.next(), "a number such as 1.5, 400k, 10us or 2h, or cells"))
         }
         None => side(words).map(Bound::Side),
     }
 }
 
-fn within(word: Option<&str>) -> Result<Test, Unread> {
+fn within(word: Option<&str>) -> Result<Test, ParseError> {
     let ends = word.and_then(|word| word.split_once(".."));
     let ends = ends.and_then(|(low, high)| Some((number(low)?, number(high)?)));
     match ends.filter(|(low, high)| low < high) {
         Some((low, high)) => Ok(Test::Within { low, high }),
-        None => Err(Unread::new(word, "LOW..HIGH, such as 1.15..1.35")),
+        None => Err(ParseError::new(word, "LOW..HIGH, such as 1.15..1.35")),
     }
 }
 
@@ -112,9 +112,9 @@ fn number(text: &str) -> Option<f64> {
     plain.or_else(|| starts.then(|| count().or_else(time).or_else(bytes)).flatten())
 }
 
-fn cell(word: Option<&str>) -> Result<Cell, Unread> {
-    let text = word.ok_or_else(|| Unread::new(None, A_CELL))?;
-    let unread = || Unread::new(word, A_CELL);
+fn cell(word: Option<&str>) -> Result<Cell, ParseError> {
+    let text = word.ok_or_else(|| ParseError::new(None, A_CELL))?;
+    let unread = || ParseError::new(word, A_CELL);
     let (part, rest) = match text.split_once(':') {
         Some((part, rest)) => (Some(part.to_owned()), rest),
         None => (None, text),

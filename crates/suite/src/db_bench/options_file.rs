@@ -176,10 +176,10 @@ impl OptionsFile {
                 let path = if *table { format!("{TABLE}.{name}") } else { name.clone() };
                 self.passed_on.push((path, unescaped(value)));
             }
-            Err(Refused::Value(wanted)) => {
+            Err(Refusal::Value(wanted)) => {
                 mistakes.at(span, format!("`{name}` cannot be `{value}`")).label(wanted);
             }
-            Err(Refused::Unknown(near)) => {
+            Err(Refusal::Unknown(near)) => {
                 let message = format!("unknown RocksDB option `{name}`");
                 let mistake = mistakes.at(span, message);
                 mistake.label(match near {
@@ -195,7 +195,7 @@ impl OptionsFile {
     }
 }
 
-enum Refused {
+enum Refusal {
     /// The expected value.
     Value(String),
     /// A similar name, if there is one.
@@ -206,9 +206,9 @@ fn translate(
     name: &str,
     value: &str,
     (named, defaults): (&[&'static str], &Defaults),
-) -> Result<Translation, Refused> {
+) -> Result<Translation, Refusal> {
     if let Some(renamed) = renamed(name, value) {
-        return renamed.map_err(Refused::Value);
+        return renamed.map_err(Refusal::Value);
     }
     if let Some(option) = named.iter().copied().find(|option| *option == name) {
         return Ok(Translation::Option(option, value.to_owned()));
@@ -219,7 +219,7 @@ fn translate(
         None => {
             let candidates: Vec<&str> =
                 defaults.keys().copied().chain(named.iter().copied()).collect();
-            Err(Refused::Unknown(closest(name, &candidates).map(str::to_owned)))
+            Err(Refusal::Unknown(closest(name, &candidates).map(str::to_owned)))
         }
     }
 }

@@ -2,7 +2,7 @@
 //! stopped server. This is reported within seconds, and the phase has a limit of its own.
 
 use super::Talk;
-use crate::runner::outcome::Cut;
+use crate::runner::outcome::EarlyEnd;
 use crate::runner::worker::Worker;
 use kvdyno_record::units;
 use kvdyno_record::workload::Activity;
@@ -35,7 +35,7 @@ enum Step {
     Wait,
     Tell,
     /// It is cut off.
-    Cut,
+    EarlyEnd,
 }
 
 impl Overtime {
@@ -62,7 +62,7 @@ impl Overtime {
         match self.threads {
             // The threads have ended and their results are being merged, or nobody counts them.
             Some(0) | None => Step::Wait,
-            _ if late > self.duration.max(OVERTIME_MIN) => Step::Cut,
+            _ if late > self.duration.max(OVERTIME_MIN) => Step::EarlyEnd,
             _ if late > TELL_AFTER && !self.reported => Step::Tell,
             _ => Step::Wait,
         }
@@ -94,9 +94,9 @@ impl Talk<'_> {
                 let text = format!("{id}: `{phase}` should have ended {late} ago: {waiting}");
                 self.environment.progress.warn(&text);
             }
-            Step::Cut => {
+            Step::EarlyEnd => {
                 let message = format!("`{phase}` should have ended {late} ago: {waiting}");
-                self.ending.cut = Some(Cut::Overtime(message));
+                self.ending.cut = Some(EarlyEnd::Overtime(message));
                 self.kill(worker);
             }
         }
@@ -119,10 +119,10 @@ mod tests {
             (5, Some(2), false, 11, Step::Tell),
             (5, None, false, 3600, Step::Wait),
             (5, Some(2), true, 11, Step::Wait),
-            (5, Some(2), true, 126, Step::Cut),
+            (5, Some(2), true, 126, Step::EarlyEnd),
             // A long phase may be late for longer.
             (600, Some(2), true, 1190, Step::Wait),
-            (600, Some(2), true, 1201, Step::Cut),
+            (600, Some(2), true, 1201, Step::EarlyEnd),
             // A trace is being written.
             (5, Some(0), false, 3600, Step::Wait),
         ] {
