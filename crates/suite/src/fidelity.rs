@@ -219,19 +219,19 @@ impl<'i> NamedPhases<'i> {
             let word = table.and_then(|table| word(table, "name").or(word(table, "kind")));
             word == Some(name.as_str())
         };
-        let own = self.tables.get_key_value(name.as_str());
-        let own = own.map(|(key, table)| table_as(key, table, fidelity, mistakes));
-        let found: Vec<&Toml> = listed.iter().filter(called).collect();
-        match (own, &found[..]) {
-            (Some(own), []) => own,
+        let named = self.tables.get_key_value(name.as_str());
+        let named = named.map(|(key, table)| table_as(key, table, fidelity, mistakes));
+        let matching: Vec<&Toml> = listed.iter().filter(called).collect();
+        match (named, &matching[..]) {
+            (Some(named), []) => named,
             (None, [one]) => Some((*one).clone()),
             (None, []) => {
                 let kinds = listed.iter().filter_map(|phase| phase.get_ref().as_table());
                 let kinds = kinds.filter_map(|table| word(table, "name").or(word(table, "kind")));
                 let tables = self.tables.keys().map(|key| key.get_ref().as_ref());
-                let known: Vec<&str> = kinds.chain(tables).collect();
+                let candidates: Vec<&str> = kinds.chain(tables).collect();
                 let message = format!("there is no phase `{}`", name.value);
-                mistakes.unknown(&name.span, message, &name.value, &known);
+                mistakes.unknown(&name.span, message, &name.value, &candidates);
                 None
             }
             (None, [one, ..]) if name.value == "evict" => Some((*one).clone()),

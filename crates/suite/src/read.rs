@@ -193,7 +193,7 @@ pub(super) struct Fields<'a, 'i> {
     what: String,
     span: Span,
     table: DeTable<'i>,
-    asked: Vec<&'static str>,
+    read_keys: Vec<&'static str>,
     pub(super) mistakes: &'a mut Mistakes,
 }
 
@@ -207,7 +207,9 @@ impl<'a, 'i> Fields<'a, 'i> {
         let span = toml.span();
         let what = what.into();
         match toml.into_inner() {
-            DeValue::Table(table) => Some(Self { what, span, table, asked: Vec::new(), mistakes }),
+            DeValue::Table(table) => {
+                Some(Self { what, span, table, read_keys: Vec::new(), mistakes })
+            }
             other => wrong_kind(&span, &other, &format!("a table for {what}"), mistakes),
         }
     }
@@ -224,7 +226,7 @@ impl<'a, 'i> Fields<'a, 'i> {
 
     /// An optional key.
     pub(super) fn optional<T: FromToml>(&mut self, key: &'static str) -> Option<At<T>> {
-        self.asked.push(key);
+        self.read_keys.push(key);
         let toml = self.table.remove(key)?;
         At::from_toml(toml, self.mistakes)
     }
@@ -236,7 +238,7 @@ impl<'a, 'i> Fields<'a, 'i> {
 
     /// An optional key as written, for another reader.
     pub(super) fn as_written(&mut self, key: &'static str) -> Option<Toml<'i>> {
-        self.asked.push(key);
+        self.read_keys.push(key);
         self.table.remove(key)
     }
 
@@ -256,7 +258,7 @@ impl<'a, 'i> Fields<'a, 'i> {
 
     /// Keys that another reader has already removed.
     pub(super) fn elsewhere(&mut self, keys: &[&'static str]) {
-        self.asked.extend(keys);
+        self.read_keys.extend(keys);
     }
 
     /// Whether an unread key exists.
@@ -294,7 +296,7 @@ impl<'a, 'i> Fields<'a, 'i> {
     pub(super) fn finish(mut self) {
         for (key, _) in self.rest() {
             let message = format!("{} has no key `{}`", self.what, key.value);
-            self.mistakes.unknown(&key.span, message, &key.value, &self.asked);
+            self.mistakes.unknown(&key.span, message, &key.value, &self.read_keys);
         }
     }
 }

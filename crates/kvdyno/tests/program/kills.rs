@@ -77,8 +77,8 @@ fn a_shared_load_whose_worker_was_killed_is_done_again_for_the_next_case() {
     let first = attempts.iter().find(|r| r.case.id.contains("slow_load") && r.attempt == 1);
     assert_eq!(first.unwrap().outcome.word(), "killed");
     assert_eq!(record(&run, "slow_load").attempt, 2);
-    let told = "was tried twice: killed (9): in `load`";
-    scratch.run(&["export", "--json"]).assert_says(told).assert_says("tried-again");
+    let evidence = "was tried twice: killed (9): in `load`";
+    scratch.run(&["export", "--json"]).assert_says(evidence).assert_says("tried-again");
     assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
     assert!(run.is_complete());
     scratch.run(&["check"]).assert_code(0);

@@ -102,14 +102,14 @@ fn runs_reports_and_comparisons_are_shown_as_pages_and_as_data() {
     let [older, newer] = <[String; 2]>::try_from(names(&scratch)).unwrap();
 
     let list = server.json("/runs.json");
-    let told: Vec<&Value> = list["runs"].as_array().unwrap().iter().collect();
+    let entries: Vec<&Value> = list["runs"].as_array().unwrap().iter().collect();
     assert_eq!(
-        (told[0]["name"].as_str(), told[1]["name"].as_str()),
+        (entries[0]["name"].as_str(), entries[1]["name"].as_str()),
         (Some(&*newer), Some(&*older))
     );
-    assert_eq!(told[0]["state"], "complete");
-    assert_eq!(told[0]["cases_done"], told[0]["cases_planned"]);
-    assert!(told[0]["findings"]["info"].is_u64(), "{list}");
+    assert_eq!(entries[0]["state"], "complete");
+    assert_eq!(entries[0]["cases_done"], entries[0]["cases_planned"]);
+    assert!(entries[0]["findings"]["info"].is_u64(), "{list}");
 
     let report = server.json(&format!("/runs/{older}.json"));
     assert_eq!(

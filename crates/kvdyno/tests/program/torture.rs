@@ -202,9 +202,9 @@ fn a_loop_device_turns_flushes_into_flushes() {
     for round in 0..5 {
         file.write_all(&[round; 5000]).unwrap();
         file.sync_all().unwrap();
-        let seen = recorder.look().unwrap();
-        assert!(seen.flushes > flushes && seen.bytes >= 4096 * (u64::from(round) + 1), "{seen:?}");
-        flushes = seen.flushes;
+        let log = recorder.look().unwrap();
+        assert!(log.flushes > flushes && log.bytes >= 4096 * (u64::from(round) + 1), "{log:?}");
+        flushes = log.flushes;
     }
     drop(file);
     looped.remove().unwrap();

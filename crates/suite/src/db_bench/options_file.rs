@@ -165,11 +165,11 @@ impl OptionsFile {
         &mut self,
         setting: &Setting<'_>,
         span: &Span,
-        known: (&[&'static str], &Defaults),
+        names: (&[&'static str], &Defaults),
         mistakes: &mut Mistakes,
     ) {
         let Setting { name, value, table } = setting;
-        match translate(name, value, known) {
+        match translate(name, value, names) {
             Ok(Translation::Option(option, value)) => self.options.push((option, value)),
             Ok(Translation::Ignore) => self.ignored += 1,
             Ok(Translation::PassOn) => {

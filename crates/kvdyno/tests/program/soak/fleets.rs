@@ -140,20 +140,20 @@ impl Fleet {
     /// What is typed, at home.
     fn types(&self, script: &str) -> String {
         let output = self.shell("home", script).output().unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said).into_owned();
+        let printed = [output.stdout, output.stderr].concat();
+        let printed = String::from_utf8_lossy(&printed).into_owned();
         // Runs of a debug build end with 4, as does what shows them.
-        assert!(output.status.success() || null_is_a_debug_build(), "{said}");
-        said
+        assert!(output.status.success() || null_is_a_debug_build(), "{printed}");
+        printed
     }
 
     /// All hosts' figures are in one table, and on the page.
-    fn assert_shown(&self, told: &str) {
+    fn assert_shown(&self, printed: &str) {
         if null_is_a_debug_build() {
-            assert!(told.contains("debug-build"), "{told}");
+            assert!(printed.contains("debug-build"), "{printed}");
             return;
         }
-        assert!(told.contains(&format!("{HOSTS} hosts ran ")), "{told}");
+        assert!(printed.contains(&format!("{HOSTS} hosts ran ")), "{printed}");
         let bundles: Vec<String> = (1..=HOSTS).map(|host| format!("n{host}.tar.zst")).collect();
         let show = |more: &[&str]| {
             let bundles = bundles.iter().map(String::as_str);
@@ -186,8 +186,8 @@ fn a_fleet_by_gnu_parallel() {
         return;
     }
     let fleet = Fleet::with_ssh();
-    let told = fleet.types(&recipe("GNU parallel"));
-    fleet.assert_shown(&told);
+    let printed = fleet.types(&recipe("GNU parallel"));
+    fleet.assert_shown(&printed);
 }
 
 #[test]
@@ -198,11 +198,11 @@ fn a_fleet_by_ansible() {
     }
     let fleet = Fleet::with_ssh();
     fleet.scratch.write("fleet.yml", &recipe("Ansible"));
-    let told = fleet.types(
+    let printed = fleet.types(
         "ansible-playbook -i hosts fleet.yml > ansible.log || cat ansible.log
          kvdyno show *.tar.zst --by host",
     );
-    fleet.assert_shown(&told);
+    fleet.assert_shown(&printed);
 }
 
 #[test]
@@ -253,8 +253,8 @@ fn a_fleet_by_slurm() {
         String::from_utf8_lossy(&idle.stdout).trim() == HOSTS.to_string()
     });
     fleet.scratch.write("fleet.sh", &recipe("Slurm"));
-    let told = fleet.types("sbatch fleet.sh || true; cat slurm-*.out");
-    fleet.assert_shown(&told);
+    let printed = fleet.types("sbatch fleet.sh || true; cat slurm-*.out");
+    fleet.assert_shown(&printed);
 }
 
 #[test]
