@@ -1,5 +1,5 @@
-//! What watching block I/O in the kernel costs: fio's random reads with the watch on and off, in
-//! turns, as ratios; and the programs' own time as the kernel counts it. Needs root and fio.
+//! The cost of recording block I/O in the kernel: fio's random reads with and without it, in turns,
+//! as ratios; and the CPU time of the kernel programs. Needs root and fio.
 //!
 //! `cargo bench -p kvdyno --bench blockio -- [FOLDER] [PAIRS]`
 
@@ -32,7 +32,7 @@ fn main() -> anyhow::Result<()> {
                 drop(watch);
                 Ok(iops)
             };
-            // Which is first takes turns.
+            // The order alternates.
             let (on, off) = if pair % 2 == 0 {
                 let on = run(true)?;
                 (on, run(false)?)
@@ -43,7 +43,7 @@ fn main() -> anyhow::Result<()> {
             ratios.push(on / off);
         }
         ratios.sort_by(f64::total_cmp);
-        // Of the median: ranks of its 95 % interval, by the binomial's normal approximation.
+        // For the median: ranks of its 95 % interval, by the binomial's normal approximation.
         let half = 0.98 * (pairs as f64).sqrt();
         let rank = |at: f64| ratios[at.round().clamp(0.0, pairs as f64 - 1.0) as usize];
         let middle = (pairs as f64 - 1.0) / 2.0;
@@ -69,7 +69,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Operations a second of one job.
+/// Operations per second of one job.
 fn fio(file: &Path, depth: u32, job: &str) -> anyhow::Result<f64> {
     let mut command = Command::new("fio");
     command.args(["--name=job", "--size=512M", "--direct=1", "--output-format=json"]);

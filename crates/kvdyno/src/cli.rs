@@ -1,7 +1,7 @@
-//! What can be typed: the commands, their options, and help that teaches by examples.
+//! The command line: commands, options, and help with examples.
 //!
-//! These are the words as typed. What they mean (a share, a list of threads, a run's folder) is
-//! found out by the command they are given to.
+//! These types hold the words as typed. The commands interpret them (a share, a list of threads, a
+//! run's directory).
 
 mod compare;
 mod drive;
@@ -39,7 +39,7 @@ use kvdyno_record::VERSION;
 use kvdyno_record::blockio::Watch;
 use std::path::PathBuf;
 
-/// Where help lists what every command takes: behind a command's own options.
+/// The position in help of options that every command has: after the command's own options.
 const LAST: usize = 900;
 
 const EXAMPLES: &str = "\
@@ -47,31 +47,31 @@ Examples:
   kvdyno doctor                            what this machine can and cannot measure
   kvdyno plan quick                        the cases of a suite, the time and space they need
   kvdyno run quick --place /mnt/nvme       run it; the data goes below /mnt/nvme
-  kvdyno quick lmdb rocksdb --read 95      a question of your own, without a suite
-  kvdyno drive /mnt/nvme                   the bare drive below it, without any engine
+  kvdyno quick lmdb rocksdb --read 95      compare engines without writing a suite
+  kvdyno drive /mnt/nvme                   the drive below a directory, without any engine
   kvdyno show                              the latest run on one screen; --full: all its tables
   kvdyno report                            a page of its figures, to open in a browser
-  kvdyno serve                             all runs in a browser, one at work as it gets on
+  kvdyno serve                             all runs in a browser, with the progress of a live run
   kvdyno check latest                      read its record a second time, independently
   kvdyno export --xlsx latest.xlsx         the tables as a workbook, with charts and formulas
-  kvdyno bundle                            the run in one file, to be published and repeated
-  kvdyno compare 2026-11-19 latest         what changed since, and how sure that is
+  kvdyno bundle                            the run in one file, to publish and repeat
+  kvdyno compare 2026-11-19 latest         what changed since, with confidence intervals
   kvdyno history show nightly.ndjson       where a suite's figures changed over its runs
-  kvdyno torture --engine lmdb             what it loses when the power goes
-  kvdyno trace show mine.kvtrace           what is in a trace of somebody's requests
-  kvdyno suites show quick > mine.toml     begin a suite of your own
+  kvdyno torture --engine lmdb             what it loses when the power fails
+  kvdyno trace show mine.kvtrace           the contents of a request trace
+  kvdyno suites show quick > mine.toml     start a suite of your own
 
 Exit codes:
-  0 all is well   1 the program could not go on   2 a mistake on the command line or in the suite
-  3 a case failed or hung, or none was done       4 findings make the figures invalid
-  5 a figure regressed past the gate              130 interrupted (what was done is kept)";
+  0 success       1 the program failed            2 a mistake on the command line or in the suite
+  3 a case failed or hung, or none completed      4 findings make the figures invalid
+  5 a figure regressed past the gate              130 interrupted (completed cases are kept)";
 
-/// A dynamometer for storage engines: puts them under a known load on a known machine, and reads
-/// off what they deliver and what that costs.
+/// A dynamometer for storage engines: puts them under a known load on a known machine, and measures
+/// what they deliver and what it costs.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "kvdyno", version = VERSION, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Cli {
-    /// When to use colours; the variable `NO_COLOR` is honoured
+    /// When to use colours; respects the variable `NO_COLOR`
     #[arg(
         long,
         global = true,
@@ -82,7 +82,7 @@ pub(crate) struct Cli {
         display_order = LAST
     )]
     pub(crate) color: ColorChoice,
-    /// No progress and no notes; warnings and errors stay
+    /// Hide progress and notes; show only warnings and errors
     #[arg(long, short, global = true, display_order = LAST)]
     pub(crate) quiet: bool,
     #[command(subcommand)]
@@ -92,15 +92,15 @@ pub(crate) struct Cli {
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a suite, keep a record, show it
+    /// Run a suite, record it, and show the results
     Run(RunArgs),
-    /// Compare engines on a question typed here, without a suite
+    /// Compare engines without writing a suite
     Quick(Box<QuickArgs>),
-    /// Measure the bare drive below a folder, or a block device
+    /// Measure the drive below a directory, or a block device
     Drive(Box<DriveArgs>),
-    /// Say what a run would do and need, and do nothing
+    /// Show what a run would do and need, without running it
     Plan(PlanArgs),
-    /// Finish a run that was interrupted
+    /// Finish an interrupted run
     Resume(ResumeArgs),
     /// List the runs
     List(ListArgs),
@@ -112,11 +112,11 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// Read a record a second time, independently, and compare
     Check(CheckArgs),
-    /// Compare two runs, or two engines of one: what differs, and how sure that is
+    /// Compare two runs, or two engines of one run, with confidence intervals
     Compare(CompareArgs),
-    /// Run two builds or versions of an engine side by side: what differs, and how sure that is
+    /// Run two builds or versions of an engine side by side and compare them
     Versus(Box<VersusArgs>),
-    /// Keep a suite's figures over its runs; say where they changed, and gate the newest
+    /// Keep a suite's figures over its runs, find changes, and gate the newest run
     History(HistoryArgs),
     /// Measure the smallest difference that this machine can resolve
     Calibrate(CalibrateArgs),
@@ -125,39 +125,39 @@ pub(crate) enum Command {
     Size(SearchArgs),
     /// Find the highest rate at which an engine meets a target
     Capacity(CapacityArgs),
-    /// Say what an engine loses when the power goes, or its process is killed
+    /// Find what an engine loses when the power fails, or when its process is killed
     Torture(Box<TortureArgs>),
-    /// Import or record requests, and say what is in them
+    /// Import or record requests, and show the contents of a trace
     Trace(TraceArgs),
     /// Write a run's figures for other programs
     Export(ExportArgs),
-    /// Pack a run into one file, to be published and repeated elsewhere
+    /// Pack a run into one file, to publish and repeat it elsewhere
     Bundle(BundleArgs),
     /// Repeat a recorded run on this host
     Rerun(RerunArgs),
-    /// List the engines found, or one engine's options; fetch libraries of them
+    /// List the installed engines, or one engine's options; fetch their libraries
     Engines(EnginesArgs),
-    /// Begin an engine of your own: a crate that passes the conformance kit
+    /// Start an engine of your own: a crate that passes the conformance kit
     NewEngine(NewEngineArgs),
-    /// Say what this machine can enforce and measure, and what will distort
+    /// Show what this machine can enforce and measure, and what will distort figures
     Doctor(DoctorArgs),
     /// List the built-in suites, or print one to copy
     Suites(SuitesArgs),
-    /// Clean up behind a run that was killed: started by it, never by hand
+    /// Clean up after a killed run: started by a run, never by hand
     #[command(hide = true)]
     Reaper,
     /// Serve the drives of a torture: started by it, never by hand
     #[command(hide = true)]
     Recorder,
-    /// Print the JSON Schema of suites, or of what a run leaves
+    /// Print the JSON Schema of suites, or of a run's files
     #[command(after_help = "\
 Examples:
   kvdyno schema > suite.schema.json
   kvdyno schema summary
-Then begin a suite with `#:schema ./suite.schema.json`: editors with a TOML language server
+Then start a suite with `#:schema ./suite.schema.json`: editors with a TOML language server
 complete and check it.")]
     Schema {
-        /// Of what
+        /// The kind of file
         #[arg(value_enum, default_value = "suite")]
         of: SchemaOf,
     },
@@ -174,7 +174,7 @@ Examples:
     },
 }
 
-/// What a run is called, where it is kept, and what is watched in it.
+/// A run's name, where it is stored, and what is recorded in it.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct KeepArgs {
     #[command(flatten)]
@@ -185,10 +185,10 @@ pub(crate) struct KeepArgs {
     pub(crate) io: IoArgs,
 }
 
-/// Where runs are kept.
+/// Where runs are stored.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RunsArgs {
-    /// The folder in which runs are kept
+    /// The directory of runs
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub(crate) runs: PathBuf,
 }
@@ -199,11 +199,11 @@ impl Default for RunsArgs {
     }
 }
 
-/// A run, and where runs are kept.
+/// A run, and where runs are stored.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RunName {
-    /// A run's folder, a bundle, its name, the beginning of its id or of its suite's name, or
-    /// `latest` (calibrations aside)
+    /// A run's directory, a bundle, its name, the beginning of its id or of its suite's name, or
+    /// `latest` (without calibrations)
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) run: String,
     #[command(flatten)]
@@ -221,31 +221,30 @@ Examples:
   kvdyno run symas-optane-2018 --medium flash=/dev/nvme1n1 --destroy-data-on=/dev/nvme1n1
   kvdyno run mine.toml --set data.records=80M --set ram.limit=64GiB
   kvdyno run mine.toml --set engine.redis.server.attach=env:REDIS_URL --yes-load db.example
-  kvdyno run quick --set data.value_bytes=100,1000,4000      each size with data of its own
+  kvdyno run quick --set data.value_bytes=100,1000,4000      each size with its own data
   kvdyno run mine.toml --set phase.measure.role.readers.rate=50k
-  kvdyno run db_bench --phases fillrandom,readrandom         phases by their names there
-  kvdyno run db_bench --set-db_bench --bloom_bits=10         by db_bench's own flags
+  kvdyno run db_bench --phases fillrandom,readrandom         phases by db_bench's names
+  kvdyno run db_bench --set-db_bench --bloom_bits=10         with db_bench's own flags
   kvdyno run quick --json > summary.json
   kvdyno run quick --io-latency
   kvdyno run quick --name before --note stock-kernel    then: kvdyno show before
 
-`kvdyno run quick` does the work of the built-in suite called quick (`kvdyno suites show quick`).
-`kvdyno quick` is another thing: it makes a suite of what is typed behind it.
+`kvdyno run quick` runs the built-in suite called quick (`kvdyno suites show quick`). `kvdyno quick`
+is a different command: it makes a suite from its options.
 
-A first Ctrl-C ends the case in flight and keeps what is done (kvdyno resume goes on); a second
-one ends at once.")]
+The first Ctrl-C ends the current case and keeps the completed ones (`kvdyno resume` continues). The
+second one ends at once.")]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) suite: SuiteArgs,
-    /// A block device of the suite's volumes or memory tiers whose data is lost, in full; may be
-    /// repeated
+    /// A block device of the suite's volumes or memory tiers whose data may be destroyed, by its
+    /// full path; may be repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub(crate) destroy_data_on: Vec<PathBuf>,
-    /// The host of a server that somebody runs and that may be loaded, where the suite is attached
-    /// to one; may be repeated
+    /// The host of an attached server that the run may load; may be repeated
     #[arg(long, value_name = "HOST")]
     pub(crate) yes_load: Vec<String>,
-    /// Show what would be done, and do nothing: as `kvdyno plan`
+    /// Show what would be done, without running it: same as `kvdyno plan`
     #[arg(long)]
     pub(crate) plan: bool,
     #[command(flatten)]
@@ -254,13 +253,13 @@ pub(crate) struct RunArgs {
     pub(crate) view: ViewArgs,
 }
 
-/// Whether block I/O is watched in the kernel.
+/// Whether block I/O is recorded in the kernel.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct IoArgs {
-    /// Watch block I/O in the kernel: latency by kind and by who asked, flushes (needs rights)
+    /// Record block I/O in the kernel: latency by kind and by process, flushes (needs root)
     #[arg(long)]
     pub(crate) io_latency: bool,
-    /// The same, and write every request into `blockio.csv` in the case's folder
+    /// The same, and write every request to `blockio.csv` in the case's directory
     #[arg(long)]
     pub(crate) io_log: bool,
 }
@@ -272,7 +271,7 @@ impl From<Watch> for IoArgs {
 }
 
 impl IoArgs {
-    /// How it is to be watched.
+    /// The recording mode.
     pub(crate) fn watch(self) -> Watch {
         match (self.io_log, self.io_latency) {
             (true, _) => Watch::Log,
@@ -285,19 +284,18 @@ impl IoArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
-  kvdyno resume                     go on with the latest run
+  kvdyno resume                     continue the latest run
   kvdyno resume 2026-11-20T10")]
 pub(crate) struct ResumeArgs {
     #[command(flatten)]
     pub(crate) name: RunName,
     #[command(flatten)]
     pub(crate) named: NamedArgs,
-    /// A block device of the suite's volumes or memory tiers whose data is lost, in full; may be
-    /// repeated
+    /// A block device of the suite's volumes or memory tiers whose data may be destroyed, by its
+    /// full path; may be repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub(crate) destroy_data_on: Vec<PathBuf>,
-    /// The host of a server that somebody runs and that may be loaded, where the suite is attached
-    /// to one; may be repeated
+    /// The host of an attached server that the run may load; may be repeated
     #[arg(long, value_name = "HOST")]
     pub(crate) yes_load: Vec<String>,
     #[command(flatten)]
@@ -323,16 +321,16 @@ Examples:
   kvdyno check                      the latest run
   kvdyno check runs/2026-11-20T10-15-02Z_quick_7f3a --json
 
-Reads the files of a record afresh and holds them against each other: series, histograms and
-counts; keys found and records counted; bytes at the kernel and bytes given to the engine;
-checksums. Ends with 4 when a check fails.")]
+Reads the files of a record again and compares them: series, histograms and counts; keys found and
+records counted; bytes written at the kernel and bytes given to the engine; checksums. Ends with
+exit code 4 when a check fails.")]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) name: RunName,
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Checks that passed, too, one by one
+    /// List the passed checks too, one by one
     #[arg(long, conflicts_with = "json")]
     pub(crate) all: bool,
 }
@@ -342,12 +340,12 @@ pub(crate) struct CheckArgs {
 Examples:
   kvdyno doctor
   kvdyno doctor --place /mnt/nvme
-  kvdyno doctor --strict            fails where figures would be distorted: for CI")]
+  kvdyno doctor --strict            fails if anything would distort figures: for CI")]
 pub(crate) struct DoctorArgs {
-    /// The folder in which databases would be made
+    /// The directory in which databases would be created
     #[arg(long, value_name = "DIR")]
     pub(crate) place: Option<PathBuf>,
-    /// End with 4 when anything would distort the figures
+    /// End with exit code 4 if anything would distort the figures
     #[arg(long)]
     pub(crate) strict: bool,
     /// As JSON
@@ -412,7 +410,7 @@ mod tests {
         }
     }
 
-    /// The command lines of a help text: up to a redirection, or two spaces before a remark.
+    /// The command lines of a help text: up to a redirection, or to two spaces before a remark.
     fn examples(help: Option<&clap::builder::StyledStr>) -> Vec<Vec<String>> {
         let text = help.map(ToString::to_string).unwrap_or_default();
         let command = |line: &str| {

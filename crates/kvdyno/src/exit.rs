@@ -1,16 +1,16 @@
-//! What the user can put right, and how the program ends for it: the codes are `record`'s.
+//! Errors that the user can correct, and the exit code for them: the codes are `record`'s.
 
 use kvdyno_host::DataDirError;
 use kvdyno_host::copy::CopyError;
 use kvdyno_record::exit::Exit;
 
-/// Something the user can put right: what is wrong, and what would help.
+/// An error that the user can correct: a message and a remedy.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Complaint {
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// What would help.
+    /// The remedy.
     pub hint: Option<String>,
 }
 
@@ -20,7 +20,7 @@ impl Complaint {
         Self { message: message.into(), hint: None }
     }
 
-    /// The same with what would help.
+    /// The same with a remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -28,13 +28,13 @@ impl Complaint {
     }
 }
 
-/// `did you mean `x`? `, where what was typed is nearly a name that is known.
-pub(crate) fn did_you_mean(typed: &str, known: &[&str]) -> String {
-    let meant = kvdyno_suite::closest(typed, known);
+/// `did you mean `x`? `, if the typed name is similar to a candidate.
+pub(crate) fn did_you_mean(typed: &str, candidates: &[&str]) -> String {
+    let meant = kvdyno_suite::closest(typed, candidates);
     meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`? "))
 }
 
-/// Places and copies are named by the user: what is wrong with them is theirs to put right.
+/// The user chose places and copies, so the user can correct them.
 impl From<DataDirError> for Complaint {
     fn from(error: DataDirError) -> Self {
         Self::usage(error.to_string())
@@ -47,7 +47,7 @@ impl From<CopyError> for Complaint {
     }
 }
 
-/// How the program ends for an error: with a usage code where the user can put it right.
+/// The exit code for an error: a usage code if the user can correct it.
 pub fn of_error(error: &anyhow::Error) -> Exit {
     let users = |cause: &(dyn std::error::Error + 'static)| {
         cause.is::<Complaint>() || cause.is::<DataDirError>()

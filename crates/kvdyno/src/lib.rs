@@ -1,7 +1,7 @@
 //! The program `kvdyno`: reads a suite, runs it on worker processes, keeps a record, shows it.
 //!
-//! It is not the load generator: no operation is timed in this process. Workers do that
-//! (`kvdyno-worker`), one process a case.
+//! It is not the load generator: this process times no operation. Workers do that
+//! (`kvdyno-worker`), with one process per case.
 
 mod bundle;
 mod cli;
@@ -70,20 +70,20 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
     }
 }
 
-/// Attends to the run that started it until that is over, or dead.
+/// Waits for the end of the run that started it, then cleans up.
 fn reaper() -> anyhow::Result<Exit> {
-    // Signals that end a run are counted, and do not end this: it has to come after.
+    // Signals that end a run do not end this process: its work starts after the run's end.
     let _interrupt = runner::Interrupt::listen()?;
     kvdyno_host::reaper::attend(&kvdyno_host::Root::system())
-        .context("only a run starts its reaper")?;
+        .context("only a run can start its reaper")?;
     Ok(Exit::Ok)
 }
 
-/// Serves drives to the program that started it until that ends.
+/// Serves drives to the program that started it until that program ends.
 fn recorder() -> anyhow::Result<Exit> {
-    // As the reaper: it has to come after.
+    // Like the reaper: it must outlive the run.
     let _interrupt = runner::Interrupt::listen()?;
-    kvdyno_torture::attend().context("only `kvdyno torture` starts its recorder")?;
+    kvdyno_torture::attend().context("only `kvdyno torture` can start its recorder")?;
     Ok(Exit::Ok)
 }
 
@@ -101,7 +101,7 @@ fn schema(of: SchemaOf) -> serde_json::Value {
     }
 }
 
-/// Says why the program ends. A suite's mistakes are shown under their lines.
+/// Prints the error that ends the program. A suite's mistakes are shown at their lines.
 fn complain(error: &anyhow::Error, printer: &Printer) -> Exit {
     match error.chain().find_map(|cause| cause.downcast_ref::<kvdyno_suite::SuiteError>()) {
         Some(mistakes) => {

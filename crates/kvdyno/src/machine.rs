@@ -1,10 +1,10 @@
-//! The machine as a record tells of it: its facts, and whether its block I/O can be watched.
+//! The machine as recorded: its facts, and whether its block I/O can be recorded.
 
 use kvdyno_host::{Root, facts};
 use kvdyno_record::host::Host;
 use std::path::Path;
 
-/// Reads it, with the volume under `place`.
+/// Reads the machine's facts, with the storage below `place`.
 pub(crate) fn read(root: &Root, place: &Path) -> Host {
     Host { block_io: Some(kvdyno_blockio::availability(root)), ..facts::read(root, place) }
 }

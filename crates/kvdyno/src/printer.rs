@@ -1,9 +1,8 @@
-//! What reaches the terminal: data on standard output; progress, notes and complaints on standard
-//! error. Nothing else in the program prints.
+//! All output of the program: data on standard output; progress, notes and errors on standard
+//! error. Only this module prints.
 //!
-//! Text from a record or a worker is made harmless here (control characters are shown, not sent),
-//! colours are added here, and a closed pipe (`kvdyno show | head`) ends the output, not the
-//! program.
+//! Text from a record or a worker is made safe here (control characters are shown as escapes), and
+//! colours are added here. A closed pipe (`kvdyno show | head`) ends the output, not the program.
 
 mod progress;
 #[cfg(test)]
@@ -32,7 +31,7 @@ fn code(tone: Tone) -> &'static str {
     }
 }
 
-/// Characters of a complaint: what it quotes may have no end.
+/// Characters of an error message: quoted text may be very long.
 const WORDS_MAX: usize = 8000;
 
 pub(crate) struct Printer {
@@ -43,7 +42,7 @@ pub(crate) struct Printer {
 }
 
 impl Printer {
-    /// On the process's own streams. A quiet one shows no progress and no notes.
+    /// A printer on the process's own streams. A quiet one prints no progress and no notes.
     pub(crate) fn new(color: ColorChoice, quiet: bool) -> Self {
         let (out, err) = (io::stdout(), io::stderr());
         let live = err.is_terminal() && !quiet;
@@ -65,13 +64,13 @@ impl Printer {
         self.write_out(&format!("{}\n", self.out.toned(Tone::Strong, &plain(text))));
     }
 
-    /// A line or a block of data that begins with a coloured word.
+    /// A line or a block of data that starts with a coloured word.
     pub(crate) fn marked(&self, tone: Tone, word: &str, text: &str) {
         let word = self.out.toned(tone, &one_line(word));
         self.write_out(&format!("{word}{}\n", plain(text)));
     }
 
-    /// Data for a machine, byte for byte.
+    /// Machine-readable data, byte for byte.
     pub(crate) fn verbatim(&self, bytes: &[u8]) {
         self.suspended(|| self.out.write(bytes));
     }
@@ -79,39 +78,39 @@ impl Printer {
     /// Data as indented JSON.
     pub(crate) fn json(&self, value: &impl Serialize) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(value)?;
-        // Control characters that JSON lets pass stand inside strings, where \u is as good.
+        // Control characters that JSON permits occur inside strings, where \u is equivalent.
         let harmless: String = text.chars().map(text::in_json).collect();
         self.verbatim(format!("{harmless}\n").as_bytes());
         Ok(())
     }
 
-    /// Something worth knowing; left out by `--quiet`.
+    /// A note; left out with `--quiet`.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             self.write_err(&format!("{}\n", plain(text)));
         }
     }
 
-    /// Something that may spoil the figures.
+    /// A problem that may distort the figures.
     pub(crate) fn warning(&self, text: &str) {
         self.labelled(Tone::Warning, "warning", text);
     }
 
-    /// What would help.
+    /// A remedy.
     pub(crate) fn hint(&self, text: &str) {
         self.labelled(Tone::Strong, "hint", text);
     }
 
-    /// Why the program ends: the error, what it was caused by, and the hint that goes with it.
+    /// The error that ends the program, its causes, and its hint.
     pub(crate) fn error(&self, error: &anyhow::Error) {
-        let mut said = error.to_string();
-        self.labelled(Tone::Bad, "error", &said);
+        let mut message = error.to_string();
+        self.labelled(Tone::Bad, "error", &message);
         for cause in error.chain().skip(1).map(ToString::to_string) {
-            // Many errors end in the words of what they were caused by.
-            if !said.contains(&cause) {
+            // Many errors already end with the text of their cause.
+            if !message.contains(&cause) {
                 const BECAUSE: &str = "  because: ";
                 self.write_err(&format!("{BECAUSE}{}\n", wrapped(&cause, BECAUSE.len())));
-                said = cause;
+                message = cause;
             }
         }
         if let Some(hint) = crate::exit::complaint(error).and_then(|c| c.hint.as_deref()) {
@@ -119,17 +118,17 @@ impl Printer {
         }
     }
 
-    /// A diagnostic that was laid out, and coloured, by someone else (a suite's, with its caret).
+    /// A diagnostic with its own layout and colours (a suite's, with its caret).
     pub(crate) fn diagnostic(&self, rendered: &str) {
         self.write_err(&format!("{}\n", rendered.trim_end_matches('\n')));
     }
 
-    /// Whether a diagnostic may bring its own colours.
+    /// Whether a diagnostic may have colours.
     pub(crate) fn colors_errors(&self) -> bool {
         self.err.color
     }
 
-    /// Shows how a run gets on: `cases` of them, `estimate` for all by the plan.
+    /// Starts the progress of a run with `cases` cases, whose plan estimates `estimate` for all.
     pub(crate) fn progress(&self, cases: usize, estimate: Duration) -> Progress<'_> {
         Progress::new(self, cases, estimate)
     }
@@ -147,7 +146,7 @@ impl Printer {
         self.suspended(|| self.err.write(redact(text).as_bytes()));
     }
 
-    /// Takes the progress line away while something else is written.
+    /// Hides the progress line while other text is printed.
     fn suspended(&self, write: impl FnOnce()) {
         match &self.live {
             Some(live) => live.suspend(write),
@@ -156,8 +155,8 @@ impl Printer {
     }
 }
 
-/// Harmless, in lines that can be read. Lines that it has stay, and how far in they begin; the
-/// first stands after `indent` columns.
+/// Makes text safe and wraps it. Its line breaks and indentation stay; the first line starts after
+/// `indent` columns.
 fn wrapped(text: &str, indent: usize) -> String {
     let line = |(number, line): (usize, &str)| {
         let words = line.trim_start_matches(' ');
@@ -178,7 +177,7 @@ impl Stream {
         Self { color, sink: Mutex::new(Some(sink)) }
     }
 
-    /// Writes; after the first failure (a closed pipe) nothing more. Nobody is left to be told.
+    /// Writes; after the first failure (a closed pipe) it stops, because nobody reads the output.
     fn write(&self, bytes: &[u8]) {
         let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
         let written = sink.as_mut().map(|sink| sink.write_all(bytes).and_then(|()| sink.flush()));
@@ -192,7 +191,7 @@ impl Stream {
     }
 }
 
-/// `--color` wins; then <https://no-color.org>; then whether a person is looking.
+/// `--color` wins; then <https://no-color.org>; then whether the output is a terminal.
 fn wants_color(color: ColorChoice, terminal: bool) -> bool {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     match color {
@@ -229,9 +228,9 @@ mod tests {
         let (printer, captured) = Printer::captured();
         let long = "word ".repeat(20);
         printer.warning(&format!("{}\n  {long}", long.trim()));
-        let said = captured.err();
-        let starts: Vec<usize> = said.lines().map(|line| line.find('w').unwrap()).collect();
-        assert_eq!(starts, [0, 9, 2, 2], "{said}");
+        let output = captured.err();
+        let starts: Vec<usize> = output.lines().map(|line| line.find('w').unwrap()).collect();
+        assert_eq!(starts, [0, 9, 2, 2], "{output}");
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! The steps of a run, for the one test that kills the program at each of them. A release build
-//! knows nothing of it.
+//! The steps of a run, for the one test that kills the program at each of them. Not compiled into a
+//! release build.
 
-/// In the environment: the step at which the program kills itself as `kill -9` would.
+/// The environment variable with the step at which the program kills itself, as by `kill -9`.
 #[cfg(debug_assertions)]
 pub(crate) const DIE_AT: &str = "KVDYNO_DIE_AT";
 
 /// A step is done.
 #[cfg(debug_assertions)]
 pub(crate) fn passed(step: &str) {
-    if std::env::var_os(DIE_AT).is_some_and(|wanted| wanted == step) {
+    if std::env::var_os(DIE_AT).is_some_and(|name| name == step) {
         let _ =
             rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }

@@ -1,6 +1,6 @@
-//! Finding the engines: each is a program `kvdyno-<name>`, found as git finds its subcommands.
+//! Finds the engines: each is a program `kvdyno-<name>`, found like git's subcommands.
 //!
-//! It knows where to look and how to ask a program what it is. Running one is the runner's.
+//! This module searches directories and asks programs for their description. The runner runs them.
 
 use crate::exit::{Complaint, did_you_mean};
 use anyhow::Context as _;
@@ -18,16 +18,16 @@ use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What every engine's program begins with.
+/// The prefix of every engine's program.
 const PREFIX: &str = "kvdyno-";
 
-/// Folders of engines, separated as in `PATH`.
+/// Directories of engines, separated as in `PATH`.
 pub const PATH_VARIABLE: &str = "KVDYNO_ENGINE_PATH";
 
 /// A worker describes itself within this time, or is not one.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
 
-/// No description is longer.
+/// Upper bound of a description.
 const DESCRIPTION_BYTES_MAX: u64 = 4 << 20;
 
 /// The program of an engine.
@@ -40,7 +40,7 @@ pub fn find_all() -> BTreeMap<String, PathBuf> {
     find_all_in(&folders())
 }
 
-/// What the engine of a worker is.
+/// The code of a worker's engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CodeSource {
     /// Its own, or what it finds itself.
@@ -48,12 +48,12 @@ pub enum CodeSource {
     Itself,
     /// A shared library, or the program of a server.
     Library(PathBuf),
-    /// A server that somebody runs, by what leads to its URL (`env:NAME`).
+    /// An attached server, by the reference to its URL (`env:NAME`).
     Server(String),
 }
 
 impl CodeSource {
-    /// That of a case.
+    /// For a case.
     pub fn from_case(case: &Case) -> Self {
         match (&case.library, &case.server) {
             (Some(library), _) => Self::Library(library.path.clone()),
@@ -62,7 +62,7 @@ impl CodeSource {
         }
     }
 
-    /// Of a worker.
+    /// For a worker.
     fn of_worker(worker: &WorkerIdentity) -> Self {
         match (&worker.library, &worker.description.server) {
             (Some(library), _) => Self::Library(library.path.clone()),
@@ -71,7 +71,7 @@ impl CodeSource {
         }
     }
 
-    /// As a worker is told it.
+    /// As arguments of a worker.
     fn set_environment(&self, command: &mut Command) {
         match self {
             Self::Itself => {}
@@ -89,15 +89,15 @@ pub fn command(worker: &WorkerIdentity, word: &str) -> Command {
     command
 }
 
-/// The program by which several workers are one: named as an engine's is, and none.
+/// The program that combines several workers: named like an engine's, but not an engine.
 const CREW: &str = "crew";
 
-/// Where it is, for a crew that is planned; and that its launcher is there.
+/// Its path, if a crew is planned; also checks that its launcher exists.
 pub fn find_crew(crew: &Crew) -> Result<PathBuf, Complaint> {
     find_crew_in(&folders(), crew)
 }
 
-/// Whether a program of that name is where programs are.
+/// Whether PATH contains a program of that name.
 pub fn is_installed(name: &str) -> bool {
     folders().iter().any(|folder| is_program(&folder.join(name)))
 }
@@ -106,19 +106,20 @@ fn find_crew_in(folders: &[PathBuf], crew: &Crew) -> Result<PathBuf, Complaint> 
     let launcher = crew.launch.first().map_or("", String::as_str);
     let mut paths = folders.iter().map(|folder| folder.join(launcher));
     if !paths.any(|path| is_program(&path)) {
-        let what = format!("there is no program `{launcher}`, which is to start the crew");
-        let hint = "`apt install openmpi-bin` brings `mpirun`; `launch` of [crew] names another";
+        let what = format!("cannot find the program `{launcher}`, which starts the crew");
+        let hint =
+            "`apt install openmpi-bin` installs `mpirun`; `launch` of [crew] sets another launcher";
         return Err(Complaint::usage(what).hint(hint));
     }
     let mut paths = folders.iter().map(|folder| folder.join(format!("{PREFIX}{CREW}")));
     paths.find(|path| is_program(path)).ok_or_else(|| {
-        let what = "there is no program `kvdyno-crew`, which the suite's [crew] needs";
-        let hint = "`make crew` builds it, with OpenMPI; it is found where engines are";
+        let what = "cannot find the program `kvdyno-crew`, which the suite's [crew] needs";
+        let hint = "`make crew` builds it, with OpenMPI; kvdyno searches it like an engine";
         Complaint::usage(what).hint(hint)
     })
 }
 
-/// A command of the workers of a crew: its launcher, `program`, and what each rank is to start.
+/// A command of the workers of a crew: its launcher, `program`, and the command of each rank.
 pub fn crew_command(crew: &Crew, program: &Path, worker: &WorkerIdentity, word: &str) -> Command {
     let mut words = crew.launch.iter();
     let mut command = Command::new(words.next().map_or("", String::as_str));
@@ -127,19 +128,18 @@ pub fn crew_command(crew: &Crew, program: &Path, worker: &WorkerIdentity, word: 
     command
 }
 
-/// What a worker says of itself with that engine. A worker of another protocol is refused; one that
-/// refuses says so by [`WorkerRefused`].
-pub fn describe(path: &Path, by: &CodeSource) -> anyhow::Result<WorkerDescription> {
-    describe_within(path, by, DESCRIBE_LIMIT)
+/// A worker's description of its engine. A worker with another protocol is refused; a worker's own
+/// refusal is [`WorkerRefused`].
+pub fn describe(path: &Path, source: &CodeSource) -> anyhow::Result<WorkerDescription> {
+    describe_within(path, source, DESCRIBE_LIMIT)
 }
 
-/// A worker cannot be used as it was asked to: it has no library, or cannot use the one it was
-/// told.
+/// A worker cannot be used as requested: it has no library, or cannot use the given one.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WorkerRefused(String);
 
-/// The exit code by which a worker refuses.
+/// The exit code of a worker's refusal.
 const REFUSED: i32 = 2;
 
 /// The workers of a run: one for each engine and library of its cases.
@@ -147,35 +147,35 @@ const REFUSED: i32 = 2;
 pub struct Workers(BTreeMap<(String, CodeSource), WorkerIdentity>);
 
 impl Workers {
-    /// Takes one in, for the cases of `engine` that name its library.
+    /// Adds one, for the cases of `engine` with its library.
     pub fn add(&mut self, engine: &str, worker: WorkerIdentity) {
         self.0.insert((engine.to_owned(), CodeSource::of_worker(&worker)), worker);
     }
 
-    /// Takes others in.
+    /// Adds others.
     pub fn extend(&mut self, others: Self) {
         self.0.extend(others.0);
     }
 
-    /// Who does a case.
+    /// The worker of a case.
     pub fn identity(&self, case: &Case) -> Option<&WorkerIdentity> {
         self.0.get(&(case.engine.clone(), CodeSource::from_case(case)))
     }
 
-    /// The worker that an engine is part of.
+    /// The worker with an embedded engine.
     pub fn plain(&self, engine: &str) -> Option<&WorkerIdentity> {
         self.0.get(&(engine.to_owned(), CodeSource::Itself))
     }
 
-    /// What the engines say of themselves; of one with several libraries, with one of them: for
-    /// what is the same for all.
+    /// The engines' descriptions; for an engine with several libraries that of one of them: for
+    /// properties that all share.
     pub fn descriptions(&self) -> BTreeMap<&str, &Description> {
         let each = self.0.iter();
         each.map(|((name, _), worker)| (name.as_str(), &worker.description.engine)).collect()
     }
 }
 
-/// Where engines are looked for, in order: next to the program, in `KVDYNO_ENGINE_PATH`, in `PATH`.
+/// The directories of engines, in order: next to the program, in `KVDYNO_ENGINE_PATH`, in `PATH`.
 fn folders() -> Vec<PathBuf> {
     let next_to_us = std::env::current_exe()
         .and_then(std::fs::canonicalize)
@@ -185,7 +185,7 @@ fn folders() -> Vec<PathBuf> {
     for list in [PATH_VARIABLE, "PATH"].into_iter().filter_map(std::env::var_os) {
         folders.extend(std::env::split_paths(&list));
     }
-    // An empty entry of PATH means the current folder: never for programs that we run.
+    // An empty entry of PATH means the current directory: never used for programs.
     folders.retain(|folder| !folder.as_os_str().is_empty());
     folders
 }
@@ -194,23 +194,22 @@ fn find_in(folders: &[PathBuf], name: &str) -> Result<PathBuf, Complaint> {
     check_name(name)?;
     let path = folders.iter().map(|folder| folder.join(format!("{PREFIX}{name}")));
     path.into_iter().find(|path| is_program(path)).ok_or_else(|| {
-        let known: Vec<String> = find_all_in(folders).into_keys().collect();
-        let names: Vec<&str> = known.iter().map(String::as_str).collect();
-        let found = match names.as_slice() {
-            [] => "no engine was found at all".to_owned(),
+        let engines: Vec<String> = find_all_in(folders).into_keys().collect();
+        let names: Vec<&str> = engines.iter().map(String::as_str).collect();
+        let help = match names.as_slice() {
+            [] => "no engines found".to_owned(),
             names => format!("{}found: {}", did_you_mean(name, names), names.join(", ")),
         };
-        Complaint::usage(format!("there is no program `{PREFIX}{name}` for engine `{name}`")).hint(
-            format!(
-                "{found}; `make engines` builds the engines; engines of your own are found \
-                 next to kvdyno, in {PATH_VARIABLE} or in PATH"
-            ),
-        )
+        Complaint::usage(format!("cannot find the program `{PREFIX}{name}` of engine `{name}`"))
+            .hint(format!(
+                "{help}; `make engines` builds the engines; kvdyno searches your own engines next \
+                 to its program, in {PATH_VARIABLE} and in PATH"
+            ))
     })
 }
 
 fn find_all_in(folders: &[PathBuf]) -> BTreeMap<String, PathBuf> {
-    let mut found = BTreeMap::new();
+    let mut programs = BTreeMap::new();
     for folder in folders {
         let Ok(entries) = std::fs::read_dir(folder) else { continue };
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
@@ -218,23 +217,23 @@ fn find_all_in(folders: &[PathBuf]) -> BTreeMap<String, PathBuf> {
             let name = name.and_then(|name| name.strip_prefix(PREFIX));
             let name = name.filter(|name| is_name(name) && *name != CREW);
             if let Some(name) = name.filter(|_| is_program(&path)) {
-                found.entry(name.to_owned()).or_insert(path.clone());
+                programs.entry(name.to_owned()).or_insert(path.clone());
             }
         }
     }
-    found
+    programs
 }
 
-/// Refuses what cannot be the name of an engine.
+/// Refuses a name that no engine can have.
 pub(crate) fn check_name(name: &str) -> Result<(), Complaint> {
     if is_name(name) {
         return Ok(());
     }
     Err(Complaint::usage(format!("`{name}` cannot be the name of an engine"))
-        .hint("engines are named with a-z, 0-9, - and _"))
+        .hint("expected only a-z, 0-9, - and _"))
 }
 
-/// No dots: beside a program, cargo leaves `kvdyno-null.d`.
+/// No dots: next to a program, cargo leaves `kvdyno-null.d`.
 fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c))
@@ -246,31 +245,30 @@ fn is_program(path: &Path) -> bool {
 
 fn describe_within(
     path: &Path,
-    by: &CodeSource,
+    source: &CodeSource,
     limit: Duration,
 ) -> anyhow::Result<WorkerDescription> {
-    let asked = || format!("failed to ask `{} describe`", path.display());
+    let failed = || format!("failed to ask `{} describe`", path.display());
     let mut command = Command::new(path);
     command.arg("describe");
-    by.set_environment(&mut command);
+    source.set_environment(&mut command);
     let child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .with_context(asked)?;
+        .with_context(failed)?;
     let text = wait(child, limit).or_else(|error| match error.downcast::<WorkerRefused>() {
-        // Its own words are all there is to say.
+        // Its own message is sufficient.
         Ok(refused) => Err(refused.into()),
-        Err(error) => Err(error).with_context(asked),
+        Err(error) => Err(error).with_context(failed),
     })?;
     protocol_of(path, &text)?;
-    serde_json::from_slice(&text).with_context(|| {
-        format!("`{} describe` does not print a description: rebuild it", path.display())
-    })
+    serde_json::from_slice(&text)
+        .with_context(|| format!("`{} describe` prints no description: rebuild it", path.display()))
 }
 
-/// What a child prints until its end; it is killed when that does not come in time.
+/// The output of a child until its end; kills it after the limit.
 fn wait(mut child: Child, limit: Duration) -> anyhow::Result<Vec<u8>> {
     let answer = read(child.stdout.take());
     let complaints = read(child.stderr.take());
@@ -282,54 +280,54 @@ fn wait(mut child: Child, limit: Duration) -> anyhow::Result<Vec<u8>> {
         if Instant::now() > deadline {
             child.kill()?;
             child.wait()?;
-            anyhow::bail!("it did not answer within {} s", limit.as_secs_f64());
+            anyhow::bail!("no reply within {} s", limit.as_secs_f64());
         }
         std::thread::sleep(Duration::from_millis(2));
     };
-    let said = |thread: JoinHandle<Vec<u8>>| thread.join().unwrap_or_default();
+    let message = |thread: JoinHandle<Vec<u8>>| thread.join().unwrap_or_default();
     if status.success() {
-        return Ok(said(answer));
+        return Ok(message(answer));
     }
-    let said = String::from_utf8_lossy(&said(complaints)).trim().to_owned();
-    let said = said.trim_start_matches("error: ");
-    if status.code() == Some(REFUSED) && !said.is_empty() {
-        return Err(WorkerRefused(said.to_owned()).into());
+    let message = String::from_utf8_lossy(&message(complaints)).trim().to_owned();
+    let message = message.trim_start_matches("error: ");
+    if status.code() == Some(REFUSED) && !message.is_empty() {
+        return Err(WorkerRefused(message.to_owned()).into());
     }
-    anyhow::bail!("it ended with {status}: {said}");
+    anyhow::bail!("it ended with {status}: {message}");
 }
 
 fn read(stream: Option<impl std::io::Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut text = Vec::new();
-        // What cannot be read is no description, and is told as that.
+        // Unreadable output is no description, and is reported as such.
         let _ = stream.map(|stream| stream.take(DESCRIPTION_BYTES_MAX).read_to_end(&mut text));
         text
     })
 }
 
-/// The protocol is looked at before the rest: a description of another one may not even parse.
+/// The protocol is checked first: a description with another one may not even parse.
 fn protocol_of(path: &Path, text: &[u8]) -> Result<(), Complaint> {
     #[derive(serde::Deserialize)]
     struct Protocol {
         protocol: u32,
     }
-    let found = serde_json::from_slice::<Protocol>(text).ok().map(|head| head.protocol);
-    let Some(found) = found.filter(|found| *found != PROTOCOL) else { return Ok(()) };
-    let remedy = if found < PROTOCOL {
-        "rebuild the engine against this version's kvdyno-worker"
+    let protocol = serde_json::from_slice::<Protocol>(text).ok().map(|head| head.protocol);
+    let Some(protocol) = protocol.filter(|protocol| *protocol != PROTOCOL) else { return Ok(()) };
+    let remedy = if protocol < PROTOCOL {
+        "rebuild the engine with this version's kvdyno-worker"
     } else {
-        "use the kvdyno that the engine was built for"
+        "use the kvdyno for which the engine was built"
     };
     let path = path.display();
-    let message = format!("`{path}` speaks protocol {found}, this kvdyno speaks {PROTOCOL}");
-    Err(Complaint::usage(message).hint(format!("{remedy}, or take the engine out of the way")))
+    let message = format!("`{path}` has protocol {protocol}, this kvdyno has {PROTOCOL}");
+    Err(Complaint::usage(message).hint(format!("{remedy}, or remove the engine")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A worker that is a shell script.
+    /// A worker as a shell script.
     fn worker(folder: &Path, name: &str, script: &str) -> PathBuf {
         let path = folder.join(format!("{PREFIX}{name}"));
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -378,7 +376,7 @@ mod tests {
         let path = worker(folder.path(), "old", "echo '{\"protocol\": 0}'");
         let error = describe(&path, &CodeSource::Itself).unwrap_err();
         let complaint = crate::exit::complaint(&error).unwrap();
-        let both = format!("speaks protocol 0, this kvdyno speaks {PROTOCOL}");
+        let both = format!("has protocol 0, this kvdyno has {PROTOCOL}");
         assert!(complaint.message.contains(&both), "{}", complaint.message);
         assert!(complaint.hint.as_ref().unwrap().contains("rebuild the engine"));
     }
@@ -389,7 +387,7 @@ mod tests {
         let hangs = worker(folder.path(), "hangs", "exec sleep 60");
         let error =
             describe_within(&hangs, &CodeSource::Itself, Duration::from_millis(50)).unwrap_err();
-        assert!(format!("{error:#}").contains("did not answer within 0.05 s"), "{error:#}");
+        assert!(format!("{error:#}").contains("no reply within 0.05 s"), "{error:#}");
         let fails = worker(folder.path(), "fails", "echo 'error: no library' >&2; exit 7");
         let error = format!("{:#}", describe(&fails, &CodeSource::Itself).unwrap_err());
         assert!(error.ends_with("it ended with exit status: 7: no library"), "{error}");

@@ -1,8 +1,9 @@
-//! Whether an engine can do what the suite asks: an ability that is missing is refused here, before
-//! any process starts, and never becomes a zero in a table.
+//! Checks whether an engine can run the suite's operations. A missing ability is refused here,
+//! before any process starts, and never becomes a zero in a table.
 
 use super::engine::Engine;
 use super::mistake::Mistakes;
+use super::names::push_unique;
 use super::phase::{Entry, ExpectedHitsKey, Phase, Role, Verify};
 use super::read::At;
 use super::scalar::Switch;
@@ -12,26 +13,26 @@ use super::workload::phase_name;
 use kvdyno_record::engine::{Capabilities, Description, PlaceKind};
 use kvdyno_record::workload::{Data, KeyFormat, Op};
 
-/// A phase that an engine is not run in, and why.
+/// A phase that an engine skips, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SkippedPhase {
-    /// Which of the suite's phases.
+    /// Its index among the suite's phases.
     pub(super) phase: usize,
     pub(super) why: String,
 }
 
-/// What an engine cannot do in a measured phase.
+/// An operation that an engine does not support in a measured phase.
 struct Lack {
     phase: usize,
     span: Span,
-    /// Of the phase alone: "it has no scan".
+    /// The reason that the phase is skipped: "it has no scan".
     why: String,
     message: String,
     expected: &'static str,
 }
 
-/// Notes what the engine cannot do. Measured phases that it cannot take part in are skipped, as
-/// long as another is left.
+/// Records what the engine cannot do. Measured phases that it does not support are skipped, as long
+/// as one other measured phase is left.
 pub(super) fn check(
     typed: &Typed,
     engine: &Engine,
@@ -40,7 +41,10 @@ pub(super) fn check(
     device: bool,
     mistakes: &mut Mistakes,
 ) -> Vec<SkippedPhase> {
-    let without = format!("leave it out with --engine, or ask for less of {}", description.name);
+    let without = format!(
+        "leave the engine out with --engine, or remove the operation from {}",
+        description.name
+    );
     if let Some(what) = misplaced(description, device) {
         let message = format!("{} stores nothing {what}", description.name);
         let mistake = mistakes.at(&engine.name.span, message);
@@ -49,14 +53,14 @@ pub(super) fn check(
     if description.capabilities.numbered_keys_only {
         check_key(typed, description, data, &without, mistakes);
     }
-    // What a graph takes is checked with the engine's options.
+    // Requirements of a graph are checked with the engine's options.
     if typed.data.linkbench.is_none() {
         check_sizes(typed, description, data, mistakes);
     }
     let lacks = lacks(typed, description);
     let is_measured = |(_, phase): &(usize, &At<Phase>)| matches!(phase.value, Phase::Measure(_));
     let mut measured = typed.phase.iter().enumerate().filter(is_measured);
-    if measured.any(|(at, _)| lacks.iter().all(|lack| lack.phase != at)) {
+    if measured.any(|(index, _)| lacks.iter().all(|lack| lack.phase != index)) {
         return skipped(typed, &lacks);
     }
     for Lack { span, message, expected, .. } in lacks {
@@ -69,49 +73,52 @@ pub(super) fn check(
     Vec::new()
 }
 
-/// Each phase once, and those behind it that count on what it would have added or taken away.
+/// Each phase once, and the later phases that depend on what it would have inserted or deleted.
 fn skipped(typed: &Typed, lacks: &[Lack]) -> Vec<SkippedPhase> {
     let mut skipped: Vec<SkippedPhase> = Vec::new();
     let mut changes: Option<usize> = None;
-    for (at, phase) in typed.phase.iter().enumerate() {
+    for (index, phase) in typed.phase.iter().enumerate() {
         let Phase::Measure(measure) = &phase.value else { continue };
         let mut why: Vec<&str> = Vec::new();
-        for lack in lacks.iter().filter(|lack| lack.phase == at) {
-            if !why.contains(&lack.why.as_str()) {
-                why.push(&lack.why);
-            }
+        for lack in lacks.iter().filter(|lack| lack.phase == index) {
+            push_unique(&mut why, &lack.why);
         }
         let share = |role: &At<Role>| {
-            let found = role.found.as_ref().map(|found| found.value);
-            matches!(found, Some(ExpectedHitsKey::Share(_)))
+            let hits = role.found.as_ref().map(|hits| hits.value);
+            matches!(hits, Some(ExpectedHitsKey::Share(_)))
         };
         let counts_on = measure.role.iter().any(share);
         let follows = changes.filter(|_| why.is_empty() && counts_on);
         let why = match follows {
             Some(missed) => {
-                format!("it counts on `{}`, which is not run", phase_name(&typed.phase, missed))
+                format!("it depends on `{}`, which is skipped", phase_name(&typed.phase, missed))
             }
             None if why.is_empty() => continue,
             None => why.join(", "),
         };
-        skipped.push(SkippedPhase { phase: at, why });
+        skipped.push(SkippedPhase { phase: index, why });
         let mut entries = measure.role.iter().flat_map(|role| role.entries());
         if entries.any(|entry| matches!(entry.op, Op::Insert | Op::Delete)) {
-            changes = Some(at);
+            changes = Some(index);
         }
     }
     skipped
 }
 
-/// Warns of records that are not counted, because the engine cannot scan.
-pub(super) fn count_warning(typed: &Typed, engine: &Engine, by: &Description) -> Option<String> {
+/// Warns of records that are not counted because the engine cannot scan.
+pub(super) fn count_warning(
+    typed: &Typed,
+    engine: &Engine,
+    description: &Description,
+) -> Option<String> {
     let counts = |phase: &At<Phase>| {
         let Phase::Verify(Verify { count: Some(count), .. }) = &phase.value else { return false };
         count.value == Switch::Is(true)
     };
-    let at = typed.phase.iter().position(counts).filter(|_| !by.capabilities.scan_forward)?;
-    let name = phase_name(&typed.phase, at);
-    Some(format!("{}: `{name}` counts no records: no scan", engine.label.0))
+    let index =
+        typed.phase.iter().position(counts).filter(|_| !description.capabilities.scan_forward)?;
+    let name = phase_name(&typed.phase, index);
+    Some(format!("{}: `{name}` counts no records: the engine has no scan", engine.label.0))
 }
 
 fn lacks(typed: &Typed, description: &Description) -> Vec<Lack> {
@@ -119,8 +126,8 @@ fn lacks(typed: &Typed, description: &Description) -> Vec<Lack> {
     for (phase, typed) in typed.phase.iter().enumerate() {
         let Phase::Measure(measure) = &typed.value else { continue };
         for role in measure.role.iter() {
-            let of_role = lacks_of(role, description).into_iter();
-            lacks.extend(of_role.map(|(span, why, message, expected)| Lack {
+            let role_lacks = lacks_of(role, description).into_iter();
+            lacks.extend(role_lacks.map(|(span, why, message, expected)| Lack {
                 phase,
                 span,
                 why,
@@ -137,12 +144,12 @@ type RoleLack = (Span, String, String, &'static str);
 fn lacks_of(role: &Role, description: &Description) -> Vec<RoleLack> {
     let (name, abilities) = (&description.name, &description.capabilities);
     let mut lacks: Vec<RoleLack> = Vec::new();
-    // Only who waits for a server can let others go on meanwhile.
-    if let Some(on) = role.os_threads.as_ref().filter(|_| !abilities.takes_turns) {
-        let message = format!("engine `{name}` keeps the thread that calls it");
+    // Only a client that waits for a server can let others run meanwhile.
+    if let Some(os_threads) = role.os_threads.as_ref().filter(|_| !abilities.takes_turns) {
+        let message = format!("engine `{name}` blocks the calling thread");
         let expected = "expected an engine that `takes_turns`, or no `os_threads`";
-        let why = "it keeps the thread that calls it (`os_threads`)".to_owned();
-        lacks.push((on.span.clone(), why, message, expected));
+        let why = "it blocks the calling thread (`os_threads`)".to_owned();
+        lacks.push((os_threads.span.clone(), why, message, expected));
     }
     if let Some(depth) = role.depth.as_ref().filter(|_| !abilities.pipelined) {
         let message =
@@ -151,15 +158,15 @@ fn lacks_of(role: &Role, description: &Description) -> Vec<RoleLack> {
         lacks.push((depth.span.clone(), why, message, "expected no `depth` here"));
     }
     if abilities.numbered_keys_only {
-        // What is a table of numbered records has no other number to look for.
+        // A table of numbered records has no other number to look up.
         let keys = role.entries().iter().filter_map(|entry| entry.keys.as_ref());
         if let Some(absent) = keys.chain(role.keys.as_ref()).find(|keys| !keys.finds()) {
-            let message = format!("{name} takes no keys but those of its records");
-            let why = "it takes no keys but those of its records".to_owned();
-            lacks.push((absent.span.clone(), why, message, "expected keys that are there"));
+            let message = format!("{name} takes only the keys of its own records");
+            let why = "it takes only the keys of its own records".to_owned();
+            lacks.push((absent.span.clone(), why, message, "expected keys of stored records"));
         }
     }
-    // What is by offset and length is checked with its trace.
+    // Requests by offset and length are checked with their trace.
     for entry in role.entries().iter().filter(|_| !role.is_of_drive()) {
         if let Some(missing) = missing(abilities, entry) {
             let message = format!("{name} has no {missing}");
@@ -169,7 +176,7 @@ fn lacks_of(role: &Role, description: &Description) -> Vec<RoleLack> {
     lacks
 }
 
-/// Keys of one kind alone: numbers in their order.
+/// Keys of one kind only: numbers in their order.
 fn check_key(
     typed: &Typed,
     description: &Description,
@@ -189,13 +196,13 @@ fn check_key(
         let mistake = mistakes
             .at(span, format!("engine `{}` takes no {} keys", description.name, words(data)));
         mistake.label("expected key_format = \"binary\"").help(
-            "on the command line: --set data.key_format=binary; or leave the key out: then the \
-             suite takes the format that all of its engines take",
+            "on the command line: --set data.key_format=binary; or leave the key out: the suite \
+             then chooses a format that all engines take",
         );
     }
 }
 
-/// The kind of keys.
+/// The key format.
 fn words(data: &Data) -> &'static str {
     match data.key.format {
         KeyFormat::Hex => "hex",
@@ -205,7 +212,7 @@ fn words(data: &Data) -> &'static str {
     }
 }
 
-/// Where it would have to store its data and cannot.
+/// The kind of location in which the engine cannot store its data.
 pub(super) fn misplaced(description: &Description, device: bool) -> Option<&'static str> {
     let (kind, what) = if device {
         (PlaceKind::Device, "on a block device")
@@ -233,8 +240,8 @@ fn check_sizes(typed: &Typed, description: &Description, data: &Data, mistakes: 
     }
 }
 
-/// What the operation needs and the engine does not have. Those that every engine has, natively or
-/// as a loop, are not here: the record says which.
+/// The ability that the operation needs and the engine lacks. Abilities that every engine has,
+/// natively or as a loop, are not listed: the record names the path used.
 fn missing(abilities: &Capabilities, entry: &At<Entry>) -> Option<&'static str> {
     match &entry.op {
         Op::Delete if !abilities.delete => Some("delete"),

@@ -1,5 +1,5 @@
-//! What `--engine` and `--duration` change in a suite, as its author would in the file: engines
-//! that it lacks are added, measured phases last as long as was asked for.
+//! Changes that `--engine` and `--duration` make to a suite, as its author would write them in the
+//! file: they add missing engines and set the length of measured phases.
 
 use super::read::Toml;
 use super::source::{Source, Span};
@@ -7,10 +7,10 @@ use serde_spanned::Spanned;
 use std::borrow::Cow;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// What `--engine` calls the suite's own `[drive]`.
+/// The name by which `--engine` selects the suite's own `[drive]`.
 const DRIVE: &str = super::drive::NAME;
 
-/// A value with the place of what it came by.
+/// A value with the position of the option that set it.
 pub(super) fn text<'i>(text: impl Into<Cow<'i, str>>, span: &Span) -> Toml<'i> {
     Spanned::new(span.clone(), DeValue::String(text.into()))
 }
@@ -21,20 +21,20 @@ pub(super) fn put<'i>(table: &mut DeTable<'i>, key: &'i str, value: Toml<'i>) {
     table.insert(Spanned::new(span, Cow::Borrowed(key)), value);
 }
 
-/// Adds the engines of `wanted` that the suite does not have and that are installed, and says so.
-/// A name that is neither is left to whoever selects the engines.
+/// Adds the installed engines of `requested` that the suite lacks, and returns a note for each.
+/// Unknown names are reported later, when engines are selected.
 pub(super) fn add_engines<'i>(
     suite: &mut DeTable<'i>,
-    wanted: impl Iterator<Item = &'i str>,
+    requested: impl Iterator<Item = &'i str>,
     installed: &[String],
     source: &mut Source,
 ) -> Vec<String> {
     let has_drive = suite.get("drive").is_some();
     let mut notes = Vec::new();
-    for name in wanted {
-        let is_there = engines(suite).any(|engine| is_called(engine, name));
-        let own_drive = has_drive && name == DRIVE;
-        if is_there || own_drive || !installed.iter().any(|one| one == name) {
+    for name in requested {
+        let exists = engines(suite).any(|engine| is_called(engine, name));
+        let is_drive = has_drive && name == DRIVE;
+        if exists || is_drive || !installed.iter().any(|other| other == name) {
             continue;
         }
         let start = source.add("--engine", name);
@@ -58,7 +58,7 @@ pub(super) fn add_engines<'i>(
         let engine = Spanned::new(span.clone(), DeValue::Table(engine));
         match suite.get_mut("engine").map(Spanned::get_mut) {
             Some(DeValue::Array(list)) => list.push(engine),
-            // What is no list is a mistake, told by whoever reads it.
+            // A value that is no list is reported by the reader of the key.
             Some(_) => {}
             None => {
                 let mut list = DeArray::new();
@@ -71,11 +71,11 @@ pub(super) fn add_engines<'i>(
 }
 
 /// Whether a path leads into an engine that `--engine` names and the suite lacks.
-pub(super) fn is_of_added(path: &str, wanted: &[String], suite: &DeTable<'_>) -> bool {
+pub(super) fn is_of_added(path: &str, requested: &[String], suite: &DeTable<'_>) -> bool {
     let engine = path.strip_prefix("engine.").and_then(|path| path.split('.').next());
     engine.is_some_and(|engine| {
-        wanted.iter().any(|name| name == engine)
-            && !engines(suite).any(|known| is_called(known, engine))
+        requested.iter().any(|name| name == engine)
+            && !engines(suite).any(|other| is_called(other, engine))
     })
 }
 
@@ -84,7 +84,7 @@ fn engines<'t, 'i>(suite: &'t DeTable<'i>) -> impl Iterator<Item = &'t DeTable<'
     list.into_iter().flat_map(|list| list.iter()).filter_map(|value| value.get_ref().as_table())
 }
 
-/// The text that stands under a key.
+/// The text under a key.
 pub(super) fn word<'t>(table: &'t DeTable<'_>, key: &str) -> Option<&'t str> {
     table.get(key)?.get_ref().as_str()
 }
@@ -93,8 +93,8 @@ fn is_called(engine: &DeTable<'_>, name: &str) -> bool {
     [word(engine, "label"), word(engine, "name")].contains(&Some(name))
 }
 
-/// The word that the engines of the suite have in common under a key, the one that stores nothing
-/// aside: only equal classes are compared, and engines that are tuned with others that are.
+/// The word that all engines of the suite have in common under a key, the null engine aside. Only
+/// equal durability classes are compared, and tuned engines only with tuned ones.
 fn common(suite: &DeTable<'_>, key: &str, default: &str) -> Option<String> {
     let real = engines(suite).filter(|engine| word(engine, "name") != Some("null"));
     let mut words = real.map(|engine| match engine.get(key) {
@@ -105,8 +105,8 @@ fn common(suite: &DeTable<'_>, key: &str, default: &str) -> Option<String> {
     words.all(|word| word == Some(first)).then(|| first.to_owned())
 }
 
-/// Every measured phase lasts so long, in one piece, and is no longer ended by a number of
-/// operations. How many there are.
+/// Sets the length of every measured phase, without windows and without an operation count. Returns
+/// the number of phases.
 pub(super) fn set_duration<'i>(suite: &mut DeTable<'i>, duration: &'i str, span: &Span) -> usize {
     let mut measured = 0;
     let phases = suite.get_mut("phase").and_then(|phases| match phases.get_mut() {
@@ -125,8 +125,8 @@ pub(super) fn set_duration<'i>(suite: &mut DeTable<'i>, duration: &'i str, span:
     measured
 }
 
-/// What is said for all parts counts for each: a part has no such key of `[run]` any more, nor one
-/// that stands for it.
+/// A setting for all parts replaces each part's own: removes the key from `[run]` of every part,
+/// and the part's key that stands for it.
 pub(super) fn take_from_parts(suite: &mut DeTable<'_>, key: &str) {
     let Some(DeValue::Array(parts)) = suite.get_mut("part").map(Spanned::get_mut) else { return };
     for part in parts.iter_mut() {

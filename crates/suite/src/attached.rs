@@ -1,5 +1,5 @@
-//! Engines that are a server which somebody runs: `server = { attach = "env:NAME" }`. What would
-//! have to be done to that server is refused.
+//! Engines that run as somebody else's server: `server = { attach = "env:NAME" }`. Actions that
+//! would change that server are refused.
 
 use super::engine::Engine;
 use super::mistake::Mistakes;
@@ -25,7 +25,8 @@ pub(super) struct ServerTable {
 table!(ServerTable, "[engine.server]": attach);
 
 impl ServerTable {
-    /// Refuses all but a variable's name, before anybody is told it: a URL has a password in it.
+    /// Accepts only the name of a variable, and does not show anything else: a URL contains a
+    /// password.
     pub(super) fn check(&self, mistakes: &mut Mistakes) {
         let name = self.attach.strip_prefix("env:").unwrap_or_default();
         let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -37,7 +38,7 @@ impl ServerTable {
 }
 
 impl Engine {
-    /// The server that it is, where somebody else runs that.
+    /// The variable of the attached server, if the engine is attached.
     pub(super) fn attached(&self) -> Option<&str> {
         match &self.pick.value {
             Pick::Server(reference) => Some(reference),
@@ -46,34 +47,36 @@ impl Engine {
     }
 }
 
-/// Notes what the suite asks for and cannot be done to such a server.
+/// Records what the suite requires and an attached server does not allow.
 pub(super) fn check(part: &Part, engine: &Engine, limits: &[Limit], mistakes: &mut Mistakes) {
     if engine.attached().is_none() {
         return;
     }
     let label = &engine.label.0;
-    let ours = "expected it without, or the engine with a server of its own";
+    let ours = "expected a suite without it, or an engine that kvdyno starts itself";
     if limits.iter().any(|limit| limit.bytes.is_some() || limit.tier.is_some()) {
-        let what =
-            format!("the RAM of {label} is not ours to limit: somebody else runs the server");
-        mistakes.at(&engine.pick.span, what).label(ours).help("--no-ram-limit runs all without");
+        let what = format!("cannot limit the RAM of {label}: kvdyno does not run this server");
+        mistakes
+            .at(&engine.pick.span, what)
+            .label(ours)
+            .help("use --no-ram-limit to run all engines without limits");
     }
     if !part.typed.volume.is_empty() {
-        let what = format!("{label} lies on no volume of ours: somebody else runs the server");
+        let what = format!("cannot put {label} on a volume: kvdyno does not run this server");
         mistakes.at(&engine.pick.span, what).label(ours);
     }
     for phase in &part.typed.phase {
         let (span, what) = match &phase.value {
-            Phase::Evict(_) => (&phase.span, "emptied from memory"),
-            Phase::Reopen(_) => (&phase.span, "stopped and started with other options"),
+            Phase::Evict(_) => (&phase.span, "evicted from memory"),
+            Phase::Reopen(_) => (&phase.span, "restarted with other options"),
             _ => continue,
         };
-        let what = format!("{label} cannot be {what}: somebody else runs the server");
+        let what = format!("{label} cannot be {what}: kvdyno does not run this server");
         mistakes.at(span, what).label(ours);
     }
 }
 
-/// What the suite wants and is done otherwise there.
+/// Settings of the suite that are handled differently for an attached server.
 pub(super) fn warnings(part: &Part, setups: &[EngineSetup<'_>]) -> Vec<String> {
     if part.typed.sharing() == Sharing::Fresh {
         return Vec::new();
@@ -81,7 +84,9 @@ pub(super) fn warnings(part: &Part, setups: &[EngineSetup<'_>]) -> Vec<String> {
     let attached = setups.iter().filter(|setup| setup.engine.attached().is_some());
     let note = |setup: &EngineSetup<'_>| {
         let label = &setup.engine.label.0;
-        format!("{label}: each case loads its own database, for somebody else runs the server")
+        format!(
+            "{label}: each case loads its own database, because kvdyno does not run this server"
+        )
     };
     attached.map(note).collect()
 }

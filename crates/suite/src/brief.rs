@@ -1,5 +1,5 @@
-//! `--quick` and `--hours`: how long the phases of any suite last, as its author would write them
-//! in the file for a first look, or for days.
+//! `--quick` and `--hours`: set the length of the phases of any suite, as its author would write
+//! them in the file for a first look, or for days.
 
 use super::adjust::{put, text, word};
 use super::source::Span;
@@ -7,33 +7,33 @@ use kvdyno_record::units;
 use serde_spanned::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// At most, of what the suite says: a phase that measures, the work before it, the wait for an
-/// engine to come to rest, a job of the drive and the work before it.
+/// Upper bounds of lengths in the suite: a measured phase, its warmup, the settle time, a drive job
+/// and its warmup.
 const MEASURE: &str = "10s";
 const WARMUP: &str = "2s";
 const SETTLE: &str = "10s";
 const JOB: &str = "5s";
 const JOB_WARMUP: &str = "1s";
-/// At most, keys that are read back after a load.
+/// Upper bound of keys that are read back after a load.
 const SAMPLES: u64 = 1_000;
 
-/// What `--quick` is held against, and leaves to other options.
+/// Inputs of `--quick`, and the settings that other options have made.
 #[derive(Clone, Copy)]
 pub(super) struct Quick<'q> {
     /// Processors of this machine.
     pub(super) cpus: u32,
-    /// Where mistakes in what it changes are shown.
+    /// The position at which mistakes in changed keys are shown.
     pub(super) span: &'q Span,
-    /// `--threads` says which.
+    /// `--threads` sets the thread counts.
     pub(super) threads_given: bool,
-    /// `--trials` says how many.
+    /// `--trials` sets the number of trials.
     pub(super) trials_given: bool,
 }
 
-/// Makes a suite one of minutes; each change in words.
+/// Shortens a suite to minutes. Returns each change as text.
 pub(super) fn shorten(suite: &mut DeTable<'_>, quick: Quick<'_>) -> Vec<String> {
     let mut changes = Changes { span: quick.span.clone(), words: Vec::new() };
-    // A graph is audited whole.
+    // A graph is always verified completely.
     let sampled = table(suite, "data").is_none_or(|data| !data.contains_key("linkbench"));
     for phase in members(suite, "phase") {
         let kind = word(phase, "kind").unwrap_or_default().to_owned();
@@ -72,19 +72,19 @@ pub(super) fn shorten(suite: &mut DeTable<'_>, quick: Quick<'_>) -> Vec<String> 
     changes.words
 }
 
-/// What was changed so far.
+/// The changes so far, as text.
 struct Changes {
     span: Span,
     words: Vec<String>,
 }
 
 impl Changes {
-    /// The time under a key is not longer than `most`; where it says none, that is set as well if
-    /// its default may be longer.
+    /// Limits the time under a key to `most`. A missing key is set as well if its default may be
+    /// longer.
     fn time(
         &mut self,
         table: &mut DeTable<'_>,
-        of: &str,
+        phase: &str,
         key: &'static str,
         most: &'static str,
         always: bool,
@@ -96,11 +96,11 @@ impl Changes {
                 _ => return,
             },
             None if always => None,
-            // What is no time is a mistake, told by whoever reads it.
+            // A value that is no time is reported by the reader of the key.
             Some(_) | None => return,
         };
-        let was = was.map_or_else(String::new, |was| format!(" in place of {was}"));
-        self.words.push(format!("{of}: {key} {most}{was}"));
+        let was = was.map_or_else(String::new, |was| format!(" instead of {was}"));
+        self.words.push(format!("{phase}: {key} {most}{was}"));
         put(table, key, text(most, &self.span));
     }
 
@@ -112,26 +112,26 @@ impl Changes {
         }
     }
 
-    /// Of a list of numbers of threads those next to one, to one a processor and to four.
+    /// Keeps the thread counts nearest to one, to one per processor and to four per processor.
     fn threads(&mut self, run: &mut DeTable<'_>, cpus: u32) {
         let Some(DeValue::Array(list)) = run.get("threads").map(Spanned::get_ref) else { return };
         let all: Vec<u64> = list.iter().filter_map(|typed| number(typed.get_ref())).collect();
         let Some(least) = all.iter().min().copied() else { return };
-        let wanted = [1, u64::from(cpus), 4 * u64::from(cpus)];
+        let targets = [1, u64::from(cpus), 4 * u64::from(cpus)];
         let next =
-            |wanted: u64| all.iter().copied().filter(|n| *n <= wanted).max().unwrap_or(least);
-        let mut kept = wanted.map(next).to_vec();
-        kept.dedup();
-        if kept.len() >= all.len() {
+            |target: u64| all.iter().copied().filter(|n| *n <= target).max().unwrap_or(least);
+        let mut chosen = targets.map(next).to_vec();
+        chosen.dedup();
+        if chosen.len() >= all.len() {
             return;
         }
         let list = |numbers: &[u64]| {
             let words: Vec<String> = numbers.iter().map(ToString::to_string).collect();
             words.join(", ")
         };
-        self.words.push(format!("threads {} in place of {}", list(&kept), list(&all)));
+        self.words.push(format!("threads {} instead of {}", list(&chosen), list(&all)));
         let mut thinned = DeArray::new();
-        for threads in kept {
+        for threads in chosen {
             thinned.push(self.number(threads));
         }
         put(run, "threads", Spanned::new(self.span.clone(), DeValue::Array(thinned)));
@@ -151,7 +151,8 @@ pub(super) fn number(value: &DeValue<'_>) -> Option<u64> {
     }
 }
 
-/// Every measured phase lasts so many hours, each of them a window. How many phases there are.
+/// Sets every measured phase to this many hours, with one window per hour. Returns the number of
+/// phases.
 pub(super) fn set_hours(suite: &mut DeTable<'_>, hours: u32, span: &Span) -> usize {
     let mut measured = 0;
     for phase in members(suite, "phase") {
@@ -165,14 +166,14 @@ pub(super) fn set_hours(suite: &mut DeTable<'_>, hours: u32, span: &Span) -> usi
             }
         }
     }
-    // It was meant for what the suite says of its length.
+    // This key sets the length that the suite chose.
     if let Some(run) = table(suite, "run").filter(|_| measured > 0) {
         run.remove("budget");
     }
     measured
 }
 
-/// The tables of a list.
+/// The tables in a list.
 pub(super) fn members<'t, 'i>(
     table: &'t mut DeTable<'i>,
     key: &str,

@@ -1,4 +1,4 @@
-//! The suites that the program brings along, each also a file to copy: `suites/`.
+//! The built-in suites. Each is also a file to copy: `suites/`.
 
 /// Name and text of each.
 pub fn builtin() -> &'static [(&'static str, &'static str)] {

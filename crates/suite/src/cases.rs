@@ -1,4 +1,5 @@
-//! Cases in the order they are run: trial by trial, engines interleaved in an order drawn anew.
+//! Cases in the order in which they run: trial by trial, with engines interleaved in a new random
+//! order.
 
 use super::count;
 use super::estimate;
@@ -24,11 +25,11 @@ use kvdyno_record::workload::{Activity, Phase};
 const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
 
-/// Cases as they are made, in order.
+/// Builds the list of cases, in order.
 pub(super) struct Cases {
     /// Digits of a case's number.
     width: usize,
-    /// Where the next case is listed.
+    /// The next case's position in lists.
     listed: u32,
     /// The case that wrote the drive's file, for each grid.
     filled: Vec<Option<String>>,
@@ -39,14 +40,14 @@ pub(super) struct Cases {
 #[derive(Clone, Copy)]
 struct CaseGroup<'g, 'a> {
     grid: &'g Grid<'a>,
-    of: GroupOf<'g, 'a>,
+    owner: GroupOf<'g, 'a>,
 }
 
-/// Whose cases they are.
+/// What the cases of a group run.
 #[derive(Clone, Copy)]
 enum GroupOf<'g, 'a> {
-    /// An engine under a RAM limit with all its thread counts where they share a database, with one
-    /// where each case loads its own.
+    /// An engine under a RAM limit: with all thread counts if they share a database, with one
+    /// thread count if each case loads its own.
     Engine(&'g EngineSetup<'a>, &'g [Option<u32>]),
     /// All jobs of the drive, on one volume.
     Drive(&'g Bare<'a>, Option<&'a At<Volume>>),
@@ -54,31 +55,31 @@ enum GroupOf<'g, 'a> {
 
 impl CaseGroup<'_, '_> {
     fn trials(&self) -> u32 {
-        match self.of {
+        match self.owner {
             GroupOf::Engine(..) => self.grid.part.typed.trials(),
             GroupOf::Drive(drive, _) => drive.trials,
         }
     }
 }
 
-/// A case as it is about to be made.
+/// A case before it is added.
 #[derive(Clone, Copy)]
 struct CaseDraft<'s, 'e> {
     grid: &'s Grid<'e>,
     setup: &'s EngineSetup<'e>,
     swept: Option<u32>,
     trial: u32,
-    /// All that its figures depend on.
+    /// Everything that its figures depend on.
     phases: &'s [Phase],
     /// The database that it takes over.
-    loaded: Option<Loaded<'s>>,
-    /// Records that a copy of the database may come to have; 0: it is not copied.
+    loaded: Option<LoadedDatabase<'s>>,
+    /// Upper bound of records in a copy of the database; 0: it is not copied.
     copied: u64,
     ceiling: bool,
 }
 
 impl<'s, 'e> CaseDraft<'s, 'e> {
-    /// With no phases yet, on a database of its own.
+    /// A draft without phases, with a database of its own.
     fn new(grid: &'s Grid<'e>, setup: &'s EngineSetup<'e>, trial: u32) -> Self {
         let (swept, phases, loaded, copied, ceiling) = (None, &[][..], None, 0, false);
         Self { grid, setup, swept, trial, phases, loaded, copied, ceiling }
@@ -89,21 +90,22 @@ impl<'s, 'e> CaseDraft<'s, 'e> {
     }
 }
 
-/// A database that another case has made.
+/// A database that another case has loaded.
 #[derive(Clone, Copy)]
-struct Loaded<'s> {
-    /// How many phases at the front were done.
+struct LoadedDatabase<'s> {
+    /// The number of leading phases that are done already.
     phases: usize,
-    by: &'s str,
+    loader: &'s str,
     copy: Option<Copying>,
 }
 
-/// Whether it lies on a block device without a filesystem. `place`: the run's place is one.
+/// Whether the database lies on a block device without a filesystem. `place`: the run's place is
+/// such a device.
 pub(super) fn is_on_device(volume: Option<&At<Volume>>, place: bool) -> bool {
     volume.map_or(place, |volume| volume.place() == PlaceKind::Device)
 }
 
-/// All cases of all parts. Trials are outermost: each has all parts.
+/// All cases of all parts. Trials are outermost: each trial has all parts.
 pub(super) fn all(grids: &[Grid<'_>]) -> Vec<Case> {
     let width = grids.iter().map(Grid::cases).sum::<usize>().to_string().len().max(4);
     let filled = vec![None; grids.len()];
@@ -112,21 +114,21 @@ pub(super) fn all(grids: &[Grid<'_>]) -> Vec<Case> {
     for trial in 1..=trials {
         let mut groups = listed(grids.iter().flat_map(groups).collect(), grids);
         groups.retain(|(_, group)| trial <= group.trials());
-        // Interleaved, and each trial in an order of its own, so that a machine that drifts
-        // does not favour an engine.
+        // Engines are interleaved, in a new order for each trial, so that drift of the machine
+        // favours no engine.
         let seed = grids.first().and_then(|grid| grid.sets.first()).map_or(0, |set| set.data.seed);
         let order = seed.wrapping_add(u64::from(trial) << 32);
         shuffle(&mut groups, order);
         for (first, group) in groups {
             cases.listed = first;
-            cases.group(group, (trial, order));
+            cases.group(group, trial, order);
         }
     }
     cases.end_drives();
     cases.made
 }
 
-/// What stays together in a trial, in the order of the suite.
+/// Groups of cases that stay together in a trial, in the order of the suite.
 fn groups<'g, 'a>(grid: &'g Grid<'a>) -> Vec<CaseGroup<'g, 'a>> {
     let threads = &grid.threads;
     let engines = grid.setups.iter().flat_map(|setup| {
@@ -137,21 +139,22 @@ fn groups<'g, 'a>(grid: &'g Grid<'a>) -> Vec<CaseGroup<'g, 'a>> {
     let drive = grid.bare.iter().flat_map(|drive| {
         volumes.iter().map(move |&volume| GroupOf::Drive(drive, volume)).collect::<Vec<_>>()
     });
-    engines.chain(drive).map(|of| CaseGroup { grid, of }).collect()
+    engines.chain(drive).map(|owner| CaseGroup { grid, owner }).collect()
 }
 
 impl Cases {
-    fn group(&mut self, CaseGroup { grid, of }: CaseGroup<'_, '_>, (trial, order): (u32, u64)) {
-        match of {
+    fn group(&mut self, group: CaseGroup<'_, '_>, trial: u32, order: u64) {
+        let CaseGroup { grid, owner } = group;
+        match owner {
             GroupOf::Engine(setup, threads) if grid.loads_once(setup) => {
                 self.load_once(grid, setup, threads, trial);
             }
             GroupOf::Engine(setup, threads) => self.load_own(grid, setup, threads, trial),
-            GroupOf::Drive(drive, volume) => self.drive(grid, drive, volume, (trial, order)),
+            GroupOf::Drive(drive, volume) => self.drive(grid, drive, volume, trial, order),
         }
     }
 
-    /// One case loads, then each number of threads works on its database, or on a copy.
+    /// One case loads. Each thread count then runs on its database, or on a copy.
     fn load_once(
         &mut self,
         grid: &Grid<'_>,
@@ -161,24 +164,24 @@ impl Cases {
     ) {
         let (part, sized) = (grid.part, &grid.sets[setup.data]);
         let copy = part.typed.sharing().copying();
-        let of = |swept| workload::phases(part, phase_context(setup, swept, sized));
-        let phases = of(None);
-        let making = workload::making(&phases);
-        let works: Vec<_> = threads.iter().map(|&swept| (swept, of(swept))).collect();
-        let works = if making == phases.len() { Vec::new() } else { works };
+        let plan_phases = |swept| workload::phases(part, phase_context(setup, swept, sized));
+        let phases = plan_phases(None);
+        let load_phases = workload::making(&phases);
+        let works: Vec<_> = threads.iter().map(|&swept| (swept, plan_phases(swept))).collect();
+        let works = if load_phases == phases.len() { Vec::new() } else { works };
         let copied = works.iter().map(|(_, phases)| records_max(phases, sized)).max();
         let copied = copied.filter(|_| copy.is_some()).unwrap_or(0);
-        let phases = &phases[..making];
+        let phases = &phases[..load_phases];
         let draft = CaseDraft { phases, copied, ..CaseDraft::new(grid, setup, trial) };
         let loader = self.push(draft);
         for (swept, phases) in works {
-            let loaded = Some(Loaded { phases: making, by: &loader, copy });
+            let loaded = Some(LoadedDatabase { phases: load_phases, loader: &loader, copy });
             self.push(CaseDraft { swept, phases: &phases, loaded, copied: 0, ..draft });
         }
         self.end_last();
     }
 
-    /// Each case loads its own database and takes it away.
+    /// Each case loads its own database and removes it.
     fn load_own(
         &mut self,
         grid: &Grid<'_>,
@@ -194,20 +197,21 @@ impl Cases {
         }
     }
 
-    /// Every job of the drive, in an order drawn anew unless one is asked for. The file is written
-    /// once for all trials: what is in it does not matter, only that it is there.
+    /// Every job of the drive, in random order unless `in_order` is set. The file is written once
+    /// for all trials: its contents do not matter.
     fn drive<'a>(
         &mut self,
         grid: &Grid<'a>,
         drive: &Bare<'a>,
         volume: Option<&'a At<Volume>>,
-        (trial, order): (u32, u64),
+        trial: u32,
+        order: u64,
     ) {
         let first_job = self.listed + 1;
-        if self.filled[grid.at].is_none() && !drive.section.is_read_only() {
-            self.filled[grid.at] = Some(self.fill(grid, drive, volume, trial));
+        if self.filled[grid.index].is_none() && !drive.section.is_read_only() {
+            self.filled[grid.index] = Some(self.fill(grid, drive, volume, trial));
         }
-        let filler = self.filled[grid.at].clone();
+        let filler = self.filled[grid.index].clone();
         let threads = &drive.points(&grid.threads);
         let with = |job| jobs::threads(job, threads).into_iter().map(Some);
         let points =
@@ -221,7 +225,11 @@ impl Cases {
             let setup = &EngineSetup { volume, ..setup.clone() };
             let phases = &jobs::phases(drive, job, swept);
             let filled = jobs::filling(drive).len();
-            let loaded = filler.as_deref().map(|by| Loaded { phases: filled, by, copy: None });
+            let loaded = filler.as_deref().map(|loader| LoadedDatabase {
+                phases: filled,
+                loader,
+                copy: None,
+            });
             let ceiling = drive.section.is_ceiling();
             let draft = CaseDraft::new(grid, setup, trial);
             self.push(CaseDraft { swept, phases, loaded, ceiling, ..draft });
@@ -229,10 +237,10 @@ impl Cases {
                 self.end_last();
             }
         }
-        // A volume is there from its load to its last use.
+        // A volume exists from its load to its last use.
         if drive.overwritten || volume.is_some() {
             self.end_last();
-            self.filled[grid.at] = None;
+            self.filled[grid.index] = None;
         }
     }
 
@@ -248,14 +256,14 @@ impl Cases {
         self.push(CaseDraft { phases, ceiling, ..CaseDraft::new(grid, setup, trial) })
     }
 
-    /// Nobody uses the database of the last case after it.
+    /// No case uses the database of the last case after it.
     fn end_last(&mut self) {
         if let Some(last) = self.made.last_mut() {
             last.database.last_use = true;
         }
     }
 
-    /// A drive's file goes with the last case that works on it.
+    /// A drive's file is removed with the last case that uses it.
     fn end_drives(&mut self) {
         for filler in self.filled.iter().flatten() {
             let last = self.made.iter_mut().rev().find(|case| case.database.id == *filler);
@@ -265,7 +273,7 @@ impl Cases {
         }
     }
 
-    /// Adds a case; returns its id.
+    /// Adds a case and returns its id.
     fn push(&mut self, draft: CaseDraft) -> String {
         let CaseDraft { grid, setup, swept, trial, phases: phases_on_record, loaded, .. } = draft;
         let (sized, part) = (draft.sized(), grid.part);
@@ -275,7 +283,7 @@ impl Cases {
         let threads = swept.or_else(|| measured_threads(&phases));
         let id = self.id(&draft, threads);
         let volume = self.volume(&draft);
-        let made_by = loaded.map_or(id.as_str(), |loaded| loaded.by).to_owned();
+        let made_by = loaded.map_or(id.as_str(), |loaded| loaded.loader).to_owned();
         let copy = loaded.and_then(|loaded| loaded.copy);
         let mut case = Case {
             key: String::new(),
@@ -309,7 +317,7 @@ impl Cases {
             Some(At { value, .. }) => value.0,
             None => default_budget(&case, setup.description),
         };
-        // A load that others work on is the same whether they share it or copy it.
+        // A load for other cases is the same whether they share or copy its database.
         let shared = part.typed.sharing() == Sharing::Shared || draft.copied > 0;
         case.key = kvdyno_record::work::Work::new(&case, before).key(shared);
         self.made.push(case);
@@ -317,11 +325,11 @@ impl Cases {
         id
     }
 
-    /// What the case's database lies on: a loader's is as large as its engine says it needs, a copy
-    /// included; those that come after take it over.
+    /// The volume of the case's database. A loading case sizes it by the engine's space factor, a
+    /// copy included; later cases take it over.
     fn volume(&self, draft: &CaseDraft) -> Option<volume::Volume> {
         let (named, sized) = (draft.setup.volume?, draft.sized());
-        let made_by = draft.loaded.map(|loaded| loaded.by);
+        let made_by = draft.loaded.map(|loaded| loaded.loader);
         if let Some(loader) = self.made.iter().rev().find(|case| Some(case.id.as_str()) == made_by)
         {
             return loader.volume.clone();
@@ -349,7 +357,8 @@ impl Cases {
     }
 }
 
-/// What the engine is opened with: what it was last opened with by the case that made the database.
+/// The options with which the engine is opened: those of the last `reopen` in the case that loaded
+/// the database.
 fn opened<'s>(setup: &'s EngineSetup<'_>, before: &'s [Phase]) -> &'s Options {
     let last = before.iter().rev().find_map(|phase| match &phase.work {
         Activity::Reopen { options } => Some(options),
@@ -358,24 +367,25 @@ fn opened<'s>(setup: &'s EngineSetup<'_>, before: &'s [Phase]) -> &'s Options {
     last.unwrap_or(&setup.options)
 }
 
-/// Each group with where its first case is listed: in the order of the suite, whatever order is
-/// drawn for running them, part by part, and what lies on one volume together.
+/// Pairs each group with the list position of its first case: in the order of the suite, part by
+/// part and volume by volume, whatever the order of execution.
 fn listed<'g, 'a>(
     mut groups: Vec<CaseGroup<'g, 'a>>,
     grids: &[Grid<'_>],
 ) -> Vec<(u32, CaseGroup<'g, 'a>)> {
     let volumes: Vec<Vec<Option<&At<Volume>>>> =
         grids.iter().map(|grid| grid.part.typed.volumes()).collect();
-    groups.sort_by_key(|CaseGroup { grid, of }| {
-        let (GroupOf::Engine(EngineSetup { volume, .. }, _) | GroupOf::Drive(_, volume)) = of;
+    groups.sort_by_key(|CaseGroup { grid, owner }| {
+        let (GroupOf::Engine(EngineSetup { volume, .. }, _) | GroupOf::Drive(_, volume)) = owner;
         let name = volume.map(|volume| &volume.name.0);
-        let mut known = volumes[grid.at].iter().map(|known| known.map(|known| &known.name.0));
-        (grid.at, known.position(|known| known == name))
+        let mut names =
+            volumes[grid.index].iter().map(|volume| volume.map(|volume| &volume.name.0));
+        (grid.index, names.position(|other| other == name))
     });
     let mut next = 0;
     let with_first = groups.into_iter().map(|group| {
         let first = next;
-        next += match group.of {
+        next += match group.owner {
             GroupOf::Engine(_, threads) => 1 + threads.len(),
             GroupOf::Drive(drive, _) => drive.cases(&group.grid.threads),
         } as u32;
@@ -384,8 +394,8 @@ fn listed<'g, 'a>(
     with_first.collect()
 }
 
-/// Threads of the first measured phase, for cases in which nothing is swept; a case that only
-/// loads has none.
+/// Threads of the first measured phase, for cases without a thread sweep; none for a case that only
+/// loads.
 fn measured_threads(phases: &[Phase]) -> Option<u32> {
     phases.iter().find_map(|phase| match &phase.work {
         Activity::Measure(mix) => Some(workload::threads(mix)),
@@ -413,7 +423,7 @@ fn shape(sized: &SizedData, phases: &[Phase]) -> DataShape {
     }
 }
 
-/// Five times what the case is expected to take, in whole minutes, at least ten.
+/// Five times the expected duration of the case, in whole minutes, at least ten.
 fn default_budget(case: &Case, engine: &Description) -> u64 {
     let slower = if case.is_counted() { count::SLOWER } else { 1 };
     let expected = estimate::cost(case, engine).wall_ns.saturating_mul(slower);

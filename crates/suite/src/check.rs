@@ -1,4 +1,4 @@
-//! What a suite's values must be together, whatever the engines and the host are.
+//! Checks of a suite's values that depend neither on engines nor on the host.
 
 use super::check_drive::check as jobs_check;
 use super::check_storage::{check_tiers, check_volumes};
@@ -23,7 +23,7 @@ use std::collections::HashSet;
 /// Bytes at the front of a value that `verify` needs: key number, version, checksum.
 const VERIFY_BYTES: u64 = 16;
 
-/// Notes all mistakes.
+/// Records all mistakes.
 pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     typed.suite.title.iter().for_each(|title| check_title(title, mistakes));
     typed.suite.study.iter().for_each(|study| check_study(study, mistakes));
@@ -49,13 +49,13 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     }
 }
 
-/// What the suite says of engines and volumes by name, before any part leaves some out.
+/// Checks the names of engines and volumes before any part leaves some out.
 pub(super) fn check_mentions(typed: &Typed, mistakes: &mut Mistakes) {
     typed.media.check(typed, mistakes);
     let volumes: Vec<&str> = typed.volume.iter().map(|volume| volume.name.0.as_str()).collect();
     for picked in typed.engine.iter().filter_map(|engine| engine.volumes.as_ref()) {
-        let is_there = |name: &str| volumes.contains(&name);
-        select::check(picked, "[[volume]]", &volumes, is_there, mistakes);
+        let exists = |name: &str| volumes.contains(&name);
+        select::check(picked, "[[volume]]", &volumes, exists, mistakes);
     }
     let mut names: Vec<&str> = typed.engine.iter().map(|engine| engine.stem.as_str()).collect();
     names.dedup();
@@ -70,7 +70,7 @@ pub(super) fn check_mentions(typed: &Typed, mistakes: &mut Mistakes) {
     }
 }
 
-/// Every slice is written down: shorter ones are of a few operations, and fill the disk.
+/// Every slice is written to the record: shorter slices have few operations and fill the disk.
 const SLICE_MIN_NS: u64 = 1_000_000;
 
 fn check_slice(typed: &Typed, mistakes: &mut Mistakes) {
@@ -81,23 +81,23 @@ fn check_slice(typed: &Typed, mistakes: &mut Mistakes) {
     }
 }
 
-/// Characters of a title: it stands above tables of a hundred columns.
+/// Characters of a title: it is the heading of tables with a hundred columns.
 const TITLE_MAX: usize = 200;
 
 fn check_title(title: &At<String>, mistakes: &mut Mistakes) {
     if title.chars().any(steers) {
         let mistake = mistakes.at(&title.span, "a title is one line of text");
-        mistake.label("expected no line ends, control characters or marks of direction");
+        mistake.label("expected no line breaks, control characters or direction marks");
     }
     if title.chars().count() > TITLE_MAX {
-        let mistake = mistakes.at(&title.span, "the title is too long for a line");
+        let mistake = mistakes.at(&title.span, "the title is too long");
         mistake.label(format!("expected at most {TITLE_MAX} characters"));
     }
 }
 
 fn check_study(study: &At<String>, mistakes: &mut Mistakes) {
     if !STUDIES.contains(&study.as_str()) {
-        let message = format!("there is no study `{}`", study.value);
+        let message = format!("unknown study `{}`", study.value);
         mistakes.unknown(&study.span, message, study, &STUDIES);
     }
 }
@@ -144,7 +144,7 @@ fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
     }
 }
 
-/// The longest key that any engine is given: a mistyped one would be gigabytes.
+/// The longest key that is sent to any engine: a typing error would be gigabytes.
 const KEY_BYTES_MAX: u64 = 64 << 10;
 
 fn check_key(data: &Data, mistakes: &mut Mistakes) {
@@ -169,14 +169,15 @@ fn check_key(data: &Data, mistakes: &mut Mistakes) {
         _ => (1, "binary"),
     };
     if shortest < least {
-        let mistake = mistakes.at(&bytes.span, format!("a {name} key has no {shortest} bytes"));
+        let mistake =
+            mistakes.at(&bytes.span, format!("a {name} key cannot have {shortest} bytes"));
         mistake.label(match format {
             KeyFormat::Hex => "expected at least 16, or key_format = \"binary\"".to_owned(),
             _ => format!("expected at least {least}"),
         });
     }
     if longest > KEY_BYTES_MAX {
-        let mistake = mistakes.at(&bytes.span, format!("keys of {longest} bytes are not keys"));
+        let mistake = mistakes.at(&bytes.span, format!("keys of {longest} bytes are too long"));
         mistake.label(format!("expected at most {KEY_BYTES_MAX}"));
     }
 }
@@ -185,7 +186,7 @@ fn check_verified(length: &At<Length>, mistakes: &mut Mistakes) {
     let shortest = length.value.0.min();
     if shortest < VERIFY_BYTES {
         let message =
-            format!("`verify` needs values of {VERIFY_BYTES} bytes, these can be of {shortest}");
+            format!("`verify` needs values of {VERIFY_BYTES} bytes, found values of {shortest}");
         let mistake = mistakes.at(&length.span, message);
         mistake.label("expected longer values, or verify = false");
     }
@@ -193,8 +194,9 @@ fn check_verified(length: &At<Length>, mistakes: &mut Mistakes) {
 
 fn check_ram(ram: &Ram, mistakes: &mut Mistakes) {
     if let (None, Some(unscaled)) = (&ram.limit, &ram.unscaled) {
-        let mistake = mistakes.at(&unscaled.span, "`unscaled` is added to a `limit`");
-        mistake.label("expected `limit` beside it");
+        let mistake =
+            mistakes.at(&unscaled.span, "`unscaled` without `limit`: it is added to the limit");
+        mistake.label("expected `limit` next to it");
     }
     if let (Some(_), Some(ratio)) = (&ram.limit, &ram.data_to_ram) {
         let mistake = mistakes.at(&ratio.span, "[ram] has both `limit` and `data_to_ram`");
@@ -221,8 +223,8 @@ fn check_engines(typed: &Typed, mistakes: &mut Mistakes) {
     for engine in &typed.engine {
         let label = &engine.label;
         if !labels.insert(&label.0) {
-            let mistake = mistakes.at(&label.span, format!("`{}` is there twice", label.0));
-            mistake.label("expected a `label` that no other engine has");
+            let mistake = mistakes.at(&label.span, format!("the label `{}` occurs twice", label.0));
+            mistake.label("expected a unique `label`");
         }
     }
 }
@@ -277,34 +279,34 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
         if let Some(depth) = &role.depth {
             check_depth(depth, role, mistakes);
         }
-        if let Some(on) = &role.os_threads {
-            check_turns(on, role, mistakes);
+        if let Some(os_threads) = &role.os_threads {
+            check_turns(os_threads, role, mistakes);
         }
         check_absent(role, mistakes);
         check_bytes(role, mistakes);
     }
 }
 
-/// A key that is not there can be looked for, and that is all.
+/// A missing key can only be looked up.
 fn check_absent(role: &Role, mistakes: &mut Mistakes) {
     for entry in role.entries() {
         let Some(keys) = entry.keys.as_ref().or(role.keys.as_ref()) else { continue };
         let fits = matches!(entry.op, Op::Get | Op::Multiget { .. } | Op::Insert);
         if !keys.finds() && !fits {
-            let message = format!("{} of keys that are not there", entry.op.name());
+            let message = format!("{} cannot use missing keys", entry.op.name());
             mistakes.at(&entry.span, message).label("expected get or multiget, or other `keys`");
         }
     }
 }
 
-/// Bytes are counted as they are written.
+/// Only written bytes are counted.
 fn check_bytes(role: &Role, mistakes: &mut Mistakes) {
     let Some(rate) = role.rate.as_ref().filter(|rate| rate.is_of_bytes()) else { return };
     let writes =
         |op: &Op| matches!(op, Op::Insert | Op::Update | Op::ReadModifyWrite | Op::Batch { .. });
     if let Some(entry) = role.entries().iter().find(|entry| !writes(&entry.op)) {
         let name = entry.op.name();
-        let message = format!("`bytes_per_s` counts values of keys, {name} writes none");
+        let message = format!("`bytes_per_s` counts written bytes, and {name} writes none");
         mistakes.at(&rate.span, message).label("expected `per_second`");
     }
 }
@@ -314,88 +316,92 @@ const WINDOWS_MAX: u64 = 1_000;
 
 fn check_windows(windows: &At<Nanoseconds>, measure: &Measure, mistakes: &mut Mistakes) {
     if let Some(operations) = &measure.operations {
-        let mistake = mistakes.at(&operations.span, "`windows` are pieces of a time");
-        mistake.label("expected `duration` alone beside `windows`");
+        let mistake = mistakes
+            .at(&operations.span, "`windows` divide a duration, not a number of operations");
+        mistake.label("expected only `duration` next to `windows`");
     }
     let Some(duration) = &measure.duration else { return };
     let count = duration.0.div_ceil(windows.0);
     if count < 2 {
-        let mistake = mistakes.at(&windows.span, "the first window is all of the phase");
+        let mistake = mistakes.at(&windows.span, "the first window covers the whole phase");
         mistake.label("expected less than the `duration`, or no `windows`");
     } else if count > WINDOWS_MAX {
-        let mistake = mistakes.at(&windows.span, format!("the phase comes to {count} windows"));
+        let mistake = mistakes.at(&windows.span, format!("the phase has {count} windows"));
         mistake.label(format!("expected at most {WINDOWS_MAX}"));
     }
 }
 
-/// Whoever has its turn goes on when its answer comes, and not at a time.
-fn check_turns(on: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
-    for (key, is_there) in [("rate", role.rate.is_some()), ("depth", role.depth.is_some())] {
-        if is_there {
-            let message = format!("threads that take turns cannot have a `{key}`");
-            let mistake = mistakes.at(&on.span, message);
+/// A thread that takes turns continues when its reply arrives, not at a scheduled time.
+fn check_turns(os_threads: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
+    for (key, is_set) in [("rate", role.rate.is_some()), ("depth", role.depth.is_some())] {
+        if is_set {
+            let message = format!("roles with `os_threads` cannot have a `{key}`");
+            let mistake = mistakes.at(&os_threads.span, message);
             mistake.label(format!("expected either `{key}` or `os_threads`"));
         }
     }
 }
 
-/// Only what is answered by itself can be in flight, and only a closed loop keeps it there.
+/// Only independent operations can be in flight together, and only in a closed loop.
 fn check_depth(depth: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
     let alone = |op: &Op| matches!(op, Op::Get | Op::Insert | Op::Update);
     for entry in role.entries().iter().filter(|entry| !alone(&entry.op)) {
         let mistake = mistakes.at(&entry.span, "this operation cannot be in flight with others");
-        mistake.label("expected get, insert or update beside `depth`");
+        mistake.label("expected get, insert or update next to `depth`");
     }
     if role.rate.is_some() {
-        let mistake = mistakes.at(&depth.span, "a rate decides what is in flight, not a depth");
+        let mistake = mistakes.at(
+            &depth.span,
+            "a role with a rate has no depth: the rate decides how many operations are in flight",
+        );
         mistake.label("expected either `rate` or `depth`");
     }
 }
 
-/// Where the suite picks its phases, numbers of threads that none of those takes are no mistake:
-/// they are of the phases that were not picked. What is dropped, in words.
+/// Drops thread counts that no picked phase sweeps. They are no mistake if the suite picks its
+/// phases: they belong to the other phases. Returns a note.
 pub(super) fn drop_unswept(typed: &mut Typed) -> Option<String> {
     if typed.run.phases.is_none() || !sweeps(typed).is_empty() {
         return None;
     }
     let threads = typed.run.threads.take()?;
     let numbers: Vec<String> = threads.0.iter().map(|threads| threads.0.to_string()).collect();
-    Some(format!("threads {} are not swept: no picked phase takes them", numbers.join(", ")))
+    Some(format!("threads {} are not swept: no picked phase uses them", numbers.join(", ")))
 }
 
 fn check_sweep(typed: &Typed, mistakes: &mut Mistakes) {
     let sweeps = sweeps(typed);
     let Some(threads) = &typed.run.threads else {
         for span in sweeps {
-            let mistake = mistakes.at(&span, "`sweep`, and [run] has no `threads`");
+            let mistake = mistakes.at(&span, "`sweep` without `threads` in [run]");
             mistake.label("expected a number, or `threads` in [run]");
         }
         return;
     };
     threads.check_repeated(mistakes);
     if sweeps.is_empty() {
-        let mistake = mistakes.at(&threads.span, "no role takes these numbers");
+        let mistake = mistakes.at(&threads.span, "no role uses these numbers");
         mistake.label("expected a role with threads = \"sweep\", or no `threads` here");
     }
 }
 
-/// Where `threads = "sweep"` is said.
+/// The positions of `threads = "sweep"`.
 fn sweeps(typed: &Typed) -> Vec<Span> {
-    let said = |threads: &Option<At<Threads>>| {
+    let sweep_span = |threads: &Option<At<Threads>>| {
         let threads = threads.as_ref().filter(|threads| threads.value == Threads::Sweep);
         threads.map(|threads| threads.span.clone())
     };
-    let load = loads(typed).filter_map(|load| said(&load.threads));
-    let roles = roles(typed).filter_map(|role| said(&role.threads));
+    let load = loads(typed).filter_map(|load| sweep_span(&load.threads));
+    let roles = roles(typed).filter_map(|role| sweep_span(&role.threads));
     let jobs = typed.drive.iter().flat_map(|drive| &drive.job);
-    load.chain(roles).chain(jobs.filter_map(|job| said(&job.threads))).collect()
+    load.chain(roles).chain(jobs.filter_map(|job| sweep_span(&job.threads))).collect()
 }
 
-/// What would make a database another one for the case that comes next.
+/// Refuses operations that would change a database which the next case uses.
 pub(super) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
     const FRESH: &str = "expected database = \"fresh\" in [run] with this";
     const COPY: &str = "expected database = \"copy\" or \"fresh\" in [run] with this";
-    let (once, same) = match typed.sharing() {
+    let (once, shared) = match typed.sharing() {
         Sharing::Shared => ("a shared database is loaded once", true),
         Sharing::Copy | Sharing::Reflink => ("what is copied is loaded once", false),
         Sharing::Fresh => return,
@@ -405,7 +411,7 @@ pub(super) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
             mistakes.at(&threads.span, once).label(FRESH);
         }
     }
-    if !same {
+    if !shared {
         return;
     }
     let each = roles(typed).flat_map(|role| role.entries().iter().map(move |entry| (role, entry)));

@@ -1,4 +1,4 @@
-//! What a `[drive]` section must be in itself and beside the rest of its suite.
+//! Checks of a `[drive]` section, by itself and together with the rest of its suite.
 
 use super::drive::{Drive, NAME, Way};
 use super::mistake::Mistakes;
@@ -6,14 +6,15 @@ use super::read::At;
 use super::typed::Typed;
 use std::collections::HashSet;
 
-/// Notes all mistakes.
+/// Records all mistakes.
 pub(super) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
     if drive.job.is_empty() {
         let mistake = mistakes.at(&drive.span, "[drive] has no job");
         mistake.label("expected `preset` or a [[drive.job]]");
     }
     if let Some(trials) = drive.trials.as_ref().filter(|trials| trials.0 > typed.trials()) {
-        let mistake = mistakes.at(&trials.span, format!("the suite has no {} trials", trials.0));
+        let mistake =
+            mistakes.at(&trials.span, format!("the suite does not have {} trials", trials.0));
         mistake.label(format!("expected at most {}, as in [run]", typed.trials()));
     }
     if drive.is_read_only() {
@@ -30,17 +31,18 @@ pub(super) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
             mistake.label("expected io = \"io_uring\" with this, or more `threads`");
         }
         if let Some(share) = job.read_share.as_ref().filter(|_| !job.rw().is_mixed()) {
-            let mistake = mistakes.at(&share.span, "the job does not both read and write");
-            mistake.label("expected rw = \"randrw\" or \"rw\" with this");
+            let mistake =
+                mistakes.at(&share.span, "`read_share` needs a job that reads and writes");
+            mistake.label("expected rw = \"randrw\" or \"rw\"");
         }
     }
 }
 
-/// Nothing that writes.
+/// Refuses jobs that write.
 fn check_read_only(drive: &At<Drive>, mistakes: &mut Mistakes) {
     if let Some(passes) = drive.precondition.as_ref() {
-        let mistake = mistakes.at(&passes.span, "this writes, and the drive is read only");
-        mistake.label("expected no `precondition` beside `read_only`");
+        let mistake = mistakes.at(&passes.span, "this job writes, and the drive is read only");
+        mistake.label("expected no `precondition` next to `read_only`");
     }
     for job in drive.job.iter().filter(|job| job.read_share() < 1.0) {
         let span = job.rw.as_ref().map_or(&job.span, |rw| &rw.span);
@@ -49,13 +51,13 @@ fn check_read_only(drive: &At<Drive>, mistakes: &mut Mistakes) {
     }
 }
 
-/// Jobs stand in one table with the engines and with the case that writes the file.
+/// Jobs share their table with the engines and with the case that writes the file.
 fn check_labels(drive: &Drive, typed: &Typed, mistakes: &mut Mistakes) {
     let mut labels: HashSet<String> =
         typed.engine.iter().map(|engine| engine.label.0.clone()).collect();
     if !labels.insert(NAME.to_owned()) {
         for engine in typed.engine.iter().filter(|engine| engine.label.0 == NAME) {
-            let mistake = mistakes.at(&engine.label.span, "[drive] goes by this name, too");
+            let mistake = mistakes.at(&engine.label.span, "[drive] uses this name too");
             mistake.label("expected another `label`");
         }
     }
@@ -63,7 +65,7 @@ fn check_labels(drive: &Drive, typed: &Typed, mistakes: &mut Mistakes) {
         let label = job.label();
         if labels.contains(&label) {
             let span = job.name.as_ref().map_or(&job.span, |name| &name.span);
-            let mistake = mistakes.at(span, format!("`{label}` is there twice"));
+            let mistake = mistakes.at(span, format!("the name `{label}` occurs twice"));
             mistake.label("expected a `name` that no other job and no engine has");
         }
         if drive.is_with_fio() {

@@ -1,4 +1,5 @@
-//! What `[[volume]]` and `[[ram.tier]]` must be in themselves and beside the rest of their suite.
+//! Checks of `[[volume]]` and `[[ram.tier]]`, by themselves and together with the rest of the
+//! suite.
 
 use super::mistake::Mistakes;
 use super::names::check_names;
@@ -7,7 +8,7 @@ use super::typed::Typed;
 use super::volume;
 use std::collections::HashSet;
 
-/// What the volumes must be together.
+/// Checks the volumes together.
 pub(super) fn check_volumes(typed: &Typed, mistakes: &mut Mistakes) {
     check_names("volumes", typed.volume.iter().map(|volume| &volume.name), mistakes);
     let mut paths = HashSet::new();
@@ -15,29 +16,29 @@ pub(super) fn check_volumes(typed: &Typed, mistakes: &mut Mistakes) {
         if let Some(path) = volume.path.as_ref().filter(|path| path.is_empty()) {
             mistakes.at(&path.span, "the path has no name").label("expected a path");
         }
-        // A device can be several volumes, one after the other; a directory is always the same.
+        // One device can hold several volumes, one after the other; a directory is always the same.
         let directory =
             volume.path.as_ref().filter(|_| volume.kind.value == volume::Kind::Directory);
         if let Some(path) = directory.filter(|path| !paths.insert(path.as_str())) {
-            let mistake = mistakes.at(&path.span, "another volume is this directory");
+            let mistake = mistakes.at(&path.span, "another volume uses this directory");
             mistake.label("expected a directory of its own");
         }
     }
     let Some(drive) = typed.drive.as_ref().filter(|_| !typed.volume.is_empty()) else { return };
-    if let Some(on) = drive.read_only.as_ref().filter(|on| on.value) {
-        let mistake = mistakes.at(&on.span, "`read_only` with a [[volume]], which is empty");
-        mistake.label("expected no `read_only` beside [[volume]]");
+    if let Some(read_only) = drive.read_only.as_ref().filter(|read_only| read_only.value) {
+        let mistake = mistakes.at(&read_only.span, "`read_only` with a [[volume]], which is empty");
+        mistake.label("expected no `read_only` next to [[volume]]");
     }
 }
 
-/// What the tiers must be, and be together with the rest.
+/// Checks the tiers, by themselves and together with the rest.
 pub(super) fn check_tiers(typed: &Typed, mistakes: &mut Mistakes) {
     let ram = &typed.ram;
     let limited = ram.limit.is_some() || ram.data_to_ram.is_some();
     check_names("memory tiers", ram.tier.iter().map(|tier| &tier.name), mistakes);
     for tier in &ram.tier {
         if matches!(tier.kind.value, tier::Kind::Swap | tier::Kind::Zram) && !limited {
-            let mistake = mistakes.at(&tier.kind.span, "swap, and no RAM limit in [ram]");
+            let mistake = mistakes.at(&tier.kind.span, "swap without a RAM limit in [ram]");
             mistake.label("expected `limit` or `data_to_ram` in [ram]");
         }
         if let Some(most) = tier.swappiness.as_ref().filter(|number| number.0 > SWAPPINESS_MAX) {
@@ -45,14 +46,14 @@ pub(super) fn check_tiers(typed: &Typed, mistakes: &mut Mistakes) {
             mistake.label(format!("expected 0 to {SWAPPINESS_MAX}"));
         }
         if let Some(node) = tier.node.as_ref().filter(|node| node.0 > 1023) {
-            let mistake = mistakes.at(&node.span, format!("no kernel has a node {}", node.0));
+            let mistake = mistakes.at(&node.span, format!("node {} is out of range", node.0));
             mistake.label("expected 0 to 1023");
         }
         let Some(path) = &tier.path else { continue };
         let mut of_volumes = typed.volume.iter().filter_map(|volume| volume.path.as_ref());
         if of_volumes.any(|of_volume| of_volume.value == path.value) {
-            let mistake = mistakes.at(&path.span, "a volume lies there already");
-            mistake.label("expected a device of its own");
+            let mistake = mistakes.at(&path.span, "a volume already uses this device");
+            mistake.label("expected another device");
         }
     }
 }

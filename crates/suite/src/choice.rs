@@ -1,4 +1,4 @@
-//! Which keys, as typed.
+//! Key distributions as typed.
 
 use super::mistake::Mistakes;
 use super::read::{At, Fields, FromToml, Or as _, Toml, wrong_kind};
@@ -46,20 +46,20 @@ const CHOICES: [&str; 10] = [
     "absent",
 ];
 
-/// Where hot keys are spread over what is drawn from, an insert must not move them.
+/// If hot keys are spread over the whole domain, an insert must not move them.
 const FIXED: [(&str, Domain); 2] = [("loaded", Domain::Loaded), ("predicted", Domain::Predicted)];
 const GROWING: [(&str, Domain); 2] = [("present", Domain::Present), ("loaded", Domain::Loaded)];
 
-/// The first of those that can be, where nothing is said.
-fn domain(fields: &mut Fields<'_, '_>, known: &[(&str, Domain)]) -> Option<Domain> {
-    let Some(word) = fields.optional::<String>("domain") else { return Some(known[0].1) };
-    let found = known.iter().find(|(name, _)| *name == word.value);
-    if found.is_none() {
-        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+/// The default is the first allowed domain.
+fn domain(fields: &mut Fields<'_, '_>, domains: &[(&str, Domain)]) -> Option<Domain> {
+    let Some(word) = fields.optional::<String>("domain") else { return Some(domains[0].1) };
+    let domain = domains.iter().find(|(name, _)| *name == word.value);
+    if domain.is_none() {
+        let names: Vec<&str> = domains.iter().map(|(name, _)| *name).collect();
         let message = format!("`{}` is not a domain of these keys", word.value);
         fields.mistakes.unknown(&word.span, message, &word.value, &names);
     }
-    found.map(|(_, domain)| *domain)
+    domain.map(|(_, domain)| *domain)
 }
 
 fn share(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<f64> {
@@ -122,7 +122,7 @@ impl FromToml for Spread {
     }
 }
 
-/// What stands under `linkbench`.
+/// The value under `linkbench`.
 struct Seed(u64);
 
 impl FromToml for Seed {
@@ -202,7 +202,7 @@ impl FromToml for RangeDraw {
     }
 }
 
-/// What stands under `power`.
+/// The value under `power`.
 struct Power(f64, f64);
 
 impl FromToml for Power {

@@ -1,5 +1,5 @@
-//! `[[claim]]`: a sentence about a run's figures, and what must be so for it to hold. It is read
-//! and checked with the suite; whether it holds is told from the record (`kvdyno-analysis`).
+//! `[[claim]]`: a statement about a run's figures, with the condition under which it holds. It is
+//! read and checked with the suite; `kvdyno-analysis` evaluates it on the record.
 
 mod grammar;
 mod names;
@@ -10,7 +10,7 @@ use super::mistake::Mistakes;
 use super::read::{At, FromToml as _, Toml, table, wrong_kind};
 use super::scale::PAGE;
 use super::source::Span;
-use grammar::Unread;
+use grammar::ParseError;
 use kvdyno_record::claim::{Cell, Claim, Need, Window};
 use kvdyno_record::known::FIGURES;
 use kvdyno_record::text::steers;
@@ -22,7 +22,7 @@ use toml::de::{DeTable, DeValue};
 /// Characters of a claim's text.
 const TEXT_MAX: usize = 300;
 
-/// What can be needed.
+/// The known requirements.
 const NEEDS: [&str; 8] =
     ["engine", "volume", "part", "tier", "threads", "cpus", "memory", "data_to_ram"];
 
@@ -62,7 +62,7 @@ pub(super) struct WrittenClaim {
 
 table!(WrittenClaim, "[[claim]]": text holds needs);
 
-/// Takes the claims out of a suite: its parts have none of their own.
+/// Removes the claims from a suite: its parts have none of their own.
 pub(super) fn take_claims(suite: &mut DeTable<'_>, mistakes: &mut Mistakes) -> Vec<WrittenClaim> {
     let Some(claims) = suite.remove("claim") else { return Vec::new() };
     let span = claims.span();
@@ -76,8 +76,8 @@ pub(super) fn take_claims(suite: &mut DeTable<'_>, mistakes: &mut Mistakes) -> V
     claims.into_iter().filter_map(|claim| WrittenClaim::from_toml(claim, mistakes)).collect()
 }
 
-/// The claims, each with its mistakes under its line. Records and RAM that they name are scaled as
-/// the suite's are.
+/// The claims. Mistakes in a claim are shown at its line. Records and RAM in claims are scaled like
+/// the suite's.
 pub(super) fn read(
     claims: &[WrittenClaim],
     names: &Names,
@@ -87,9 +87,9 @@ pub(super) fn read(
     let mut claims: Vec<Claim> =
         claims.iter().filter_map(|claim| claim.checked(names, mistakes)).collect();
     for cell in claims.iter_mut().flat_map(|claim| grammar::cells_mut(&mut claim.relation)) {
-        let of = |number: u64| scale.multiply(number).unwrap_or(u64::MAX).max(1);
-        cell.records = cell.records.map(of);
-        cell.ram_bytes = cell.ram_bytes.map(|bytes| of(bytes).max(PAGE));
+        let scaled = |number: u64| scale.multiply(number).unwrap_or(u64::MAX).max(1);
+        cell.records = cell.records.map(scaled);
+        cell.ram_bytes = cell.ram_bytes.map(|bytes| scaled(bytes).max(PAGE));
     }
     claims
 }
@@ -98,30 +98,33 @@ impl WrittenClaim {
     fn checked(&self, names: &Names, mistakes: &mut Mistakes) -> Option<Claim> {
         let text = &self.text;
         if text.trim().is_empty() || text.chars().any(steers) || text.chars().count() > TEXT_MAX {
-            let mistake = mistakes.at(&text.span, "a claim's text is one line that says something");
-            mistake.label(format!("expected 1 to {TEXT_MAX} characters, no line ends"));
+            let mistake = mistakes.at(&text.span, "a claim's text must be one line, and not empty");
+            mistake.label(format!("expected 1 to {TEXT_MAX} characters without line breaks"));
         }
         let span = &self.holds.span;
         let written = match grammar::read(&self.holds) {
             Ok(written) => written,
-            Err(Unread { word, expected }) => {
-                let found = match word.as_str() {
+            Err(ParseError { word, expected }) => {
+                let message = match word.as_str() {
                     "" => "the claim ends too early".to_owned(),
-                    word => format!("`{word}` is not understood"),
+                    word => format!("unexpected word `{word}`"),
                 };
-                mistakes.at(span, found).label(format!("expected {expected}")).help(grammar::HELP);
+                mistakes
+                    .at(span, message)
+                    .label(format!("expected {expected}"))
+                    .help(grammar::HELP);
                 return None;
             }
         };
         let mut relation = written;
-        let mut known = true;
+        let mut valid = true;
         for cell in grammar::cells_mut(&mut relation) {
-            known &= check(cell, span, names, mistakes);
+            valid &= check(cell, span, names, mistakes);
         }
         let needs = self.needs.iter().flat_map(|needs| &needs.value);
         let needs: Vec<Option<Need>> = needs.map(|need| needed(need, names, mistakes)).collect();
         let needs = needs.into_iter().collect::<Option<Vec<_>>>()?;
-        known.then(|| Claim {
+        valid.then(|| Claim {
             text: text.value.clone(),
             holds: self.holds.split_whitespace().collect::<Vec<_>>().join(" "),
             relation,
@@ -130,10 +133,10 @@ impl WrittenClaim {
     }
 }
 
-/// Tells the window of a phase apart from it, where the suite has one of that name: `hours-w7`,
+/// Splits the window off the name of a phase, if the suite has a phase of that name: `hours-w7`,
 /// `hours-wmax`.
 fn take_window(cell: &mut Cell, names: &Names) {
-    let is_phase = |name: &str| names.phases.iter().any(|known| known == name);
+    let is_phase = |name: &str| names.phases.iter().any(|phase| phase == name);
     let window = match cell.phase.strip_suffix("-wmax") {
         Some(phase) => Some((phase, Window::Last)),
         None => window_of(&cell.phase).map(|(phase, number)| (phase, Window::Number(number))),
@@ -145,13 +148,14 @@ fn take_window(cell: &mut Cell, names: &Names) {
     }
 }
 
-/// Notes names of a cell that the suite does not have. The path before the engine is told apart
-/// here: labels may have points in them (`rocksdb-9.10.0`).
+/// Records names in a cell that the suite does not have. The path before the engine is split here,
+/// because labels may contain dots (`rocksdb-9.10.0`).
 fn check(cell: &mut Cell, span: &Span, names: &Names, mistakes: &mut Mistakes) -> bool {
     take_window(cell, names);
     let mut is_known = true;
-    let mut known = |what: &str, name: Option<&str>, all: &[String]| {
-        let Some(name) = name.filter(|name| !all.iter().any(|known| known == name)) else { return };
+    let mut check_name = |what: &str, name: Option<&str>, all: &[String]| {
+        let unknown = name.filter(|name| !all.iter().any(|other| other == name));
+        let Some(name) = unknown else { return };
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
         mistakes.unknown(span, format!("the suite has no {what} `{name}`"), name, &all);
         is_known = false;
@@ -168,21 +172,21 @@ fn check(cell: &mut Cell, span: &Span, names: &Names, mistakes: &mut Mistakes) -
         cell.engine.clone_from(engine);
     } else {
         let last = path.rsplit('.').next().unwrap_or(&path).to_owned();
-        known("engine", Some(&last), &names.engines);
+        check_name("engine", Some(&last), &names.engines);
         cell.engine = last;
     }
-    known("part", cell.part.as_deref(), &names.parts);
-    known("phase with figures", Some(&cell.phase), &names.phases);
-    known("client group", cell.role.as_deref(), &names.roles);
-    known("volume", cell.volume.as_deref(), &names.volumes);
-    known("memory tier", cell.tier.as_deref(), &names.tiers);
+    check_name("part", cell.part.as_deref(), &names.parts);
+    check_name("phase with figures", Some(&cell.phase), &names.phases);
+    check_name("client group", cell.role.as_deref(), &names.roles);
+    check_name("volume", cell.volume.as_deref(), &names.volumes);
+    check_name("memory tier", cell.tier.as_deref(), &names.tiers);
     let figure = cell.figure.as_str();
     if !FIGURES.contains(&figure) {
         let meant = super::mistake::closest(figure, &FIGURES);
         let meant = meant.map(|meant| format!("did you mean `{meant}`?"));
-        let mistake = mistakes.at(span, format!("there is no figure `{figure}`"));
+        let mistake = mistakes.at(span, format!("unknown figure `{figure}`"));
         mistake.label(meant.unwrap_or_else(|| "expected a figure of the exports".to_owned()));
-        mistake.help("the figures: docs/exports.md, or `metric` in `kvdyno export --csv -`");
+        mistake.help("for the figures see docs/exports.md, or `metric` in `kvdyno export --csv -`");
         is_known = false;
     }
     is_known
@@ -190,38 +194,39 @@ fn check(cell: &mut Cell, span: &Span, names: &Names, mistakes: &mut Mistakes) -
 
 /// `volume flash-raw`, `cpus 16`.
 fn needed(written: &At<String>, names: &Names, mistakes: &mut Mistakes) -> Option<Need> {
-    let (what, of) = written.split_once(' ').unwrap_or((written.as_str(), ""));
-    let of = of.trim();
-    let among = |all: &[String]| all.iter().any(|known| known == of).then(|| of.to_owned());
+    let (what, argument) = written.split_once(' ').unwrap_or((written.as_str(), ""));
+    let argument = argument.trim();
+    let one_of =
+        |all: &[String]| all.iter().any(|name| name == argument).then(|| argument.to_owned());
     let number = |text: &str| text.parse::<u32>().ok();
     let (need, all): (_, &[String]) = match what {
-        "engine" => (among(&names.engines).map(Need::Engine), &names.engines),
-        "volume" => (among(&names.volumes).map(Need::Volume), &names.volumes),
-        "part" => (among(&names.parts).map(Need::Part), &names.parts),
-        "tier" => (among(&names.tiers).map(Need::Tier), &names.tiers),
-        "threads" => (number(of).map(Need::Threads), &[]),
-        "cpus" => (number(of).map(Need::Cpus), &[]),
-        "memory" => match units::parse_size(of) {
+        "engine" => (one_of(&names.engines).map(Need::Engine), &names.engines),
+        "volume" => (one_of(&names.volumes).map(Need::Volume), &names.volumes),
+        "part" => (one_of(&names.parts).map(Need::Part), &names.parts),
+        "tier" => (one_of(&names.tiers).map(Need::Tier), &names.tiers),
+        "threads" => (number(argument).map(Need::Threads), &[]),
+        "cpus" => (number(argument).map(Need::Cpus), &[]),
+        "memory" => match units::parse_size(argument) {
             Ok(bytes) => (Some(Need::Memory(bytes)), &[]),
             Err(error) => {
-                let mistake = mistakes.at(&written.span, format!("`{of}` {}", error.problem));
+                let mistake = mistakes.at(&written.span, format!("`{argument}` {}", error.problem));
                 mistake.label(format!("expected {}", error.expected));
                 return None;
             }
         },
-        "data_to_ram" => (number(of).map(Need::DataToRam), &[]),
+        "data_to_ram" => (number(argument).map(Need::DataToRam), &[]),
         other => {
-            let message = format!("`{other}` is nothing that a claim can need");
+            let message = format!("unknown requirement `{other}`");
             mistakes.unknown(&written.span, message, other, &NEEDS);
             return None;
         }
     };
     if need.is_none() {
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
-        let message = format!("the suite has no {what} `{of}`");
+        let message = format!("the suite has no {what} `{argument}`");
         match all[..] {
-            [] => mistakes.at(&written.span, format!("`{of}` is not a number of {what}")),
-            _ => mistakes.unknown(&written.span, message, of, &all),
+            [] => mistakes.at(&written.span, format!("`{argument}` is not a number of {what}")),
+            _ => mistakes.unknown(&written.span, message, argument, &all),
         };
     }
     need

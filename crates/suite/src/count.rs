@@ -1,5 +1,6 @@
-//! `--count`: a suite whose instructions are counted, as its author would write it in the file;
-//! under valgrind: one thread, so many operations, as fast as they go; and what no suite can count.
+//! `--count`: makes a suite count instructions, as its author would write it in the file. Under
+//! valgrind: one thread, a number of operations, no rate. Refuses suites whose instructions cannot
+//! be counted.
 
 use super::adjust::{put, text, word};
 use super::brief::{members, number, table};
@@ -15,26 +16,26 @@ use serde_spanned::Spanned;
 use std::ops::Range;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// At most, of a measured phase: under valgrind a second or two.
+/// Upper bound of operations per measured phase: a second or two under valgrind.
 const OPERATIONS: u64 = 100_000;
 
-/// How many times longer valgrind takes, at most.
+/// Upper bound of valgrind's slowdown.
 pub(super) const SLOWER: u64 = 60;
 
-/// Has every part count; what that changed of it, in a sentence.
+/// Enables counting in every part. Returns a note about the changes.
 pub(super) fn bend(
     documents: &mut [Document<'_>],
-    by: Counting,
+    counting: Counting,
     source: &mut Source,
 ) -> Option<String> {
     let start = source.add("--count", "--count");
     let span = start..start + "--count".len();
-    let by_word = Counting::ALL.iter().find(|(_, known)| *known == by)?.0;
+    let word = Counting::ALL.iter().find(|(_, value)| *value == counting)?.0;
     for document in documents.iter_mut() {
         let run = table(&mut document.tables, "run")?;
-        put(run, "count", text(by_word, &span));
+        put(run, "count", text(word, &span));
     }
-    (by == Counting::Valgrind).then(|| for_valgrind(documents, &span))
+    (counting == Counting::Valgrind).then(|| for_valgrind(documents, &span))
 }
 
 fn for_valgrind(documents: &mut [Document<'_>], span: &Range<usize>) -> String {
@@ -51,8 +52,8 @@ fn for_valgrind(documents: &mut [Document<'_>], span: &Range<usize>) -> String {
             for timed in ["duration", "windows", "warmup"] {
                 phase.remove(timed);
             }
-            let asked = phase.get("operations").and_then(|typed| number(typed.get_ref()));
-            if asked.is_none_or(|asked| asked > OPERATIONS) {
+            let operations = phase.get("operations").and_then(|typed| number(typed.get_ref()));
+            if operations.is_none_or(|operations| operations > OPERATIONS) {
                 set(phase, "operations", OPERATIONS);
             }
             for role in members(phase, "role") {
@@ -71,16 +72,16 @@ fn for_valgrind(documents: &mut [Document<'_>], span: &Range<usize>) -> String {
         }
     }
     format!(
-        "--count: instructions are counted under valgrind, and no times: one thread a role, up to \
-         {OPERATIONS} operations a phase as fast as they go, no drive, no RAM limit"
+        "--count: valgrind counts instructions, not times: one thread per role, at most \
+         {OPERATIONS} operations per phase without a rate, no drive, no RAM limit"
     )
 }
 
-/// What of a suite that counts would differ from run to run.
+/// Refuses settings whose instruction counts would differ from run to run.
 pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     let Some(count) = &typed.run.count else { return };
     if let Some(crew) = &typed.crew {
-        let what = "instructions of a crew are not counted";
+        let what = "a crew's instructions cannot be counted";
         mistakes.at(&crew.span, what).label("expected no [crew], or no `count`");
     }
     if let Some(drive) = &typed.drive {
@@ -97,24 +98,25 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     phases.for_each(|phase| check_phase(phase, mistakes));
     let swept = typed.run.threads.as_ref();
     if swept.is_some_and(|swept| swept.0.iter().any(|threads| threads.value.0 != 1)) {
-        let what = "instructions are counted of one thread: several wait for each other, by chance";
+        let what = "instructions are counted for one thread only: several threads wait for each \
+                    other at random";
         mistakes.at(&count.span, what).label("expected threads = [1], or no `count`");
     }
 }
 
 fn check_phase(phase: &Measure, mistakes: &mut Mistakes) {
     if let Some(duration) = &phase.duration {
-        let what = "under valgrind a phase that ends by the clock does other work each time";
-        mistakes.at(&duration.span, what).label("expected `operations` in its place");
+        let what = "under valgrind, a phase that ends by time does different work each time";
+        mistakes.at(&duration.span, what).label("expected `operations` instead");
     }
     for role in phase.role.iter() {
         let one = |threads: &At<Threads>| matches!(threads.value, Threads::Sweep | Threads::Are(1));
         if let Some(threads) = role.threads.as_ref().filter(|threads| !one(threads)) {
-            let what = "instructions are counted of one thread a role";
+            let what = "instructions are counted for one thread per role";
             mistakes.at(&threads.span, what).label("expected 1, or no `count`");
         }
         if let Some(rate) = &role.rate {
-            let what = "under valgrind a schedule means nothing";
+            let what = "under valgrind, a rate has no meaning";
             mistakes.at(&rate.span, what).label("expected no `rate`, or no `count`");
         }
     }

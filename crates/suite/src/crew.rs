@@ -1,5 +1,5 @@
-//! `[crew]`: several processes, on one machine or many, that drive one server together. What they
-//! cannot do together is refused.
+//! `[crew]`: several processes, on one machine or many, that drive one server together. Settings
+//! that a crew does not support are refused.
 
 use super::engine::Engine;
 use super::mistake::Mistakes;
@@ -13,14 +13,14 @@ use kvdyno_record::workload::{Activity, LoadOrder, Op, Phase as Planned};
 use schemars::JsonSchema;
 use std::collections::HashSet;
 
-/// How ranks are started where the suite does not say. They are not bound to processors, which the
-/// workers below them would inherit, give theirs away while they wait, and share no memory, whose
-/// files would outlive ranks that are killed.
+/// The default command that starts the ranks. Ranks are not bound to processors, because workers
+/// would inherit the binding. They yield while they wait, and use no shared memory, because its
+/// files would outlive killed ranks.
 const LAUNCH: &str = "mpirun --host {hosts} -n {ranks} --stdin 0 --bind-to none \
                       --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl tcp,self \
                       --allow-run-as-root";
 
-/// Names of the machine that kvdyno runs on.
+/// Names of the machine on which kvdyno runs.
 const HERE: [&str; 2] = ["localhost", "127.0.0.1"];
 
 /// Processes that drive one server together. Each is a rank with its share of all threads.
@@ -39,7 +39,7 @@ pub(super) struct CrewTable {
 table!(CrewTable, "[crew]": hosts launch);
 
 impl CrewTable {
-    /// As it is planned; hosts that cannot be read are left out, and were told of.
+    /// The crew for the plan; invalid hosts, already reported, are left out.
     pub(super) fn planned(&self) -> Crew {
         let hosts: Vec<CrewHost> = self.hosts.iter().filter_map(|host| read(host)).collect();
         let each = hosts.iter().map(|host| format!("{}:{}", host.name, host.ranks));
@@ -56,18 +56,18 @@ impl CrewTable {
         self.launch.as_ref().map_or(LAUNCH, |launch| launch.as_str())
     }
 
-    /// What it must be in itself.
+    /// Checks the crew by itself.
     fn check(&self, mistakes: &mut Mistakes) {
         let mut names = HashSet::new();
         for host in self.hosts.iter() {
             match read(host) {
                 None => {
-                    let what = format!("`{}` is no host of a crew", host.value);
-                    let label = "expected a name or a number, and how many ranks: \"node7:4\"";
+                    let what = format!("`{}` is not a crew host", host.value);
+                    let label = "expected a name or an address, and a number of ranks: \"node7:4\"";
                     mistakes.at(&host.span, what).label(label);
                 }
                 Some(CrewHost { name, .. }) if !names.insert(name.clone()) => {
-                    let what = format!("`{name}` is there twice");
+                    let what = format!("host `{name}` occurs twice");
                     mistakes.at(&host.span, what).label(format!("expected \"{name}:2\" once"));
                 }
                 Some(_) => {}
@@ -76,16 +76,16 @@ impl CrewTable {
         let ranks = self.hosts.iter().filter_map(|host| read(host));
         let ranks = ranks.fold(0_u32, |sum, host| sum.saturating_add(host.ranks));
         if !(2..=SEVERAL_MAX).contains(&ranks) {
-            let what = format!("a crew of {ranks}");
+            let what = format!("a crew of {ranks} ranks");
             let label = format!("expected 2 to {SEVERAL_MAX} ranks in all: \"localhost:4\"");
             mistakes.at(&self.hosts.span, what).label(label);
         }
         let Some(launch) = &self.launch else { return };
         if launch.contains(['"', '\'', '\\']) {
-            let what = "`launch` is no shell: it is split at spaces and nothing else";
+            let what = "`launch` is not a shell command: it is only split at spaces";
             mistakes.at(&launch.span, what).label("expected words without quotes");
         } else if !launch.contains("{hosts}") || !launch.contains("{ranks}") {
-            let what = "`launch` does not say where to start how many";
+            let what = "`launch` lacks the hosts or the number of ranks";
             mistakes.at(&launch.span, what).label("expected {hosts} and {ranks} among its words");
         }
     }
@@ -102,17 +102,17 @@ fn read(text: &str) -> Option<CrewHost> {
     is_name.then(|| CrewHost { name: name.to_owned(), ranks })
 }
 
-/// What the suite asks of a crew and no crew can do, whatever the engines are.
+/// Checks settings that no crew supports, whatever the engine.
 pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     let Some(crew) = &typed.crew else { return };
     crew.check(mistakes);
-    let alone = "expected it without [crew]";
+    let alone = "expected a suite without it, or no [crew]";
     if let Some(drive) = &typed.drive {
-        let what = "a drive is this machine's: a crew cannot share it";
+        let what = "a drive belongs to this machine: a crew cannot share it";
         mistakes.at(&drive.span, what).label(alone);
     }
     if let Some(graph) = &typed.data.linkbench {
-        let what = "a crew does key-value work alone, and no graph yet";
+        let what = "a crew supports only key-value operations, no graph yet";
         mistakes.at(&graph.span, what).label(alone);
     }
     let inserts = measures(typed)
@@ -121,7 +121,7 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     for phase in &typed.phase {
         match &phase.value {
             Phase::Evict(_) | Phase::Reopen(_) => {
-                let what = "a crew does not close and open its engine between phases yet";
+                let what = "a crew cannot close and open its engine between phases yet";
                 mistakes
                     .at(&phase.span, what)
                     .label("expected no `evict` or `reopen`, or no [crew]");
@@ -129,7 +129,7 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
             Phase::Load(load) if inserts.is_some() => {
                 let drawn = load.order.as_ref().filter(|order| order.value == LoadOrder::Drawn);
                 if let Some(order) = drawn {
-                    let what = "a crew that inserts cannot tell which drawn keys are there";
+                    let what = "a crew that inserts cannot know which drawn keys exist";
                     mistakes.at(&order.span, what).label("expected \"random\", or no insert");
                 }
             }
@@ -150,29 +150,28 @@ fn entries(role: &Role) -> impl Iterator<Item = &Op> {
     role.mix.iter().flat_map(|mix| mix.iter()).map(|entry| &entry.op)
 }
 
-/// `inserts`: somebody of the suite does.
+/// `inserts`: some role of the suite inserts.
 fn check_measure(measure: &Measure, inserts: bool, mistakes: &mut Mistakes) {
     if let Some(operations) = measure.operations.as_ref().filter(|_| measure.role.len() > 1) {
-        let what = "ranks of a crew count their own operations: they would end the other roles at \
+        let what = "each rank counts its own operations: ranks would end the other roles at \
                     different times";
         let label = "expected a `duration`, or a single role";
         mistakes.at(&operations.span, what).label(label);
     }
     for role in measure.role.iter().filter(|_| inserts) {
-        // Where a scan ends nobody knows: what the other ranks insert lies between.
+        // The end of a scan is unknown: inserts of other ranks lie in between.
         if entries(role).any(|op| matches!(op, Op::Scan { .. } | Op::Walk { .. })) {
-            let what = "a crew cannot check what a scan shows while it inserts";
+            let what = "a crew that inserts cannot verify scans";
             mistakes.at(&role.span, what).label("expected scans or inserts, or no [crew]");
         }
-        if let Some(found) = role.found.as_ref().filter(|found| found.value != ExpectedHitsKey::All)
-        {
-            let what = "a crew that inserts has no keys that are never there";
-            mistakes.at(&found.span, what).label("expected \"all\", or no insert");
+        if let Some(hits) = role.found.as_ref().filter(|hits| hits.value != ExpectedHitsKey::All) {
+            let what = "a crew that inserts has no keys that never exist";
+            mistakes.at(&hits.span, what).label("expected \"all\", or no insert");
         }
     }
 }
 
-/// What a crew cannot do with this engine.
+/// Checks settings that a crew does not support with this engine.
 pub(super) fn check_engine(
     typed: &Typed,
     engine: &Engine,
@@ -183,7 +182,8 @@ pub(super) fn check_engine(
     let (label, abilities) = (&engine.label.0, &description.capabilities);
     let attached = engine.attached().is_some();
     if !attached && !abilities.external_processes && !abilities.stores_nothing {
-        let what = format!("{label} is part of its worker: each rank would open the same database");
+        let what =
+            format!("{label} is embedded in its worker: each rank would open the same database");
         let label = "expected an engine that is a server, or no [crew]";
         mistakes.at(&engine.name.span, what).label(label);
         return;
@@ -192,15 +192,16 @@ pub(super) fn check_engine(
         .hosts
         .iter()
         .find(|host| read(host).is_some_and(|host| !HERE.contains(&host.name.as_str())));
-    // One that stores nothing is wherever its worker is.
+    // An engine that stores nothing exists wherever its worker runs.
     if let Some(host) = elsewhere.filter(|_| !attached && !abilities.stores_nothing) {
-        let what = format!("{label} is started here and answers this machine alone");
-        let help = "server = { attach = \"env:NAME\" } is a server that hosts of a crew can reach";
+        let what = format!("{label} is started on this machine and serves only local clients");
+        let help = "use server = { attach = \"env:NAME\" } for a server that all hosts of the crew \
+                    can reach";
         mistakes.at(&host.span, what).label("expected \"localhost:N\"").help(help);
     }
 }
 
-/// Each rank has something to do in all that is measured.
+/// Each rank must have work in every measured phase.
 pub(super) fn check_threads(typed: &Typed, phases: &[Planned], mistakes: &mut Mistakes) {
     let Some(crew) = &typed.crew else { return };
     let ranks = crew.planned().ranks();
@@ -212,7 +213,8 @@ pub(super) fn check_threads(typed: &Typed, phases: &[Planned], mistakes: &mut Mi
         };
         let Some(idle) = (0..ranks).find(|rank| threads(*rank) == 0) else { continue };
         let what = format!("rank {idle} of {ranks} has no thread in `{}`", phase.name);
-        let label = "expected fewer ranks, or more threads: each role's are dealt out evenly";
+        let label =
+            "expected fewer ranks, or more threads: ranks get equal shares of each role's threads";
         mistakes.at(&crew.hosts.span, what).label(label);
     }
 }

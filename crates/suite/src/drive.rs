@@ -1,4 +1,4 @@
-//! `[drive]` as typed: jobs on the bare drive that the databases lie on.
+//! `[drive]` as typed: jobs on the drive below the databases, without an engine.
 
 use super::engine::Options;
 use super::read::{At, Or as _, Word, table};
@@ -6,13 +6,13 @@ use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, Several, Share, T
 use kvdyno_record::engine::Durability;
 use schemars::JsonSchema;
 
-/// The worker's name, and what the case is called that writes the file.
+/// The worker's name, and the name of the case that writes the file.
 pub(super) const NAME: &str = "drive";
-/// The worker that has fio do the job.
+/// The worker that runs the job with fio.
 pub(super) const FIO: &str = "fio";
 
-/// The preset's jobs of larger I/Os: between them and those of 4 KiB lie the blocks and pages that
-/// most engines read.
+/// The preset's jobs with larger I/Os: most engines read blocks and pages between this size and 4
+/// KiB.
 const LARGER: [(&str, Way); 2] =
     [("drive-psync-16k", Way::Psync), ("drive-io_uring-16k", Way::IoUring)];
 const LARGER_BYTES: u64 = 16 << 10;
@@ -134,7 +134,7 @@ impl Word for Preset {
 }
 
 impl Word for Way {
-    const WHAT: &'static str = "a way to ask the kernel";
+    const WHAT: &'static str = "a way to call the kernel";
     const ALL: &'static [(&'static str, Self)] =
         &[("io_uring", Self::IoUring), ("psync", Self::Psync), ("mmap", Self::Mmap)];
 }
@@ -152,7 +152,7 @@ impl Word for Pattern {
 }
 
 impl Way {
-    /// The word for it, which is also the worker's.
+    /// The word for it, which the worker uses too.
     pub(super) fn word(self) -> &'static str {
         Self::ALL.iter().find(|(_, way)| *way == self).map_or("", |(word, _)| word)
     }
@@ -177,7 +177,7 @@ impl DriveJob {
         self.rw.value_or(Pattern::Randread)
     }
 
-    /// Of its operations.
+    /// The share of reads among its operations.
     pub(super) fn read_share(&self) -> f64 {
         match self.rw() {
             Pattern::Randread | Pattern::Read => 1.0,
@@ -186,14 +186,14 @@ impl DriveJob {
         }
     }
 
-    /// What tables and folders call it.
+    /// Its name in tables and folders.
     pub(super) fn label(&self) -> String {
         self.name.as_ref().map_or_else(|| format!("drive-{}", self.io().word()), |n| n.0.clone())
     }
 }
 
 impl Drive {
-    /// Its figures are the limit of the other cases'.
+    /// Whether its figures are the limit of the other cases'.
     pub(super) fn is_ceiling(&self) -> bool {
         self.ceiling.value_or(self.preset.is_some())
     }
@@ -211,8 +211,8 @@ impl Drive {
         if self.is_with_fio() { &[NAME, FIO] } else { &[NAME] }
     }
 
-    /// Puts what the section says for all into the jobs, and the preset's jobs before them.
-    /// `swept`: the suite has numbers of threads to sweep.
+    /// Copies the section's settings into the jobs, and puts the preset's jobs first. `swept`: the
+    /// suite has numbers of threads to sweep.
     pub(super) fn complete(&mut self, swept: bool) {
         for job in &mut self.job {
             let job = &mut job.value;
@@ -254,9 +254,9 @@ impl Drive {
     }
 }
 
-fn inherit<T: Clone>(own: &mut Option<T>, general: Option<&T>) {
-    if own.is_none() {
-        *own = general.cloned();
+fn inherit<T: Clone>(value: &mut Option<T>, default: Option<&T>) {
+    if value.is_none() {
+        *value = default.cloned();
     }
 }
 

@@ -1,5 +1,5 @@
-//! An engine as typed, and the engines that it stands for: one for each version and each value of a
-//! list among its options. Which library a version is, is found out outside.
+//! An engine as typed, and the engines that it expands to: one for each version and each value of a
+//! list among its options. Libraries of versions are located elsewhere.
 
 use super::attached::ServerTable;
 use super::mistake::Mistakes;
@@ -10,7 +10,7 @@ use kvdyno_record::engine::{Durability, Preset};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 
-/// More engines than this do not come of one table on purpose.
+/// One table that expands to more engines than this is a mistake.
 const ENGINES_MAX: usize = 1_000;
 
 /// An engine under test. Lists in `versions`, `durability`, `preset` and `options` multiply: they
@@ -77,22 +77,22 @@ pub(super) struct OptionTable(
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     pub(super) name: At<Name>,
-    /// What tables call it.
+    /// Its name in tables.
     pub(super) label: At<Label>,
-    /// Without what its lists add: of all engines of one table.
+    /// The label without the suffixes of lists: equal for all engines of one table.
     pub(super) stem: String,
-    /// Which library it is loaded from, where its worker loads one.
+    /// The library that its worker loads, if any.
     pub(super) pick: At<Pick>,
     /// Only on these volumes; none: on all.
     pub(super) volumes: Option<At<Vec<At<String>>>>,
     pub(super) durability: Option<At<Durability>>,
-    /// It is left out where it has not that class.
+    /// The engine is left out if it lacks this class.
     pub(super) of_classes: bool,
-    /// It is left out where it is not found.
+    /// The engine is left out if it is not found.
     pub(super) optional: bool,
-    /// Where its options begin, if not at their defaults.
+    /// The preset on which its options are based; none: the defaults.
     pub(super) preset: Option<At<Preset>>,
-    /// So many neighbouring records under one key.
+    /// This many neighbouring records are stored under one key.
     pub(super) pack: Option<At<Several>>,
     /// Options that `--scale` scales.
     pub(super) scaled: Vec<At<String>>,
@@ -115,7 +115,7 @@ enum Axis<T> {
 }
 
 impl Engine {
-    /// Of the worker of that name, with the library that it finds itself and options of its own.
+    /// An engine of this name with the newest library, and options of its own.
     pub(super) fn plain(name: At<Name>, label: At<Label>) -> Self {
         let stem = label.0.clone();
         let pick = name.with(Pick::Newest);
@@ -138,20 +138,20 @@ impl Engine {
         }
     }
 
-    /// It at a version of a list: `rocksdb-9.10.0`.
+    /// This engine at a version of a list: `rocksdb-9.10.0`.
     fn of_version(&self, version: &At<Version>) -> Self {
         let label = version.with(Label(format!("{}-{}", self.label.0, version.0)));
         Self { label, pick: version.with(Pick::Version(version.0.clone())), ..self.clone() }
     }
 
-    /// It with a word behind its name: `rocksdb-tuned`.
+    /// This engine with a suffix: `rocksdb-tuned`.
     fn named<T>(&self, at: &At<T>, word: &str) -> Self {
         Self { label: at.with(Label(format!("{}-{word}", self.label.0))), ..self.clone() }
     }
 
-    /// What the suite gives an option itself.
+    /// The value that the suite sets for an option.
     pub(super) fn typed(&self, option: &str) -> Option<&At<UntypedValue>> {
-        self.options.0.iter().find(|(name, _)| name.value == option).map(|(_, given)| given)
+        self.options.0.iter().find(|(name, _)| name.value == option).map(|(_, value)| value)
     }
 
     /// Whether it may lie on the volume of that name.
@@ -160,14 +160,14 @@ impl Engine {
         volumes.is_none_or(|volumes| volumes.iter().any(|name| name.value == volume))
     }
 
-    /// Whether `--engine name` means it.
+    /// Whether `--engine name` selects it.
     pub(super) fn is_called(&self, name: &str) -> bool {
-        [&self.label.0, &self.stem, &self.name.0].into_iter().any(|known| known == name)
+        [&self.label.0, &self.stem, &self.name.0].into_iter().any(|other| other == name)
     }
 }
 
 impl EngineTable {
-    /// All that it stands for, in the order of its lists.
+    /// All engines that it expands to, in the order of its lists.
     pub(super) fn engines(table: At<Self>, mistakes: &mut Mistakes) -> Vec<Engine> {
         let At { value: table, span } = table;
         table.check(mistakes);
@@ -180,7 +180,7 @@ impl EngineTable {
         let classes = table.durability.as_ref().map_or(1, |classes| classes.0.len());
         let count = lists.chain([presets, classes]).fold(versions, usize::saturating_mul);
         if count > ENGINES_MAX {
-            let mistake = mistakes.at(&span, format!("its lists come to {count} engines"));
+            let mistake = mistakes.at(&span, format!("its lists expand to {count} engines"));
             mistake.label(format!("expected at most {ENGINES_MAX}"));
             return Vec::new();
         }
@@ -200,7 +200,7 @@ impl EngineTable {
             engine.pick = attach.with(Pick::Server(attach.value.clone()));
         }
         let mut engines = match table.versions {
-            Some(versions) => versions.0.iter().map(|at| engine.of_version(at)).collect(),
+            Some(versions) => versions.0.iter().map(|version| engine.of_version(version)).collect(),
             None => vec![engine],
         };
         let classes = table.durability.as_ref();
@@ -223,20 +223,19 @@ impl EngineTable {
         engines
     }
 
-    /// Notes what cannot be meant.
+    /// Records contradictory settings.
     fn check(&self, mistakes: &mut Mistakes) {
-        let said = [
+        let spans = [
             self.version.as_ref().map(|version| &version.span),
             self.versions.as_ref().and_then(|versions| versions.0.first()).map(|at| &at.span),
             self.library.as_ref().map(|library| &library.span),
             self.server.as_ref().map(|server| &server.span),
         ];
-        for again in said.into_iter().flatten().skip(1) {
-            let mistake = mistakes.at(again, "[[engine]] says twice which library it is");
-            mistake.label("expected one of `version`, `versions`, `library` and `server`").help(
-                "for a version beside a build of your own write two [[engine]], each with a \
-                 `label`",
-            );
+        for again in spans.into_iter().flatten().skip(1) {
+            let mistake = mistakes.at(again, "[[engine]] names its library twice");
+            mistake
+                .label("expected one of `version`, `versions`, `library` and `server`")
+                .help("for a version and a local build, write two [[engine]], each with a `label`");
         }
         self.server.iter().for_each(|server| server.check(mistakes));
         if let Some(empty) = self.library.as_ref().filter(|path| path.is_empty()) {
@@ -253,8 +252,7 @@ impl EngineTable {
     }
 }
 
-/// Each engine with each value of a list, which stands behind its name; with one value it keeps its
-/// name.
+/// Each engine with each value of a list as a suffix; a single value adds no suffix.
 fn each_of<T>(
     engines: Vec<Engine>,
     values: Option<&At<OneOrMany<T>>>,
@@ -273,7 +271,7 @@ fn each_of<T>(
     engines.iter().flat_map(|engine| -> Vec<Engine> { each(engine) }).collect()
 }
 
-/// Each engine with an option; with a list as many as it has values: `rocksdb block_cache=1GiB`.
+/// Each engine with an option; a list yields one engine per value: `rocksdb block_cache=1GiB`.
 fn with_option(engines: Vec<Engine>, name: &At<String>, axis: Axis<UntypedValue>) -> Vec<Engine> {
     let set = |mut engine: Engine, value: &At<UntypedValue>| {
         engine.options.0.push((name.clone(), value.clone()));
@@ -308,7 +306,7 @@ impl FromToml for OptionTable {
     }
 }
 
-/// Of what has no lists: the drive's jobs have names of their own, and a phase is one phase.
+/// Options without lists: for drive jobs, which have names of their own, and for phases.
 impl FromToml for Options {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let mut plain = Vec::new();

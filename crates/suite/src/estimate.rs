@@ -1,4 +1,5 @@
-//! What a plan will cost: time, bytes written, space. Rough, on the safe side, and said to be so.
+//! Estimates the cost of a plan: time, bytes written, space. The estimates are rough and high, and
+//! the plan marks them as estimates.
 
 use super::growth::{WRITES_PER_THREAD_S, inserts_expected, writes_expected};
 use kvdyno_record::engine::Description;
@@ -9,29 +10,29 @@ use kvdyno_record::volume::{FilesystemKind, Format, Medium};
 use kvdyno_record::workload::{Activity, Load, LoadOrder, Mix, Phase, Role};
 use std::collections::BTreeMap;
 
-/// How fast work is taken to go.
+/// Assumed speeds.
 #[derive(Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "each is of seconds, which is its unit")]
+#[expect(clippy::struct_field_names, reason = "all values are per second, as their units state")]
 struct Pace {
-    /// Records loaded in a second, at most.
+    /// Records loaded per second, at most.
     load_records_per_s: f64,
-    /// Bytes of user data loaded in a second, at most, in key order.
+    /// Bytes of user data loaded per second, at most, in key order.
     load_bytes_per_s: f64,
     /// The same in random order.
     random_load_bytes_per_s: f64,
-    /// Operations of one thread in a second, where a count ends a phase.
+    /// Operations per second of one thread, for phases that end by a count.
     operations_per_thread_s: f64,
-    /// Bytes of a database copied in a second: read, written and brought to the drive.
+    /// Bytes of a database copied per second: read, written and synced to the drive.
     copy_bytes_per_s: f64,
-    /// One key looked up.
+    /// Time to look up one key.
     sample_s: f64,
-    /// Bytes scanned in a second while counting.
+    /// Bytes scanned per second while counting.
     count_bytes_per_s: f64,
-    /// Starting a worker, opening and closing the engine, eviction.
+    /// Time to start a worker, to open and close the engine, and to evict.
     case_s: f64,
 }
 
-/// Out of a drive, and to be on the safe side: a case has five times as long.
+/// Reads from a drive, estimated high: a case may take five times as long.
 const SLOW: Pace = Pace {
     load_records_per_s: 100_000.0,
     load_bytes_per_s: 100e6,
@@ -43,7 +44,7 @@ const SLOW: Pace = Pace {
     case_s: 1.0,
 };
 
-/// In memory.
+/// Reads from memory.
 const FAST: Pace = Pace {
     load_records_per_s: 1e6,
     load_bytes_per_s: DRIVE_BYTES_PER_S,
@@ -55,29 +56,30 @@ const FAST: Pace = Pace {
     case_s: 0.3,
 };
 
-/// The most that a drive is taken to write in a second, whatever the factors come to.
+/// Upper bound of bytes written to a drive per second, whatever the factors are.
 const DRIVE_BYTES_PER_S: f64 = 500e6;
-/// Engines state the write factor of their worst load, one in random order. In key order no file is
-/// written more than twice: to the log and to its table; a B-tree's pages fill one after the other.
+/// Engines state the write factor of their worst load, in random order. In key order, data is
+/// written at most twice: to the log and to its table; a B-tree fills its pages one after the
+/// other.
 const SEQUENTIAL_WRITE_FACTOR_MAX: f64 = 2.0;
-/// Records that an engine which stores nothing is given in a second, and operations of each thread.
+/// Records per second, and operations per second and thread, of an engine that stores nothing.
 const LOAD_GENERATOR_PER_S: f64 = 1e6;
 
-/// What requests add to a graph, at most, of what was loaded.
+/// Upper bound of what requests add to a graph, relative to the loaded graph.
 const GRAPH_GROWTH_MAX: f64 = 2.0;
 
-/// What one case costs.
+/// The cost of one case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cost {
     pub(super) wall_ns: u64,
-    /// Were all of it in memory.
+    /// The duration if all data were in memory.
     pub(super) wall_least_ns: u64,
     pub(super) write_bytes: u64,
-    /// Of its database when it is over, or of its copy of one and what it is copied from.
+    /// The size of its database at the end, or of its copy together with the original.
     pub(super) space_bytes: u64,
 }
 
-/// What one case costs, by what its engine says of itself.
+/// The cost of one case, from its engine's description.
 pub(super) fn cost(case: &Case, engine: &Description) -> Cost {
     let record_bytes = record_bytes(case);
     let written: f64 = case.phases.iter().map(|phase| written(phase, case, engine)).sum();
@@ -85,7 +87,7 @@ pub(super) fn cost(case: &Case, engine: &Description) -> Cost {
     let records = case.data.records as f64;
     let added = inserts_expected(&case.phases) as f64 * written_bytes(case);
     let added = match case.data.graph {
-        // Most requests add nothing: in twelve hours one grew from 16 to 45 GB
+        // Most requests add nothing: in twelve hours one graph grew from 16 to 45 GB
         // (callaghan-linkbench-2015).
         Some(_) => (GRAPH_GROWTH_MAX * space(records)).min(added),
         None => added * engine.planning.space_factor,
@@ -104,8 +106,8 @@ pub(super) fn cost(case: &Case, engine: &Description) -> Cost {
     }
 }
 
-/// It is known that the filesystem makes its copy without copying. Of a directory it is not known
-/// before.
+/// Whether the filesystem is known to copy by reflinks. For a directory it is unknown before the
+/// run.
 fn is_cloned(case: &Case) -> bool {
     let format = match case.volume.as_ref().map(|volume| &volume.medium) {
         Some(Medium::Loop { format, .. } | Medium::Device { format, .. }) => format,
@@ -115,7 +117,7 @@ fn is_cloned(case: &Case) -> bool {
     case.database.copy == Some(Copying::Reflink) && *filesystem != FilesystemKind::Ext4
 }
 
-/// Sums of all cases, and the most space at one time.
+/// The sums of all cases, and the maximum space at one time.
 pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estimate {
     let mut estimate = Estimate { assumptions: assumptions(cases), ..Estimate::default() };
     let mut alive: BTreeMap<&str, u64> = BTreeMap::new();
@@ -124,7 +126,7 @@ pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estim
         let cost = cost(case, engine);
         let in_place = match case.volume.as_ref().map(|volume| &volume.medium) {
             None => cost.space_bytes,
-            // An image takes all of its space in the place at once, what lies elsewhere none.
+            // An image takes all of its space at once; volumes elsewhere take none of the place.
             Some(Medium::Loop { bytes, directory: None, .. }) => *bytes,
             Some(_) => 0,
         };
@@ -147,15 +149,15 @@ pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estim
     estimate
 }
 
-/// Of a case's record: beside its slices; a reading of the machine; an operation's line, and each
-/// of its histograms. Two hours of reads and updates of data four times their RAM took 1,150, 133
-/// and 830 bytes; in memory a histogram takes half of that.
+/// Bytes of a case's record: a fixed part, a reading of the machine, a line per operation, and a
+/// histogram. Two hours of reads and updates with data four times the RAM took 1,150, 133 and 830
+/// bytes; in memory a histogram takes half of that.
 const CASE_BYTES: f64 = 16e3;
 const READING_BYTES: f64 = 1_500.0;
 const SERIES_BYTES: f64 = 130.0;
 const HISTOGRAM_BYTES: f64 = 830.0;
 
-/// Bytes of a case's record. What takes no longer than a second is read once a second all the same.
+/// Bytes of a case's record. Slices of at most a second have one reading per second.
 fn filed_bytes(case: &Case, engine: &Description) -> u64 {
     let slice_s = case.slice_ns.max(1) as f64 / 1e9;
     let phase = |phase: &Phase| {
@@ -176,9 +178,8 @@ fn filed_bytes(case: &Case, engine: &Description) -> u64 {
     (CASE_BYTES + case.phases.iter().map(phase).sum::<f64>()) as u64
 }
 
-/// The least that a plan writes: the user data of each load, and of each copy, once, where the
-/// engine stores any. What writers add while measuring is not in it: nobody knows how fast they
-/// are.
+/// Lower bound of bytes written: the user data of each load, and of each copy, once, if the engine
+/// stores any. Writes during measured phases are not included: their rate is unknown.
 pub fn write_bytes_least(plan: &Plan) -> u64 {
     let stores = |case: &&Case| {
         plan.estimate.databases.get(&case.database.id).is_some_and(|space| *space > 0)
@@ -264,13 +265,13 @@ fn mix_s(mix: &Mix, engine: &Description, pace: Pace) -> f64 {
 
 fn record_bytes(case: &Case) -> f64 {
     match &case.data.graph {
-        // Of an id all keys that an ordered store will have.
+        // All keys of an ordered store that belong to one id.
         Some(_) => case.shape.user_bytes() as f64 / case.data.records as f64,
         None => case.data.key.bytes_mean() + case.shape.value_bytes_mean as f64,
     }
 }
 
-/// What one write comes to: a record; of a graph a link, by its place and by its time.
+/// Keys and bytes of one write: a record; in a graph a link, by its ids and by its time.
 fn written_bytes(case: &Case) -> f64 {
     let link = |graph: &Graph| 2.0 * (Graph::LINK_BYTES as f64 + graph.link_bytes.mean());
     case.data.graph.as_ref().map_or_else(|| record_bytes(case), link)
@@ -286,8 +287,8 @@ fn ends_by_count(phase: &Phase) -> bool {
 fn assumptions(cases: &[Case]) -> Vec<String> {
     let mut assumptions = vec![
         format!(
-            "loads, the longest: the slower of {} and {} of user data ({} in random order); the \
-             shortest: of {} and {}",
+            "longest load: the slower of {} and {} of user data ({} in random order); shortest \
+             load: {} and {}",
             units::rate(SLOW.load_records_per_s),
             units::byte_rate(SLOW.load_bytes_per_s),
             units::byte_rate(SLOW.random_load_bytes_per_s),
@@ -295,13 +296,13 @@ fn assumptions(cases: &[Case]) -> Vec<String> {
             units::byte_rate(FAST.load_bytes_per_s),
         ),
         format!(
-            "writes, the least: each load's user data once, nothing while measuring; the most: \
-             user data times the engines' own factors, which are those of random loads (sequential \
-             loads at most {SEQUENTIAL_WRITE_FACTOR_MAX} times), writers included"
+            "least writes: each load's user data once, nothing in measured phases; most writes: \
+             user data times the engines' own factors for random loads (sequential loads at most \
+             {SEQUENTIAL_WRITE_FACTOR_MAX} times), writers included"
         ),
         format!(
-            "writers in a timed phase: their rate where the suite sets one, else {} for each \
-             thread, a round figure and no measurement; all together no more than {}, a fast drive",
+            "writers in a timed phase: the suite's rate, or {} for each thread, which is an \
+             assumption; at most {} for all together, a fast drive",
             units::rate(WRITES_PER_THREAD_S),
             units::byte_rate(DRIVE_BYTES_PER_S)
         ),
@@ -309,16 +310,16 @@ fn assumptions(cases: &[Case]) -> Vec<String> {
     ];
     if cases.iter().flat_map(|case| &case.phases).any(ends_by_count) {
         assumptions.push(format!(
-            "phases that end by a count: {} for each thread, as out of a drive, to {}, as in \
-             memory",
+            "phases that end by a count: between {} for each thread, as from a drive, and {}, as \
+             in memory",
             units::rate(SLOW.operations_per_thread_s),
             units::rate(FAST.operations_per_thread_s)
         ));
     }
     if cases.iter().any(|case| case.database.copy.is_some()) {
         assumptions.push(format!(
-            "copies of databases: {} to {}, reflinks no time; either may come to need as much \
-             space again",
+            "copies of databases: {} to {}, reflinks no time; original and copy may both grow to \
+             the same size",
             units::byte_rate(SLOW.copy_bytes_per_s),
             units::byte_rate(FAST.copy_bytes_per_s)
         ));

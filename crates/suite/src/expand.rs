@@ -1,11 +1,12 @@
-//! The second gate: a suite, what the engines say of themselves and what the host has become a
-//! flat plan.
+//! The second gate: turns a suite, the engines' descriptions and the host's properties into a flat
+//! plan.
 
 use super::cases;
 use super::estimate;
 use super::grid::Grid;
 use super::jobs;
 use super::mistake::{Mistakes, SuiteError};
+use super::names::push_unique;
 use super::parse::{Part, Suite};
 use super::sizing::SizingHost;
 use super::slices;
@@ -17,21 +18,20 @@ use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use std::collections::BTreeMap;
 
-/// More cases than this are a slip of the keyboard.
+/// More cases than this are a typing error.
 const CASES_MAX: u64 = 100_000;
 
-/// Every case of the suite, with nothing left open.
+/// All cases of the suite, with every value resolved.
 ///
-/// `engines` is what came of looking for [`Suite::wanted`]. The time this takes depends on the
-/// number of cases and on nothing else.
+/// `engines` are the results for [`Suite::wanted`]. The time depends only on the number of cases.
 pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Plan, SuiteError> {
     let mut mistakes = Mistakes::default();
     let jobs = |part: &Part| part.typed.drive.as_ref().map(jobs::engines).unwrap_or_default();
     let jobs: Vec<_> = suite.parts.iter().map(jobs).collect();
     let mut grids = Vec::new();
-    for (at, (part, jobs)) in suite.parts.iter().zip(&jobs).enumerate() {
+    for (index, (part, jobs)) in suite.parts.iter().zip(&jobs).enumerate() {
         check_place(part, host, &mut mistakes);
-        grids.push(Grid::new(at, part, (engines, jobs), host, &mut mistakes));
+        grids.push(Grid::new(index, part, engines, jobs, host, &mut mistakes));
     }
     check_size(suite, &grids, &mut mistakes);
     mistakes.none(&suite.source)?;
@@ -68,50 +68,44 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
     })
 }
 
-/// More threads for each processor say nothing of an engine any more.
+/// With more threads per processor, results no longer describe the engine.
 const THREADS_PER_CPU: u32 = 4;
 
-/// That many threads will take turns on this machine.
+/// Warns if more threads run than this machine can run at once.
 fn crowd(cases: &[Case], host: &SizingHost) -> Option<String> {
-    // Those of a crew are on other machines as well.
-    let here = cases.iter().filter(|case| case.crew.as_ref().is_none_or(|c| c.hosts.len() == 1));
-    let most = here.map(threads_of).max()?;
+    // Threads of a crew run on other machines too.
+    let local = cases.iter().filter(|case| case.crew.as_ref().is_none_or(|c| c.hosts.len() == 1));
+    let most = local.map(threads_of).max()?;
     let cpus = host.cpus.max(1);
     (most > THREADS_PER_CPU.saturating_mul(cpus)).then(|| {
-        format!(
-            "up to {most} threads on {cpus} CPUs: they wait for each other, and latencies are \
-             times in that queue"
-        )
+        format!("up to {most} threads on {cpus} CPUs: latencies include the wait for a CPU")
     })
 }
 
-/// Each sentence once; of several parts with the name of the part that it is said of, where that is
-/// not all of them.
+/// Each sentence once. If only some of several parts have it, it names the part.
 fn name_parts<'p>(parts: impl Iterator<Item = (&'p Part, Vec<String>)>) -> Vec<String> {
     let parts: Vec<_> = parts.collect();
     let mut all: Vec<String> = Vec::new();
     for (part, notes) in &parts {
         for note in notes {
             let of_all = parts.iter().all(|(_, notes)| notes.contains(note));
-            let said = match part.name() {
+            let text = match part.name() {
                 Some(name) if !of_all => format!("part {name}: {note}"),
                 _ => note.clone(),
             };
-            if !all.contains(&said) {
-                all.push(said);
-            }
+            push_unique(&mut all, text);
         }
     }
     all
 }
 
-/// A suite of which nothing can be run on this machine.
+/// Refuses a suite of which no case can run on this machine.
 fn check_some(suite: &Suite, grids: &[Grid], mistakes: &mut Mistakes) {
     let left_out: Vec<_> = grids.iter().flat_map(|grid| grid.left_out.iter().cloned()).collect();
     if left_out.is_empty() || grids.iter().any(|grid| grid.cases() > 0) {
         return;
     }
-    let message = "none of the suite's engines can be run here";
+    let message = "no engine of the suite can run on this machine";
     let mut engines = suite.parts.iter().flat_map(|part| &part.typed.engine);
     let mistake = match engines.next() {
         Some(engine) => mistakes.at(&engine.name.span, message),
@@ -128,7 +122,8 @@ fn check_place(part: &Part, host: &SizingHost, mistakes: &mut Mistakes) {
     }
 }
 
-/// What the suite says of itself. It may promise data larger than RAM: not without its limit.
+/// The suite's title. It may promise data larger than RAM, so it is marked if there is no RAM
+/// limit.
 fn title(suite: &Suite) -> String {
     let limited = |part: &Part| {
         let ram = &part.typed.ram;
@@ -144,7 +139,7 @@ fn check_size(suite: &Suite, grids: &[Grid], mistakes: &mut Mistakes) {
     if cases > CASES_MAX {
         let cases = units::grouped(cases);
         let help = "fewer trials, thread counts, RAM limits or engines";
-        let message = format!("the suite expands to {cases} cases");
+        let message = format!("the suite has {cases} cases");
         let mut trials = suite.parts.iter().filter_map(|part| part.typed.run.trials.as_ref());
         match trials.next().map(|trials| &trials.span) {
             Some(span) => mistakes.at(span, message).help(help),

@@ -1,5 +1,5 @@
-//! `[phases.NAME]`: phases by name, of the suite and of what it includes, from which `phases`
-//! picks; and which of two versions of one is meant, as it is described or as it was run.
+//! `[phases.NAME]`: named phases of the suite and of its includes, from which `phases` selects.
+//! Also selects between two versions of a phase: as described or as run.
 
 use super::adjust::word;
 use super::mistake::Mistakes;
@@ -11,14 +11,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// The tables that `include` knows by name.
+/// The files that `include` knows by name.
 const INCLUDED: [(&str, &str); 3] = [
     ("db_bench", include_str!("../../../suites/include/db_bench.toml")),
     ("dbbench", include_str!("../../../suites/include/dbbench.toml")),
     ("ycsb", include_str!("../../../suites/include/ycsb.toml")),
 ];
 
-/// The key of what was run in place of what is described.
+/// The key of the version as run.
 const AS_RUN: &str = "as-run";
 
 /// The version of a workload.
@@ -38,8 +38,7 @@ impl Word for Fidelity {
         &[("as-written", Self::AsWritten), (AS_RUN, Self::AsRun)];
 }
 
-/// The texts that a suite includes, each behind as many spaces as put it at its place in the
-/// source.
+/// The texts that a suite includes, each padded with spaces to its offset in the source.
 pub(super) fn included(
     suite: &DeTable<'_>,
     source: &mut Source,
@@ -50,12 +49,12 @@ pub(super) fn included(
     let mut texts = Vec::new();
     let mut phases: BTreeMap<String, &str> = BTreeMap::new();
     for name in names {
-        match INCLUDED.iter().find(|(known, _)| *known == name.value) {
+        match INCLUDED.iter().find(|(file, _)| *file == name.value) {
             Some((file, text)) => {
                 for phase in names_in(text) {
                     if let Some(other) = phases.insert(phase.clone(), file) {
-                        let message = format!("`{other}` and `{file}` both have `{phase}`");
-                        mistakes.at(&name.span, message).label("expected one of them");
+                        let message = format!("`{other}` and `{file}` both define `{phase}`");
+                        mistakes.at(&name.span, message).label("expected only one of them");
                         break;
                     }
                 }
@@ -63,26 +62,27 @@ pub(super) fn included(
                 texts.push(format!("{}{text}", " ".repeat(start)));
             }
             None => {
-                let known = INCLUDED.map(|(known, _)| known);
-                let message = format!("there are no phases called `{}`", name.value);
-                mistakes.unknown(&name.span, message, &name.value, &known);
+                let files = INCLUDED.map(|(file, _)| file);
+                let message = format!("unknown include `{}`", name.value);
+                mistakes.unknown(&name.span, message, &name.value, &files);
             }
         }
     }
     texts
 }
 
-/// The phases of a text that is included.
+/// The names of the phases in an included text.
 fn names_in(text: &str) -> Vec<String> {
     let document = DeTable::parse(text).map(Spanned::into_inner).unwrap_or_default();
     document.keys().map(|key| key.get_ref().clone().into_owned()).collect()
 }
 
-/// Puts included phases below the suite's own: of one that both have, the suite's keys count.
+/// Adds included phases. If the suite has a phase of the same name, its keys override the included
+/// ones.
 pub(super) fn include<'i>(suite: &mut DeTable<'i>, texts: &'i [String]) {
     suite.remove("include");
     for text in texts {
-        // They are our own, and a test reads them.
+        // The texts are built in, and a test parses them.
         let Ok(document) = DeTable::parse(text) else { continue };
         for (name, included) in document.into_inner() {
             let span = included.span();
@@ -90,26 +90,29 @@ pub(super) fn include<'i>(suite: &mut DeTable<'i>, texts: &'i [String]) {
             let key = Spanned::new(span.clone(), Cow::Borrowed("phases"));
             let phases = suite.entry(key).or_insert_with(new);
             let DeValue::Table(phases) = phases.get_mut() else { return };
-            let own = phases.remove(name.get_ref().as_ref());
-            phases.insert(name, own.map_or_else(|| included.clone(), |own| laid(&included, own)));
+            let value = match phases.remove(name.get_ref().as_ref()) {
+                Some(value) => overlay(&included, value),
+                None => included,
+            };
+            phases.insert(name, value);
         }
     }
 }
 
-/// The keys of a phase over those of another: roles in a table are laid over those of the same
-/// name, and so is what was run.
-fn laid<'i>(below: &Toml<'i>, own: Toml<'i>) -> Toml<'i> {
-    let DeValue::Table(base) = below.get_ref() else { return own };
-    let (span, mut table) = (own.span(), base.clone());
-    let own = match own.into_inner() {
-        DeValue::Table(own) => own,
+/// Overrides the keys of a phase by those of another. Roles in a table are merged by name, and so
+/// is the version as run.
+fn overlay<'i>(lower: &Toml<'i>, upper: Toml<'i>) -> Toml<'i> {
+    let DeValue::Table(base) = lower.get_ref() else { return upper };
+    let (span, mut table) = (upper.span(), base.clone());
+    let upper = match upper.into_inner() {
+        DeValue::Table(upper) => upper,
         other => return Spanned::new(span, other),
     };
-    for (key, value) in own {
+    for (key, value) in upper {
         let name = key.get_ref().as_ref();
         let value = match (table.remove(name), name) {
-            (Some(below), AS_RUN) => laid(&below, value),
-            (Some(below), "role") => laid_roles(below, value),
+            (Some(lower), AS_RUN) => overlay(&lower, value),
+            (Some(lower), "role") => overlay_roles(lower, value),
             _ => value,
         };
         table.insert(key, value);
@@ -117,22 +120,22 @@ fn laid<'i>(below: &Toml<'i>, own: Toml<'i>) -> Toml<'i> {
     Spanned::new(span, DeValue::Table(table))
 }
 
-/// Roles of `own` over those of the same name, in their order; others come behind. A list is taken
-/// as it is.
-fn laid_roles<'i>(mut below: Toml<'i>, mut own: Toml<'i>) -> Toml<'i> {
-    if own.get_ref().as_table().is_none() {
-        return own;
+/// Merges the roles of `upper` into those of the same name, in their order; new roles follow. A
+/// list replaces all.
+fn overlay_roles<'i>(mut lower: Toml<'i>, mut upper: Toml<'i>) -> Toml<'i> {
+    if upper.get_ref().as_table().is_none() {
+        return upper;
     }
-    list_roles(&mut below);
-    list_roles(&mut own);
-    let (span, own) = (own.span(), own.into_inner());
-    let (DeValue::Array(mut roles), DeValue::Array(own)) = (below.into_inner(), own) else {
+    list_roles(&mut lower);
+    list_roles(&mut upper);
+    let (span, upper) = (upper.span(), upper.into_inner());
+    let (DeValue::Array(mut roles), DeValue::Array(upper)) = (lower.into_inner(), upper) else {
         return Spanned::new(span, DeValue::Array(DeArray::new()));
     };
-    for role in own {
+    for role in upper {
         let name = name_of(&role).map(str::to_owned);
         match roles.iter_mut().find(|other| name.is_some() && name_of(other) == name.as_deref()) {
-            Some(other) => *other = laid(other, role),
+            Some(other) => *other = overlay(other, role),
             None => roles.push(role),
         }
     }
@@ -150,7 +153,7 @@ pub(super) struct NamedPhases<'i> {
 }
 
 impl<'i> NamedPhases<'i> {
-    /// Takes them out of the suite.
+    /// Removes the named phases from the suite.
     pub(super) fn take_from(suite: &mut DeTable<'i>, mistakes: &mut Mistakes) -> Self {
         let Some(phases) = suite.remove("phases") else {
             return Self { span: None, tables: DeTable::new() };
@@ -168,7 +171,7 @@ impl<'i> NamedPhases<'i> {
         Self { span: Some(span), tables }
     }
 
-    /// Puts what `run.phases` picks in the place of `[[phase]]`, in its order.
+    /// Replaces `[[phase]]` by the phases that `run.phases` selects, in its order.
     pub(super) fn pick(
         &self,
         suite: &mut DeTable<'i>,
@@ -178,7 +181,7 @@ impl<'i> NamedPhases<'i> {
         let run = suite.get("run").and_then(|run| run.get_ref().as_table());
         let Some(picked) = run.and_then(|run| run.get("phases")).cloned() else {
             if let Some(span) = self.span.as_ref().filter(|_| !self.tables.is_empty()) {
-                let mistake = mistakes.at(span, "nothing picks from these phases");
+                let mistake = mistakes.at(span, "these phases are not used");
                 mistake.label("expected `phases` in [run] or [[part]]: a list of their names");
                 let none = || Spanned::new(span.clone(), DeValue::Array(DeArray::new()));
                 let key = Spanned::new(span.clone(), Cow::Borrowed("phase"));
@@ -187,7 +190,7 @@ impl<'i> NamedPhases<'i> {
             return;
         };
         let span = picked.span();
-        // Whoever reads [run] says what is wrong with it.
+        // The reader of [run] reports what is wrong with it.
         let names = Vec::<At<String>>::from_toml(picked, &mut Mistakes::default());
         let listed = match suite.remove("phase").map(Spanned::into_inner) {
             Some(DeValue::Array(list)) => list,
@@ -203,7 +206,7 @@ impl<'i> NamedPhases<'i> {
         suite.insert(key, Spanned::new(span, DeValue::Array(phases)));
     }
 
-    /// The phase that a name means, of the tables or of `[[phase]]`.
+    /// The phase with this name, from the tables or from `[[phase]]`.
     fn phase(
         &self,
         name: &At<String>,
@@ -216,32 +219,32 @@ impl<'i> NamedPhases<'i> {
             let word = table.and_then(|table| word(table, "name").or(word(table, "kind")));
             word == Some(name.as_str())
         };
-        let own = self.tables.get_key_value(name.as_str());
-        let own = own.map(|(key, table)| table_as(key, table, fidelity, mistakes));
-        let found: Vec<&Toml> = listed.iter().filter(called).collect();
-        match (own, &found[..]) {
-            (Some(own), []) => own,
+        let named = self.tables.get_key_value(name.as_str());
+        let named = named.map(|(key, table)| table_as(key, table, fidelity, mistakes));
+        let matching: Vec<&Toml> = listed.iter().filter(called).collect();
+        match (named, &matching[..]) {
+            (Some(named), []) => named,
             (None, [one]) => Some((*one).clone()),
             (None, []) => {
                 let kinds = listed.iter().filter_map(|phase| phase.get_ref().as_table());
                 let kinds = kinds.filter_map(|table| word(table, "name").or(word(table, "kind")));
                 let tables = self.tables.keys().map(|key| key.get_ref().as_ref());
-                let known: Vec<&str> = kinds.chain(tables).collect();
-                let message = format!("no phase is called `{}`", name.value);
-                mistakes.unknown(&name.span, message, &name.value, &known);
+                let candidates: Vec<&str> = kinds.chain(tables).collect();
+                let message = format!("there is no phase `{}`", name.value);
+                mistakes.unknown(&name.span, message, &name.value, &candidates);
                 None
             }
             (None, [one, ..]) if name.value == "evict" => Some((*one).clone()),
             _ => {
-                let mistake = mistakes.at(&name.span, "several phases are called so");
-                mistake.label("expected a phase with a `name` of its own");
+                let mistake = mistakes.at(&name.span, "several phases have this name");
+                mistake.label("expected a phase with a unique `name`");
                 None
             }
         }
     }
 }
 
-/// A named phase as one of `[[phase]]`: with its name, and its roles in a list.
+/// A named phase as one of `[[phase]]`: with its name, and with its roles in a list.
 fn table_as<'i>(
     key: &Spanned<Cow<'i, str>>,
     table: &Toml<'i>,
@@ -255,13 +258,14 @@ fn table_as<'i>(
         other => return wrong_kind(&span, other, "a table of a phase", mistakes),
     };
     let phase = match as_run.filter(|_| fidelity == Fidelity::AsRun) {
-        Some(as_run) if matches!(as_run.get_ref(), DeValue::Table(_)) => laid(&below, as_run),
+        Some(as_run) if matches!(as_run.get_ref(), DeValue::Table(_)) => overlay(&below, as_run),
         Some(other) => return wrong_kind(&other.span(), other.get_ref(), "a table", mistakes),
         None => below,
     };
     let DeValue::Table(mut phase) = phase.into_inner() else { return None };
     if let Some(name) = phase.get("name") {
-        let mistake = mistakes.at(&name.span(), "a phase of [phases] has the name of its table");
+        let mistake =
+            mistakes.at(&name.span(), "a phase of [phases] already has the name of its table");
         mistake.label("expected no `name` here");
     }
     if let Some(role) = phase.get_mut("role") {

@@ -1,4 +1,4 @@
-//! A load of what a trace reads before it writes it.
+//! Loads of the records that a trace reads before it writes them.
 
 use super::mistake::Mistakes;
 use super::parse::Part;
@@ -14,7 +14,7 @@ fn is_one(load: &Load) -> bool {
     load.order.value_or(LoadOrder::Sequential) == LoadOrder::FirstRead
 }
 
-/// The loads of this order.
+/// The loads with this order.
 fn loads(typed: &Typed) -> impl Iterator<Item = &At<LoadOrder>> {
     typed.phase.iter().filter_map(|phase| match &phase.value {
         Phase::Load(load) if is_one(load) => load.order.as_ref(),
@@ -22,8 +22,8 @@ fn loads(typed: &Typed) -> impl Iterator<Item = &At<LoadOrder>> {
     })
 }
 
-/// Whether some load needs to know what a trace reads first.
-pub(super) fn wanted(typed: &Typed) -> bool {
+/// Whether a load needs to know which keys a trace reads first.
+pub(super) fn needs_first_reads(typed: &Typed) -> bool {
     loads(typed).next().is_some()
 }
 
@@ -32,7 +32,7 @@ fn traces(typed: &Typed) -> impl Iterator<Item = &At<TraceFile>> {
     roles.filter_map(|role| role.trace.as_ref())
 }
 
-/// There is one trace, and it is of keys.
+/// Checks that there is one trace, and that it has keys.
 pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     for order in loads(typed) {
         let mut traces = traces(typed);
@@ -48,33 +48,33 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
             refuse("there are several traces", "expected one trace with this order");
         }
         if first.value.trace().is_some_and(|trace| trace.multiple_of.is_some()) {
-            refuse("a drive is loaded whole", "expected no `order` here");
+            refuse("a drive is always loaded completely", "expected no `order` here");
         }
     }
 }
 
-/// The trace of a load, with as many requests as it has records.
+/// Checks that each key of the load's trace has a record.
 pub(super) fn planned(part: &Part, load: &Load) -> Option<Replay> {
     let trace = traces(&part.typed).next().filter(|_| is_one(load))?.value.trace()?;
     let requests = trace.first_reads.unwrap_or(0);
     Some(Replay { requests, ..trace.replay(None) })
 }
 
-/// Each of the trace's keys is to have its record.
+/// Each of the trace's keys needs a record.
 pub(super) fn check_records(part: &Part, data: &Data, mistakes: &mut Mistakes) {
     let mut traces = traces(&part.typed).filter_map(|trace| trace.value.trace());
     for (order, trace) in loads(&part.typed).zip(traces.next()) {
         if data.records < trace.keys {
             let (records, keys) = (units::grouped(data.records), units::grouped(trace.keys));
-            let what = format!("the data has {records} records, the trace {keys} keys");
+            let what = format!("the data has {records} records, and the trace has {keys} keys");
             mistakes.at(&order.span, what).label(format!("expected records = {}", trace.keys));
         }
     }
 }
 
-/// How many records that are.
+/// Notes the number of these records.
 pub(super) fn notes(typed: &Typed) -> Option<String> {
-    let trace: &Trace = traces(typed).next().filter(|_| wanted(typed))?.value.trace()?;
+    let trace: &Trace = traces(typed).next().filter(|_| needs_first_reads(typed))?.value.trace()?;
     let (records, keys) = (units::grouped(trace.first_reads?), units::grouped(trace.keys));
     Some(format!("load: {records} of the trace's {keys} keys are read before they are written"))
 }

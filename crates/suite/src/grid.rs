@@ -1,4 +1,4 @@
-//! One part of a suite: what its cases are made of, and whether that can be.
+//! One part of a suite: the data sets, engines and thread counts of its cases, and their checks.
 
 use super::abilities::{self, misplaced};
 use super::attached;
@@ -11,6 +11,7 @@ use super::left_out::Absent;
 use super::linkbench;
 use super::missing_engines;
 use super::mistake::Mistakes;
+use super::names::push_unique;
 use super::options::{self, Measures};
 use super::packing;
 use super::parse::Part;
@@ -30,21 +31,21 @@ use kvdyno_record::units;
 use kvdyno_record::workload::{Data, Mix, Phase as Planned};
 use std::collections::BTreeMap;
 
-/// A part with all that its cases are made of.
+/// A part with everything that its cases consist of.
 pub(super) struct Grid<'a> {
-    /// Which of the parts.
-    pub(super) at: usize,
+    /// Its index among the parts.
+    pub(super) index: usize,
     pub(super) part: &'a Part,
-    /// The data sets, those of the drive behind the others.
+    /// The data sets; those of the drive come last.
     pub(super) sets: Vec<SizedData>,
     pub(super) setups: Vec<EngineSetup<'a>>,
-    /// The numbers of threads that are swept; one `None` where nothing is.
+    /// The swept thread counts; one `None` without a sweep.
     pub(super) threads: Vec<Option<u32>>,
     pub(super) bare: Option<Bare<'a>>,
     /// The place is a block device.
     device: bool,
-    found: Vec<(&'a Engine, &'a wanted::FoundWorker)>,
-    /// What this machine lacks.
+    runnable: Vec<(&'a Engine, &'a wanted::FoundWorker)>,
+    /// Engines that cannot run on this machine.
     pub(super) left_out: Vec<LeftOut>,
     workers: BTreeMap<&'static str, &'a Description>,
 }
@@ -52,22 +53,23 @@ pub(super) struct Grid<'a> {
 impl<'a> Grid<'a> {
     /// `jobs` are the engines of the drive's jobs.
     pub(super) fn new(
-        at: usize,
+        index: usize,
         part: &'a Part,
-        (engines, jobs): (&'a Engines, &'a [Engine]),
+        engines: &'a Engines,
+        jobs: &'a [Engine],
         host: &SizingHost,
         mistakes: &mut Mistakes,
     ) -> Self {
-        let (found, absent) = missing_engines::find(part, engines, mistakes);
-        let misplaced = misplaced_engines(part, &found);
+        let (runnable, absent) = missing_engines::find(part, engines, mistakes);
+        let misplaced = misplaced_engines(part, &runnable);
         let left_out = [part.left_out.clone(), absent, misplaced].concat();
-        let described: Vec<_> = found.iter().map(|(_, found)| found.engine()).collect();
-        let mut sets = sizing::data_sets(part, &described, host, mistakes);
+        let descriptions: Vec<_> = runnable.iter().map(|(_, worker)| worker.engine()).collect();
+        let mut sets = sizing::data_sets(part, &descriptions, host, mistakes);
         let limits: Vec<_> = sets.iter_mut().map(|set| sizing::limits(part, set, host)).collect();
         let mut setups = Vec::new();
-        for (at, (sized, limits)) in sets.iter().zip(&limits).enumerate() {
-            let of = set_up(part, &found, limits, sized, host, mistakes);
-            setups.extend(of.into_iter().map(|setup| EngineSetup { data: at, ..setup }));
+        for (data, (sized, limits)) in sets.iter().zip(&limits).enumerate() {
+            let new_setups = set_up(part, &runnable, limits, sized, host, mistakes);
+            setups.extend(new_setups.into_iter().map(|setup| EngineSetup { data, ..setup }));
         }
         for setup in &mut setups {
             let sized = &sets[setup.data];
@@ -87,13 +89,14 @@ impl<'a> Grid<'a> {
         });
         let device = host.device;
         let left_out = [left_out, skipped_phases(part, &setups)].concat();
-        let grid = Self { at, part, sets, setups, threads, bare, device, found, left_out, workers };
+        let grid =
+            Self { index, part, sets, setups, threads, bare, device, runnable, left_out, workers };
         grid.check_left(mistakes);
         grid
     }
 
-    /// Whether one case loads for all numbers of threads. What lies on a bare device cannot be
-    /// copied: there each case loads its own, and in a server that somebody runs it takes it away.
+    /// Whether one case loads for all thread counts. A bare device cannot be copied: each case
+    /// loads its own database there. On an attached server, each case also removes it.
     pub(super) fn loads_once(&self, setup: &EngineSetup<'_>) -> bool {
         let sharing = self.part.typed.sharing();
         if setup.engine.attached().is_some() {
@@ -105,14 +108,14 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// How many cases it comes to.
+    /// The number of cases.
     pub(super) fn cases(&self) -> usize {
         let each = |setup| self.threads.len() + usize::from(self.loads_once(setup));
         let points = self.setups.iter().map(each).sum::<usize>();
         points.saturating_mul(self.part.typed.trials() as usize) + self.cases_of_drive()
     }
 
-    /// The same, as if each engine had a load of its own.
+    /// Upper bound of the number of cases: as if each engine had a load of its own.
     pub(super) fn cases_max(&self) -> u64 {
         let points = self.setups.len() as u64 * (self.threads.len() as u64 + 1);
         let cases = points.saturating_mul(u64::from(self.part.typed.trials()));
@@ -124,10 +127,10 @@ impl<'a> Grid<'a> {
         self.bare.as_ref().map_or(0, |bare| bare.cases(&self.threads) * volumes)
     }
 
-    /// What was decided, in words.
+    /// Decisions, as text.
     pub(super) fn notes(&self) -> Vec<String> {
         let as_run = self.part.fidelity == Fidelity::AsRun;
-        let as_run = as_run.then(|| "phases are as they were run (fidelity)".to_owned());
+        let as_run = as_run.then(|| "phases run in the version as run (fidelity)".to_owned());
         let of_data = self.sets.iter().flat_map(|set| set.notes.iter().cloned());
         let notes = as_run.into_iter().chain(self.part.notes.iter().cloned()).chain(of_data);
         let mut notes: Vec<String> = notes.chain(preset_notes(&self.setups)).collect();
@@ -139,17 +142,17 @@ impl<'a> Grid<'a> {
         notes
     }
 
-    /// What will probably not work out, or is not done.
+    /// Likely failures, and work that is left out.
     pub(super) fn warnings(&self, host: &SizingHost) -> Vec<String> {
         let (setups, part) = (&self.setups, self.part);
-        let untuned = untuned(&self.found);
+        let untuned = untuned(&self.runnable);
         let not_copied = not_copied(part, setups, host);
         let data: Vec<&Data> = self.sets.iter().map(|set| &set.data).collect();
         let replayed = replay::warnings(part, &data);
         let attached = attached::warnings(part, setups);
         let fit = fit_warnings(setups, host);
         let compressed = compressor_warnings(setups);
-        let engines = self.found.iter();
+        let engines = self.runnable.iter();
         let uncounted = engines.filter_map(|(engine, worker)| {
             abilities::count_warning(&part.typed, engine, worker.engine())
         });
@@ -157,14 +160,14 @@ impl<'a> Grid<'a> {
         [untuned, compressed, fit, not_copied, attached, replayed, uncounted].concat()
     }
 
-    /// What engines and drive say of themselves, by name.
+    /// The descriptions of engines and drive, by name.
     pub(super) fn descriptions(&self) -> impl Iterator<Item = (&'a str, &'a Description)> {
-        let found = self.found.iter();
-        let found = found.map(|(engine, found)| (engine.name.0.as_str(), found.engine()));
-        found.chain(self.workers.iter().map(|(name, description)| (*name, *description)))
+        let runnable = self.runnable.iter();
+        let runnable = runnable.map(|(engine, worker)| (engine.name.0.as_str(), worker.engine()));
+        runnable.chain(self.workers.iter().map(|(name, description)| (*name, *description)))
     }
 
-    /// Engines and volumes that are picked may have nothing in common.
+    /// The selected engines and volumes may have nothing in common.
     fn check_left(&self, mistakes: &mut Mistakes) {
         let engines = &self.part.typed.engine;
         if !self.part.left_out.is_empty() {
@@ -178,25 +181,22 @@ impl<'a> Grid<'a> {
         if !engines.iter().any(lies) {
             let part =
                 self.part.name().map_or("the suite".to_owned(), |part| format!("part `{part}`"));
-            let mistake = mistakes.at(
-                &volumes.span,
-                format!("{part} has no case: no engine lies on any of its volumes"),
-            );
-            mistake.label("expected one of the volumes that it picks");
+            let message = format!("{part} has no case: no engine uses any of its volumes");
+            mistakes.at(&volumes.span, message).label("expected one of the selected volumes");
         }
     }
 }
 
 fn set_up<'a>(
     part: &'a Part,
-    found: &[(&'a Engine, &'a wanted::FoundWorker)],
+    runnable: &[(&'a Engine, &'a wanted::FoundWorker)],
     limits: &[Limit],
     sized: &SizedData,
     host: &SizingHost,
     mistakes: &mut Mistakes,
 ) -> Vec<EngineSetup<'a>> {
     let mut setups = Vec::new();
-    for &(engine, worker) in found {
+    for &(engine, worker) in runnable {
         let (description, library) = (worker.engine(), worker.library.as_ref());
         let data = &sized.data;
         let places = &description.capabilities.places;
@@ -213,15 +213,15 @@ fn set_up<'a>(
         attached::check(part, engine, limits, mistakes);
         replay::check_engine(part, engine, description, data, mistakes);
         crew::check_engine(&part.typed, engine, description, mistakes);
-        for (place, limit) in limits.iter().enumerate() {
-            let by = Measures { memory: limit.memory_bytes(host), scale: part.scale };
-            let mut options = options::resolve(engine, description, by, mistakes);
+        for (index, limit) in limits.iter().enumerate() {
+            let measures = Measures { memory: limit.memory_bytes(host), scale: part.scale };
+            let mut options = options::resolve(engine, description, measures, mistakes);
             let agreed =
-                options::agree(engine, description, &versions(found, engine), &mut options);
-            if place == 0 {
-                linkbench::check_engine(&part.typed, engine, (description, &options), mistakes);
+                options::agree(engine, description, &versions(runnable, engine), &mut options);
+            if index == 0 {
+                linkbench::check_engine(&part.typed, engine, description, &options, mistakes);
             }
-            let reopened = reopened(part, engine, (description, by), &options, mistakes);
+            let reopened = reopened(part, engine, description, measures, &options, mistakes);
             let (limit, data, volume) = (limit.clone(), 0, None);
             let setup = EngineSetup {
                 engine,
@@ -242,20 +242,21 @@ fn set_up<'a>(
     setups
 }
 
-/// What all engines of the run that are this one say of themselves: one for each library.
+/// The descriptions of this engine in the run: one for each library.
 fn versions<'a>(
-    found: &[(&'a Engine, &'a wanted::FoundWorker)],
+    runnable: &[(&'a Engine, &'a wanted::FoundWorker)],
     engine: &Engine,
 ) -> Vec<&'a Description> {
-    let same = found.iter().filter(|(other, _)| other.name.value == engine.name.value);
-    same.map(|(_, worker)| worker.engine()).collect()
+    let alike = runnable.iter().filter(|(other, _)| other.name.value == engine.name.value);
+    alike.map(|(_, worker)| worker.engine()).collect()
 }
 
-/// What the engine has after each `reopen`: what one does not name stays as it was.
+/// The options after each `reopen`. Options that a `reopen` does not name are unchanged.
 fn reopened(
     part: &Part,
     engine: &Engine,
-    (description, by): (&Description, Measures),
+    description: &Description,
+    measures: Measures,
     options: &Options,
     mistakes: &mut Mistakes,
 ) -> Vec<Options> {
@@ -263,83 +264,79 @@ fn reopened(
     let mut reopened = Vec::new();
     for phase in &part.typed.phase {
         let Phase::Reopen(reopen) = &phase.value else { continue };
-        let own = reopen.options.0.iter().filter(|(name, _)| engine.is_called(name));
-        for (_, typed) in own {
-            options::apply(engine, typed, (description, by), &mut options, mistakes);
+        let overrides = reopen.options.0.iter().filter(|(name, _)| engine.is_called(name));
+        for (_, typed) in overrides {
+            options::apply(engine, typed, description, measures, &mut options, mistakes);
         }
         reopened.push(options.clone());
     }
     reopened
 }
 
-/// What engines are not run on, though the suite names it.
-fn misplaced_engines(part: &Part, found: &[(&Engine, &wanted::FoundWorker)]) -> Vec<LeftOut> {
+/// Engines and volumes that the suite names but that cannot run.
+fn misplaced_engines(part: &Part, runnable: &[(&Engine, &wanted::FoundWorker)]) -> Vec<LeftOut> {
     let mut notes = Vec::new();
     let name = || part.name().map(str::to_owned);
-    for (engine, worker) in found {
+    for (engine, worker) in runnable {
         let label = &engine.label.0;
-        let is_told = part.left_out.iter().any(|told| told.engine == *label);
+        let is_reported = part.left_out.iter().any(|left_out| left_out.engine == *label);
         if !part.typed.volume.iter().any(|volume| engine.lies_on(&volume.name.0))
             && !part.typed.volume.is_empty()
-            && !is_told
+            && !is_reported
         {
-            let why = Absent::for_reason("it lies on none of the volumes picked");
+            let why = Absent::for_reason("it uses none of the selected volumes");
             notes.push(why.to_left_out(name(), label.clone()));
         }
-        let own = part.typed.volume.iter().filter(|volume| engine.lies_on(&volume.name.0));
-        for volume in own {
+        let volumes = part.typed.volume.iter().filter(|volume| engine.lies_on(&volume.name.0));
+        for volume in volumes {
             let on_device = volume.place() == PlaceKind::Device;
             if let Some(what) = misplaced(worker.engine(), on_device) {
                 let why = Absent::for_reason(format!("cannot store data {what}"));
-                let on = Absent { volume: Some(volume.name.0.clone()), ..why };
-                notes.push(on.to_left_out(name(), label.clone()));
+                let absent = Absent { volume: Some(volume.name.0.clone()), ..why };
+                notes.push(absent.to_left_out(name(), label.clone()));
             }
         }
     }
     notes
 }
 
-/// The phases that engines are not run in, each told once.
+/// The phases that engines skip, each once.
 fn skipped_phases(part: &Part, setups: &[EngineSetup]) -> Vec<LeftOut> {
     let mut all: Vec<LeftOut> = Vec::new();
     for setup in setups {
         for skipped in &setup.skipped {
             let name = workload::phase_name(&part.typed.phase, skipped.phase);
             let absent = Absent { phase: Some(name), ..Absent::for_reason(skipped.why.clone()) };
-            let left =
+            let left_out =
                 absent.to_left_out(part.name().map(str::to_owned), setup.engine.label.0.clone());
-            if !all.contains(&left) {
-                all.push(left);
-            }
+            push_unique(&mut all, left_out);
         }
     }
     all
 }
 
-/// Engines that are to be as a preset has them which says nothing of any of their options.
-fn untuned(found: &[(&Engine, &wanted::FoundWorker)]) -> Vec<String> {
-    let untuned = found.iter().filter_map(|(engine, worker)| {
+/// Engines with a preset that sets none of their options.
+fn untuned(runnable: &[(&Engine, &wanted::FoundWorker)]) -> Vec<String> {
+    let untuned = runnable.iter().filter_map(|(engine, worker)| {
         let preset = engine.preset.as_ref()?.value;
         let mut settings = worker.engine().options.iter().flat_map(|option| &option.presets);
         let says_nothing = settings.all(|setting| setting.preset != preset);
         let (label, word) = (&engine.label.0, preset.as_str());
-        says_nothing.then(|| format!("{label}: preset {word} is its options' defaults"))
+        says_nothing.then(|| format!("{label}: preset {word} equals the default options"))
     });
     untuned.collect()
 }
 
-/// Which engines begin with a preset, and what its shares are shares of.
+/// The engines that use a preset, and the memory that its shares refer to.
 fn preset_notes(setups: &[EngineSetup]) -> Vec<String> {
     let note = |preset: Preset| {
         let begins = |setup: &&EngineSetup| {
-            setup.engine.preset.as_ref().is_some_and(|own| own.value == preset)
+            setup.engine.preset.as_ref().is_some_and(|used| used.value == preset)
         };
         let mut labels: Vec<&str> = Vec::new();
         for setup in setups.iter().filter(begins) {
             let label = setup.engine.label.0.as_str();
-            if !labels.contains(&label) {
-                labels.push(label);
-            }
+            push_unique(&mut labels, label);
         }
         let unlimited = setups.iter().filter(begins).all(|setup| setup.limit.bytes.is_none());
         let shares = match preset {
@@ -349,57 +346,62 @@ fn preset_notes(setups: &[EngineSetup]) -> Vec<String> {
         };
         let (all, word) = (labels.join(", "), preset.as_str());
         (!labels.is_empty()).then(|| {
-            format!("preset {word}{shares}: {all}; `kvdyno engines NAME` gives each value's reason")
+            format!(
+                "preset {word}{shares}: {all}; `kvdyno engines NAME` shows the reason for each \
+                     value"
+            )
         })
     };
     Preset::ALL.into_iter().filter_map(note).collect()
 }
 
-/// What engines compress though the suite has no compression for one of them, each told once.
+/// Engines that compress although the suite disables compression for another one, each once.
 fn compressor_warnings(setups: &[EngineSetup]) -> Vec<String> {
     let mut off = setups.iter().filter_map(|setup| {
         let off = options::compressor_off(setup.engine, setup.description)?;
         Some(format!("{} has {off}", setup.engine.label.0))
     });
-    let Some(asked) = off.next() else { return Vec::new() };
+    let Some(reason) = off.next() else { return Vec::new() };
     let mut all: Vec<String> = Vec::new();
     for setup in setups {
         let (engine, description) = (setup.engine, setup.description);
-        let on = options::compressors_left_on(engine, description, &setup.options, &asked);
-        all.extend(on.into_iter().filter(|text| !all.contains(text)).collect::<Vec<_>>());
+        let warnings = options::compressors_left_on(engine, description, &setup.options, &reason);
+        all.extend(warnings.into_iter().filter(|text| !all.contains(text)).collect::<Vec<_>>());
     }
     all
 }
 
-/// What the suite wants to have copied and cannot be, and what is done instead.
+/// Databases that cannot be copied as the suite requires, and the alternative.
 fn not_copied(part: &Part, setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
     let Some(copying) = part.typed.sharing().copying() else { return Vec::new() };
     let evicts = part.typed.phase.iter().any(|phase| matches!(phase.value, Phase::Evict(_)));
     let mut notes: Vec<String> = Vec::new();
     for setup in setups {
         let (label, volume) = (&setup.engine.label.0, setup.volume.map(|at| &at.value));
-        let on = volume.map_or_else(|| "in the place".to_owned(), |v| format!("on `{}`", v.name.0));
+        let location =
+            volume.map_or_else(|| "in the place".to_owned(), |v| format!("on `{}`", v.name.0));
         let note = if is_on_device(setup.volume, host.device) {
             let warm =
-                if evicts { "" } else { "; copies begin cold and these warm: add an `evict`" };
+                if evicts { "" } else { "; copies start cold and these warm: add an `evict`" };
             format!(
-                "{label} {on}: each case loads its own database, for a bare device cannot be \
-                 copied{warm}"
+                "{label} {location}: each case loads its own database, because a bare device \
+                 cannot be copied{warm}"
             )
         } else if copying == Copying::Reflink && volume.is_some_and(Volume::cannot_reflink) {
-            format!("{label} {on}: databases are copied byte by byte, for ext4 has no reflinks")
+            format!(
+                "{label} {location}: databases are copied byte by byte, because ext4 has no \
+                 reflinks"
+            )
         } else {
             continue;
         };
-        // An engine under several RAM limits is told of once.
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
+        // An engine under several RAM limits is reported once.
+        push_unique(&mut notes, note);
     }
     notes
 }
 
-/// The numbers of `run.threads`; one `None` where nothing is swept.
+/// The values of `run.threads`; one `None` without a sweep.
 fn swept_threads(part: &Part) -> Vec<Option<u32>> {
     match &part.typed.run.threads {
         Some(threads) => threads.0.iter().map(|threads| Some(threads.0)).collect(),
@@ -407,7 +409,7 @@ fn swept_threads(part: &Part) -> Vec<Option<u32>> {
     }
 }
 
-/// Each rank of a crew has something to do, whatever the number of threads.
+/// Checks that each rank of a crew has work at every thread count.
 fn check_crew(
     part: &Part,
     setups: &[EngineSetup],
@@ -435,12 +437,12 @@ fn check_keys(
     let (Some(setup), Some(first)) = (setups.first(), sets.first()) else { return };
     let most = |threads: &Option<u32>, sized: &SizedData| {
         let phases = workload::phases(part, phase_context(setup, *threads, sized));
-        // Ranks of a crew may insert at different speeds, and each has keys of its own.
+        // Ranks of a crew may insert at different speeds, and each rank has its own keys.
         let ranks = part.typed.crew.as_ref().map_or(1, |crew| crew.planned().ranks());
         let inserts = records_max(&phases, sized) - sized.data.records;
         let inserts = inserts.saturating_mul(ranks.into());
         let records = sized.data.records.saturating_add(inserts);
-        // Those that are not there have numbers of their own.
+        // Missing keys have numbers of their own.
         let mut entries = phases.iter().filter_map(Planned::mix).flat_map(Mix::entries);
         let absent = entries.any(|entry| !entry.keys.finds());
         if absent { records.saturating_mul(2) } else { records }
@@ -453,24 +455,26 @@ fn check_keys(
         let typed = &part.typed.data;
         let span = typed.key_bytes.as_ref().map_or(&typed.span, |bytes| &bytes.span);
         let records = units::grouped(records);
+        let message =
+            format!("keys of {key_bytes} bytes cannot represent {records} different records");
         mistakes
-            .at(span, format!("keys of {key_bytes} bytes cannot tell {records} records apart"))
+            .at(span, message)
             .label(format!("expected at least {needed}"))
-            .help("records that inserts may add are counted in");
+            .help("the number includes records that inserts may add");
     }
 }
 
-/// Warnings that an engine will hardly fit. It is run all the same, and ends as "does not fit"
-/// where that is so: nobody knows before.
+/// Warns of engines that hardly fit their RAM limit. They run all the same, and end as "does not
+/// fit" if they do not.
 fn fit_warnings(setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
     let note = |setup: &EngineSetup| {
         setup.limit.bytes?;
         let (label, stem) = (&setup.engine.label.0, &setup.engine.stem);
         let limit = setup.limit.memory_bytes(host);
         let (description, options) = (setup.description, &setup.options);
-        // Where the machine has less, that is the limit, and smaller caches are no remedy.
-        if let Some(over) = fit::cache_over_limit(description, options, limit, stem) {
-            return Some(format!("{label}: {over}"));
+        // If the machine has less memory, that is the limit, and smaller caches do not help.
+        if let Some(cache) = fit::cache_over_limit(description, options, limit, stem) {
+            return Some(format!("{label}: {cache}"));
         }
         let limit = limit.min(host.memory_bytes);
         let caches = fit::cache_bytes(description, options);
@@ -478,18 +482,18 @@ fn fit_warnings(setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
         (needed > limit).then(|| {
             let with = match caches {
                 0 => "no cache".to_owned(),
-                bytes => format!("{} of it caches and buffers", units::bytes_in_words(bytes)),
+                bytes => format!("{} of it for caches and buffers", units::bytes_in_words(bytes)),
             };
             format!(
-                "{label} may not fit its RAM limit of {}: minimum memory {} ({with}); more data \
-                 (`--scale`, `data.records`), a `ram.limit`, or `--no-ram-limit`",
+                "{label} may not fit its RAM limit of {}: minimum memory {} ({with}); use more \
+                 data (`--scale`, `data.records`), another `ram.limit`, or `--no-ram-limit`",
                 units::bytes_in_words(limit),
                 units::bytes_in_words(needed),
             )
         })
     };
     let mut notes: Vec<String> = setups.iter().filter_map(note).collect();
-    // An engine on several volumes is told of once.
+    // An engine on several volumes is reported once.
     notes.dedup();
     notes
 }

@@ -1,16 +1,16 @@
-//! How many records inserts may add: the most there can be, and what is to be expected.
+//! The number of records that inserts may add: the upper bound and the expected number.
 
 use kvdyno_record::workload::{Activity, Mix, Op, Phase, Role};
 
-/// No engine inserts faster, with one thread.
+/// Upper bound of inserts per second of one thread, for any engine.
 const MOST_PER_THREAD_S: f64 = 1e6;
-/// No drive takes more bytes in a second.
+/// Upper bound of bytes per second of any drive.
 const MOST_BYTES_PER_S: f64 = 4e9;
-/// What a writer in a closed loop is taken to do in a second, for space and bytes written.
+/// Assumed writes per second of a writer in a closed loop, for space and bytes written.
 pub(super) const WRITES_PER_THREAD_S: f64 = 10_000.0;
 
-/// The most records that inserts can add. Engines are told, so that their maps are large enough;
-/// it costs address space, not memory or disk.
+/// Upper bound of records that inserts can add. Engines size their maps by it; it costs address
+/// space, not memory or disk.
 pub(super) fn inserts_max(phases: &[Phase], record_bytes: f64) -> u64 {
     let most = |mix: &Mix, role: &Role, share: f64| {
         if share == 0.0 {
@@ -18,7 +18,7 @@ pub(super) fn inserts_max(phases: &[Phase], record_bytes: f64) -> u64 {
         }
         let by_drive = MOST_BYTES_PER_S / record_bytes;
         let closed = (MOST_PER_THREAD_S * f64::from(role.threads)).min(by_drive);
-        // Twice the offered rate: arrivals are drawn, and a backlog is worked off at once.
+        // Twice the offered rate: arrivals are random, and a backlog is executed at once.
         let per_s =
             role.rate.as_ref().map_or(closed, |rate| rate.offered(mix.ends.duration_ns) * 2.0);
         // Every operation could be an insert, and threads notice the end a little late.
@@ -28,19 +28,19 @@ pub(super) fn inserts_max(phases: &[Phase], record_bytes: f64) -> u64 {
     sum(phases, is_insert, most)
 }
 
-/// Records that inserts are expected to add.
+/// Expected number of inserted records.
 pub(super) fn inserts_expected(phases: &[Phase]) -> u64 {
     sum(phases, is_insert, expected)
 }
 
-/// Writes of all kinds to be expected, batches counted by their records.
+/// Expected number of writes of all kinds; batches count their records.
 pub(super) fn writes_expected(phases: &[Phase]) -> u64 {
     sum(phases, Op::records_written, expected)
 }
 
 fn expected(mix: &Mix, role: &Role, share: f64) -> f64 {
     let closed = WRITES_PER_THREAD_S * f64::from(role.threads);
-    // A role that mostly reads comes to fewer writes.
+    // A role that mostly reads has fewer writes.
     let per_s = role.rate.as_ref().map_or(closed, |rate| rate.offered(mix.ends.duration_ns));
     let by_count = mix.ends.operations.map(|count| count as f64);
     let ends = by_time(mix, per_s).into_iter().chain(by_count);
@@ -55,7 +55,7 @@ fn is_insert(op: &Op) -> f64 {
     f64::from(u8::from(matches!(op, Op::Insert | Op::AddNode | Op::AddLink | Op::UpdateLink)))
 }
 
-/// Sums over all roles: `count` is told the role's mean of `each` per operation.
+/// Sums over all roles: `count` receives the role's mean of `each` per operation.
 fn sum(
     phases: &[Phase],
     each: impl Fn(&Op) -> f64,
@@ -74,6 +74,6 @@ fn sum(
         })
         .flat_map(|mix| mix.roles.iter().map(|role| of_role(mix, role)))
         .sum();
-    // A number past 64 bits stays at their end.
+    // Larger numbers saturate at 64 bits.
     total.ceil() as u64
 }

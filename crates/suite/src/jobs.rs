@@ -1,5 +1,4 @@
-//! The drive's jobs as cases are made of them: each an engine of its own label, with data whose
-//! values are blocks.
+//! The drive's jobs as cases: each an engine with its own label, and with blocks as values.
 
 use super::abilities::misplaced;
 use super::drive::{Drive, DriveJob, FIO, NAME, Pattern, Way};
@@ -26,38 +25,38 @@ use std::collections::BTreeMap;
 
 /// The file is written in blocks of this size, one after the other.
 const FILL_BYTES: u64 = 1 << 20;
-/// What SNIA's Solid State Storage Performance Test Specification preconditions with.
+/// Block size of the preconditioning in SNIA's Solid State Storage Performance Test Specification.
 const PRECONDITION_BYTES: u64 = 128 << 10;
-/// Of the passes after the first, as the specification has it for enterprise drives.
+/// Writes of the passes after the first, as the specification requires for enterprise drives.
 const PRECONDITION_DEPTH: u32 = 32;
-/// Of a job that says nothing.
+/// Default block size of a job.
 const BLOCK_BYTES: u64 = 4096;
 const DURATION_NS: u64 = 10_000_000_000;
-/// `O_DIRECT` takes whole sectors, and no device has smaller ones.
+/// `O_DIRECT` requires whole sectors, and no device has smaller ones.
 const SECTOR_BYTES: u64 = 512;
 
 /// The drive's part of a plan.
 pub(super) struct Bare<'a> {
     /// Writes the file in full.
     pub(super) fill: EngineSetup<'a>,
-    /// What works on it, each job under each RAM limit.
+    /// The jobs on it, each under each RAM limit.
     pub(super) jobs: Vec<(EngineSetup<'a>, &'a DriveJob)>,
-    /// Blocks of the filling.
+    /// Blocks of the file.
     blocks: u64,
-    /// In how many of the trials.
+    /// Number of trials.
     pub(super) trials: u32,
-    /// How often the file is written in full before anything is measured; 0: once, for it to exist.
+    /// How often the file is written completely before the first job; 0: once, to create it.
     precondition: u64,
-    /// As typed.
+    /// The section as typed.
     pub(super) section: &'a Drive,
-    /// Others overwrite what it fills: it fills again in each trial.
+    /// Engines overwrite the file: it is written again in each trial.
     pub(super) overwritten: bool,
-    /// What the engines do.
+    /// The phases of the engines.
     phases: &'a [At<phase::Phase>],
 }
 
 impl Bare<'_> {
-    /// How many cases it comes to.
+    /// The number of cases.
     pub(super) fn cases(&self, swept: &[Option<u32>]) -> usize {
         let swept = &self.points(swept);
         let points: usize = self.jobs.iter().map(|(_, job)| threads(job, swept).len()).sum();
@@ -66,8 +65,8 @@ impl Bare<'_> {
         fills as usize + points * self.trials as usize
     }
 
-    /// The threads that a ceiling is measured with at each point of the sweep: as many as engines
-    /// have, all roles together, for as many may wait for the drive at a time.
+    /// Thread counts of a ceiling at each point of the sweep: as many as the engines have, all
+    /// roles together, because as many may wait for the drive at once.
     pub(super) fn points(&self, swept: &[Option<u32>]) -> Vec<Option<u32>> {
         let measured = |threads: u32| {
             self.phases.iter().filter_map(move |phase| match &phase.value {
@@ -81,8 +80,8 @@ impl Bare<'_> {
     }
 }
 
-/// Each job as an engine that a suite could name, the one that fills first; with fio, each once
-/// more.
+/// Each job as an engine that a suite could name, after the one that writes the file; with fio,
+/// each job twice.
 pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
     let fill = Engine::plain(drive.with(Name(NAME.to_owned())), drive.with(Label(NAME.to_owned())));
     let jobs = drive.job.iter().map(|job| engine(drive, job, NAME, job.label()));
@@ -94,8 +93,8 @@ pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
 fn engine(drive: &At<Drive>, job: &At<DriveJob>, worker: &str, label: String) -> Engine {
     let mut options = job.options.clone();
     if drive.is_read_only() {
-        let on = drive.with(UntypedValue(Value::Boolean(true)));
-        options.0.push((drive.with("read_only".to_owned()), on));
+        let value = drive.with(UntypedValue(Value::Boolean(true)));
+        options.0.push((drive.with("read_only".to_owned()), value));
     }
     let io = job.io.clone().unwrap_or(job.with(job.io()));
     let word = io.with(UntypedValue(Value::Text(io.word().to_owned())));
@@ -107,28 +106,28 @@ fn engine(drive: &At<Drive>, job: &At<DriveJob>, worker: &str, label: String) ->
     Engine { durability: job.durability.clone(), options, ..engine }
 }
 
-/// What the section's workers say of themselves, by name; a mistake for each that is not there.
+/// The descriptions of the section's workers, by name. A missing worker is a mistake.
 pub(super) fn find<'a>(
     drive: &At<Drive>,
-    found: &'a Engines,
+    engines: &'a Engines,
     mistakes: &mut Mistakes,
 ) -> BTreeMap<&'static str, &'a Description> {
     let mut descriptions = BTreeMap::new();
     for name in drive.workers() {
-        if let Some(worker) = found.plain(name) {
+        if let Some(worker) = engines.plain(name) {
             descriptions.insert(*name, worker);
             continue;
         }
-        let mistake = mistakes.at(&drive.span, format!("there is no worker `kvdyno-{name}`"));
-        mistake.label("this asks for it").help(format!(
-            "`cargo build -p kvdyno-{name}` builds it, `kvdyno engines` says where workers are \
-             looked for; `--set drive=` leaves this out"
+        let mistake = mistakes.at(&drive.span, format!("cannot find the worker `kvdyno-{name}`"));
+        mistake.label("needed by this section").help(format!(
+            "build it with `cargo build -p kvdyno-{name}`; `kvdyno engines` shows where workers \
+             are searched; `--set drive=` removes the section"
         ));
     }
     descriptions
 }
 
-/// What the drive's part depends on beside its section.
+/// Inputs of the drive's part besides its section.
 pub(super) struct DriveContext<'a, 't> {
     pub(super) part: &'a Part,
     pub(super) workers: &'t BTreeMap<&'static str, &'a Description>,
@@ -136,7 +135,7 @@ pub(super) struct DriveContext<'a, 't> {
     pub(super) host: &'t SizingHost,
 }
 
-/// The drive's part, whose data sets come behind the others. `engines` are those of [`engines`].
+/// Resolves the drive's part and appends its data sets. `engines` come from [`engines`].
 pub(super) fn resolve<'a>(
     drive: &'a At<Drive>,
     engines: &'a [Engine],
@@ -147,26 +146,29 @@ pub(super) fn resolve<'a>(
     let (part, host) = (context.part, context.host);
     for worker in context.workers.values() {
         if let Some(what) = misplaced(worker, host.device) {
-            mistakes.at(&drive.span, format!("{} works on nothing {what}", worker.name));
+            mistakes.at(&drive.span, format!("{} does not work {what}", worker.name));
         }
     }
-    if let Some(on) = drive.read_only.as_ref().filter(|on| on.value && !host.device) {
-        let mistake = mistakes.at(&on.span, "`read_only` in a directory: it is for block devices");
-        mistake.label("expected a block device for this");
+    if let Some(read_only) =
+        drive.read_only.as_ref().filter(|read_only| read_only.value && !host.device)
+    {
+        let mistake =
+            mistakes.at(&read_only.span, "`read_only` in a directory: expected a block device");
+        mistake.label("expected a block device here");
     }
-    // Of several data sets the largest, for what fits it fits the others.
+    // The largest of several data sets: a file that fits it fits the others.
     let (sized, limits) = sets
         .iter_mut()
         .zip(context.limits)
         .max_by(|(a, _), (b, _)| a.user_bytes().total_cmp(&b.user_bytes()))?;
     let bytes = file_bytes(part, drive, sized, host);
-    let by = options::Measures { memory: host.memory_bytes, scale: part.scale };
+    let measures = options::Measures { memory: host.memory_bytes, scale: part.scale };
     let (fill, others) = engines.split_first()?;
     let unlimited = Limit::default();
     let seed = sized.data.seed;
     let mut set_up = |engine: &'a Engine, limit: &Limit, block, mistakes: &mut Mistakes| {
         let description = *context.workers.get(engine.name.0.as_str())?;
-        let options = options::resolve(engine, description, by, mistakes);
+        let options = options::resolve(engine, description, measures, mistakes);
         let setup = EngineSetup::plain(engine, description, options, limit, sets.len());
         sets.push(blocks(bytes, block, seed));
         Some(setup)
@@ -175,12 +177,12 @@ pub(super) fn resolve<'a>(
     let fill_bytes = if precondition > 0 { PRECONDITION_BYTES } else { FILL_BYTES };
     let fill = set_up(fill, &unlimited, fill_bytes, mistakes)?;
     let mut jobs = Vec::new();
-    // fio's come after all of ours, in the same order.
+    // fio's jobs follow kvdyno's own, in the same order.
     for (job, engine) in drive.job.iter().cycle().zip(others) {
         if let Some(worker) = context.workers.get(engine.name.0.as_str()) {
             check(job, worker, bytes, mistakes);
         }
-        // Only what goes through the page cache is any different under a limit.
+        // A RAM limit changes only jobs that use the page cache.
         let limits = if is_cached(job) { limits } else { std::slice::from_ref(&unlimited) };
         for limit in limits {
             jobs.push((set_up(engine, limit, block_bytes(job), mistakes)?, &job.value));
@@ -199,11 +201,11 @@ pub(super) fn resolve<'a>(
     })
 }
 
-/// How large the file is: whole blocks of the filling, so not less than asked for. Of a device that
-/// only the drive works on: all of it.
+/// The size of the file: whole blocks, at least the requested size. If only the drive uses a
+/// device: the whole device.
 fn file_bytes(part: &Part, drive: &Drive, sized: &mut SizedData, host: &SizingHost) -> u64 {
     let alone = part.typed.engine.is_empty();
-    let wanted = match drive.size.value_or(DataSize::Auto) {
+    let bytes = match drive.size.value_or(DataSize::Auto) {
         DataSize::Auto if host.device && alone => {
             sized.notes = vec![format!("all of the device: {}", units::bytes(host.free_bytes))];
             return (host.free_bytes / FILL_BYTES).max(1) * FILL_BYTES;
@@ -213,17 +215,17 @@ fn file_bytes(part: &Part, drive: &Drive, sized: &mut SizedData, host: &SizingHo
         }
         DataSize::Auto => sized.user_bytes() as u64,
     };
-    wanted.div_ceil(FILL_BYTES).max(1).saturating_mul(FILL_BYTES)
+    bytes.div_ceil(FILL_BYTES).max(1).saturating_mul(FILL_BYTES)
 }
 
 fn block_bytes(job: &DriveJob) -> u64 {
     job.block.value_or(Bytes(BLOCK_BYTES)).0
 }
 
-/// Its reads may be served from memory.
+/// Whether its reads may be served from memory.
 fn is_cached(job: &DriveJob) -> bool {
-    let through_cache = |(name, given): &(At<String>, At<UntypedValue>)| {
-        name.value == "direct" && given.value.0 == Value::Boolean(false)
+    let through_cache = |(name, value): &(At<String>, At<UntypedValue>)| {
+        name.value == "direct" && value.value.0 == Value::Boolean(false)
     };
     job.io() == Way::Mmap || job.options.0.iter().any(through_cache)
 }
@@ -264,7 +266,7 @@ fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> SizedData {
     SizedData { data, tag: None, record_bytes, notes: Vec::new() }
 }
 
-/// What writes the file: every block of it, in order, and again as often as is asked for.
+/// Writes every block of the file, in order, as often as preconditioning requires.
 pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
     if bare.section.is_read_only() {
         return Vec::new();
@@ -293,7 +295,7 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
     phases
 }
 
-/// A job's phases, the filling of its file among them.
+/// A job's phases, with the phases that write its file.
 pub(super) fn phases(bare: &Bare, job: &DriveJob, swept: Option<u32>) -> Vec<Phase> {
     let roles = vec![role(job, swept)];
     let timed =
@@ -332,13 +334,13 @@ fn role(job: &DriveJob, swept: Option<u32>) -> Role {
     }
 }
 
-/// Threads of all roles where so many are swept.
+/// Threads of all roles at this point of the sweep.
 fn at_work(measure: &phase::Measure, swept: u32) -> u32 {
     let threads = |role: &At<phase::Role>| role.threads.value_or(Threads::Are(1)).at(Some(swept));
     measure.role.iter().map(threads).fold(0, u32::saturating_add)
 }
 
-/// The numbers of threads that a job is run with.
+/// The thread counts of a job.
 pub(super) fn threads(job: &DriveJob, swept: &[Option<u32>]) -> Vec<u32> {
     match job.threads.value_or(Threads::Are(1)) {
         Threads::Are(threads) => vec![threads],

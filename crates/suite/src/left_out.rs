@@ -1,8 +1,8 @@
-//! Where an engine of a suite cannot be run on this machine, and why.
+//! The parts of a suite in which an engine cannot run on this machine, and the reason.
 
 use kvdyno_record::left_out::LeftOut;
 
-/// Where an engine cannot be run, and why.
+/// Where an engine cannot run, and the reason.
 pub(super) struct Absent {
     /// None: on none, or on all.
     pub(super) volume: Option<String>,
@@ -13,7 +13,7 @@ pub(super) struct Absent {
 }
 
 impl Absent {
-    /// Anywhere.
+    /// Everywhere.
     pub(super) fn for_reason(why: impl Into<String>) -> Self {
         Self { volume: None, tier: None, phase: None, why: why.into() }
     }

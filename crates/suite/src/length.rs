@@ -1,4 +1,4 @@
-//! Lengths and counts as typed: a number, or one distribution by name.
+//! Lengths and counts as typed: a number, or one named distribution.
 
 use super::mistake::Mistakes;
 use super::read::{At, Fields, FromToml, Or as _, Toml, wrong_kind};
@@ -8,7 +8,7 @@ use kvdyno_record::workload::{Over, Size};
 use schemars::JsonSchema;
 use toml::de::DeValue;
 
-/// The longest length there can be: a value lies in memory as a whole, once a thread.
+/// The longest possible length: each thread holds a value in memory as a whole.
 const LONGEST: u64 = 1 << 30;
 
 /// A length, of a value in bytes or of a scan in records.
@@ -26,7 +26,7 @@ pub(super) enum Written {
     Drawn(Drawn),
 }
 
-/// How many keys an operation takes.
+/// The number of keys of an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Keys(pub(super) Size);
 
@@ -114,7 +114,7 @@ impl FromToml for Length {
         } else {
             Size::Fixed { bytes: Bytes::from_toml(toml, mistakes)?.0 }
         };
-        within(size, (LONGEST, "1GiB"), &span, mistakes).map(Self)
+        within(size, LONGEST, "1GiB", &span, mistakes).map(Self)
     }
 }
 
@@ -123,29 +123,30 @@ impl FromToml for Keys {
         let span = toml.span();
         if matches!(toml.get_ref(), DeValue::Table(_)) {
             let size = drawn(toml, mistakes)?;
-            return within(size, (SEVERAL_MAX.into(), "65536"), &span, mistakes).map(Self);
+            return within(size, SEVERAL_MAX.into(), "65536", &span, mistakes).map(Self);
         }
         let Several(keys) = Several::from_toml(toml, mistakes)?;
         Some(Self(Size::Fixed { bytes: keys.into() }))
     }
 }
 
-/// What is from 1 to `most` long.
+/// A size from 1 to `most`.
 fn within(
     size: Size,
-    (most, words): (u64, &str),
+    most: u64,
+    most_text: &str,
     span: &Span,
     mistakes: &mut Mistakes,
 ) -> Option<Size> {
     let shortest = match size {
         Size::Lognormal { median, .. } => median,
-        // What it comes to is never 0.
+        // Drawn lengths are never 0.
         Size::Pareto { min, .. } => min,
         _ => size.min(),
     };
     if shortest == 0 || size.max() > most {
         let mistake = mistakes.at(span, "the length is out of range");
-        mistake.label(format!("expected 1 to {words}"));
+        mistake.label(format!("expected 1 to {most_text}"));
     } else if shortest > size.max() {
         let mistake = mistakes.at(span, format!("{shortest} is more than the `max`"));
         mistake.label(format!("expected at most {}", size.max()));
@@ -207,7 +208,7 @@ fn above_zero(fields: &mut Fields<'_, '_>, key: &'static str, most: f64) -> Opti
     fields.number(key, &expected, |number| number > 0.0 && number <= most)
 }
 
-/// `min`, where it may be left out.
+/// `min`, if it is optional.
 fn shortest(fields: &mut Fields<'_, '_>) -> u64 {
     fields.optional("min").value_or(Bytes(1)).0
 }
@@ -215,8 +216,8 @@ fn shortest(fields: &mut Fields<'_, '_>) -> u64 {
 fn pareto(fields: &mut Fields<'_, '_>, max: Option<u64>) -> Option<Size> {
     let floor: Option<At<Bytes>> = fields.optional("floor");
     if let Some(floor) = floor.as_ref().filter(|_| fields.has("min")) {
-        let mistake = fields.mistakes.at(&floor.span, "the length has `min` and `floor`");
-        mistake.label("expected one of them: they say the same");
+        let mistake = fields.mistakes.at(&floor.span, "the length has both `min` and `floor`");
+        mistake.label("expected one of them: they mean the same");
     }
     let min = shortest(fields);
     let min = floor.map_or(min, |floor| floor.value.0);
@@ -230,7 +231,7 @@ fn pareto(fields: &mut Fields<'_, '_>, max: Option<u64>) -> Option<Size> {
     Some(Size::Pareto { min, k: k?, sigma: sigma?, max: max?, location: location?, over })
 }
 
-/// More would make a plan long, which has them in each case.
+/// The plan repeats the list in each case, so a longer list makes it long.
 const PAIRS_MAX: usize = 1_000;
 
 fn empirical(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Size> {

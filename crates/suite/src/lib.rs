@@ -1,10 +1,10 @@
-//! From a suite file to a flat plan, before anything is touched.
+//! From a suite file to a flat plan, before anything is changed on disk.
 //!
-//! A suite passes two gates. [`Suite::parse`] reads what was typed (the file and the arguments that
-//! change it) and refuses what makes no sense on any machine. [`expand`] adds what the engines say
-//! of themselves and what the host has, and yields a [`kvdyno_record::plan::Plan`] in which nothing
-//! is left open. Both are pure: no file is read, no process started, nothing printed. A mistake is
-//! shown under the line that it was made in, whichever gate finds it.
+//! A suite passes two gates. [`Suite::parse`] reads the file and the arguments that change it, and
+//! refuses what is wrong on any machine. [`expand`] adds the engines' descriptions and the host's
+//! properties, and returns a [`kvdyno_record::plan::Plan`] with every value resolved. Both are
+//! pure: they read no file, start no process and print nothing. Mistakes of both gates are shown at
+//! their line.
 //!
 //! `docs/suites.md` teaches the language; `schemas/suite.schema.json` and `docs/suite-reference.md`
 //! are made from the types here.

@@ -1,4 +1,4 @@
-//! Data that is a social graph: `linkbench = { ... }` of `[data]`, and what follows from it.
+//! Data as a social graph: `linkbench = { ... }` of `[data]`, and its consequences.
 
 use super::check::measures;
 use super::engine::Engine;
@@ -96,7 +96,7 @@ const REQUESTS: [(Op, f64, f64); 10] = [
 const LINK_BYTES_MAX: u64 = 254;
 const NODE_BYTES_MAX: u64 = (1 << 20) - 1;
 
-/// Keys of an ordered store that one request adds at most.
+/// Upper bound of keys that one request adds to an ordered store.
 const KEYS_OF_A_REQUEST: u64 = 3;
 
 impl LinkBench {
@@ -104,7 +104,7 @@ impl LinkBench {
         self.mix.value_or(Year::Y2011)
     }
 
-    /// Everything that a graph of so many ids has.
+    /// The properties of a graph with this many ids.
     pub(super) fn graph(&self, ids: u64) -> Graph {
         let as_run = self.fidelity.value_or(Fidelity::AsWritten) == Fidelity::AsRun;
         let (degrees, link, node) = match self.year() {
@@ -114,7 +114,7 @@ impl LinkBench {
         let split = if as_run { Split::Rounded } else { Split::Even };
         let lognormal = |median, max| Size::Lognormal { median, sigma: 1.0, max };
         let link_reads = Access { theta: 0.8, uncorrelated: 0.995, uncorrelated_theta: 0.8 };
-        // The program looks for the writes' settings under the names of the reads'.
+        // The original program looks up the writes' settings under the names of the reads'.
         let (uncorrelated, uncorrelated_theta) = if as_run { (0.995, 0.8) } else { (0.95, 0.741) };
         let multiget_min = if as_run { 2 } else { 1 };
         Graph {
@@ -136,13 +136,13 @@ impl LinkBench {
     }
 }
 
-/// Roles that do not say what they do make the published requests.
+/// Roles without a mix get the published requests.
 pub(super) fn fill(data: &At<Data>, phases: &mut [At<Phase>]) {
     let Some(linkbench) = &data.linkbench else { return };
     let year = linkbench.year();
-    let entry = |at: &At<Role>, (op, of_2011, of_2020): (Op, f64, f64)| {
-        let weight = if year == Year::Y2011 { of_2011 } else { of_2020 };
-        at.with(Entry { op, weight: Some(at.with(weight)), keys: None })
+    let entry = |role: &At<Role>, (op, weight_2011, weight_2020): (Op, f64, f64)| {
+        let weight = if year == Year::Y2011 { weight_2011 } else { weight_2020 };
+        role.with(Entry { op, weight: Some(role.with(weight)), keys: None })
     };
     for phase in phases {
         let Phase::Measure(measure) = &mut phase.value else { continue };
@@ -155,7 +155,7 @@ pub(super) fn fill(data: &At<Data>, phases: &mut [At<Phase>]) {
     }
 }
 
-/// What is no part of a graph, or of anything else.
+/// Refuses requests outside of a graph, and other operations on a graph.
 pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     let entries = || {
         let roles = measures(typed).flat_map(|(_, measure)| measure.role.iter());
@@ -170,26 +170,26 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
         return;
     }
     for entry in entries().filter(|entry| !entry.op.is_of_graph()) {
-        let message = format!("a graph has no {}", entry.op.name());
+        let message = format!("a graph does not support {}", entry.op.name());
         let mistake = mistakes.at(&entry.span, message);
-        mistake.label("expected requests such as get_node, or no `mix`: then the published ones");
+        mistake.label("expected requests such as get_node, or no `mix` for the published requests");
     }
-    for span in set_beside(typed) {
-        let mistake = mistakes.at(&span, "the graph says this itself");
-        mistake.label("expected nothing here beside `linkbench`");
+    for span in conflicting_keys(typed) {
+        let mistake = mistakes.at(&span, "`linkbench` already determines this");
+        mistake.label("expected no value here next to `linkbench`");
     }
     let least = Graph::IDS_MIN;
     let records = typed.data.records.iter().flat_map(|list| &list.0);
     for few in records.filter(|records| records.0 < least) {
-        let message = format!("a graph of {} ids has too few", few.0);
+        let message = format!("a graph of {} ids is too small", few.0);
         mistakes.at(&few.span, message).label(format!("expected at least {least}"));
     }
 }
 
-/// Keys of the suite that a graph leaves no choice in.
-fn set_beside(typed: &Typed) -> Vec<Span> {
-    fn span<T>(key: Option<&At<T>>) -> Option<Span> {
-        key.map(|at| at.span.clone())
+/// Keys of the suite that a graph already determines.
+fn conflicting_keys(typed: &Typed) -> Vec<Span> {
+    fn span<T>(value: Option<&At<T>>) -> Option<Span> {
+        value.map(|at| at.span.clone())
     }
     let data = &typed.data;
     let mut spans = vec![
@@ -221,48 +221,49 @@ fn set_beside(typed: &Typed) -> Vec<Span> {
     spans.into_iter().flatten().collect()
 }
 
-/// Notes what an engine lacks for a graph, as it is set up.
+/// Records what an engine with these options lacks for a graph.
 pub(super) fn check_engine(
     typed: &Typed,
     engine: &Engine,
-    (description, options): (&Description, &Options),
+    description: &Description,
+    options: &Options,
     mistakes: &mut Mistakes,
 ) {
     let Some(linkbench) = &typed.data.linkbench else { return };
     if let Some(pack) = &engine.pack {
-        let mistake = mistakes.at(&pack.span, "ids of a graph are not packed");
-        mistake.label("expected no `pack` beside `linkbench`");
+        let mistake = mistakes.at(&pack.span, "`pack` does not support graphs");
+        mistake.label("expected no `pack` next to `linkbench`");
     }
     let (abilities, name) = (&description.capabilities, &description.name);
-    let asked = linkbench.consistency.value_or(Consistency::Transaction);
-    if abilities.graph.contains(&asked.isolation()) {
+    let consistency = linkbench.consistency.value_or(Consistency::Transaction);
+    if abilities.graph.contains(&consistency.isolation()) {
         return;
     }
     let alone = abilities.batch != BatchKind::Atomic;
     let short = |most: Option<u64>, needed: u64| most.is_some_and(|most| most < needed);
     let missing = match abilities {
-        _ if asked == Consistency::TwoPhase => "two phases of its own, as MongoDB has",
-        _ if !abilities.scan_forward => "scan, which lists of links take",
-        _ if !abilities.delete => "delete, which links take",
-        _ if abilities.numbered_keys_only => "keys of any kind, which a graph takes",
+        _ if consistency == Consistency::TwoPhase => "two-phase consistency",
+        _ if !abilities.scan_forward => "scan, needed for lists of links",
+        _ if !abilities.delete => "delete, needed for links",
+        _ if abilities.numbered_keys_only => "arbitrary keys, needed for a graph",
         _ if short(abilities.key_bytes_max, Graph::KEY_BYTES.into()) => "keys of 33 bytes",
         _ if short(abilities.value_bytes_max, NODE_BYTES_MAX + Graph::NODE_BYTES) => {
-            "values of 1 MiB, which nodes may come to"
+            "values of 1 MiB, needed for nodes"
         }
         _ if alone && description.transactions(options) == Transactions::None => {
-            "atomic batches, and no transactions as it is set up: a link and its count take one"
+            "atomic batches or transactions with these options, needed for a link and its count"
         }
         _ => return,
     };
     let instead = if abilities.graph.contains(&Isolation::TwoPhase) {
-        format!("ask for `consistency = \"two_phase\"`, which {name} has")
+        format!("use `consistency = \"two_phase\"`, which {name} supports")
     } else {
-        format!("leave it out with --engine, or ask for less of {name}")
+        format!("leave {name} out with --engine, or remove the requirement")
     };
     mistakes.at(&linkbench.span, format!("{name} has no {missing}")).help(instead);
 }
 
-/// The data as an engine is told it: the keys of an ordered store.
+/// The data for an engine: the keys of an ordered store.
 pub(super) fn shape(graph: &Graph, sized: &SizedData, phases: &[workload::Phase]) -> DataShape {
     let keys = graph.keys();
     let added = inserts_max(phases, sized.record_bytes).saturating_mul(KEYS_OF_A_REQUEST);
@@ -272,7 +273,7 @@ pub(super) fn shape(graph: &Graph, sized: &SizedData, phases: &[workload::Phase]
         key_bytes: Graph::KEY_BYTES,
         value_bytes_mean: graph.value_bytes_mean(),
         value_bytes_max: NODE_BYTES_MAX + Graph::NODE_BYTES,
-        // Nodes are loaded by a thread of their own.
+        // A separate thread loads the nodes.
         sessions: sessions(phases).saturating_add(1),
         depth: 1,
         requests: None,

@@ -1,5 +1,5 @@
-//! `[media]` as typed: what the drives that a study names are on this machine. A volume or memory
-//! tier whose medium nobody gives is left out, with every engine that would have worked there.
+//! `[media]` as typed: the drives of this machine for the names in a study. A volume or memory tier
+//! without a medium is left out, with every engine that would use it.
 
 use super::drive;
 use super::left_out::Absent;
@@ -14,7 +14,7 @@ use kvdyno_record::left_out::LeftOut;
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 
-/// Of a medium: images in the run's place.
+/// The medium's value for images in the run's place.
 const PLACE: &str = "place";
 
 /// Drives by the name of their medium.
@@ -27,48 +27,48 @@ pub(super) struct Media(
 impl FromToml for Media {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let mut fields = Fields::read(toml, "[media]", mistakes)?;
-        let given = fields.rest();
+        let entries = fields.rest();
         let mut read = |(name, toml)| Some((name, At::from_toml(toml, mistakes)?));
-        let all: Vec<_> = given.into_iter().map(&mut read).collect();
+        let all: Vec<_> = entries.into_iter().map(&mut read).collect();
         all.into_iter().collect::<Option<_>>().map(Self)
     }
 }
 
-/// Where images lie.
-fn images(given: &At<String>) -> Option<At<String>> {
-    (given.value != PLACE).then(|| given.clone())
+/// The location of images.
+fn images(path: &At<String>) -> Option<At<String>> {
+    (path.value != PLACE).then(|| path.clone())
 }
 
-/// A block device is named below `/dev`, everywhere in kvdyno.
-fn is_device(given: &At<String>) -> bool {
-    given.value.starts_with("/dev/")
+/// Paths below `/dev` are block devices, everywhere in kvdyno.
+fn is_device(path: &At<String>) -> bool {
+    path.value.starts_with("/dev/")
 }
 
 impl Media {
     fn get(&self, medium: &str) -> Option<&At<String>> {
-        self.0.iter().find(|(name, _)| name.value == medium).map(|(_, given)| given)
+        self.0.iter().find(|(name, _)| name.value == medium).map(|(_, path)| path)
     }
 
-    /// Media that nothing of the suite lies on are slips of the keyboard.
+    /// A medium that the suite does not use is a typing error.
     pub(super) fn check(&self, typed: &Typed, mistakes: &mut Mistakes) {
         let volumes = typed.volume.iter().filter_map(|volume| volume.medium.as_ref());
         let tiers = typed.ram.tier.iter().filter_map(|tier| tier.medium.as_ref());
-        let mut known: Vec<&str> = volumes.chain(tiers).map(|name| name.0.as_str()).collect();
-        known.dedup();
-        for (name, given) in &self.0 {
-            if !known.contains(&name.value.as_str()) {
-                let message = format!("the suite has no medium `{}`", name.value);
-                mistakes.unknown(&name.span, message, &name.value, &known);
+        let mut names: Vec<&str> = volumes.chain(tiers).map(|name| name.0.as_str()).collect();
+        names.dedup();
+        for (name, path) in &self.0 {
+            if !names.contains(&name.value.as_str()) {
+                let message = format!("the suite does not use a medium `{}`", name.value);
+                mistakes.unknown(&name.span, message, &name.value, &names);
             }
-            if given.value.is_empty() {
-                let mistake = mistakes.at(&given.span, "the medium has no path");
+            if path.value.is_empty() {
+                let mistake = mistakes.at(&path.span, "the medium has no path");
                 mistake.label("expected a block device, a directory, or \"place\"");
             }
         }
     }
 }
 
-/// Gives each volume and tier of a part what its medium is, and takes away what has none.
+/// Sets the path of each volume and tier of a part, and removes those without a medium.
 pub(super) fn give(part: &mut Part, mistakes: &mut Mistakes) {
     let media = std::mem::take(&mut part.typed.media);
     let name = part.name().map(str::to_owned);
@@ -81,8 +81,9 @@ pub(super) fn give(part: &mut Part, mistakes: &mut Mistakes) {
             true
         }
         Err(why) => {
-            let on = Absent { volume: Some(volume.name.0.clone()), tier: None, phase: None, why };
-            left_out.extend(of_engines(&part.typed, name.as_ref(), &on));
+            let absent =
+                Absent { volume: Some(volume.name.0.clone()), tier: None, phase: None, why };
+            left_out.extend(of_engines(&part.typed, name.as_ref(), &absent));
             false
         }
     });
@@ -93,8 +94,8 @@ pub(super) fn give(part: &mut Part, mistakes: &mut Mistakes) {
     tiers.retain_mut(|tier| match tier_on(&mut tier.value, &media, mistakes) {
         Ok(()) => true,
         Err(why) => {
-            let with = Absent { volume: None, tier: Some(tier.name.0.clone()), phase: None, why };
-            left_out.extend(of_engines(&part.typed, name.as_ref(), &with));
+            let absent = Absent { volume: None, tier: Some(tier.name.0.clone()), phase: None, why };
+            left_out.extend(of_engines(&part.typed, name.as_ref(), &absent));
             false
         }
     });
@@ -107,7 +108,7 @@ pub(super) fn give(part: &mut Part, mistakes: &mut Mistakes) {
     part.left_out = left_out;
 }
 
-/// Every engine of the part, and its drive, that would have worked there.
+/// Every engine of the part, and its drive, that would use it.
 fn of_engines(typed: &Typed, part: Option<&String>, absent: &Absent) -> Vec<LeftOut> {
     let lies = |engine: &&super::engine::Engine| {
         absent.volume.as_ref().is_none_or(|volume| engine.lies_on(volume))
@@ -118,21 +119,21 @@ fn of_engines(typed: &Typed, part: Option<&String>, absent: &Absent) -> Vec<Left
 }
 
 fn not_given(medium: &str) -> String {
-    format!("medium {medium} is not given (`--medium {medium}=/dev/...`)")
+    format!("no path for medium {medium} (`--medium {medium}=/dev/...`)")
 }
 
-/// Says what a volume lies on; `Err`: it has nothing to lie on.
+/// Sets the path of a volume. Returns a note; `Err`: it has no medium.
 fn volume_on(volume: &mut Volume, media: &Media) -> Result<Option<String>, String> {
     let Some(medium) = volume.medium.as_ref().map(|medium| medium.0.as_str()) else {
         return Ok(None);
     };
-    let given = media.get(medium).ok_or_else(|| not_given(medium))?;
-    let what = if is_device(given) {
-        volume.path = Some(given.clone());
-        given.value.clone()
+    let path = media.get(medium).ok_or_else(|| not_given(medium))?;
+    let what = if is_device(path) {
+        volume.path = Some(path.clone());
+        path.value.clone()
     } else {
         volume.kind = volume.kind.with(volume::Kind::Loop);
-        volume.path = images(given);
+        volume.path = images(path);
         match &volume.path {
             Some(path) => format!("loop on images in {}", path.value),
             None => "loop on images in the place".to_owned(),
@@ -141,17 +142,17 @@ fn volume_on(volume: &mut Volume, media: &Media) -> Result<Option<String>, Strin
     Ok(Some(format!("medium {medium}: {what}")))
 }
 
-/// The same of a memory tier.
+/// The same for a memory tier.
 fn tier_on(tier: &mut tier::Tier, media: &Media, mistakes: &mut Mistakes) -> Result<(), String> {
     let Some(medium) = tier.medium.as_ref().map(|medium| medium.0.as_str()) else {
         return Ok(());
     };
-    let given = media.get(medium).ok_or_else(|| not_given(medium))?;
-    if is_device(given) {
-        tier.path = Some(given.clone());
-    } else if images(given).is_some() {
-        let message = format!("memory tier `{}` lies on a directory", tier.name.0);
-        let mistake = mistakes.at(&given.span, message);
+    let path = media.get(medium).ok_or_else(|| not_given(medium))?;
+    if is_device(path) {
+        tier.path = Some(path.clone());
+    } else if images(path).is_some() {
+        let message = format!("memory tier `{}` is in a directory", tier.name.0);
+        let mistake = mistakes.at(&path.span, message);
         mistake.label("expected a block device, or \"place\" for an image in the run's place");
     }
     Ok(())
@@ -160,7 +161,7 @@ fn tier_on(tier: &mut tier::Tier, media: &Media, mistakes: &mut Mistakes) -> Res
 /// A path or a medium.
 type PlaceOf = (Option<At<String>>, Option<At<Name>>);
 
-/// What a volume or tier says of where it is.
+/// Reads the location of a volume or tier.
 pub(super) fn place_of(fields: &mut Fields<'_, '_>, required: bool) -> Option<PlaceOf> {
     let medium: Option<At<Name>> = fields.optional("medium");
     let Some(medium) = medium else {
@@ -168,8 +169,8 @@ pub(super) fn place_of(fields: &mut Fields<'_, '_>, required: bool) -> Option<Pl
         return (path.is_some() || !required).then_some((path, None));
     };
     if let Some(path) = fields.written("path") {
-        let mistake = fields.mistakes.at(&path.span(), "`path` beside `medium`");
-        mistake.label("expected one of them: what the medium is, `--medium` says");
+        let mistake = fields.mistakes.at(&path.span(), "both `path` and `medium`");
+        mistake.label("expected one of them; `--medium` sets the path of a medium");
     }
     Some((None, Some(medium)))
 }

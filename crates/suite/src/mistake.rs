@@ -1,5 +1,6 @@
-//! What is wrong with a suite: each mistake with the place it is at and what was expected there.
+//! Mistakes in a suite: each with its position and with what was expected there.
 
+use super::names::push_unique;
 use super::source::{Source, Span};
 use kvdyno_record::redact::redact;
 use kvdyno_record::text::{plain, shortened};
@@ -8,13 +9,13 @@ use std::fmt;
 use std::sync::Arc;
 use strsim::levenshtein;
 
-/// More mistakes than this are not read: a file that is no suite has one in every line.
+/// Further mistakes are not rendered: a file that is no suite has one in every line.
 const RENDERED_MAX: usize = 10;
 
 /// Characters of a message.
 const WORDS_MAX: usize = 2000;
 
-/// Everything that is wrong with a suite, in the order of its text.
+/// All mistakes in a suite, in the order of its text.
 #[derive(Clone, Debug)]
 pub struct SuiteError {
     /// The suite's file.
@@ -26,30 +27,28 @@ pub struct SuiteError {
 impl SuiteError {
     pub(super) fn new(source: &Source, mut mistakes: Mistakes) -> Self {
         mistakes.found.sort_by_key(|mistake| mistake.span.as_ref().map(|span| span.start));
-        // An engine's mistake is found once for each RAM limit, a suite's for each part.
-        let mut found: Vec<Mistake> = Vec::new();
+        // An engine's mistake is found once for each RAM limit, a suite's once for each part.
+        let mut unique: Vec<Mistake> = Vec::new();
         for mistake in mistakes.found {
-            if !found.contains(&mistake) {
-                found.push(mistake);
-            }
+            push_unique(&mut unique, mistake);
         }
         let locate = |Mistake { span, message, label, help }: Mistake| {
             let (text, span) = span.map(|span| source.locate(&span)).unzip();
             let label = |span| LabeledSpan::new_primary_with_span(label, span);
             LocatedMistake { message, help, text, labels: span.map(label).into_iter().collect() }
         };
-        let mistakes = found.into_iter().map(locate).collect();
+        let mistakes = unique.into_iter().map(locate).collect();
         Self { file: source.name().to_owned(), mistakes }
     }
 
-    /// As a user reads it: each mistake under its line, with a caret.
+    /// The text for users: each mistake below its line, with a caret.
     pub fn render(&self, colour: bool) -> String {
         let theme =
             if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
         let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
         let mut text = String::new();
-        for (at, mistake) in self.mistakes.iter().take(RENDERED_MAX).enumerate() {
-            text += if at > 0 { "\n" } else { "" };
+        for (index, mistake) in self.mistakes.iter().take(RENDERED_MAX).enumerate() {
+            text += if index > 0 { "\n" } else { "" };
             // Writing to a String cannot fail.
             let _ = handler.render_report(&mut text, mistake);
         }
@@ -73,7 +72,7 @@ impl fmt::Display for SuiteError {
     }
 }
 
-/// A mistake with the text it is in.
+/// A mistake with its text.
 #[derive(Clone, Debug, thiserror::Error, Diagnostic)]
 #[error("{message}")]
 pub struct LocatedMistake {
@@ -86,7 +85,7 @@ pub struct LocatedMistake {
     labels: Vec<LabeledSpan>,
 }
 
-/// One mistake, not yet located.
+/// One mistake, before its line is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mistake {
     span: Option<Span>,
@@ -96,55 +95,55 @@ pub(super) struct Mistake {
 }
 
 impl Mistake {
-    /// The words at the caret: what was expected.
+    /// The text at the caret: what was expected.
     pub(super) fn label(&mut self, label: impl Into<String>) -> &mut Self {
         self.label = Some(shown(&label.into()));
         self
     }
 
-    /// The words below: what would help.
+    /// The help text below.
     pub(super) fn help(&mut self, help: impl Into<String>) -> &mut Self {
         self.help = Some(shown(&help.into()));
         self
     }
 }
 
-/// Mistakes as they are found.
+/// Collects mistakes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mistakes {
     found: Vec<Mistake>,
 }
 
 impl Mistakes {
-    /// A mistake at a place in the text.
+    /// A mistake at a position in the text.
     pub(super) fn at(&mut self, span: &Span, message: impl Into<String>) -> &mut Mistake {
         self.add(Some(span.clone()), &message.into())
     }
 
-    /// A mistake that has no place in the text.
+    /// A mistake without a position.
     pub(super) fn anywhere(&mut self, message: impl Into<String>) -> &mut Mistake {
         self.add(None, &message.into())
     }
 
-    /// A name that is none of the known ones.
+    /// An unknown name.
     pub(super) fn unknown(
         &mut self,
         span: &Span,
         message: impl Into<String>,
         name: &str,
-        known: &[&str],
+        candidates: &[&str],
     ) -> &mut Mistake {
         let mistake = self.at(span, message);
-        if let Some(closest) = closest(name, known) {
+        if let Some(closest) = closest(name, candidates) {
             mistake.label(format!("did you mean `{closest}`?"));
         }
-        if !known.is_empty() {
-            mistake.help(format!("known here: {}", known.join(", ")));
+        if !candidates.is_empty() {
+            mistake.help(format!("known names: {}", candidates.join(", ")));
         }
         mistake
     }
 
-    /// The way on, if there is one.
+    /// The help text, if there is one.
     pub(super) fn none(self, source: &Source) -> Result<(), SuiteError> {
         if self.found.is_empty() { Ok(()) } else { Err(SuiteError::new(source, self)) }
     }
@@ -157,19 +156,20 @@ impl Mistakes {
     }
 }
 
-/// Words that quote the suite, which may be a stranger's, have a secret in it, or have no end.
+/// Makes text from the suite safe to print: it may come from a stranger, contain a secret, or have
+/// no end.
 fn shown(words: &str) -> String {
     plain(&redact(&shortened(words, WORDS_MAX))).into_owned()
 }
 
-/// The known name that was probably meant: at most a third of its letters differ, or one of both
-/// is in the other.
-pub fn closest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    let is_near = |known: &&str| {
-        let inside = name.len() >= 3 && (known.contains(name) || name.contains(known));
-        inside || levenshtein(name, known) <= known.chars().count().div_ceil(3)
+/// The candidate that was probably meant: at most a third of its letters differ, or one name
+/// contains the other.
+pub fn closest<'k>(name: &str, candidates: &[&'k str]) -> Option<&'k str> {
+    let is_near = |candidate: &&str| {
+        let inside = name.len() >= 3 && (candidate.contains(name) || name.contains(candidate));
+        inside || levenshtein(name, candidate) <= candidate.chars().count().div_ceil(3)
     };
-    known.iter().copied().filter(is_near).min_by_key(|known| levenshtein(name, known))
+    candidates.iter().copied().filter(is_near).min_by_key(|other| levenshtein(name, other))
 }
 
 #[cfg(test)]
@@ -178,10 +178,10 @@ mod tests {
 
     #[test]
     fn the_closest_name_is_close() {
-        let known = ["records", "size", "key_bytes", "value_bytes"];
-        assert_eq!(closest("recrods", &known), Some("records"));
-        assert_eq!(closest("keybytes", &known), Some("key_bytes"));
-        assert_eq!(closest("threads", &known), None);
+        let candidates = ["records", "size", "key_bytes", "value_bytes"];
+        assert_eq!(closest("recrods", &candidates), Some("records"));
+        assert_eq!(closest("keybytes", &candidates), Some("key_bytes"));
+        assert_eq!(closest("threads", &candidates), None);
         assert_eq!(closest("rocks", &["lmdb", "rocksdb"]), Some("rocksdb"));
         assert_eq!(closest("zipfian", &["ycsb_zipfian", "zipf"]), Some("zipf"));
         assert_eq!(closest("get", &[]), None);

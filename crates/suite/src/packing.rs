@@ -1,5 +1,5 @@
 //! Neighbouring records under one key: `pack = 64` of an engine. It stores fewer and longer values;
-//! the records are those of all others.
+//! the records are the same as for all other engines.
 
 use super::engine::Engine;
 use super::mistake::Mistakes;
@@ -9,7 +9,7 @@ use super::typed::Typed;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Choice, Data, Op, Packed, Size, ValueShape};
 
-/// The data set as the engine stores it; none where it packs nothing, or cannot.
+/// The data set as the engine stores it; none: it is not packed.
 pub(super) fn packed(
     typed: &Typed,
     engine: &Engine,
@@ -22,7 +22,7 @@ pub(super) fn packed(
         return None;
     }
     let Size::Fixed { bytes } = sized.data.value.size else {
-        let mistake = mistakes.at(&pack.span, "values of several lengths are not packed");
+        let mistake = mistakes.at(&pack.span, "`pack` needs values of one length");
         mistake.label("expected data with one `value_bytes`");
         return None;
     };
@@ -31,10 +31,10 @@ pub(super) fn packed(
         for role in measure.role.iter() {
             let others = role.entries().iter().filter(|entry| !is_same_work(role, entry));
             for entry in others {
-                let mistake = mistakes.at(&entry.span, "other work on packed records");
+                let mistake = mistakes.at(&entry.span, "`pack` does not support this operation");
                 mistake
                     .label("expected get or update, of uniform keys, and no trace")
-                    .help(format!("`pack` of engine `{}` asks for it", engine.label.0));
+                    .help(format!("required by `pack` of engine `{}`", engine.label.0));
             }
         }
     }
@@ -57,8 +57,8 @@ pub(super) fn packed(
     Some(SizedData { data: packed, tag: sized.tag.clone(), record_bytes, notes: vec![note] })
 }
 
-/// Whether an entry is the same work on packed records as on single ones: one of them is asked for,
-/// or written, and each as often.
+/// Whether an entry does the same work on packed records as on single ones: it reads or writes one
+/// record, and each record equally often.
 fn is_same_work(role: &Role, entry: &Entry) -> bool {
     let keys = entry.keys.as_ref().or(role.keys.as_ref());
     let uniform = keys.is_none_or(|keys| keys.value == Choice::Uniform);

@@ -1,4 +1,4 @@
-//! The first gate: from text and arguments to a suite that makes sense on any machine.
+//! The first gate: turns text and arguments into a suite that is valid on any machine.
 
 use super::adjust;
 use super::brief::{self, Quick};
@@ -10,6 +10,7 @@ use super::engine::Engine;
 use super::fidelity::{self, Fidelity};
 use super::media;
 use super::mistake::{Mistakes, SuiteError};
+use super::names::push_unique;
 use super::part::{self, Document};
 use super::read::{At, FromToml};
 use super::scalar::Name;
@@ -27,61 +28,61 @@ use serde_spanned::Spanned;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
-/// What the command line changes in a suite.
+/// Changes that the command line makes to a suite.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
     /// `--set path=value`, in order; later ones win.
     pub set: Vec<String>,
-    /// `--set-db_bench`: flags of `db_bench`, before all of `set`.
+    /// `--set-db_bench`: flags of `db_bench`, applied before `set`.
     pub db_bench: Vec<String>,
-    /// The files that those flags name with `--options_file`, by path, and their texts.
+    /// The files that those flags name with `--options_file`: path and text.
     pub options_files: Vec<(String, String)>,
-    /// `--threads 1,2`: instead of `run.threads`.
+    /// `--threads 1,2`: replaces `run.threads`.
     pub threads: Vec<u32>,
-    /// `--trials N`: instead of `run.trials`.
+    /// `--trials N`: replaces `run.trials`.
     pub trials: Option<u32>,
-    /// `--place DIR`: instead of `place.directory`.
+    /// `--place DIR`: replaces `place.directory`.
     pub place: Option<PathBuf>,
     /// `--part a,b`: only these parts. Empty: all.
     pub parts: Vec<String>,
-    /// `--phases a,b`: instead of `run.phases`, in every part. Empty: as the suite has it.
+    /// `--phases a,b`: replaces `run.phases`, in every part. Empty: as in the suite.
     pub phases: Vec<String>,
     /// `--engine a,b`: only these, by label or name. Empty: all.
     pub engines: Vec<String>,
-    /// The engines whose workers are found here: of these, `engines` may name some that the suite
-    /// lacks.
+    /// The engines with a worker on this machine: `engines` may add these to a suite.
     pub installed: Vec<String>,
-    /// `--medium flash=/dev/nvme1n1`: what a medium of the suite is here.
+    /// `--medium flash=/dev/nvme1n1`: the path of a medium of the suite.
     pub media: Vec<String>,
-    /// `--duration 30s`: instead of every measured phase's `duration` and `operations`.
+    /// `--duration 30s`: replaces `duration` and `operations` of every measured phase.
     pub duration: Option<String>,
-    /// `--hours 24`: every measured phase lasts so long, each hour a window.
+    /// `--hours 24`: duration of every measured phase, with one window per hour.
     pub hours: Option<u32>,
-    /// `--quick` on a machine with so many processors: phases of seconds, few numbers of threads,
-    /// one trial.
+    /// `--quick` on a machine with this many processors: phases of seconds, few thread counts, one
+    /// trial.
     pub quick: Option<u32>,
-    /// `--scale 1/1000`: of records, data size, absolute RAM limits and operation counts. Times,
-    /// rates and options stay as they are.
+    /// `--scale 1/1000`: scales records, data size, absolute RAM limits and operation counts.
+    /// Times, rates and options stay.
     pub scale: Option<Ratio>,
-    /// `--no-ram-limit`: none of the suite's limits is set. Data keeps the size it has with them.
+    /// `--no-ram-limit`: removes the suite's limits. Data keeps the size that it has with them.
     pub no_ram_limit: bool,
-    /// `--count`, `--count=processor`: instructions are counted.
+    /// `--count`, `--count=processor`: counts instructions.
     pub count: Option<Counting>,
 }
 
-/// A suite that makes sense, as typed: places for messages kept, defaults not yet filled in.
+/// A valid suite, as typed: values keep their positions for messages, and defaults are not filled
+/// in.
 #[derive(Clone, Debug)]
 pub struct Suite {
     pub(super) source: Source,
     /// At least one.
     pub(super) parts: Vec<Part>,
-    /// What the command line added, in words.
+    /// Additions by the command line, as text.
     pub(super) notes: Vec<String>,
     pub(super) claims: Vec<Claim>,
     place: Option<PathBuf>,
 }
 
-/// A part of a suite, and all that it takes over from the suite; the whole of it where it has no
+/// A part of a suite, with everything that it inherits from the suite; the whole suite if it has no
 /// parts.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
@@ -90,9 +91,9 @@ pub(super) struct Part {
     pub(super) fidelity: Fidelity,
     pub(super) scale: Ratio,
     pub(super) no_ram_limit: bool,
-    /// What its media are here, and what of it does not count, in words.
+    /// Paths of its media and dropped settings, as text.
     pub(super) notes: Vec<String>,
-    /// What its media being absent leaves out.
+    /// Engines left out because a medium is missing.
     pub(super) left_out: Vec<LeftOut>,
 }
 
@@ -116,14 +117,14 @@ impl Part {
 }
 
 impl Overrides {
-    /// Instructions are counted in place of times.
+    /// Instructions are counted instead of times.
     pub fn is_counted(&self) -> bool {
         self.count == Some(Counting::Valgrind)
     }
 }
 
 impl Suite {
-    /// Reads a suite. `file` is what messages call it.
+    /// Reads a suite. `file` is its name in messages.
     pub fn parse(file: &str, text: &str, overrides: &Overrides) -> Result<Self, SuiteError> {
         let mut source = Source::new(file, text);
         let mut mistakes = Mistakes::default();
@@ -142,16 +143,16 @@ impl Suite {
         let included = fidelity::included(&document, &mut source, &mut mistakes);
         fidelity::include(&mut document, &included);
         let (flags, files) = of_db_bench(overrides, &mut document, &mut source, &mut mistakes);
-        let (wanted, installed) = (&overrides.engines, &overrides.installed);
-        // What is set of an engine that is yet to be added waits for it.
+        let (requested, installed) = (&overrides.engines, &overrides.installed);
+        // Arguments for an engine that is added below are applied after that.
         let (of_added, others): (Vec<&Argument>, Vec<_>) = others
             .into_iter()
-            .partition(|argument| adjust::is_of_added(argument.path(), wanted, &document));
+            .partition(|argument| adjust::is_of_added(argument.path(), requested, &document));
         flags.iter().chain(others).for_each(|set| set.apply(&mut document, &mut mistakes));
-        say_for_all_parts(overrides, &mut document);
-        let asked =
-            wanted.iter().map(String::as_str).chain(overrides.is_counted().then_some("null"));
-        let mut notes = adjust::add_engines(&mut document, asked, installed, &mut source);
+        drop_overridden_keys(overrides, &mut document);
+        let engines =
+            requested.iter().map(String::as_str).chain(overrides.is_counted().then_some("null"));
+        let mut notes = adjust::add_engines(&mut document, engines, installed, &mut source);
         notes.extend(files);
         for argument in of_added {
             argument.apply(&mut document, &mut mistakes);
@@ -182,7 +183,7 @@ impl Suite {
             media::give(&mut part, &mut mistakes);
             parts.push(part);
         }
-        select_engines(&mut parts, wanted, installed, &mut mistakes);
+        select_engines(&mut parts, requested, installed, &mut mistakes);
         for part in &mut parts {
             part.notes.extend(drop_unswept(&mut part.typed));
             check(&part.typed, &mut mistakes);
@@ -191,7 +192,7 @@ impl Suite {
         Ok(Self { source, parts, notes, claims, place: overrides.place.clone() })
     }
 
-    /// What counts for all parts.
+    /// The settings that all parts share.
     fn typed(&self) -> &Typed {
         &self.parts[0].typed
     }
@@ -206,7 +207,7 @@ impl Suite {
         self.typed().suite.title.as_ref().map_or("", |title| title.as_str())
     }
 
-    /// What its tables have besides their own columns.
+    /// Additional columns of its tables.
     pub(super) fn columns(&self) -> Vec<ColumnName> {
         let columns = self.typed().show.columns.iter().flat_map(|columns| columns.iter());
         columns.map(|column| column.value).collect()
@@ -217,15 +218,15 @@ impl Suite {
         self.typed().suite.study.as_ref().map(|study| study.as_str())
     }
 
-    /// The directory that databases are to lie in; none: a folder inside the run's own.
+    /// The directory for databases; none: a directory inside the run's own.
     pub fn place(&self) -> Option<&Path> {
         let typed = self.typed().place.directory.as_ref();
         self.place.as_deref().or(typed.map(|directory| Path::new(directory.as_str())))
     }
 
-    /// The workers that must be found, each once with each library that it is to load.
+    /// The workers that the suite needs, each once for each library that it loads.
     pub fn wanted(&self) -> Vec<WantedWorker> {
-        let of = |engine: &Engine| WantedWorker {
+        let worker = |engine: &Engine| WantedWorker {
             engine: engine.name.0.clone(),
             pick: engine.pick.value.clone(),
         };
@@ -234,11 +235,11 @@ impl Suite {
         let drive = drive.flat_map(|drive| drive.workers());
         let drive =
             drive.map(|name| WantedWorker { engine: (*name).to_owned(), pick: Pick::Newest });
-        let engines = typed().flat_map(|typed| &typed.engine).map(of);
-        let mut wanted: Vec<WantedWorker> = engines.chain(drive).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
-        wanted
+        let engines = typed().flat_map(|typed| &typed.engine).map(worker);
+        let mut workers: Vec<WantedWorker> = engines.chain(drive).collect();
+        workers.sort_unstable();
+        workers.dedup();
+        workers
     }
 }
 
@@ -256,7 +257,7 @@ fn document_of<'i>(text: &'i str, mistakes: &mut Mistakes) -> Spanned<DeTable<'i
 fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes) -> Vec<Argument> {
     let mut texts: Vec<(&str, String)> =
         overrides.set.iter().map(|text| ("--set", text.clone())).collect();
-    texts.extend(overrides.media.iter().map(|given| ("--medium", format!("media.{given}"))));
+    texts.extend(overrides.media.iter().map(|medium| ("--medium", format!("media.{medium}"))));
     if !overrides.threads.is_empty() {
         texts.push(("--threads", format!("run.threads={:?}", overrides.threads)));
     }
@@ -269,7 +270,7 @@ fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes
     texts.iter().filter_map(|(flag, text)| Argument::new(flag, text, source, mistakes)).collect()
 }
 
-/// How long the phases of every part last; what `--quick` and `--count` changed, a sentence each.
+/// Sets the length of all phases. Returns the changes of `--quick` and `--count`, a sentence each.
 fn set_lengths<'i>(
     documents: &mut [Document<'i>],
     overrides: &'i Overrides,
@@ -283,11 +284,11 @@ fn set_lengths<'i>(
     if let Some(duration) = &overrides.duration {
         set_duration(documents, duration, source, mistakes);
     }
-    let counted = overrides.count.and_then(|by| count::bend(documents, by, source));
+    let counted = overrides.count.and_then(|counting| count::bend(documents, counting, source));
     shortened.into_iter().chain(counted).collect()
 }
 
-/// Every part as short as `--quick` has it; what that changed, in a sentence.
+/// Shortens every part for `--quick`. Returns the changes as a sentence.
 fn shorten(
     documents: &mut [Document<'_>],
     overrides: &Overrides,
@@ -302,16 +303,14 @@ fn shorten(
     let mut words: Vec<String> = Vec::new();
     for document in documents {
         for change in brief::shorten(&mut document.tables, quick) {
-            if !words.contains(&change) {
-                words.push(change);
-            }
+            push_unique(&mut words, change);
         }
     }
     let changed = if words.is_empty() { "nothing to shorten".to_owned() } else { words.join("; ") };
     Some(format!("--quick: {changed}"))
 }
 
-/// Every measured phase of every part lasts so many hours.
+/// Sets every measured phase of every part to this many hours.
 fn set_hours(
     documents: &mut [Document<'_>],
     hours: u32,
@@ -323,13 +322,13 @@ fn set_hours(
     let span = start..start + typed.len();
     let set = |document: &mut Document<'_>| brief::set_hours(&mut document.tables, hours, &span);
     if documents.iter_mut().map(set).sum::<usize>() == 0 {
-        let mistake = mistakes.at(&span, "the suite has no measure phase that could last so long");
-        mistake.label("expected a suite with one");
+        let mistake = mistakes.at(&span, "the suite has no measure phase to set the hours of");
+        mistake.label("expected a suite with a measure phase");
     }
 }
 
-/// What flags of `db_bench` come to, and what is to be said of the files that they name; `--set`
-/// and the like are applied behind them.
+/// The arguments for flags of `db_bench`, and notes about the files that they name. `--set` and
+/// similar options are applied later.
 fn of_db_bench(
     overrides: &Overrides,
     suite: &mut DeTable<'_>,
@@ -342,19 +341,19 @@ fn of_db_bench(
     (texts.iter().filter_map(argument).collect(), notes)
 }
 
-/// What the command line says of `[run]` counts for each part, whatever that says itself.
-fn say_for_all_parts(overrides: &Overrides, suite: &mut DeTable<'_>) {
-    let given = [
+/// Options for `[run]` apply to each part and override the part's own keys.
+fn drop_overridden_keys(overrides: &Overrides, suite: &mut DeTable<'_>) {
+    let overridden = [
         (!overrides.threads.is_empty(), "threads"),
         (overrides.trials.is_some(), "trials"),
         (!overrides.phases.is_empty(), "phases"),
     ];
-    for (_, key) in given.into_iter().filter(|(given, _)| *given) {
+    for (_, key) in overridden.into_iter().filter(|(overridden, _)| *overridden) {
         adjust::take_from_parts(suite, key);
     }
 }
 
-/// Every measured phase of every part lasts so long.
+/// Sets the duration of every measured phase of every part.
 fn set_duration<'i>(
     documents: &mut [Document<'i>],
     duration: &'i str,
@@ -367,7 +366,9 @@ fn set_duration<'i>(
         |document: &mut Document<'i>| adjust::set_duration(&mut document.tables, duration, &span);
     let measured: usize = documents.iter_mut().map(set).sum();
     if measured == 0 {
-        let mistake = mistakes.at(&span, "the suite has no measure phase that could last so long");
-        mistake.label("expected a suite with one; `--set drive.duration=` is of its [drive]");
+        let mistake = mistakes.at(&span, "the suite has no measure phase to set the duration of");
+        mistake.label(
+            "expected a suite with a measure phase; use `--set drive.duration=` for [drive]",
+        );
     }
 }

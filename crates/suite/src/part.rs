@@ -1,6 +1,6 @@
 //! `[[part]]`: a named sub-grid of a suite. Every table of the suite is its default: keys override,
-//! lists sweep, names select. What comes of it here is a document for each, which is then read and
-//! checked as a suite without parts is.
+//! lists sweep, names select. Each part becomes a document, which is then read and checked like a
+//! suite without parts.
 
 use super::engine::OptionTable;
 use super::fidelity::{Fidelity, NamedPhases};
@@ -49,7 +49,7 @@ pub(super) struct WrittenPart {
     options: Option<BTreeMap<String, OptionTable>>,
 }
 
-/// Some keys of a table: none of them is required.
+/// Some keys of a table, all of them optional.
 struct Over<T>(PhantomData<T>);
 
 impl<T: JsonSchema> JsonSchema for Over<T> {
@@ -66,7 +66,7 @@ impl<T: JsonSchema> JsonSchema for Over<T> {
 
 /// One part of a suite as a document of its own.
 pub(super) struct Document<'i> {
-    /// None: the suite has no parts, and is one.
+    /// None: the suite has no parts, and is one document.
     pub(super) name: Option<At<Name>>,
     pub(super) picks: Picks,
     pub(super) fidelity: Fidelity,
@@ -79,12 +79,12 @@ struct PartTable<'i> {
     picks: Picks,
     phases: Option<Toml<'i>>,
     fidelity: Option<At<Fidelity>>,
-    /// Of `[data]`, `[ram]` and `[run]` what it has of its own.
+    /// Its own keys of `[data]`, `[ram]` and `[run]`.
     tables: Vec<(&'static str, Toml<'i>)>,
     options: Option<Toml<'i>>,
 }
 
-/// The documents that a suite stands for, one where it has no parts.
+/// The documents of a suite; one if it has no parts.
 pub(super) fn split<'i>(mut suite: DeTable<'i>, mistakes: &mut Mistakes) -> Vec<Document<'i>> {
     let named = NamedPhases::take_from(&mut suite, mistakes);
     let fidelity = suite.remove("fidelity").and_then(|toml| At::from_toml(toml, mistakes));
@@ -129,18 +129,18 @@ impl<'i> PartTable<'i> {
         };
         let phases = fields.as_written("phases");
         let fidelity = fields.optional("fidelity");
-        let own = |key| fields.as_written(key).map(|toml| (key, toml));
-        let tables: Vec<_> = ["data", "ram", "run"].into_iter().filter_map(own).collect();
+        let take = |key| fields.as_written(key).map(|toml| (key, toml));
+        let tables: Vec<_> = ["data", "ram", "run"].into_iter().filter_map(take).collect();
         let options = fields.as_written("options");
         fields.finish();
         if let Some(phases) = phases.as_ref().filter(|_| picks_in_run(&tables)) {
-            let mistake = mistakes.at(&phases.span(), "[[part]] says twice which phases it has");
-            mistake.label("expected either this or `phases` in `run`");
+            let mistake = mistakes.at(&phases.span(), "[[part]] selects its phases twice");
+            mistake.label("expected either `phases` here or in `run`");
         }
         Some(Self { name: name?, picks, phases, fidelity, tables, options })
     }
 
-    /// The suite with what the part has of its own.
+    /// The suite with the part's own keys.
     fn over(
         self,
         suite: &DeTable<'i>,
@@ -148,8 +148,8 @@ impl<'i> PartTable<'i> {
         mistakes: &mut Mistakes,
     ) -> Document<'i> {
         let mut tables = suite.clone();
-        for (name, own) in self.tables {
-            override_keys(&mut tables, name, own, mistakes);
+        for (name, keys) in self.tables {
+            override_keys(&mut tables, name, keys, mistakes);
         }
         if let Some(phases) = self.phases {
             pick_phases(&mut tables, phases);
@@ -157,26 +157,26 @@ impl<'i> PartTable<'i> {
         if let Some(options) = self.options {
             override_options(&mut tables, options, mistakes);
         }
-        let fidelity = self.fidelity.map_or(fidelity, |at| at.value);
+        let fidelity = self.fidelity.map_or(fidelity, |fidelity| fidelity.value);
         Document { name: Some(self.name), picks: self.picks, fidelity, tables }
     }
 }
 
-/// Whether `run` of a part picks phases, too.
+/// Whether `run` of a part also selects phases.
 fn picks_in_run(tables: &[(&str, Toml<'_>)]) -> bool {
     let run = tables.iter().find(|(name, _)| *name == "run");
     let run = run.and_then(|(_, toml)| toml.get_ref().as_table());
     run.is_some_and(|run| run.contains_key("phases"))
 }
 
-/// A key of a table, at the place of its value.
+/// Inserts a key at the position of its value.
 fn insert<'i>(table: &mut DeTable<'i>, key: &'static str, value: Toml<'i>) {
     table.remove(key);
     table.insert(Spanned::new(value.span(), Cow::Borrowed(key)), value);
 }
 
-/// The table under a key, made where there is none; none: something else stands there, and whoever
-/// reads it says so.
+/// The table under a key, created if missing; none: the key has another value, which its reader
+/// reports.
 fn table_at<'t, 'i>(
     tables: &'t mut DeTable<'i>,
     key: &'static str,
@@ -190,17 +190,16 @@ fn table_at<'t, 'i>(
     }
 }
 
-/// The keys of `own` take the places of those of the suite's table; of two that exclude each other
-/// one takes the other's.
+/// Overrides the table's keys. An overriding key also removes the keys that it excludes.
 fn override_keys<'i>(
     tables: &mut DeTable<'i>,
     name: &'static str,
-    own: Toml<'i>,
+    keys: Toml<'i>,
     mistakes: &mut Mistakes,
 ) {
-    let span = own.span();
-    let own = match own.into_inner() {
-        DeValue::Table(own) => own,
+    let span = keys.span();
+    let keys = match keys.into_inner() {
+        DeValue::Table(keys) => keys,
         other => {
             let expected = format!("a table of keys of [{name}]");
             let _: Option<()> = wrong_kind(&span, &other, &expected, mistakes);
@@ -208,30 +207,30 @@ fn override_keys<'i>(
         }
     };
     let Some(table) = table_at(tables, name, &span) else { return };
-    // Both of its own are a mistake, told by whoever reads the table.
-    for key in own.keys() {
+    // Two exclusive keys in one table are reported by the table's reader.
+    for key in keys.keys() {
         take_the_other_away(table, name, key.get_ref());
     }
-    for (key, value) in own {
+    for (key, value) in keys {
         table.remove(key.get_ref().as_ref());
         table.insert(key, value);
     }
 }
 
-/// `phases` of a part is `phases` of its `[run]`.
+/// `phases` of a part means `phases` of its `[run]`.
 fn pick_phases<'i>(tables: &mut DeTable<'i>, phases: Toml<'i>) {
     if let Some(run) = table_at(tables, "run", &phases.span()) {
         insert(run, "phases", phases);
     }
 }
 
-/// Options of engines that are called so take the places of those that the suite gives them.
+/// Overrides options of the engines with these names.
 fn override_options<'i>(tables: &mut DeTable<'i>, options: Toml<'i>, mistakes: &mut Mistakes) {
     let Some(mut by_engine) = Fields::read(options, "options by engine", mistakes) else { return };
     let by_engine = by_engine.rest();
-    for (name, own) in by_engine {
-        let mut known = Vec::new();
-        let mut found = false;
+    for (name, options) in by_engine {
+        let mut candidates = Vec::new();
+        let mut matched = false;
         let engines = tables.get_mut("engine").map(Spanned::get_mut);
         let Some(DeValue::Array(engines)) = engines else { return };
         for engine in engines.iter_mut() {
@@ -239,36 +238,36 @@ fn override_options<'i>(tables: &mut DeTable<'i>, options: Toml<'i>, mistakes: &
             let called = ["label", "name"].map(|key| super::adjust::word(engine, key));
             let called = called.map(|word| word.map(str::to_owned));
             if called.iter().flatten().any(|called| *called == name.value) {
-                found = true;
-                override_keys(engine, "options", own.clone(), mistakes);
+                matched = true;
+                override_keys(engine, "options", options.clone(), mistakes);
             }
-            known.extend(called.into_iter().flatten().next());
+            candidates.extend(called.into_iter().flatten().next());
         }
-        if !found {
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            let message = format!("no engine of the suite is called `{}`", name.value);
-            mistakes.unknown(&name.span, message, &name.value, &known);
+        if !matched {
+            let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();
+            let message = format!("the suite has no engine `{}`", name.value);
+            mistakes.unknown(&name.span, message, &name.value, &candidates);
         }
     }
 }
 
-/// Only the parts that were asked for.
-pub(super) fn only(parts: &mut Vec<Document>, wanted: &[String], mistakes: &mut Mistakes) {
-    if wanted.is_empty() {
+/// Keeps only the requested parts.
+pub(super) fn only(parts: &mut Vec<Document>, requested: &[String], mistakes: &mut Mistakes) {
+    if requested.is_empty() {
         return;
     }
     let names = parts.iter().filter_map(|part| part.name.as_ref());
     let names: Vec<&str> = names.map(|name| name.0.as_str()).collect();
-    for name in wanted.iter().filter(|name| !names.contains(&name.as_str())) {
+    for name in requested.iter().filter(|name| !names.contains(&name.as_str())) {
         let meant = super::mistake::closest(name, &names);
         let meant = meant.map(|part| format!("did you mean `{part}`? ")).unwrap_or_default();
         let help = match &names[..] {
-            [] => "it has no [[part]]: leave --part out".to_owned(),
+            [] => "the suite has no [[part]]: leave --part out".to_owned(),
             names => format!("{meant}its parts: {}", names.join(", ")),
         };
         mistakes.anywhere(format!("--part: the suite has no part `{name}`")).help(help);
     }
-    parts.retain(|part| part.name.as_ref().is_some_and(|name| wanted.contains(&name.0)));
+    parts.retain(|part| part.name.as_ref().is_some_and(|name| requested.contains(&name.0)));
 }
 
 impl Part {
@@ -276,7 +275,7 @@ impl Part {
         self.name.as_ref().map(|name| name.0.as_str())
     }
 
-    /// What tables call an engine of it: `rocksdb flash`.
+    /// The name of its engine in tables: `rocksdb flash`.
     pub(super) fn label(&self, engine: &str) -> String {
         self.name().map_or_else(|| engine.to_owned(), |part| format!("{engine} {part}"))
     }

@@ -189,7 +189,7 @@ pub(super) struct Role {
     pub(super) fold: Option<At<bool>>,
 }
 
-/// How many keys are there.
+/// The share of keys that exist.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ExpectedHitsKey {
     All,
@@ -216,13 +216,13 @@ impl FromToml for ExpectedHitsKey {
                 "all" => return Some(Self::All),
                 "none" => return Some(Self::None),
                 "drawn" => return Some(Self::Drawn),
-                other => format!("`{other}` is no share of keys"),
+                other => format!("`{other}` is not a share of keys"),
             },
             DeValue::Float(float) => match float.as_str().parse::<f64>() {
                 Ok(share) if (0.0..=1.0).contains(&share) => return Some(Self::Share(share)),
-                _ => format!("{} is no share of keys", float.as_str()),
+                _ => format!("{} is not a share of keys", float.as_str()),
             },
-            _ => "this is no share of keys".to_owned(),
+            _ => "the value is not a share of keys".to_owned(),
         };
         mistakes.at(&span, text).label(EXPECTED);
         None
@@ -330,7 +330,7 @@ impl Phase {
 }
 
 impl Role {
-    /// What its threads do.
+    /// The operations of its threads.
     pub(super) fn entries(&self) -> &[At<Entry>] {
         self.mix.as_ref().map_or(&[], |mix| &mix.value)
     }
@@ -366,14 +366,14 @@ impl FromToml for Phase {
     }
 }
 
-/// Options are what an engine is opened with.
+/// Only reopen phases open an engine with options.
 fn refuse_options(fields: &mut Fields<'_, '_>) {
     if let Some(options) = fields.written("options") {
         let mistake =
-            fields.mistakes.at(&options.span(), "an engine is open in this phase already");
+            fields.mistakes.at(&options.span(), "the engine is already open in this phase");
         mistake
-            .label("expected options of a phase of kind \"reopen\" alone")
-            .help("put a [[phase]] of kind \"reopen\" with these options before this one");
+            .label("expected options only in a phase of kind \"reopen\"")
+            .help("add a [[phase]] of kind \"reopen\" with these options before this phase");
     }
 }
 
@@ -455,7 +455,7 @@ fn operation(op: &At<String>, fields: &mut Fields<'_, '_>) -> Option<Op> {
     })
 }
 
-/// The words for operations that a mix may have.
+/// The names of operations in a mix.
 pub(super) fn operations() -> impl Iterator<Item = &'static str> {
     let unwritten = |name: &str| GRAPH_LOADS.contains(&name) || name == Op::Flush.name();
     OPERATIONS.iter().map(|op| op.name).filter(move |name| !unwritten(name))

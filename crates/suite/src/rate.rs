@@ -1,5 +1,4 @@
-//! Rates as typed: a number of operations in a second, or a table that says more of when they are
-//! due.
+//! Rates as typed: operations per second, or a table that also sets the schedule.
 
 use super::mistake::Mistakes;
 use super::read::{At, FromToml, Or as _, Toml, table};
@@ -11,10 +10,10 @@ use serde_spanned::Spanned;
 use std::borrow::Cow;
 use toml::de::DeValue;
 
-/// More steps than this nobody would tell apart.
+/// Upper bound of steps: finer steps make no visible difference.
 const STEPS_MAX: u64 = 1_000_000;
 
-/// When operations are due, before it is known how many bytes one has.
+/// The schedule of operations, before the bytes of an operation are known.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Arrivals {
     offered: Offered,
@@ -22,7 +21,7 @@ pub(super) struct Arrivals {
     sine: Option<Sine>,
 }
 
-/// How much is to be done in a second.
+/// The amount per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Offered {
     Operations(f64),
@@ -30,12 +29,12 @@ enum Offered {
 }
 
 impl Arrivals {
-    /// It counts bytes that are written.
+    /// Whether it counts written bytes.
     pub(super) fn is_of_bytes(&self) -> bool {
         matches!(self.offered, Offered::Bytes(_))
     }
 
-    /// The rate, where an operation writes so many bytes in the mean.
+    /// The rate, if an operation writes this many bytes on average.
     pub(super) fn resolve(&self, operation_bytes: f64) -> Rate {
         let (operations_per_s, bytes_per_s) = match self.offered {
             Offered::Operations(operations) => (operations, None),
@@ -124,7 +123,7 @@ impl FromToml for ByteRate {
     }
 }
 
-/// What stands before `/s`.
+/// The unit before `/s`.
 fn without_second(toml: Toml<'_>) -> Toml<'_> {
     let span = toml.span();
     let value = match toml.into_inner() {
@@ -163,11 +162,11 @@ impl FromToml for Arrivals {
                 mistake.label("expected either `per_second` or `bytes_per_s`");
                 return None;
             }
-            // It is there and wrong, which was said.
+            // The key exists, and its mistake is already reported.
             (None, None) if says_how_much => return None,
             (None, None) => {
-                let mistake = mistakes.at(&span, "a rate has no `per_second`");
-                mistake.label("`per_second` is missing here, or `bytes_per_s`");
+                let mistake = mistakes.at(&span, "the rate has no `per_second`");
+                mistake.label("expected `per_second` or `bytes_per_s` here");
                 return None;
             }
         };
@@ -187,8 +186,8 @@ impl FromToml for Arrivals {
 fn wave(wave: &At<Wave>, offered: Offered, mistakes: &mut Mistakes) -> Option<Sine> {
     let Wave { amplitude, period, step } = &wave.value;
     let Offered::Operations(mean) = offered else {
-        let mistake = mistakes.at(&wave.span, "a wave is one of operations, not of bytes");
-        mistake.label("expected `per_second` beside it, not `bytes_per_s`");
+        let mistake = mistakes.at(&wave.span, "a wave needs a rate of operations, not of bytes");
+        mistake.label("expected `per_second` next to it, not `bytes_per_s`");
         return None;
     };
     if amplitude.value.0 as f64 > mean {

@@ -1,8 +1,8 @@
-//! From TOML to typed values: a table's keys are taken one by one, what is left over is a mistake.
+//! From TOML to typed values: each key of a table is read once, and unread keys are mistakes.
 //!
 //! Written by hand rather than derived, because a derived reader stops at the first mistake and
-//! loses places inside tagged tables. A value that cannot be read is `None`, and is in the list of
-//! mistakes; nobody looks at the result while that list is not empty.
+//! loses positions inside tagged tables. An unreadable value is `None` and is recorded as a
+//! mistake; results are used only if there is no mistake.
 
 use super::mistake::Mistakes;
 use super::source::Span;
@@ -12,15 +12,15 @@ use std::borrow::Cow;
 use std::ops::Deref;
 use toml::de::{DeTable, DeValue};
 
-/// A TOML value with its place.
+/// A TOML value with its position.
 pub(super) type Toml<'i> = Spanned<DeValue<'i>>;
 
-/// What can be read from TOML.
+/// Types that can be read from TOML.
 pub(super) trait FromToml: Sized {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self>;
 }
 
-/// A value and where it was written.
+/// A value and its position.
 #[derive(Clone, Debug)]
 pub(super) struct At<T> {
     pub(super) value: T,
@@ -28,7 +28,7 @@ pub(super) struct At<T> {
 }
 
 impl<T> At<T> {
-    /// Something else that follows from it: mistakes in that are shown here.
+    /// A derived value with the same position: its mistakes are shown there.
     pub(super) fn with<U>(&self, value: U) -> At<U> {
         At { value, span: self.span.clone() }
     }
@@ -42,7 +42,7 @@ impl<T> Deref for At<T> {
     }
 }
 
-/// The place is no part of the language: the schema is the value's own.
+/// The position is not part of the language: the schema is the value's own.
 impl<T: JsonSchema> JsonSchema for At<T> {
     fn inline_schema() -> bool {
         T::inline_schema()
@@ -68,7 +68,7 @@ impl<T: FromToml> FromToml for At<T> {
     }
 }
 
-/// An array. One wrong element spoils it, but all are looked at.
+/// An array. One wrong element spoils it, but all elements are checked.
 impl<T: FromToml> FromToml for Vec<T> {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
@@ -81,13 +81,13 @@ impl<T: FromToml> FromToml for Vec<T> {
     }
 }
 
-/// Words that stand for values: `order = "random"`.
+/// Words for values: `order = "random"`.
 pub(super) trait Word: Copy + 'static {
     /// "an order".
     const WHAT: &'static str;
     /// Every word.
     const ALL: &'static [(&'static str, Self)];
-    /// Other programs' words for them: taken, and not offered.
+    /// Words of other programs: accepted, and not suggested.
     const ALIASES: &'static [(&'static str, Self)] = &[];
 }
 
@@ -101,15 +101,15 @@ impl<T: Word> FromToml for T {
             return None;
         };
         let mut all = T::ALL.iter().chain(T::ALIASES);
-        let found = all.find(|(word, _)| *word == text).map(|&(_, value)| value);
-        if found.is_none() {
+        let value = all.find(|(word, _)| *word == text).map(|&(_, value)| value);
+        if value.is_none() {
             mistakes.unknown(&span, format!("`{text}` is not {}", T::WHAT), &text, &words);
         }
-        found
+        value
     }
 }
 
-/// Notes a value of the wrong TOML kind.
+/// Records a value of the wrong TOML kind.
 pub(super) fn wrong_kind<T>(
     span: &Span,
     found: &DeValue,
@@ -129,8 +129,8 @@ pub(super) fn wrong_kind<T>(
     None
 }
 
-/// A key of a table: [`At`] must be there, an `Option` may be left out, and what has a default is
-/// that where it is left out.
+/// A key of a table: [`At`] is required, `Option` is optional, and a type with a default is
+/// optional too.
 pub(super) trait Key: Sized {
     fn read(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<Self>;
 }
@@ -153,7 +153,7 @@ impl<T: FromToml + Default> Key for T {
     }
 }
 
-/// Reads a struct from the table whose keys are its fields; they are offered in this order.
+/// Reads a struct from the table whose keys are its fields; suggestions have this order.
 macro_rules! table {
     ($type:ident, $what:literal: $($key:ident)+) => {
         impl $type {
@@ -176,7 +176,7 @@ macro_rules! table {
 }
 pub(super) use table;
 
-/// What stands under a key that may be left out, or what counts where it is.
+/// The value of an optional key, or its default.
 pub(super) trait Or<T> {
     fn value_or(&self, default: T) -> T;
 }
@@ -187,18 +187,18 @@ impl<T: Copy> Or<T> for Option<At<T>> {
     }
 }
 
-/// A table while its keys are taken.
+/// A table while its keys are read.
 pub(super) struct Fields<'a, 'i> {
-    /// What the table is, in messages: "[data]", "a load phase".
+    /// The table's name in messages: "[data]", "a load phase".
     what: String,
     span: Span,
     table: DeTable<'i>,
-    asked: Vec<&'static str>,
+    read_keys: Vec<&'static str>,
     pub(super) mistakes: &'a mut Mistakes,
 }
 
 impl<'a, 'i> Fields<'a, 'i> {
-    /// The keys of `toml`, which must be a table.
+    /// Reads `toml`, which must be a table.
     pub(super) fn read(
         toml: Toml<'i>,
         what: impl Into<String>,
@@ -207,46 +207,48 @@ impl<'a, 'i> Fields<'a, 'i> {
         let span = toml.span();
         let what = what.into();
         match toml.into_inner() {
-            DeValue::Table(table) => Some(Self { what, span, table, asked: Vec::new(), mistakes }),
+            DeValue::Table(table) => {
+                Some(Self { what, span, table, read_keys: Vec::new(), mistakes })
+            }
             other => wrong_kind(&span, &other, &format!("a table for {what}"), mistakes),
         }
     }
 
-    /// Where the table is.
+    /// The table's position.
     pub(super) fn span(&self) -> Span {
         self.span.clone()
     }
 
-    /// The table is something narrower: "a phase" turned out to be "a load phase".
+    /// Sets a more specific name: "a phase" is "a load phase".
     pub(super) fn call(&mut self, what: impl Into<String>) {
         self.what = what.into();
     }
 
-    /// A key that may be left out.
+    /// An optional key.
     pub(super) fn optional<T: FromToml>(&mut self, key: &'static str) -> Option<At<T>> {
-        self.asked.push(key);
+        self.read_keys.push(key);
         let toml = self.table.remove(key)?;
         At::from_toml(toml, self.mistakes)
     }
 
-    /// A key that is none here, and is refused in words of its own.
+    /// A key that this table does not have, for a message of its own.
     pub(super) fn written(&mut self, key: &str) -> Option<Toml<'i>> {
         self.table.remove(key)
     }
 
-    /// A key that may be left out, as it was written: somebody else reads it.
+    /// An optional key as written, for another reader.
     pub(super) fn as_written(&mut self, key: &'static str) -> Option<Toml<'i>> {
-        self.asked.push(key);
+        self.read_keys.push(key);
         self.table.remove(key)
     }
 
-    /// A key that must be there.
+    /// A required key.
     pub(super) fn required<T: FromToml>(&mut self, key: &'static str) -> Option<At<T>> {
         self.demand(key);
         self.optional(key)
     }
 
-    /// Notes it where a key is not there.
+    /// Records a missing key.
     pub(super) fn demand(&mut self, key: &str) {
         if !self.has(key) {
             let message = format!("{} has no `{key}`", self.what);
@@ -254,17 +256,17 @@ impl<'a, 'i> Fields<'a, 'i> {
         }
     }
 
-    /// Keys that there may be, and that somebody else has taken out.
+    /// Keys that another reader has already removed.
     pub(super) fn elsewhere(&mut self, keys: &[&'static str]) {
-        self.asked.extend(keys);
+        self.read_keys.extend(keys);
     }
 
-    /// Whether a key is there that was not taken yet.
+    /// Whether an unread key exists.
     pub(super) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
-    /// A number within bounds that must be there.
+    /// A required number within bounds.
     pub(super) fn number(
         &mut self,
         key: &'static str,
@@ -280,7 +282,7 @@ impl<'a, 'i> Fields<'a, 'i> {
         None
     }
 
-    /// The keys nobody asked for.
+    /// The unread keys.
     pub(super) fn rest(&mut self) -> Vec<(At<String>, Toml<'i>)> {
         let table = std::mem::take(&mut self.table);
         let key = |key: Spanned<Cow<'_, str>>| At {
@@ -290,11 +292,11 @@ impl<'a, 'i> Fields<'a, 'i> {
         table.into_iter().map(|(name, toml)| (key(name), toml)).collect()
     }
 
-    /// Refuses the keys nobody asked for.
+    /// Refuses unread keys.
     pub(super) fn finish(mut self) {
         for (key, _) in self.rest() {
             let message = format!("{} has no key `{}`", self.what, key.value);
-            self.mistakes.unknown(&key.span, message, &key.value, &self.asked);
+            self.mistakes.unknown(&key.span, message, &key.value, &self.read_keys);
         }
     }
 }

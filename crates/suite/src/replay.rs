@@ -1,10 +1,10 @@
-//! Roles that replay a trace: what is in it is told by whoever can read files, and becomes the mix
-//! of the role.
+//! Roles that replay a trace. The caller reads the trace; its requests become the mix of the role.
 
 use super::check::{check_sharing, measures};
 use super::engine::Engine;
 use super::first_reads;
 use super::mistake::{Mistakes, SuiteError};
+use super::names::push_unique;
 use super::parse::{Part, Suite};
 use super::phase::{Entry, Measure, Phase, Role};
 use super::read::{At, FromToml, Or as _, Toml};
@@ -20,26 +20,26 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use toml::de::DeValue;
 
-/// What is known of a trace before it is replayed.
+/// Properties of a trace before it is replayed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// Where it is, from the root.
+    /// Its path from the root.
     pub file: PathBuf,
     /// Checksum of its requests.
     pub digest: String,
-    /// How many it has, by their names.
+    /// Number of requests, by name.
     pub requests: BTreeMap<String, u64>,
-    /// Its keys are the numbers below this; of a drive, the end of its last request.
+    /// All keys are below this number; for a drive, the end of its last request.
     pub keys: u64,
-    /// Records that were loaded when it was recorded; none: it was not recorded here.
+    /// Records loaded when it was recorded; none: it was recorded elsewhere.
     pub records: Option<u64>,
-    /// Bytes of its longest value; of a drive, of its longest read or write.
+    /// Bytes of its longest value; for a drive, of its longest read or write.
     pub value_bytes_max: u64,
-    /// How many keys are read before they are written; none: nobody asked.
+    /// Number of keys that are read before they are written; none: not counted.
     pub first_reads: Option<u64>,
-    /// From the first request to the last; none: it has no times.
+    /// Time from the first request to the last; none: it has no times.
     pub span_ns: Option<u64>,
-    /// They were made to a drive, and offsets and lengths are multiples of this; none: it has keys.
+    /// For a drive: offsets and lengths are multiples of this; none: the trace has keys.
     pub multiple_of: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ impl Trace {
         self.requests.values().sum()
     }
 
-    /// All of it, as fast as it goes.
+    /// A replay of all requests, as fast as possible.
     pub(super) fn replay(&self, drive: Option<OfDrive>) -> Replay {
         Replay {
             file: self.file.clone(),
@@ -88,10 +88,10 @@ impl FromToml for TraceFile {
     }
 }
 
-/// How fast requests are made.
+/// The speed of requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Speed {
-    /// Each when the one before has been answered.
+    /// Each request starts when the previous one is complete.
     Max,
     /// At their recorded times, divided by this.
     Times(f64),
@@ -117,30 +117,30 @@ impl FromToml for Speed {
         };
         let times = number.filter(|times| (1e-3..=1e6).contains(times));
         if times.is_none() {
-            let mistake = mistakes.at(&span, "this is no speed");
+            let mistake = mistakes.at(&span, "invalid speed");
             mistake.label("expected \"max\", or how many times faster than recorded: 1.0, 2.5");
         }
         times.map(Self::Times)
     }
 }
 
-/// What a role says of a trace is said alone.
+/// A trace excludes other keys of its role.
 pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     if !measures(typed).any(|(_, m)| m.role.iter().any(|role| role.trace.is_some())) {
         first_reads::check(typed, mistakes);
     }
     for (_, measure) in measures(typed) {
-        for (place, role) in measure.role.iter().enumerate() {
+        for (index, role) in measure.role.iter().enumerate() {
             match &role.trace {
-                Some(trace) => check_role(typed, measure, (place, role), trace, mistakes),
+                Some(trace) => check_role(typed, measure, index, role, trace, mistakes),
                 None => {
                     if let Some(speed) = &role.speed {
-                        let mistake = mistakes.at(&speed.span, "only a trace has a speed");
-                        mistake.label("expected `trace` beside it, or `rate`");
+                        let mistake = mistakes.at(&speed.span, "`speed` without a trace");
+                        mistake.label("expected `trace` next to it, or `rate`");
                     }
                     if let Some(fold) = &role.fold {
-                        let mistake = mistakes.at(&fold.span, "only a trace of a drive is folded");
-                        mistake.label("expected `trace` beside it");
+                        let mistake = mistakes.at(&fold.span, "`fold` without a trace of a drive");
+                        mistake.label("expected `trace` next to it");
                     }
                 }
             }
@@ -151,63 +151,65 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
 fn check_role(
     typed: &Typed,
     measure: &Measure,
-    (place, role): (usize, &Role),
+    index: usize,
+    role: &Role,
     trace: &At<TraceFile>,
     mistakes: &mut Mistakes,
 ) {
     fn span<T>(key: Option<&At<T>>) -> Option<Span> {
         key.map(|at| at.span.clone())
     }
-    let said = [
+    let excluded = [
         ("mix", span(role.mix.as_ref())),
         ("keys", span(role.keys.as_ref())),
         ("rate", span(role.rate.as_ref())),
         ("os_threads", span(role.os_threads.as_ref())),
         ("found", span(role.found.as_ref())),
     ];
-    for (key, span) in said {
+    for (key, span) in excluded {
         let Some(span) = span else { continue };
-        let mistake =
-            mistakes.at(&span, format!("the trace says this itself: no `{key}` beside it"));
+        let mistake = mistakes.at(&span, format!("the trace already determines `{key}`"));
         mistake.label(format!("expected either `trace` or `{key}`"));
     }
-    let whole =
+    let once =
         [("warmup", span(measure.warmup.as_ref())), ("windows", span(measure.windows.as_ref()))];
-    for (key, span) in whole {
+    for (key, span) in once {
         let Some(span) = span else { continue };
-        let mistake = mistakes.at(&span, format!("a trace is replayed once: no `{key}` beside it"));
+        let mistake = mistakes.at(&span, format!("a trace is replayed once: it has no `{key}`"));
         mistake.label(format!("expected no `{key}` here"));
     }
     if let (Some(depth), Some(_)) = (&role.depth, timed(role.speed.as_ref())) {
-        let message = "recorded times decide what is in flight, not a depth";
+        let message = "`depth` with recorded times: they decide how many requests are in flight";
         mistakes.at(&depth.span, message).label("expected either `speed` or `depth`");
     }
-    if place > 0 {
-        let mistake =
-            mistakes.at(&trace.span, "the first role of a phase ends it, and a trace ends");
-        mistake.label("expected `trace` in the first role alone");
+    if index > 0 {
+        let mistake = mistakes.at(
+            &trace.span,
+            "the end of a trace ends the phase, and only the first role can end it",
+        );
+        mistake.label("expected `trace` only in the first role");
     }
     if typed.crew.is_some() && measure.role.len() > 1 {
-        let what = "each rank of a crew ends with its own share of the trace: they would end the \
+        let what = "each rank of a crew ends with its own share of the trace: ranks would end the \
                     other roles at different times";
         mistakes.at(&trace.span, what).label("expected a single role, or no [crew]");
     }
     if let Some(graph) = &typed.data.linkbench {
-        let mistake = mistakes.at(&graph.span, "a trace has keys and values, and no graph");
+        let mistake = mistakes.at(&graph.span, "a trace has keys and values, not a graph");
         mistake.label("expected no `linkbench`, or no `trace`");
     }
 }
 
 impl Suite {
-    /// Whether some role replays a trace: then [`Self::read_traces`] is to be called.
+    /// Whether some role replays a trace: then the caller must use [`Self::read_traces`].
     pub fn replays(&self) -> bool {
         self.parts.iter().any(|part| {
             measures(&part.typed).any(|(_, m)| m.role.iter().any(|role| role.trace.is_some()))
         })
     }
 
-    /// Asks what is in each trace that a role replays, by its name in the suite, and where asked
-    /// how many keys it reads first; `Err` says why it cannot be read.
+    /// Reads each trace that a role replays, by its name in the suite. If needed, `read` counts the
+    /// keys that it reads first; `Err` contains the reason why it cannot be read.
     pub fn read_traces(
         &mut self,
         read: impl Fn(&str, bool) -> Result<Trace, String>,
@@ -215,7 +217,7 @@ impl Suite {
         let mut mistakes = Mistakes::default();
         let mut notes = Vec::new();
         for part in &mut self.parts {
-            let first_reads = first_reads::wanted(&part.typed);
+            let first_reads = first_reads::needs_first_reads(&part.typed);
             let read = |named: &str| read(named, first_reads);
             for phase in &mut part.typed.phase {
                 let Phase::Measure(measure) = &mut phase.value else { continue };
@@ -228,15 +230,13 @@ impl Suite {
             notes.extend(first_reads::notes(&part.typed));
         }
         for note in notes {
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
+            push_unique(&mut self.notes, note);
         }
         mistakes.none(&self.source)
     }
 }
 
-/// The requests of a trace are the role's mix.
+/// Sets the role's mix to the requests of its trace.
 fn read_trace(
     role: &mut Role,
     read: impl Fn(&str) -> Result<Trace, String>,
@@ -248,21 +248,21 @@ fn read_trace(
         Ok(trace) => trace,
         Err(why) => {
             let mistake = mistakes.at(&file.span, why);
-            mistake
-                .label("expected a trace that `kvdyno trace import` wrote")
-                .help("`kvdyno trace import --format FORMAT FILE -o NEW` makes one of another");
+            mistake.label("expected a trace that `kvdyno trace import` wrote").help(
+                "convert other traces with `kvdyno trace import --format FORMAT FILE -o NEW`",
+            );
             return;
         }
     };
     if let (Some(fold), None) = (&role.fold, trace.multiple_of) {
-        let mistake = mistakes.at(&fold.span, "this trace has keys, and no offsets to fold");
+        let mistake = mistakes.at(&fold.span, "this trace has keys, not offsets to fold");
         mistake.label("expected no `fold` here");
     }
     if let Some(depth) = &role.depth {
         check_depth(depth, &trace, mistakes);
     }
     if trace.count() == 0 {
-        mistakes.at(&file.span, "there is no request in it").label("expected another trace");
+        mistakes.at(&file.span, "the trace has no requests").label("expected another trace");
         return;
     }
     if let (Some(speed), None) = (timed(role.speed.as_ref()), trace.span_ns) {
@@ -284,12 +284,13 @@ fn read_trace(
     file.value.found = Some(trace);
 }
 
-/// What waits for the operation itself is in no depth; a drive's flush and discard wait for all.
+/// Requests that their thread waits for are in no depth; flush and discard of a drive wait for all
+/// others.
 fn check_depth(depth: &At<Several>, trace: &Trace, mistakes: &mut Mistakes) {
     const IN_FLIGHT: [&str; 2] = ["get", "put"];
     let mut waits = trace.requests.keys().filter(|name| !IN_FLIGHT.contains(&name.as_str()));
     if let (None, Some(name)) = (trace.multiple_of, waits.next()) {
-        let message = format!("the trace has {name}: `depth` is for gets and puts alone");
+        let message = format!("the trace has {name}: `depth` supports only gets and puts");
         mistakes.at(&depth.span, message).label("expected no `depth`, and more `threads`");
     }
 }
@@ -306,12 +307,12 @@ impl Role {
         self.trace.as_ref()?.found.as_ref()
     }
 
-    /// It replays what was asked of a drive.
+    /// Whether it replays the requests to a drive.
     pub(super) fn is_of_drive(&self) -> bool {
         self.found_trace().is_some_and(|trace| trace.multiple_of.is_some())
     }
 
-    /// The trace that it replays, and when its requests are due where that is as recorded.
+    /// The trace that it replays, and the rate if requests start at their recorded times.
     pub(super) fn replayed(&self) -> Option<(Replay, Option<Rate>)> {
         let trace = self.found_trace()?;
         let speed = timed(self.speed.as_ref()).map(|speed| speed.value);
@@ -324,7 +325,7 @@ impl Role {
     }
 }
 
-/// Notes what the engine cannot do of what was recorded.
+/// Records what the engine does not support of the trace.
 pub(super) fn check_engine(
     part: &Part,
     engine: &Engine,
@@ -340,16 +341,18 @@ pub(super) fn check_engine(
             let without = format!("leave {} out with --engine", engine.label.0);
             if trace.multiple_of.is_some() {
                 if abilities.addressed {
-                    check_reach(role, (file, trace), data, mistakes);
+                    check_reach(role, file, trace, data, mistakes);
                 } else {
-                    let message = format!("the trace is of a drive, {name} stores keys and values");
+                    let message =
+                        format!("the trace is of a drive, but {name} stores keys and values");
                     let mistake = mistakes.at(&file.span, message);
                     mistake.label("expected a trace with keys, or engine `drive`").help(&without);
                 }
                 continue;
             }
             if abilities.numbered_keys_only {
-                let message = format!("engine `{name}` has records of one length, a trace of many");
+                let message =
+                    format!("engine `{name}` has records of one length, but the trace has several");
                 mistakes.at(&file.span, message).help(&without);
             }
             let most = abilities.value_bytes_max.unwrap_or(u64::from(u32::MAX));
@@ -362,10 +365,11 @@ pub(super) fn check_engine(
     }
 }
 
-/// A drive is the records, one after the other, and nothing beyond them is asked for.
+/// A drive consists of the records, one after the other; requests must not go beyond them.
 fn check_reach(
     role: &Role,
-    (file, trace): (&At<TraceFile>, &Trace),
+    file: &At<TraceFile>,
+    trace: &Trace,
     data: &Data,
     mistakes: &mut Mistakes,
 ) {
@@ -376,7 +380,10 @@ fn check_reach(
         format!("{records} records of {block} bytes are {}", units::grouped(bytes))
     };
     if data.verify {
-        let mistake = mistakes.at(&file.span, "a trace of a drive writes no whole records");
+        let mistake = mistakes.at(
+            &file.span,
+            "`verify` needs whole records, which a trace of a drive does not write",
+        );
         mistake.label("expected verify = false in [data]");
     }
     let folded = role.fold.value_or(false);
@@ -391,36 +398,37 @@ fn check_reach(
         mistakes
             .at(&file.span, message)
             .label(format!("expected at least {records} records"))
-            .help("or `fold = true` beside `trace`: offsets modulo the bytes there are");
+            .help("or add `fold = true` next to `trace`: it takes offsets modulo the data's bytes");
     }
 }
 
-/// What of a trace's keys the load does not write.
+/// Warns of keys in the trace that the load does not write.
 pub(super) fn warnings(part: &Part, sets: &[&Data]) -> Vec<String> {
     let roles = || measures(&part.typed).flat_map(|(_, measure)| measure.role.iter());
     let with_keys = |trace: &&Trace| trace.multiple_of.is_none();
-    let told = roles().filter_map(|role| role.found_trace()).filter(with_keys).filter_map(|trace| {
+    let traces = roles().filter_map(|role| role.found_trace()).filter(with_keys);
+    let warnings = traces.filter_map(|trace| {
         let keys = trace.records.unwrap_or(trace.keys);
         let fewer = sets.iter().find(|data| data.records < keys)?;
         let (loaded, keys) = (units::grouped(fewer.records), units::grouped(keys));
         Some(format!(
-            "{loaded} records are loaded, and the trace has {keys} keys: what is asked for and not \
-             there is counted as missing"
+            "{loaded} records are loaded, and the trace has {keys} keys: reads of the others count \
+             as misses"
         ))
     });
-    let mut told: Vec<String> = told.collect();
-    told.dedup();
-    told
+    let mut warnings: Vec<String> = warnings.collect();
+    warnings.dedup();
+    warnings
 }
 
-/// What a drive is asked for by offset and length.
+/// The requests to a drive, by offset and length.
 pub(super) fn requests(data: &Data, phases: &[workload::Phase]) -> Option<Requests> {
     let of_drives = replays(phases).filter_map(|replay| Some((replay, replay.drive?)));
-    let one = |(replay, of): (&Replay, OfDrive)| {
-        // What is folded ends where the records do.
+    let one = |(replay, drive): (&Replay, OfDrive)| {
+        // Folded offsets end with the records.
         let bytes = data.records.saturating_mul(data.value.size.max());
-        let end = if of.fold { 1 << bytes.trailing_zeros().min(63) } else { u64::MAX };
-        (replay.value_bytes_max, of.multiple_of.min(end))
+        let end = if drive.fold { 1 << bytes.trailing_zeros().min(63) } else { u64::MAX };
+        (replay.value_bytes_max, drive.multiple_of.min(end))
     };
     let all = of_drives.map(one).reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
     let mixes = phases.iter().filter_map(workload::Phase::mix);

@@ -32,18 +32,18 @@ pub(super) struct Nanoseconds(pub(super) u64);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Share(pub(super) f64);
 
-/// The most of what is made or started, threads above all.
+/// Upper bound of the number of threads, and of similar counts.
 pub const SEVERAL_MAX: u32 = 65_536;
 
-/// A number of things that are made or started: from 1 to [`SEVERAL_MAX`].
+/// A count from 1 to [`SEVERAL_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Several(pub(super) u32);
 
-/// A name that becomes part of file names: `[a-z0-9_-]`, at most 64 letters.
+/// A name for file names: `[a-z0-9_-]`, at most 64 letters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Name(pub(super) String);
 
-/// What tables call an engine: as a name, with dots; what lists add may hold anything.
+/// An engine's name in tables: a name with dots; suffixes of lists may contain any character.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Label(pub(super) String);
 
@@ -54,7 +54,7 @@ pub(super) struct Version(pub(super) String);
 /// How many threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Threads {
-    /// So many.
+    /// This many.
     Are(u32),
     /// Each number of `run.threads` in turn.
     Sweep,
@@ -63,9 +63,9 @@ pub(super) enum Threads {
 /// `size = "300GiB"` or `size = "auto"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DataSize {
-    /// So many bytes of keys and values.
+    /// This many bytes of keys and values.
     Is(u64),
-    /// Chosen by what the host has.
+    /// Chosen by the host's resources.
     Auto,
 }
 
@@ -74,7 +74,7 @@ pub(super) enum DataSize {
 pub(super) enum Switch {
     /// On or off.
     Is(bool),
-    /// As it suits the engine and the data.
+    /// By the engine and the data.
     Auto,
 }
 
@@ -103,7 +103,7 @@ impl Word for Schedule {
 }
 
 impl Word for Over {
-    const WHAT: &'static str = "a way with what is too long";
+    const WHAT: &'static str = "a rule for lengths above the maximum";
     const ALL: &'static [(&'static str, Self)] = &[("fold", Self::Fold), ("clamp", Self::Clamp)];
 }
 
@@ -218,10 +218,11 @@ impl FromToml for String {
     }
 }
 
-/// A name that becomes part of file names: of lower-case letters, digits and `others`.
+/// A name for file names: of lower-case letters, digits and `others`.
 fn file_name(
     toml: Toml<'_>,
-    (what, others): (&str, &str),
+    what: &str,
+    others: &str,
     help: &str,
     mistakes: &mut Mistakes,
 ) -> Option<String> {
@@ -241,20 +242,20 @@ fn file_name(
 
 impl FromToml for Name {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let help = "names become part of file names; a `title` may say anything";
-        file_name(toml, ("a name", "_ -"), help, mistakes).map(Self)
+        let help = "names become part of file names; a `title` may contain any text";
+        file_name(toml, "a name", "_ -", help, mistakes).map(Self)
     }
 }
 
 impl FromToml for Label {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let help = "labels become part of file names, and do not begin with a dot";
-        file_name(toml, ("a label", "_ - ."), help, mistakes).map(Self)
+        let help = "labels become part of file names, and cannot start with a dot";
+        file_name(toml, "a label", "_ - .", help, mistakes).map(Self)
     }
 }
 
 impl Label {
-    /// A value as it stands in a label: on one line.
+    /// A value as part of a label: on one line.
     pub(super) fn part(text: &str) -> String {
         text.chars().map(|c| if c.is_control() { '-' } else { c }).collect()
     }
@@ -266,7 +267,7 @@ pub fn slug(label: &str) -> String {
     label.chars().map(letter).take(SLUG_CHARS_MAX).collect()
 }
 
-/// Leaves room for what else stands in a case's name.
+/// Leaves room for the other parts of a case's name.
 const SLUG_CHARS_MAX: usize = 100;
 
 impl FromToml for Version {
@@ -288,8 +289,8 @@ impl FromToml for Version {
 }
 
 impl Threads {
-    /// So many, where `swept` is the number of the sweep. The first gate refuses a sweep without
-    /// numbers.
+    /// The number of threads, where `swept` is the number of the sweep. The first gate refuses a
+    /// sweep without numbers.
     pub(super) fn at(self, swept: Option<u32>) -> u32 {
         match self {
             Self::Are(threads) => threads,
@@ -352,19 +353,19 @@ impl<T: FromToml> FromToml for OneOrMany<T> {
 }
 
 impl<T: PartialEq> OneOrMany<T> {
-    /// A value twice in a list would be the same engine or the same cases again.
+    /// A repeated value would be the same engine or the same cases again.
     pub(super) fn check_repeated(&self, mistakes: &mut Mistakes) {
-        for (at, value) in self.0.iter().enumerate() {
-            if self.0[..at].iter().any(|earlier| earlier.value == value.value) {
-                let mistake = mistakes.at(&value.span, "the value is in the list already");
-                mistake.label("expected each value once; `trials` repeats");
+        for (index, value) in self.0.iter().enumerate() {
+            if self.0[..index].iter().any(|earlier| earlier.value == value.value) {
+                let mistake = mistakes.at(&value.span, "the value is already in the list");
+                mistake.label("expected each value once; use `trials` to repeat");
             }
         }
     }
 }
 
-/// Where a list may stand, `1,2` is one, too, as a person types it behind `--set`: part by part
-/// with its place; none where there is no comma.
+/// Splits `1,2`, which is accepted as a list for `--set`: each part with its position; none without
+/// a comma.
 fn split<'t>(toml: &'t Toml<'_>) -> Option<Vec<(Span, &'t str)>> {
     let DeValue::String(text) = toml.get_ref() else { return None };
     if !text.contains(',') {
@@ -376,14 +377,14 @@ fn split<'t>(toml: &'t Toml<'_>) -> Option<Vec<(Span, &'t str)>> {
     let mut start = span.start + quote;
     let part = |part: &'t str| {
         let blank = part.len() - part.trim_start().len();
-        let at = start + blank;
+        let begin = start + blank;
         start += part.len() + 1;
-        (at..at + part.trim().len(), part.trim())
+        (begin..begin + part.trim().len(), part.trim())
     };
     Some(text.split(',').map(part).collect())
 }
 
-/// A part as it would be read alone: a number where it is one, else text.
+/// A part as a value of its own: a number if possible, otherwise text.
 fn parsed(span: Span, text: &str) -> Toml<'_> {
     let number = DeValue::parse(text).map(Spanned::into_inner).ok();
     let number = number.filter(|value| matches!(value, DeValue::Integer(_) | DeValue::Float(_)));
@@ -392,7 +393,7 @@ fn parsed(span: Span, text: &str) -> Toml<'_> {
 
 impl FromToml for UntypedValue {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let given = match toml.get_ref() {
+        let value = match toml.get_ref() {
             DeValue::Boolean(value) => Some(Value::Boolean(*value)),
             DeValue::String(text) => Some(Value::Text(text.to_string())),
             DeValue::Integer(number) => whole(number).map(Value::Integer),
@@ -400,15 +401,15 @@ impl FromToml for UntypedValue {
             _ => None,
         };
         let expected = "true, false, a whole number that is not negative, or text in quotes";
-        let given = given.or_else(|| wrong_kind(&toml.span(), toml.get_ref(), expected, mistakes));
-        given.map(Self)
+        let value = value.or_else(|| wrong_kind(&toml.span(), toml.get_ref(), expected, mistakes));
+        value.map(Self)
     }
 }
 
 /// A number with a unit, in quotes, or a bare TOML number.
 fn number<T>(
     toml: &Toml<'_>,
-    wanted: &str,
+    expected: &str,
     parse: impl Fn(&str) -> Result<T, UnitError>,
     mistakes: &mut Mistakes,
 ) -> Option<T> {
@@ -419,13 +420,13 @@ fn number<T>(
         DeValue::Integer(number) => {
             whole(number).map_or_else(|| number.as_str().to_owned(), |number| number.to_string())
         }
-        other => return wrong_kind(&span, other, wanted, mistakes),
+        other => return wrong_kind(&span, other, expected, mistakes),
     };
-    let told = |error: UnitError| {
+    let report = |error: UnitError| {
         let message = format!("`{}` {}", error.text, error.problem);
         mistakes.at(&span, message).label(format!("expected {}", error.expected));
     };
-    parse(&text).map_err(told).ok()
+    parse(&text).map_err(report).ok()
 }
 
 fn whole(number: &DeInteger) -> Option<u64> {

@@ -1,14 +1,14 @@
-//! Numbers under `--scale`, and the pages that amounts of memory are whole numbers of.
+//! Numbers under `--scale`, and the page size that memory is rounded to.
 
 use super::scalar::Count;
 use kvdyno_record::units::{self, Ratio};
 
-/// RAM limits and shares of memory are whole pages, because the kernel's are.
+/// RAM limits and shares of memory are whole pages, as in the kernel.
 pub(super) const PAGE: u64 = 4096;
 
-/// A number under `--scale`, with a note where that changes it.
+/// A number under `--scale`, with a note if it changes.
 pub(super) fn scaled(scale: Ratio, number: u64, what: &str, notes: &mut Vec<String>) -> u64 {
-    // A ratio above 1 may pass 64 bits: then the data is refused as too large.
+    // A ratio above 1 may exceed 64 bits: then the data is refused as too large.
     let scaled = scale.multiply(number).unwrap_or(u64::MAX).max(1);
     if scaled != number {
         notes.push(format!(

@@ -2,8 +2,8 @@
 //!
 //! A path names tables by their keys, and members of a list by label, name, kind or operation, or
 //! by their index from 0: `engine.rocksdb.options.block_cache`, `phase.measure.role.readers.mix.0`.
-//! The value is TOML; what is not TOML is taken as text, so that `data.records=1M` needs no quotes.
-//! No value at all takes the key away.
+//! The value is TOML. Other text is a string, so that `data.records=1M` needs no quotes. An empty
+//! value removes the key.
 
 use super::adjust::word;
 use super::mistake::Mistakes;
@@ -13,34 +13,34 @@ use serde_spanned::Spanned;
 use std::borrow::Cow;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// Of these keys a table of this name has one at most: setting one takes the other away.
+/// Keys that exclude each other in a table of this name: setting one removes the other.
 const EITHER: [[&str; 3]; 3] = [
     ["data", "records", "size"],
     ["ram", "limit", "data_to_ram"],
     ["rate", "per_second", "bytes_per_s"],
 ];
 
-/// Keys whose value may be given alone, for the first of the table that it stands for.
+/// Keys with a short form: the value alone sets this key of their table.
 const SHORT: [(&str, &str); 1] = [("rate", "per_second")];
 
-/// The keys that a member of a list is known by.
+/// The keys that identify a member of a list.
 const NAMES: [&str; 4] = ["label", "name", "kind", "op"];
 
-/// `path=value` with its place in the source.
+/// `path=value` with its position in the source.
 #[derive(Clone, Debug)]
 pub(super) struct Argument {
     path: String,
     path_start: usize,
     value: String,
-    /// The value behind `v=` and as many spaces as put it at its place: spans come out right.
+    /// The value after `v=`, padded with spaces to its position, so that spans are right.
     document: String,
 }
 
-/// One name of a path and where it stands.
+/// One name of a path with its position.
 type Segment<'p> = (&'p str, Span);
 
 impl Argument {
-    /// Takes an argument into the source; `flag` is the option that it came by.
+    /// Adds an argument to the source; `flag` is its option.
     pub(super) fn new(
         flag: &str,
         text: &str,
@@ -49,7 +49,8 @@ impl Argument {
     ) -> Option<Self> {
         let path_start = source.add(flag, text);
         let Some((path, value)) = text.split_once('=').filter(|(path, _)| !path.is_empty()) else {
-            let mistake = mistakes.at(&(path_start..path_start + text.len()), "nothing is set");
+            let mistake =
+                mistakes.at(&(path_start..path_start + text.len()), "the argument sets no value");
             mistake.label("expected path=value, such as data.records=1M");
             return None;
         };
@@ -58,12 +59,12 @@ impl Argument {
         Some(Self { path: path.to_owned(), path_start, value: value.to_owned(), document })
     }
 
-    /// What it leads to.
+    /// The path.
     pub(super) fn path(&self) -> &str {
         &self.path
     }
 
-    /// Whether it changes what the suite includes: the included is changed by the others.
+    /// Whether it changes the suite's includes. Other arguments are applied to the included text.
     pub(super) fn includes(&self) -> bool {
         self.path == "include"
     }
@@ -88,7 +89,7 @@ impl Argument {
                 match (member(list, &(key, key_span.clone()), mistakes), value) {
                     (Some(member), Some(value)) => *member = value,
                     (Some(_), None) => {
-                        mistakes.at(&key_span, "a member of a list cannot be taken away");
+                        mistakes.at(&key_span, "a member of a list cannot be removed");
                     }
                     (None, _) => {}
                 }
@@ -106,7 +107,7 @@ impl Argument {
         self.path.split('.').map(segment).collect()
     }
 
-    /// The value; none: the key is to go.
+    /// The value; none: remove the key.
     fn value(&self, mistakes: &mut Mistakes) -> Result<Option<Toml<'_>>, ()> {
         let text = self.value.trim();
         if text.is_empty() {
@@ -126,13 +127,13 @@ impl Argument {
     }
 }
 
-/// Where a path has led to.
+/// The end of a path.
 enum PathEnd<'t, 'i> {
     Table(&'t mut DeTable<'i>),
     List(&'t mut DeArray<'i>),
 }
 
-/// Of two keys that exclude each other the one that is not `key`.
+/// Removes the key that `key` excludes.
 pub(super) fn take_the_other_away(fields: &mut DeTable<'_>, table: &str, key: &str) {
     for [_, one, other] in EITHER.into_iter().filter(|[name, ..]| *name == table) {
         if key == one {
@@ -143,7 +144,7 @@ pub(super) fn take_the_other_away(fields: &mut DeTable<'_>, table: &str, key: &s
     }
 }
 
-/// Walks down a path. Tables that are not there are made; members of lists must be there.
+/// Walks down a path. Creates missing tables; members of lists must exist.
 fn descend<'t, 'i>(
     suite: &'t mut DeTable<'i>,
     path: &[Segment<'i>],
@@ -170,7 +171,7 @@ fn descend<'t, 'i>(
     Some(end)
 }
 
-/// Makes a table of `rate = 1000`, where a path goes on into it.
+/// Turns `rate = 1000` into a table, if a path leads into it.
 fn lengthen(name: &str, value: &mut Toml<'_>) {
     let Some((_, key)) = SHORT.iter().find(|(short, _)| *short == name) else { return };
     if !matches!(value.get_ref(), DeValue::Table(_)) {
@@ -183,7 +184,7 @@ fn lengthen(name: &str, value: &mut Toml<'_>) {
     }
 }
 
-/// The member of a list that a segment means.
+/// The member of a list with this name or index.
 fn member<'t, 'i>(
     list: &'t mut DeArray<'i>,
     (name, span): &Segment<'_>,
@@ -202,7 +203,7 @@ fn member<'t, 'i>(
     member
 }
 
-/// A member by its index, with what else tells it from others of its kind: `4 (roles fill)`.
+/// A member by its index, with names that distinguish it: `4 (roles fill)`.
 fn describe_member(list: &DeArray<'_>, index: usize) -> String {
     let member = list.get(index).and_then(|member| member.get_ref().as_table());
     let name = member.and_then(|member| word(member, "name"));
@@ -218,7 +219,7 @@ fn describe_member(list: &DeArray<'_>, index: usize) -> String {
     }
 }
 
-/// Labels are looked at first, then names, kinds, operations: the first that fits decides.
+/// Looks up labels first, then names, kinds, operations: the first match decides.
 fn index_by_name(
     list: &DeArray<'_>,
     name: &str,
@@ -227,28 +228,31 @@ fn index_by_name(
 ) -> Option<usize> {
     let named = |key: &'static str| {
         let members = list.iter().enumerate();
-        members.filter_map(move |(at, member)| Some((at, word(member.get_ref().as_table()?, key)?)))
+        members.filter_map(move |(index, member)| {
+            Some((index, word(member.get_ref().as_table()?, key)?))
+        })
     };
     for key in NAMES {
         let fitting: Vec<usize> =
-            named(key).filter(|(_, found)| *found == name).map(|(at, _)| at).collect();
+            named(key).filter(|(_, value)| *value == name).map(|(index, _)| index).collect();
         match fitting[..] {
             [] => {}
             [only] => return Some(only),
             _ => {
                 let each: Vec<String> =
-                    fitting.iter().map(|at| describe_member(list, *at)).collect();
-                let message = format!("`{name}` means {} members of the list", fitting.len());
+                    fitting.iter().map(|index| describe_member(list, *index)).collect();
+                let message = format!("`{name}` matches {} members of the list", fitting.len());
                 let mistake = mistakes.at(span, message);
                 mistake.label(format!("expected the index of one: {}", each.join(", ")));
                 if name == "measure" {
-                    mistake.help("`--duration TIME` is for all measured phases at once");
+                    mistake.help("use `--duration TIME` for all measured phases at once");
                 }
                 return None;
             }
         }
     }
-    let known: Vec<&str> = NAMES.iter().flat_map(|key| named(key).map(|(_, name)| name)).collect();
-    mistakes.unknown(span, format!("the list has no member `{name}`"), name, &known);
+    let candidates: Vec<&str> =
+        NAMES.iter().flat_map(|key| named(key).map(|(_, name)| name)).collect();
+    mistakes.unknown(span, format!("the list has no member `{name}`"), name, &candidates);
     None
 }

@@ -1,4 +1,4 @@
-//! What a case is a case of.
+//! The subject of a case.
 
 use super::abilities::SkippedPhase;
 use super::engine::Engine;
@@ -14,18 +14,18 @@ use kvdyno_record::protocol::AttachedServer;
 pub(super) struct EngineSetup<'a> {
     pub(super) engine: &'a Engine,
     pub(super) description: &'a Description,
-    /// None: it is part of its worker.
+    /// None: it is embedded in its worker.
     pub(super) library: Option<&'a Library>,
-    /// The server that it is, where somebody else runs that.
+    /// The attached server, if there is one.
     pub(super) server: Option<&'a AttachedServer>,
     pub(super) options: Options,
-    /// Where its versions had to agree on an option, in words.
+    /// Options that its versions have in common, as notes.
     pub(super) agreed: Vec<String>,
-    /// What it has after each `reopen`, in order.
+    /// The options after each `reopen`, in order.
     pub(super) reopened: Vec<Options>,
-    /// Phases that it is not run in.
+    /// Phases that it skips.
     pub(super) skipped: Vec<SkippedPhase>,
-    /// Which of the data sets.
+    /// Index of its data set.
     pub(super) data: usize,
     pub(super) limit: Limit,
     /// None: in the place.
@@ -33,7 +33,7 @@ pub(super) struct EngineSetup<'a> {
 }
 
 impl<'a> EngineSetup<'a> {
-    /// Of an engine that is part of its worker, in the place, and never opened again.
+    /// An engine embedded in its worker, in the place, never reopened.
     pub(super) fn plain(
         engine: &'a Engine,
         description: &'a Description,

@@ -1,6 +1,6 @@
 //! A seeded random order: the same suite and seed give the same plan on every machine.
 
-/// Puts `items` into an order drawn from `seed` (Fisher and Yates, on `SplitMix64`).
+/// Shuffles `items` by `seed` (Fisher and Yates, on `SplitMix64`).
 pub(super) fn shuffle<T>(items: &mut [T], seed: u64) {
     let mut state = seed;
     for last in (1..items.len()).rev() {

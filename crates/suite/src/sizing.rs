@@ -1,4 +1,4 @@
-//! How much data and how much RAM: what the suite says, scaled, or what the host has room for.
+//! The sizes of data and RAM: as in the suite, scaled, or as the host allows.
 
 use super::linkbench::LinkBench;
 use super::mistake::Mistakes;
@@ -15,37 +15,37 @@ use kvdyno_record::tier::Tier;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Data, Key, KeyFormat, KeyOrder, Size, ValueShape};
 
-/// Data of size "auto" is never more than this: a demo must end soon.
+/// Upper bound of data with size "auto": a demo must end soon.
 const AUTO_MOST: u64 = 1 << 30;
-/// Nor is it less: an engine's own structures would be most of it.
+/// Lower bound: with less data, the engine's own structures would dominate.
 const AUTO_LEAST: u64 = 64 << 20;
-/// A key number in hex has so many digits.
+/// Hex digits of a key number.
 const HEX_BYTES_LEAST: u32 = 16;
 
-/// What of the host decides sizes.
+/// The host's properties that decide sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizingHost {
-    /// Of the machine.
+    /// Memory of the machine.
     pub memory_bytes: u64,
-    /// Of it, not in use.
+    /// Memory not in use.
     pub memory_available_bytes: u64,
-    /// Free on the volume of the place.
+    /// Free bytes on the volume of the place.
     pub free_bytes: u64,
     /// Processors this process may use.
     pub cpus: u32,
-    /// The place is a block device: there is room for one database, and it is the whole of it.
+    /// The place is a block device: it has room for one database, which fills it.
     pub device: bool,
 }
 
-/// A data set and what was decided about it.
+/// A data set with notes on its size.
 #[derive(Clone, Debug)]
 pub(super) struct SizedData {
     pub(super) data: Data,
-    /// `v1000`, `n80m`: how a case's name says which of several it is; none where there is one.
+    /// `v1000`, `n80m`: distinguishes several data sets in a case's name; none for a single one.
     pub(super) tag: Option<String>,
     /// Mean bytes of key and value.
     pub(super) record_bytes: f64,
-    /// Decisions in words.
+    /// Decisions, as text.
     pub(super) notes: Vec<String>,
 }
 
@@ -61,26 +61,26 @@ impl SizedData {
     }
 }
 
-/// A RAM limit with what is below it, and how a case's name says it.
+/// A RAM limit with the tier below it, and its name in a case's name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Limit {
     pub(super) bytes: Option<u64>,
-    /// None where the suite names none.
+    /// None: no limit in the suite.
     pub(super) tier: Option<Tier>,
-    /// `64gib`, or `x4` for data four times the limit; none where there is only one limit. With a
-    /// tier `64gib_with-zram`.
+    /// `64gib`, or `x4` for data four times the limit; none for a single limit. With a tier
+    /// `64gib_with-zram`.
     pub(super) tag: Option<String>,
 }
 
 impl Limit {
-    /// What an engine may use, swap included; the host's memory where there is no limit.
+    /// The memory that an engine may use, swap included; the host's memory without a limit.
     pub(super) fn memory_bytes(&self, host: &SizingHost) -> u64 {
         let swap = self.tier.as_ref().and_then(|tier| tier.memory.swap());
         let swap = swap.map_or(0, |(bytes, _)| bytes);
         self.bytes.map_or(host.memory_bytes, |bytes| bytes.saturating_add(swap))
     }
 
-    /// It with a tier below.
+    /// The limit with a tier below.
     fn with(&self, tier: Tier) -> Self {
         let tag = self.tag.as_ref().map_or(String::new(), |tag| format!("{tag}_"));
         let tag = Some(format!("{tag}with-{}", tier.name));
@@ -88,7 +88,7 @@ impl Limit {
     }
 }
 
-/// Every data set of the suite: each amount with each length of values.
+/// Every data set of the suite: each amount with each value length.
 pub(super) fn data_sets(
     part: &Part,
     engines: &[&Description],
@@ -110,7 +110,7 @@ pub(super) fn data_sets(
             sets.push(sized);
         }
         for length in lengths {
-            let mut sized = data_set(part, (amount, span), &length.0, engines, host, mistakes);
+            let mut sized = data_set(part, amount, span, &length.0, engines, host, mistakes);
             let amount = (amounts.len() > 1).then(|| amount.tag(&sized.data));
             let length = (lengths.len() > 1).then(|| format!("v{}", sized.value_bytes_mean()));
             let tag = [amount, length].into_iter().flatten().collect::<Vec<_>>().join("_");
@@ -121,7 +121,7 @@ pub(super) fn data_sets(
     sets
 }
 
-/// How much data, as typed.
+/// The amount of data, as typed.
 #[derive(Clone, Copy)]
 enum Amount {
     Records(u64),
@@ -129,7 +129,7 @@ enum Amount {
 }
 
 impl Amount {
-    /// As part of a folder's name.
+    /// As part of a directory name.
     fn tag(self, data: &Data) -> String {
         match self {
             Self::Records(_) => format!("n{}", units::exact_count(data.records)).to_lowercase(),
@@ -143,7 +143,8 @@ impl Amount {
 
 fn data_set(
     part: &Part,
-    (amount, span): (Amount, &Span),
+    amount: Amount,
+    span: &Span,
     size: &Size,
     engines: &[&Description],
     host: &SizingHost,
@@ -166,7 +167,7 @@ fn data_set(
     };
     let records = records.max(1);
     if records as f64 * record_bytes > i64::MAX as f64 {
-        let mistake = mistakes.at(span, "the data set is larger than any filesystem");
+        let mistake = mistakes.at(span, "the data is larger than any filesystem");
         mistake.label("expected at most 8 EiB of keys and values");
     }
     let format = key_format(part, key_bytes, engines, &mut notes);
@@ -211,7 +212,7 @@ fn graph_set(part: &Part, ids: u64, linkbench: &LinkBench) -> SizedData {
     SizedData { data, tag: None, record_bytes: bytes as f64, notes }
 }
 
-/// The longest key, and what lengths are drawn from where they differ.
+/// The longest key, and the distribution of lengths if they vary.
 fn key_lengths(typed: &typed::Data) -> (u32, Option<Size>) {
     let ycsb = typed.key_format.as_ref().is_some_and(|format| format.value == KeyFormat::Ycsb);
     match typed.key_bytes.as_ref().map(|length| &length.value.0) {
@@ -228,7 +229,8 @@ fn key_order(typed: &typed::Data, format: KeyFormat) -> KeyOrder {
     typed.key_order.value_or(if ycsb { KeyOrder::Hashed } else { KeyOrder::Ordered })
 }
 
-/// As typed; else one that all engines of the suite take, for all must do the same work.
+/// As typed; otherwise a format that all engines of the suite take, because all must do the same
+/// work.
 fn key_format(
     part: &Part,
     key_bytes: u32,
@@ -244,8 +246,7 @@ fn key_format(
         None => KeyFormat::Hex,
         Some(engine) => {
             notes.push(format!(
-                "keys are binary, for {} takes no hex keys (key_format says otherwise where it is \
-                 given)",
+                "keys are binary, because {} has no hex keys (`key_format` sets another format)",
                 engine.name
             ));
             KeyFormat::Binary
@@ -253,7 +254,7 @@ fn key_format(
     }
 }
 
-/// Every RAM limit of the suite, with every memory tier; one without bytes where it has none.
+/// Every RAM limit of the suite, with every memory tier; one without bytes if there is no limit.
 pub(super) fn limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> Vec<Limit> {
     if part.no_ram_limit {
         sized.notes.push("no RAM limit (--no-ram-limit)".to_owned());
@@ -270,7 +271,7 @@ pub(super) fn limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> V
     }
 }
 
-/// Every RAM limit, and nothing below.
+/// Every RAM limit, without tiers.
 fn bare_limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> Vec<Limit> {
     let ram = &part.typed.ram;
     let mut limits = Vec::new();
@@ -279,7 +280,9 @@ fn bare_limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> Vec<Lim
         if let Some(more) = ram.unscaled.as_ref().filter(|_| bytes < typed.0) {
             bytes = bytes.saturating_add(more.0).min(typed.0);
             let more = units::bytes(more.0);
-            sized.notes.push(format!("and {more} of RAM for what does not scale ([ram] unscaled)"));
+            sized
+                .notes
+                .push(format!("and {more} of RAM for parts that do not scale ([ram] unscaled)"));
         }
         let tag = units::exact_bytes(bytes).to_lowercase();
         limits.push(Limit { bytes: Some(bytes), tag: Some(tag), tier: None });
@@ -299,8 +302,8 @@ fn bare_limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> Vec<Lim
     for bytes in limits.iter().filter_map(|limit| limit.bytes) {
         if bytes > host.memory_available_bytes {
             sized.notes.push(format!(
-                "RAM limit {} is more than the {} of memory available here: the machine is the \
-                 limit",
+                "RAM limit {} is more than the {} of memory available here: the machine's memory \
+                 is the limit",
                 units::bytes(bytes),
                 units::bytes(host.memory_available_bytes)
             ));
@@ -314,7 +317,7 @@ fn bare_limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> Vec<Lim
     limits
 }
 
-/// Data that this host has room for.
+/// A data size that fits this host.
 fn auto_bytes(
     part: &Part,
     engines: &[&Description],
@@ -339,8 +342,8 @@ fn auto_bytes(
     bytes
 }
 
-/// Data as many times larger than the RAM limit as asked, 4 times where nothing is asked, when the
-/// limit is an eighth of the memory or as given.
+/// Data as many times larger than the RAM limit as the suite sets, 4 times by default. The limit is
+/// an eighth of the memory, or as typed.
 fn auto_by_memory(part: &Part, host: &SizingHost) -> (u64, String) {
     let ram = &part.typed.ram;
     let largest = ram.limit.iter().flat_map(|list| &list.0).map(|limit| limit.0).max();

@@ -1,5 +1,5 @@
-//! How long a slice of the series is where the suite does not say: a second, or longer, so that a
-//! record of days can still be read and kept.
+//! The default length of a slice: a second, or longer, so that the record of a long run stays
+//! readable.
 
 use super::estimate;
 use kvdyno_record::engine::Description;
@@ -7,15 +7,15 @@ use kvdyno_record::plan::Case;
 use kvdyno_record::units;
 use std::collections::BTreeMap;
 
-/// The most that a run's record takes for each day of the run; a run of less may take as much.
+/// Upper bound of a run's record per day of the run; shorter runs may use the whole amount.
 const RECORD_BYTES_PER_DAY: u64 = 150_000_000;
 const DAY_NS: u64 = 24 * 3_600 * SECOND;
 const SECOND: u64 = 1_000_000_000;
-/// What is tried, in seconds. An hour is still 60 of the longest.
+/// The lengths to choose from, in seconds. An hour still has 60 of the longest.
 const LENGTHS: [u64; 6] = [2, 5, 10, 20, 30, 60];
 
-/// Makes the slices of those cases longer whose suite says nothing of them (`is_free`), as far as
-/// the record asks for it; what was done, in words.
+/// Lengthens the slices of cases whose suite sets no length (`is_free`), until the record is small
+/// enough. Returns a note.
 pub(super) fn lengthen(
     cases: &mut [Case],
     is_free: impl Fn(&Case) -> bool,
@@ -38,8 +38,8 @@ pub(super) fn lengthen(
         }
     }
     Some(format!(
-        "slices of {chosen} s: with one a second the record would take {}, and more than {} for \
-         each day is too much to read; `[run] slice` says another",
+        "slices of {chosen} s: with 1 s the record would take {}, more than the limit of {} per \
+         day; `[run] slice` sets another length",
         units::bytes(first.record_bytes),
         units::bytes(RECORD_BYTES_PER_DAY),
     ))

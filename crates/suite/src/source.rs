@@ -1,7 +1,7 @@
-//! Where each byte of a suite came from: the file, or an argument such as `--set`.
+//! The origin of each byte of a suite: the file, or an argument such as `--set`.
 //!
-//! Every argument is given a range of offsets behind the end of the file. So one kind of span
-//! serves for all, and a mistake in an argument is shown under a caret just as one in the file is.
+//! Each argument gets a range of offsets after the end of the file. One kind of span serves both,
+//! and mistakes in an argument are shown with a caret, as in the file.
 
 use kvdyno_record::redact::mask;
 use kvdyno_record::text::{plain, steers};
@@ -9,7 +9,7 @@ use miette::{NamedSource, SourceSpan};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// No line is shown beyond this.
+/// Longer lines are cut in messages.
 const LINE_BYTES_MAX: usize = 400;
 
 /// Offsets into a [`Source`].
@@ -27,7 +27,7 @@ struct Part {
     text: Arc<NamedSource<String>>,
 }
 
-/// The text as a terminal may be sent it, without secrets, place for place: spans point into it.
+/// The text, safe for a terminal and without secrets, with the same offsets: spans refer to it.
 fn harmless(text: &str) -> String {
     let stand_in = |c: char| match c.len_utf8() {
         _ if c == '\n' || c == '\t' || c == '\r' || !steers(c) => c,
@@ -38,34 +38,35 @@ fn harmless(text: &str) -> String {
     mask(text).chars().map(stand_in).collect()
 }
 
-/// The text without what lines have beyond [`LINE_BYTES_MAX`], and where the span is in it: of its
-/// own line what is around it. None: no line is so long.
+/// The text with lines cut to [`LINE_BYTES_MAX`], and the span in it. The span's line is cut around
+/// the span. None: no line is so long.
 fn excerpt(text: &str, span: Span) -> Option<(String, Span)> {
     if text.lines().all(|line| line.len() <= LINE_BYTES_MAX) {
         return None;
     }
-    let (mut cut, mut at, mut moved) = (String::new(), 0, None);
+    let (mut cut, mut offset, mut moved) = (String::new(), 0, None);
     for line in text.split_inclusive('\n') {
         let words = line.trim_end_matches('\n').len();
-        let is_here = (at..=at + words).contains(&span.start);
-        let ahead = if is_here { (span.start - at).saturating_sub(LINE_BYTES_MAX / 2) } else { 0 };
-        let from = boundary(line, ahead);
-        let to = boundary(line, words.min(from + LINE_BYTES_MAX));
-        if is_here && moved.is_none() {
-            let start = cut.len() + (span.start - at).clamp(from, to) - from;
-            moved = Some(start..start + span.len().min(cut.len() + to - from - start));
+        let has_span = (offset..=offset + words).contains(&span.start);
+        let ahead =
+            if has_span { (span.start - offset).saturating_sub(LINE_BYTES_MAX / 2) } else { 0 };
+        let begin = boundary(line, ahead);
+        let end = boundary(line, words.min(begin + LINE_BYTES_MAX));
+        if has_span && moved.is_none() {
+            let start = cut.len() + (span.start - offset).clamp(begin, end) - begin;
+            moved = Some(start..start + span.len().min(cut.len() + end - begin - start));
         }
-        cut.push_str(&line[from..to]);
+        cut.push_str(&line[begin..end]);
         cut.push_str(&line[words..]);
-        at += line.len();
+        offset += line.len();
     }
     let end = cut.len();
     Some((cut, moved.unwrap_or(end..end)))
 }
 
-/// The last place up to `at` where a character begins.
-fn boundary(line: &str, at: usize) -> usize {
-    (0..=at).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0)
+/// The last character boundary up to `index`.
+fn boundary(line: &str, index: usize) -> usize {
+    (0..=index).rev().find(|index| line.is_char_boundary(*index)).unwrap_or(0)
 }
 
 impl Source {
@@ -79,7 +80,7 @@ impl Source {
         self.parts[0].text.name()
     }
 
-    /// Takes an argument in; its text begins at the offset returned.
+    /// Adds an argument; returns the offset of its text.
     pub(super) fn add(&mut self, flag: &str, text: &str) -> usize {
         let start = self.end() + 1;
         let text = Arc::new(NamedSource::new(flag, harmless(text)));
@@ -87,7 +88,7 @@ impl Source {
         start
     }
 
-    /// The text a span lies in, and where in it.
+    /// The text that contains a span, and the span in it.
     pub(super) fn locate(&self, span: &Span) -> (Arc<NamedSource<String>>, SourceSpan) {
         let part = self.parts.iter().rev().find(|part| part.start <= span.start);
         let part = part.unwrap_or(&self.parts[0]);

@@ -1,27 +1,27 @@
-//! Whether the volume has room for a plan.
+//! Checks whether the volume has room for a plan.
 
 use kvdyno_record::plan::Plan;
 use kvdyno_record::units;
 
-/// Left free on the volume, whatever the plan needs: filesystems slow down or fail when full.
+/// Kept free on the volume: filesystems slow down or fail when full.
 const MARGIN_SHARE: f64 = 0.05;
 
 /// The volume has no room for a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the plan needs {} on the volume at one time, and {} are free",
+    "the plan needs {} on the volume at one time, and only {} are free",
     units::bytes(*needed_bytes),
     units::bytes(*free_bytes)
 )]
 pub struct NoSpace {
-    /// With the margin.
+    /// Needed bytes, with the margin.
     pub needed_bytes: u64,
-    /// On the volume.
+    /// Free bytes on the volume.
     pub free_bytes: u64,
 }
 
 impl NoSpace {
-    /// What would help, each as a sentence.
+    /// Remedies, each as a sentence.
     pub fn hints(&self) -> Vec<String> {
         let times = self.needed_bytes.div_ceil(self.free_bytes.max(1));
         let mut hints = vec!["put the databases on another volume: --place DIR".to_owned()];
@@ -33,7 +33,7 @@ impl NoSpace {
     }
 }
 
-/// Refuses a plan that the volume has no room for.
+/// Refuses a plan for which the volume has no room.
 pub fn check_space(plan: &Plan, free_bytes: u64) -> Result<(), NoSpace> {
     let space = plan.estimate.space_bytes;
     let needed_bytes = space.saturating_add((space as f64 * MARGIN_SHARE) as u64);

@@ -1,4 +1,4 @@
-//! `[[ram.tier]]` as typed: what is below the RAM limit.
+//! `[[ram.tier]]` as typed: the memory below the RAM limit.
 
 use super::media;
 use super::mistake::Mistakes;
@@ -10,11 +10,11 @@ use kvdyno_record::units::Ratio;
 use schemars::JsonSchema;
 use std::path::PathBuf;
 
-/// The kernel's own.
+/// The kernel's default.
 const SWAPPINESS: u64 = 60;
 pub(super) const SWAPPINESS_MAX: u64 = 200;
 
-/// The kernel takes no smaller swap: ten pages.
+/// The kernel's minimum for swap: ten pages.
 const SWAP_BYTES_MIN: u64 = 10 * PAGE;
 
 /// Memory below the RAM limit. kvdyno creates the swap for a case and removes it afterwards, also
@@ -74,19 +74,19 @@ impl FromToml for Tier {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let mut fields = Fields::read(toml, "[[ram.tier]]", mistakes)?;
         let name = fields.required("name");
-        // Which further keys there may be depends on it.
+        // The other keys depend on the kind.
         let kind: At<Kind> = fields.required("kind")?;
-        let (of, swaps) = match kind.value {
+        let (what, swaps) = match kind.value {
             Kind::Dram => ("memory without a tier", false),
             Kind::Swap => ("swap as memory tier", true),
             Kind::Zram => ("zram as memory tier", true),
             Kind::Node => ("a node as memory tier", false),
         };
-        fields.call(of);
+        fields.call(what);
         let size = swaps.then(|| fields.required("size")).flatten();
         let swappiness = swaps.then(|| fields.optional("swappiness")).flatten();
-        let place = (kind.value == Kind::Swap).then(|| media::place_of(&mut fields, false));
-        let (path, medium) = place.flatten().unwrap_or_default();
+        let location = (kind.value == Kind::Swap).then(|| media::place_of(&mut fields, false));
+        let (path, medium) = location.flatten().unwrap_or_default();
         let node = (kind.value == Kind::Node).then(|| fields.required("node")).flatten();
         fields.finish();
         Some(Self { name: name?, kind, size, path, medium, swappiness, node })
@@ -94,7 +94,7 @@ impl FromToml for Tier {
 }
 
 impl Tier {
-    /// It, with every default written out.
+    /// The tier, with all defaults filled in.
     pub(super) fn resolve(&self, scale: Ratio, notes: &mut Vec<String>) -> tier::Tier {
         let swappiness = self.swappiness.value_or(Count(SWAPPINESS)).0 as u32;
         let mut bytes = || {

@@ -1,5 +1,5 @@
-//! A suite as typed: each value where it was written, nothing filled in. The JSON Schema is made
-//! from these types; what their values mean together is for `check` and `expand`.
+//! A suite as typed: each value with its position, no defaults filled in. The JSON Schema is
+//! generated from these types; `check` and `expand` interpret their values.
 
 use super::claim::WrittenClaim;
 use super::crew::CrewTable;
@@ -243,7 +243,7 @@ impl Typed {
         self.run.trials.value_or(Several(4)).0
     }
 
-    /// What databases lie on, each in turn; one `None`, the place, where the suite names none.
+    /// The volumes of databases, each in turn; one `None`, the place, if the suite names none.
     pub(super) fn volumes(&self) -> Vec<Option<&At<Volume>>> {
         if self.volume.is_empty() { vec![None] } else { self.volume.iter().map(Some).collect() }
     }
@@ -275,7 +275,7 @@ impl Word for Counting {
 }
 
 impl Sharing {
-    /// How databases are copied; none: they are not.
+    /// The method for copying databases; none: they are not copied.
     pub(super) fn copying(self) -> Option<Copying> {
         match self {
             Self::Shared | Self::Fresh => None,
@@ -291,7 +291,7 @@ impl FromToml for Typed {
         let mut fields = Fields::read(toml, "a suite", mistakes)?;
         let suite: Option<At<Header>> = fields.required("suite");
         let mut drive: Option<At<Drive>> = fields.optional("drive");
-        // The drive alone needs none of them; one of them needs the others.
+        // A drive alone needs none of these tables; with one of them, all others are required.
         let alone = drive.clone().filter(|_| !NEEDED.iter().any(|key| fields.has(key)));
         if alone.is_none() {
             for key in NEEDED {
@@ -335,7 +335,7 @@ table!(Show, "[show]": columns);
 table!(Run, "[run]": threads phases trials budget slice io_latency count database max_errors);
 
 impl Data {
-    /// Stands in where no engine needs any: as much as the drive's file is to hold.
+    /// The data if no engine needs any: as much as the drive's file holds.
     fn of_drive(drive: &At<Drive>) -> At<Self> {
         let size = drive.size.clone().unwrap_or(drive.with(DataSize::Auto));
         let value = Self {

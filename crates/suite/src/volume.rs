@@ -1,4 +1,5 @@
-//! `[[volume]]` as typed: what databases lie on, and what is made on it before each load.
+//! `[[volume]]` as typed: the storage of databases, and the filesystem that is created on it before
+//! each load.
 
 use super::media;
 use super::mistake::Mistakes;
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 
 const MIB: u64 = 1 << 20;
 
-/// No image is smaller: mkfs.xfs refuses less than 300 MiB.
+/// Minimum size of an image: mkfs.xfs refuses less than 300 MiB.
 const IMAGE_BYTES_MIN: u64 = 320 * MIB;
 
 /// A filesystem or device for the databases. kvdyno makes it anew before each load. Mounts have
@@ -68,7 +69,7 @@ pub(super) enum Kind {
     Device,
 }
 
-/// What is made on a block device; none: the engine works on the device itself.
+/// The filesystem on a block device; none: the engine uses the device itself.
 type Made = Option<FilesystemKind>;
 
 impl Word for Kind {
@@ -91,14 +92,14 @@ impl FromToml for Volume {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let mut fields = Fields::read(toml, "[[volume]]", mistakes)?;
         let name = fields.required("name");
-        // Which further keys there may be depends on it.
+        // The other keys depend on the kind.
         let kind: At<Kind> = fields.required("kind")?;
-        let (of, is_made) = match kind.value {
+        let (what, is_made) = match kind.value {
             Kind::Directory => ("a directory as volume", false),
             Kind::Loop => ("a loop device as volume", true),
             Kind::Device => ("a device as volume", true),
         };
-        fields.call(of);
+        fields.call(what);
         let (path, medium) = match kind.value {
             Kind::Directory => (fields.required("path"), None),
             Kind::Loop => (None, None),
@@ -117,18 +118,18 @@ impl FromToml for Volume {
 }
 
 impl Volume {
-    /// What an engine must be able to store its data in.
+    /// The kind of location in which an engine must be able to store its data.
     pub(super) fn place(&self) -> PlaceKind {
         let raw = self.filesystem.as_ref().is_some_and(|made| made.value.is_none());
         if raw { PlaceKind::Device } else { PlaceKind::Directory }
     }
 
-    /// It is known before it is made that its filesystem cannot share blocks between files.
+    /// Whether the filesystem is known in advance to have no reflinks.
     pub(super) fn cannot_reflink(&self) -> bool {
         self.filesystem.value_or(None) == Some(FilesystemKind::Ext4)
     }
 
-    /// It, for a database that may come to need this many bytes.
+    /// The volume, for a database that may need this many bytes.
     pub(super) fn resolve(&self, scale: Ratio, space_bytes: u64) -> volume::Volume {
         let path = || PathBuf::from(self.path.as_ref().map_or("", |path| path.as_str()));
         let medium = match self.kind.value {
@@ -147,8 +148,8 @@ impl Volume {
         volume::Volume { name: self.name.0.clone(), medium }
     }
 
-    /// As given and scaled, or a quarter more than the engine says it needs, and room for the
-    /// filesystem's own; whole mebibytes.
+    /// As typed and scaled, or a quarter more than the engine's estimate, plus room for the
+    /// filesystem; whole mebibytes.
     fn image_bytes(&self, scale: Ratio, space_bytes: u64) -> u64 {
         let bytes = match self.size.value_or(DataSize::Auto) {
             DataSize::Is(bytes) => scale.multiply(bytes).unwrap_or(bytes),

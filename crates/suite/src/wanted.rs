@@ -1,5 +1,5 @@
-//! What a suite needs to know of its engines before it can be expanded: which worker with which
-//! library, and what came of looking for it.
+//! What a suite must know of its engines before it can be expanded: their workers and libraries,
+//! and whether these exist.
 
 use kvdyno_record::engine::Description;
 use kvdyno_record::library::Library;
@@ -7,7 +7,7 @@ use kvdyno_record::protocol::WorkerDescription;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Which library an engine is loaded from, where its worker loads one.
+/// The library that an engine's worker loads.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pick {
     /// The newest installed.
@@ -16,11 +16,11 @@ pub enum Pick {
     Version(String),
     /// This file.
     File(PathBuf),
-    /// None: a server that somebody runs, by what leads to its URL (`env:NAME`).
+    /// None: an attached server, by the reference to its URL (`env:NAME`).
     Server(String),
 }
 
-/// An engine that a suite asks for.
+/// An engine that a suite needs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WantedWorker {
     /// The worker: `kvdyno-<engine>`.
@@ -29,40 +29,40 @@ pub struct WantedWorker {
     pub pick: Pick,
 }
 
-/// A worker that can do the work.
+/// A worker that can run its engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundWorker {
-    /// What it says of itself, with this library.
+    /// Its description, with this library.
     pub description: WorkerDescription,
-    /// The library; none: the engine is part of its worker.
+    /// The library; none: the engine is embedded in its worker.
     pub library: Option<Library>,
 }
 
-/// Why a worker that is there cannot do the work.
+/// The reason why an existing worker cannot run its engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// No library is installed, in the worker's words.
+    /// No library is installed; the worker's message.
     NoLibrary(String),
-    /// Not this version.
+    /// This version is not installed.
     NotInstalled {
-        /// Those that are.
+        /// The installed versions.
         installed: Vec<String>,
     },
-    /// The engine is part of its worker, of this version.
+    /// The engine is embedded in its worker, in this version.
     TakesNone {
         /// Its version.
         version: String,
     },
-    /// The file cannot be used, in the words of whoever tried.
+    /// The file cannot be used; the reason.
     Unusable(String),
 }
 
-/// What came of looking for the engines.
+/// The results of the search for engines.
 #[derive(Clone, Debug, Default)]
 pub struct Engines {
-    /// By what was asked for.
+    /// By the needed worker.
     pub asked: BTreeMap<WantedWorker, Result<FoundWorker, Missing>>,
-    /// Names of all workers that are there.
+    /// Names of all existing workers.
     pub known: Vec<String>,
 }
 
@@ -79,21 +79,21 @@ impl Pick {
 }
 
 impl FoundWorker {
-    /// The engine, as it describes itself.
+    /// The engine's description.
     pub(super) fn engine(&self) -> &Description {
         &self.description.engine
     }
 }
 
 impl Engines {
-    /// What came of it; none: there is no such worker.
+    /// The result; none: there is no such worker.
     pub(super) fn get(&self, engine: &str, pick: &Pick) -> Option<&Result<FoundWorker, Missing>> {
         self.asked.get(&WantedWorker { engine: engine.to_owned(), pick: pick.clone() })
     }
 
-    /// The worker with the library that it takes by itself.
+    /// The description of the worker with its newest library.
     pub(super) fn plain(&self, engine: &str) -> Option<&Description> {
-        let found = self.get(engine, &Pick::Newest)?.as_ref().ok()?;
-        Some(&found.description.engine)
+        let worker = self.get(engine, &Pick::Newest)?.as_ref().ok()?;
+        Some(&worker.description.engine)
     }
 }

@@ -1,4 +1,4 @@
-//! Phases as typed become phases in which nothing is left open.
+//! Turns typed phases into resolved phases.
 
 use super::abilities::SkippedPhase;
 use super::first_reads;
@@ -14,48 +14,49 @@ use std::collections::HashSet;
 use std::slice::Iter;
 
 const SECOND: u64 = 1_000_000_000;
-/// Nodes or links of a graph in one batch of its load.
+/// Nodes or links in one batch when a graph is loaded.
 const GRAPH_UNIT: u32 = 1_024;
-/// `count = "auto"` scans no more than this: it would take longer than the measuring.
+/// Upper bound of data that `count = "auto"` scans: a longer scan would take longer than the
+/// measurement.
 const COUNT_MOST_BYTES: f64 = (16_u64 << 30) as f64;
 
-/// What phases depend on beside the suite.
+/// Inputs of phases besides the suite.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PhaseContext<'a> {
     pub(super) abilities: &'a Capabilities,
-    /// What the engine has after each `reopen`, in order.
+    /// The options after each `reopen`, in order.
     pub(super) reopened: &'a [Options],
-    /// Phases that the engine is not run in.
+    /// Phases that the engine skips.
     pub(super) skipped: &'a [SkippedPhase],
     /// The swept number of threads.
     pub(super) threads: Option<u32>,
     pub(super) user_bytes: f64,
     pub(super) records: u64,
-    /// They are ids of a graph.
+    /// Records are ids of a graph.
     pub(super) graph: bool,
-    /// Of a record in the mean, key and value.
+    /// Mean bytes of a record, key and value.
     pub(super) record_bytes: f64,
 }
 
-/// All phases of a case that makes its own database.
+/// All phases of a case that loads its own database.
 pub(super) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase> {
     let typed = &part.typed.phase;
     let mut names = Names::taken_by(typed);
     let mut phases = Vec::new();
     let mut reopened = context.reopened.iter();
-    for (at, phase) in typed.iter().enumerate() {
-        let given = phase.name().map(|name| name.0.clone());
+    for (index, phase) in typed.iter().enumerate() {
+        let name = phase.name().map(|name| name.0.clone());
         let name = match &phase.value {
             Phase::Measure(measure) => {
                 let before = phases.len();
-                measured(part, measure, given, &mut names, context, &mut phases);
-                // The names of the others stay what they are in every engine's cases.
-                if context.skipped.iter().any(|skipped| skipped.phase == at) {
+                measured(part, measure, name, &mut names, context, &mut phases);
+                // The names of the other phases are the same in the cases of every engine.
+                if context.skipped.iter().any(|skipped| skipped.phase == index) {
                     phases.truncate(before);
                 }
                 continue;
             }
-            other => given.unwrap_or_else(|| names.free(other.kind())),
+            other => name.unwrap_or_else(|| names.free(other.kind())),
         };
         let work = work(part, &phase.value, context, &mut reopened);
         phases.push(plan::Phase { name, work });
@@ -63,13 +64,13 @@ pub(super) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase>
     phases
 }
 
-/// What a plan calls one of the phases as typed.
-pub(super) fn phase_name(typed: &[At<Phase>], at: usize) -> String {
+/// The plan's name of a typed phase.
+pub(super) fn phase_name(typed: &[At<Phase>], index: usize) -> String {
     let mut names = Names::taken_by(typed);
     let mut name = String::new();
-    for phase in &typed[..=at] {
-        let given = phase.name().map(|name| name.0.clone());
-        name = given.unwrap_or_else(|| names.free(phase.kind()));
+    for phase in &typed[..=index] {
+        let typed_name = phase.name().map(|name| name.0.clone());
+        name = typed_name.unwrap_or_else(|| names.free(phase.kind()));
     }
     name
 }
@@ -83,21 +84,21 @@ pub(super) fn load_order(part: &Part) -> LoadOrder {
     order.unwrap_or(LoadOrder::Sequential)
 }
 
-/// A measured phase, or one for each of its windows, behind its warmup.
+/// A measured phase, or one for each of its windows, after its warmup.
 fn measured(
     part: &Part,
     measure: &Measure,
-    given: Option<String>,
+    typed_name: Option<String>,
     names: &mut Names,
     context: PhaseContext<'_>,
     phases: &mut Vec<plan::Phase>,
 ) {
     let (warmup, mix) = mixes(part, measure, context);
     if let Some(warmup) = warmup {
-        let base = given.as_ref().map_or("warmup".to_owned(), |n| format!("{n}-warmup"));
+        let base = typed_name.as_ref().map_or("warmup".to_owned(), |n| format!("{n}-warmup"));
         phases.push(plan::Phase { name: names.free(&base), work: Activity::Warmup(warmup) });
     }
-    let name = given.unwrap_or_else(|| names.free("measure"));
+    let name = typed_name.unwrap_or_else(|| names.free("measure"));
     let windows = measure.windows.as_ref().zip(mix.ends.duration_ns);
     let Some((At { value: Nanoseconds(window), .. }, duration)) = windows else {
         phases.push(plan::Phase { name, work: Activity::Measure(mix) });
@@ -106,15 +107,15 @@ fn measured(
     let count = duration.div_ceil(*window);
     let width = count.to_string().len();
     for number in 1..=count {
-        let left = duration - (number - 1) * window;
-        let ends = Ends { duration_ns: Some(left.min(*window)), operations: None };
+        let rest = duration - (number - 1) * window;
+        let ends = Ends { duration_ns: Some(rest.min(*window)), operations: None };
         let name = names.free(&format!("{name}-w{number:0width$}"));
         let work = Activity::Measure(Mix { ends, ..mix.clone() });
         phases.push(plan::Phase { name, work });
     }
 }
 
-/// How many phases at the front make and check the database.
+/// The number of leading phases that load and verify the database.
 pub(super) fn making(phases: &[plan::Phase]) -> usize {
     let makes = |phase: &&plan::Phase| {
         use Activity::{Load, Reopen, Settle, Verify};
@@ -123,7 +124,7 @@ pub(super) fn making(phases: &[plan::Phase]) -> usize {
     phases.iter().take_while(makes).count()
 }
 
-/// The most threads that are at work at the same time.
+/// The maximum number of threads that work at the same time.
 pub(super) fn sessions(phases: &[plan::Phase]) -> u32 {
     most(phases, threads)
 }
@@ -140,11 +141,11 @@ fn most(phases: &[plan::Phase], threads: fn(&Mix) -> u32) -> u32 {
     phases.iter().map(threads).max().unwrap_or(1)
 }
 
-/// The most threads that a case's worker has at one time.
+/// The maximum number of threads in a case's worker.
 pub fn threads_of(case: &kvdyno_record::plan::Case) -> u32 {
-    let own = |mix: &Mix| mix.roles.iter().map(|role| role.on(role.threads)).sum();
-    // Nodes of a graph are loaded by a thread of their own.
-    most(&case.phases, own).saturating_add(case.data.graph.is_some().into())
+    let threads = |mix: &Mix| mix.roles.iter().map(|role| role.on(role.threads)).sum();
+    // A separate thread loads the nodes of a graph.
+    most(&case.phases, threads).saturating_add(case.data.graph.is_some().into())
 }
 
 /// Threads of all roles.
@@ -186,12 +187,12 @@ fn work(
         Phase::Reopen(_) => reopened
             .next()
             .map_or(Activity::Evict, |options| Activity::Reopen { options: options.clone() }),
-        // A measure phase has been dealt with by the caller, and an evict has nothing to say.
+        // The caller has already handled measure phases, and an evict phase has no settings.
         Phase::Evict(_) | Phase::Measure(_) => Activity::Evict,
     }
 }
 
-/// The warmup, where there is one, and the measured work.
+/// The warmup, if there is one, and the measured work.
 fn mixes(part: &Part, measure: &Measure, context: PhaseContext<'_>) -> (Option<Mix>, Mix) {
     let roles: Vec<_> = measure.role.iter().map(|role| resolve_role(part, role, context)).collect();
     let warmup = measure.warmup.as_ref().map(|&At { value: Nanoseconds(ns), .. }| Mix {
@@ -213,7 +214,7 @@ fn resolve_role(part: &Part, role: &Role, context: PhaseContext<'_>) -> plan::Ro
     let keys = role.keys.as_ref().map_or(Choice::Uniform, |keys| keys.value.clone());
     let entry = |entry: &At<Entry>| {
         let keys = match (&entry.op, &entry.keys) {
-            // They choose none: the same text in every plan.
+            // They choose no keys: the plan has the same text for each.
             (Op::Insert | Op::Walk { .. }, _) => Choice::Uniform,
             (op, _) if op.is_of_graph() => Choice::Uniform,
             (_, Some(keys)) => keys.value.clone(),
@@ -232,15 +233,15 @@ fn resolve_role(part: &Part, role: &Role, context: PhaseContext<'_>) -> plan::Ro
             None => recorded.flatten(),
         },
         depth: role.depth.as_ref().map(|depth| depth.0),
-        os_threads: role.os_threads.as_ref().map(|on| on.0),
-        found: expected_hits(role, &mix, left(part, context)),
+        os_threads: role.os_threads.as_ref().map(|threads| threads.0),
+        found: expected_hits(role, &mix, hits_after_load(part, context)),
         replay,
         mix,
     }
 }
 
-/// The keys that a load leaves, and more where somebody writes afterwards.
-fn left(part: &Part, context: PhaseContext<'_>) -> ExpectedHits {
+/// The keys that exist after the load, and possibly more if a role writes later.
+fn hits_after_load(part: &Part, context: PhaseContext<'_>) -> ExpectedHits {
     let mixes = part.typed.phase.iter().filter_map(|phase| match &phase.value {
         Phase::Measure(measure) => Some(&measure.role),
         _ => None,
@@ -255,7 +256,7 @@ fn left(part: &Part, context: PhaseContext<'_>) -> ExpectedHits {
     }
 }
 
-/// What a role is to find: what it says, else what the load leaves, or nothing.
+/// The expected hits of a role: as typed, otherwise as the load leaves the keys, or none.
 fn expected_hits(role: &Role, mix: &[MixEntry], drawn: ExpectedHits) -> ExpectedHits {
     let absent = mix.iter().any(|entry| !entry.keys.finds());
     match role.found.as_ref().map(|found| found.value) {
@@ -269,13 +270,13 @@ fn expected_hits(role: &Role, mix: &[MixEntry], drawn: ExpectedHits) -> Expected
     }
 }
 
-/// Records that an operation of the mix writes, in the mean.
+/// Mean number of records that an operation of the mix writes.
 fn written_by(mix: &[MixEntry]) -> f64 {
     let written: f64 = mix.iter().map(|entry| entry.weight * entry.op.records_written()).sum();
     written / mix.iter().map(|entry| entry.weight).sum::<f64>()
 }
 
-/// Phase names: those given, and those made up beside them.
+/// Phase names: typed and generated ones.
 struct Names(HashSet<String>);
 
 impl Names {
@@ -283,7 +284,7 @@ impl Names {
         Self(phases.iter().filter_map(|phase| phase.name()).map(|name| name.0.clone()).collect())
     }
 
-    /// `base`, or `base-2`, `base-3`, ... where that is taken.
+    /// `base`, or `base-2`, `base-3`, ... if that exists.
     fn free(&mut self, base: &str) -> String {
         let mut name = base.to_owned();
         let mut number = 1;

@@ -1,7 +1,7 @@
-//! What a server's client costs by itself: its server's answers are canned. Between the two stands
-//! a responder that lets the first requests of a connection through, and from then on gives the
-//! last answer again at once, whatever is asked. Beside it a bare loop that sends the same request
-//! and takes the same answer, which is what the kernel has of it.
+//! The cost of a server's client alone: the server's replies are canned. A responder between both
+//! forwards the first requests of a connection, and then repeats the last reply to every request.
+//! For comparison, a bare loop sends the same request and reads the same reply, which is the
+//! kernel's part.
 
 use super::servers::{CONNECTIONS, Server, load, mix, run};
 use super::tools::{identity, median, scratch};
@@ -19,14 +19,14 @@ use std::time::{Duration, Instant};
 
 const ENGINES: [&str; 4] = ["redis", "memcached", "postgres", "mariadb"];
 
-/// So many requests of a connection reach its server.
+/// This many requests of a connection reach the server.
 const LEARNS: u32 = 1000;
 
 const CHUNK_BYTES: usize = 64 << 10;
 
 const BARE: Duration = Duration::from_nanos(SECOND);
 
-/// A request, and what was answered.
+/// A request and its reply.
 #[derive(Clone, Default)]
 struct Exchange {
     request: Vec<u8>,
@@ -65,14 +65,14 @@ impl Bench {
     }
 }
 
-/// Stands before a server, at `socket`; gives what it has learned last.
+/// Listens at `socket` in front of a server; returns the last request and reply.
 fn respond(socket: &Path, server: PathBuf) -> anyhow::Result<Arc<Mutex<Exchange>>> {
     let learned = Arc::new(Mutex::new(Exchange::default()));
     let (listener, kept) = (UnixListener::bind(socket)?, Arc::clone(&learned));
     thread::spawn(move || {
         for client in listener.incoming().flatten() {
             let (server, kept) = (server.clone(), Arc::clone(&kept));
-            // One that ends, ends its connection.
+            // When one side ends, the connection ends.
             thread::spawn(move || pass(client, &server, &kept));
         }
     });
@@ -88,7 +88,7 @@ fn pass(mut client: UnixStream, server: &Path, learned: &Mutex<Exchange>) -> io:
             [&client, &server].map(|socket| PollFd::new(socket, PollFlags::IN | PollFlags::HUP));
         poll(&mut ready, None)?;
         let [from_client, from_server] = ready.map(|socket| !socket.revents().is_empty());
-        // Server first: what it says belongs to the request before.
+        // Read the server first: its message belongs to the previous request.
         if from_server {
             let read = server.read(&mut chunk)?;
             if read == 0 {
@@ -111,14 +111,14 @@ fn pass(mut client: UnixStream, server: &Path, learned: &Mutex<Exchange>) -> io:
     learned.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&last);
     loop {
         client.write_all(&last.answer)?;
-        // As many as the last one's: another is a farewell.
+        // Requests of the same length are repeated; another length is the end of the session.
         if client.read(&mut chunk)? != last.request.len() {
             return Ok(());
         }
     }
 }
 
-/// Nanoseconds of CPU that the same exchange costs whoever does nothing else.
+/// CPU time in nanoseconds of the same exchange in a bare loop.
 fn bare(exchange: &Exchange) -> anyhow::Result<f64> {
     let loops: Vec<_> = (0..CONNECTIONS)
         .map(|_| {
@@ -135,7 +135,7 @@ fn bare(exchange: &Exchange) -> anyhow::Result<f64> {
     Ok(spent as f64 / count.max(1) as f64)
 }
 
-/// Its CPU time, and how often.
+/// Its CPU time, and the number of exchanges.
 fn exchanged(exchange: &Exchange) -> io::Result<(i64, u64)> {
     let (mut client, mut server) = UnixStream::pair()?;
     let answer = exchange.answer.clone();

@@ -1,6 +1,6 @@
-//! The suite `db_bench` against `db_bench`, both by the same flags: what each phase delivers, and
-//! how many of the keys that were drawn by the load are found. One thread, all in memory, one
-//! process from the load to the last phase.
+//! The suite `db_bench` against `db_bench`, with the same flags: the rate of each phase, and the
+//! share of random keys that are found. One thread, all in memory, one process from the load to the
+//! last phase.
 
 use super::engines::{output, rate};
 use super::tools::{identity, median, scratch};
@@ -10,14 +10,14 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// What both are told. Where the defaults of the two differ, it is said.
+/// Flags of both. Differing defaults are set.
 const FLAGS: [&str; 11] = [
     "--benchmarks=fillrandom,readrandom,readwhilewriting,seekrandom,updaterandom,overwrite",
     "--num=1000000",
     "--key_size=16",
     "--value_size=100",
     "--threads=1",
-    // By number: a duration would end db_bench's load as well, with fewer records than ours.
+    // By operations: a duration would also end db_bench's load, with fewer records.
     "--reads=1000000",
     "--seek_nexts=10",
     "--compression_type=none",

@@ -1,9 +1,9 @@
-//! The bare drive against fio, and the direct store against the bare drive: random 4 KiB reads of
-//! one file of 1 GiB that was written in full, `O_DIRECT`, `io_uring` with registered file and
-//! buffers on both sides, one thread.
+//! The drive against fio, and the direct store against the drive: random 4 KiB reads of one file of
+//! 1 GiB that was written completely, `O_DIRECT`, `io_uring` with registered file and buffers on
+//! both sides, one thread.
 //!
-//! CPU is the whole process's in the kernel and outside of it, over its I/Os: of fio as its own
-//! report has it, of the worker by getrusage(2), collector and all.
+//! CPU time of the whole process, in kernel and user mode, per I/O: fio's from its own report, the
+//! worker's from getrusage(2).
 
 use super::tools::{identity, median, scratch};
 use super::{Bench, REPEATS, SECOND};
@@ -24,13 +24,13 @@ use std::process::Command;
 const FILE_BYTES: u64 = 1 << 30;
 const BLOCK_BYTES: u64 = 4096;
 const DEPTHS: [u32; 3] = [1, 16, 128];
-/// What a block of the direct store has room for beside its own header.
+/// The direct store's bytes per block without its header.
 const RECORD_BYTES: u64 = 4000;
 const ONE_A_BLOCK: &[(&str, u64)] = &[("pack", 1)];
 const WARMUP_S: u64 = 1;
 const MEASURE_S: u64 = 3;
 
-/// What is the same in every job of fio's.
+/// Common settings of all fio jobs.
 const FIO: [&str; 12] = [
     "--name=peer",
     "--readonly",
@@ -46,10 +46,10 @@ const FIO: [&str; 12] = [
     "--output-format=json",
 ];
 
-/// Work at a depth, for so many seconds.
+/// Work at a depth, for this many seconds.
 type Worked = fn(u32, u64) -> Mix;
 
-/// What one run came to.
+/// The result of one run.
 #[derive(Clone, Copy)]
 struct Rate {
     per_s: f64,
@@ -68,7 +68,7 @@ impl Bench {
             let (mut rates, mut cpu) = (Vec::new(), Vec::new());
             let (mut rate_ratios, mut cpu_ratios) = (Vec::new(), Vec::new());
             for repeat in 0..REPEATS {
-                // Whoever is second finds another machine: they take turns.
+                // The order alternates, because the machine changes.
                 let (ours, theirs) = if repeat % 2 == 0 {
                     let ours = ours(&drive, volume.path(), depth)?;
                     (ours, fio(volume.path(), depth)?)
@@ -100,7 +100,7 @@ impl Bench {
 }
 
 impl Bench {
-    /// One record a block on either side, so that an operation is one I/O on both.
+    /// One record per block on either side, so that an operation is one I/O on both.
     pub(crate) fn direct(&mut self) -> anyhow::Result<()> {
         let (Ok(direct), Ok(drive)) = (identity("direct"), identity("drive")) else {
             println!("direct: not built");
@@ -148,20 +148,20 @@ impl Bench {
     }
 }
 
-/// Writes the file in full.
+/// Writes the whole file.
 fn fill(drive: &WorkerIdentity, volume: &Path) -> anyhow::Result<()> {
     const LARGE: u64 = 1 << 20;
     let load = Load { order: LoadOrder::Sequential, batch: 1, threads: 1, replay: None };
     run(drive, volume, blocks(LARGE), vec![phase("load", Activity::Load(load))]).map(drop)
 }
 
-/// Our own loop.
+/// kvdyno's loop.
 fn ours(drive: &WorkerIdentity, volume: &Path, depth: u32) -> anyhow::Result<Rate> {
     let phases = timed(|seconds| reads(depth, seconds));
     rate(&run(drive, volume, blocks(BLOCK_BYTES), phases)?)
 }
 
-/// fio's, or nothing where it is not installed.
+/// fio's result, or nothing if it is not installed.
 fn fio(volume: &Path, depth: u32) -> anyhow::Result<Option<Rate>> {
     let file = volume.join("drive");
     let job = [

@@ -17,7 +17,7 @@ use std::process::Command;
 
 const RECORDS: u64 = 1_000_000;
 
-/// What a peer printed, or nothing where it is not installed.
+/// A peer's output, or nothing if it is not installed.
 pub(crate) struct PeerRates {
     load_per_s: f64,
     read_per_s: f64,
@@ -69,12 +69,13 @@ impl Bench {
     }
 }
 
-/// As the peers: ascending keys in batches of 1000 (`LMDB`) or one by one (`RocksDB`), then reads.
+/// Like the peers: ascending keys in batches of 1000 (`LMDB`) or one by one (`RocksDB`), then
+/// reads.
 fn load_and_read(identity: &WorkerIdentity) -> anyhow::Result<PeerRates> {
     let folder = scratch()?;
     let lmdb = identity.description.engine.name == "lmdb";
     let options = if lmdb {
-        // Its benchmark leaves readahead on, and that decides how large the pages in the cache are.
+        // Its benchmark leaves readahead on, which determines the size of the cache's pages.
         let on = || Value::Text("on".to_owned());
         vec![("writemap", on()), ("readahead", Value::Boolean(true))]
     } else {
@@ -82,7 +83,7 @@ fn load_and_read(identity: &WorkerIdentity) -> anyhow::Result<PeerRates> {
             ("block_cache", Value::Integer(1 << 30)),
             ("bloom_bits", Value::Integer(10)),
             ("compression", Value::Text("none".to_owned())),
-            // As db_bench's threads.
+            // Like db_bench's threads.
             ("perf_level", Value::Text("disable".to_owned())),
             ("settle", Value::Text("compact".to_owned())),
         ]
@@ -149,12 +150,12 @@ pub(crate) fn rocksdb_peer(folder: &Path) -> anyhow::Result<Option<PeerRates>> {
 
 fn peer(program: &str, arguments: &[&str], folder: &Path) -> anyhow::Result<Option<String>> {
     let database = format!("--db={}", folder.join("peer").display());
-    // `t_lmdb` begins a benchmark as soon as it has read its name: the database comes first.
+    // `t_lmdb` starts a benchmark as soon as it reads its name: the database path comes first.
     let arguments = std::iter::once(database.as_str()).chain(arguments.iter().copied());
     output(Path::new(program), arguments)
 }
 
-/// All that a program said, or nothing where it is not there.
+/// The output of a program, or nothing if it is missing.
 pub(crate) fn output(
     program: &Path,
     arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,

@@ -68,7 +68,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Both in turn; ranges a second.
+    /// Both in turn; ranges per second.
     fn compare(
         &mut self,
         name: &str,
@@ -78,7 +78,7 @@ impl Bench {
     ) -> anyhow::Result<()> {
         let (mut rates, mut ratios) = (Vec::new(), Vec::new());
         for repeat in 0..REPEATS {
-            // Whoever is second finds another machine: they take turns.
+            // The order alternates, because the machine changes.
             let (ours, theirs) = if repeat % 2 == 0 {
                 let ours = ours()?;
                 (ours, theirs()?)
@@ -159,7 +159,7 @@ fn run(
     solo.run()
 }
 
-/// Of a phase that found all it was to find.
+/// For a phase that found all keys.
 fn ranges_per_s(outcome: &Outcome) -> anyhow::Result<f64> {
     let Event::Finished { roles, .. } = &outcome.finished else { bail!("no figures") };
     let role = roles.first().context("no role")?;
@@ -167,7 +167,7 @@ fn ranges_per_s(outcome: &Outcome) -> anyhow::Result<f64> {
     role.per_second(role.ops.values().map(|op| op.count).sum()).context("no time")
 }
 
-/// What an engine's example beside its worker measured, or nothing where it was not built.
+/// The result of an engine's example next to its worker, or nothing if it is not built.
 fn example(
     worker: &WorkerIdentity,
     name: &str,

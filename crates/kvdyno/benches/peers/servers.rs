@@ -22,21 +22,21 @@ const RECORDS: u64 = 100_000;
 pub(super) const CONNECTIONS: u32 = 4;
 const MEASURE_NS: u64 = 3 * SECOND;
 
-/// Operations each second, and what one cost its client.
+/// Operations per second, and the client's CPU time per operation.
 #[derive(Clone, Copy)]
 pub(super) struct Rate {
     per_s: f64,
     pub(super) client_ns: f64,
 }
 
-/// A server's own tool: its name, and how it is run for reads or for writes.
+/// A server's own tool: its name, and its arguments for reads or for writes.
 struct Tool {
     engine: &'static str,
     name: &'static str,
-    /// Once, before the first: its own records.
+    /// Once, before the first: loads its own records.
     prepare: fn(&Server) -> anyhow::Result<()>,
     command: fn(&Server, writes: bool) -> anyhow::Result<Command>,
-    /// Operations and seconds, in what it printed.
+    /// Operations and seconds, from its output.
     per_s: fn(&str) -> Option<f64>,
 }
 
@@ -148,7 +148,7 @@ impl Bench {
     }
 }
 
-/// A server, kept by its worker.
+/// A server, supervised by its worker.
 pub(super) struct Server {
     supervisor: process::Child,
     pub(super) address: String,
@@ -199,7 +199,7 @@ impl Server {
         PathBuf::from(self.address.trim_start_matches("unix:"))
     }
 
-    /// A program beside the server's, with the libraries of its packages.
+    /// A program next to the server's, with the libraries of its packages.
     fn beside(&self, name: &str) -> anyhow::Result<Command> {
         let program = self.program.with_file_name(name);
         ensure!(program.exists(), "{} is not there", program.display());
@@ -253,7 +253,7 @@ pub(super) fn mix(writes: bool) -> Mix {
     mix
 }
 
-/// Ours, of the server at an address.
+/// kvdyno's client, with a server at an address.
 pub(super) fn run(
     server: &Server,
     address: &str,

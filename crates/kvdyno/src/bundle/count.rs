@@ -1,4 +1,4 @@
-//! Readers that count, so that a small file cannot become a large one unseen.
+//! Readers that count bytes, so that a small file cannot unpack to a large one unnoticed.
 
 use super::Limits;
 use kvdyno_record::units;
@@ -6,12 +6,12 @@ use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-pub(super) struct Counted<R> {
+pub(super) struct CountingReader<R> {
     pub(super) inner: R,
     pub(super) bytes: Rc<Cell<u64>>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.bytes.set(self.bytes.get() + read as u64);
@@ -19,11 +19,11 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Ends with an error where more comes out than may.
+/// Fails when more bytes are read than allowed.
 pub(super) struct Bounded<R> {
     pub(super) inner: R,
     pub(super) limits: Limits,
-    /// Packed bytes that went in so far.
+    /// Packed bytes that were read so far.
     pub(super) packed: Rc<Cell<u64>>,
     pub(super) bytes: u64,
 }
@@ -41,7 +41,7 @@ impl<R: Read> Read for Bounded<R> {
         if self.bytes > most {
             let ratio = limits.ratio;
             return Err(io::Error::other(format!(
-                "it unpacks to more than {ratio} times its size: no record is as empty as that"
+                "it unpacks to more than {ratio} times its size, which no record does"
             )));
         }
         Ok(read)

@@ -1,4 +1,4 @@
-//! A run in one file, to be published and repeated elsewhere: `RUN.tar.zst`.
+//! A run in one file, for publishing and repeating: `RUN.tar.zst`.
 //!
 //! ```text
 //! 2026-11-20T10-15-02Z_quick_7f3a/
@@ -7,9 +7,9 @@
 //!   report/               what people read of it: tables.md, and report.html where it was built
 //! ```
 //!
-//! The same record gives the same bytes: names are sorted, times are the run's, owners nobody's.
-//! A bundle may come from a stranger: unpacking it writes into one new folder only, and stops at
-//! [`Limits`].
+//! The same record gives the same bytes: names are sorted, times are the run's, and there are no
+//! owners. A bundle may come from a stranger: unpacking writes only into one new directory, and
+//! stops at [`Limits`].
 
 mod count;
 mod names;
@@ -20,22 +20,22 @@ pub(crate) use names::is_folder_name;
 pub(crate) use pack::pack;
 pub(crate) use unpack::unpack;
 
-/// What a bundle's file name ends in.
+/// The suffix of a bundle's file name.
 pub(crate) const ENDING: &str = ".tar.zst";
 
 const RECORD: &str = "record";
 
 const SUMS: &str = "SHA256SUMS";
 
-/// What a bundle may hold at most. Far more than a run comes to, far less than fills a disk unseen.
+/// Upper bounds of a bundle: far more than a run needs, far less than would fill a disk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) entries: u64,
-    /// Bytes when unpacked.
+    /// Unpacked bytes.
     pub(crate) bytes: u64,
-    /// Bytes unpacked for each packed one, past `ratio_from`.
+    /// Unpacked bytes per packed byte, beyond `ratio_from`.
     pub(crate) ratio: u64,
-    /// Below this many unpacked bytes any ratio will do.
+    /// Below this many unpacked bytes, any ratio is accepted.
     pub(crate) ratio_from: u64,
 }
 

@@ -1,21 +1,21 @@
-//! Names that stay where they are put.
+//! Names that stay inside their directory.
 
 use std::path::{Component, Path, PathBuf};
 
-/// Folders inside folders.
+/// Levels of nested directories.
 const DEPTH_MAX: usize = 16;
 
-/// No file system takes longer ones.
+/// The longest names of any filesystem.
 const NAME_BYTES_MAX: usize = 255;
 
-/// One folder's name, and nothing that leads elsewhere.
+/// The name of one directory, without a path to elsewhere.
 pub(crate) fn is_folder_name(name: &str) -> bool {
     name.len() <= NAME_BYTES_MAX
         && !name.chars().any(char::is_control)
         && Path::new(name).components().eq([Component::Normal(name.as_ref())])
 }
 
-/// A path of such names, or why it is none.
+/// A path of such names, or the reason why it is none.
 pub(super) fn path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
     let text = str::from_utf8(bytes).map_err(|_| "its name is not UTF-8")?;
     let text = text.strip_suffix('/').unwrap_or(text);
@@ -24,10 +24,10 @@ pub(super) fn path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
     }
     let names: Vec<&str> = text.split('/').collect();
     if names.contains(&"..") {
-        return Err("its name leads out of its folder");
+        return Err("its name leads out of its directory");
     }
     if names.len() > DEPTH_MAX || !names.iter().all(|name| is_folder_name(name)) {
-        return Err("its name is none that kvdyno gives");
+        return Err("kvdyno does not use such names");
     }
     Ok(PathBuf::from(text))
 }
@@ -42,12 +42,12 @@ mod tests {
         assert_eq!(path(b"run/record/"), Ok("run/record".into()));
         assert_eq!(path(b"/etc/passwd"), Err("its name is absolute"));
         for out in ["..", "../x", "run/../../x", "run/.."] {
-            assert_eq!(path(out.as_bytes()), Err("its name leads out of its folder"), "{out}");
+            assert_eq!(path(out.as_bytes()), Err("its name leads out of its directory"), "{out}");
         }
         let deep = "a/".repeat(20) + "a";
         let long = "a".repeat(300);
         for bad in ["", ".", "./x", "run//x", "run/./x", "run/a\nb", "a\0b", &deep, &long] {
-            assert_eq!(path(bad.as_bytes()), Err("its name is none that kvdyno gives"), "{bad:?}");
+            assert_eq!(path(bad.as_bytes()), Err("kvdyno does not use such names"), "{bad:?}");
         }
         assert_eq!(path(b"run/\xff"), Err("its name is not UTF-8"));
     }

@@ -1,4 +1,4 @@
-//! Making a bundle.
+//! Creates bundles.
 
 use super::names::is_folder_name;
 use super::{Limits, RECORD, SUMS};
@@ -12,7 +12,7 @@ use std::io::{self, BufReader, BufWriter, Read, Seek as _, Write};
 use std::path::{Path, PathBuf};
 use tar::{Builder, EntryType, Header};
 
-/// What belongs to a record. A run that is at work has its databases beside them.
+/// The files of a record. A running run has its databases next to them.
 const PARTS: [&str; 7] =
     ["SHA256SUMS", "cases", "complete", "host", "plan.json", "run.json", "suite.toml"];
 
@@ -30,14 +30,14 @@ enum Content {
     Bytes(Vec<u8>),
 }
 
-/// Packs a run into the file `to`, with a `report` made of it: names and contents.
+/// Packs a run into `file`, with its `report` (names and contents).
 pub(crate) fn pack(
     run: &RunFolder,
     report: Vec<(&str, Vec<u8>)>,
-    to: &Path,
+    file: &Path,
 ) -> anyhow::Result<Packed> {
     let record = run.run()?;
-    anyhow::ensure!(is_folder_name(&record.id), "the run's id is no folder's name");
+    anyhow::ensure!(is_folder_name(&record.id), "the run's id is not a directory name");
     let mut contents = BTreeMap::new();
     for part in PARTS {
         collect(&run.path.join(part), &format!("{RECORD}/{part}"), &mut contents)?;
@@ -54,17 +54,18 @@ pub(crate) fn pack(
     let ended_s = record.ended_unix_ns.unwrap_or(record.started_unix_ns) / 1_000_000_000;
     let mut archive = tempfile::tempfile().context("failed to make a temporary file")?;
     let bytes = write(&contents, &record.id, ended_s, &mut archive)?;
-    anyhow::ensure!(bytes <= Limits::default().bytes, "it is larger than a bundle may be");
+    anyhow::ensure!(bytes <= Limits::default().bytes, "it is larger than a bundle can be");
     archive.rewind()?;
     let mut source = ErrorCapture { inner: BufReader::new(archive), error: None };
     let packed = compress_to_vec(&mut source, CompressionLevel::Fastest);
     source.error.map_or(Ok(()), Err).context("failed to read the temporary file")?;
-    write_atomic(to, &packed)?;
+    write_atomic(file, &packed)?;
     let files = contents.values().filter(|content| !matches!(content, Content::Folder)).count();
     Ok(Packed { files, bytes, size_bytes: packed.len() as u64 })
 }
 
-/// The compressor cannot say that its source failed: an error is kept here, and ends the source.
+/// The compressor cannot report that its source failed: the error is stored here and ends the
+/// source.
 struct ErrorCapture<R> {
     inner: R,
     error: Option<io::Error>,
@@ -79,35 +80,35 @@ impl<R: Read> Read for ErrorCapture<R> {
     }
 }
 
-/// All that is at and below a path. What is neither a file nor a folder has no business in a
-/// record.
+/// Collects a path and everything below it. A record contains only files and directories.
 fn collect(
     path: &Path,
     name: &str,
     contents: &mut BTreeMap<String, Content>,
 ) -> anyhow::Result<()> {
-    let asked = || format!("failed to read {}", path.display());
+    let failed = || format!("failed to read {}", path.display());
     let kind = match fs::symlink_metadata(path) {
         // A partial run has no checksums and is not complete.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        metadata => metadata.with_context(asked)?.file_type(),
+        metadata => metadata.with_context(failed)?.file_type(),
     };
     if kind.is_file() {
         contents.insert(name.to_owned(), Content::File(path.to_owned()));
         return Ok(());
     }
-    anyhow::ensure!(kind.is_dir(), "{} is neither a file nor a folder", path.display());
+    anyhow::ensure!(kind.is_dir(), "{} is neither a file nor a directory", path.display());
     contents.insert(name.to_owned(), Content::Folder);
-    for entry in fs::read_dir(path).with_context(asked)? {
-        let entry = entry.with_context(asked)?;
-        let below = entry.file_name();
-        let below = below.to_str().context("a file's name is not UTF-8").with_context(asked)?;
-        collect(&entry.path(), &format!("{name}/{below}"), contents)?;
+    for entry in fs::read_dir(path).with_context(failed)? {
+        let entry = entry.with_context(failed)?;
+        let file_name = entry.file_name();
+        let file_name =
+            file_name.to_str().context("a file's name is not UTF-8").with_context(failed)?;
+        collect(&entry.path(), &format!("{name}/{file_name}"), contents)?;
     }
     Ok(())
 }
 
-/// As sha256sum(1) writes and checks them.
+/// In the format of sha256sum(1).
 fn sums(contents: &BTreeMap<String, Content>) -> anyhow::Result<Vec<u8>> {
     let mut sums = String::new();
     for (name, content) in contents {
@@ -123,14 +124,14 @@ fn sums(contents: &BTreeMap<String, Content>) -> anyhow::Result<Vec<u8>> {
     Ok(sums.into_bytes())
 }
 
-/// Writes the archive, and says how much was put into it.
+/// Writes the archive and returns the bytes of its contents.
 fn write(
     contents: &BTreeMap<String, Content>,
     id: &str,
     time_s: u64,
-    to: impl Write,
+    output: impl Write,
 ) -> anyhow::Result<u64> {
-    let mut archive = Builder::new(BufWriter::new(to));
+    let mut archive = Builder::new(BufWriter::new(output));
     let mut bytes = 0;
     append(&mut archive, id, time_s, &Content::Folder)?;
     for (name, content) in contents {

@@ -1,4 +1,4 @@
-//! Bundles made here, and archives that no kvdyno made.
+//! Bundles made here, and archives that kvdyno did not make.
 
 use super::unpack::BundleRefused;
 use super::{Limits, pack, unpack};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tar::{Builder, EntryType, Header};
 use tempfile::TempDir;
 
-/// A folder with a run, room for bundles, and an empty folder to unpack into.
+/// A directory with a run, one for bundles, and an empty one to unpack into.
 struct Scratch {
     folder: TempDir,
     run: RunFolder,
@@ -40,7 +40,7 @@ impl Scratch {
         unpack(bundle, &self.path("into"), Limits::default())
     }
 
-    /// An archive that is refused; nothing of it lies outside its folder.
+    /// A refused archive; nothing of it is outside of its directory.
     #[track_caller]
     fn refused(&self, entries: &[(&str, EntryType, &[u8])]) -> String {
         self.refused_within(entries, Limits::default())
@@ -67,7 +67,7 @@ impl Scratch {
     }
 }
 
-/// An archive with whatever names and kinds.
+/// An archive with any names and kinds.
 fn evil(entries: &[(&str, EntryType, &[u8])]) -> Vec<u8> {
     let mut archive = Builder::new(Vec::new());
     for (name, kind, bytes) in entries {
@@ -127,7 +127,7 @@ fn databases_and_locks_are_left_out_and_links_refused() {
     assert!(!out.path.join("volume").exists() && !out.path.join("lock").exists());
     std::os::unix::fs::symlink("/etc/passwd", scratch.run.path.join("host/passwd")).unwrap();
     let error = pack(&scratch.run, Vec::new(), &scratch.path("b.tar.zst")).unwrap_err();
-    assert!(error.to_string().contains("neither a file nor a folder"), "{error}");
+    assert!(error.to_string().contains("neither a file nor a directory"), "{error}");
 }
 
 #[test]
@@ -143,12 +143,12 @@ fn a_partial_run_can_be_packed() {
 fn names_that_lead_elsewhere_are_refused() {
     let scratch = Scratch::new();
     let refuse = |name: &str| scratch.refused(&[("run", FOLDER, b""), (name, FILE, b"evil")]);
-    assert!(refuse("../outside").contains("leads out of its folder"));
-    assert!(refuse("run/../../outside").contains("leads out of its folder"));
+    assert!(refuse("../outside").contains("leads out of its directory"));
+    assert!(refuse("run/../../outside").contains("leads out of its directory"));
     assert!(refuse("/tmp/kvdyno-outside").contains("its name is absolute"));
     assert!(!Path::new("/tmp/kvdyno-outside").exists());
-    assert!(refuse("run").contains("it is there twice"));
-    assert!(refuse("run/./x").contains("none that kvdyno gives"));
+    assert!(refuse("run").contains("it occurs twice"));
+    assert!(refuse("run/./x").contains("kvdyno does not use such names"));
 }
 
 #[test]
@@ -161,9 +161,9 @@ fn links_devices_and_pipes_are_refused() {
     assert!(refuse(EntryType::Block).contains("a device"));
     assert!(refuse(EntryType::Fifo).contains("a pipe"));
     for kind in [EntryType::GNULongName, EntryType::XHeader, EntryType::GNUSparse] {
-        assert!(refuse(kind).contains("neither a file nor a folder"), "{kind:?}");
+        assert!(refuse(kind).contains("neither a file nor a directory"), "{kind:?}");
     }
-    // A link, and a file through it.
+    // A link, and a file below it.
     let through = [("run", EntryType::Symlink, &b""[..]), ("run/x", FILE, b"evil")];
     assert!(scratch.refused(&through).contains("a symbolic link"));
 }
@@ -172,7 +172,7 @@ fn links_devices_and_pipes_are_refused() {
 fn a_name_twice_is_refused() {
     let scratch = Scratch::new();
     let twice = [("run", FOLDER, &b""[..]), ("run/x", FILE, b"1"), ("run/x", FILE, b"2")];
-    assert!(scratch.refused(&twice).contains("`run/x` in it is refused: it is there twice"));
+    assert!(scratch.refused(&twice).contains("refused `run/x` in it: it occurs twice"));
 }
 
 #[test]
@@ -181,12 +181,12 @@ fn more_than_the_limits_is_refused_with_the_limit() {
     let limits = Limits { entries: 2, bytes: 1 << 20, ratio: 50, ratio_from: 64 << 10 };
     let many = [("a", FOLDER, &b""[..]), ("a/b", FILE, b"1"), ("a/c", FILE, b"2")];
     let error = scratch.refused_within(&many, limits);
-    assert_eq!(error, "it holds more than 2 files and folders");
+    assert_eq!(error, "it has more than 2 files and directories");
     let noise = crate::bundle::tests::noise(2 << 20);
     let large = [("a", FOLDER, &b""[..]), ("a/b", FILE, &noise)];
     let error = scratch.refused_within(&large, limits);
     assert!(error.contains("unpacks to more than 1.00 MiB"), "{error}");
-    // Half a megabyte of nothing is a few bytes packed.
+    // Half a megabyte of zeros is a few bytes when packed.
     let zeros = vec![0; 512 << 10];
     let bomb = [("a", FOLDER, &b""[..]), ("a/b", FILE, &zeros)];
     let error = scratch.refused_within(&bomb, limits);
@@ -205,7 +205,7 @@ fn noise(length: usize) -> Vec<u8> {
     (0..length).map(byte).collect()
 }
 
-/// The header says a terabyte, and there is nothing behind it.
+/// The header declares a terabyte, and no data follows it.
 #[test]
 fn a_size_that_is_only_claimed_is_refused_before_anything_is_written() {
     let scratch = Scratch::new();
@@ -236,26 +236,26 @@ fn every_file_must_be_what_the_checksums_say() {
         entries.extend(files.iter().map(|(name, bytes)| (*name, FILE, *bytes)));
         scratch.refused(&entries)
     };
-    assert!(with(&good, &[("a/record/run.json", b"y")]).contains("its contents are others"));
+    assert!(with(&good, &[("a/record/run.json", b"y")]).contains("its contents differ"));
     assert!(with(&good, &[]).contains("it is missing"));
     let more: [(&str, &[u8]); 2] = [("a/record/run.json", b"x"), ("a/record/more", b"x")];
-    assert!(with(&good, &more).contains("`record/more` in it is not what its SHA256SUMS says"));
+    assert!(with(&good, &more).contains("`record/more` in it differs from its SHA256SUMS"));
     let out = format!("{sum}  ../../run.json\n");
-    assert!(with(&out, &[("a/record/run.json", b"x")]).contains("leads out of its folder"));
+    assert!(with(&out, &[("a/record/run.json", b"x")]).contains("leads out of its directory"));
 }
 
 #[test]
 fn what_is_no_bundle_is_said_to_be_none() {
     let scratch = Scratch::new();
     let empty = scratch.refused(&[]);
-    assert!(empty.contains("what `kvdyno bundle` makes"), "{empty}");
+    assert!(empty.contains("`kvdyno bundle` makes"), "{empty}");
     let two = scratch.refused(&[("a", FOLDER, b""), ("b", FOLDER, b"")]);
-    assert!(two.contains("what `kvdyno bundle` makes"), "{two}");
+    assert!(two.contains("`kvdyno bundle` makes"), "{two}");
     let text = scratch.path("text.tar.zst");
     fs::write(&text, "not an archive").unwrap();
     let error = scratch.unpack(&text).unwrap_err().to_string();
-    assert!(error.starts_with("it cannot be unpacked: "), "{error}");
-    // Cut short.
+    assert!(error.starts_with("cannot unpack it: "), "{error}");
+    // Truncated.
     let packed = fs::read(scratch.packed()).unwrap();
     fs::write(&text, &packed[..packed.len() / 2]).unwrap();
     assert!(scratch.unpack(&text).is_err());

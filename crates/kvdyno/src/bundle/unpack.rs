@@ -1,6 +1,6 @@
-//! Opening a bundle, whoever made it.
+//! Unpacks bundles from anywhere.
 
-use super::count::{Bounded, Counted};
+use super::count::{Bounded, CountingReader};
 use super::names::path;
 use super::{Limits, RECORD, SUMS};
 use kvdyno_record::files::{RunFolder, sha256};
@@ -20,30 +20,30 @@ pub(crate) struct BundleRefused(String);
 
 impl BundleRefused {
     fn no_record() -> Self {
-        Self("there is no run in it: a bundle is what `kvdyno bundle` makes".to_owned())
+        Self("there is no run in it: `kvdyno bundle` makes bundles".to_owned())
     }
 }
 
-/// Unpacks a bundle into the folder `into`, which is there and empty, and says where the run lies
-/// in it. Nothing is written anywhere else; what was written before a refusal stays in `into`.
+/// Unpacks a bundle into the existing, empty directory `into` and returns the run's directory.
+/// Writes nothing anywhere else. After a refusal, files that were already unpacked stay in `into`.
 pub(crate) fn unpack(
     bundle: &Path,
     into: &Path,
     limits: Limits,
 ) -> Result<RunFolder, BundleRefused> {
     let packed = Rc::new(Cell::new(0));
-    let file = File::open(bundle).map_err(at(bundle))?;
-    let counted = Counted { inner: BufReader::new(file), bytes: Rc::clone(&packed) };
+    let file = File::open(bundle).map_err(failed_at(bundle))?;
+    let counted = CountingReader { inner: BufReader::new(file), bytes: Rc::clone(&packed) };
     let decoder = StreamingDecoder::new(counted).map_err(|error| unreadable(&error))?;
     let bounded = Bounded { inner: decoder, limits, packed, bytes: 0 };
     let mut archive = Archive::new(bounded);
-    let mut taken = Extraction { into, limits, names: BTreeSet::new(), bytes: 0 };
-    // Raw: names from another entry, links and sparse files are for us to refuse, not to resolve.
+    let mut extraction = Extraction { into, limits, names: BTreeSet::new(), bytes: 0 };
+    // Raw: the library must not resolve long names, links and sparse files; they are refused here.
     for entry in archive.entries().map_err(|error| unreadable(&error))?.raw(true) {
-        taken.add(entry.map_err(|error| unreadable(&error))?)?;
+        extraction.add(entry.map_err(|error| unreadable(&error))?)?;
     }
-    let top = taken.top()?;
-    check_sums(&top, &taken)?;
+    let top = extraction.top()?;
+    check_sums(&top, &extraction)?;
     RunFolder::open(top.join(RECORD)).map_err(|_| BundleRefused::no_record())
 }
 
@@ -51,7 +51,7 @@ struct Extraction<'i> {
     into: &'i Path,
     limits: Limits,
     names: BTreeSet<PathBuf>,
-    /// As the headers say.
+    /// Sizes in the headers.
     bytes: u64,
 }
 
@@ -60,11 +60,11 @@ impl Extraction<'_> {
         let bytes = entry.path_bytes().into_owned();
         let refused = |why: String| {
             let name: String = String::from_utf8_lossy(&bytes).chars().take(200).collect();
-            BundleRefused(format!("`{name}` in it is refused: {why}"))
+            BundleRefused(format!("refused `{name}` in it: {why}"))
         };
         let most = self.limits.entries;
         if self.names.len() as u64 >= most {
-            return Err(BundleRefused(format!("it holds more than {most} files and folders")));
+            return Err(BundleRefused(format!("it has more than {most} files and directories")));
         }
         let kind = entry.header().entry_type();
         if let Some(why) = not_ours(kind) {
@@ -72,21 +72,21 @@ impl Extraction<'_> {
         }
         let name = path(&bytes).map_err(|why| refused(why.to_owned()))?;
         if !self.names.insert(name.clone()) {
-            return Err(refused("it is there twice".to_owned()));
+            return Err(refused("it occurs twice".to_owned()));
         }
         self.bytes = self.bytes.saturating_add(entry.size());
         if self.bytes > self.limits.bytes {
             let most = units::bytes(self.limits.bytes);
-            return Err(refused(format!("with it the bundle unpacks to more than {most}")));
+            return Err(refused(format!("with it, the bundle unpacks to more than {most}")));
         }
         let target = self.into.join(name);
         match kind {
-            EntryType::Directory => fs::create_dir(&target).map_err(at(&target)),
+            EntryType::Directory => fs::create_dir(&target).map_err(failed_at(&target)),
             _ => write(entry, &target),
         }
     }
 
-    /// The one folder that everything lies in.
+    /// The one directory that contains everything.
     fn top(&self) -> Result<PathBuf, BundleRefused> {
         let first =
             |name: &PathBuf| name.components().next().map(|part| part.as_os_str().to_owned());
@@ -98,7 +98,7 @@ impl Extraction<'_> {
     }
 }
 
-/// Why an entry is neither a file nor a folder.
+/// The reason why an entry is neither a file nor a directory.
 fn not_ours(kind: EntryType) -> Option<&'static str> {
     match kind {
         EntryType::Regular | EntryType::Directory => None,
@@ -106,20 +106,20 @@ fn not_ours(kind: EntryType) -> Option<&'static str> {
         EntryType::Link => Some("it is a hard link"),
         EntryType::Char | EntryType::Block => Some("it is a device"),
         EntryType::Fifo => Some("it is a pipe"),
-        _ => Some("it is neither a file nor a folder"),
+        _ => Some("it is neither a file nor a directory"),
     }
 }
 
 fn write(mut entry: Entry<'_, impl Read>, target: &Path) -> Result<(), BundleRefused> {
     let mut options = OpenOptions::new();
-    let mut file = options.write(true).create_new(true).open(target).map_err(at(target))?;
+    let mut file = options.write(true).create_new(true).open(target).map_err(failed_at(target))?;
     let size = entry.size();
     let written = io::copy(&mut entry, &mut file).map_err(|error| unreadable(&error))?;
     if written == size { Ok(()) } else { Err(unreadable(&"it ends too early")) }
 }
 
-/// Each file is listed, and each that is listed is there, and as it was.
-fn check_sums(top: &Path, taken: &Extraction<'_>) -> Result<(), BundleRefused> {
+/// Each file is listed, each listed file exists, and its checksum is right.
+fn check_sums(top: &Path, extraction: &Extraction<'_>) -> Result<(), BundleRefused> {
     let list = top.join(SUMS);
     let text = fs::read_to_string(&list).map_err(|_| BundleRefused::no_record())?;
     let mut listed = BTreeSet::new();
@@ -129,13 +129,13 @@ fn check_sums(top: &Path, taken: &Extraction<'_>) -> Result<(), BundleRefused> {
         let file = path(name.as_bytes()).map_err(wrong)?;
         let file = top.join(file);
         match sha256(&file) {
-            Ok(found) if found == sum => {}
-            Ok(_) => return Err(wrong("its contents are others")),
+            Ok(sum_found) if sum_found == sum => {}
+            Ok(_) => return Err(wrong("its contents differ")),
             Err(_) => return Err(wrong("it is missing")),
         }
         listed.insert(file);
     }
-    let names = taken.names.iter().map(|name| taken.into.join(name));
+    let names = extraction.names.iter().map(|name| extraction.into.join(name));
     let unlisted =
         names.filter(|file| file.is_file() && *file != list).find(|file| !listed.contains(file));
     match unlisted {
@@ -147,14 +147,14 @@ fn check_sums(top: &Path, taken: &Extraction<'_>) -> Result<(), BundleRefused> {
     }
 }
 
-fn at(path: &Path) -> impl Fn(io::Error) -> BundleRefused + '_ {
+fn failed_at(path: &Path) -> impl Fn(io::Error) -> BundleRefused + '_ {
     move |error| BundleRefused(format!("{}: {error}", path.display()))
 }
 
 fn unreadable(error: &dyn std::fmt::Display) -> BundleRefused {
-    BundleRefused(format!("it cannot be unpacked: {error}"))
+    BundleRefused(format!("cannot unpack it: {error}"))
 }
 
 fn not_as_listed(name: &str, why: &str) -> BundleRefused {
-    BundleRefused(format!("`{name}` in it is not what its {SUMS} says: {why}"))
+    BundleRefused(format!("`{name}` in it differs from its {SUMS}: {why}"))
 }

@@ -1,25 +1,25 @@
-//! `compare`: what can be typed.
+//! The command line of `compare`.
 
 use super::RunsArgs;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Which figures, the gate, and how the answer is shown.
+/// The figures, the gate, and the output format.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ComparisonArgs {
     /// Only these figures, by their names in `kvdyno export --csv -`
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) figures: Vec<String>,
-    /// All figures, where otherwise those that usually matter are shown
+    /// All figures, not only the usual ones
     #[arg(long, conflicts_with = "figures")]
     pub(crate) all: bool,
-    /// End with 5 when a figure regressed by more than this, as `5%`
+    /// End with exit code 5 if a figure regressed by more than this, as `5%`
     #[arg(long, value_name = "SHARE")]
     pub(crate) gate: Option<String>,
-    /// The answer as JSON
+    /// Print the comparison as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// The answer as a page: one HTML file that fetches nothing; `-`: standard output
+    /// Write the comparison as a page: one self-contained HTML file; `-`: standard output
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) html: Option<PathBuf>,
 }
@@ -34,26 +34,26 @@ Examples:
   kvdyno compare before latest --html change.html
   kvdyno compare before latest --all --json | jq .counts
 
-Cases are paired by what they did: engine, data, RAM limit, durability class, threads, phases. Runs
-that did different work are refused, and the difference is named; a different host, drive, version
-or option is listed above the table. A difference is claimed where its 95 % interval leaves 1 out,
-a rank test agrees, and it is larger than the noise of this machine (`kvdyno calibrate` measures
-it). Fewer than four trials a side claim nothing.
+Cases are paired by their work: engine, data, RAM limit, durability class, threads, phases. Runs
+that did different work are refused, with the difference. A different host, drive, version or option
+is listed above the table. A difference is significant if its 95 % interval excludes 1, a rank test
+agrees, and it is larger than the noise of this machine (`kvdyno calibrate` measures it). With fewer
+than four trials per side no difference is significant.
 
 Exit codes of the gate:
-  5 a figure shown regressed past it
-  4 none is known to have, but a figure or case could not be judged; or the figures are invalid")]
+  5 a figure in the table regressed past it
+  4 no known regression, but a figure or case could not be judged; or the figures are invalid")]
 pub(crate) struct CompareArgs {
-    /// What to compare with: a run's folder, the beginning of its id or suite, or `latest`
+    /// The base: a run's directory, the beginning of its id or suite, or `latest`
     pub(crate) base: String,
-    /// What to compare; left out with --engines
+    /// The new run; omit with --engines
     #[arg(required_unless_present = "engines", conflicts_with = "engines")]
     pub(crate) new: Option<String>,
     /// Two engines of BASE, by label or name: the first is the base
     #[arg(long, value_name = "BASE,NEW", value_delimiter = ',')]
     pub(crate) engines: Vec<String>,
     #[command(flatten)]
-    pub(crate) asked: ComparisonArgs,
+    pub(crate) comparison: ComparisonArgs,
     #[command(flatten)]
     pub(crate) runs: RunsArgs,
 }

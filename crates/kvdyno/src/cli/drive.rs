@@ -1,4 +1,4 @@
-//! `drive`: what can be typed.
+//! The command line of `drive`.
 
 use super::{KeepArgs, ViewArgs};
 use clap::{Args, ValueEnum, ValueHint};
@@ -9,36 +9,36 @@ use std::path::PathBuf;
 Examples:
   kvdyno drive /mnt/nvme                          4 KiB random reads, 1, 16 and 128 in flight
   kvdyno drive /mnt/nvme --rw randrw --read-share 70% --depth 32 --threads 8 --size 16GiB
-  kvdyno drive /mnt/nvme --preset ceiling         what an engine could at best reach
+  kvdyno drive /mnt/nvme --preset ceiling         upper bound of what an engine could reach
   kvdyno drive /mnt/nvme --preset selectel --with-fio
-  kvdyno drive --import-fio fio.json              what fio measured, in the same tables
+  kvdyno drive --import-fio fio.json              fio's results, in the same tables
   kvdyno drive --preset raidix --print-suite      the suite that it would run, to copy
   kvdyno drive /dev/nvme1n1 --preset snia-iops --destroy-data-on=/dev/nvme1n1
   kvdyno drive /dev/nvme0n1 --read-only           reads of a device that holds data
 
-A file is made in the folder and written in full before anything is measured, then taken away. A
-block device is written only where its name is typed twice, and where nothing is on it: no mount,
-no filesystem, no partitions. docs/drive.md says what is measured and how to read it.")]
+Creates a file in the directory, writes it completely, measures, and removes it. A block device is
+written only if its name is typed twice, and only if it has no mount, no filesystem and no
+partitions. docs/drive.md explains the measurements.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
 pub(crate) struct DriveArgs {
-    /// A folder on the drive, or a block device
+    /// A directory on the drive, or a block device
     #[arg(value_hint = ValueHint::AnyPath,
           required_unless_present_any = ["print_suite", "import_fio"])]
     pub(crate) place: Option<PathBuf>,
-    /// Make the folder where it does not exist, and remove it afterwards
+    /// Create the directory if it does not exist, and remove it afterwards
     #[arg(long)]
     pub(crate) create_place: bool,
-    /// Jobs that were published or are customary
+    /// Published or customary jobs
     #[arg(long, value_enum, value_name = "NAME",
           conflicts_with_all = ["rw", "read_share", "io", "block", "depth"])]
     pub(crate) preset: Option<Preset>,
-    /// What is done; several: a job for each
+    /// The kind of work; several: a job for each
     #[arg(long, value_enum, value_delimiter = ',', default_value = "randread")]
     pub(crate) rw: Vec<Rw>,
     /// The share of reads in `randrw` and `rw`, as `70%`
     #[arg(long, value_name = "SHARE")]
     pub(crate) read_share: Option<String>,
-    /// How the kernel is asked; several: a job for each
+    /// The system calls; several: a job for each
     #[arg(long, value_enum, value_delimiter = ',', default_value = "io_uring")]
     pub(crate) io: Vec<Way>,
     /// Bytes of one operation, as `4KiB,4MiB`
@@ -48,51 +48,51 @@ pub(crate) struct DriveArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,16,128",
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) depth: Vec<u32>,
-    /// Threads of a job; several: each in turn [default: 1; the ceiling's: up to all processors]
+    /// Threads of a job; several: each in turn [default: 1; for the ceiling: up to all processors]
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) threads: Vec<u32>,
-    /// How long each job is measured [default: 10s; of a preset 30s, as docs/drive.md says]
+    /// Duration of each job [default: 10s; with a preset 30s, see docs/drive.md]
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
-    /// The same work before it, not counted
+    /// The same work before it, not measured
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub(crate) warmup: String,
-    /// How often each job is repeated
+    /// Number of trials of each job
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: u32,
-    /// How much is written and worked on; `auto`: at most 1 GiB of a folder, all of a device
+    /// Size of the file; `auto`: at most 1 GiB in a directory, all of a device
     #[arg(long, value_name = "BYTES", default_value = "auto")]
     pub(crate) size: String,
-    /// Write all of it so often before, in order, 128 KiB at a time (SNIA: twice)
+    /// Write all of it this often before, in order, 128 KiB at a time (SNIA: twice)
     #[arg(long, value_name = "TIMES", num_args = 0..=1, default_missing_value = "2")]
     pub(crate) precondition: Option<u32>,
-    /// The rounds of `snia-iops`: how long each of its 56 jobs takes in one [default: 60s]
+    /// Duration of each of the 56 jobs in one round of `snia-iops` [default: 60s]
     #[arg(long, value_name = "TIME")]
     pub(crate) round: Option<String>,
-    /// How many rounds of `snia-iops`: it is steady when five in a row agree [default: 5]
+    /// Number of rounds of `snia-iops`: it is steady when five in a row agree [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=25))]
     pub(crate) rounds: Option<u32>,
-    /// A kernel thread looks for work: no system calls, a processor more
+    /// Use a kernel thread for submission: no system calls, but one more busy processor
     #[arg(long)]
     pub(crate) sqpoll: bool,
-    /// Look for answers instead of waiting for the drive's interrupts
+    /// Poll for completions instead of waiting for the drive's interrupts
     #[arg(long)]
     pub(crate) iopoll: bool,
-    /// Every job by fio as well, where it is installed
+    /// Run every job with fio as well, if it is installed
     #[arg(long)]
     pub(crate) with_fio: bool,
-    /// Measure nothing: make a run of what fio reported (`--output-format=json+`)
+    /// Measure nothing: make a run from a fio report (`--output-format=json+`)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["place", "preset", "print_suite"])]
     pub(crate) import_fio: Option<PathBuf>,
-    /// The block device whose data is lost, in full and as PLACE
+    /// The block device whose data may be destroyed, by its full path and as PLACE
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub(crate) destroy_data_on: Option<PathBuf>,
-    /// Write nothing: reads of a block device that holds data
+    /// Write nothing: read from a block device that holds data
     #[arg(long, conflicts_with_all = ["destroy_data_on", "precondition"])]
     pub(crate) read_only: bool,
-    /// Print the suite that it would run, and end
+    /// Print the suite that it would run, and exit
     #[arg(long)]
     pub(crate) print_suite: bool,
     #[command(flatten)]
@@ -101,20 +101,20 @@ pub(crate) struct DriveArgs {
     pub(crate) view: ViewArgs,
 }
 
-/// Jobs that were published or are customary.
+/// Published or customary jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Preset {
     /// Selectel's drives of 2018: 4 KiB at depth 128, 16 and 1, 4 MiB at depth 32
     Selectel,
     /// Raidix's drive of 2017: 8 threads, 32 in flight each, five mixes of reads and writes
     Raidix,
-    /// What an engine could at best reach: random reads by psync, `io_uring` and mmap
+    /// Upper bound for an engine: random reads by psync, `io_uring` and mmap
     Ceiling,
     /// SNIA's IOPS test: seven mixes, eight sizes, rounds until steady
     SniaIops,
 }
 
-/// What a job does, in fio's words.
+/// The kind of work, in fio's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "lower")]
 pub(crate) enum Rw {
@@ -133,13 +133,13 @@ pub(crate) enum Rw {
     Both,
 }
 
-/// How the kernel is asked.
+/// The system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum Way {
-    /// Many at a time
+    /// Many requests at a time
     IoUring,
-    /// One call that waits for each
+    /// One call that waits for each request
     Psync,
     /// A map of the file
     Mmap,

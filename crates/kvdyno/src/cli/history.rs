@@ -1,4 +1,4 @@
-//! `history`: what can be typed.
+//! The command line of `history`.
 
 use super::{ComparisonArgs, RunsArgs};
 use clap::{Args, Subcommand, ValueHint};
@@ -11,7 +11,7 @@ Examples:
   kvdyno history show nightly.ndjson
   kvdyno history show nightly.ndjson --gate 5% --html nightly.html
 
-A history is one file, a line of JSON a run: what a nightly job keeps when it throws the runs away.
+A history is one file with a line of JSON per run. A nightly job keeps it and deletes the runs.
 docs/history.md has a job for GitHub Actions.")]
 pub(crate) struct HistoryArgs {
     #[command(subcommand)]
@@ -22,7 +22,7 @@ pub(crate) struct HistoryArgs {
 pub(crate) enum HistoryAction {
     /// Add a run's figures to a history
     Add(AddArgs),
-    /// Say where figures changed, and whether the newest run is worse than the last stable level
+    /// Show where figures changed, and whether the newest run is worse than the last stable level
     Show(HistoryShowArgs),
 }
 
@@ -32,16 +32,17 @@ Examples:
   kvdyno history add nightly.ndjson
   kvdyno history add nightly.ndjson runs/2026-11-20T10-15-02Z_quick_7f3a --as v1.4.2
 
-A run is added once; one whose figures are void is refused (exit code 4). Runs stand in the order in
+A run is added once. A run with invalid figures is refused (exit code 4). Runs are in the order in
 which they were added.")]
 pub(crate) struct AddArgs {
-    /// The history's file; made where it does not exist
+    /// The history's file; created if it does not exist
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// A run's folder, a bundle, its name, the beginning of its id or suite, or `latest`
+    /// A run's directory, a bundle, its name, the beginning of its id or suite, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) run: String,
-    /// What tables and pages call it: a commit, a version [default: the run's name, else its time]
+    /// Its name in tables and pages: a commit, a version [default: the run's name, otherwise its
+    /// time]
     #[arg(long = "as", value_name = "LABEL")]
     pub(crate) label: Option<String>,
     #[command(flatten)]
@@ -55,24 +56,24 @@ Examples:
   kvdyno history show nightly.ndjson --figures ops_per_s,service_ns_p99 --json
   kvdyno history show nightly.ndjson --gate 5% --html nightly.html
 
-Of each figure of the newest run's cases: its level at first and now, and the runs at which it
-changed (E-divisive with Student's t, p < 0.001, and more than 1 %). Runs of another machine than
-the newest one's are left out, which is said.
+For each figure of the newest run's cases: its first and current level, and the runs at which it
+changed (E-divisive with Student's t, p < 0.001, and more than 1 %). Runs of other machines than the
+newest run's are left out, with a note.
 
-The gate holds the newest run against the last stable level: the median of at least 4 runs between
-two changes. It is worse where it is so by more than SHARE, and lies outside of what 99.9 % of the
-level's runs would do.
+The gate compares the newest run with the last stable level: the median of at least 4 runs between
+two changes. The run is worse if it is worse by more than SHARE, and outside of the range of 99.9 %
+of the level's runs.
 
 Exit codes of the gate:
-  5 a figure shown regressed past it
-  4 none is known to have, but a figure or case could not be judged")]
+  5 a figure in the table regressed past it
+  4 no known regression, but a figure or case could not be judged")]
 pub(crate) struct HistoryShowArgs {
     /// The history's file
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) asked: ComparisonArgs,
-    /// Runs of other machines, too
+    pub(crate) comparison: ComparisonArgs,
+    /// Include runs of other machines
     #[arg(long)]
     pub(crate) any_machine: bool,
 }

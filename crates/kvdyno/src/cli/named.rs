@@ -1,40 +1,43 @@
-//! `--name` and `--note`: what a person calls a run and says of it. Nothing measured depends on it.
+//! `--name` and `--note`: a run's name and a remark. No measurement depends on them.
 
 use clap::Args;
 use kvdyno_record::run::RunRecord;
 
-/// A longer name is a note.
+/// Use a note for a longer text.
 const NAME_CHARS_MAX: usize = 60;
 
-/// What a run is called.
+/// A run's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(crate) struct NamedArgs {
-    /// What to call the run: in lists, on its page, and as RUN for other commands
+    /// The run's name: in lists, on its page, and as RUN for other commands
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub(crate) name: Option<String>,
-    /// A remark that is kept with the run
+    /// A remark that is stored with the run
     #[arg(long, value_name = "TEXT", value_parser = note)]
     pub(crate) note: Option<String>,
 }
 
 impl NamedArgs {
-    /// Puts what was typed in the place of what a record says; what was not typed stays.
+    /// Replaces the recorded name and note by typed ones.
     pub(crate) fn rename(&self, run: &mut RunRecord) {
         run.name = self.name.clone().or_else(|| run.name.take());
         run.note = self.note.clone().or_else(|| run.note.take());
     }
 }
 
-/// A name stands in tables, and other commands are told it in place of a folder.
+/// A name appears in tables, and other commands accept it instead of a directory.
 fn name(typed: &str) -> Result<String, String> {
     let name = note(typed)?;
     let chars = name.chars().count();
     match name.as_str() {
-        "latest" => Err("`latest` is always the newest run: take another name".to_owned()),
-        _ if name.contains('/') => Err("a name with `/` would be taken for a folder".to_owned()),
-        _ if chars > NAME_CHARS_MAX => {
-            Err(format!("{chars} characters, {NAME_CHARS_MAX} at most: put the rest into --note"))
+        "latest" => Err("`latest` always means the newest run: expected another name".to_owned()),
+        _ if name.contains('/') => {
+            Err("expected a name without `/`, which would mean a directory".to_owned())
         }
+        _ if chars > NAME_CHARS_MAX => Err(format!(
+            "expected at most {NAME_CHARS_MAX} characters, found {chars}: use --note for longer \
+             text"
+        )),
         _ => Ok(name),
     }
 }

@@ -1,4 +1,4 @@
-//! `kvdyno quick`: what can be typed.
+//! The command line of `kvdyno quick`.
 
 use super::{KeepArgs, LocationArgs, ViewArgs};
 use clap::{Args, ValueEnum, ValueHint};
@@ -18,65 +18,64 @@ Examples:
   kvdyno quick lmdb rocksdb --read 95 --save-suite mine.toml --plan
 
 Every engine loads the data in key order; clients then read and update it at the same time, each
-number of threads on a fresh copy of the database. Every engine is tuned as its authors' own guide
-has it for the RAM limit (`kvdyno engines NAME` lists the values), and none compresses. The bare
-drive and the load generator are measured beside them. What is asked becomes a suite: --save-suite
-keeps it, `kvdyno run FILE` does the same work again, and docs/suites.md says what else can be asked
-there.
+thread count on a fresh copy of the database. Every engine is tuned by its authors' own guide for
+the RAM limit (`kvdyno engines NAME` lists the values), and none compresses. The drive and the load
+generator are measured as baselines. The options become a suite: --save-suite writes it, `kvdyno run
+FILE` does the same work again, and docs/suites.md explains further settings.
 
-`kvdyno run quick` is another thing: the built-in suite called quick, whose readers and one writer
-are its own.")]
+`kvdyno run quick` is a different command: it runs the built-in suite called quick.")]
 pub(crate) struct QuickArgs {
-    /// The engines to compare; lmdb and rocksdb by default. `kvdyno engines` lists what is here
+    /// The engines to compare; lmdb and rocksdb by default. `kvdyno engines` lists the installed
+    /// ones
     #[arg(value_name = "ENGINE")]
     pub(crate) engines: Vec<String>,
-    /// How many records, as 10M; sized from this host by default, at most 1 GiB
+    /// Number of records, as 10M; chosen for this host by default, at most 1 GiB
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "size")]
     pub(crate) records: Vec<String>,
-    /// Bytes of all keys and values in place of --records, as 20GiB
+    /// Bytes of all keys and values instead of --records, as 20GiB
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     pub(crate) size: Vec<String>,
-    /// Bytes of a value, as 1KB; several: each size with data of its own
+    /// Bytes of a value, as 1KB; several: each size with its own data
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "1000")]
     pub(crate) value: Vec<String>,
     /// Bytes of a key
     #[arg(long, value_name = "BYTES", default_value = "16")]
     pub(crate) key: String,
-    /// How many of 100 operations read; the others update
+    /// Percentage of reads; all other operations update
     #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = percent)]
     pub(crate) read: u32,
-    /// Reads are scans of so many records in place of single gets
+    /// Reads are scans of this many records instead of single gets
     #[arg(long, value_name = "N")]
     pub(crate) scan: Option<String>,
-    /// Keys by Zipf's law with this exponent, as 0.99; all alike by default
+    /// Keys by Zipf's law with this exponent, as 0.99; uniform by default
     #[arg(long, value_name = "THETA")]
     pub(crate) zipf: Option<f64>,
-    /// Operations in a second of all clients together; as fast as it goes by default
+    /// Operations per second of all clients together; as fast as possible by default
     #[arg(long, value_name = "N")]
     pub(crate) rate: Option<String>,
     /// Clients at the same time, each number in turn
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,2,4",
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) threads: Vec<u32>,
-    /// How often each point is repeated
+    /// Number of trials of each point
     #[arg(long, value_name = "N", default_value_t = 4,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: u32,
-    /// How long each point is measured
+    /// Duration of each point
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) duration: String,
-    /// When a write is done: none, async, or commit (survives a power loss)
+    /// Durability of a write: none, async, or commit (survives a power loss)
     #[arg(long, value_name = "CLASS", default_value = "async")]
     pub(crate) durability: String,
-    /// Memory of an engine and its files' page cache, as 1GiB; `all`: no limit
+    /// Memory of an engine and the page cache of its files, as 1GiB; `all`: no limit
     #[arg(long, value_name = "BYTES", conflicts_with = "data_to_ram")]
     pub(crate) ram: Option<String>,
-    /// How many times larger than that memory the data is; 4 by default, where it is not small
+    /// Ratio of data to that memory; 4 by default, unless the data is small
     #[arg(long, value_name = "TIMES")]
     pub(crate) data_to_ram: Option<f64>,
     #[command(flatten)]
-    pub(crate) at: LocationArgs,
-    /// Where the engines' options begin: their authors' tuning guides, or as they come
+    pub(crate) location: LocationArgs,
+    /// The engines' options: their authors' tuning guides, or the defaults
     #[arg(
         long,
         value_enum,
@@ -85,17 +84,17 @@ pub(crate) struct QuickArgs {
         hide_possible_values = true
     )]
     pub(crate) preset: PresetName,
-    /// Change one value of the suite that this comes to, as `engine.redb.options.cache_size=25%`;
-    /// may be repeated
+    /// Change one value of the generated suite, as `engine.redb.options.cache_size=25%`; may be
+    /// repeated
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Do not measure the bare drive beside the engines
+    /// Do not measure the drive as a baseline
     #[arg(long)]
     pub(crate) no_drive: bool,
-    /// Write the suite that this comes to; a file that is there is left alone
+    /// Write the generated suite; an existing file is not replaced
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) save_suite: Option<PathBuf>,
-    /// Say what would be done and how long it takes, and do nothing
+    /// Show what would be done and how long it takes, without running it
     #[arg(long)]
     pub(crate) plan: bool,
     #[command(flatten)]

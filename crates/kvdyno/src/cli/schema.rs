@@ -1,8 +1,8 @@
-//! What `schema` prints.
+//! The schemas that `schema` prints.
 
 use clap::ValueEnum;
 
-/// What has a schema.
+/// The kinds of files with a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaOf {
     /// A suite
@@ -11,11 +11,11 @@ pub(crate) enum SchemaOf {
     Run,
     /// A case's `case.json`
     Case,
-    /// What `show --json` prints
+    /// The output of `show --json`
     Summary,
-    /// A line of what `history add` writes
+    /// A line of a history (`history add`)
     History,
-    /// What `show --by host --json` prints
+    /// The output of `show --by host --json`
     Fleet,
     /// The header of a trace
     Trace,

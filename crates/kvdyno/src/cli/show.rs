@@ -1,4 +1,4 @@
-//! `show`, `report` and `serve`: what can be typed.
+//! The command lines of `show`, `report` and `serve`.
 
 use super::{RunName, RunsArgs};
 use clap::builder::PossibleValuesParser;
@@ -13,15 +13,15 @@ pub(crate) const OWN_STUDY: &str = "own";
 /// No study is shown, not even the suite's.
 pub(crate) const NO_STUDY: &str = "none";
 
-/// What of a run is shown in place of its screen.
+/// The parts of a run to show instead of its screen.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "What is shown (without any of these: one screen)")]
+#[command(next_help_heading = "What to show (default: one screen)")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
 pub(crate) struct ViewArgs {
     /// The summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Everything: the machine, all tables with how to read them, the findings
+    /// Everything: the machine, all tables with explanations, the findings
     #[arg(long, conflicts_with = "json")]
     pub(crate) full: bool,
     /// Single tables: study, claims, search, ranking, load, run, cost, counters, time, ranks, io,
@@ -29,25 +29,25 @@ pub(crate) struct ViewArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "json",
           value_parser = PossibleValuesParser::new(tables::NAMES), hide_possible_values = true)]
     pub(crate) table: Vec<String>,
-    /// What a published study found, beside the figures in load, run and drive tables: STUDY, or
-    /// the one that the suite repeats (shown without this, too); `none`: nothing [values:
+    /// Show a published study's figures next to those in load, run and drive tables: STUDY, or the
+    /// one that the suite repeats (the default); `none`: no study [values:
     /// callaghan-linkbench-2015, raidix-metadata-2017, selectel-p4800x-2018, symas-imdt-2018,
     /// symas-optane-2018]
     #[arg(long, value_name = "STUDY", num_args = 0..=1, default_missing_value = OWN_STUDY,
           value_parser = PossibleValuesParser::new([&STUDIES[..], &[NO_STUDY, OWN_STUDY]].concat()),
           hide_possible_values = true)]
     pub(crate) beside: Option<String>,
-    /// The run as its study reads: the question, the two machines, the study's tables with these
+    /// The run in the study's form: the question, the two machines, the study's tables with these
     /// figures under each row, the claims
     #[arg(long, conflicts_with = "json")]
     pub(crate) study: bool,
-    /// More columns in the tables; alone: in all of them
+    /// More columns in the tables; alone: all tables
     #[arg(long, conflicts_with = "json")]
     pub(crate) wide: bool,
-    /// The findings: what to bear in mind, with its evidence and what would help
+    /// The findings: limits of these figures, with evidence and remedies
     #[arg(long, conflicts_with = "json")]
     pub(crate) findings: bool,
-    /// The raw device's tables
+    /// The drive's tables
     #[arg(long, conflicts_with = "json")]
     pub(crate) drive: bool,
     /// The machine, and the engines with their options and durability class
@@ -59,18 +59,18 @@ pub(crate) struct ViewArgs {
 #[command(after_help = "\
 Examples:
   kvdyno show                       the latest run, on one screen
-  kvdyno show --full                everything: tables, how to read them, findings
+  kvdyno show --full                everything: tables, explanations, findings
   kvdyno show --table cost --wide   one table, with more columns
   kvdyno show 2026-11-20T10 --findings
   kvdyno show quick                 the latest run of that suite
   kvdyno show --table load --beside symas-optane-2018
   kvdyno show --study               a study's question, tables and claims, with these figures
   kvdyno show runs/2026-11-20T10-15-02Z_quick_7f3a --json | jq .findings
-  kvdyno show *.tar.zst --by host   one suite on many machines: which of them stand apart
+  kvdyno show *.tar.zst --by host   one suite on many machines: find the outliers
   kvdyno show *.tar.zst --by host --html fleet.html")]
 pub(crate) struct ShowArgs {
-    /// A run's folder, a bundle, its name, the beginning of its id or of its suite's name, or
-    /// `latest` (calibrations aside); several with --by
+    /// A run's directory, a bundle, its name, the beginning of its id or of its suite's name, or
+    /// `latest` (without calibrations); several with --by
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) names: Vec<String>,
     #[command(flatten)]
@@ -85,23 +85,23 @@ pub(crate) struct ShowArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Several runs of one suite")]
 pub(crate) struct FleetArgs {
-    /// Figures by host: what is lowest and highest, which hosts stand apart, in what the hosts
-    /// differ; --wide: the figure of each host
+    /// Figures by host: lowest, highest, outliers, and differences of the hosts; --wide: the figure
+    /// of each host
     #[arg(long, value_name = "WHAT", conflicts_with_all =
           ["full", "table", "beside", "study", "findings", "drive", "config"])]
     pub(crate) by: Option<GroupBy>,
     /// Only these figures, by their names in `kvdyno export --csv -`
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "by")]
     pub(crate) figures: Vec<String>,
-    /// All figures, where otherwise those that usually matter are shown
+    /// All figures, not only the usual ones
     #[arg(long, conflicts_with = "figures", requires = "by")]
     pub(crate) all: bool,
-    /// The answer as a page: one HTML file that fetches nothing; `-`: standard output
+    /// Write the result as a page: one self-contained HTML file; `-`: standard output
     #[arg(long, value_name = "FILE", conflicts_with = "json", requires = "by")]
     pub(crate) html: Option<PathBuf>,
 }
 
-/// What several runs are told apart by.
+/// The key by which several runs are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GroupBy {
     /// The machine that made it.
@@ -111,17 +111,16 @@ pub(crate) enum GroupBy {
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
-  kvdyno report                     the latest run, as a file beside its folder
+  kvdyno report                     the latest run, as a file next to its directory
   kvdyno report 2026-11-20T10 -o quick.html
   kvdyno report quick -o - > quick.html
 
-The page is one file: it fetches nothing, and can be mailed or put on any web server. What is
-chosen in it stands in its address, so that a view can be linked to. It prints, and each figure
-can be saved as SVG or PNG.")]
+The page is one self-contained file, to mail or to put on any web server. Its address contains the
+selected view, for links. It can be printed, and each figure can be saved as SVG or PNG.")]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) name: RunName,
-    /// The file to write; `-`: standard output [default: RUN.html, beside the run's folder]
+    /// The file to write; `-`: standard output [default: RUN.html, next to the run's directory]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -134,17 +133,17 @@ Examples:
   kvdyno serve --port 0             any free port; its address is printed
   ssh -L 7333:127.0.0.1:7333 HOST   and a browser here shows the runs of HOST
 
-Shows the list of runs, the report of each, a run at work as it gets on, and two runs compared. The
-same as data: /runs.json, /runs/RUN.json, /compare/BASE/NEW.json. It keeps nothing and changes
-nothing: every answer is read from the runs folder. Only this machine can reach it, and whoever has
-an account here; there is no option for more. Ctrl-C ends it.
+Shows the list of runs, the report of each, the progress of a live run, and comparisons of two runs.
+The same as data: /runs.json, /runs/RUN.json, /compare/BASE/NEW.json. It stores and changes nothing:
+every reply is read from the directory of runs. Only users of this machine can reach it; no option
+changes that. Ctrl-C ends it.
 
-Looking costs CPU: a page of a run at work asks every two seconds. Where that may disturb what is
-being measured, look when it is done.")]
+A page of a live run costs CPU: it asks every two seconds. If that may disturb the measurement, wait
+until the run is complete.")]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) runs: RunsArgs,
-    /// The port; 0: any that is free
+    /// The port; 0: any free port
     #[arg(long, value_name = "N", default_value_t = 7333)]
     pub(crate) port: u16,
 }

@@ -1,4 +1,4 @@
-//! A suite, how it is bent, and `kvdyno plan`.
+//! A suite, changes to it, and `kvdyno plan`.
 
 use super::RunsArgs;
 use crate::exit::Complaint;
@@ -9,7 +9,7 @@ use kvdyno_record::units;
 use kvdyno_suite::{self as suite, Overrides};
 use std::path::PathBuf;
 
-/// A suite and how to bend it.
+/// A suite and changes to it.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SuiteArgs {
     /// A built-in suite's name, or the path of a TOML file
@@ -21,27 +21,28 @@ pub(crate) struct SuiteArgs {
     /// Only these parts of the suite
     #[arg(long = "part", value_name = "NAME", value_delimiter = ',')]
     pub(crate) parts: Vec<String>,
-    /// Only these phases, in this order, of those that the suite has or includes, as
+    /// Only these phases, in this order, of the suite's own and included ones, as
     /// `fillrandom,readrandom`
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) phases: Vec<String>,
-    /// The swept numbers of threads, as `1,2,4`
+    /// The swept thread counts, as `1,2,4`
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Vec<u32>,
-    /// How long each measured phase lasts, as 30s
+    /// Duration of each measured phase, as 30s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
-    /// How often to repeat each case: four tell differences, six or more tell small ones
+    /// Number of trials of each case: four can show differences, six or more small ones
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: Option<u32>,
-    /// Shorten it for a first look: phases of seconds, few numbers of threads, one trial
+    /// Shorten the suite for a first look: phases of seconds, few thread counts, one trial
     #[arg(long, conflicts_with_all = ["duration", "hours"])]
     pub(crate) quick: bool,
-    /// Each measured phase lasts so many hours, with figures of each hour
+    /// Duration of each measured phase in hours, with figures of each hour
     #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = whole_hours)]
     pub(crate) hours: Option<u32>,
-    /// Change it by flags of `db_bench`, as `--num=1000000 --bloom_bits=10`, or @FILE of them
+    /// Change the suite by flags of `db_bench`, as `--num=1000000 --bloom_bits=10`, or @FILE of
+    /// them
     #[arg(long = "set-db_bench", value_name = "FLAGS", allow_hyphen_values = true)]
     pub(crate) db_bench: Vec<String>,
     #[command(flatten)]
@@ -70,7 +71,7 @@ impl SuiteArgs {
 
 fn whole_hours(text: &str) -> Result<u32, &'static str> {
     let hours = text.parse().ok().filter(|hours| (1..=1000).contains(hours));
-    hours.ok_or("expected 1 to 1000, whole: for less, `--duration 30m`")
+    hours.ok_or("expected a whole number from 1 to 1000: for less, use `--duration 30m`")
 }
 
 /// Flags as typed, or those of a file.
@@ -90,23 +91,23 @@ fn text_of(file: &str) -> Result<String, Complaint> {
         .map_err(|error| Complaint::usage(format!("--set-db_bench: cannot read {file}: {error}")))
 }
 
-/// How any suite can be bent, whoever chose its engines, threads and trials.
+/// Changes to any suite, whatever selects its engines, threads and trials.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct BendArgs {
     #[command(flatten)]
-    pub(crate) at: LocationArgs,
+    pub(crate) location: LocationArgs,
     /// Scale records, RAM and operation counts, as `1/1000`
     #[arg(long, value_name = "RATIO")]
     pub(crate) scale: Option<String>,
-    /// Do not limit RAM, whatever the suite says
+    /// Do not limit RAM, even if the suite does
     #[arg(long)]
     pub(crate) no_ram_limit: bool,
-    /// Count instructions: by valgrind in place of times, equal to 0.1 % from run to run; or by the
-    /// processor beside them, with cycles, cache misses and branch misses
+    /// Count instructions: with valgrind instead of times, equal to 0.1 % from run to run; or with
+    /// the processor next to times, with cycles, cache misses and branch misses
     #[arg(long, value_name = "BY", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "valgrind")]
     pub(crate) count: Option<CountBy>,
-    /// What a medium of the suite is here: a block device, a directory, or `place`; may be repeated
+    /// The path of a medium of the suite: a block device, a directory, or `place`; may be repeated
     #[arg(long = "medium", value_name = "NAME=PATH")]
     pub(crate) media: Vec<String>,
     /// Change one value of the suite, as `data.records=8M`; may be repeated
@@ -124,7 +125,7 @@ impl BendArgs {
     }
 }
 
-/// Who counts instructions.
+/// The counter of instructions.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum CountBy {
     Valgrind,
@@ -132,26 +133,26 @@ pub(crate) enum CountBy {
 }
 
 impl From<CountBy> for Counting {
-    fn from(by: CountBy) -> Self {
-        match by {
+    fn from(count: CountBy) -> Self {
+        match count {
             CountBy::Valgrind => Self::Valgrind,
             CountBy::Processor => Self::Processor,
         }
     }
 }
 
-/// Where databases lie.
+/// The location of databases.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct LocationArgs {
-    /// The folder in which databases are made; emptied of them afterwards
+    /// The directory in which databases are created; they are removed afterwards
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) place: Option<PathBuf>,
-    /// Make the place where it does not exist, and remove it afterwards
+    /// Create the place if it does not exist, and remove it afterwards
     #[arg(long)]
     pub(crate) create_place: bool,
 }
 
-/// Any text; shells are told the built-in suites. What it means is found out by the command.
+/// Any text; shells complete the built-in suites. The command interprets it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SuiteName;
 

@@ -1,4 +1,4 @@
-//! `trace`: what can be typed.
+//! The command line of `trace`.
 
 use super::{KeepArgs, SuiteArgs};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -14,7 +14,7 @@ Examples:
   kvdyno trace record quick --engine lmdb --threads 1 -o quick.kvtrace
   kvdyno trace show mine.kvtrace
 
-docs/traces.md says what each format has, and what becomes of it.")]
+docs/traces.md describes each format and its conversion.")]
 pub(crate) struct TraceArgs {
     #[command(subcommand)]
     pub(crate) action: TraceAction,
@@ -23,11 +23,11 @@ pub(crate) struct TraceArgs {
 /// What to do with traces.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum TraceAction {
-    /// Read a trace of another format, and write it as one of ours
+    /// Convert a trace of another format
     Import(ImportArgs),
-    /// Run a case of a suite, and write what its engine was asked for as a trace
+    /// Run a case of a suite, and write its engine's requests as a trace
     Record(Box<RecordTraceArgs>),
-    /// Say what is in a trace: mix, sizes, working set, what a cache would have
+    /// Show the contents of a trace: mix, sizes, working set, cache hit rates
     Show(ShowTraceArgs),
 }
 
@@ -43,11 +43,11 @@ Examples:
 
 Formats: rocksdb (of its tracer, or `db_bench --trace_file`), twitter (cache traces of 2020),
 cachelib (key-value caches, of 2022 and later), oracle-general (libCacheSim), msr (block traces of
-Cambridge), fio-iolog (versions 2 and 3), kvdyno (`blockio.csv` of `kvdyno run --io-log`). What is
-packed by gzip or zstd is unpacked.
+Cambridge), fio-iolog (versions 2 and 3), kvdyno (`blockio.csv` of `kvdyno run --io-log`). Files
+packed by gzip or zstd are unpacked.
 
-Memory is constant, about 250 MB at most, however long the trace and however many its keys. Files
-without a name are needed in between, up to the size of the unpacked trace: --scratch says where.")]
+Memory is constant, about 250 MB at most, for any length of the trace and any number of keys.
+Temporary files need up to the size of the unpacked trace: --scratch sets their directory.")]
 pub(crate) struct ImportArgs {
     /// The format of FILE
     #[arg(long, value_parser = format(), value_name = "FORMAT", hide_possible_values = true)]
@@ -55,16 +55,16 @@ pub(crate) struct ImportArgs {
     /// The file; `-`: standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// Where the trace is written
+    /// The file to write
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
-    /// Write over a file that is there
+    /// Replace an existing file
     #[arg(long)]
     pub(crate) force: bool,
-    /// Only so many requests, from the first on
+    /// Only this many requests, from the first
     #[arg(long, value_name = "N", value_parser = units::parse_count)]
     pub(crate) limit: Option<u64>,
-    /// The folder for files that are needed in between [default: that of the output]
+    /// The directory for temporary files [default: that of the output]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) scratch: Option<PathBuf>,
 }
@@ -76,24 +76,23 @@ Examples:
   kvdyno trace record ycsb --engine rocksdb --part a --threads 1 -o a.kvtrace
   kvdyno trace record mine.toml --set data.records=1M --place /mnt/nvme -o mine.kvtrace
 
-The suite must come to one case that measures; a refusal lists those that it comes to. Each phase
-of it that measures becomes a trace: of several, the phase's name is put into the file's name. One
-trial is made. The run is kept as any other; what recording costs is in its figures.")]
+The suite must have one measured case; otherwise the error lists its cases. Each measured phase
+becomes a trace; with several phases, the file names contain their names. There is one trial. The
+run is stored like any other; its figures include the cost of recording.")]
 pub(crate) struct RecordTraceArgs {
     #[command(flatten)]
     pub(crate) suite: SuiteArgs,
-    /// Where the trace is written
+    /// The file to write
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
-    /// Write over a file that is there
+    /// Replace an existing file
     #[arg(long)]
     pub(crate) force: bool,
-    /// A block device of the suite's volumes or memory tiers whose data is lost, in full; may be
-    /// repeated
+    /// A block device of the suite's volumes or memory tiers whose data may be destroyed, by its
+    /// full path; may be repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub(crate) destroy_data_on: Vec<PathBuf>,
-    /// The host of a server that somebody runs and that may be loaded, where the suite is attached
-    /// to one; may be repeated
+    /// The host of an attached server that the run may load; may be repeated
     #[arg(long, value_name = "HOST")]
     pub(crate) yes_load: Vec<String>,
     #[command(flatten)]
@@ -107,8 +106,8 @@ Examples:
   kvdyno trace show mine.kvtrace --json > mine.json
   kvdyno trace show mine.kvtrace --html mine.html
 
-Popularity, working set and what an LRU cache would have are exact up to a million distinct keys;
-beyond that they are of a sample of a million, and it is said of how many.")]
+Popularity, working set and LRU hit rates are exact up to a million distinct keys. Beyond that they
+come from a sample of a million keys, with a note.")]
 pub(crate) struct ShowTraceArgs {
     /// A trace that `kvdyno trace import` or `kvdyno trace record` wrote
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -116,7 +115,7 @@ pub(crate) struct ShowTraceArgs {
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// As a page: one HTML file that fetches nothing; `-`: standard output
+    /// As a page: one self-contained HTML file; `-`: standard output
     #[arg(long, value_name = "FILE", conflicts_with = "json", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
 }
@@ -124,7 +123,7 @@ pub(crate) struct ShowTraceArgs {
 /// A format by its name.
 fn format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| {
-        let known = Format::ALL.into_iter().find(|format| format.name() == name);
-        known.ok_or("no such format")
+        let format = Format::ALL.into_iter().find(|format| format.name() == name);
+        format.ok_or("unknown format")
     })
 }

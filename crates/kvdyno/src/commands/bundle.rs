@@ -1,4 +1,4 @@
-//! `kvdyno bundle`: a run in one file, to be published and repeated elsewhere.
+//! `kvdyno bundle`: a run in one file, to publish and repeat elsewhere.
 
 use super::runs;
 use crate::bundle::{self, ENDING};
@@ -20,19 +20,20 @@ use std::path::PathBuf;
 pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name)?;
     if folder.is_bundle() {
-        let message = format!("{} is a bundle already", folder.named().display());
+        let message = format!("{} is already a bundle", folder.named().display());
         return Err(Complaint::usage(message).into());
     }
-    // A run that is at work changes under our hands.
+    // A live run changes while it is read.
     let _alone = runs::lock(&folder)?;
     let changed = folder.changed_since_sealed()?;
     if let Some(first) = changed.first() {
         let message = format!(
-            "{} was altered: {first} is not what was sealed ({} in all)",
+            "{} was altered: {first} differs from its sealed checksum ({} in all)",
             folder.path.display(),
             units::files(changed.len())
         );
-        let hint = "`kvdyno check` says what contradicts what; a bundle would pass it on as whole";
+        let hint =
+            "`kvdyno check` shows the contradictions; a bundle would present the record as intact";
         return Err(Complaint::usage(message).hint(hint).into());
     }
     let summary = Summary::read(&folder).with_context(runs::unread(&folder))?;
@@ -42,22 +43,22 @@ pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> 
         .with_context(|| format!("failed to bundle the run in `{}`", folder.path.display()))?;
     printer.data(&path.display().to_string());
     printer.note(&format!(
-        "{} files, {}, packed {}; look through record/host before you publish it: it says much \
-         about the machine",
+        "{} files, {}, packed {}; review record/host before you publish it: it describes the \
+         machine in detail",
         packed.files,
         units::bytes(packed.bytes),
         units::bytes(packed.size_bytes)
     ));
     for (name, digest) in traces(&folder.plan()?) {
         printer.note(&format!(
-            "trace {name} (checksum {digest}) is not in it: publish it beside, under that name, \
-             or say where it is to be had"
+            "trace {name} (checksum {digest}) is not included: publish it next to the bundle, \
+             under that name, or name its source"
         ));
     }
     Ok(Exit::Ok)
 }
 
-/// What its work is taken from and no record has, each once.
+/// The traces of its work, which no record contains, each once.
 fn traces(plan: &Plan) -> BTreeSet<(String, String)> {
     let all = plan.cases.iter().flat_map(|case| replays(&case.phases));
     let name = |replay: &Replay| {
@@ -67,7 +68,7 @@ fn traces(plan: &Plan) -> BTreeSet<(String, String)> {
     all.map(name).collect()
 }
 
-/// What people read of it, made here and packed beside the record: the tables, and the page.
+/// The parts for readers, made here and packed next to the record: the tables, and the page.
 fn report(run: &RunFolder, summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
     let page = html(TEMPLATE, &PageData::read(run)?)?;
     Ok(vec![

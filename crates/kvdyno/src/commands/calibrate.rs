@@ -1,5 +1,4 @@
-//! `kvdyno calibrate`: one engine against itself, to learn what differences this machine can tell
-//! from noise.
+//! `kvdyno calibrate`: runs one engine against itself, to measure the noise of this machine.
 
 use super::pair;
 use super::runs::{self, CALIBRATE};
@@ -18,22 +17,22 @@ use toml::{Table, Value};
 
 pub(crate) fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let is_found = |name: &str| workers::find(name).is_ok();
-    let twins = |own: &[Table]| twins_of(own, args.engine.as_deref(), is_found);
+    let twins = |engines: &[Table]| twins_of(engines, args.engine.as_deref(), is_found);
     let prepared = pair::prepared(&args.pair, CALIBRATE, WHAT, twins)?;
     let Some((folder, record)) = pair::run(&prepared, &args.pair, printer)? else {
         return Ok(Exit::Interrupted);
     };
     let exit = verdict(&record.summary);
     runs::warn_of_findings(&record.summary, printer);
-    let Some(known) = Calibration::from_record(&record) else {
-        printer.warning("too few trials came to their end: nothing was calibrated");
-        printer.hint(&format!("`kvdyno show {}` says why", folder.path.display()));
+    let Some(calibration) = Calibration::from_record(&record) else {
+        printer.warning("too few trials completed: no calibration");
+        printer.hint(&format!("`kvdyno show {}` shows the reason", folder.path.display()));
         return Ok(if exit == Exit::Ok { Exit::Invalid } else { exit });
     };
     if args.json {
-        printer.json(&known)?;
+        printer.json(&calibration)?;
     } else {
-        print(&known, args.all, printer);
+        print(&calibration, args.all, printer);
     }
     Ok(exit)
 }
@@ -42,7 +41,7 @@ pub(crate) fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exi
 pub(crate) fn newest(runs: &Path, host: &Host) -> Option<Calibration> {
     runs::folders(runs).into_iter().rev().find_map(|path| {
         let folder = RunFolder::open(path).ok()?;
-        // The small files first: most runs are none.
+        // Small files first: most runs are no calibrations.
         let is_one = folder.is_complete()
             && same_host(&folder.run().ok()?.host_before, host)
             && twins(&folder.plan().ok()?).is_some();
@@ -53,27 +52,27 @@ pub(crate) fn newest(runs: &Path, host: &Host) -> Option<Calibration> {
     })
 }
 
-/// By what decides speed, and the name: the kernel and the memory in use may change.
+/// Compared by hardware and name: the kernel and the used memory may change.
 fn same_host(one: &Host, other: &Host) -> bool {
     let facts =
         |host: &Host| (host.hostname.clone(), host.machine.cpu_model.clone(), host.machine.cpus);
     facts(one) == facts(other)
 }
 
-fn print(known: &Calibration, all: bool, printer: &Printer) {
-    printer.heading(&wrap(&text::resolution(known), 0));
+fn print(calibration: &Calibration, all: bool, printer: &Printer) {
+    printer.heading(&wrap(&text::resolution(calibration), 0));
     printer.data("");
-    printer.data(&text::resolutions(known, all).text());
+    printer.data(&text::resolutions(calibration, all).text());
     printer.data(
         "resolves: 95 % of all random halvings of these trials have medians closer than that, and \
-         the two\nlabels, between which nothing differs, were not further apart. `kvdyno compare` \
-         claims no smaller\ndifference here; more or longer trials resolve more.",
+         the two\nidentical labels differed by no more. `kvdyno compare` claims no smaller \
+         difference here; more or\nlonger trials resolve smaller ones.",
     );
 }
 
-/// One engine twice: the one asked for, else the first of the suite that is found and stores
-/// anything, else the null engine.
-fn twins_of(own: &[Table], asked: Option<&str>, is_found: impl Fn(&str) -> bool) -> [Table; 2] {
+/// One engine twice: the requested one, otherwise the suite's first installed engine that stores
+/// data, otherwise the null engine.
+fn twins_of(engines: &[Table], name: Option<&str>, is_found: impl Fn(&str) -> bool) -> [Table; 2] {
     let word = |engine: &Table, key: &str| Some(engine.get(key)?.as_str()?.to_owned());
     let is_called = |engine: &&Table, name: &str| {
         [word(engine, "label"), word(engine, "name")].contains(&Some(name.to_owned()))
@@ -81,11 +80,11 @@ fn twins_of(own: &[Table], asked: Option<&str>, is_found: impl Fn(&str) -> bool)
     let stores = |engine: &&Table| {
         word(engine, "name").is_some_and(|name| name != "null" && is_found(&name))
     };
-    let chosen = match asked {
-        Some(name) => own.iter().find(|engine| is_called(engine, name)),
-        None => own.iter().find(stores),
+    let chosen = match name {
+        Some(name) => engines.iter().find(|engine| is_called(engine, name)),
+        None => engines.iter().find(stores),
     };
-    let name = asked.unwrap_or("null");
+    let name = name.unwrap_or("null");
     let plain = || Table::from_iter([("name".to_owned(), Value::from(name))]);
     let chosen = chosen.cloned().unwrap_or_else(plain);
     let stem = word(&chosen, "label").or_else(|| word(&chosen, "name"));
@@ -113,8 +112,8 @@ mod tests {
         [drive]\npreset = \"ceiling\"\n\
         [[phase]]\nkind = \"load\"\n";
 
-    fn engines(asked: Option<&str>, found: &[&str]) -> Vec<String> {
-        let twins = |own: &[Table]| twins_of(own, asked, |name| found.contains(&name));
+    fn engines(name: Option<&str>, installed: &[&str]) -> Vec<String> {
+        let twins = |tables: &[Table]| twins_of(tables, name, |name| installed.contains(&name));
         let text = with_two("mine.toml", SUITE, CALIBRATE, WHAT, twins).unwrap();
         let suite: Table = text.parse().unwrap();
         assert_eq!(suite["suite"]["name"].as_str(), Some("calibrate-mine"));
@@ -141,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_suite_that_is_no_toml_is_a_mistake() {
-        let twins = |own: &[Table]| twins_of(own, None, |_| true);
+        let twins = |engines: &[Table]| twins_of(engines, None, |_| true);
         let error = with_two("mine.toml", "[suite", CALIBRATE, WHAT, twins).unwrap_err();
         assert!(error.message.starts_with("mine.toml: "), "{error}");
     }

@@ -1,5 +1,5 @@
 //! `kvdyno check`: a second, independent reading of a record. It shares no line with the summary:
-//! where both agree, neither is likely to be wrong.
+//! if both agree, neither is likely to be wrong.
 
 mod bytes;
 mod case;
@@ -28,7 +28,7 @@ enum Answer {
 struct Check {
     /// What must hold.
     name: &'static str,
-    /// Of what: a case, a phase, a role's operation; or the run.
+    /// The checked part: a case, a phase, a role's operation; or the run.
     of: String,
     #[serde(flatten)]
     answer: Answer,
@@ -54,7 +54,7 @@ fn all(folder: &RunFolder) -> Vec<Check> {
     checks
 }
 
-/// A line for each name, and below it what did not hold; with `all`, everything.
+/// A line for each name, and below it the failures; with `all`, everything.
 fn print(checks: &[Check], all: bool, printer: &Printer) {
     let mut names: Vec<&str> = Vec::new();
     for check in checks {
@@ -63,9 +63,9 @@ fn print(checks: &[Check], all: bool, printer: &Printer) {
         }
     }
     for name in names {
-        let of_name: Vec<&Check> = checks.iter().filter(|check| check.name == name).collect();
-        let count = |wanted: fn(&Answer) -> bool| {
-            of_name.iter().filter(|check| wanted(&check.answer)).count()
+        let named: Vec<&Check> = checks.iter().filter(|check| check.name == name).collect();
+        let count = |matches: fn(&Answer) -> bool| {
+            named.iter().filter(|check| matches(&check.answer)).count()
         };
         let ok = count(|answer| *answer == Answer::Ok);
         let failed = count(|answer| matches!(answer, Answer::Failed(_)));
@@ -74,9 +74,9 @@ fn print(checks: &[Check], all: bool, printer: &Printer) {
             (0, 1..) => (Tone::Good, "ok"),
             (0, 0) => (Tone::Warning, "not checkable"),
         };
-        let numbers = numbers(ok, failed, of_name.len() - ok - failed);
+        let numbers = numbers(ok, failed, named.len() - ok - failed);
         printer.marked(tone, &format!("{word:<14}"), &format!("{name} ({numbers})"));
-        for line in details(&of_name, all) {
+        for line in details(&named, all) {
             printer.data(&format!("    {}", wrap(&line, 8)));
         }
     }
@@ -103,8 +103,8 @@ fn numbers(ok: usize, failed: usize, not_checkable: usize) -> String {
     }
 }
 
-/// What did not hold, each of it; with `all`, what did, too, and else what is not checkable once
-/// for each reason.
+/// Every failure; with `all`, every success too. Otherwise each reason why a check is not possible
+/// once.
 fn details(checks: &[&Check], all: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut whys: Vec<&str> = Vec::new();

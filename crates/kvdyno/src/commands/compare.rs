@@ -1,4 +1,4 @@
-//! `kvdyno compare`: two runs, or two engines of one, held against each other.
+//! `kvdyno compare`: compares two runs, or two engines of one.
 
 use super::calibrate::newest;
 use super::{report, runs};
@@ -16,28 +16,28 @@ use kvdyno_render::versus as text;
 use kvdyno_render::wrap::wrap;
 use std::path::Path;
 
-/// How far in the text stands after the word that a line begins with.
+/// The column of the text after a line's first word.
 const INDENT: usize = 10;
 
 pub(crate) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let question = question(&args.asked)?;
+    let question = question(&args.comparison)?;
     let base = read(args, &args.base)?;
     let new = args.new.as_deref().map(|name| read(args, name)).transpose()?;
     let sides = sides(args, &base, new.as_ref())?;
-    answer(&sides, question, &args.asked, &args.runs.runs, printer)
+    answer(&sides, question, &args.comparison, &args.runs.runs, printer)
 }
 
-/// Which figures, and the share by which they may get worse.
-type Asked = (Figures, Option<f64>);
+/// The figures, and the share by which they may get worse.
+type FiguresAndGate = (Figures, Option<f64>);
 
-/// What is wanted of a comparison, as it was typed.
-pub(super) fn question(args: &ComparisonArgs) -> Result<Asked, Complaint> {
+/// The comparison as typed.
+pub(super) fn question(args: &ComparisonArgs) -> Result<FiguresAndGate, Complaint> {
     let gate = args.gate.as_deref().map(units::parse_share).transpose();
     let gate = gate.map_err(|error| Complaint::usage(format!("--gate: {error}")))?;
     Ok((figures(&args.figures, args.all)?, gate))
 }
 
-/// The figures that are asked for.
+/// The requested figures.
 pub(super) fn figures(names: &[String], all: bool) -> Result<Figures, Complaint> {
     match names {
         _ if all => Ok(Figures::All),
@@ -49,10 +49,11 @@ pub(super) fn figures(names: &[String], all: bool) -> Result<Figures, Complaint>
     }
 }
 
-/// Compares two sides by what this machine can resolve, shows it, and says what came of the gate.
+/// Compares two sides with this machine's resolution, shows the result, and returns the gate's exit
+/// code.
 pub(super) fn answer(
     sides: &Sides<'_>,
-    (figures, gate): Asked,
+    (figures, gate): FiguresAndGate,
     args: &ComparisonArgs,
     runs: &Path,
     printer: &Printer,
@@ -64,7 +65,7 @@ pub(super) fn answer(
         printer.json(&versus)?;
     } else if let Some(path) = &args.html {
         report::write(&VersusData::new(Ok(versus.clone())), path, printer)?;
-        // Who reads a log wants to know why the gate failed.
+        // A log needs the reason why the gate failed.
         if versus.gate.is_some() && path != Path::new("-") {
             lines(text::footer(&versus), printer);
         }
@@ -74,8 +75,8 @@ pub(super) fn answer(
     Ok(verdict(&versus))
 }
 
-/// How the program ends: a regression past the gate goes before figures that are void, and before
-/// a gate that cannot judge.
+/// The exit code: a regression past the gate precedes invalid figures, which precede a gate that
+/// cannot judge.
 fn verdict(versus: &Versus) -> Exit {
     let invalid = !versus.base.invalid.is_empty() || !versus.new.invalid.is_empty();
     match versus.gate.as_ref().map(|gate| gate.result) {
@@ -101,7 +102,7 @@ fn sides<'r>(
         (Some(new), _) => Ok(Sides::Runs { base, new }),
         (None, [one, other]) => Ok(Sides::engines(base, one, other)),
         (None, engines) => {
-            let what = format!("--engines takes two engines, and {} came", engines.len());
+            let what = format!("--engines: expected two engines, found {}", engines.len());
             let run = &base.summary.run.id;
             let labels: Vec<&str> =
                 base.summary.engines.iter().map(|engine| engine.label.as_str()).collect();
@@ -110,21 +111,21 @@ fn sides<'r>(
     }
 }
 
-/// Why two runs cannot be compared, and what would help.
+/// Why two runs cannot be compared, and the remedy.
 pub(super) fn refused(refusal: &Refusal) -> Complaint {
     let hint = match refusal {
         Refusal::Work { .. } => {
-            "only equal work can be compared; `kvdyno show` each of them instead".to_owned()
+            "only equal work can be compared; use `kvdyno show` for each of them".to_owned()
         }
-        Refusal::Method(_) => "run the older one again with this version".to_owned(),
+        Refusal::Method(_) => "run the older suite again with this version".to_owned(),
         Refusal::NoCommonEngine { .. } => {
             "`--engines A,B` compares two engines of one run".to_owned()
         }
-        Refusal::Same(_) => "name two; `kvdyno list` shows the runs".to_owned(),
+        Refusal::Same(_) => "expected two runs; `kvdyno list` shows the runs".to_owned(),
         Refusal::NoEngine { known, .. } => format!("it has: {}", known.join(", ")),
         Refusal::NoFigure { known, .. } => format!("they have: {}", known.join(", ")),
     };
-    Complaint::usage(format!("these cannot be compared: {refusal}")).hint(hint)
+    Complaint::usage(format!("cannot compare these: {refusal}")).hint(hint)
 }
 
 fn print(versus: &Versus, printer: &Printer) {
@@ -136,7 +137,7 @@ fn print(versus: &Versus, printer: &Printer) {
     lines(text::footer(versus), printer);
 }
 
-/// Lines above and below a table: a word, and what it says.
+/// Lines above and below a table: a word, and its text.
 pub(super) fn lines(lines: Vec<text::Line>, printer: &Printer) {
     for (tone, word, text) in lines {
         printer.marked(tone, &format!("{word:<INDENT$}"), &wrap(&text, INDENT));

@@ -1,5 +1,5 @@
-//! `kvdyno doctor`: what this machine can enforce and measure, and what will distort. It never
-//! changes anything.
+//! `kvdyno doctor`: reports what this machine can enforce and measure, and what distorts figures.
+//! It never changes anything.
 
 use crate::cli::DoctorArgs;
 use crate::printer::Printer;
@@ -11,7 +11,7 @@ use kvdyno_render::tone::Tone;
 use kvdyno_render::wrap::wrap;
 use std::path::Path;
 
-/// Where the text of a check stands.
+/// The column of a check's text.
 const INDENT: usize = 29;
 
 pub(crate) fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -31,13 +31,13 @@ pub(crate) fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> 
     Ok(if args.strict && distorts { Exit::Invalid } else { Exit::Ok })
 }
 
-/// Whether the machine leaves an idle thread alone.
+/// Whether an idle thread runs without interruption.
 fn listen(printer: &Printer) -> anyhow::Result<Diagnostic> {
     let seconds = hiccups::LENGTH.as_secs();
-    printer.note(&format!("listening to the idle machine for {seconds} s"));
-    let heard = hiccups::listen(hiccups::LENGTH).map_err(anyhow::Error::msg)?;
-    let gaps = HiccupRow::from_hiccups(&heard).map(|row| row.gaps()).unwrap_or_default();
-    Ok(doctor::hiccups(&gaps, heard.max_ns))
+    printer.note(&format!("measuring interruptions of the idle machine for {seconds} s"));
+    let recording = hiccups::listen(hiccups::LENGTH).map_err(anyhow::Error::msg)?;
+    let gaps = HiccupRow::from_hiccups(&recording).map(|row| row.gaps()).unwrap_or_default();
+    Ok(doctor::hiccups(&gaps, recording.max_ns))
 }
 
 fn in_one_line(checks: &[Diagnostic]) -> String {
@@ -47,9 +47,9 @@ fn in_one_line(checks: &[Diagnostic]) -> String {
     let held = if not_held { "; a RAM limit is NOT HELD here" } else { "; a RAM limit is held" };
     match (count(Level::Warning), count(Level::Info)) {
         (0, 0) => format!("nothing found that distorts figures{held}"),
-        (0, info) => format!("nothing distorts figures, {} worth knowing{held}", things(info)),
+        (0, info) => format!("nothing distorts figures, {} to note{held}", things(info)),
         (bad, info) => {
-            format!("{} will distort figures, {info} more worth knowing{held}", things(bad))
+            format!("{} will distort figures, {info} more to note{held}", things(bad))
         }
     }
 }
@@ -87,7 +87,7 @@ mod tests {
         ];
         assert_eq!(
             in_one_line(&bad),
-            "2 things will distort figures, 1 more worth knowing; a RAM limit is NOT HELD here"
+            "2 things will distort figures, 1 more to note; a RAM limit is NOT HELD here"
         );
     }
 }

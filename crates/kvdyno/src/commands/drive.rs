@@ -1,5 +1,5 @@
-//! `kvdyno drive`: the bare drive below a place. It writes a suite, and runs it as `kvdyno run`
-//! would.
+//! `kvdyno drive`: the drive below a place, without an engine. It writes a suite, and runs it like
+//! `kvdyno run`.
 
 mod import;
 mod steady;
@@ -30,19 +30,19 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     if args.with_fio && !is_installed("fio") {
-        return Err(Complaint::usage("--with-fio: there is no program `fio` here")
+        return Err(Complaint::usage("--with-fio: cannot find the program `fio`")
             .hint("`apt install fio` (Debian, Ubuntu), `dnf install fio` (Fedora, RHEL)")
             .into());
     }
-    let at = LocationArgs { place: args.place.clone(), create_place: args.create_place };
+    let location = LocationArgs { place: args.place.clone(), create_place: args.create_place };
     let file = "drive.toml (written by kvdyno drive)";
-    let mut prepared = prepare_text(file, text, Overrides::default(), &at, runs)?;
+    let mut prepared = prepare_text(file, text, Overrides::default(), &location, runs)?;
     prepared.consent = match &args.destroy_data_on {
         Some(device) => Consent::Destroy(device.clone()),
         None if args.read_only => Consent::Read,
         None => Consent::None,
     };
-    let (folder, ended) = run::kept(&prepared, &args.keep, printer)?;
+    let (folder, ended) = run::run_prepared(&prepared, &args.keep, printer)?;
     let exit = finish::show(folder.clone(), ended, &args.view, printer)?;
     if !args.view.json {
         steady::print_steady(&folder, args.preset == Some(DrivePreset::SniaIops), printer)?;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// What is typed and would change nothing is a misunderstanding.
+/// An option that would change nothing is refused as a misunderstanding.
 fn check(args: &DriveArgs) -> Result<(), Complaint> {
     let says = |what: &str, hint: &str| Err(Complaint::usage(what.to_owned()).hint(hint));
     let mixes = args.rw.iter().any(|rw| matches!(rw, DriveRw::Randrw | DriveRw::Both));
@@ -61,18 +61,18 @@ fn check(args: &DriveArgs) -> Result<(), Complaint> {
     let rings = args.preset.is_some() || args.io.contains(&DriveWay::IoUring);
     if (args.sqpoll || args.iopoll) && !rings {
         let option = if args.sqpoll { "--sqpoll" } else { "--iopoll" };
-        return says(&format!("{option}: no job goes by io_uring"), "`--io io_uring,psync`");
+        return says(&format!("{option}: no job uses io_uring"), "`--io io_uring,psync`");
     }
     let rounds = args.round.is_some() || args.rounds.is_some();
     if rounds && args.preset != Some(DrivePreset::SniaIops) {
         let option = if args.round.is_some() { "--round" } else { "--rounds" };
-        let hint =
-            "elsewhere --duration says how long a job takes and --trials how often it is done";
-        return says(&format!("{option} is of `--preset snia-iops` alone"), hint);
+        let hint = "with other presets, --duration sets the length of a job and --trials the \
+                    number of repetitions";
+        return says(&format!("{option} needs `--preset snia-iops`"), hint);
     }
     if let Some(device) = args.destroy_data_on.as_ref().filter(|_| is_folder(args)) {
-        let what = format!("--destroy-data-on={}: PLACE is a folder", device.display());
-        return says(&what, "name the device as PLACE as well");
+        let what = format!("--destroy-data-on={}: PLACE is a directory", device.display());
+        return says(&what, "use the device as PLACE too");
     }
     Ok(())
 }
@@ -81,7 +81,7 @@ fn is_folder(args: &DriveArgs) -> bool {
     args.place.as_ref().is_some_and(|place| place.is_dir() || !place.exists())
 }
 
-/// Whether a program is found as a shell would find it.
+/// Whether the shell's PATH contains a program.
 fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())

@@ -1,4 +1,4 @@
-//! `kvdyno engines`: the engines that are found, and what each says of itself.
+//! `kvdyno engines`: the installed engines and their descriptions.
 
 mod build;
 mod debian;
@@ -42,32 +42,33 @@ pub(crate) fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit>
     if let Some(name) = &args.name {
         return one(name, args.json, printer);
     }
-    let found: Vec<FoundEngine> = workers::find_all().into_iter().map(ask).collect();
+    let engines: Vec<FoundEngine> =
+        workers::find_all().into_iter().map(|(name, path)| describe_engine(name, path)).collect();
     if args.json {
-        printer.json(&found)?;
+        printer.json(&engines)?;
         return Ok(Exit::Ok);
     }
-    if found.is_empty() {
+    if engines.is_empty() {
         let hint = format!(
-            "`make engines` builds them; they are looked for next to kvdyno, in {} and in PATH",
+            "`make engines` builds them; kvdyno searches its own directory, {} and PATH",
             workers::PATH_VARIABLE
         );
-        return Err(Complaint::usage("no engine was found").hint(hint).into());
+        return Err(Complaint::usage("no engines found").hint(hint).into());
     }
-    printer.data(&table(&found));
-    for engine in &found {
+    printer.data(&table(&engines));
+    for engine in &engines {
         if let Some(problem) = &engine.problem {
             printer.warning(problem);
         }
     }
     printer.hint(
-        "`kvdyno engines NAME` shows an engine's options, `kvdyno engines list` the versions that \
-         are installed",
+        "`kvdyno engines NAME` shows an engine's options, `kvdyno engines list` the installed \
+         versions",
     );
     Ok(Exit::Ok)
 }
 
-fn ask((name, path): (String, PathBuf)) -> FoundEngine {
+fn describe_engine(name: String, path: PathBuf) -> FoundEngine {
     let (description, problem) = match workers::describe(&path, &CodeSource::Itself) {
         Ok(description) => (Some(description), None),
         Err(error) => (None, Some(format!("{error:#}"))),
@@ -75,10 +76,10 @@ fn ask((name, path): (String, PathBuf)) -> FoundEngine {
     FoundEngine { name, path, description, problem }
 }
 
-fn table(found: &[FoundEngine]) -> String {
+fn table(engines: &[FoundEngine]) -> String {
     let columns = ["engine", "version", "durability", "writers", "remarks"];
     let mut table = Table::new(columns.map(|title| (title, Side::Left)));
-    for engine in found {
+    for engine in engines {
         let (version, durability, writers, remarks) = match &engine.description {
             Some(description) => {
                 let engine = &description.engine;
@@ -98,7 +99,7 @@ fn table(found: &[FoundEngine]) -> String {
     table.text()
 }
 
-/// What is unlike most.
+/// The unusual properties.
 fn remarks(capabilities: &Capabilities) -> String {
     let scans = capabilities.scan_forward;
     let remarks = [
@@ -109,8 +110,8 @@ fn remarks(capabilities: &Capabilities) -> String {
         (!scans, "no scan"),
         (scans && !capabilities.scan_reverse, "no reverse scan"),
     ];
-    let told = remarks.iter().filter(|(told, _)| *told).map(|(_, remark)| *remark);
-    told.collect::<Vec<_>>().join(", ")
+    let applies = remarks.iter().filter(|(applies, _)| *applies).map(|(_, remark)| *remark);
+    applies.collect::<Vec<_>>().join(", ")
 }
 
 fn abilities(capabilities: &Capabilities) -> String {

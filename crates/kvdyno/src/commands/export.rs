@@ -35,8 +35,8 @@ pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> 
         file(path, &xlsx::workbook(&evidence, &summary)?, printer)?;
     }
     if let Some(path) = &args.markdown {
-        let of = if args.brief { brief::page } else { markdown::page };
-        let page = of(&summary);
+        let page = if args.brief { brief::page } else { markdown::page };
+        let page = page(&summary);
         file(path, page.as_bytes(), printer)?;
     }
     if let Some(path) = &args.otava {
@@ -45,28 +45,26 @@ pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> 
     Ok(Exit::Ok)
 }
 
-/// What the command line's parser cannot know.
+/// Checks that the command line's parser cannot do.
 fn check(args: &ExportArgs) -> Result<(), Complaint> {
     let on_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
     let streams = [args.json, on_stdout(&args.csv), on_stdout(&args.markdown)];
     if streams.into_iter().filter(|used| *used).count() > 1 {
-        let message = "only one thing can be written to standard output";
-        return Err(Complaint::usage(message).hint("name a file or a folder in place of `-`"));
+        let message = "only one output can go to standard output";
+        return Err(Complaint::usage(message).hint("use a file or a directory instead of `-`"));
     }
     let ends_in_xlsx =
         |path: &&Path| path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("xlsx"));
     if let Some(path) = args.xlsx.as_deref().filter(|path| !ends_in_xlsx(path)) {
-        let message =
-            format!("--xlsx writes Excel's format, and `{}` is not named so", path.display());
+        let message = format!("--xlsx: expected a file FILE.xlsx, found `{}`", path.display());
         return Err(Complaint::usage(message).hint(
-            "name it FILE.xlsx; LibreOffice opens that, and `soffice --convert-to ods FILE.xlsx` \
-             makes it an .ods",
+            "LibreOffice opens .xlsx, and `soffice --convert-to ods FILE.xlsx` converts it to .ods",
         ));
     }
     let one_run = args.csv.is_some() || args.json || args.xlsx.is_some() || args.markdown.is_some();
     if one_run && (args.names.len() > 1 || args.all_runs) {
-        return Err(Complaint::usage("several runs together are for --otava alone")
-            .hint("export the others one by one"));
+        return Err(Complaint::usage("only --otava accepts several runs")
+            .hint("export the runs one by one"));
     }
     Ok(())
 }
@@ -88,11 +86,11 @@ fn csv_folder(
     for (name, csv) in files {
         file(&folder.join(format!("{name}.csv")), &csv, printer)?;
     }
-    lines(&folder.join("series.csv"), printer, |to| time_csv::series(evidence, to))?;
-    lines(&folder.join("machine.csv"), printer, |to| time_csv::machine(evidence, to))
+    lines(&folder.join("series.csv"), printer, |output| time_csv::series(evidence, output))?;
+    lines(&folder.join("machine.csv"), printer, |output| time_csv::machine(evidence, output))
 }
 
-/// A file that is written line by line, and takes its name when it is whole.
+/// A file that is written line by line, and gets its name when it is complete.
 fn lines(
     path: &Path,
     printer: &Printer,
@@ -100,14 +98,14 @@ fn lines(
 ) -> anyhow::Result<()> {
     let failed = || format!("failed to write `{}`", path.display());
     let partial = path.with_extension("csv.tmp");
-    let to = File::create(&partial).with_context(failed)?;
-    write(BufWriter::new(to)).with_context(failed)?;
+    let output = File::create(&partial).with_context(failed)?;
+    write(BufWriter::new(output)).with_context(failed)?;
     std::fs::rename(&partial, path).with_context(failed)?;
     printer.note(&format!("wrote {}", path.display()));
     Ok(())
 }
 
-/// A file for each case and role, and the configuration that reads them.
+/// A file for each case and role, and Otava's configuration.
 fn otava_folder(
     args: &ExportArgs,
     first: Summary,
@@ -115,10 +113,10 @@ fn otava_folder(
     printer: &Printer,
 ) -> anyhow::Result<()> {
     if folder == Path::new("-") {
-        let complaint = Complaint::usage("--otava writes several files: it takes a folder");
+        let complaint = Complaint::usage("--otava writes several files: expected a directory");
         return Err(complaint.hint("`--otava series/`").into());
     }
-    let (suite, told) = (first.run.suite.clone(), first.run.id.clone());
+    let (suite, newest) = (first.run.suite.clone(), first.run.id.clone());
     let mut summaries = vec![first];
     for name in args.names.iter().skip(1) {
         let name = RunName { run: name.clone(), runs: args.runs.clone() };
@@ -130,7 +128,7 @@ fn otava_folder(
     }
     summaries.sort_by(|a, b| a.run.id.cmp(&b.run.id));
     summaries.dedup_by(|a, b| a.run.id == b.run.id);
-    for other in summaries.iter().filter(|summary| summary.run.id != told) {
+    for other in summaries.iter().filter(|summary| summary.run.id != newest) {
         runs::warn_if_altered(other, printer);
     }
     let series = otava::series(&summaries)?;
@@ -141,20 +139,20 @@ fn otava_folder(
     let config = otava::config(&suite, &series, folder);
     file(&folder.join("otava.yaml"), config.as_bytes(), printer)?;
     let most = series.iter().map(|series| series.rows).max().unwrap_or(0);
-    printer.note(&format!("{} series of up to {most} runs beside it", series.len()));
+    printer.note(&format!("{} series of up to {most} runs, next to it", series.len()));
     let strange = summaries.iter().filter(|summary| !otava::has_a_row(summary, &summaries)).count();
     if strange > 0 {
-        printer.warning(&format!("{strange} runs did other work than the newest: in no series"));
+        printer.warning(&format!("left out {strange} runs that did other work than the newest"));
     }
     Ok(())
 }
 
-/// All runs of a suite. One that cannot be read is said and left out.
+/// All runs of a suite. Unreadable ones are reported and left out.
 fn others(runs: &RunsArgs, suite: &str, printer: &Printer) -> Vec<Summary> {
     let read = |path: PathBuf| {
         let summary = RunFolder::open(path.clone()).and_then(|folder| Summary::read(&folder));
         let left_out = |error: &_| {
-            printer.warning(&format!("{} is left out: {error}", path.display()));
+            printer.warning(&format!("left out {}: {error}", path.display()));
         };
         summary.inspect_err(left_out).ok().filter(|summary| summary.run.suite == suite)
     };
@@ -163,7 +161,7 @@ fn others(runs: &RunsArgs, suite: &str, printer: &Printer) -> Vec<Summary> {
 
 fn make(folder: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)
-        .with_context(|| format!("failed to make the folder `{}`", folder.display()))
+        .with_context(|| format!("failed to create the directory `{}`", folder.display()))
 }
 
 /// `-`: to standard output.

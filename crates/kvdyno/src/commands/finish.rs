@@ -1,5 +1,5 @@
-//! What all commands that measure end with: the cases that are still to be done, the end of the
-//! record, and the tables.
+//! The common end of all commands that measure: the remaining cases, the end of the record, and the
+//! tables.
 
 use super::show;
 use crate::cli::ViewArgs;
@@ -29,17 +29,17 @@ pub(crate) fn run(
     close(env, ended, printer)
 }
 
-/// Looks who else is at work here.
+/// Looks for other runs on this machine.
 pub(crate) fn begin(printer: &Printer) {
     for pid in ConcurrentRuns::look().others() {
         printer.warning(&format!(
-            "another run is at work on this machine (process {pid}): each is measured beside the \
+            "another run is in progress on this machine (process {pid}): the runs disturb each \
              other"
         ));
     }
 }
 
-/// Gives everything back, and ends the record as far as the run went.
+/// Releases all resources, and ends the record as far as the run went.
 pub(crate) fn close(
     env: RunEnvironment,
     ended: anyhow::Result<Ended>,
@@ -48,9 +48,9 @@ pub(crate) fn close(
     let RunEnvironment { root, folder, lock, tiers, volumes, .. } = env;
     drop(tiers);
     let place = volumes.place().to_owned();
-    // Databases that cannot be removed are no reason to lose what was measured.
+    // Keeps the figures even if databases cannot be removed.
     if let Err(error) = volumes.release() {
-        printer.warning(&format!("the place was not given back: {error}"));
+        printer.warning(&format!("cannot unlock the data directory: {error}"));
     }
     passed("released");
     let filed = end(&folder, &root, &place, *ended.as_ref().unwrap_or(&Ended::Partial));
@@ -61,7 +61,7 @@ pub(crate) fn close(
     Ok((folder, ended))
 }
 
-/// Shows a run that was just done, and says how the program ends.
+/// Shows a completed run, and returns the exit code.
 pub(crate) fn show(
     folder: RunFolder,
     ended: Ended,
@@ -72,7 +72,7 @@ pub(crate) fn show(
     Ok(if ended == Ended::Interrupted { Exit::Interrupted } else { verdict })
 }
 
-/// The machine after, and, where nothing is left to do, the seal.
+/// Records the machine after the run, and seals a complete run.
 fn end(folder: &RunFolder, root: &Root, place: &Path, ended: Ended) -> anyhow::Result<()> {
     let volume = Storage::at(root, place).ok();
     let after = folder.host().join(format!("after_{}", meter::unix_ns() / 1_000_000_000));
@@ -89,7 +89,7 @@ fn end(folder: &RunFolder, root: &Root, place: &Path, ended: Ended) -> anyhow::R
     Ok(())
 }
 
-/// How many of its cases came to nothing; none: all are done.
+/// The number of its failed cases; none: all are done.
 fn undone(evidence: &Evidence) -> Option<String> {
     let cases = evidence.cases.len();
     let done = evidence.cases.iter().filter(|case| case.is_done()).count();
@@ -104,14 +104,14 @@ fn print_end(folder: &RunFolder, ended: Ended, printer: &Printer) {
             _ => printer.note(&format!("complete: {path}")),
         },
         Ended::Partial => {
-            let left = Evidence::read(folder).map_or(0, |evidence| evidence.left().len());
-            let cases = units::cases(left);
-            printer.warning(&format!("{cases} did not run to the end; the others are kept"));
-            printer.hint(&format!("`kvdyno resume {path}` tries {cases} again"));
+            let undone = Evidence::read(folder).map_or(0, |evidence| evidence.left().len());
+            let cases = units::cases(undone);
+            printer.warning(&format!("{cases} did not complete; the others are kept"));
+            printer.hint(&format!("run `kvdyno resume {path}` to try {cases} again"));
         }
         Ended::Interrupted => {
-            printer.warning("interrupted; what was done is kept");
-            printer.hint(&format!("`kvdyno resume {path}` goes on"));
+            printer.warning("interrupted; completed cases are kept");
+            printer.hint(&format!("run `kvdyno resume {path}` to continue"));
         }
     }
 }

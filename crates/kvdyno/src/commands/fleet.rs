@@ -17,7 +17,7 @@ pub(super) fn show(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let (mut members, mut void) = (Vec::new(), Vec::new());
     for name in &args.names {
         let name = RunName { run: name.clone(), runs: args.runs.clone() };
-        // One is unpacked at a time.
+        // Only one bundle is unpacked at a time.
         let folder = runs::find(&name)?;
         let summary = Summary::read(&folder).with_context(runs::unread(&folder))?;
         runs::warn_if_altered(&summary, printer);
@@ -26,7 +26,7 @@ pub(super) fn show(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
             Err(findings) => {
                 let findings = findings.join(", ");
                 let host = &summary.host.hostname;
-                let why = format!("the figures of {host} are void ({findings})");
+                let why = format!("left out {host}: its figures are invalid ({findings})");
                 void.push(LeftOut { run: summary.run.id, why });
             }
         }
@@ -36,7 +36,7 @@ pub(super) fn show(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let Some(fleet) = Fleet::from_members(members, void, &figures) else {
         let reasons = reasons.join("; ");
         printer.warning(&format!(
-            "no run has figures that count: {reasons}; `kvdyno show RUN --findings` says why"
+            "no run has valid figures: {reasons}; `kvdyno show RUN --findings` shows the findings"
         ));
         return Ok(Exit::Invalid);
     };

@@ -1,4 +1,4 @@
-//! `kvdyno history`: a suite's figures over its runs, kept in a file of their own.
+//! `kvdyno history`: a suite's figures over its runs, in a file of their own.
 
 use super::{compare, prepare, report, runs};
 use crate::cli::{AddArgs, HistoryAction, HistoryArgs, HistoryShowArgs, RunName};
@@ -34,8 +34,8 @@ fn add(args: &AddArgs, printer: &Printer) -> anyhow::Result<Exit> {
         Err(findings) => {
             let (id, findings) = (&summary.run.id, findings.join(", "));
             printer.warning(&format!(
-                "run {id} is not added: its figures are void ({findings}); `kvdyno show {id} \
-                 --findings` says why"
+                "cannot add run {id}: its figures are invalid ({findings}); `kvdyno show {id} \
+                 --findings` shows the findings"
             ));
             return Ok(Exit::Invalid);
         }
@@ -44,22 +44,22 @@ fn add(args: &AddArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let failed = || format!("failed to add to `{}`", file.display());
     let opened = OpenOptions::new().read(true).append(true).create(true).open(file);
     let mut opened = opened.with_context(failed)?;
-    // Two jobs that end at one time.
+    // Locked: two jobs may end at the same time.
     opened.lock().with_context(failed)?;
-    let known = entries(&mut opened, file)?;
-    if known.iter().any(|known| known.run == entry.run) {
-        let what = format!("run {} is in `{}` already", entry.run, file.display());
+    let entries = entries(&mut opened, file)?;
+    if entries.iter().any(|other| other.run == entry.run) {
+        let what = format!("run {} is already in `{}`", entry.run, file.display());
         return Err(Complaint::usage(what).hint("`kvdyno list` shows the runs").into());
     }
-    if let Some(other) = known.iter().find(|known| known.suite != entry.suite) {
+    if let Some(other) = entries.iter().find(|other| other.suite != entry.suite) {
         let what = format!(
-            "`{}` is a history of the suite {}, and run {} is of {}",
+            "`{}` is a history of the suite {}, but run {} is of {}",
             file.display(),
             other.suite,
             entry.run,
             entry.suite
         );
-        return Err(Complaint::usage(what).hint("a file for each suite").into());
+        return Err(Complaint::usage(what).hint("use one file per suite").into());
     }
     let line = serde_json::to_string(&entry)? + "\n";
     opened.write_all(line.as_bytes()).with_context(failed)?;
@@ -68,31 +68,31 @@ fn add(args: &AddArgs, printer: &Printer) -> anyhow::Result<Exit> {
         "added run {} as {}: {} in `{}`",
         entry.run,
         entry.called(),
-        known.len() + 1,
+        entries.len() + 1,
         file.display()
     ));
     Ok(Exit::Ok)
 }
 
 fn show(args: &HistoryShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let (figures, gate) = compare::question(&args.asked)?;
+    let (figures, gate) = compare::question(&args.comparison)?;
     let file = &args.file;
     let mut opened = File::open(file).map_err(|error| {
         let what = format!("failed to open the history `{}`: {error}", file.display());
         match error.kind() {
-            ErrorKind::NotFound => Complaint::usage(what).hint("`kvdyno history add` makes one"),
+            ErrorKind::NotFound => Complaint::usage(what).hint("`kvdyno history add` creates one"),
             _ => Complaint::usage(what),
         }
     })?;
     let entries = entries(&mut opened, file)?;
     let question = Question { figures, gate, any_machine: args.any_machine };
     let Some(trend) = Trend::from_entries(&entries, &question) else {
-        let what = format!("no run is in the history `{}`", file.display());
+        let what = format!("the history `{}` has no run", file.display());
         return Err(Complaint::usage(what).hint("`kvdyno history add` adds one").into());
     };
-    if args.asked.json {
+    if args.comparison.json {
         printer.json(&trend)?;
-    } else if let Some(path) = &args.asked.html {
+    } else if let Some(path) = &args.comparison.html {
         report::write(&TrendData::new(trend.clone()), path, printer)?;
         if trend.gate.is_some() && path != Path::new("-") {
             compare::lines(text::footer(&trend), printer);
@@ -114,7 +114,7 @@ fn entries(file: &mut File, path: &Path) -> anyhow::Result<Vec<Entry>> {
     let text = read.with_context(|| format!("failed to read `{}`", path.display()))?;
     let at = |line: usize| format!("`{}`, line {}", path.display(), line + 1);
     if !text.is_empty() && !text.ends_with('\n') {
-        let what = format!("{} is cut short", at(text.lines().count() - 1));
+        let what = format!("{} is truncated", at(text.lines().count() - 1));
         return Err(Complaint::usage(what).hint("remove that line, and add its run again").into());
     }
     let read = |(number, line): (usize, &str)| -> anyhow::Result<Entry> {
@@ -122,7 +122,7 @@ fn entries(file: &mut File, path: &Path) -> anyhow::Result<Vec<Entry>> {
         let format = format["format"].as_u64().unwrap_or(0);
         if format != u64::from(FORMAT) {
             let what =
-                format!("{} has format {format}, and this program reads {FORMAT}", at(number));
+                format!("{} has format {format}, but this program reads {FORMAT}", at(number));
             return Err(Complaint::usage(what).hint("read it with a newer kvdyno").into());
         }
         serde_json::from_str(line).with_context(|| at(number))

@@ -1,4 +1,4 @@
-//! `kvdyno list`: the runs that are kept, oldest first.
+//! `kvdyno list`: all runs, oldest first.
 
 use super::runs;
 use crate::cli::ListArgs;
@@ -49,7 +49,7 @@ fn entry(path: &Path) -> Entry {
     read(path).unwrap_or_else(|error| Entry {
         id: runs::id(path),
         path: path.to_owned(),
-        state: format!("cannot be read: {error:#}"),
+        state: format!("unreadable: {error:#}"),
         ..Entry::default()
     })
 }
@@ -63,12 +63,12 @@ fn read(path: &Path) -> anyhow::Result<Entry> {
         (true, failed) => format!("ended: {} not done", units::cases(failed)),
         (false, _) if runs::is_at_work(&folder) => "running".to_owned(),
         (false, _) => {
-            let left = match left_by(Path::new(&evidence.run.place), &evidence.run.id).len() {
+            let databases = match left_by(Path::new(&evidence.run.place), &evidence.run.id).len() {
                 0 => String::new(),
-                1 => ", and removes 1 database it left".to_owned(),
-                n => format!(", and removes {n} databases it left"),
+                1 => ", and removes 1 remaining database".to_owned(),
+                n => format!(", and removes {n} remaining databases"),
             };
-            format!("partial: `kvdyno resume` goes on{left}")
+            format!("partial: `kvdyno resume` continues{databases}")
         }
     };
     Ok(Entry {

@@ -1,4 +1,4 @@
-//! A file per command: each takes its arguments and the printer, and says how the program ends.
+//! A file per command: each takes its arguments and the printer, and returns the exit code.
 
 pub(crate) mod bundle;
 pub(crate) mod calibrate;

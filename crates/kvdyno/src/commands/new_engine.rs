@@ -1,8 +1,8 @@
-//! `kvdyno new-engine`: begins an engine outside of this repository, as a crate that passes the
+//! `kvdyno new-engine`: creates an engine outside of this repository, as a crate that passes the
 //! conformance kit.
 //!
-//! What is written are the files of this module's folder, with the name and the way to the
-//! contract's crates put in.
+//! The templates are the files in this module's directory, with placeholders for the name and for
+//! the path of the contract's crates.
 
 use crate::cli::NewEngineArgs;
 use crate::exit::Complaint;
@@ -15,7 +15,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Engines that come with kvdyno: found next to it, before any other of their names.
+/// kvdyno's own engines: found next to it, before any others of the same name.
 const SHIPPED: [&str; 20] = [
     "aerospike",
     "direct",
@@ -39,19 +39,15 @@ const SHIPPED: [&str; 20] = [
     "wiredtiger",
 ];
 
-/// Each file and what is in it, for the words behind its name.
+/// Each file with a description of its contents.
 const FILES: [(&str, &str, &str); 4] = [
-    ("Cargo.toml", include_str!("new_engine/Cargo.toml.txt"), "what it is built of"),
+    ("Cargo.toml", include_str!("new_engine/Cargo.toml.txt"), "the manifest"),
     (
         "src/main.rs",
         include_str!("new_engine/main.rs.txt"),
-        "the two traits, the kit as their test",
+        "the two traits, with the kit as their test",
     ),
-    (
-        "src/store.rs",
-        include_str!("new_engine/store.rs.txt"),
-        "a map, to be replaced by your engine",
-    ),
+    ("src/store.rs", include_str!("new_engine/store.rs.txt"), "a map, to replace by your engine"),
     ("README.md", include_str!("new_engine/README.md.txt"), "its commands"),
 ];
 
@@ -61,7 +57,7 @@ pub(crate) fn run(args: &NewEngineArgs, printer: &Printer) -> anyhow::Result<Exi
     let folder = make_folder(&args.into, name)?;
     let checkout = checkout();
     write(&folder, name, checkout.as_deref()).inspect_err(|_| {
-        // It was made here a moment ago; that it cannot be written to is what is told.
+        // It was created a moment ago, so the write error is the cause.
         let _ = fs::remove_dir_all(&folder);
     })?;
     printer.data(&format!("wrote {}:", folder.display()));
@@ -70,33 +66,33 @@ pub(crate) fn run(args: &NewEngineArgs, printer: &Printer) -> anyhow::Result<Exi
     }
     if checkout.is_none() {
         printer.warning(&format!(
-            "the checkout that this kvdyno was built from is gone: Cargo.toml asks for version {} \
-             of the crates kvdyno-engine and kvdyno-worker",
+            "the checkout of this kvdyno is gone: Cargo.toml uses version {} of the crates \
+             kvdyno-engine and kvdyno-worker",
             env!("CARGO_PKG_VERSION")
         ));
     }
-    printer.data(&format!("\nHow to go on:\n{}", next(&folder, name)));
+    printer.data(&format!("\nNext steps:\n{}", next(&folder, name)));
     Ok(Exit::Ok)
 }
 
 fn refuse(name: &str) -> Result<(), Complaint> {
     workers::check_name(name)?;
     if SHIPPED.contains(&name) {
-        let message = format!("`{name}` is an engine that comes with kvdyno");
+        let message = format!("`{name}` is one of kvdyno's own engines");
         return Err(Complaint::usage(message).hint(format!(
-            "take another name, as {name}-mine: both can then stand in one report"
+            "use another name, such as {name}-mine: then both can be in one report"
         )));
     }
     Ok(())
 }
 
-/// Makes the crate's folder, as an absolute path: whoever made it first has it.
+/// Creates the crate's directory and returns its absolute path; fails if it exists.
 fn make_folder(into: &Path, name: &str) -> anyhow::Result<PathBuf> {
     let parent = match into.canonicalize() {
         Ok(parent) if parent.is_dir() => parent,
-        Ok(_) => return Err(no_folder(format!("{} is no folder", into.display()))),
+        Ok(_) => return Err(no_folder(format!("{} is not a directory", into.display()))),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Err(no_folder(format!("there is no folder {}", into.display())));
+            return Err(no_folder(format!("the directory {} does not exist", into.display())));
         }
         Err(error) => return Err(error).context(format!("failed to find {}", into.display())),
     };
@@ -104,23 +100,23 @@ fn make_folder(into: &Path, name: &str) -> anyhow::Result<PathBuf> {
     match fs::create_dir(&folder) {
         Ok(()) => Ok(folder),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let message = format!("{} exists already", folder.display());
-            let hint = "take another name, or another folder with --into; nothing was touched";
+            let message = format!("{} already exists", folder.display());
+            let hint = "use another name, or another directory with --into; nothing was changed";
             Err(Complaint::usage(message).hint(hint).into())
         }
-        Err(error) => Err(error).context(format!("failed to make {}", folder.display())),
+        Err(error) => Err(error).context(format!("failed to create {}", folder.display())),
     }
 }
 
 fn no_folder(message: String) -> anyhow::Error {
-    Complaint::usage(message).hint("--into names one that is there").into()
+    Complaint::usage(message).hint("--into needs an existing directory").into()
 }
 
-/// `crates/` of the checkout that this program was built from, where it is still there.
+/// `crates/` of the checkout that built this program, if it still exists.
 fn checkout() -> Option<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
-    let there = |name: &str| crates.join(name).join("Cargo.toml").is_file();
-    (there("engine") && there("worker")).then(|| crates.to_owned())
+    let has_crate = |name: &str| crates.join(name).join("Cargo.toml").is_file();
+    (has_crate("engine") && has_crate("worker")).then(|| crates.to_owned())
 }
 
 fn write(folder: &Path, name: &str, checkout: Option<&Path>) -> anyhow::Result<()> {
@@ -135,10 +131,8 @@ fn write(folder: &Path, name: &str, checkout: Option<&Path>) -> anyhow::Result<(
 
 fn filled(template: &str, name: &str, checkout: Option<&Path>) -> String {
     let whence = match checkout {
-        Some(_) => {
-            "By their paths in the checkout that kvdyno was built from: one protocol for both."
-        }
-        None => "Of kvdyno's own version: both have to speak one protocol.",
+        Some(_) => "Paths into the checkout of this kvdyno: both must have the same protocol.",
+        None => "The version of this kvdyno: both must have the same protocol.",
     };
     let way = |name: &str| match checkout {
         Some(crates) => format!("path = {}", toml_text(&crates.join(name))),
@@ -155,7 +149,7 @@ fn toml_text(path: &Path) -> String {
     toml::Value::String(path.to_string_lossy().into_owned()).to_string()
 }
 
-/// The commands that come next, as a shell takes them.
+/// The next commands, as shell input.
 fn next(folder: &Path, name: &str) -> String {
     let enter = command_line(&["cd".to_owned(), folder.to_string_lossy().into_owned()]);
     format!(
@@ -163,7 +157,7 @@ fn next(folder: &Path, name: &str) -> String {
   cargo test
   cargo build --release
   KVDYNO_ENGINE_PATH=$PWD/target/release kvdyno run quick --engine {name} --no-ram-limit
-The map lies in memory as a whole: leave --no-ram-limit out for an engine that does not."
+The whole map is in memory: omit --no-ram-limit for an engine that is not."
     )
 }
 
@@ -171,7 +165,7 @@ The map lies in memory as a whole: leave --no-ram-limit out for an engine that d
 mod tests {
     use super::*;
 
-    /// What is in `engines/` is what comes with kvdyno.
+    /// All of `engines/` are kvdyno's own engines.
     #[test]
     fn the_engines_of_this_repository_are_known() {
         let engines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../engines");

@@ -1,4 +1,4 @@
-//! Two that stand beside each other in one run: what `versus` and `calibrate` make of a suite.
+//! Two engines side by side in one run: how `versus` and `calibrate` change a suite.
 
 use super::prepare::{self, Prepared, prepare_text};
 use super::{run, runs};
@@ -12,8 +12,7 @@ use kvdyno_analysis::versus::Record;
 use kvdyno_record::files::RunFolder;
 use toml::{Table, Value};
 
-/// A suite of a command with two engines in place of its own, of which they are made. `what` says
-/// what they are.
+/// The suite with two engines instead of its own, made from them. `what` describes them.
 pub(super) fn prepared(
     args: &PairArgs,
     command: &str,
@@ -23,10 +22,10 @@ pub(super) fn prepared(
     let (file, text) = prepare::read(args.suite.as_deref().unwrap_or(command))?;
     let text = with_two(&file, &text, command, what, two)?;
     let (file, overrides) = (format!("{file} ({what})"), args.overrides()?);
-    let prepared = prepare_text(&file, text, overrides, &args.bend.at, &args.keep.runs.runs)?;
+    let prepared = prepare_text(&file, text, overrides, &args.bend.location, &args.keep.runs.runs)?;
     let trials = prepared.plan.cases.iter().map(|case| case.trial).max().unwrap_or(0) as usize;
     if trials < MIN_TRIALS {
-        let what = format!("the suite has {trials} trials, and {MIN_TRIALS} are the least");
+        let what = format!("expected at least {MIN_TRIALS} trials, found {trials} in the suite");
         return Err(Complaint::usage(what).hint("`--trials 10`").into());
     }
     Ok(prepared)
@@ -37,7 +36,7 @@ pub(super) fn run(
     args: &PairArgs,
     printer: &Printer,
 ) -> anyhow::Result<Option<(RunFolder, Record)>> {
-    let (folder, ended) = run::kept(prepared, &args.keep, printer)?;
+    let (folder, ended) = run::run_prepared(prepared, &args.keep, printer)?;
     if ended == Ended::Interrupted {
         return Ok(None);
     }
@@ -55,11 +54,12 @@ pub(super) fn with_two(
     let mut suite: Table = text
         .parse()
         .map_err(|error: toml::de::Error| Complaint::usage(format!("{file}: {error}")))?;
-    let own = suite.get("engine").and_then(Value::as_array);
-    let own: Vec<Table> = own.into_iter().flatten().filter_map(Value::as_table).cloned().collect();
-    let both = two(&own).map(Value::Table).to_vec();
+    let engines = suite.get("engine").and_then(Value::as_array);
+    let engines: Vec<Table> =
+        engines.into_iter().flatten().filter_map(Value::as_table).cloned().collect();
+    let both = two(&engines).map(Value::Table).to_vec();
     suite.insert("engine".to_owned(), Value::Array(both));
-    // The drive has no twin, and what limits both alike tells nothing of either.
+    // The drive has no counterpart, and a common limit shows nothing about either.
     suite.remove("drive");
     let name = suite.get_mut("suite").and_then(|table| table.get_mut("name"));
     if let Some(Value::String(name)) = name
@@ -68,5 +68,5 @@ pub(super) fn with_two(
     {
         *name = format!("{command}-{name}");
     }
-    Ok(format!("# Made of {file} by `kvdyno {command}`: {what}.\n{suite}"))
+    Ok(format!("# Made from {file} by `kvdyno {command}`: {what}.\n{suite}"))
 }

@@ -1,4 +1,4 @@
-//! `kvdyno plan`: says what a run would do and need, and does nothing.
+//! `kvdyno plan`: shows what a run would do and need, without running it.
 
 mod grid;
 
@@ -14,15 +14,15 @@ use kvdyno_render::table::{Side, Table};
 use kvdyno_render::wrap::wrap;
 
 pub(crate) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let told = match (args.json, args.cases) {
+    let format = match (args.json, args.cases) {
         (true, _) => PlanFormat::Json,
         (false, true) => PlanFormat::Cases,
         (false, false) => PlanFormat::Grid,
     };
-    tell_only(&prepare(&args.suite, &args.runs.runs)?, told, printer)
+    report_only(&prepare(&args.suite, &args.runs.runs)?, format, printer)
 }
 
-/// How a plan is told.
+/// The format of a plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PlanFormat {
     /// An engine of a part on each line.
@@ -32,18 +32,18 @@ enum PlanFormat {
     Json,
 }
 
-/// Says what would be done, and then whether a run would be refused here: the plan is told all the
-/// same, as another machine may have what this one lacks.
+/// Shows the plan, and then whether this machine would refuse it: another machine may be able to
+/// run it.
 pub(super) fn only(prepared: &Prepared, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
-    tell_only(prepared, if json { PlanFormat::Json } else { PlanFormat::Grid }, printer)
+    report_only(prepared, if json { PlanFormat::Json } else { PlanFormat::Grid }, printer)
 }
 
-fn tell_only(prepared: &Prepared, told: PlanFormat, printer: &Printer) -> anyhow::Result<Exit> {
+fn report_only(prepared: &Prepared, format: PlanFormat, printer: &Printer) -> anyhow::Result<Exit> {
     if let Some(place) = &prepared.place {
-        // As a run would; whether there is room is said last.
+        // Like a run; the check for free space comes last.
         DataDirectory::examine(&Root::system(), place, 0, None)?;
     }
-    match told {
+    match format {
         PlanFormat::Json => printer.json(&prepared.plan)?,
         PlanFormat::Grid => show(prepared, &grid::table(&prepared.plan), printer),
         PlanFormat::Cases => show(prepared, &cases(&prepared.plan), printer),
@@ -55,7 +55,7 @@ fn tell_only(prepared: &Prepared, told: PlanFormat, printer: &Printer) -> anyhow
     Ok(Exit::Ok)
 }
 
-/// Outline, grid or cases, and what the estimate rests on.
+/// Outline, grid or cases, and the assumptions of the estimate.
 fn show(prepared: &Prepared, table: &str, printer: &Printer) {
     printer.heading(&prepared.plan.title);
     report_plan(prepared, |text| printer.data(text), |text| printer.warning(text));
@@ -63,7 +63,7 @@ fn show(prepared: &Prepared, table: &str, printer: &Printer) {
     let assumptions = &prepared.plan.estimate.assumptions;
     let assumptions: Vec<String> = assumptions.iter().map(|text| wrap(text, 4)).collect();
     let assumptions = assumptions.join("\n  - ");
-    printer.data(&format!("The estimate rests on:\n  - {assumptions}"));
+    printer.data(&format!("Assumptions of the estimate:\n  - {assumptions}"));
 }
 
 /// Every case.

@@ -1,5 +1,5 @@
-//! What `run` and `plan` begin with: a suite's text, the workers it needs, the place's room, and
-//! from these the plan. Nothing is touched.
+//! The common start of `run` and `plan`: reads a suite, finds its workers, checks the room at its
+//! place, and makes the plan. Changes nothing.
 
 use crate::cli::{LocationArgs, SuiteArgs};
 use crate::exit::Complaint;
@@ -23,47 +23,47 @@ use std::ops::Deref;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-/// A suite that is ready to be run.
+/// A suite that is ready to run.
 pub(crate) struct Prepared {
-    /// Its text, as it was read.
+    /// Its text, as read.
     pub(crate) text: String,
-    /// What it comes to here.
+    /// Its plan on this machine.
     pub(crate) plan: Plan,
-    /// The directory its databases are to lie in, where it names one.
+    /// The directory for its databases, if it names one.
     pub(crate) place: Option<PathBuf>,
-    /// For each engine and library, and the null engine's where it was found.
+    /// For each engine and library, and for the null engine if it is installed.
     pub(crate) workers: Workers,
-    /// What the databases are to lie on.
+    /// The storage of the databases.
     pub(crate) volume: Storage,
-    /// Where, in words: path, filesystem, device.
+    /// Its description: path, filesystem, device.
     pub(crate) lies_on: String,
-    /// This machine, with what lies under the place.
+    /// This machine, with the storage below the place.
     pub(crate) host: Host,
-    /// What may be done to the place where it is a block device.
+    /// The permission to destroy the place's data, if it is a block device.
     pub(crate) consent: Consent,
-    /// Block devices whose data may be lost, for volumes.
+    /// Block devices whose data may be destroyed, for volumes.
     pub(crate) destroy_allowed: Vec<PathBuf>,
-    /// Hosts of servers that somebody runs and that may be loaded.
+    /// Hosts of attached servers that the run may load.
     pub(crate) load_allowed: Vec<String>,
 }
 
-/// Reads, checks and expands a suite. `default_place` is where databases would lie if it names no
-/// directory; it need not exist.
+/// Reads, checks and expands a suite. `default_place` is the location of databases if the suite
+/// names none; it need not exist.
 pub(crate) fn prepare(args: &SuiteArgs, default_place: &Path) -> anyhow::Result<Prepared> {
     let (file, text) = read(&args.suite)?;
-    prepare_text(&file, text, args.overrides()?, &args.bend.at, default_place)
+    prepare_text(&file, text, args.overrides()?, &args.bend.location, default_place)
 }
 
-/// The same for a suite whose text is at hand; `file` is what mistakes call it.
+/// The same for a suite's text; `file` is its name in messages.
 pub(crate) fn prepare_text(
     file: &str,
     text: String,
     overrides: Overrides,
-    at: &LocationArgs,
+    location: &LocationArgs,
     default_place: &Path,
 ) -> anyhow::Result<Prepared> {
     let installed = workers::find_all().into_keys().collect();
-    let overrides = Overrides { place: at.place.clone(), installed, ..overrides };
+    let overrides = Overrides { place: location.place.clone(), installed, ..overrides };
     let mut suite = Suite::parse(file, &text, &overrides)?;
     if suite.replays() {
         suite.read_traces(|named, first_reads| {
@@ -71,20 +71,20 @@ pub(crate) fn prepare_text(
         })?;
     }
     let (engines, workers) = look_for(suite.wanted())?;
-    let at = LocationArgs { place: suite.place().map(Path::to_owned), ..at.clone() };
-    prepared(text, workers, at, default_place, |volume, host, at| {
+    let location = LocationArgs { place: suite.place().map(Path::to_owned), ..location.clone() };
+    prepared(text, workers, location, default_place, |volume, host, location| {
         let sizing = SizingHost {
             memory_bytes: host.machine.memory_bytes,
             memory_available_bytes: host.machine.memory_available_bytes,
             free_bytes: volume.free_bytes,
             cpus: host.machine.cpus,
-            device: raw::is_device(at),
+            device: raw::is_device(location),
         };
         Ok(kvdyno_suite::expand(&suite, &engines, &sizing)?)
     })
 }
 
-/// Looks at the place and the machine; `plan` is what is to be done there.
+/// Examines the place and the machine; `plan` makes the plan for them.
 pub(crate) fn prepared(
     text: String,
     mut workers: Workers,
@@ -93,17 +93,17 @@ pub(crate) fn prepared(
     plan: impl FnOnce(&Storage, &Host, &Path) -> anyhow::Result<Plan>,
 ) -> anyhow::Result<Prepared> {
     let root = Root::system();
-    let at = place.as_deref().unwrap_or(default_place);
-    let volume = Storage::at(&root, at)
-        .with_context(|| format!("failed to look at the place {}", at.display()))?;
-    data_directory::check_keeps_files(at, &volume)?;
-    let host = machine::read(&root, at);
+    let directory = place.as_deref().unwrap_or(default_place);
+    let volume = Storage::at(&root, directory)
+        .with_context(|| format!("failed to examine the place {}", directory.display()))?;
+    data_directory::check_keeps_files(directory, &volume)?;
+    let host = machine::read(&root, directory);
     if let Some(place) = &place {
         check_exists(place, create_place, &volume)?;
     }
-    let plan = plan(&volume, &host, at)?;
+    let plan = plan(&volume, &host, directory)?;
     add_null(&mut workers)?;
-    let lies_on = lies_on(at, &volume);
+    let lies_on = lies_on(directory, &volume);
     Ok(Prepared {
         text,
         plan,
@@ -118,8 +118,8 @@ pub(crate) fn prepared(
     })
 }
 
-/// What this machine can do, and cannot change any more. Only [`Prepared::check`] makes it, and
-/// nothing is begun without.
+/// A plan that passed the checks of this machine. Only [`Prepared::check`] creates it, and every
+/// run needs it.
 #[derive(Clone, Copy)]
 pub(crate) struct Checked<'a>(&'a Prepared);
 
@@ -132,9 +132,9 @@ impl Deref for Checked<'_> {
 }
 
 impl Prepared {
-    /// Refuses what cannot be done here, before anything is touched.
+    /// Refuses what this machine cannot do, before anything is changed.
     pub(crate) fn check(&self) -> Result<Checked<'_>, Complaint> {
-        // On a device there is no filesystem to leave room on; the plan is sized by it.
+        // A device has no filesystem to keep room on; its size determines the plan.
         if !self.place.as_deref().is_some_and(raw::is_device) {
             kvdyno_suite::check_space(&self.plan, self.volume.free_bytes).map_err(|error| {
                 Complaint::usage(error.to_string()).hint(error.hints().join("; "))
@@ -151,22 +151,23 @@ impl Prepared {
     }
 }
 
-/// Refuses to load a server that somebody runs, without being told that it may be.
+/// Refuses to load an attached server without permission.
 pub(crate) fn check_load_allowed(plan: &Plan, allowed: &[String]) -> Result<(), Complaint> {
     let attached = plan.cases.iter().filter_map(|case| Some((case, case.server.as_ref()?)));
     let mut refused = attached.filter(|(_, server)| !allowed.contains(&server.host));
     let Some((case, server)) = refused.next() else { return Ok(()) };
     let (label, host) = (&case.label, &server.host);
     let what = format!(
-        "{label} is a server that somebody runs at {host}: this would make a database in it, and \
-         take as much of its time as it has"
+        "{label} is an attached server at {host}: the run would create a database in it and use \
+         its full capacity"
     );
     Err(Complaint::usage(what).hint(format!(
-        "`kvdyno run ... --yes-load {host}` says that it may; only `run` and `resume` take it"
+        "permit it with `kvdyno run ... --yes-load {host}`; only `run` and `resume` have this \
+         option"
     )))
 }
 
-/// Refuses a plan of which this machine lacks something.
+/// Refuses a plan that this machine cannot run.
 pub(crate) fn check_machine(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     check_threads(root, plan)?;
     check_crews(plan)?;
@@ -176,71 +177,70 @@ pub(crate) fn check_machine(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     check_tiers(root, plan)
 }
 
-/// What starts a crew must be there before any case is run.
+/// The crew's launcher must exist before any case runs.
 fn check_crews(plan: &Plan) -> Result<(), Complaint> {
     let mut crews = plan.cases.iter().filter_map(|case| case.crew.as_ref());
     crews.try_for_each(|crew| workers::find_crew(crew).map(drop))
 }
 
-/// Nor can instructions be counted without what counts them.
+/// So must the counter of instructions.
 fn check_counting(plan: &Plan) -> Result<(), Complaint> {
     if !plan.cases.iter().any(Case::is_counted) || workers::is_installed(VALGRIND) {
         return Ok(());
     }
-    let what = format!("there is no program `{VALGRIND}` on PATH, which is to count instructions");
-    Err(Complaint::usage(what).hint("`apt install valgrind`, or run it without --count"))
+    let what = format!("cannot find the program `{VALGRIND}` on PATH, which counts instructions");
+    Err(Complaint::usage(what).hint("`apt install valgrind`, or leave --count out"))
 }
 
-/// A place that is not there is a slip of the keyboard, or a drive that is not mounted: made
-/// without being asked for, it would lie on another drive than the one that is meant.
+/// A missing place is a typing error, or a drive that is not mounted: a new directory would be on
+/// another drive than the intended one.
 fn check_exists(place: &Path, create: bool, volume: &Storage) -> Result<(), Complaint> {
-    // What is there and no directory is refused when it is looked at.
+    // Other files at this path are refused later.
     let not_there = || place.symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
     if create || !not_there() {
         return Ok(());
     }
     let device = volume.device.as_ref().map(|device| format!(", {}", device.name));
     let message = format!(
-        "{} does not exist; made now, it would lie in {} ({}{})",
+        "{} does not exist; a new directory would be in {} ({}{})",
         place.display(),
         volume.directory.display(),
         volume.kind(),
         device.unwrap_or_default()
     );
-    Err(Complaint::usage(message).hint(
-        "`--create-place` makes it; `findmnt` says whether the drive that is meant is mounted",
-    ))
+    Err(Complaint::usage(message)
+        .hint("`--create-place` creates it; `findmnt` shows whether the intended drive is mounted"))
 }
 
-/// The null engine measures the overhead of the load generator, whether or not it is tested.
+/// The null engine measures the overhead of the load generator, even if the suite does not test it.
 pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
     if workers.plain("null").is_none() {
-        let wanted = WantedWorker { engine: "null".to_owned(), pick: Pick::Newest };
-        let (_, found) = look_for(vec![wanted])?;
-        workers.extend(found);
+        let worker = WantedWorker { engine: "null".to_owned(), pick: Pick::Newest };
+        let (_, workers_found) = look_for(vec![worker])?;
+        workers.extend(workers_found);
     }
     Ok(())
 }
 
-/// What an engine's worker says of it with this library; none: it cannot be had here.
+/// The description of an engine's worker with this library; none: not available.
 pub(super) fn describe(engine: &str, pick: Pick) -> anyhow::Result<Option<Description>> {
     let (engines, _) = look_for(vec![WantedWorker { engine: engine.to_owned(), pick }])?;
-    let found = engines.asked.into_values().next().and_then(Result::ok);
-    Ok(found.map(|found| found.description.engine))
+    let worker = engines.asked.into_values().next().and_then(Result::ok);
+    Ok(worker.map(|worker| worker.description.engine))
 }
 
-/// Looks for what a suite wants. What is missing is reported under the line that asks for it.
-fn look_for(wanted: Vec<WantedWorker>) -> anyhow::Result<(Engines, Workers)> {
+/// Looks for the engines that a suite needs. Missing ones are reported at their line of the suite.
+fn look_for(worker: Vec<WantedWorker>) -> anyhow::Result<(Engines, Workers)> {
     let (mut engines, mut workers) = (Engines::default(), Workers::default());
-    for wanted in wanted {
-        // No worker of this name: the report names those that could have been meant.
-        let Ok(path) = workers::find(&wanted.engine) else { continue };
-        let found = libraries::choose(path, &wanted)?.map(|identity| {
+    for worker in worker {
+        // No worker of this name: the report lists similar names.
+        let Ok(path) = workers::find(&worker.engine) else { continue };
+        let result = libraries::choose(path, &worker)?.map(|identity| {
             let (description, library) = (identity.description.clone(), identity.library.clone());
-            workers.add(&wanted.engine, identity);
+            workers.add(&worker.engine, identity);
             FoundWorker { description, library }
         });
-        engines.asked.insert(wanted, found);
+        engines.asked.insert(worker, result);
     }
     engines.known = workers::find_all().into_keys().collect();
     Ok((engines, workers))
@@ -254,18 +254,18 @@ fn lies_on(place: &Path, volume: &Storage) -> String {
     format!("{} on {}, {device}, {free} free", place.display(), volume.kind())
 }
 
-/// Records below this are in nobody's way.
+/// Smaller records are not mentioned.
 const LARGE_RECORD: u64 = 64 << 20;
 
-/// Says what a plan does and needs, and what will probably not work out.
-pub(crate) fn report_plan(prepared: &Prepared, say: impl Fn(&str), warn: impl Fn(&str)) {
+/// Reports what a plan does and needs, and likely problems.
+pub(crate) fn report_plan(prepared: &Prepared, note: impl Fn(&str), warn: impl Fn(&str)) {
     let plan = &prepared.plan;
-    say(&outline(plan));
-    say(&format!("  place {}", prepared.lies_on));
+    note(&outline(plan));
+    note(&format!("  place {}", prepared.lies_on));
     let record = plan.estimate.record_bytes;
     if record >= LARGE_RECORD {
-        say(&format!(
-            "  the record takes about {}: longer slices ([run] slice) would make it smaller",
+        note(&format!(
+            "  the record needs about {}: use longer slices ([run] slice) for a smaller one",
             units::bytes(record)
         ));
     }
@@ -278,8 +278,8 @@ pub(crate) fn report_plan(prepared: &Prepared, say: impl Fn(&str), warn: impl Fn
     }
 }
 
-/// That the RAM limit of a plan cannot be held on this machine, and what that comes to. To be said
-/// before hours are spent on figures of memory.
+/// A warning that this machine cannot enforce the plan's RAM limit. It comes before hours are spent
+/// on the figures.
 pub(crate) fn limit_not_held(plan: &Plan, host: &Host) -> Option<String> {
     let limit = plan.cases.iter().filter_map(|case| case.ram_limit_bytes).min()?;
     if host.ram_limit.available {
@@ -317,14 +317,14 @@ fn outline(plan: &Plan) -> String {
     lines.join("\n")
 }
 
-/// Pieces of its address space that a thread takes: its stack, that of its signals, and what guards
-/// each; one more for what it allocates.
+/// Memory mappings of a thread: its stack, the stack of its signals, and a guard for each; one more
+/// for its allocations.
 const MAPS_PER_THREAD: u64 = 5;
-/// What the kernel lets a process have of them where it does not say.
+/// The kernel's default limit.
 const MAPS_USUAL: u64 = 65_530;
 
-/// Refuses a plan with more threads in a worker than this machine lets a process have: it would be
-/// aborted in the middle of its case.
+/// Refuses a plan with more threads in a worker than this machine permits for a process: it would
+/// be aborted in the middle of its case.
 fn check_threads(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     let maps = root.number::<u64>("/proc/sys/vm/max_map_count").unwrap_or(MAPS_USUAL);
     let system = root.number::<u64>("/proc/sys/kernel/threads-max").unwrap_or(u64::MAX);
@@ -339,36 +339,36 @@ fn check_threads(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     }
     let (id, threads) = (&case.id, units::grouped(threads(case)));
     Err(Complaint::usage(format!(
-        "{id} asks for {threads} threads in one process, and this machine lets one have about \
-         {most} (vm.max_map_count is {maps})"
+        "{id} needs {threads} threads in one process, but this machine permits about {most} \
+         (vm.max_map_count is {maps})"
     ))
-    .hint("fewer threads; or `sysctl vm.max_map_count=1000000`"))
+    .hint("use fewer threads, or `sysctl vm.max_map_count=1000000`"))
 }
 
-/// A suite's file name and text: of a built-in one, or of a file.
+/// The file name and text of a suite: a built-in one, or a file.
 pub(crate) fn read(name: &str) -> Result<(String, String), Complaint> {
     if let Some((_, text)) = kvdyno_suite::builtin().iter().find(|(builtin, _)| *builtin == name) {
         return Ok((format!("{name}.toml"), (*text).to_owned()));
     }
     let text = read_suite(Path::new(name)).map_err(|error| {
         let names: Vec<_> = kvdyno_suite::builtin().iter().map(|(name, _)| *name).collect();
-        let hint = format!("a suite is the path of a TOML file, or one of: {}", names.join(", "));
+        let hint = format!("expected the path of a TOML file, or one of: {}", names.join(", "));
         let message = match kvdyno_suite::closest(name, &names) {
             _ if error.kind() != ErrorKind::NotFound => {
                 format!("failed to read the suite `{name}`: {error}")
             }
-            Some(meant) => format!("there is no suite `{name}`: did you mean `{meant}`?"),
-            None => format!("there is no suite and no file `{name}`"),
+            Some(meant) => format!("unknown suite `{name}`: did you mean `{meant}`?"),
+            None => format!("cannot find a suite or a file `{name}`"),
         };
         Complaint::usage(message).hint(hint)
     })?;
     Ok((name.to_owned(), text))
 }
 
-/// A suite has some KiB; a list of a thousand engines has less than this.
+/// A suite has some KiB; even a list of a thousand engines is smaller than this.
 const SUITE_MAX: u64 = 4 << 20;
 
-/// The text of a suite's file, or of what is piped in: a device has no end.
+/// The text of a suite's file, or of piped input: a device has no end.
 fn read_suite(path: &Path) -> std::io::Result<String> {
     use std::io::{Error, Read as _};
     let kind = std::fs::metadata(path)?.file_type();
@@ -379,16 +379,16 @@ fn read_suite(path: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(SUITE_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > SUITE_MAX {
-        return Err(Error::other("it is larger than 4 MiB, and no suite is"));
+        return Err(Error::other("it is larger than 4 MiB"));
     }
     decode_utf8(bytes)
 }
 
-/// Bytes as text, or the line in which they are none.
+/// Bytes as text, or the line with invalid UTF-8.
 pub(crate) fn decode_utf8(bytes: Vec<u8>) -> std::io::Result<String> {
     String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let (before, rest) = error.as_bytes().split_at(at);
+        let index = error.utf8_error().valid_up_to();
+        let (before, rest) = error.as_bytes().split_at(index);
         let line = before.split(|byte| *byte == b'\n').count();
         let byte = rest.first().copied().unwrap_or_default();
         let what = format!("line {line}: expected UTF-8, found the byte {byte:#04x}");

@@ -1,4 +1,4 @@
-//! `kvdyno quick`: a question without a file. It writes a suite, and runs it as `kvdyno run` would.
+//! `kvdyno quick`: a comparison without a file. It writes a suite, and runs it like `kvdyno run`.
 
 mod text;
 
@@ -16,40 +16,42 @@ use kvdyno_suite::{Overrides, Pick};
 use std::path::Path;
 use text::{AskedEngine, Extras};
 
-/// The engines of a question that names none.
+/// The default engines.
 const USUAL: [&str; 2] = ["lmdb", "rocksdb"];
 
-/// Under a smaller RAM limit that nobody asked for engines would only fail.
+/// Under a smaller default RAM limit, engines would only fail.
 const LIMIT_LEAST: u64 = 64 << 20;
 
 pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let engines = engines(args)?;
     let engines: Vec<AskedEngine> =
         engines.into_iter().map(described).collect::<anyhow::Result<_>>()?;
-    let found = |name: &str| !engines.iter().any(|e| e.name == name) && workers::find(name).is_ok();
-    let beside = Extras { null: found("null"), drive: !args.no_drive && found("drive") };
-    let mut text = text::suite(args, &engines, beside);
+    let is_installed =
+        |name: &str| !engines.iter().any(|e| e.name == name) && workers::find(name).is_ok();
+    let extras =
+        Extras { null: is_installed("null"), drive: !args.no_drive && is_installed("drive") };
+    let mut text = text::suite(args, &engines, extras);
     let mut prepared = prepared(args, &text)?;
     let limits = prepared.plan.cases.iter().filter_map(|case| case.ram_limit_bytes);
     let (least, most) = (limits.clone().min(), limits.max());
-    let asked = args.ram.is_some() || args.data_to_ram.is_some();
-    let too_small = |limit: &u64| *limit < LIMIT_LEAST && !asked;
+    let is_typed = args.ram.is_some() || args.data_to_ram.is_some();
+    let too_small = |limit: &u64| *limit < LIMIT_LEAST && !is_typed;
     if let (Some(limit), None) = (least.filter(too_small), most.filter(too_small)) {
         return Err(Complaint::usage(format!(
             "a quarter of the smallest data is {}, less RAM than an engine needs, and other data \
-             is larger than that: no limit would do for all",
+             is larger: one limit cannot serve all",
             units::bytes(limit)
         ))
-        .hint("`--ram all`: no limit; or `--ram 64MiB` for all; or sizes nearer to each other")
+        .hint("use `--ram all` for no limit, or `--ram 64MiB` for all, or more similar sizes")
         .into());
     }
     if let Some(limit) = most.filter(too_small) {
         printer.note(&format!(
-            "no RAM limit: a quarter of so little data is {}, and an engine needs more",
+            "no RAM limit: a quarter of the data is {}, less than an engine needs",
             units::bytes(limit)
         ));
         let args = &QuickArgs { ram: Some("all".to_owned()), ..args.clone() };
-        text = text::suite(args, &engines, beside);
+        text = text::suite(args, &engines, extras);
         prepared = self::prepared(args, &text)?;
     }
     if let Some(path) = &args.save_suite {
@@ -61,7 +63,7 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     run::to_tables(&prepared, &args.keep, &args.view, printer)
 }
 
-/// What the text comes to here.
+/// The plan of the text on this machine.
 fn prepared(args: &QuickArgs, text: &str) -> anyhow::Result<Prepared> {
     let file = match &args.save_suite {
         Some(path) => path.display().to_string(),
@@ -69,11 +71,11 @@ fn prepared(args: &QuickArgs, text: &str) -> anyhow::Result<Prepared> {
     };
     let runs = &args.keep.runs.runs;
     let overrides = Overrides { set: args.set.clone(), ..Overrides::default() };
-    prepare_text(&file, text.to_owned(), overrides, &args.at, runs)
+    prepare_text(&file, text.to_owned(), overrides, &args.location, runs)
 }
 
-/// An engine with what its worker says of it: nothing where it cannot be had, which is refused when
-/// the suite is read.
+/// An engine with its worker's description: none if it is not available, which is refused when the
+/// suite is read.
 fn described(typed: String) -> anyhow::Result<AskedEngine> {
     let (name, version) = text::name_and_version(&typed);
     let pick = version.map_or(Pick::Newest, |version| Pick::Version(version.to_owned()));
@@ -81,25 +83,25 @@ fn described(typed: String) -> anyhow::Result<AskedEngine> {
     Ok(AskedEngine { typed, name, description })
 }
 
-/// Those typed; else the usual ones that are here.
+/// The typed engines, otherwise the installed defaults.
 fn engines(args: &QuickArgs) -> Result<Vec<String>, Complaint> {
     if !args.engines.is_empty() {
         return Ok(args.engines.iter().flat_map(|e| e.split(',')).map(str::to_owned).collect());
     }
-    let here: Vec<String> =
+    let installed: Vec<String> =
         USUAL.iter().filter(|e| workers::find(e).is_ok()).map(ToString::to_string).collect();
-    if here.is_empty() {
-        return Err(Complaint::usage("neither LMDB nor RocksDB was found here")
-            .hint("name an engine: `kvdyno engines` lists those that were found"));
+    if installed.is_empty() {
+        return Err(Complaint::usage("neither LMDB nor RocksDB is installed")
+            .hint("expected an engine: `kvdyno engines` lists the installed ones"));
     }
-    Ok(here)
+    Ok(installed)
 }
 
-/// Somebody's file is never replaced.
+/// An existing file is never replaced.
 fn save(path: &Path, text: &str, set: &[String], printer: &Printer) -> anyhow::Result<()> {
     if path.exists() {
-        let message = format!("--save-suite {}: there is such a file already", path.display());
-        return Err(Complaint::usage(message).hint("name another, or remove it").into());
+        let message = format!("--save-suite {}: the file exists already", path.display());
+        return Err(Complaint::usage(message).hint("use another name, or remove it").into());
     }
     write_atomic(path, text.as_bytes())
         .with_context(|| format!("failed to write the suite {}", path.display()))?;

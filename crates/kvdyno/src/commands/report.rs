@@ -1,4 +1,4 @@
-//! `kvdyno report`: a run as one page of HTML that needs nothing else.
+//! `kvdyno report`: a run as one self-contained page of HTML.
 
 use super::runs;
 use crate::bundle::ENDING;
@@ -15,18 +15,19 @@ use std::path::{Path, PathBuf};
 pub(crate) fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name)?;
     let data = PageData::read(&folder).with_context(runs::unread(&folder))?;
-    let path = args.output.clone().unwrap_or_else(|| beside(folder.named()));
+    let path = args.output.clone().unwrap_or_else(|| page_path(folder.named()));
     write(&data, &path, printer)?;
     runs::warn_if_altered(&data.summary, printer);
     if path != Path::new("-") && verdict(&data.summary) != Exit::Ok {
-        printer.warning("an engine failed, or findings void figures of this run: the page says so");
+        printer
+            .warning("an engine failed, or findings invalidate figures of this run: see the page");
     }
     Ok(Exit::Ok)
 }
 
-/// Writes a page to a file and says its path; `-`: the page itself to standard output.
+/// Writes a page to a file and prints its path; `-`: the page itself to standard output.
 pub(super) fn write(data: &impl Serialize, path: &Path, printer: &Printer) -> anyhow::Result<()> {
-    let page = html(TEMPLATE, data).context("failed to make the page")?;
+    let page = html(TEMPLATE, data).context("failed to create the page")?;
     if path == Path::new("-") {
         printer.verbatim(page.as_bytes());
     } else {
@@ -36,8 +37,8 @@ pub(super) fn write(data: &impl Serialize, path: &Path, printer: &Printer) -> an
     Ok(())
 }
 
-/// Beside the run's folder or its bundle, not in it: a sealed record stays as it is.
-pub(super) fn beside(run: &Path) -> PathBuf {
+/// Next to the run's directory or its bundle, not in it: a sealed record stays unchanged.
+pub(super) fn page_path(run: &Path) -> PathBuf {
     let name = run.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(ENDING).unwrap_or(&name);
     run.with_file_name(format!("{name}.html"))
@@ -49,9 +50,9 @@ mod tests {
 
     #[test]
     fn a_page_lies_beside_its_run() {
-        let path = beside(Path::new("runs/2026-11-20T10-15-02Z_quick_7f3a/"));
+        let path = page_path(Path::new("runs/2026-11-20T10-15-02Z_quick_7f3a/"));
         assert_eq!(path, Path::new("runs/2026-11-20T10-15-02Z_quick_7f3a.html"));
-        assert_eq!(beside(Path::new("runs/v1.0")), Path::new("runs/v1.0.html"));
-        assert_eq!(beside(Path::new("a/quick.tar.zst")), Path::new("a/quick.html"));
+        assert_eq!(page_path(Path::new("runs/v1.0")), Path::new("runs/v1.0.html"));
+        assert_eq!(page_path(Path::new("a/quick.tar.zst")), Path::new("a/quick.html"));
     }
 }

@@ -1,8 +1,8 @@
-//! `kvdyno rerun`: the work of a recorded run once more, on this host.
+//! `kvdyno rerun`: repeats the work of a recorded run on this host.
 //!
-//! The recorded plan is what is run, not the suite sized anew: equal work has equal case keys, and
-//! only then can the two be compared. A plan may come from a stranger's bundle: where its databases
-//! lie is never taken from it, and the names in it are only folders' names.
+//! It runs the recorded plan and does not size the suite again: equal work has equal case keys, and
+//! only equal work can be compared. A plan may come from a stranger's bundle: it never determines
+//! where databases are, and its names are only used as directory names.
 
 mod differences;
 mod libraries;
@@ -30,15 +30,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 pub(crate) fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let found = runs::find(&args.name)?;
-    let old = found.named().to_owned();
+    let folder = runs::find(&args.name)?;
+    let old = folder.named().to_owned();
     let runs = &args.name.runs.runs;
     let (prepared, block_io) = {
-        let mut recorded = Recorded::read(&found).with_context(runs::unread(&found))?;
-        let beside = found.named().parent().filter(|_| found.is_bundle());
-        traces::locate(&mut recorded.plan, &args.traces, beside)?;
-        // A bundle is not left lying unpacked while something is measured.
-        drop(found);
+        let mut recorded = RecordedRun::read(&folder).with_context(runs::unread(&folder))?;
+        let bundle_folder = folder.named().parent().filter(|_| folder.is_bundle());
+        traces::locate(&mut recorded.plan, &args.traces, bundle_folder)?;
+        // Do not keep an unpacked bundle during the measurement.
+        drop(folder);
         let prepared = recorded.prepare(args, runs)?;
         recorded.print_differences(&prepared, printer);
         (prepared, recorded.run.block_io)
@@ -48,14 +48,14 @@ pub(crate) fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     let (runs, io) = (args.name.runs.clone(), block_io.into());
     let keep = KeepArgs { runs, io, ..KeepArgs::default() };
-    let (folder, ended) = run::kept(&prepared, &keep, printer)?;
+    let (folder, ended) = run::run_prepared(&prepared, &keep, printer)?;
     let exit = finish::show(folder.clone(), ended, &args.view, printer)?;
     compare(&old, &folder, args, printer);
     Ok(exit)
 }
 
-/// The two beside each other. Where that is refused, for a case that is not done say, the reason is
-/// told and the run stands.
+/// Compares both runs. If the comparison is refused, for example for a case without figures, it
+/// prints the reason, and the run stays valid.
 fn compare(old: &Path, new: &RunFolder, args: &RerunArgs, printer: &Printer) {
     let (old, new) = (old.display().to_string(), new.path.display().to_string());
     printer.note(&format!("kvdyno compare {old} {new}"));
@@ -73,16 +73,16 @@ fn compare(old: &Path, new: &RunFolder, args: &RerunArgs, printer: &Printer) {
     }
 }
 
-/// What a run left behind of how it was made.
-struct Recorded {
+/// The parts of a run that a rerun needs.
+struct RecordedRun {
     run: RunRecord,
     plan: Plan,
     text: String,
-    /// By label, as the cases found them.
+    /// By label, as in the cases.
     workers: BTreeMap<String, WorkerIdentity>,
 }
 
-impl Recorded {
+impl RecordedRun {
     fn read(folder: &RunFolder) -> anyhow::Result<Self> {
         let (run, plan) = (folder.run()?, folder.plan()?);
         check_names(&plan)?;
@@ -95,19 +95,19 @@ impl Recorded {
         Ok(Self { run, plan, text, workers })
     }
 
-    /// The same work, with the workers that are found here.
+    /// The same work, with the workers of this machine.
     fn prepare(&self, args: &RerunArgs, default_place: &Path) -> anyhow::Result<Prepared> {
         check_volumes(&self.plan)?;
-        let given = NamedLibraries::parse(&args.libraries, &self.plan)?;
-        let (found, workers) = found_here(&self.plan, &given)?;
-        for case in &found.cases {
+        let libraries = NamedLibraries::parse(&args.libraries, &self.plan)?;
+        let (local, workers) = found_here(&self.plan, &libraries)?;
+        for case in &local.cases {
             let Some(worker) = workers.identity(case) else { continue };
             let engine = &worker.description.engine;
-            // A worker would refuse it as well, but only when its turn has come.
+            // A worker would refuse it too, but only when its case starts.
             case.options.clone().resolve(engine).map_err(|error| {
                 Complaint::usage(format!("{} cannot be repeated: {error}", case.id)).hint(format!(
-                    "the run was made with another version of {0}; `kvdyno engines {0}` shows \
-                     what is here",
+                    "the run used another version of {0}; `kvdyno engines {0}` shows the installed \
+                     one",
                     case.engine
                 ))
             })?;
@@ -116,17 +116,17 @@ impl Recorded {
         let mut sized = vec![format!("work, records and limits are those of {id}")];
         sized.extend(self.plan.sized.iter().map(|note| format!("sized there: {note}")));
         let format = kvdyno_record::FORMAT.to_owned();
-        // What is needed here is found out here: a stranger's plan may say anything.
-        let estimate = kvdyno_suite::estimate(&found.cases, &workers.descriptions());
-        let plan = Plan { format, sized, estimate, ..found };
-        let (text, at) = (self.text.clone(), args.at.clone());
-        prepared(text, workers, at, default_place, |_, _, _| Ok(plan))
+        // The needed space is estimated here: a stranger's plan may contain anything.
+        let estimate = kvdyno_suite::estimate(&local.cases, &workers.descriptions());
+        let plan = Plan { format, sized, estimate, ..local };
+        let (text, location) = (self.text.clone(), args.location.clone());
+        prepared(text, workers, location, default_place, |_, _, _| Ok(plan))
     }
 
-    /// Says what differs here before anything begins.
+    /// Lists the differences of this machine before anything starts.
     fn print_differences(&self, prepared: &Prepared, printer: &Printer) {
         let host = &prepared.host;
-        let there = Side {
+        let recorded = Side {
             host: &self.run.host_before,
             program: &self.run.program,
             workers: &self.workers,
@@ -134,10 +134,10 @@ impl Recorded {
         let by_label =
             |case: &Case| Some((case.label.clone(), prepared.workers.identity(case)?.clone()));
         let workers = prepared.plan.cases.iter().filter_map(by_label).collect();
-        let here = Side { host, program: kvdyno_record::VERSION, workers: &workers };
-        let differences = differences(&there, &here, &self.plan);
+        let local = Side { host, program: kvdyno_record::VERSION, workers: &workers };
+        let differences = differences(&recorded, &local, &self.plan);
         if differences.is_empty() {
-            printer.note(&format!("nothing that a record knows differs from {}", self.run.id));
+            printer.note(&format!("no recorded property differs from {}", self.run.id));
         }
         for difference in differences {
             printer.note(&format!("differs: {difference}"));
@@ -149,7 +149,7 @@ impl Recorded {
     }
 }
 
-/// No suite comes to such cases: they would fill memory before an engine could refuse them.
+/// No suite expands to such cases: they would fill memory before an engine could refuse them.
 fn check_sizes(plan: &Plan) -> anyhow::Result<()> {
     let threads = |phase: &Phase| match &phase.work {
         Activity::Load(load) => load.threads,
@@ -161,24 +161,24 @@ fn check_sizes(plan: &Plan) -> anyhow::Result<()> {
     let mut ids = BTreeSet::new();
     for case in &plan.cases {
         let id = &case.id;
-        anyhow::ensure!(ids.insert(id), "two cases in plan.json are called `{id}`");
+        anyhow::ensure!(ids.insert(id), "two cases in plan.json have the id `{id}`");
         let most = case.phases.iter().map(threads).max().unwrap_or(0);
-        anyhow::ensure!(most <= SEVERAL_MAX, "case {id} in plan.json asks for {most} threads");
+        anyhow::ensure!(most <= SEVERAL_MAX, "case {id} in plan.json has {most} threads");
     }
     Ok(())
 }
 
-/// Names in a plan become folders' names.
+/// Names in a plan become directory names.
 fn check_names(plan: &Plan) -> anyhow::Result<()> {
     let names = plan.cases.iter().flat_map(|case| [&case.id, &case.database.id]);
     for name in names.chain([&plan.suite]) {
-        anyhow::ensure!(is_folder_name(name), "`{name}` in plan.json is no folder's name");
+        anyhow::ensure!(is_folder_name(name), "`{name}` in plan.json is not a directory name");
     }
     Ok(())
 }
 
-/// Where a recorded plan's directories and devices are is its author's matter: nothing is written
-/// to a path that nobody typed here. What is made in the run's own place can be made again.
+/// A recorded plan's directories and devices belong to its author's machine: nothing is written to
+/// a path that the user did not type. Images in the run's own place can be created again.
 fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
     let volumes = plan.cases.iter().filter_map(|case| {
         let Volume { name, medium } = case.volume.as_ref()?;
@@ -194,13 +194,13 @@ fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
         let tier = case.tier.as_ref()?;
         Some(("memory tier", &tier.name, "device", tier.memory.device()?))
     });
-    let Some((of, name, what, path)) = volumes.chain(tiers).next() else { return Ok(()) };
+    let Some((kind, name, what, path)) = volumes.chain(tiers).next() else { return Ok(()) };
     Err(Complaint::usage(format!(
-        "{of} `{name}` of the recorded run is the {what} {}, and a rerun takes no path from a \
+        "{kind} `{name}` of the recorded run is the {what} {}, and a rerun uses no path of a \
          record",
         path.display()
     ))
-    .hint("put paths of this machine into its suite.toml, and `kvdyno run` that"))
+    .hint("copy its suite.toml, set paths of this machine, and use `kvdyno run`"))
 }
 
 #[cfg(test)]
@@ -215,7 +215,7 @@ mod tests {
         check_names(&Fixture::new().plan).unwrap();
         let mut plan = Fixture::new().plan;
         plan.cases[0].id = "../../outside".to_owned();
-        assert!(check_names(&plan).unwrap_err().to_string().contains("no folder's name"));
+        assert!(check_names(&plan).unwrap_err().to_string().contains("not a directory name"));
         let mut plan = Fixture::new().plan;
         plan.suite = "a/b".to_owned();
         assert!(check_names(&plan).is_err());

@@ -26,12 +26,12 @@ use std::path::{Path, PathBuf};
 pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name)?;
     if folder.is_bundle() {
-        let message = format!("{} is a bundle, and stays as it is", folder.named().display());
-        return Err(Complaint::usage(message).hint("`kvdyno rerun` repeats its run here").into());
+        let message = format!("{} is a bundle, which cannot be changed", folder.named().display());
+        return Err(Complaint::usage(message).hint("`kvdyno rerun` repeats its run").into());
     }
     let folder = RunFolder::open(std::path::absolute(&folder.path)?)?;
     if folder.is_complete() {
-        let message = format!("{} is complete: there is nothing to resume", folder.path.display());
+        let message = format!("{} is complete", folder.path.display());
         return Err(Complaint::usage(message).hint("`kvdyno show` shows it").into());
     }
     let plan = folder.plan()?;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> 
     let mut run = folder.run()?;
     let interrupt = Interrupt::listen()?;
     let place = Path::new(&run.place);
-    let left_behind = left_by(place, &run.id);
+    let databases = left_by(place, &run.id);
     let claim = DataDirLock::new(&root, place, &run.id)?;
     let lock = runs::lock(&folder)?;
     let destroy_allowed = &args.destroy_data_on;
@@ -54,19 +54,18 @@ pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> 
     args.named.rename(&mut run);
     folder.write_run(&run)?;
     if run.hiccups.is_none() && folder.cases()?.is_empty() {
-        // It was killed before it had looked at the idle machine.
+        // It was killed before it measured the idle machine.
         let mut null = Workers::default();
         add_null(&mut null)?;
         look_first(&folder, &mut run, &plan, null.plain("null"), &root, printer)?;
     }
-    for line in to_do(&Evidence::read(&folder)?, &left_behind) {
+    for line in to_do(&Evidence::read(&folder)?, &databases) {
         printer.note(&line);
     }
     if let Some(warning) = limit_not_held(&plan, &machine::read(&root, volumes.place())) {
         printer.warning(&warning);
     }
-    let taken = (tiers, volumes);
-    let env = RunEnvironment::new(folder, lock, &run, taken, workers, interrupt);
+    let env = RunEnvironment::new(folder, lock, &run, tiers, volumes, workers, interrupt);
     if plan.search.is_some() {
         return search::resume(env, plan, args.view.json, printer);
     }
@@ -74,29 +73,28 @@ pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> 
     finish::show(folder, ended, &args.view, printer)
 }
 
-/// What a resumed run is going to do, in lines.
+/// The plan of a resumed run, in lines.
 fn to_do(evidence: &Evidence, left_behind: &[PathBuf]) -> Vec<String> {
-    let (left, planned) = (evidence.left(), evidence.cases.len());
-    let again = left.iter().filter(|case| case.record.is_some()).count();
-    let again = if again > 0 { format!(", {again} of them again") } else { String::new() };
+    let (pending, planned) = (evidence.left(), evidence.cases.len());
+    let retried = pending.iter().filter(|case| case.record.is_some()).count();
+    let retried = if retried > 0 { format!(", {retried} of them again") } else { String::new() };
     let mut lines = vec![format!(
-        "resuming {}: {} left of {planned}{again}, about {}",
+        "resuming {}: {} left of {planned}{retried}, about {}",
         evidence.run.id,
-        units::cases(left.len()),
-        units::duration(expected_ns(evidence, &left))
+        units::cases(pending.len()),
+        units::duration(expected_ns(evidence, &pending))
     )];
-    lines.extend(left.iter().filter_map(|case| windows_kept(case)));
+    lines.extend(pending.iter().filter_map(|case| windows_kept(case)));
     if !left_behind.is_empty() {
         let place = &evidence.run.place;
         let n = left_behind.len();
         let databases = if n == 1 { "1 database".to_owned() } else { format!("{n} databases") };
-        lines.push(format!("removed from {place}: {databases} that the killed run had left"));
+        lines.push(format!("removed from {place}: {databases} that the killed run left"));
     }
     lines
 }
 
-/// Windows that a killed attempt had measured are not gone, but a case is one process's: it begins
-/// anew.
+/// Windows of a killed attempt stay in the record, but a case is one process: it starts again.
 fn windows_kept(case: &CaseEvidence) -> Option<String> {
     let record = case.record.as_ref()?;
     let names = record.phases.iter().map(|phase| phase.name.as_str());
@@ -104,62 +102,64 @@ fn windows_kept(case: &CaseEvidence) -> Option<String> {
     let (first, last) = (windows.first()?, windows.last()?);
     let windows = if first == last { (*first).to_owned() } else { format!("{first} to {last}") };
     Some(format!(
-        "{} begins anew, its engine's caches empty: what attempt {} measured ({windows}) stays in \
-         the record beside it, and tables show the new one",
+        "{} starts again with empty engine caches: windows {windows} of attempt {} stay in the \
+         record, and tables show the new attempt",
         record.case.id, record.attempt
     ))
 }
 
-/// Each as those of its engine and thread count took that are done; where there are none, its share
-/// of what the plan expected.
-pub(super) fn expected_ns(evidence: &Evidence, left: &[&CaseEvidence]) -> u64 {
+/// The mean duration of completed cases with the same key; without any, a share of the plan's
+/// estimate.
+pub(super) fn expected_ns(evidence: &Evidence, pending: &[&CaseEvidence]) -> u64 {
     let share = evidence.plan.estimate.wall_ns / evidence.cases.len().max(1) as u64;
     let took = |case: &CaseEvidence| {
-        let alike = |other: &&CaseEvidence| other.is_done() && other.case.key == case.case.key;
-        let done = evidence.cases.iter().filter(alike);
+        let same_key = |other: &&CaseEvidence| other.is_done() && other.case.key == case.case.key;
+        let done = evidence.cases.iter().filter(same_key);
         let took = done.filter_map(|other| Some(other.record.as_ref()?.wall_ns)).max();
         took.unwrap_or(share)
     };
-    left.iter().map(|case| took(case)).fold(0, u64::saturating_add)
+    pending.iter().map(|case| took(case)).fold(0, u64::saturating_add)
 }
 
-/// A record keeps no passwords, and a case that needs one cannot be done without.
+/// A record contains no passwords, and a case that needs one cannot run without it.
 pub(super) fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
     let struck_out = |value: &Value| matches!(value, Value::Text(text) if is_struck_out(text));
     for Case { engine, options, .. } in &plan.cases {
         if let Some((name, _)) = options.values.iter().find(|(_, value)| struck_out(value)) {
-            let what = format!("option `{name}` of {engine} held a password");
-            return Err(Complaint::usage(format!("{what}, and a record does not keep those"))
-                .hint("run the suite again with `kvdyno run`"));
+            let what = format!("option `{name}` of {engine} contained a password");
+            return Err(Complaint::usage(format!(
+                "{what}, and a record does not contain passwords"
+            ))
+            .hint("use `kvdyno run` to run the suite again"));
         }
     }
     Ok(())
 }
 
-/// A worker for each engine of the plan. One that differs from the one the run began with is used,
-/// and said: each case records which it was.
+/// A worker for each engine of the plan. A changed worker is used, with a warning: each case
+/// records its own.
 fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> {
-    let mut found = Workers::default();
+    let mut workers = Workers::default();
     for case in folder.plan()?.cases {
-        if found.identity(&case).is_none()
+        if workers.identity(&case).is_none()
             && let Ok(path) = workers::find(&case.engine)
         {
-            found.add(&case.engine, libraries::again(path, &case)?);
+            workers.add(&case.engine, libraries::again(path, &case)?);
         }
     }
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for (_, record) in folder.case_records()? {
         let Some(before) = record.worker else { continue };
-        let now = found.identity(&record.case);
-        let differs = now.is_some_and(|now| now.sha256 != before.sha256);
-        if differs && told.insert(record.case.engine.clone()) {
+        let current = workers.identity(&record.case);
+        let differs = current.is_some_and(|current| current.sha256 != before.sha256);
+        if differs && reported.insert(record.case.engine.clone()) {
             printer.warning(&format!(
-                "kvdyno-{} is not the one that {} was run with",
+                "kvdyno-{} has changed since {}",
                 record.case.engine, record.case.id
             ));
         }
     }
-    Ok(found)
+    Ok(workers)
 }
 
 #[cfg(test)]
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn what_is_left_is_told_with_the_time_that_its_like_took() {
         let mut fixture = Fixture::new();
-        // The second trial is left: 9 cases, of which one did not fit in the first.
+        // The second trial is left: 9 cases, one of which did not fit in the first trial.
         fixture.cases.truncate(9);
         let folder = tempfile::tempdir().unwrap();
         let run = fixture.write_partial(&folder.path().join("run"));
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(expected_ns(&evidence, &evidence.left()), expected);
         let lines = to_do(&evidence, &[PathBuf::from("/mnt/data/x")]);
         assert!(lines[0].ends_with("9 cases left of 18, about 3m30s"), "{lines:?}");
-        assert!(lines[1].contains("1 database that the killed run had left"), "{lines:?}");
+        assert!(lines[1].contains("1 database that the killed run left"), "{lines:?}");
         assert_eq!(to_do(&evidence, &[]).len(), 1);
     }
 }

@@ -1,5 +1,5 @@
-//! `kvdyno run`: a suite from its text to its tables: prepare, check once, take what is needed,
-//! run, finish, show. The other commands that measure join this line where they differ no more.
+//! `kvdyno run`: a suite from its text to its tables: prepare, check, acquire, run, finish, show.
+//! The other commands that measure share these steps.
 
 use super::finish;
 use super::prepare::{Checked, Prepared, prepare, report_plan};
@@ -33,30 +33,30 @@ pub(crate) fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     to_tables(&prepared, &args.keep, &args.view, printer)
 }
 
-/// Runs what is prepared, and shows it.
+/// Runs a prepared suite and shows it.
 pub(super) fn to_tables(
     prepared: &Prepared,
     keep: &KeepArgs,
     view: &ViewArgs,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let (folder, ended) = kept(prepared, keep, printer)?;
+    let (folder, ended) = run_prepared(prepared, keep, printer)?;
     finish::show(folder, ended, view, printer)
 }
 
-/// Runs what is prepared into a new folder, as far as it comes.
-pub(super) fn kept(
+/// Runs a prepared suite into a new directory, as far as possible.
+pub(super) fn run_prepared(
     prepared: &Prepared,
     keep: &KeepArgs,
     printer: &Printer,
 ) -> anyhow::Result<(RunFolder, Ended)> {
     let checked = prepared.check()?;
     report_plan(prepared, |text| printer.note(text), |text| printer.warning(text));
-    // The plan as it is: the filed one has its secrets struck out.
+    // The plan itself: the stored one has no secrets.
     finish::run(start(checked, keep, printer)?, &prepared.plan, printer)
 }
 
-/// Takes the place, makes the run's folder, and files what is known beforehand.
+/// Locks the place, creates the run's directory, and records what is known in advance.
 pub(super) fn start(
     prepared: Checked<'_>,
     keep: &KeepArgs,
@@ -82,7 +82,7 @@ pub(super) fn start_traced(
     let mut run = record(&plan.suite, &id, &keep.named, &place, prepared.host.clone());
     run.block_io = keep.io.watch();
     run.trace = trace;
-    // A place that cannot be had is refused before a run is begun.
+    // A run does not start without its place.
     let (folder, lock, claim) = if raw::is_device(&place) {
         let claim = DataDirLock::device(&root, &place, &prepared.consent, None)?;
         let (folder, lock) = create(&path, runs, &prepared, &run)?;
@@ -102,19 +102,19 @@ pub(super) fn start_traced(
     folder.write_run(&run)?;
     look_first(&folder, &mut run, plan, prepared.workers.plain("null"), &root, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
-    let (taken, workers) = ((tiers, volumes), prepared.workers.clone());
-    Ok(RunEnvironment::new(folder, lock, &run, taken, workers, interrupt))
+    let workers = prepared.workers.clone();
+    Ok(RunEnvironment::new(folder, lock, &run, tiers, volumes, workers, interrupt))
 }
 
-/// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two at the same second differ.
+/// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two in the same second differ.
 pub(super) fn run_id(suite: &str) -> String {
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
     let salt = ((meter::unix_ns() / 1_000) ^ u64::from(std::process::id())) & 0xffff;
     format!("{now}_{suite}_{salt:04x}")
 }
 
-/// Makes a run's folder and locks it. It comes to be under its name with all that `resume` needs:
-/// however early the program is killed, it leaves a run or nothing that anybody sees.
+/// Creates a run's directory and locks it. It gets its name together with everything that `resume`
+/// needs: a killed program leaves a complete directory or none.
 fn create(
     path: &Path,
     runs: &Path,
@@ -122,12 +122,12 @@ fn create(
     record: &RunRecord,
 ) -> anyhow::Result<(RunFolder, File)> {
     std::fs::create_dir_all(runs)
-        .with_context(|| format!("failed to make the folder of runs {}", runs.display()))?;
+        .with_context(|| format!("failed to create the directory of runs {}", runs.display()))?;
     sweep(runs);
-    // Workers are given absolute paths, wherever they are started.
+    // Workers get absolute paths, whatever their own directory.
     let path: PathBuf = std::path::absolute(path)?;
     let hidden = path.with_file_name(format!(".{}", record.id));
-    let folder = RunFolder::create(hidden).context("failed to make the run's folder")?;
+    let folder = RunFolder::create(hidden).context("failed to create the run's directory")?;
     passed("folder");
     let filed = || -> anyhow::Result<(RunFolder, File)> {
         let lock = runs::lock(&folder)?;
@@ -136,14 +136,14 @@ fn create(
         folder.write_run(record)?;
         passed("filed");
         std::fs::rename(&folder.path, &path)
-            .with_context(|| format!("failed to make the run's folder {}", path.display()))?;
+            .with_context(|| format!("failed to create the run's directory {}", path.display()))?;
         passed("named");
         Ok((RunFolder::open(path)?, lock))
     };
     filed().inspect_err(|_| remove(&folder))
 }
 
-/// Takes away what a program that was killed while it made a run's folder left of it.
+/// Removes what a killed program left while it created a run's directory.
 fn sweep(runs: &Path) {
     for entry in std::fs::read_dir(runs).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -155,12 +155,12 @@ fn sweep(runs: &Path) {
     }
 }
 
-/// Takes back a folder that holds nothing but what [`create`] put into it.
+/// Removes a directory that contains only what [`create`] put into it.
 fn remove(folder: &RunFolder) {
     let _ = std::fs::remove_dir_all(&folder.path);
 }
 
-/// What is known of a run before it begins.
+/// The facts about a run that are known in advance.
 pub(super) fn record(
     suite: &str,
     id: &str,
@@ -190,7 +190,7 @@ pub(super) fn record(
     }
 }
 
-/// Files what the idle machine is like: host, load generator, hiccups. Once, before the first case.
+/// Records the idle machine: host, load generator, hiccups. Once, before the first case.
 pub(super) fn look_first(
     folder: &RunFolder,
     run: &mut RunRecord,
@@ -200,7 +200,7 @@ pub(super) fn look_first(
     printer: &Printer,
 ) -> anyhow::Result<()> {
     let (before, alone) = (folder.host().join("before"), folder.host().join("load_generator"));
-    // What a program that was killed here had begun.
+    // Removes what a program that was killed here left.
     for begun in [&before, &alone] {
         let _ = std::fs::remove_dir_all(begun);
     }
@@ -216,7 +216,7 @@ pub(super) fn look_first(
     passed("load generator");
     let length = hiccups::length(plan.estimate.wall_ns);
     let hiccups = hiccups::listen(length).map_err(|error| {
-        printer.warning(&format!("failed to keep what an idle thread saw: {error}"));
+        printer.warning(&format!("failed to store the idle thread's interruptions: {error}"));
     });
     run.hiccups = hiccups.ok();
     folder.write_run(run)?;

@@ -1,4 +1,4 @@
-//! Finding a run by what a person types: a folder, a bundle, its name, the beginning of an id, a
+//! Finds a run by what a person types: a directory, a bundle, its name, the beginning of an id, a
 //! suite, `latest`.
 
 use crate::bundle::{self, ENDING, Limits};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A run that was found; of a bundle, what it was unpacked into is removed with this.
+/// A run that was found; dropping it removes an unpacked bundle.
 #[derive(Debug)]
 pub(crate) struct FoundRun {
     folder: RunFolder,
@@ -37,27 +37,27 @@ impl From<RunFolder> for FoundRun {
 }
 
 impl FoundRun {
-    /// It came out of a bundle: what is written into its folder is lost.
+    /// It comes from a bundle: files written into its directory are lost.
     pub(crate) fn is_bundle(&self) -> bool {
         self.bundle.is_some()
     }
 
-    /// What the user knows it by: its folder, or the bundle.
+    /// Its name for the user: its directory, or the bundle.
     pub(crate) fn named(&self) -> &Path {
         self.bundle.as_ref().map_or(&self.folder.path, |(bundle, _)| bundle)
     }
 
-    /// Unpacks a bundle into a folder of its own.
+    /// Unpacks a bundle into its own directory.
     fn unpack(bundle: PathBuf) -> anyhow::Result<Self> {
         let into = tempfile::Builder::new().prefix("kvdyno-bundle-").tempdir();
-        let into = into.context("failed to make a temporary folder")?;
+        let into = into.context("failed to create a temporary directory")?;
         let folder = bundle::unpack(&bundle, into.path(), Limits::default())
             .with_context(|| format!("failed to open the bundle `{}`", bundle.display()))?;
         Ok(Self { folder, bundle: Some((bundle, into)) })
     }
 }
 
-/// The run a user means.
+/// The run that the user means.
 pub(crate) fn find(name: &RunName) -> anyhow::Result<FoundRun> {
     let path = PathBuf::from(&name.run);
     if path.join("run.json").is_file() {
@@ -67,9 +67,10 @@ pub(crate) fn find(name: &RunName) -> anyhow::Result<FoundRun> {
         return FoundRun::unpack(path);
     }
     let folders = folders(&name.runs.runs);
-    let newest = |matches: &dyn Fn(&Path) -> bool| folders.iter().rev().find(|path| matches(path));
-    let found = if name.run == "latest" {
-        // A calibration is about the machine: the run that is meant is the one before it.
+    let newest =
+        |selected: &dyn Fn(&Path) -> bool| folders.iter().rev().find(|path| selected(path));
+    let selected = if name.run == "latest" {
+        // A calibration describes the machine: `latest` means the run before it.
         newest(&|path| !is_calibration(suite(&id(path)))).or_else(|| newest(&|_| true))
     } else if let Some(named) = newest(&|path| called(path).as_ref() == Some(&name.run)) {
         Some(named)
@@ -80,25 +81,25 @@ pub(crate) fn find(name: &RunName) -> anyhow::Result<FoundRun> {
             [one] => Some(one),
             ref several => {
                 let ids: Vec<String> = several.iter().rev().map(|path| id(path)).collect();
-                let what = format!("`{}` begins the ids of {} runs", name.run, ids.len());
-                let hint = format!("one of: {}", ids.join(", "));
+                let what = format!("`{}` matches the ids of {} runs", name.run, ids.len());
+                let hint = format!("expected one of: {}", ids.join(", "));
                 return Err(Complaint::usage(what).hint(hint).into());
             }
         }
     };
-    match found {
+    match selected {
         Some(path) => Ok(RunFolder::open(path.clone())?.into()),
         None => Err(missing(name, &folders).into()),
     }
 }
 
-/// What was being done when a run could not be read.
+/// The context of a read error.
 pub(crate) fn unread(folder: &RunFolder) -> impl FnOnce() -> String {
     let text = format!("failed to read the run in `{}`", folder.path.display());
     || text
 }
 
-/// What the suites of calibrations are called, or begin with.
+/// The name, or the prefix of the name, of calibrations' suites.
 pub(crate) const CALIBRATE: &str = "calibrate";
 
 /// Whether a suite is one of `kvdyno calibrate`'s, by its name.
@@ -106,7 +107,7 @@ fn is_calibration(suite: &str) -> bool {
     suite.strip_prefix(CALIBRATE).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
-/// Says in one line that the figures which are written somewhere are not those that were sealed.
+/// Warns in one line if exported figures differ from the sealed ones.
 pub(crate) fn warn_if_altered(summary: &Summary, printer: &Printer) {
     let altered = summary.findings.iter().find(|finding| finding.id == Id::RecordAltered);
     if let Some(finding) = altered {
@@ -114,42 +115,43 @@ pub(crate) fn warn_if_altered(summary: &Summary, printer: &Printer) {
     }
 }
 
-/// Says what voids or distorts a run's figures, where those are not shown as a whole.
+/// Reports findings that invalidate or distort a run's figures, for outputs that do not show them.
 pub(crate) fn warn_of_findings(summary: &Summary, printer: &Printer) {
     for finding in summary.findings.iter().filter(|f| f.severity != Severity::Info) {
         printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));
     }
 }
 
-/// How often a lock is tried again that somebody else only looked at, and after how long.
+/// Number and interval of further attempts at a lock, because another process may only be checking
+/// it.
 const TRIES: u32 = 10;
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
-/// Takes a run for this process alone, for as long as the file is held: the lock is on the folder
-/// itself, leaves nothing behind, and falls when the process dies.
+/// Locks a run for this process as long as the file is open. The lock is on the directory itself,
+/// leaves nothing behind, and ends with the process.
 pub(crate) fn lock(run: &RunFolder) -> anyhow::Result<File> {
     let path = run.path.display();
     let folder = File::open(&run.path).with_context(|| format!("failed to open {path}"))?;
     for _ in 0..TRIES {
         match folder.try_lock() {
-            // `is_at_work` has it for a moment.
+            // `is_at_work` holds it for a moment.
             Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_TRIES),
-            // A filesystem without locks has the lock of the place instead.
+            // Filesystems without locks still have the lock of the place.
             Ok(()) | Err(TryLockError::Error(_)) => return Ok(folder),
         }
     }
-    let message = format!("another kvdyno is at work on {path}");
-    Err(Complaint::usage(message).hint("wait for its end").into())
+    let message = format!("another kvdyno is running in {path}");
+    Err(Complaint::usage(message).hint("wait until it ends").into())
 }
 
-/// Whether a program is at work on a run: it then holds the lock. Where a filesystem has no locks,
-/// nobody knows, and the answer is no.
+/// Whether a program runs in a run's directory: it then holds the lock. False on a filesystem
+/// without locks.
 pub(crate) fn is_at_work(run: &RunFolder) -> bool {
     let Ok(folder) = File::open(&run.path) else { return false };
     matches!(folder.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-/// The folders of all runs below `runs`, oldest first: ids begin with the time.
+/// The directories of all runs below `runs`, oldest first: ids start with the time.
 pub(crate) fn folders(runs: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(runs) else { return Vec::new() };
     let mut folders: Vec<PathBuf> = entries
@@ -160,7 +162,7 @@ pub(crate) fn folders(runs: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// A run's name among the others: its folder's.
+/// A run's id: the name of its directory.
 pub(crate) fn id(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
@@ -171,7 +173,7 @@ fn suite(id: &str) -> &str {
         .map_or("", |(_, rest)| rest.rsplit_once('_').map_or(rest, |(suite, _)| suite))
 }
 
-/// What its user calls a run.
+/// The run's name by its user.
 fn called(path: &Path) -> Option<String> {
     RunFolder { path: path.to_owned() }.run().ok()?.name
 }
@@ -180,7 +182,7 @@ fn missing(name: &RunName, folders: &[PathBuf]) -> Complaint {
     let runs = name.runs.runs.display();
     if folders.is_empty() {
         return Complaint::usage(format!("there are no runs in `{runs}`"))
-            .hint("`kvdyno run quick` makes one; `--runs DIR` looks elsewhere");
+            .hint("`kvdyno run quick` makes one; `--runs DIR` sets another directory");
     }
     let ids: Vec<String> = folders.iter().map(|path| id(path)).collect();
     let called: Vec<String> = folders.iter().filter_map(|path| called(path)).collect();
@@ -188,7 +190,7 @@ fn missing(name: &RunName, folders: &[PathBuf]) -> Complaint {
     let names = called.iter().map(String::as_str).chain(names);
     let meant = did_you_mean(&name.run, &names.collect::<Vec<_>>());
     Complaint::usage(format!("no run `{}` in `{runs}`", name.run))
-        .hint(format!("{meant}`kvdyno list` shows what is there"))
+        .hint(format!("{meant}`kvdyno list` lists all runs"))
 }
 
 #[cfg(test)]
@@ -209,15 +211,15 @@ mod tests {
             std::fs::create_dir(runs.path().join(id)).unwrap();
             std::fs::write(runs.path().join(id).join("run.json"), "{}").unwrap();
         }
-        let found = |run: &str| find(&name(runs.path(), run)).map(|folder| id(&folder.path));
-        assert_eq!(found("latest").unwrap(), ids[1]);
-        assert_eq!(found("2026-01-01").unwrap(), ids[0]);
-        assert_eq!(found("quick").unwrap(), ids[0]);
-        assert_eq!(found(runs.path().join(ids[0]).to_str().unwrap()).unwrap(), ids[0]);
-        let error = found("2026-01").unwrap_err();
-        assert_eq!(error.to_string(), "`2026-01` begins the ids of 2 runs");
+        let find_id = |run: &str| find(&name(runs.path(), run)).map(|folder| id(&folder.path));
+        assert_eq!(find_id("latest").unwrap(), ids[1]);
+        assert_eq!(find_id("2026-01-01").unwrap(), ids[0]);
+        assert_eq!(find_id("quick").unwrap(), ids[0]);
+        assert_eq!(find_id(runs.path().join(ids[0]).to_str().unwrap()).unwrap(), ids[0]);
+        let error = find_id("2026-01").unwrap_err();
+        assert_eq!(error.to_string(), "`2026-01` matches the ids of 2 runs");
         assert_eq!(exit::of_error(&error), kvdyno_record::exit::Exit::Usage);
-        let error = found("nothing").unwrap_err();
+        let error = find_id("nothing").unwrap_err();
         assert!(error.to_string().starts_with("no run `nothing` in"), "{error}");
     }
 
@@ -233,12 +235,12 @@ mod tests {
         make(2, Some("new cache"));
         make(3, Some("ycsb"));
         make(4, None);
-        let found =
+        let find_id =
             |run: &str| find(&name(runs.path(), run)).map(|run| id(&run.path)[..10].to_owned());
-        assert_eq!(found("new cache").unwrap(), "2026-01-02");
-        assert_eq!(found("ycsb").unwrap(), "2026-01-03");
-        assert_eq!(found("quick").unwrap(), "2026-01-04");
-        let error = found("new cash").unwrap_err();
+        assert_eq!(find_id("new cache").unwrap(), "2026-01-02");
+        assert_eq!(find_id("ycsb").unwrap(), "2026-01-03");
+        assert_eq!(find_id("quick").unwrap(), "2026-01-04");
+        let error = find_id("new cash").unwrap_err();
         let hint = exit::complaint(&error).unwrap().hint.clone().unwrap();
         assert!(hint.starts_with("did you mean `new cache`?"), "{hint}");
     }
@@ -246,17 +248,17 @@ mod tests {
     #[test]
     fn the_latest_is_no_calibration_unless_there_is_nothing_else() {
         let runs = tempfile::tempdir().unwrap();
-        let found = |id: &str| {
+        let find_run = |id: &str| {
             std::fs::create_dir(runs.path().join(id)).unwrap();
             std::fs::write(runs.path().join(id).join("run.json"), "{}").unwrap();
             self::id(&find(&name(runs.path(), "latest")).unwrap().path)
         };
         let (first, last) = ("2026-01-01T10-00-00Z_calibrate_aaaa", "2026-01-03_calibrated_cccc");
-        assert_eq!(found(first), first);
-        assert_eq!(found("2026-01-01T11-00-00Z_quick_bbbb"), "2026-01-01T11-00-00Z_quick_bbbb");
+        assert_eq!(find_run(first), first);
+        assert_eq!(find_run("2026-01-01T11-00-00Z_quick_bbbb"), "2026-01-01T11-00-00Z_quick_bbbb");
         let again = "2026-01-02T10-00-00Z_calibrate-mine_bbbb";
-        assert_eq!(found(again), "2026-01-01T11-00-00Z_quick_bbbb");
-        assert_eq!(found(last), last, "a suite of one's own that only begins alike");
+        assert_eq!(find_run(again), "2026-01-01T11-00-00Z_quick_bbbb");
+        assert_eq!(find_run(last), last, "a user's suite with the same prefix");
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! What `size` and `capacity` share: points are added to one run, one after the other, until it is
-//! known where the target stops being met.
+//! The common part of `size` and `capacity`: adds points to one run, one after the other, until the
+//! edge of the target is known.
 //!
-//! Every point is the suite with one value of its own, expanded as any other; its cases are
-//! appended to the run's plan. So the record is an ordinary one, and every table and figure of it
-//! holds. What is next follows from that record alone ([`kvdyno_analysis::search::answer`]): to
-//! resume a search is to ask it again.
+//! Each point is the suite with one value changed, expanded like any other; its cases are appended
+//! to the run's plan. So the record is an ordinary one, with all tables and figures. The next point
+//! follows from the record ([`kvdyno_analysis::search::answer`]): to resume a search is to compute
+//! it again.
 
 mod points;
 
@@ -26,47 +26,49 @@ use kvdyno_record::units;
 use kvdyno_record::workload::{Activity, Mix};
 use kvdyno_render::wrap::wrap;
 use kvdyno_suite as suite;
-use points::{Maker, append, expected_ns, renumber_first};
+use points::{PointMaker, append, expected_ns, renumber_first};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// What is closer than this is one and the same value to any measurement.
+/// Closer values are the same to any measurement.
 const WITHIN_LEAST: f64 = 0.001;
 
-/// A search that is about to begin.
+/// A search before it starts.
 pub(super) struct Query<'a> {
     args: &'a SearchArgs,
     target: Target,
     within: f64,
     budget: Option<Duration>,
-    maker: Maker,
-    /// The suite as it stands, for its data and its roles.
+    maker: PointMaker,
+    /// The unchanged suite, for its data and its roles.
     pub(super) plan: Plan,
     /// The last measured phase.
     phase: String,
 }
 
 impl<'a> Query<'a> {
-    /// Reads suite and target; nothing is touched.
+    /// Reads suite and target; changes nothing.
     pub(super) fn new(args: &'a SearchArgs) -> anyhow::Result<Self> {
         let target = Target::parse(&args.target).map_err(|error| wrong_target(&error))?;
         let within = units::parse_share(&args.within)
             .map_err(|error| Complaint::usage(format!("--within: {error}")))?;
         if within < WITHIN_LEAST {
-            let message = format!("--within {}: no trials tell so little apart", args.within);
-            return Err(Complaint::usage(message).hint("0.1 % at least: --within 0.1%").into());
+            let message = format!("--within {}: no number of trials can resolve this", args.within);
+            return Err(Complaint::usage(message)
+                .hint("expected at least 0.1 %: --within 0.1%")
+                .into());
         }
         let budget = args.budget.as_deref().map(units::parse_duration).transpose();
         let budget = budget.map_err(|error| Complaint::usage(format!("--budget: {error}")))?;
         let (file, text) = prepare::read(&args.suite)?;
         let making =
             Making { engine: args.engine.clone(), set: args.set.clone(), threads: args.threads };
-        let mut maker = Maker {
+        let mut maker = PointMaker {
             file,
             text,
             making,
             trials: args.trials,
-            at: args.at.clone(),
+            location: args.location.clone(),
             runs: args.keep.runs.runs.clone(),
         };
         let plan = maker.settle()?;
@@ -94,14 +96,14 @@ impl<'a> Query<'a> {
         Ok(Some(Between { low, high }))
     }
 
-    /// The role whose rate is searched: the one of this name, or the first of the phase that is
-    /// judged. Refuses a target that says how much it does.
+    /// The role whose rate is searched: the one of this name, or the first of the measured phase.
+    /// Refuses a target on its rate.
     pub(super) fn role(&self, typed: Option<&str>) -> Result<String, Complaint> {
         let (phase, mix) = last_measured(&self.plan)?;
         let names: Vec<&str> = mix.roles.iter().map(|role| role.name.as_str()).collect();
         let role = names.iter().find(|name| typed.is_none_or(|typed| typed == **name));
         let role = role.ok_or_else(|| {
-            let what = format!("--role {}: no such role", typed.unwrap_or_default());
+            let what = format!("--role {}: unknown role", typed.unwrap_or_default());
             Complaint::usage(what).hint(format!("roles of `{phase}`: {}", names.join(", ")))
         })?;
         self.target.check_offered(mix, role).map_err(|error| wrong_target(&error))?;
@@ -141,7 +143,7 @@ impl<'a> Query<'a> {
     }
 }
 
-/// Goes on with the search of a run.
+/// Continues the search of a run.
 pub(super) fn resume(
     env: RunEnvironment,
     plan: Plan,
@@ -149,19 +151,19 @@ pub(super) fn resume(
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let search = plan.search.clone().context("the run is not a search")?;
-    printer.note(&format!("then the search of `{}` goes on from its record", search.target));
+    printer.note(&format!("then the search of `{}` continues from its record", search.target));
     let file = env.folder.path.join("suite.toml");
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("failed to read {}", file.display()))?;
     let place = env.volumes.place().to_owned();
-    let maker = Maker {
+    let maker = PointMaker {
         file: file.display().to_string(),
         text,
         making: search.making,
         trials: search.trials,
         runs: place.clone(),
-        // It was made for the run, and is removed when nobody is in it.
-        at: LocationArgs { place: Some(place), create_place: true },
+        // The directory was created for the run, and is removed when it is empty.
+        location: LocationArgs { place: Some(place), create_place: true },
     };
     Searching { env, plan, maker, budget: None }.finish(json, printer)
 }
@@ -177,10 +179,10 @@ fn last_measured(plan: &Plan) -> Result<(&str, &Mix), Complaint> {
         Activity::Measure(mix) => Some((phase.name.as_str(), mix)),
         _ => None,
     });
-    measured.next_back().ok_or_else(|| Complaint::usage("the suite measures nothing"))
+    measured.next_back().ok_or_else(|| Complaint::usage("the suite has no measured phase"))
 }
 
-/// Most RAM is tried first, and the lowest rate; without bounds of a rate as fast as it goes.
+/// The most RAM and the lowest rate come first; without bounds, the rate as fast as possible.
 fn first(search: &Search) -> Next {
     match (&search.axis, search.between) {
         (_, None) => Next::Fastest,
@@ -189,7 +191,7 @@ fn first(search: &Search) -> Next {
     }
 }
 
-/// A point is one setting: several cannot be held against a target together.
+/// A point is one setting: several cannot be compared with a target together.
 fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
     let judged = plan.cases.iter().filter(|case| judged_mix(case, search).is_some());
     let mut settings: Vec<(&str, String)> = Vec::new();
@@ -212,15 +214,14 @@ fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
         return Ok(());
     }
     let settings: Vec<String> = settings.into_iter().map(|(_, words)| words).collect();
-    let message =
-        format!("the suite measures several settings, and a search one: {}", settings.join("; "));
+    let message = format!("expected one setting in the suite, found: {}", settings.join("; "));
     Err(Complaint::usage(message).hint(
-        "--engine takes a label; --set ram.limit=2GiB one RAM limit; of several [[volume]] leave \
-         one in the suite",
+        "select a label with --engine, one RAM limit with --set ram.limit=2GiB, or leave one of \
+         several [[volume]] in the suite",
     ))
 }
 
-/// What is going to be done, before it is.
+/// A description of the search before it starts.
 fn print_plan(prepared: &Prepared, search: &Search, printer: &Printer) {
     let plan = &prepared.plan;
     let engine = &search.making.engine;
@@ -239,7 +240,7 @@ fn print_plan(prepared: &Prepared, search: &Search, printer: &Printer) {
         ),
         (Axis::Rate { role }, None) => format!(
             "searching for the highest rate of {role} at which {engine} meets `{}`: first as fast \
-             as it goes, then from a 64th of that up to it",
+             as possible, then from a 64th of that up to it",
             search.target
         ),
         (Axis::Ram, None) => String::new(),
@@ -250,8 +251,8 @@ fn print_plan(prepared: &Prepared, search: &Search, printer: &Printer) {
     printer.note(&wrap(&format!("{}: {what}", plan.suite), 2));
     let lines = [
         format!(
-            "up to {points} points of {} trial{} (where trials disagree up to twice as many), \
-             within {}: {}, about {}",
+            "up to {points} points of {} trial{} (up to twice as many if trials disagree), within \
+             {}: {}, about {}",
             search.trials,
             if search.trials == 1 { "" } else { "s" },
             units::percent(search.within),
@@ -277,14 +278,14 @@ fn print_plan(prepared: &Prepared, search: &Search, printer: &Printer) {
     if let Some(warning) = limit_not_held(plan, &prepared.host) {
         printer.warning(&warning);
     }
-    let kept = |case: &Case| {
+    let is_loaded_by = |case: &Case| {
         let evicts = case.phases.iter().any(|phase| phase.work == Activity::Evict);
         search.axis == Axis::Ram && !case.makes_database() && !evicts
     };
-    if plan.cases.iter().any(kept) {
+    if plan.cases.iter().any(is_loaded_by) {
         printer.warning(
-            "the suite has no `evict` phase before it measures: what one point has read stays in \
-             memory, outside of the next one's limit",
+            "the suite has no `evict` phase before it measures: data read by one point stays in \
+             memory, outside of the next point's limit",
         );
     }
 }
@@ -292,13 +293,13 @@ fn print_plan(prepared: &Prepared, search: &Search, printer: &Printer) {
 struct Searching {
     env: RunEnvironment,
     plan: Plan,
-    maker: Maker,
-    /// No further point is begun that would end later.
+    maker: PointMaker,
+    /// No further point starts that would end later.
     budget: Option<Duration>,
 }
 
 impl Searching {
-    /// Searches as far as it comes, and says what was found.
+    /// Searches as far as possible, and shows the result.
     fn finish(mut self, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
         finish::begin(printer);
         let ended = self.points(printer);
@@ -306,23 +307,24 @@ impl Searching {
         show(&folder, ended, json, printer)
     }
 
-    /// Point after point, until nothing is left to be known.
+    /// Measures point after point until the result is known.
     fn points(&mut self, printer: &Printer) -> anyhow::Result<Ended> {
         let search = self.plan.search.clone().context("the run is not a search")?;
-        let (begun, mut longest, mut asked) = (Instant::now(), Duration::ZERO, None);
+        let (start, mut longest, mut previous) = (Instant::now(), Duration::ZERO, None);
         let progress = printer.progress(self.plan.cases.len(), Duration::ZERO);
-        let (mut left, trials) = (points_most(&search).saturating_sub(1), search.trials as usize);
+        let (mut points_left, trials) =
+            (points_most(&search).saturating_sub(1), search.trials as usize);
         loop {
-            let cases = self.plan.cases.len() + trials * left as usize;
-            let (whole, one) = expected_ns(&self.plan, &search, left, &self.env.workers);
+            let cases = self.plan.cases.len() + trials * points_left as usize;
+            let (whole, one) = expected_ns(&self.plan, &search, points_left, &self.env.workers);
             progress.expect(cases, Duration::from_nanos(whole));
             let point_begun = Instant::now();
             let ended = self.env.cases(&self.plan, &progress)?;
-            if asked.is_some() {
+            if previous.is_some() {
                 longest = longest.max(point_begun.elapsed());
             }
             let answer = search::answer(&Evidence::read(&self.env.folder)?)?;
-            let answer = answer.context("the target in plan.json cannot be understood")?;
+            let answer = answer.context("invalid target in plan.json")?;
             say_newest(&answer, &self.plan, printer);
             let Some(next) = answer.next.filter(|_| ended == Ended::Complete) else {
                 return Ok(ended);
@@ -330,27 +332,27 @@ impl Searching {
             if self.env.interrupt.is_requested() {
                 return Ok(Ended::Interrupted);
             }
-            if asked == Some(next) {
-                anyhow::bail!("a point was measured that is not the one asked for: {next:?}");
+            if previous == Some(next) {
+                anyhow::bail!("measured another point than requested: {next:?}");
             }
-            asked = Some(next);
-            // The first point's time has the load in it; of the others the longest tells.
-            let later = begun.elapsed() + longest.max(Duration::from_nanos(one));
+            previous = Some(next);
+            // The first point's time includes the load; of the others the longest counts.
+            let later = start.elapsed() + longest.max(Duration::from_nanos(one));
             if self.budget.is_some_and(|budget| later > budget) {
                 printer.warning("stopped by its --budget: the next point would end after it");
-                printer.hint("a longer --budget, or fewer --trials, measures more points");
+                printer.hint("for more points use a longer --budget, or fewer --trials");
                 return Ok(Ended::Complete);
             }
             let point = self.maker.point(&search, &self.plan, next)?;
             append(&mut self.plan, &point.plan, next);
-            left = answer.left.saturating_sub(1);
+            points_left = answer.left.saturating_sub(1);
             self.plan.estimate = points::estimate(&self.plan, &self.env.workers);
             self.env.folder.write_plan(&kvdyno_record::redact::without_secrets(&self.plan)?)?;
         }
     }
 }
 
-/// What the newest point came to.
+/// The result of the newest point.
 fn say_newest(answer: &SearchResult, plan: &Plan, printer: &Printer) {
     let Some(last) = plan.cases.last() else { return };
     let mut points = answer.points.iter().chain(&answer.fastest);
@@ -360,7 +362,7 @@ fn say_newest(answer: &SearchResult, plan: &Plan, printer: &Printer) {
     }
 }
 
-/// The answer and where it is from.
+/// The result and its source.
 #[derive(Serialize)]
 struct Output<'a> {
     run: String,
@@ -368,7 +370,7 @@ struct Output<'a> {
     answer: &'a SearchResult,
 }
 
-/// What was found, as `size` and `capacity` end, and how the program does.
+/// The result, with the exit code of `size` and `capacity`.
 fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let summary = Summary::read(folder).with_context(runs::unread(folder))?;
     let answer = summary.search.as_ref().context("the run is not a search")?;
@@ -376,9 +378,9 @@ fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyh
     if json {
         printer.json(&Output { run: folder.path.display().to_string(), answer })?;
     } else {
-        for (at, sentence) in answer.sentences.iter().enumerate() {
+        for (index, sentence) in answer.sentences.iter().enumerate() {
             let lines = wrap(sentence, 0);
-            if at == 0 { printer.heading(&lines) } else { printer.data(&lines) }
+            if index == 0 { printer.heading(&lines) } else { printer.data(&lines) }
         }
         printer.data("");
         printer.data(&kvdyno_render::search::curve(answer).text());

@@ -1,8 +1,8 @@
 //! `kvdyno serve`: the runs, their reports and comparisons in a browser on this machine.
 //!
-//! It listens on 127.0.0.1 and nowhere else, and answers from the runs folder: it has no state, and
-//! changes nothing. Who may ask is decided in `guard`, what is asked in `route`, the answer is
-//! made in `site`; this file moves bytes, and decides what is made when.
+//! It listens only on 127.0.0.1, and replies from the directory of runs: it has no state, and
+//! changes nothing. `guard` decides who may ask, `route` parses the request, `site` makes the
+//! reply. This file moves bytes and schedules the work.
 
 mod guard;
 mod pages;
@@ -34,15 +34,16 @@ use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-/// How often a wish to end is looked for.
+/// Interval of checks for an interrupt.
 const TICK: Duration = Duration::from_millis(100);
-/// A request's head comes at once, or its connection is closed.
+/// A connection that does not send a request's head in this time is closed.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// One for what takes little and one for reports, so that nobody waits for both: a run may be at
-/// work beside.
+/// One reader for quick replies and one for reports, so that neither waits for the other. Only one
+/// of each: a run may be in progress.
 const READERS: usize = 2;
 
-/// Who waits for a reader. A client that goes is forgotten there, before anything is read for it.
+/// Requests that wait for a reader. A client that disconnects is dropped here, before anything is
+/// read for it.
 struct Queues {
     site: Site,
     little: Arc<Semaphore>,
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let listening = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)));
     let listener = listening.map_err(|error| {
         Complaint::usage(format!("failed to listen on 127.0.0.1:{}: {error}", args.port))
-            .hint("`--port 0` takes any port that is free")
+            .hint("use `--port 0` for any free port")
     })?;
     let port = listener.local_addr()?.port();
     printer.data(&format!("http://127.0.0.1:{port}/"));
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let [little, reports] = [(); 2].map(|()| Arc::new(Semaphore::new(1)));
     let queues = Queues { site, little, reports };
     runtime.block_on(accept(&listener, &Arc::new(queues), &interrupt));
-    // A record that is being read for nobody is not waited for.
+    // Does not wait for a record that is read for a client that has disconnected.
     runtime.shutdown_background();
     Ok(Exit::Ok)
 }
@@ -75,14 +76,14 @@ async fn accept(listener: &TcpListener, queues: &Arc<Queues>, interrupt: &Interr
     while !interrupt.is_requested() {
         match timeout(TICK, listener.accept()).await {
             Ok(Ok((stream, _))) => drop(tokio::spawn(converse(stream, Arc::clone(queues)))),
-            // Out of descriptors, most likely: those of others come back.
+            // Probably out of descriptors: other connections will close.
             Ok(Err(_)) => sleep(TICK).await,
             Err(_) => {}
         }
     }
 }
 
-/// One connection, to its end. What goes wrong with it is between it and the browser.
+/// One connection, to its end. Its errors concern only the browser.
 async fn converse(stream: TcpStream, queues: Arc<Queues>) {
     let service = service_fn(move |request| answer(request, Arc::clone(&queues)));
     let mut server = http1::Builder::new();
@@ -94,38 +95,39 @@ async fn answer(
     request: Request<Incoming>,
     queues: Arc<Queues>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
-    let asked = Arc::new(request.map(|_| ()));
-    let reply = match queues.site.refusal(&asked) {
+    let request = Arc::new(request.map(|_| ()));
+    let reply = match queues.site.refusal(&request) {
         Some(refusal) => refusal,
-        None => read(&queues, &asked).await.unwrap_or_else(|| {
+        None => read(&queues, &request).await.unwrap_or_else(|| {
             let failed = StatusCode::INTERNAL_SERVER_ERROR;
-            Reply::text(failed, "the answer could not be made")
+            Reply::text(failed, "cannot make the reply")
         }),
     };
     Ok(reply.into_response(&queues.site.policy))
 }
 
-/// Reading a record takes a while: it is done beside, so that others are answered meanwhile. None:
-/// it panicked.
-async fn read(queues: &Arc<Queues>, asked: &Arc<Request<()>>) -> Option<Reply> {
-    let little = beside(&queues.little, queues, asked, Site::at_hand).await?;
-    match little {
+/// Reading a record takes a while: another thread does it, so that other requests get replies
+/// meanwhile. None: it panicked.
+async fn read(queues: &Arc<Queues>, request: &Arc<Request<()>>) -> Option<Reply> {
+    let quick = read_queued(&queues.little, queues, request, Site::at_hand).await?;
+    match quick {
         Some(reply) => Some(reply),
-        None => beside(&queues.reports, queues, asked, Site::rendered).await,
+        None => read_queued(&queues.reports, queues, request, Site::rendered).await,
     }
 }
 
-/// Has a reader do this when it is our turn. One that has begun goes on to its end, whoever goes.
-async fn beside<T: Send + 'static>(
+/// Runs this on a reader when its turn comes. A started one runs to its end, even if the client
+/// disconnects.
+async fn read_queued<T: Send + 'static>(
     queue: &Arc<Semaphore>,
     queues: &Arc<Queues>,
-    asked: &Arc<Request<()>>,
+    request: &Arc<Request<()>>,
     work: fn(&Site, &Request<()>) -> T,
 ) -> Option<T> {
     let turn = Arc::clone(queue).acquire_owned().await.ok()?;
-    let (queues, asked) = (Arc::clone(queues), Arc::clone(asked));
+    let (queues, request) = (Arc::clone(queues), Arc::clone(request));
     let work = move || {
-        let done = work(&queues.site, &asked);
+        let done = work(&queues.site, &request);
         drop(turn);
         done
     };

@@ -1,4 +1,4 @@
-//! `kvdyno show`: a run on one screen, or what is asked for in place of that.
+//! `kvdyno show`: a run on one screen, or selected parts of it.
 
 use super::{fleet, report, runs};
 use crate::cli::{NO_STUDY, OWN_STUDY, RunName, ShowArgs, ViewArgs};
@@ -20,7 +20,7 @@ use kvdyno_render::tone::Tone;
 use kvdyno_render::wrap::wrap;
 use std::path::Path;
 
-/// The tables of a raw device.
+/// The tables of a drive.
 const OF_DRIVE: [&str; 3] = ["baseline", "drive", "drive-times"];
 
 pub(crate) fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -28,16 +28,16 @@ pub(crate) fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
         return fleet::show(args, printer);
     }
     let [name] = args.names.as_slice() else {
-        let what = format!("{} runs cannot be shown at once", args.names.len());
-        let hint = "`--by host` sets one suite's runs of many machines side by side; `kvdyno \
-                    compare BASE NEW` compares two";
+        let what = format!("cannot show {} runs at once", args.names.len());
+        let hint = "use `--by host` for one suite's runs of many machines, or `kvdyno compare BASE \
+                    NEW` for two runs";
         return Err(Complaint::usage(what).hint(hint).into());
     };
     let name = RunName { run: name.clone(), runs: args.runs.clone() };
     show(&runs::find(&name)?, &args.view, printer)
 }
 
-/// Prints a run that is at hand, and says how the program ends.
+/// Prints a run, and returns the exit code.
 pub(super) fn show(
     folder: &runs::FoundRun,
     view: &ViewArgs,
@@ -54,63 +54,64 @@ pub(super) fn show(
     Ok(verdict(&summary))
 }
 
-/// The study that is asked for takes the place of the suite's own.
+/// The requested study replaces the suite's own.
 fn put_beside(summary: &mut Summary, view: &ViewArgs) -> Result<(), Complaint> {
     match view.beside.as_deref() {
         Some(NO_STUDY) => summary.put_beside(None),
         Some(OWN_STUDY) | None => {}
         Some(id) => summary.put_beside(Some(id)),
     }
-    let wanted = view.study || view.beside.as_deref() == Some(OWN_STUDY);
-    if wanted && summary.study.is_none() {
+    let shows_study = view.study || view.beside.as_deref() == Some(OWN_STUDY);
+    if shows_study && summary.study.is_none() {
         let what = format!("the suite `{}` repeats no published study", summary.run.suite);
-        let hint = format!("say which: --beside {}", STUDIES.join(", --beside "));
+        let hint = format!("use --beside with one of: {}", STUDIES.join(", --beside "));
         return Err(Complaint::usage(what).hint(hint));
     }
     Ok(())
 }
 
-/// How the run is called in commands, and where its report lies or would.
+/// The run's name in commands, and the path of its report.
 fn ending(folder: &runs::FoundRun) -> Ending {
     let named = folder.named();
-    let here = std::env::current_dir().unwrap_or_default();
-    let short = named.strip_prefix(&here).unwrap_or(named).display().to_string();
+    let current = std::env::current_dir().unwrap_or_default();
+    let short = named.strip_prefix(&current).unwrap_or(named).display().to_string();
     let newest = RunName { run: "latest".to_owned(), ..RunName::default() };
     let real = |path: &Path| path.canonicalize().ok();
     let is_latest = runs::find(&newest)
-        .is_ok_and(|found| real(found.named()).is_some_and(|path| Some(path) == real(named)));
+        .is_ok_and(|folder| real(folder.named()).is_some_and(|path| Some(path) == real(named)));
     let name = if is_latest { String::new() } else { format!(" {short}") };
-    let page = report::beside(named);
-    let shown = page.strip_prefix(&here).unwrap_or(&page).display().to_string();
+    let page = report::page_path(named);
+    let shown = page.strip_prefix(&current).unwrap_or(&page).display().to_string();
     let report = if page.is_file() { shown } else { format!("kvdyno report{name} writes {shown}") };
     Ending { show: format!("kvdyno show{name}"), report }
 }
 
-/// What a killed run left in its place: only the machine knows, not the record.
+/// Databases that a killed run left in its place: the record does not contain them.
 fn tell_left_behind(summary: &Summary, printer: &Printer) {
     let run = &summary.run;
-    let left = left_by(Path::new(&run.place), &run.id);
-    if left.is_empty() || run.complete {
+    let databases = left_by(Path::new(&run.place), &run.id);
+    if databases.is_empty() || run.complete {
         return;
     }
-    let left: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
-    printer.warning(&format!("databases of this run are still in place: {}", left.join(" ")));
-    printer.hint(&format!("`kvdyno resume {}` removes them and does what is left", run.id));
+    let databases: Vec<String> = databases.iter().map(|path| path.display().to_string()).collect();
+    printer.warning(&format!("databases of this run are still in place: {}", databases.join(" ")));
+    printer.hint(&format!("`kvdyno resume {}` removes them and runs the remaining cases", run.id));
 }
 
-/// Prints a summary: its screen, or what `view` asks for.
+/// Prints a summary: its screen, or what `view` selects.
 fn print(
     summary: &Summary,
     view: &ViewArgs,
     ending: &Ending,
     printer: &Printer,
 ) -> anyhow::Result<()> {
-    let asked = !view.table.is_empty() || view.drive || view.findings || view.config || view.study;
-    if view.full || (view.wide && !asked) {
+    let selects =
+        !view.table.is_empty() || view.drive || view.findings || view.config || view.study;
+    if view.full || (view.wide && !selects) {
         full(summary, view.wide, printer);
         return Ok(());
     }
-    if !asked {
+    if !selects {
         for Line { tone, word, text } in screen::lines(summary, ending) {
             match tone {
                 Some(tone) => printer.marked(tone, &word, &text),
@@ -124,16 +125,16 @@ fn print(
     }
     let all = tables::all(summary, view.wide);
     check_rows(summary, view, &all)?;
-    let wanted = |name: &str| {
-        view.table.iter().any(|wanted| wanted == name)
+    let is_selected = |name: &str| {
+        view.table.iter().any(|is_selected| is_selected == name)
             || (view.drive && OF_DRIVE.contains(&name))
             || (view.study && study::NAMES.contains(&name))
     };
-    for titled in all.iter().filter(|titled| wanted(titled.name)) {
+    for titled in all.iter().filter(|titled| is_selected(titled.name)) {
         table(titled, printer);
     }
     if view.findings {
-        // The screen has room for some of its reasons; here is all of it.
+        // The screen has room for only some of its reasons; this lists all.
         let words = wrap(&one_line(&summary.confidence.words()), 11);
         printer.marked(Tone::Strong, "confidence ", &words);
         findings(summary, printer);
@@ -141,7 +142,7 @@ fn print(
     Ok(())
 }
 
-/// A table that is asked for and has no rows is said to be empty, with those that are not.
+/// A requested table without rows is reported, with the names of those that have rows.
 fn check_rows(summary: &Summary, view: &ViewArgs, all: &[Titled]) -> Result<(), Complaint> {
     let has = |name: &str| all.iter().any(|titled| titled.name == name);
     let missing = view.table.iter().find(|name| !has(name)).cloned();
@@ -150,12 +151,12 @@ fn check_rows(summary: &Summary, view: &ViewArgs, all: &[Titled]) -> Result<(), 
         drive.then(|| "drive".to_owned())
     });
     let Some(name) = missing else { return Ok(()) };
-    let what = format!("{} has nothing for the table `{name}`", summary.run.id);
+    let what = format!("{} has no rows for the table `{name}`", summary.run.id);
     let names: Vec<&str> = all.iter().map(|titled| titled.name).collect();
-    Err(Complaint::usage(what).hint(format!("it has: {}", names.join(", "))))
+    Err(Complaint::usage(what).hint(format!("tables with rows: {}", names.join(", "))))
 }
 
-/// Header, what it comes to, all tables, findings.
+/// Header, result, all tables, findings.
 fn full(summary: &Summary, wide: bool, printer: &Printer) {
     head(summary, printer);
     let answers = answers(summary);

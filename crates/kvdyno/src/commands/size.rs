@@ -13,25 +13,25 @@ use kvdyno_record::search::{Axis, Between};
 use kvdyno_record::units;
 use std::path::Path;
 
-/// Less than this holds no engine with a page cache worth the name.
+/// With less, no engine has a useful page cache.
 const LEAST_BYTES: u64 = 32 << 20;
-/// Bounds that nobody typed are whole ones.
+/// Default bounds are multiples of this.
 const GRAIN_BYTES: u64 = 16 << 20;
 
 pub(crate) fn run(args: &SearchArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let place = args.at.place.as_deref().unwrap_or(Path::new("."));
+    let place = args.location.place.as_deref().unwrap_or(Path::new("."));
     let host = machine::read(&Root::system(), place);
     if !host.ram_limit.available {
-        let why = format!("RAM cannot be limited here: {}", host.ram_limit.detail);
-        return Err(Complaint::usage(why).hint("`kvdyno doctor` says what would help").into());
+        let why = format!("cannot limit RAM here: {}", host.ram_limit.detail);
+        return Err(Complaint::usage(why).hint("`kvdyno doctor` shows the remedy").into());
     }
     let query = Query::new(args)?;
     let between = query.between(units::parse_size)?;
     let between = between.unwrap_or_else(|| bounds(&query.plan, &host));
     if between.high > host.machine.memory_available_bytes {
         printer.warning(&format!(
-            "{} of RAM is more than the {} that are available here: from there on the machine is \
-             the limit, whatever is searched",
+            "{} of RAM is more than the {} that are available: above that, the machine is the \
+             limit, whatever is searched",
             units::bytes_in_words(between.high),
             units::bytes(host.machine.memory_available_bytes)
         ));
@@ -39,15 +39,15 @@ pub(crate) fn run(args: &SearchArgs, printer: &Printer) -> anyhow::Result<Exit> 
     query.run(Axis::Ram, Some(between), printer)
 }
 
-/// From a 64th of the data, or what the engine needs at least, to a fifth more than all of it takes
-/// on the volume, with room for the engine itself; not more than there is.
+/// From a 64th of the data, or the engine's minimum, to a fifth more than its size on the volume,
+/// with room for the engine itself; at most the available memory.
 fn bounds(plan: &Plan, host: &Host) -> Between {
     let user_bytes = plan.cases.iter().map(Case::user_bytes).max().unwrap_or(0);
     let space = plan.estimate.databases.values().copied().max().unwrap_or(0).max(user_bytes);
     let whole = |bytes: u64| bytes.div_ceil(GRAIN_BYTES).saturating_mul(GRAIN_BYTES);
     let high = (space / 5).saturating_mul(6).saturating_add(4 * LEAST_BYTES);
-    let there = host.machine.memory_available_bytes / 10 * 9 / GRAIN_BYTES * GRAIN_BYTES;
-    let high = whole(high).min(there).max(2 * LEAST_BYTES);
+    let available = host.machine.memory_available_bytes / 10 * 9 / GRAIN_BYTES * GRAIN_BYTES;
+    let high = whole(high).min(available).max(2 * LEAST_BYTES);
     let low = whole((user_bytes / 64).max(LEAST_BYTES)).min(high / 2);
     Between { low, high }
 }

@@ -1,4 +1,4 @@
-//! `kvdyno suites`: the built-in suites, to look at and to copy.
+//! `kvdyno suites`: the built-in suites, to read and to copy.
 
 use crate::cli::{SuitesAction, SuitesArgs};
 use crate::exit::{Complaint, did_you_mean};
@@ -15,10 +15,10 @@ pub(crate) fn run(args: &SuitesArgs, printer: &Printer) -> anyhow::Result<Exit> 
             }
         }
         Some(SuitesAction::Show { name }) => {
-            let found = kvdyno_suite::builtin().iter().find(|(builtin, _)| builtin == name);
-            let (_, text) = found.ok_or_else(|| {
+            let suite = kvdyno_suite::builtin().iter().find(|(builtin, _)| builtin == name);
+            let (_, text) = suite.ok_or_else(|| {
                 let names: Vec<_> = kvdyno_suite::builtin().iter().map(|(name, _)| *name).collect();
-                Complaint::usage(format!("there is no built-in suite `{name}`"))
+                Complaint::usage(format!("unknown built-in suite `{name}`"))
                     .hint(format!("{}`kvdyno suites` lists them", did_you_mean(name, &names)))
             })?;
             printer.verbatim(text.as_bytes());

@@ -1,4 +1,5 @@
-//! `kvdyno torture`: what an engine loses when the power goes, or its process is killed.
+//! `kvdyno torture`: finds what an engine loses when the power fails, or when its process is
+//! killed.
 
 mod boot;
 mod testbed;
@@ -32,15 +33,15 @@ use testbed::Testbed;
 use trial::Trials;
 use victim::{Recovery, Victim};
 
-/// States of each class where nobody says how many.
+/// Default number of states for each class.
 const STATES: u64 = 300;
 const STATES_QUICK: u64 = 40;
 
-/// How long a drive answers nothing.
+/// How long a stalled drive does not reply.
 const PAUSE: Duration = Duration::from_secs(30);
 const PAUSE_QUICK: Duration = Duration::from_secs(3);
 
-/// Of a class, beforehand: more is seen soon.
+/// Initial estimate for a class; it is soon replaced by measurements.
 const ESTIMATE: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(args: &TortureArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -54,7 +55,8 @@ pub(crate) fn run(args: &TortureArgs, printer: &Printer) -> anyhow::Result<Exit>
     let id = run_id("torture");
     let folder = std::path::absolute(args.runs.runs.join(&id))?;
     enter(args, &folder)?;
-    fs::create_dir_all(&folder).with_context(|| format!("failed to make {}", folder.display()))?;
+    fs::create_dir_all(&folder)
+        .with_context(|| format!("failed to create {}", folder.display()))?;
     let mut record = record(args, id, kind);
     record.write(&folder)?;
     let progress = printer.progress(victims.len(), ESTIMATE * victims.len() as u32);
@@ -100,7 +102,7 @@ fn exit(record: &TortureRecord) -> Exit {
     }
 }
 
-/// What must stay in sight where others see nothing of what is mounted.
+/// Directories that must stay visible in the private mount namespace.
 fn enter(args: &TortureArgs, folder: &Path) -> anyhow::Result<()> {
     let temporary = std::env::temp_dir();
     let place = std::path::absolute(args.place.as_deref().unwrap_or(&temporary))?;
@@ -128,7 +130,7 @@ fn states(args: &TortureArgs) -> u64 {
     args.states.unwrap_or(if args.quick { STATES_QUICK } else { STATES })
 }
 
-/// Everything that is tried in one class. What fails there costs this class alone.
+/// All trials of one class. A failure affects only this class.
 fn torture(
     args: &TortureArgs,
     victim: &Victim,
@@ -150,7 +152,7 @@ fn torture(
     let mut class = class_record(args, victim);
     class.failed = all(&trials, args.keep, folder, &mut class).err().map(|e| format!("{e:#}"));
     if class.failed.is_none() && interrupt.is_requested() {
-        class.failed = Some("it was interrupted".to_owned());
+        class.failed = Some("interrupted".to_owned());
     }
     class.took_ns = begun.elapsed().as_nanos() as u64;
     Ok(class)
@@ -162,27 +164,27 @@ fn all(
     folder: &Path,
     class: &mut ClassRecord,
 ) -> anyhow::Result<()> {
-    let on = trials.testbed.make()?;
-    class.trials.push(trials.kills(&on)?);
-    on.remove()?;
-    let seen = trials.record(None)?;
-    class.trials.push(trials.power(&seen)?);
+    let mounted = trials.testbed.make()?;
+    class.trials.push(trials.kills(&mounted)?);
+    mounted.remove()?;
+    let log = trials.record(None)?;
+    class.trials.push(trials.power(&log)?);
     let commits = trials.victim.class() == Durability::Commit;
     if commits {
-        class.trials.push(trials.control(&seen)?);
+        class.trials.push(trials.control(&log)?);
     }
-    let found = |trial: &Trial| trial.kind == TrialKind::Power && !trial.examples.is_empty();
-    if keep || class.trials.iter().any(found) {
+    let has_examples = |trial: &Trial| trial.kind == TrialKind::Power && !trial.examples.is_empty();
+    if keep || class.trials.iter().any(has_examples) {
         let name = recording(&class.engine, class.durability);
-        trials.testbed.recorder.save(&folder.join(&name), seen.entries)?;
+        trials.testbed.recorder.save(&folder.join(&name), log.entries)?;
         class.recording = Some(name);
     }
     let faults = [TrialKind::FlushFails, TrialKind::Full, TrialKind::Pause];
     for kind in faults.into_iter().filter(|_| commits) {
-        if trials.interrupted() {
+        if trials.is_interrupted() {
             break;
         }
-        class.trials.extend(trials.fault(kind, &seen)?);
+        class.trials.extend(trials.fault(kind, &log)?);
     }
     Ok(())
 }
@@ -209,7 +211,7 @@ fn class_record(args: &TortureArgs, victim: &Victim) -> ClassRecord {
     }
 }
 
-/// One state of a recording that was kept: its drive, as an image, and what the engine says.
+/// Replays one state of a stored recording: its drive as an image, and the engine's data.
 fn again(
     args: &TortureArgs,
     victims: &[Victim],
@@ -223,14 +225,14 @@ fn again(
             && class.durability == victim.class()
             && class.recording.is_some()
     };
-    let kept = victims.iter().find_map(|victim| {
+    let recording = victims.iter().find_map(|victim| {
         let class = record.classes.iter().find(|class| is_it(class, victim))?;
         Some((victim, class.recording.clone()?))
     });
-    let Some((victim, recording)) = kept else {
+    let Some((victim, recording)) = recording else {
         let what = format!("{} has no recording of this engine and class", replay.display());
-        let hint = "recordings are kept where anything was found after a power loss, and of all \
-                    classes with --keep";
+        let hint =
+            "recordings are stored if a power loss showed damage, and for all classes with --keep";
         return Err(Complaint::usage(what).hint(hint).into());
     };
     let kinds = [FilesystemKind::Ext4, FilesystemKind::Xfs];
@@ -248,41 +250,45 @@ fn again(
         progress: &progress,
         interrupt: &interrupt,
     };
-    let seen = testbed.recorder.look()?;
-    let state = trial::draw(record.seed, number, &seen);
+    let log = testbed.recorder.look()?;
+    let state = trial::draw(record.seed, number, &log);
     let image = replay.join(format!("{recording}.state-{number}.image"));
-    let promised = trials.promised(state.moment, &seen);
+    let promised = trials.promised(state.moment, &log);
     boot::again()?;
-    let found = match trials.recovered(&state, 0, Some(&image))? {
-        Ok(Recovery::Answered(found)) => promised.damage(&found).words(),
+    let damage = match trials.recover(&state, 0, Some(&image))? {
+        Ok(Recovery::Answered(damage)) => promised.damage(&damage).words(),
         Ok(Recovery::Crashed(words)) => format!("not opened: {words}"),
-        Err(why) => format!("the filesystem does not mount: {why}"),
+        Err(why) => format!("cannot mount the filesystem: {why}"),
     };
     drop(progress);
-    let nothing = if found.is_empty() { "nothing is wrong" } else { &found };
-    printer.data(&format!("{} state {number}: {}", victim.label(), trial::how(&state, &seen)));
+    let nothing = if damage.is_empty() { "no damage" } else { &damage };
+    printer.data(&format!(
+        "{} state {number}: {}",
+        victim.label(),
+        trial::describe_state(&state, &log)
+    ));
     printer.data(&format!("{} writes acknowledged: {nothing}", promised.writes()));
     printer.note(&format!(
-        "the drive as it was, before anything recovered: {}; mount -o loop, the database is in \
-         data/database",
+        "the drive before any recovery: {}; mount -o loop, the database is in data/database",
         image.display()
     ));
-    Ok(if found.is_empty() { Exit::Ok } else { Exit::EngineFailed })
+    Ok(if damage.is_empty() { Exit::Ok } else { Exit::EngineFailed })
 }
 
-/// Single records beside batches, so few that each is written again and again.
+/// Single records and batches, so few that each is written repeatedly.
 fn units_of(writers: u64) -> Units {
     Units { writers, singles: 12, batches: 4, batch: 8 }
 }
 
-/// Each class of each engine that is asked for.
+/// Each class of each requested engine.
 fn victims(args: &TortureArgs) -> anyhow::Result<Vec<Victim>> {
     let mut victims = Vec::new();
     for name in &args.engines {
         let worker = worker(name)?;
         let engine = &worker.description.engine;
         if !engine.capabilities.places.contains(&PlaceKind::Directory) {
-            let what = format!("{name} keeps nothing in a directory: it cannot be put on a drive");
+            let what =
+                format!("{name} does not store data in a directory: it cannot run on the drive");
             return Err(Complaint::usage(what).into());
         }
         let has = engine.capabilities.durability.keys().copied();
@@ -290,7 +296,7 @@ fn victims(args: &TortureArgs) -> anyhow::Result<Vec<Victim>> {
             has.filter(|has| args.durability.is_empty() || args.durability.contains(has)).collect();
         if classes.is_empty() {
             return Err(Complaint::usage(format!("{name} has none of these classes"))
-                .hint(format!("`kvdyno engines {name}` says which it has"))
+                .hint(format!("`kvdyno engines {name}` lists its classes"))
                 .into());
         }
         for class in classes {
@@ -303,15 +309,15 @@ fn victims(args: &TortureArgs) -> anyhow::Result<Vec<Victim>> {
 }
 
 fn worker(name: &str) -> anyhow::Result<WorkerIdentity> {
-    let wanted = WantedWorker { engine: name.to_owned(), pick: Pick::Newest };
+    let needed = WantedWorker { engine: name.to_owned(), pick: Pick::Newest };
     let path: PathBuf = workers::find(name)?;
-    libraries::choose(path, &wanted)?.map_err(|missing| {
-        let what = format!("{name} cannot be used: {missing:?}");
+    libraries::choose(path, &needed)?.map_err(|missing| {
+        let what = format!("cannot use {name}: {missing:?}");
         Complaint::usage(what).hint(format!("`kvdyno engines get {name}`")).into()
     })
 }
 
-/// The engine's defaults, with what was set.
+/// The engine's defaults, with the --set options.
 fn options(engine: &Description, class: Durability, set: &[String]) -> anyhow::Result<Options> {
     let mut options = Options::defaults(engine, class);
     for typed in set {

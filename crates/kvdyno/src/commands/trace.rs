@@ -1,5 +1,5 @@
-//! `kvdyno trace`: traces of other formats are read, those of our own runs are recorded, and
-//! what is in one is shown.
+//! `kvdyno trace`: imports traces of other formats, records those of a run, and shows their
+//! contents.
 
 mod record;
 
@@ -15,7 +15,7 @@ use kvdyno_trace::{Header, Import, Statistics, TraceError, TraceReader, import};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A long import says now and then how far it is.
+/// Interval of progress messages during a long import.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(args: &TraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -35,36 +35,36 @@ fn bring_in(args: &ImportArgs, printer: &Printer) -> anyhow::Result<Exit> {
         limit: args.limit,
         scratch: args.scratch.clone(),
     };
-    let mut told = Instant::now();
-    let tell = |requests| {
-        if told.elapsed() > TOLD_EVERY {
+    let mut reported = Instant::now();
+    let report = |requests| {
+        if reported.elapsed() > TOLD_EVERY {
             printer.note(&format!("{} requests read", units::grouped(requests)));
-            told = Instant::now();
+            reported = Instant::now();
         }
     };
-    let header = import(&task, tell).map_err(complaint)?;
+    let header = import(&task, report).map_err(complaint)?;
     warn(&header, printer);
     conclude(&header, &args.output, printer);
     Ok(Exit::Ok)
 }
 
-/// What there is now.
+/// Describes the new file.
 fn conclude(header: &Header, file: &Path, printer: &Printer) {
     let bytes = std::fs::metadata(file).map_or(0, |file| file.len());
     printer.data(&text::written(header, file, bytes));
-    printer.note(&format!("`kvdyno trace show {}` says more", file.display()));
+    printer.note(&format!("`kvdyno trace show {}` shows its contents", file.display()));
 }
 
-/// What is there already is kept, unless it is told otherwise.
+/// Keeps an existing file, unless --force is given.
 fn check_free(file: &Path, force: bool) -> Result<(), Complaint> {
     if file.exists() && !force {
-        let message = format!("`{}` is there already", file.display());
-        return Err(Complaint::usage(message).hint("--force writes over it"));
+        let message = format!("`{}` exists already", file.display());
+        return Err(Complaint::usage(message).hint("use --force to replace it"));
     }
     Ok(())
 }
 
-/// What is in a file is the user's to put right; what the system refuses is not.
+/// The user can correct a file's contents, but not an error of the system.
 fn complaint(error: TraceError) -> anyhow::Error {
     match error {
         TraceError::Malformed { .. } => Complaint::usage(error.to_string()).into(),
@@ -72,10 +72,11 @@ fn complaint(error: TraceError) -> anyhow::Error {
     }
 }
 
-/// What the trace does not have of its source.
+/// Differences between the trace and its source.
 fn warn(header: &Header, printer: &Printer) {
     if let Some(cut) = &header.cut_short {
-        printer.warning(&format!("the source ends early: {cut}; what is before it was imported"));
+        printer
+            .warning(&format!("the source ends early: {cut}; requests before that were imported"));
     }
     for (what, count) in &header.left_out {
         printer.warning(&format!("left out: {what}, {} times", units::grouped(*count)));
@@ -83,11 +84,11 @@ fn warn(header: &Header, printer: &Printer) {
     if header.out_of_order > 0 {
         let count = units::grouped(header.out_of_order);
         printer.warning(&format!(
-            "{count} requests have an earlier time than the one before them, and were given that"
+            "{count} requests have an earlier time than the one before them; they got its time"
         ));
     }
     if header.requests == 0 {
-        printer.warning("there is no request in it");
+        printer.warning("the source has no requests");
     }
 }
 

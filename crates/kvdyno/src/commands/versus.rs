@@ -1,6 +1,6 @@
-//! `kvdyno versus`: two builds of one engine in one run, trial by trial, and what differs.
+//! `kvdyno versus`: two builds of one engine in one run, trial by trial, and their differences.
 //!
-//! It makes a suite of the two builds, has it run as any other, and asks `compare` for the rest.
+//! It makes a suite of the two builds, runs it like any other, and calls `compare` for the result.
 
 use super::{compare, pair, plan};
 use crate::cli::VersusArgs;
@@ -11,10 +11,10 @@ use kvdyno_analysis::versus::Sides;
 use kvdyno_record::exit::Exit;
 use toml::{Table, Value};
 
-/// The labels of two libraries, which have no better names.
+/// The labels of two libraries without distinct names.
 const LABELS: [&str; 2] = ["base", "new"];
 
-/// A build that is compared: the key and the value of `[[engine]]` that name it, and its label.
+/// A build to compare: the key and the value of `[[engine]]` that select it, and its label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ComparedBuild {
     key: &'static str,
@@ -24,10 +24,10 @@ struct ComparedBuild {
 
 pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let builds = builds(args)?;
-    let question = compare::question(&args.asked)?;
+    let question = compare::question(&args.comparison)?;
     let what = format!("two builds of {}", args.engine);
-    let two = |own: &[Table]| with_builds(own, &args.engine, &builds);
-    let prepared = pair::prepared(&args.pair, "versus", &what, two)?;
+    let pair = |engines: &[Table]| with_builds(engines, &args.engine, &builds);
+    let prepared = pair::prepared(&args.pair, "versus", &what, pair)?;
     if args.plan {
         return plan::only(&prepared, false, printer);
     }
@@ -37,8 +37,8 @@ pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> 
     let [base, new] = &builds;
     let sides = Sides::engines(&record, &base.label, &new.label);
     let runs = &args.pair.keep.runs.runs;
-    let compared = compare::answer(&sides, question, &args.asked, runs, printer)?;
-    // What failed goes before what little could be compared.
+    let compared = compare::answer(&sides, question, &args.comparison, runs, printer)?;
+    // A failed case takes precedence over a comparison of the rest.
     let exit = match verdict(&record.summary) {
         Exit::EngineFailed => Exit::EngineFailed,
         _ => compared,
@@ -63,25 +63,26 @@ fn builds(args: &VersusArgs) -> Result<[ComparedBuild; 2], Complaint> {
         let label = LABELS.get(builds.len()).copied().unwrap_or_default().to_owned();
         builds.push(ComparedBuild { key: "library", value: value.to_owned(), label });
     }
-    let given = builds.len();
+    let count = builds.len();
     let [base, new] = <[ComparedBuild; 2]>::try_from(builds).map_err(|_| {
-        Complaint::usage(format!("two builds are compared, and {given} came")).hint(
-            "`--library BASE.so --library NEW.so`, `--version 9.10.0 --version 11.8.1`, or one of \
-             each; of more than two write a suite with `versions = [...]`",
+        Complaint::usage(format!("expected two builds, found {count}")).hint(
+            "use `--library BASE.so --library NEW.so`, `--version 9.10.0 --version 11.8.1`, or one \
+             of each; for more than two write a suite with `versions = [...]`",
         )
     })?;
     if base.label == new.label {
-        let what = format!("--version {} is there twice", base.value);
-        return Err(Complaint::usage(what).hint("`kvdyno calibrate` runs one engine beside itself"));
+        let what = format!("--version {} occurs twice", base.value);
+        return Err(
+            Complaint::usage(what).hint("`kvdyno calibrate` compares one engine with itself")
+        );
     }
     Ok([base, new])
 }
 
-/// The two builds, with the options and the durability of the suite's own engine of that name, if
-/// it has one.
-fn with_builds(own: &[Table], engine: &str, builds: &[ComparedBuild; 2]) -> [Table; 2] {
-    let same = |table: &&Table| table.get("name").and_then(Value::as_str) == Some(engine);
-    let mut plain = own.iter().find(same).cloned().unwrap_or_default();
+/// The two builds, with options and durability of the suite's engine of that name, if it has one.
+fn with_builds(engines: &[Table], engine: &str, builds: &[ComparedBuild; 2]) -> [Table; 2] {
+    let is_engine = |table: &&Table| table.get("name").and_then(Value::as_str) == Some(engine);
+    let mut plain = engines.iter().find(is_engine).cloned().unwrap_or_default();
     for which in ["label", "version", "versions", "library"] {
         plain.remove(which);
     }
@@ -130,16 +131,16 @@ mod tests {
     #[test]
     fn one_or_three_are_not_compared() {
         let refused = builds(&args(&[], &["a.so"])).unwrap_err();
-        assert!(refused.message.ends_with("1 came"), "{refused:?}");
+        assert!(refused.message.ends_with("found 1"), "{refused:?}");
         let refused = builds(&args(&["9.10.0"], &["a.so", "b.so"])).unwrap_err();
-        assert!(refused.message.ends_with("3 came"), "{refused:?}");
+        assert!(refused.message.ends_with("found 3"), "{refused:?}");
         assert!(builds(&args(&["9.10.0", "9.10.0"], &[])).is_err());
     }
 
     #[test]
     fn both_have_the_options_of_the_suites_own_engine() {
         let both = builds(&args(&["11.8.1"], &["b.so"])).unwrap();
-        let two = |own: &[Table]| with_builds(own, "rocksdb", &both);
+        let two = |engines: &[Table]| with_builds(engines, "rocksdb", &both);
         let text = with_two("mine.toml", SUITE, "versus", "two builds", two).unwrap();
         let suite: Table = text.parse().unwrap();
         assert_eq!(suite["suite"]["name"].as_str(), Some("versus-mine"));

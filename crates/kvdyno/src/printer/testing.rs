@@ -18,7 +18,7 @@ impl Printer {
     }
 }
 
-/// What a captured printer was told.
+/// The output of a captured printer.
 #[derive(Clone, Default)]
 pub(crate) struct Captured {
     out: Shared,
@@ -26,12 +26,12 @@ pub(crate) struct Captured {
 }
 
 impl Captured {
-    /// All that went to standard output.
+    /// All text on standard output.
     pub(crate) fn out(&self) -> String {
         self.out.text()
     }
 
-    /// All that went to standard error.
+    /// All text on standard error.
     pub(crate) fn err(&self) -> String {
         self.err.text()
     }

@@ -1,5 +1,5 @@
-//! Block I/O watched around the phases of a case, where the run asks for it: readings on the case's
-//! time line, and what each phase did. What cannot be had is said, and costs the case nothing.
+//! Records block I/O around the phases of a case, if the run requests it: readings on the case's
+//! time line, and sums of each phase. A failure is recorded, and does not affect the case.
 
 use super::environment::CaseEnvironment;
 use super::readings::append;
@@ -13,10 +13,10 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Fewer may have come between two readings.
+/// Up to this many requests may fall between two readings.
 const REQUESTS_MISSED: u64 = 100;
 
-/// The watch of one case.
+/// The recording of one case.
 #[derive(Default)]
 pub(super) struct BlockIoOfCase {
     /// Until the case ends, or a reading fails.
@@ -27,17 +27,17 @@ pub(super) struct BlockIoOfCase {
 }
 
 impl BlockIoOfCase {
-    /// Begins it; what stands in the way is added to `not_measured`.
+    /// Starts it; obstacles are added to `not_measured`.
     pub(super) fn start(environment: &CaseEnvironment<'_>, not_measured: &mut Vec<String>) -> Self {
         let mut started = Self::default();
-        let asked = match environment.run.block_io {
+        let watch = match environment.run.block_io {
             Watch::Off if environment.case.io_latency => Watch::Latency,
-            asked => asked,
+            watch => watch,
         };
-        if asked == Watch::Off {
+        if watch == Watch::Off {
             return started;
         }
-        match open(environment, asked == Watch::Log) {
+        match open(environment, watch == Watch::Log) {
             Ok((watch, lines)) => {
                 started.file.devices = watch.devices().to_vec();
                 (started.watch, started.lines) = (Some(watch), Some(lines));
@@ -47,7 +47,7 @@ impl BlockIoOfCase {
         started
     }
 
-    /// These processes, and what they have started, are the case's.
+    /// These processes, and their children, belong to the case.
     pub(super) fn of_processes(&mut self, environment: &CaseEnvironment<'_>, pids: &[u32]) {
         if let Some(watch) = &mut self.watch {
             for pid in pids {
@@ -56,7 +56,7 @@ impl BlockIoOfCase {
         }
     }
 
-    /// A phase is about to begin.
+    /// A phase is about to start.
     pub(super) fn phase_begins(&mut self) {
         self.before = self.read().unwrap_or_default();
     }
@@ -69,7 +69,7 @@ impl BlockIoOfCase {
         append(lines, &reading);
     }
 
-    /// A phase has ended: what it did.
+    /// A phase has ended: its sums.
     pub(super) fn phase_ended(&mut self, phase: &str) {
         self.line(phase);
         if let Some(after) = self.read() {
@@ -78,23 +78,24 @@ impl BlockIoOfCase {
         }
     }
 
-    /// That the device counted requests of a phase and none was seen: it hands them to others that
-    /// are not known to be below it (multipath).
+    /// Reports that the device counted requests of a phase but none was recorded: it passes them to
+    /// devices that are not known to be below it (multipath).
     pub(super) fn missed(&self, phase: &PhaseRecord) -> Option<String> {
         let count =
             |usage: &Option<DeviceUsage>| Some(usage.as_ref()?.reads + usage.as_ref()?.writes);
         let counted = count(&phase.after.device)?.checked_sub(count(&phase.before.device)?)?;
-        let seen = self.file.phases.last().filter(|seen| seen.phase == phase.name)?;
-        let none = seen.io.cells.is_empty() && counted > REQUESTS_MISSED;
+        let recorded = self.file.phases.last().filter(|recorded| recorded.phase == phase.name)?;
+        let none = recorded.io.cells.is_empty() && counted > REQUESTS_MISSED;
         none.then(|| {
             let phase = &phase.name;
             format!(
-                "block I/O latency: the device counted {counted} requests in {phase}, none was seen"
+                "block I/O latency: the device counted {counted} requests in {phase}, but none was \
+                 recorded"
             )
         })
     }
 
-    /// Ends it and files what was seen.
+    /// Ends it and stores the results.
     pub(super) fn end(&mut self, folder: &Path, not_measured: &mut Vec<String>) {
         let Some(watch) = self.watch.take() else { return };
         let filed = watch.end().and_then(|logged| {

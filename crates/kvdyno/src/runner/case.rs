@@ -1,5 +1,5 @@
-//! One case from nothing to its record: the worker is started inside its limit, told phase by
-//! phase to go, accounted for around each, and judged at the end.
+//! One case from start to record: starts the worker inside its limit, runs phase after phase with
+//! accounting around each, and judges the outcome.
 
 use super::count;
 use super::environment::CaseEnvironment;
@@ -22,15 +22,15 @@ use kvdyno_record::redact::without_secrets;
 use std::fs::File;
 use std::time::Instant;
 
-/// Runs a case, of which `record` says nothing yet. What goes wrong with the engine is in the
-/// record; `Err` is for what keeps the record itself from being written.
+/// Runs a case without a record. The record contains failures of the engine; `Err` means that the
+/// record itself cannot be written.
 pub(super) fn run(
     environment: &CaseEnvironment<'_>,
     mut record: CaseRecord,
-    beside: &mut ConcurrentRuns,
+    concurrent: &mut ConcurrentRuns,
 ) -> anyhow::Result<CaseRecord> {
-    // Those that have ended since the last case did this one no harm.
-    beside.others();
+    // Runs that have ended since the last case did not disturb this one.
+    concurrent.others();
     let started = Instant::now();
     record.started_unix_ns = meter::unix_ns();
     let log = File::create_new(environment.folder.path.join("log.txt"))?;
@@ -38,7 +38,7 @@ pub(super) fn run(
     {
         Ok(begun) => begun,
         Err(unstarted) => {
-            let Unstarted { outcome, ram_limit, not_measured } = *unstarted;
+            let StartFailure { outcome, ram_limit, not_measured } = *unstarted;
             let wall_ns = started.elapsed().as_nanos() as u64;
             let volume = environment.site.volume.clone();
             let record = CaseRecord { outcome, ram_limit, not_measured, volume, wall_ns, ..record };
@@ -49,9 +49,9 @@ pub(super) fn run(
         Some(supervisor) => supervisor.processor.take(),
         None => count::by_processor(environment, &worker),
     };
-    // A worker that dies before it has read its job is seen at its end.
+    // A worker that dies before it reads its job is handled at its end.
     let _ = worker.send(&job(environment, supervisor.as_ref()));
-    let mut talk = Talk::new(environment, (&memory, supervisor, processor), record, started)?;
+    let mut talk = Talk::new(environment, &memory, supervisor, processor, record, started)?;
     talk.run(&mut worker);
     let exit = worker.wait()?;
     talk.end_server();
@@ -74,7 +74,7 @@ pub(super) fn run(
     );
     let record = CaseRecord {
         volume: environment.site.volume.clone(),
-        beside: beside.others(),
+        beside: concurrent.others(),
         wall_ns,
         process: Some(exit.usage),
         database_used_by: environment.database_used_by.clone(),
@@ -85,26 +85,26 @@ pub(super) fn run(
     file(environment.folder, &record)
 }
 
-/// What becomes of a case of which nothing could be measured.
-struct Unstarted {
+/// The outcome of a case without any measurement.
+struct StartFailure {
     outcome: Outcome,
     ram_limit: RamLimit,
     not_measured: Vec<String>,
 }
 
-impl From<Outcome> for Unstarted {
+impl From<Outcome> for StartFailure {
     fn from(outcome: Outcome) -> Self {
         Self { outcome, ram_limit: RamLimit::default(), not_measured: Vec::new() }
     }
 }
 
-/// Its memory, and its worker in it, or in its place the server; or what becomes of a case without.
+/// The case's memory, and its worker in it, or the server instead; or the outcome without them.
 fn begin<'r>(
     environment: &'r CaseEnvironment<'r>,
     worker: Option<&WorkerIdentity>,
     log: File,
-) -> Result<(CaseMemory<'r>, Option<Supervisor<'r>>, Worker), Box<Unstarted>> {
-    let not_run = |message| Box::new(Unstarted::from(Outcome::NotRun { message }));
+) -> Result<(CaseMemory<'r>, Option<Supervisor<'r>>, Worker), Box<StartFailure>> {
+    let not_run = |message| Box::new(StartFailure::from(Outcome::NotRun { message }));
     let worker = worker.ok_or_else(|| not_run("it has no worker".to_owned()))?;
     if let Some(library) = &worker.library {
         libraries::check_unchanged(library).map_err(|changed| not_run(changed.message))?;
@@ -117,10 +117,10 @@ fn begin<'r>(
             let mut not_measured = Vec::new();
             let ram_limit = memory.end(&mut not_measured);
             let outcome = outcome::unstarted(environment.case, worker, complaint, &ram_limit);
-            return Err(Box::new(Unstarted { outcome, ram_limit, not_measured }));
+            return Err(Box::new(StartFailure { outcome, ram_limit, not_measured }));
         }
     };
-    // The client of a server must not eat the server's RAM.
+    // The client of a server must not use the server's RAM.
     let group = memory.group().filter(|_| supervisor.is_none());
     let worker = match (&environment.case.crew, &supervisor) {
         (Some(crew), _) => Worker::start_crew(crew, worker, &environment.folder.path, group, log),
@@ -156,7 +156,7 @@ fn job(environment: &CaseEnvironment<'_>, supervisor: Option<&Supervisor<'_>>) -
     }
 }
 
-/// The record of a case of which nothing is known yet but who is to do it.
+/// The record of a case before any result.
 pub(crate) fn blank(case: &Case, attempt: u32, worker: Option<WorkerIdentity>) -> CaseRecord {
     CaseRecord {
         format: kvdyno_record::FORMAT.to_owned(),
@@ -181,11 +181,11 @@ pub(crate) fn blank(case: &Case, attempt: u32, worker: Option<WorkerIdentity>) -
     }
 }
 
-/// Of a graph on an engine without transactions, what keeps a link and its count together.
+/// For a graph on an engine without transactions: how a link and its count stay consistent.
 fn not_isolated(case: &Case, worker: Option<&WorkerIdentity>) -> Option<String> {
-    let asked = case.data.graph.as_ref()?.consistency;
+    let consistency = case.data.graph.as_ref()?.consistency;
     let engine = &worker?.description.engine;
-    match asked {
+    match consistency {
         Consistency::None => Some(format!(
             "{}: nothing keeps a link and its count together (consistency = \"none\")",
             case.label
@@ -204,7 +204,7 @@ fn not_isolated(case: &Case, worker: Option<&WorkerIdentity>) -> Option<String> 
     }
 }
 
-/// Writes a record down; what an engine says may hold the address that it was given.
+/// Writes a record; text from an engine may contain the URL that it was given.
 pub(super) fn file(folder: &CaseFolder, record: &CaseRecord) -> anyhow::Result<CaseRecord> {
     let record = without_secrets(record)?;
     folder.write_record(&record)?;

@@ -1,6 +1,6 @@
-//! A worker under valgrind, which counts the instructions of its threads while they are in the loop
-//! that performs operations: preparing them and filing their times lies outside of it, as it lies
-//! outside of latencies, and the engine's own threads and the kernel are not counted.
+//! A worker under valgrind, which counts the instructions of its threads in the loop that performs
+//! operations. Preparing operations and storing their times is outside of that loop, as it is
+//! outside of latencies. The engine's own threads and the kernel are not counted.
 
 use super::environment::CaseEnvironment;
 use super::worker::Worker;
@@ -11,18 +11,18 @@ use kvdyno_record::plan::Counting;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What counts.
+/// The counter.
 pub(crate) const VALGRIND: &str = "valgrind";
 
-/// The function of a worker's threads that is counted, and the one of its main thread at whose end
-/// a phase is over.
+/// The counted function of a worker's threads, and the function of its main thread whose end marks
+/// the end of a phase.
 const COUNTED: &str = "kvdyno_worker::hot::closed_loop*";
 const PHASE: &str = "kvdyno_worker::job::Case*::phase";
 
-/// What valgrind's files are called, in the case's folder: a number for each phase behind it.
+/// Valgrind's files in the case's directory; each phase adds a number.
 const FILE: &str = "callgrind";
 
-/// The same worker, counted; its counts come into `folder`.
+/// The same worker under valgrind; its counts go into `folder`.
 pub(super) fn counted(worker: &Command, folder: &Path) -> Command {
     let mut command = Command::new(VALGRIND);
     let file = folder.join(FILE).display().to_string().replace('%', "%%");
@@ -40,23 +40,23 @@ pub(super) fn counted(worker: &Command, folder: &Path) -> Command {
     command
 }
 
-/// What has the processor count a worker and all that it starts, where the case asks for it. It
-/// must not have begun.
+/// Counts a worker and its children with the processor, if the case requests it. The worker must
+/// not have started.
 pub(super) fn by_processor(
     environment: &CaseEnvironment<'_>,
     worker: &Worker,
 ) -> Option<Processor> {
-    let asked = environment.case.count == Some(Counting::Processor);
-    asked.then(|| Processor::watch(&environment.run.root, worker.pid()))
+    let counts = environment.case.count == Some(Counting::Processor);
+    counts.then(|| Processor::watch(&environment.run.root, worker.pid()))
 }
 
-/// Takes the counts of a case over into its phases, and their files away.
+/// Copies the counts of a case into its phases, and removes their files.
 pub(super) fn move_counts(folder: &Path, phases: &mut [PhaseRecord]) -> anyhow::Result<()> {
     for (number, phase) in (1..).zip(phases) {
         let file = folder.join(format!("{FILE}.{number}"));
         let text = match std::fs::read_to_string(&file) {
             Ok(text) => text,
-            // The worker ended before it did.
+            // The worker ended before the phase did.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => break,
             Err(error) => return Err(error).with_context(|| file.display().to_string()),
         };
@@ -79,7 +79,7 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What was executed since the file before.
+/// Instructions since the previous file.
 fn total(text: &str) -> Option<u64> {
     let line = text.lines().rev().find_map(|line| line.strip_prefix("totals: "))?;
     line.trim().parse().ok()

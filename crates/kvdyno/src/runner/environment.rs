@@ -1,4 +1,4 @@
-//! What a run is made in, and each of its cases.
+//! The environment of a run, and of each of its cases.
 
 use super::interrupt::Interrupt;
 use super::tiers::Tiers;
@@ -14,32 +14,33 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// All that a run holds of its machine, until it is closed.
+/// The resources of a run, until it is closed.
 pub(crate) struct RunEnvironment {
     pub(crate) root: Root,
     pub(crate) folder: RunFolder,
     pub(crate) block_io: Watch,
-    /// What requests are recorded to, and the suite that they are of.
+    /// The file for recorded requests, and their suite.
     pub(crate) trace: Option<(PathBuf, String)>,
-    // Dropped in this order: what was taken goes back before the run is anybody's again.
-    /// What there is of memory beside the RAM limits.
+    // Dropped in this order: resources are released before the run is unlocked.
+    /// Memory tiers below the RAM limits.
     pub(crate) tiers: Tiers,
     pub(crate) volumes: Volumes,
-    /// That of the folder.
+    /// The lock of the directory.
     pub(crate) lock: File,
-    /// What is loaded there and not spoiled, by id: the cases that have worked on it, in order.
+    /// Loaded and usable databases by id: the cases that have used each, in order.
     pub(crate) databases: BTreeMap<String, Vec<String>>,
     pub(crate) workers: Workers,
     pub(crate) interrupt: Interrupt,
 }
 
 impl RunEnvironment {
-    /// Of a run that has taken what it needs, before its first case.
+    /// The environment of a run with all of its resources, before its first case.
     pub(crate) fn new(
         folder: RunFolder,
         lock: File,
         run: &RunRecord,
-        (tiers, volumes): (Tiers, Volumes),
+        tiers: Tiers,
+        volumes: Volumes,
         workers: Workers,
         interrupt: Interrupt,
     ) -> Self {
@@ -49,18 +50,20 @@ impl RunEnvironment {
         Self { root, folder, block_io, trace, tiers, volumes, lock, databases, workers, interrupt }
     }
 
-    /// Where images of swap lie: in the place, or beside the records where that is a device.
+    /// The directory for swap images: in the place, or next to the records if the place is a
+    /// device.
     pub(super) fn images(&self) -> &Path {
         images(self.volumes.place(), &self.folder.path)
     }
 }
 
-/// Where images of swap lie: in the place of a run, or where that is a device in another folder.
+/// The directory for swap images: the place of a run, or another directory if the place is a
+/// device.
 pub(crate) fn images<'p>(place: &'p Path, otherwise: &'p Path) -> &'p Path {
     if raw::is_device(place) { otherwise } else { place }
 }
 
-/// What a case is run with.
+/// The settings of a case.
 pub(super) struct CaseEnvironment<'r> {
     pub(super) run: &'r RunEnvironment,
     pub(super) case: &'r Case,
@@ -71,8 +74,8 @@ pub(super) struct CaseEnvironment<'r> {
 }
 
 impl CaseEnvironment<'_> {
-    /// What its database is called in a server that somebody runs: no other run, case or attempt
-    /// calls its own so, and every server takes the name.
+    /// The name of its database on an attached server: unique for each run, case and attempt, and
+    /// valid on every server.
     pub(super) fn database_elsewhere(&self) -> String {
         let name =
             |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -1,15 +1,15 @@
-//! Ctrl-C: once asks for an end, twice insists.
+//! Ctrl-C: the first asks for an end, the second ends at once.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// How often the user asked for an end.
+/// Number of interrupts by the user.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interrupt(Arc<AtomicUsize>);
 
 impl Interrupt {
-    /// Listens to SIGINT, SIGTERM and SIGHUP from now on.
+    /// Handles SIGINT, SIGTERM and SIGHUP from now on.
     pub(crate) fn listen() -> std::io::Result<Self> {
         let interrupt = Self::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -22,12 +22,12 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// The user wants an end; what is done is to be kept.
+    /// The user wants to end; completed work is kept.
     pub(crate) fn is_requested(&self) -> bool {
         self.0.load(Relaxed) > 0
     }
 
-    /// The user wants it now.
+    /// The user wants to end now.
     pub(crate) fn insisted(&self) -> bool {
         self.0.load(Relaxed) > 1
     }

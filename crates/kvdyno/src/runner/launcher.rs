@@ -1,25 +1,25 @@
-//! What the launcher of a crew said, in the log of its case: which rank died where.
+//! Messages of a crew's launcher in the log of its case: which rank died where.
 
 use kvdyno_record::redact::redact;
 use std::fs;
 use std::path::Path;
 
-/// More is no cause in a sentence.
+/// Longer text is not used as a cause.
 const CHARS_MAX: usize = 300;
 
-/// The launcher's last words in a case's log; none: it has said nothing.
+/// The launcher's last message in a case's log; none: it wrote nothing.
 pub(super) fn last_words(log: &Path) -> Option<String> {
     let bytes = fs::read(log).ok()?;
     launcher_message(&String::from_utf8_lossy(&bytes))
 }
 
-/// `mpirun` rules off what it says itself: a line of dashes before it, and one behind it.
+/// `mpirun` puts a line of dashes before and after its own messages.
 fn launcher_message(log: &str) -> Option<String> {
     let is_rule = |line: &str| line.len() >= 20 && line.bytes().all(|byte| byte == b'-');
     let lines: Vec<&str> = log.lines().map(str::trim_end).collect();
     let paragraphs: Vec<&[&str]> = lines.split(|line| is_rule(line)).collect();
-    let mut own = paragraphs.iter().skip(1).step_by(2).rev();
-    let last = own.find(|lines| lines.iter().any(|line| !line.is_empty()))?;
+    let mut quoted = paragraphs.iter().skip(1).step_by(2).rev();
+    let last = quoted.find(|lines| lines.iter().any(|line| !line.is_empty()))?;
     let words = last.iter().flat_map(|line| line.split_whitespace());
     let words = words.collect::<Vec<_>>().join(" ");
     Some(redact(&words).chars().take(CHARS_MAX).collect())

@@ -1,5 +1,5 @@
-//! The overhead of the load generator on this machine: the null engine, one thread, as fast as it
-//! goes.
+//! The overhead of the load generator on this machine: the null engine with one thread, as fast as
+//! possible.
 
 use super::solo::{Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
@@ -10,12 +10,12 @@ use kvdyno_record::workload::{
 };
 use std::path::Path;
 
-/// One sample is at the mercy of the scheduler: the median of some is not.
+/// The scheduler disturbs single samples: the median of several is stable.
 const SAMPLES: usize = 5;
 const SAMPLE_NS: u64 = 100_000_000;
 
-/// Time per operation of the null engine in nanoseconds, the median of samples. `folder` is made
-/// and keeps the evidence.
+/// Time per operation of the null engine in nanoseconds, as the median of samples. Creates `folder`
+/// for the evidence.
 pub fn load_generator_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow::Result<f64> {
     std::fs::create_dir_all(folder)?;
     let phase = |name: &str, work| Phase { name: name.to_owned(), work };
@@ -37,11 +37,11 @@ pub fn load_generator_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow:
     let mut per_s: Vec<f64> = outcomes.iter().skip(1).map(items_per_s).collect();
     per_s.sort_by(f64::total_cmp);
     let median = per_s.get(SAMPLES / 2).copied().unwrap_or_default();
-    anyhow::ensure!(median > 0.0, "the null engine did nothing");
+    anyhow::ensure!(median > 0.0, "the null engine completed no operation");
     Ok(1e9 / median)
 }
 
-/// The customary small record: 16-byte keys, 100-byte values that compress to half.
+/// A customary small record: 16-byte keys, 100-byte values that compress to half.
 pub fn small_records(records: u64) -> Data {
     Data {
         records,

@@ -1,8 +1,8 @@
-//! The memory of one case: the group that its RAM limit is, what lies below that, and a worker
-//! started in it.
+//! The memory of one case: the group of its RAM limit, the tier below it, and a worker started in
+//! it.
 
 use super::environment::CaseEnvironment;
-use super::tiers::Swapped;
+use super::tiers::ActiveSwap;
 use super::worker::Worker;
 use kvdyno_host::device::Device;
 use kvdyno_host::group::Group;
@@ -12,18 +12,18 @@ use kvdyno_record::tier::{self, SwapRecord, TierRecord};
 use std::fs::File;
 use std::io;
 
-/// What a case has of memory. Dropped, all of it is given back.
+/// The memory of a case. Dropping it releases everything.
 pub(super) struct CaseMemory<'r> {
-    // Dropped in this order: what is nobody's any more need not come back out of swap.
+    // Dropped in this order: memory that nobody uses need not be swapped in again.
     group: Option<Group>,
-    swap: Option<Swapped<'r>>,
+    swap: Option<ActiveSwap<'r>>,
     node: Option<u32>,
     limit: RamLimit,
 }
 
 impl<'r> CaseMemory<'r> {
-    /// Makes it. That a limit cannot be held is in the record; that a tier cannot be had, which
-    /// was there when the run began, ends the case.
+    /// Creates it. The record contains a limit that cannot be held. A tier that existed when the
+    /// run started and is missing now ends the case.
     pub(super) fn create(environment: &CaseEnvironment<'r>) -> Result<Self, String> {
         let (group, mut limit) = limited(environment);
         let mut made = Self { group, swap: None, node: None, limit: RamLimit::default() };
@@ -34,7 +34,7 @@ impl<'r> CaseMemory<'r> {
         Ok(Self { limit, ..made })
     }
 
-    /// What is below the limit.
+    /// The tier below the limit.
     fn below(
         &mut self,
         environment: &CaseEnvironment<'r>,
@@ -47,7 +47,7 @@ impl<'r> CaseMemory<'r> {
         }
         let Some((bytes, swappiness)) = tier.memory.swap() else { return Ok(record) };
         let Some(group) = &self.group else {
-            record.not_enforced.push("no swap: the RAM limit that it is below is not held".into());
+            record.not_enforced.push("no swap: the RAM limit above it is not held".into());
             return Ok(record);
         };
         self.swap = environment.run.tiers.swap(
@@ -83,18 +83,18 @@ impl<'r> CaseMemory<'r> {
         self.group.as_ref()
     }
 
-    /// What may be swapped to.
+    /// The swap device.
     pub(super) fn swap(&self) -> Option<&Device> {
         self.swap.as_ref()?.device.as_ref()
     }
 
-    /// What came of it until now.
+    /// The current result.
     pub(super) fn so_far(&self) -> RamLimit {
         let group = self.group.as_ref().and_then(|group| group.usage().ok());
         RamLimit { group, ..self.limit.clone() }
     }
 
-    /// Reads what came of it, and gives it back.
+    /// Reads the result, and releases the memory.
     pub(super) fn end(mut self, not_measured: &mut Vec<String>) -> RamLimit {
         if let Some(group) = self.group.take() {
             self.limit.group = group.usage().ok();
@@ -102,27 +102,27 @@ impl<'r> CaseMemory<'r> {
                 not_measured.push(format!("RAM limit: {error}"));
             }
             if let Err(error) = group.remove() {
-                not_measured.push(format!("the RAM group could not be removed: {error}"));
+                not_measured.push(format!("cannot remove the RAM group: {error}"));
             }
         }
-        let off = self.swap.take().map(Swapped::off).transpose();
+        let off = self.swap.take().map(ActiveSwap::off).transpose();
         match (off, &mut self.limit.tier) {
             (Ok(off @ Some(_)), Some(tier)) => tier.swap = off,
             (Ok(_), _) => {}
-            (Err(error), _) => not_measured.push(format!("swap could not be taken away: {error}")),
+            (Err(error), _) => not_measured.push(format!("cannot remove swap: {error}")),
         }
         self.limit
     }
 }
 
-/// What is swapped to an image through the page cache need not come to the drive.
+/// Swapping to an image through the page cache need not reach the drive.
 fn cached_twice(swap: &SwapRecord) -> Option<String> {
     let image = swap.image.as_ref().filter(|image| !image.direct_io)?;
     let lies_on = &image.lies_on;
-    Some(format!("what is swapped is cached once more: {lies_on} takes no direct I/O"))
+    Some(format!("swapped data is cached once more: {lies_on} does not support direct I/O"))
 }
 
-/// The RAM limit, or why there is none.
+/// The RAM limit, or the reason why there is none.
 fn limited(environment: &CaseEnvironment<'_>) -> (Option<Group>, RamLimit) {
     let Some(bytes) = environment.case.ram_limit_bytes else {
         return (None, RamLimit::default());

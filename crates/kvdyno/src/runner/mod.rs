@@ -1,7 +1,7 @@
-//! Runs a plan: case after case, each in a worker process of its own, each filed as it ends.
+//! Runs a plan: case after case, each in a worker process of its own, each recorded as it ends.
 //!
-//! It is not where anything is computed: it spawns, watches and files. A case that fails costs
-//! itself and those that needed its database; the run goes on.
+//! It computes nothing: it starts, watches and records. A failed case affects only itself and the
+//! cases that need its database; the run continues.
 
 mod blockio;
 pub(crate) mod case;
@@ -45,43 +45,43 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use volumes::DatabaseLocation;
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// Every case came to an end of its own.
+    /// Every case has a final outcome.
     Complete,
-    /// Some cases should be tried again (killed, not run): `kvdyno resume` does.
+    /// Some cases can be tried again (killed, not run), with `kvdyno resume`.
     Partial,
     Interrupted,
 }
 
 impl RunEnvironment {
-    /// Runs every case of a plan that has no final outcome yet, in its order. The plan may be given
-    /// more of them afterwards.
+    /// Runs every case of a plan without a final outcome, in order. The plan may grow afterwards.
     pub(crate) fn cases(&mut self, plan: &Plan, progress: &Progress<'_>) -> anyhow::Result<Ended> {
         let mut done = self.outcomes()?;
-        // The volume may be mended by now; a case that it fails again is left alone from there on.
+        // The volume may work again; after another failure of this case it is left alone.
         done.retain(|_, outcome| !outcome.is_volume_failure());
         progress.skip(plan.cases.iter().filter(|case| case.is_settled(&done)).count());
-        let mut pass = Pass { env: self, plan, progress, beside: ConcurrentRuns::look(), done };
+        let mut pass = Pass { env: self, plan, progress, concurrent: ConcurrentRuns::look(), done };
         for (number, case) in plan.cases.iter().enumerate() {
             let pending = !case.is_settled(&pass.done);
             if pending && !pass.env.interrupt.is_requested() {
                 progress.case_started(number + 1, &case.id);
                 let later = plan.cases[number + 1..].iter();
                 let later = later.filter(|later| !later.is_settled(&pass.done));
-                progress.timed_after(later.map(|case| timed(&case.phases)).sum());
+                progress.set_timed_after(later.map(|case| timed(&case.phases)).sum());
                 pass.step(case)?;
             }
             let needed = |later: &Case| {
                 later.database.id == case.database.id && !later.is_settled(&pass.done)
             };
-            // A search may add points that read what it has loaded.
+            // A search may add points that use the loaded database.
             let needed_later = plan.cases[number + 1..].iter().any(needed)
                 || plan.search.is_some() && !case.database.last_use;
             if !needed_later || pass.env.interrupt.is_requested() {
                 pass.env.databases.remove(&case.database.id);
-                // What cannot be removed now is tried again, and told of, when the place is left.
+                // Databases that cannot be removed now are tried again, and reported, at the end of
+                // the run.
                 let _ = pass.env.volumes.remove(case);
             }
         }
@@ -93,7 +93,7 @@ impl RunEnvironment {
         })
     }
 
-    /// The outcome of every case that has a record; of several attempts, the last.
+    /// The outcome of every case with a record; with several attempts, the last.
     fn outcomes(&self) -> anyhow::Result<BTreeMap<String, Outcome>> {
         let mut records = self.folder.case_records()?;
         records.sort_by_key(|(_, record)| record.attempt);
@@ -101,7 +101,7 @@ impl RunEnvironment {
     }
 }
 
-/// What phases that end by the clock take.
+/// The duration of phases that end by time.
 fn timed(phases: &[Phase]) -> Duration {
     let by_the_clock = phases.iter().filter_map(|phase| match &phase.work {
         Activity::Warmup(mix) | Activity::Measure(mix) => mix.ends.duration_ns,
@@ -110,20 +110,20 @@ fn timed(phases: &[Phase]) -> Duration {
     Duration::from_nanos(by_the_clock.fold(0, u64::saturating_add))
 }
 
-/// One way through the cases of a plan.
+/// One pass through the cases of a plan.
 struct Pass<'r> {
     env: &'r mut RunEnvironment,
     plan: &'r Plan,
     progress: &'r Progress<'r>,
-    beside: ConcurrentRuns,
-    /// The outcome of each case's last try.
+    concurrent: ConcurrentRuns,
+    /// The outcome of each case's last attempt.
     done: BTreeMap<String, Outcome>,
 }
 
 impl Pass<'_> {
-    /// One pending case, with the load it needs if that has to be done again.
+    /// One pending case, with its load if that must be repeated.
     fn step(&mut self, case: &Case) -> anyhow::Result<()> {
-        // Without a worker nothing is loaded again: what the load was measured at is kept.
+        // Without a worker the load is not repeated: its figures are kept.
         let has_worker = self.env.workers.identity(case).is_some();
         let needs_load =
             !case.makes_database() && !self.env.databases.contains_key(&case.database.id);
@@ -138,7 +138,7 @@ impl Pass<'_> {
             }
             if !self.env.databases.contains_key(&case.database.id) {
                 let word = self.done.get(&loader.id).map_or("not run", Outcome::word);
-                let message = format!("its database could not be loaded: {} {word}", loader.id);
+                let message = format!("cannot load its database: {} {word}", loader.id);
                 return self.file_not_run(case, &message);
             }
         }
@@ -177,9 +177,9 @@ impl Pass<'_> {
             database_used_by: if copies { Vec::new() } else { used_by },
             progress: self.progress,
         };
-        let record = case::run(&environment, record, &mut self.beside)?;
+        let record = case::run(&environment, record, &mut self.concurrent)?;
         if copies {
-            // What cannot be removed now is tried again before the next copy.
+            // A copy that cannot be removed now is tried again before the next one.
             let _ = self.env.volumes.remove_copy(case);
         } else if leaves_a_database(case, &record.outcome) {
             let used_by = self.env.databases.entry(case.database.id.clone()).or_default();
@@ -190,28 +190,28 @@ impl Pass<'_> {
         Ok(record)
     }
 
-    /// Where a case's database lies, or its copy of one. A load begins with an empty one.
+    /// The location of a case's database, or of its copy. A load starts with an empty one.
     fn site(&mut self, case: &Case) -> Result<DatabaseLocation, Complaint> {
         if self.env.workers.identity(case).is_none() {
-            let message = format!("no worker `kvdyno-{}` was found", case.engine);
+            let message = format!("cannot find the worker `kvdyno-{}`", case.engine);
             return Err(Complaint::usage(message));
         }
         if case.makes_database() {
             self.env.databases.remove(&case.database.id);
         }
         let site = self.env.volumes.site(case)?;
-        let Some(by) = case.database.copy else { return Ok(site) };
+        let Some(copying) = case.database.copy else { return Ok(site) };
         let total = size::measure(&site.path).ok().map(|size| size.allocated_bytes);
         let (progress, interrupt) = (self.progress, &self.env.interrupt);
         let mut go_on = |bytes| {
             progress.phase("copy", bytes, total, None);
             !interrupt.is_requested()
         };
-        self.env.volumes.copy(case, by, site, &mut go_on)
+        self.env.volumes.copy(case, copying, site, &mut go_on)
     }
 
-    /// An attempt that was cut off left a folder without a record: it stays as evidence, and the
-    /// next attempt gets a folder of its own.
+    /// An interrupted attempt left a directory without a record: it stays as evidence, and the next
+    /// attempt gets its own.
     fn new_folder(&self, case: &Case) -> anyhow::Result<(CaseFolder, u32)> {
         let mut attempt = 1;
         loop {
@@ -219,7 +219,7 @@ impl Pass<'_> {
             match std::fs::create_dir(&folder.path) {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => attempt += 1,
                 made => {
-                    made.with_context(|| format!("failed to make {}", folder.path.display()))?;
+                    made.with_context(|| format!("failed to create {}", folder.path.display()))?;
                     return Ok((folder, attempt));
                 }
             }
@@ -243,8 +243,8 @@ impl Pass<'_> {
     }
 }
 
-/// Others may start from what the case worked on: it came to its end, or it only read and was ended
-/// for its RAM or its time. (Files outlive a process that is killed.)
+/// Whether other cases may start from this database: the case completed, or it only read and was
+/// ended for its RAM or its time. (Files survive a killed process.)
 fn leaves_a_database(case: &Case, outcome: &Outcome) -> bool {
     let writes = |phase: &Phase| match &phase.work {
         Activity::Load(_) => true,
@@ -268,9 +268,9 @@ fn headline(record: &CaseRecord) -> String {
     let last = record.phases.iter().rev().find(|phase| !phase.roles.is_empty());
     let Some(phase) = last else { return String::new() };
     let roles = phase.roles.iter().map(|role| {
-        // Of a load its records, of work its operations, as tables have them.
-        let of = |op: &OpResult| if phase.kind == "load" { op.items } else { op.count };
-        let done: u64 = role.ops.values().map(of).sum();
+        // Records for a load, otherwise operations, as in tables.
+        let count = |op: &OpResult| if phase.kind == "load" { op.items } else { op.count };
+        let done: u64 = role.ops.values().map(count).sum();
         format!("{} {}", role.role, units::rate(role.per_second(done).unwrap_or(0.0)))
     });
     roles.collect::<Vec<_>>().join(", ")

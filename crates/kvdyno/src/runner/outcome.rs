@@ -1,4 +1,4 @@
-//! What a case came to: the one place where a worker's end is judged.
+//! The outcome of a case: the only place that judges a worker's end.
 
 use super::supervisor::Complaint;
 use kvdyno_host::child::ExitStatus;
@@ -10,30 +10,30 @@ use kvdyno_record::{expected_hits, fit};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ending {
-    /// What it, or the program, complained of.
+    /// The error of the worker, or of this program.
     pub(super) failure: Option<(ErrorClass, String)>,
-    /// Why it was not left alone to its end.
-    pub(super) cut: Option<Cut>,
+    /// The reason why it was ended early.
+    pub(super) cut: Option<EarlyEnd>,
     pub(super) killed_by_us: bool,
-    /// Why the server was not there any more before its client had ended.
+    /// The reason why the server ended before its client.
     pub(super) server: Option<Complaint>,
-    /// Its last line was that it is done.
-    pub(super) said_done: bool,
-    /// Of a crew: what its launcher said last.
+    /// Whether its last line reported completion.
+    pub(super) is_done: bool,
+    /// For a crew: the launcher's last message.
     pub(super) launcher: Option<String>,
     pub(super) phase: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Cut {
+pub(super) enum EarlyEnd {
     Overrun,
-    /// A phase did not end, and who kept it from that.
+    /// A phase that did not end, and the threads that still run.
     Overtime(String),
     Interrupted,
 }
 
-/// The outcome of a case. What says most about the engine comes first: a limit it did not fit, lost
-/// data, its own complaint; then what was done to it.
+/// The outcome of a case. Facts about the engine come first: a RAM limit that it exceeded, lost
+/// data, its own error; then external causes.
 pub(super) fn judge(
     case: &Case,
     worker: Option<&WorkerIdentity>,
@@ -46,7 +46,7 @@ pub(super) fn judge(
     let oom_kills = ram.group.map_or(0, |group| group.oom_kills);
     let died = exit.signal.is_some() && !ending.killed_by_us || ending.server.is_some();
     if oom_kills > 0 && died {
-        let killed = format!("killed by the kernel for its RAM limit while in `{phase}`");
+        let killed = format!("killed by the kernel for its RAM limit in `{phase}`");
         let message =
             worker.map_or_else(|| killed.clone(), |worker| because(&killed, case, worker));
         return Outcome::DoesNotFit { message };
@@ -55,7 +55,7 @@ pub(super) fn judge(
         return Outcome::Failed { class: ErrorClass::Corrupt, message };
     }
     if let Some(Complaint { message, signal: Some(signal), .. }) = ending.server.clone() {
-        return Outcome::Killed { signal, message: format!("{message}, while in `{phase}`") };
+        return Outcome::Killed { signal, message: format!("{message}, in `{phase}`") };
     }
     if let Some((class, message)) = ending.failure.clone() {
         return match class {
@@ -64,21 +64,21 @@ pub(super) fn judge(
             class => Outcome::Failed { class, message },
         };
     }
-    if ending.cut == Some(Cut::Overrun) {
+    if ending.cut == Some(EarlyEnd::Overrun) {
         let budget = kvdyno_record::units::duration(case.budget_ns);
         return Outcome::OutOfTime { message: format!("over its budget of {budget} in `{phase}`") };
     }
-    if let Some(Cut::Overtime(message)) = &ending.cut {
+    if let Some(EarlyEnd::Overtime(message)) = &ending.cut {
         return Outcome::OutOfTime { message: message.clone() };
     }
-    if ending.cut == Some(Cut::Interrupted) {
+    if ending.cut == Some(EarlyEnd::Interrupted) {
         return Outcome::Interrupted { message: format!("in `{phase}`") };
     }
     match exit.signal {
         Some(signal) if !ending.killed_by_us => {
-            Outcome::Killed { signal, message: format!("while in `{phase}`") }
+            Outcome::Killed { signal, message: format!("in `{phase}`") }
         }
-        _ if ending.said_done => match loaded_less(case, phases) {
+        _ if ending.is_done => match loaded_less(case, phases) {
             Some(message) => Outcome::Failed { class: ErrorClass::Corrupt, message },
             None => Outcome::Done,
         },
@@ -86,28 +86,28 @@ pub(super) fn judge(
             class: ErrorClass::Other,
             message: format!(
                 "a rank of the crew died, and all others with it, in `{phase}`: {} (the launcher \
-                 {}; log.txt has all its words)",
-                ending.launcher.as_deref().unwrap_or("the launcher does not say which"),
+                 {}; see log.txt)",
+                ending.launcher.as_deref().unwrap_or("the launcher does not report which"),
                 exit_words(exit)
             ),
         },
         _ => Outcome::Failed {
             class: ErrorClass::Other,
-            message: format!("the worker {} in `{phase}` without a word", exit_words(exit)),
+            message: format!("the worker {} in `{phase}` without a message", exit_words(exit)),
         },
     }
 }
 
-/// What happened, and the option that has the engine exceed its limit, where there is one.
+/// The cause, and the option that makes the engine exceed its limit, if there is one.
 fn because(what: &str, case: &Case, worker: &WorkerIdentity) -> String {
-    let over = case.ram_limit_bytes.and_then(|limit| {
+    let advice = case.ram_limit_bytes.and_then(|limit| {
         let engine = &worker.description.engine;
         fit::cache_over_limit(engine, &case.options, limit, &case.engine)
     });
-    over.map_or_else(|| what.to_owned(), |over| format!("{what}: {over}"))
+    advice.map_or_else(|| what.to_owned(), |advice| format!("{what}: {advice}"))
 }
 
-/// The outcome of a case whose server did not come up.
+/// The outcome of a case whose server did not start.
 pub(super) fn unstarted(
     case: &Case,
     worker: &WorkerIdentity,
@@ -126,13 +126,13 @@ pub(super) fn unstarted(
                 let message = format!("{message}, while it started its server");
                 Outcome::Killed { signal, message }
             }
-            // It may be something else the next time.
+            // The next attempt may have another result.
             None => Outcome::NotRun { message },
         },
     }
 }
 
-/// How a worker process ended, in words.
+/// The end of a worker process, as text.
 pub(super) fn exit_words(exit: &ExitStatus) -> String {
     match (exit.code, exit.signal) {
         (_, Some(signal)) => format!("died of signal {signal}"),
@@ -141,19 +141,19 @@ pub(super) fn exit_words(exit: &ExitStatus) -> String {
     }
 }
 
-/// Data that should be there and was not, or was wrong: the figures of such a case mean nothing.
+/// Missing or wrong data: the figures of such a case have no meaning.
 pub(super) fn lost_data(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
-    let left = expected_hits::left(&case.phases, case.data.records);
-    let unverified = phases.iter().find_map(|phase| phase.verified.as_ref()?.mistake(left));
+    let expected = expected_hits::left(&case.phases, case.data.records);
+    let unverified = phases.iter().find_map(|phase| phase.verified.as_ref()?.mistake(expected));
     unverified.or_else(|| phases.iter().find_map(|phase| reads_failed(phase, &case.phases)))
 }
 
-/// No figure after this would mean anything: data is lost, or was never all there.
+/// Later figures would have no meaning: data is lost, or was never complete.
 pub(super) fn is_void(case: &Case, phases: &[PhaseRecord]) -> bool {
     lost_data(case, phases).is_some() || loaded_less(case, phases).is_some()
 }
 
-/// A load that says it is done and has not written every record.
+/// A load that reports completion but has not written every record.
 fn loaded_less(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
     let loads = phases.iter().filter(|phase| phase.kind == "load" && !phase.stopped);
     let items = |phase: &PhaseRecord| -> u64 {

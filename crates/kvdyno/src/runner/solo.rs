@@ -1,5 +1,5 @@
-//! A worker run by itself: no limit, no volume, no record; its phases let go at once. For the
-//! overhead of the load generator, and for benchmarks.
+//! A single worker without limit, volume or record; its phases start at once. For the overhead of
+//! the load generator, and for benchmarks.
 
 use super::worker::{Worker, WorkerMessage};
 use kvdyno_record::case::WorkerIdentity;
@@ -11,37 +11,37 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-/// Longer than any phase that is run this way.
+/// Longer than any phase that runs this way.
 const SILENCE: Duration = Duration::from_secs(120);
 
-/// What to run.
+/// The settings of a worker.
 pub struct Solo<'s> {
-    /// By whom.
+    /// The worker.
     pub worker: &'s WorkerIdentity,
-    /// Options that differ from the defaults.
+    /// Options with other values than the defaults.
     pub options: Vec<(&'s str, kvdyno_record::engine::Value)>,
     /// The durability class.
     pub durability: Durability,
     /// The data set.
     pub data: Data,
-    /// What to do.
+    /// The phases.
     pub phases: Vec<Phase>,
-    /// Where the database lies; made by the caller.
+    /// The location of the database; created by the caller.
     pub place: Location,
-    /// Made by the caller; the evidence is put into it.
+    /// The directory for the evidence; created by the caller.
     pub folder: &'s Path,
 }
 
-/// What a phase came to.
+/// The result of a phase.
 pub struct Outcome {
     /// The `Finished` event.
     pub finished: Event,
-    /// The worker's readings of itself when the phase was announced.
+    /// The worker's own readings when it announced the phase.
     pub before: ProcessUsage,
 }
 
 impl Solo<'_> {
-    /// Runs it to its end: an outcome for each phase.
+    /// Runs it to its end; returns the result of each phase.
     pub fn run(self) -> anyhow::Result<Vec<Outcome>> {
         let log = File::create(self.folder.join("log.txt"))?;
         let mut worker = Worker::start(self.worker, "run", None, log)?;
@@ -63,10 +63,10 @@ impl Solo<'_> {
                     _ => {}
                 },
                 WorkerMessage::End => break worker.close_input(),
-                WorkerMessage::Nonsense(line) => anyhow::bail!("{} said {line:?}", self.name()),
+                WorkerMessage::Nonsense(line) => anyhow::bail!("{} sent {line:?}", self.name()),
                 WorkerMessage::Silence => {
                     worker.kill();
-                    anyhow::bail!("{} was silent for {} s", self.name(), SILENCE.as_secs());
+                    anyhow::bail!("{} sent nothing for {} s", self.name(), SILENCE.as_secs());
                 }
             }
         }
@@ -113,8 +113,8 @@ impl Solo<'_> {
     }
 }
 
-/// Operations per second of the first role of a phase, by its window; keys where one operation
-/// deals with several.
+/// Operations per second of the first role of a phase, by its window; keys if one operation handles
+/// several.
 pub fn items_per_s(outcome: &Outcome) -> f64 {
     let Event::Finished { roles, .. } = &outcome.finished else { return 0.0 };
     let Some(role) = roles.first() else { return 0.0 };

@@ -1,5 +1,5 @@
-//! The supervisor of a case whose engine is a server: told to start it and to stop it, and heard
-//! until it has.
+//! The supervisor of a case with a server: sends the commands to start and stop it, and waits for
+//! the replies.
 
 use super::count;
 use super::environment::CaseEnvironment;
@@ -13,24 +13,24 @@ use kvdyno_record::protocol::{Event, ServerJob, SupervisorOrder};
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-/// Between two looks at whether the user wants an end.
+/// Interval of checks for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A server that is starting or stopping when the user wants an end gets this long.
+/// After an interrupt, a server that is starting or stopping gets this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One that is to end gets this long: a database elsewhere may be large.
+/// A server that must end gets this long: a database elsewhere may be large.
 const LEAVING: Duration = Duration::from_secs(120);
 
-/// A supervisor that has closed its pipes ends so soon.
+/// A supervisor that has closed its pipes ends in this time.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// Why a server is not there, or not in the state it was told to be in.
+/// The reason why a server is absent, or not in the requested state.
 #[derive(Clone, Debug)]
 pub(super) struct Complaint {
     pub(super) class: ErrorClass,
     pub(super) message: String,
-    /// What the supervisor died of, where that was not its own doing.
+    /// The cause of the supervisor's death, if it was external.
     pub(super) signal: Option<i32>,
 }
 
@@ -44,18 +44,18 @@ impl Complaint {
 pub(super) struct Supervisor<'r> {
     environment: &'r CaseEnvironment<'r>,
     worker: Worker,
-    /// What counts the server's instructions, where somebody asked for that.
+    /// The counter of the server's instructions, if requested.
     pub(super) processor: Option<Processor>,
     record: ServerRecord,
-    /// What the server is started with: the case's, until a phase has others.
+    /// The server's options: the case's, until a phase sets others.
     pub(super) options: Options,
     /// The end of the case's budget.
     deadline: Instant,
 }
 
 impl<'r> Supervisor<'r> {
-    /// Starts one inside the case's RAM limit, and has it start the server; none: the engine is no
-    /// server. What the server says goes to `server.txt`.
+    /// Starts a supervisor inside the case's RAM limit, and starts the server; none: the engine is
+    /// no server. The server's output goes to `server.txt`.
     pub(super) fn start(
         environment: &'r CaseEnvironment<'r>,
         memory: &CaseMemory<'_>,
@@ -79,18 +79,18 @@ impl<'r> Supervisor<'r> {
         Ok(Some(supervisor))
     }
 
-    /// Where the server is reached.
+    /// The server's address.
     pub(super) fn address(&self) -> String {
         self.record.address.clone()
     }
 
-    /// Whose CPU time and I/O are the server's, with those of its children; none: somebody else
-    /// runs the server, and this process makes a database in it.
+    /// The process whose CPU time and I/O, with its children's, are the server's; none: the server
+    /// is attached, and the supervisor creates a database in it.
     pub(super) fn pid(&self) -> Option<u32> {
         self.environment.case.server.is_none().then(|| self.worker.pid())
     }
 
-    /// Has it start the server, where it was before.
+    /// Starts the server at its previous location.
     pub(super) fn serve(&mut self) -> Result<(), Complaint> {
         let address = Some(self.record.address.clone()).filter(|before| !before.is_empty());
         let order = SupervisorOrder::Serve(ServerJob {
@@ -110,7 +110,7 @@ impl<'r> Supervisor<'r> {
         }
     }
 
-    /// Has it stop the server in order.
+    /// Stops the server cleanly.
     pub(super) fn halt(&mut self) -> Result<(), Complaint> {
         match self.obeyed(&SupervisorOrder::Halt)? {
             Event::Halted { took_ns } => {
@@ -121,29 +121,29 @@ impl<'r> Supervisor<'r> {
         }
     }
 
-    /// Why the server is not there any more, waited for so long; none: it is.
+    /// The reason why the server has ended, after waiting this long; none: it runs.
     pub(super) fn complaint(&mut self, wait: Duration) -> Option<Complaint> {
         match self.worker.receive(wait) {
             WorkerMessage::Silence => None,
-            heard => Some(self.unasked(heard)),
+            message => Some(self.unexpected(message)),
         }
     }
 
-    /// What a supervisor says that nobody asked for is why there is no server.
-    fn unasked(&mut self, heard: WorkerMessage) -> Complaint {
-        match heard {
+    /// An unexpected message of a supervisor is the reason why there is no server.
+    fn unexpected(&mut self, message: WorkerMessage) -> Complaint {
+        match message {
             WorkerMessage::Event(event) => match *event {
                 Event::Failed { class, message, .. } => Complaint::new(class, message),
                 other => nonsense(&other),
             },
             WorkerMessage::Nonsense(line) => {
-                Complaint::new(ErrorClass::Other, format!("the supervisor said {line:?}"))
+                Complaint::new(ErrorClass::Other, format!("the supervisor sent {line:?}"))
             }
             WorkerMessage::End | WorkerMessage::Silence => self.ended(),
         }
     }
 
-    /// It said nothing, and is gone.
+    /// It ended without a message.
     fn ended(&mut self) -> Complaint {
         let begun = Instant::now();
         while !self.worker.has_ended() && begun.elapsed() < ENDING {}
@@ -161,16 +161,15 @@ impl<'r> Supervisor<'r> {
         }
     }
 
-    /// Ends it, and the server with it where that still runs; what the two have used, and what
-    /// went wrong.
+    /// Ends it, and the server if it still runs. Returns their resource usage and errors.
     pub(super) fn end(mut self) -> (ServerRecord, Option<String>) {
-        let left = self.leave();
+        let errors = self.leave();
         let ours = self.pid().is_some();
         let usage = self.worker.wait().ok().map(|exit| exit.usage).filter(|_| ours);
-        (ServerRecord { usage, ..std::mem::take(&mut self.record) }, left)
+        (ServerRecord { usage, ..std::mem::take(&mut self.record) }, errors)
     }
 
-    /// Has it end, and hears its last words. A database elsewhere is taken away first.
+    /// Ends it, and reads its last messages. A database elsewhere is removed first.
     fn leave(&mut self) -> Option<String> {
         self.worker.close_input();
         let begun = Instant::now();
@@ -188,7 +187,7 @@ impl<'r> Supervisor<'r> {
         None
     }
 
-    /// It takes too long. What is to take a database away does so when it hears nothing more.
+    /// It takes too long. It removes a database elsewhere when its input ends.
     fn give_up(&mut self) {
         match self.pid() {
             Some(_) => self.worker.kill(),
@@ -197,8 +196,8 @@ impl<'r> Supervisor<'r> {
     }
 
     fn obeyed(&mut self, order: &SupervisorOrder) -> Result<Event, Complaint> {
-        // One that has gone is heard to have gone.
-        let said = self.worker.send(order);
+        // Its end has already been read.
+        let sent = self.worker.send(order);
         let interrupt = &self.environment.run.interrupt;
         let (mut hurried, mut deadline) = (false, self.deadline);
         if self.pid().is_none() && matches!(order, SupervisorOrder::Halt) {
@@ -206,13 +205,13 @@ impl<'r> Supervisor<'r> {
             hurried = true;
         }
         loop {
-            let heard = self.worker.receive(LOOK_EVERY);
-            match heard {
+            let message = self.worker.receive(LOOK_EVERY);
+            match message {
                 WorkerMessage::Event(event) if !matches!(*event, Event::Failed { .. }) => {
                     return Ok(*event);
                 }
-                WorkerMessage::Silence if said.is_ok() => {}
-                heard => return Err(self.unasked(heard)),
+                WorkerMessage::Silence if sent.is_ok() => {}
+                message => return Err(self.unexpected(message)),
             }
             if interrupt.is_requested() && !hurried {
                 (hurried, deadline) = (true, deadline.min(Instant::now() + PATIENCE));
@@ -227,7 +226,7 @@ impl<'r> Supervisor<'r> {
     }
 }
 
-/// However a case ends, no database of it is left elsewhere.
+/// However a case ends, no database of it remains elsewhere.
 impl Drop for Supervisor<'_> {
     fn drop(&mut self) {
         if self.pid().is_none() {
@@ -237,5 +236,5 @@ impl Drop for Supervisor<'_> {
 }
 
 fn nonsense(event: &Event) -> Complaint {
-    Complaint::new(ErrorClass::Other, format!("the supervisor said {event:?}"))
+    Complaint::new(ErrorClass::Other, format!("the supervisor sent {event:?}"))
 }

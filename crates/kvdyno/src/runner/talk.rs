@@ -1,5 +1,5 @@
-//! The conversation with a worker: phase by phase it is told to go, accounted for, and watched by
-//! the clock. What comes of it is judged elsewhere (`outcome.rs`).
+//! The conversation with a worker: starts phase after phase, with accounting and a time limit for
+//! each. `outcome.rs` judges the results.
 
 mod machine;
 mod overtime;
@@ -8,7 +8,7 @@ mod served;
 use super::blockio::BlockIoOfCase;
 use super::environment::CaseEnvironment;
 use super::memory::CaseMemory;
-use super::outcome::{self, Cut, Ending};
+use super::outcome::{self, EarlyEnd, Ending};
 use super::supervisor::Supervisor;
 use super::worker::{Worker, WorkerMessage};
 use super::{case, timed};
@@ -27,16 +27,16 @@ use overtime::Overtime;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-/// A worker that was asked to stop gets this long to write down what it has.
+/// A worker gets this long to write its results after it was asked to stop.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Between two looks at a silent worker, and at its threads.
+/// Interval of checks of a silent worker, and of its threads.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The database's size is read less often than counters: it walks its files.
+/// The database's size is read less often than counters: it requires a walk through its files.
 const SIZE_EVERY: Duration = Duration::from_secs(5);
 
-/// The conversation with a worker, and what is learned in it.
+/// The conversation with a worker, and its results.
 pub(super) struct Talk<'r> {
     environment: &'r CaseEnvironment<'r>,
     memory: &'r CaseMemory<'r>,
@@ -48,26 +48,26 @@ pub(super) struct Talk<'r> {
     times: Times,
     machine: File,
     block_io: BlockIoOfCase,
-    /// What the roles' threads are seen doing.
+    /// Samples of what the roles' threads do.
     wait_samples: WaitSampler,
     next_look: Instant,
     next_reading: Instant,
     next_size: Instant,
-    /// The phase announced or running, with its readings from before.
-    current: Option<Begun>,
+    /// The phase announced or running, with the readings before it.
+    current: Option<RunningPhase>,
     stopping: Option<Instant>,
     pub(super) ending: Ending,
     pub(super) record: CaseRecord,
     counters: CounterFile,
 }
 
-/// A phase that has been let go.
-struct Begun {
+/// A phase in progress.
+struct RunningPhase {
     index: usize,
     before: Snapshot,
     resident_before: Option<Residency>,
     evicted: Option<String>,
-    /// Items done at the last progress, for the rate.
+    /// Items at the last progress message, for the rate.
     last_progress: (u64, u64),
     overtime: Option<Overtime>,
 }
@@ -75,11 +75,9 @@ struct Begun {
 impl<'r> Talk<'r> {
     pub(super) fn new(
         environment: &'r CaseEnvironment<'r>,
-        (memory, supervisor, processor): (
-            &'r CaseMemory<'r>,
-            Option<Supervisor<'r>>,
-            Option<Processor>,
-        ),
+        memory: &'r CaseMemory<'r>,
+        supervisor: Option<Supervisor<'r>>,
+        processor: Option<Processor>,
         mut record: CaseRecord,
         started: Instant,
     ) -> anyhow::Result<Self> {
@@ -117,7 +115,7 @@ impl<'r> Talk<'r> {
         })
     }
 
-    /// What came of it.
+    /// The results.
     pub(super) fn into_result(mut self) -> (CaseRecord, CounterFile, Ending) {
         if let Some(clock) = &mut self.record.clock {
             clock.time_of_day_step_ns = Some(self.times.step_ns());
@@ -125,13 +123,13 @@ impl<'r> Talk<'r> {
         (self.record, self.counters, self.ending)
     }
 
-    /// Listens until the worker has closed its end, and sees it off.
+    /// Reads messages until the worker has closed its output, and waits for its end.
     pub(super) fn run(&mut self, worker: &mut Worker) {
         loop {
             match worker.receive(LOOK_EVERY) {
                 WorkerMessage::Event(event) => self.event(*event, worker),
                 WorkerMessage::Nonsense(line) => {
-                    self.refuse(format!("the worker said {line:?}"), worker);
+                    self.refuse(format!("the worker sent {line:?}"), worker);
                 }
                 WorkerMessage::Silence => {}
                 WorkerMessage::End => break,
@@ -141,14 +139,14 @@ impl<'r> Talk<'r> {
         self.see_off(worker);
         self.record.not_measured.extend(self.not_watched());
         self.block_io.end(&self.environment.folder.path, &mut self.record.not_measured);
-        let stopped = self.environment.run.interrupt.is_requested() && !self.said_done_in_full();
+        let stopped = self.environment.run.interrupt.is_requested() && !self.is_done();
         if stopped && self.ending.cut.is_none() {
-            self.ending.cut = Some(Cut::Interrupted);
+            self.ending.cut = Some(EarlyEnd::Interrupted);
         }
         self.ending.phase = self.phase_name();
     }
 
-    /// It has closed its end. One that lives on all the same is not waited for forever.
+    /// It has closed its output. If it does not end, it is killed after a while.
     fn see_off(&mut self, worker: &mut Worker) {
         worker.close_input();
         let begun = Instant::now();
@@ -160,15 +158,15 @@ impl<'r> Talk<'r> {
         }
     }
 
-    /// What a worker says that makes no sense ends it.
+    /// A worker that sends invalid messages is ended.
     fn refuse(&mut self, what: String, worker: &Worker) {
         self.fail(ErrorClass::Other, what);
         self.kill(worker);
     }
 
-    fn said_done_in_full(&self) -> bool {
+    fn is_done(&self) -> bool {
         let all = self.record.phases.len() == self.environment.case.phases.len();
-        self.ending.said_done && all && self.record.phases.iter().all(|phase| !phase.stopped)
+        self.ending.is_done && all && self.record.phases.iter().all(|phase| !phase.stopped)
     }
 
     fn phase_name(&self) -> String {
@@ -181,7 +179,7 @@ impl<'r> Talk<'r> {
         .unwrap_or_default()
     }
 
-    /// What has to happen by the clock: readings, the budget, the user's wish for an end.
+    /// Actions by time: readings, the budget, the user's interrupt.
     fn look(&mut self, worker: &mut Worker) {
         let now = Instant::now();
         if self.current.is_some() && now >= self.next_look {
@@ -197,7 +195,7 @@ impl<'r> Talk<'r> {
         self.look_at_overtime(worker);
         let budget = Duration::from_nanos(self.environment.case.budget_ns);
         if self.ending.cut.is_none() && self.started.elapsed() > budget {
-            self.ending.cut = Some(Cut::Overrun);
+            self.ending.cut = Some(EarlyEnd::Overrun);
             self.kill(worker);
         }
         let interrupt = &self.environment.run.interrupt;
@@ -260,19 +258,19 @@ impl<'r> Talk<'r> {
                 self.closed(worker);
             }
             Event::Done { drift_ppm } => {
-                self.ending.said_done = true;
+                self.ending.is_done = true;
                 if let Some(clock) = &mut self.record.clock {
                     clock.drift_ppm = drift_ppm;
                 }
             }
             Event::Failed { class, message, .. } => self.fail(class, message),
             Event::Serving { .. } | Event::Halted { .. } => {
-                self.refuse("the worker spoke as a supervisor".to_owned(), worker);
+                self.refuse("the worker sent a supervisor's message".to_owned(), worker);
             }
         }
     }
 
-    /// A phase waits for its go: readings first. After a failed check there is no go any more.
+    /// A phase waits for its start: readings come first. After a failed check no phase starts.
     fn ready(
         &mut self,
         index: usize,
@@ -292,15 +290,16 @@ impl<'r> Talk<'r> {
         self.wait_samples.phase_begins();
         let before = self.snapshot(usage);
         let (last_progress, evicted, overtime) = ((0, 0), None, Overtime::of_phase(&phase.work));
-        let begun = Begun { index, before, resident_before, evicted, last_progress, overtime };
+        let begun =
+            RunningPhase { index, before, resident_before, evicted, last_progress, overtime };
         self.current = Some(begun);
         self.next_reading = Instant::now();
         self.environment.progress.phase(&phase.name, 0, None, None);
         worker.control(Control::Go);
     }
 
-    /// The engine has let go of its files. In an evict phase it waits until they are evicted; one
-    /// that is only opened again waits for nothing.
+    /// The engine has closed its files. In an evict phase it waits until they are evicted; a reopen
+    /// phase does not wait.
     fn closed(&mut self, worker: &mut Worker) {
         let Some(index) = self.current.as_ref().map(|begun| begun.index) else { return };
         let phase = self.environment.case.phases.get(index);
@@ -312,13 +311,13 @@ impl<'r> Talk<'r> {
         let CaseEnvironment { run, site, .. } = self.environment;
         let eviction = cache::evict(&run.root, &site.path, Reach::Files);
         let missed = match eviction.as_ref().map(|eviction| (eviction.is_cold(), &eviction.left)) {
-            Ok((false, Ok(left))) => {
-                let percent = 100.0 * cache::share(left);
+            Ok((false, Ok(residency))) => {
+                let percent = 100.0 * cache::share(residency);
                 Some(format!("after eviction {percent:.0} % of the database was still cached"))
             }
             Ok((true, Ok(_))) => None,
             Ok((_, Err(error))) => Some(format!("cached after eviction: {error}")),
-            Err(error) => Some(format!("the page cache was not emptied: {error}")),
+            Err(error) => Some(format!("cannot empty the page cache: {error}")),
         };
         self.record.not_measured.extend(missed);
         eviction.map_or_else(|error| format!("failed: {error}"), |eviction| eviction.words)
@@ -330,13 +329,13 @@ impl<'r> Talk<'r> {
             .filter(|residency| residency.file_bytes > 0)
     }
 
-    /// Of the database, where it is here.
+    /// Of the database, if it is on this machine.
     fn size(&self) -> Option<DatabaseSize> {
         let CaseEnvironment { case, site, .. } = self.environment;
         size::measure(&site.path).ok().filter(|_| case.server.is_none())
     }
 
-    /// All counters, the worker's own as it tells them: finer than they can be read here.
+    /// All counters, the worker's own as it reports them: finer than they can be read here.
     fn snapshot(&mut self, usage: ProcessUsage) -> Snapshot {
         Snapshot {
             process: Some(usage),
@@ -360,13 +359,13 @@ impl<'r> Talk<'r> {
             Activity::Warmup(mix) | Activity::Measure(mix) => mix.ends.duration_ns,
             _ => None,
         };
-        // Where time decides, the share done is the share of the time.
+        // If the phase ends by time, the completed share is the share of the time.
         let (done, total) = match (total, duration) {
             (None, Some(duration)) => (elapsed_ns, Some(duration)),
             (total, _) => (done, total),
         };
-        let here = duration.map(|all| Duration::from_nanos(all.saturating_sub(elapsed_ns)));
-        self.environment.progress.timed_here(later, here);
+        let phase_left = duration.map(|all| Duration::from_nanos(all.saturating_sub(elapsed_ns)));
+        self.environment.progress.set_timed_left(later, phase_left);
         self.environment.progress.phase(&phase.name, done, total, per_s);
     }
 
@@ -422,14 +421,14 @@ impl<'r> Talk<'r> {
         self.file_so_far();
     }
 
-    /// Where more is to be measured, what has been is filed now: hours of windows are not lost with
-    /// the program. A record that cannot be written is told of when the whole is.
+    /// If more phases follow, the results so far are stored now: hours of windows are not lost with
+    /// the program. A record that cannot be written is reported when the whole record is.
     fn file_so_far(&self) {
         let case = self.environment.case;
-        let (done, left) = case.phases.split_at(self.record.phases.len());
+        let (done, rest) = case.phases.split_at(self.record.phases.len());
         let measures = |phase: &Phase| matches!(phase.work, Activity::Measure(_));
         let Some(last) = done.last().filter(|last| measures(last)) else { return };
-        if !left.iter().any(measures) {
+        if !rest.iter().any(measures) {
             return;
         }
         let message = format!("kvdyno ended after `{}`", last.name);
@@ -444,7 +443,8 @@ impl<'r> Talk<'r> {
         steps::passed(&format!("{} of {}", last.name, case.id));
     }
 
-    /// Everything dirty onto the device, so that its counters tell all the phase has written.
+    /// Syncs all dirty data to the device, so that its counters include everything that the phase
+    /// has written.
     fn sync(&mut self, usage: ProcessUsage) -> Option<(Snapshot, u64)> {
         if self.environment.case.server.is_some() {
             return None;
@@ -452,14 +452,14 @@ impl<'r> Talk<'r> {
         match cache::sync_volume(&self.environment.site.path) {
             Ok(took) => Some((self.snapshot(usage), took.as_nanos() as u64)),
             Err(error) => {
-                self.record.not_measured.push(format!("what was written after a phase: {error}"));
+                self.record.not_measured.push(format!("data written after a phase: {error}"));
                 None
             }
         }
     }
 }
 
-/// The phase that an event is about, as its worker counts.
+/// The phase of an event, by the worker's count.
 fn phase_of(event: &Event) -> Option<u32> {
     match event {
         Event::Ready { phase, .. }

@@ -1,5 +1,5 @@
-//! What a run has of memory beside its RAM limits: the memory tiers that its suite names, and the
-//! process that takes away what would outlive us. Swap is made for one case at a time.
+//! The memory tiers of a run's suite, and the process that removes what would outlive the run. Swap
+//! is enabled for one case at a time.
 
 use super::consent::consent;
 use super::volumes::Volumes;
@@ -13,14 +13,14 @@ use kvdyno_record::volume::Medium;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What a run has of memory tiers.
+/// The memory tiers of a run.
 pub(crate) struct Tiers {
     reaper: Option<Reaper>,
-    /// Devices that the suite names, by their paths.
+    /// The suite's devices, by their paths.
     devices: BTreeMap<PathBuf, DataDirLock>,
 }
 
-/// Fails where a memory tier of the plan could not be had on this machine. Touches nothing.
+/// Fails if this machine lacks a memory tier of the plan. Changes nothing.
 pub(crate) fn check(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     each_tier(plan, |memory| match memory {
         Memory::Node { node } => node::check(root, *node),
@@ -39,8 +39,8 @@ fn each_tier(
 }
 
 impl Tiers {
-    /// Takes the devices that a plan names for swap, for this run; images will lie in `images`. To
-    /// be called before any volume is mounted: who is started here is not to keep it.
+    /// Locks the plan's devices for swap, for this run; images go into `images`. Must be called
+    /// before any volume is mounted: the process started here must not keep it mounted.
     pub(crate) fn acquire(
         root: &Root,
         plan: &Plan,
@@ -48,7 +48,7 @@ impl Tiers {
         destroy_allowed: &[PathBuf],
     ) -> Result<Self, Complaint> {
         each_tier(plan, |memory| swap::check_folder(root, memory, images))?;
-        // What a killed run could not take away itself: it may be on one of the devices.
+        // Swap that a killed run left may be on one of the devices.
         leftovers::sweep(root);
         let mut devices = BTreeMap::new();
         for path in plan.cases.iter().filter_map(device) {
@@ -59,40 +59,41 @@ impl Tiers {
         }
         let outlives = |case: &Case| case.ram_limit_bytes.is_some() || case.tier.is_some();
         let reaper = plan.cases.iter().any(outlives).then(Reaper::start).transpose();
-        // Nobody would take away what a kill leaves.
+        // Without it, a killed run would leave swap on.
         let reaper = reaper.map_err(|error| {
-            let what = "failed to start the process that cleans up behind this one";
+            let what = "failed to start the process that cleans up after this one";
             Complaint::usage(format!("{what}: {error}"))
         })?;
         Ok(Self { reaper, devices })
     }
 
-    /// Switches on the swap of a case, an image of it in `folder`; `None` where its tier has none.
-    /// On a device that is among the `volumes`, too, nothing lies at the time.
+    /// Enables the swap of a case, with an image of it in `folder`; `None` if its tier has none. A
+    /// device that is also used for volumes is free at this time.
     pub(super) fn swap(
         &self,
         root: &Root,
         memory: &Memory,
         folder: &Path,
         volumes: &Volumes,
-    ) -> Result<Option<Swapped<'_>>, String> {
+    ) -> Result<Option<ActiveSwap<'_>>, String> {
         if memory.swap().is_none() {
             return Ok(None);
         }
-        let reaper = self.reaper.as_ref().ok_or("no process to switch swap off after a kill")?;
+        let reaper = self.reaper.as_ref().ok_or("no process to disable swap after a kill")?;
         let mut memory = memory.clone();
         if let Memory::Swap { path: Some(path), .. } = &mut memory {
             let claim = self.devices.get(path).or_else(|| volumes.device(path));
-            let claim = claim.ok_or_else(|| format!("{} was not taken", path.display()))?;
+            let claim =
+                claim.ok_or_else(|| format!("{} is not locked for this run", path.display()))?;
             claim.check(root).map_err(|error| error.to_string())?;
-            // As it was taken: by the kernel's name of it.
+            // By the kernel's name, as it was locked.
             claim.path().clone_into(path);
         }
-        let wanted = SwapSpec { memory, folder: folder.to_owned(), owner: std::process::id() };
-        let record = reaper.swap_on(wanted)?;
+        let spec = SwapSpec { memory, folder: folder.to_owned(), owner: std::process::id() };
+        let record = reaper.swap_on(spec)?;
         Ok(record.map(|record| {
             let device = Device::named(root, &record.device);
-            Swapped { reaper, device, record }
+            ActiveSwap { reaper, device, record }
         }))
     }
 }
@@ -101,33 +102,33 @@ fn device(case: &Case) -> Option<&PathBuf> {
     case.tier.as_ref()?.memory.device()
 }
 
-/// Whether volumes lie on a device at other times of the run: then it is taken once, with those.
+/// Whether volumes use a device at other times of the run: then it is locked once, with them.
 fn has_volumes(plan: &Plan, device: &Path) -> bool {
     let volumes = plan.cases.iter().filter_map(|case| case.volume.as_ref());
     let mut media = volumes.map(|volume| &volume.medium);
     media.any(|medium| matches!(medium, Medium::Device { path, .. } if path == device))
 }
 
-/// Swap that is on for a case. Dropped, it is off.
-pub(super) struct Swapped<'t> {
+/// Enabled swap of a case. Dropping it disables the swap.
+pub(super) struct ActiveSwap<'t> {
     reaper: &'t Reaper,
-    /// Whose counters are the traffic.
+    /// The device whose counters are the traffic.
     pub(super) device: Option<Device>,
     pub(super) record: SwapRecord,
 }
 
-impl Swapped<'_> {
+impl ActiveSwap<'_> {
     pub(super) fn off(self) -> Result<SwapRecord, String> {
         let reaper = self.reaper;
-        let known = self.record.clone();
+        let record = self.record.clone();
         std::mem::forget(self);
-        Ok(reaper.swap_off()?.unwrap_or(known))
+        Ok(reaper.swap_off()?.unwrap_or(record))
     }
 }
 
-impl Drop for Swapped<'_> {
+impl Drop for ActiveSwap<'_> {
     fn drop(&mut self) {
-        // Where it does not answer any more, the end of the run takes the swap away.
+        // If it does not reply, the swap is disabled at the end of the run.
         let _ = self.reaper.swap_off();
     }
 }

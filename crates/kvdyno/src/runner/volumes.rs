@@ -1,5 +1,5 @@
-//! What a run's databases lie on: its place, and the volumes that its suite names. A volume is
-//! made when its database is loaded and is gone after the database's last use.
+//! The storage of a run's databases: its place, and the volumes of its suite. A volume is created
+//! when its database is loaded, and removed after the database's last use.
 
 use super::consent::consent;
 use crate::exit::Complaint;
@@ -19,23 +19,23 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where one database lies.
+/// The location of one database.
 #[derive(Clone, Debug)]
 pub(super) struct DatabaseLocation {
-    /// Its folder, or the device that it is.
+    /// Its directory, or its device.
     pub(super) path: PathBuf,
-    /// The device whose counters tell what it did, where there is one.
+    /// The device whose counters show its I/O, if there is one.
     pub(super) device: Option<Device>,
     /// What cannot be measured there, each as a sentence.
     pub(super) not_measured: Vec<String>,
-    /// What was made for it; none in the run's place.
+    /// The volume created for it; none in the run's place.
     pub(super) volume: Option<VolumeRecord>,
     /// It is a copy, made for one case.
     pub(super) copy: Option<CopyRecord>,
 }
 
 impl DatabaseLocation {
-    /// As an engine, or its server, has it.
+    /// For an engine, or its server.
     pub(super) fn place(&self) -> engine::Location {
         let path = self.path.clone();
         if raw::is_device(&path) {
@@ -46,20 +46,20 @@ impl DatabaseLocation {
     }
 }
 
-/// What a run's databases lie on.
+/// The storage of a run's databases.
 pub(crate) struct Volumes {
     root: Root,
-    /// Of filesystems on devices that were given to the run.
+    /// The label of filesystems on the run's devices.
     label: String,
-    // Before the claims, where it is dropped: what is mounted in a place goes first.
-    /// What is there now, by database.
+    // Dropped before the locks: a filesystem mounted in a place is unmounted first.
+    /// The existing databases.
     made: BTreeMap<String, Fresh>,
     place: DataDirLock,
-    /// Directories and devices that the suite names, by their paths.
+    /// The suite's directories and devices, by their paths.
     named: BTreeMap<PathBuf, DataDirLock>,
 }
 
-/// Fails where a volume of the plan could not be made on this machine. Touches nothing.
+/// Fails if this machine cannot create a volume of the plan. Changes nothing.
 pub(crate) fn check(plan: &Plan) -> Result<(), Complaint> {
     for volume in plan.cases.iter().filter_map(|case| case.volume.as_ref()) {
         fresh::check(&volume.medium).map_err(of_volume(&volume.name))?;
@@ -72,34 +72,34 @@ pub(crate) fn check(plan: &Plan) -> Result<(), Complaint> {
     plan.cases.iter().try_for_each(|case| check_room(case, plan))
 }
 
-/// Refuses a device that is smaller than the data that is to lie on it: what engines need beside it
-/// nobody knows as well.
+/// Refuses a device that is smaller than the data to load; the additional space of engines is
+/// unknown here.
 fn check_room(case: &Case, plan: &Plan) -> Result<(), Complaint> {
     let Some(volume) = &case.volume else { return Ok(()) };
     let Medium::Device { path, .. } = &volume.medium else { return Ok(()) };
     let stores = plan.estimate.databases.get(&case.database.id).is_some_and(|space| *space > 0);
     let least = (case.user_bytes() as f64 * case.data.value.compress_to) as u64;
     let bytes = raw::bytes(&Root::system(), path);
-    // Of what is no device, or none of this machine's, whoever takes it tells.
+    // Other paths are refused when they are locked.
     if !stores || bytes == 0 || least <= bytes {
         return Ok(());
     }
     let what = format!(
-        "volume {}: {} has {}, and {} loads at least {}",
+        "volume {}: {} has {}, but {} loads at least {}",
         volume.name,
         path.display(),
         units::bytes(bytes),
         case.id,
         units::bytes(least)
     );
-    let remedy = "smaller data (`--scale`, `data.records`), or a larger device";
+    let remedy = "use smaller data (`--scale`, `data.records`), or a larger device";
     Err(Complaint::usage(what).hint(remedy))
 }
 
 impl Volumes {
-    /// Takes the directories and devices that a plan names beside the run's place, for this run.
-    /// Where anything is to be mounted, this thread enters a mount namespace of its own: from here
-    /// on it is the one that starts workers. `folder` is the run's.
+    /// Locks the plan's directories and devices besides the run's place, for this run. If anything
+    /// must be mounted, this thread enters a mount namespace of its own; from then on it starts the
+    /// workers. `folder` is the run's.
     pub(crate) fn acquire(
         root: &Root,
         place: DataDirLock,
@@ -133,11 +133,11 @@ impl Volumes {
         if mounts {
             let needed: Vec<&Path> = named.keys().map(PathBuf::as_path).collect();
             let needed = [&needed[..], &[place.path(), folder]].concat();
-            // Mounting where others do not see it.
+            // Mounts are private.
             namespace::enter(&needed).map_err(|error| {
                 Complaint::usage(format!(
-                    "failed to make a mount namespace: {error}; run as root, outside of a \
-                     container that forbids it, or name directories that are there"
+                    "failed to create a mount namespace: {error}; run as root, outside of a \
+                     container that forbids it, or use existing directories"
                 ))
             })?;
         }
@@ -148,17 +148,17 @@ impl Volumes {
         self.place.path()
     }
 
-    /// A device that volumes lie on, by its path in the suite.
+    /// A device of volumes, by its path in the suite.
     pub(super) fn device(&self, path: &Path) -> Option<&DataDirLock> {
         self.named.get(path)
     }
 
-    /// What about the place and the volumes will distort figures, each as a sentence.
+    /// Properties of the place and the volumes that distort figures, each as a sentence.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.place).chain(self.named.values()).flat_map(DataDirLock::warnings)
     }
 
-    /// Where a case's database lies: made afresh for one that loads, there already for others.
+    /// The location of a case's database: created for a load, existing for other cases.
     pub(super) fn site(&mut self, case: &Case) -> Result<DatabaseLocation, Complaint> {
         if case.makes_database() {
             self.remove(case)?;
@@ -187,29 +187,29 @@ impl Volumes {
                 copy: None,
             });
         }
-        let (site, seen) = look(&root, claim.database(id)?)?;
+        let (site, storage) = look(&root, claim.database(id)?)?;
         let volume = case.volume.as_ref().map(|volume| VolumeRecord {
             name: volume.name.clone(),
             device: site.device.as_ref().map(|device| device.name.clone()),
-            filesystem: Some(seen.filesystem()),
-            drive: seen.drive(&root),
+            filesystem: Some(storage.filesystem()),
+            drive: storage.drive(&root),
             ..VolumeRecord::default()
         });
         Ok(DatabaseLocation { volume, ..site })
     }
 
-    /// Where the copy lies that a case works on: made from its database, of which this is the site.
-    /// `go_on` is told the bytes done, and asked.
+    /// Copies a case's database, whose location is given, for the case. `go_on` receives the copied
+    /// bytes, and may stop.
     pub(super) fn copy(
         &mut self,
         case: &Case,
-        by: Copying,
+        copying: Copying,
         original: DatabaseLocation,
         go_on: &mut dyn FnMut(u64) -> bool,
     ) -> Result<DatabaseLocation, Complaint> {
         self.remove_copy(case)?;
         let path = self.make_copy_folder(case)?;
-        let copied = copy::database(&self.root, &original.path, &path, by, go_on);
+        let copied = copy::database(&self.root, &original.path, &path, copying, go_on);
         let (record, warm) = copied.inspect_err(|_| {
             let _ = self.remove_copy(case);
         })?;
@@ -228,7 +228,7 @@ impl Volumes {
         }
     }
 
-    /// Takes the copy away that a case worked on, where there is one.
+    /// Removes the copy of a case, if there is one.
     pub(super) fn remove_copy(&mut self, case: &Case) -> Result<(), Complaint> {
         let Some(path) = self.made.get(&case.database.id).and_then(Fresh::copy) else {
             return Ok(self.claim(case).remove_database(&case.id)?);
@@ -241,7 +241,7 @@ impl Volumes {
         }
     }
 
-    /// The claim that a case's database is made through.
+    /// The lock through which a case's database is created.
     fn claim(&mut self, case: &Case) -> &mut DataDirLock {
         let path = case.volume.as_ref().and_then(|volume| match &volume.medium {
             Medium::Directory { path } => Some(path),
@@ -266,12 +266,12 @@ impl Volumes {
             }
             Medium::Device { path, discard, format } => {
                 let claim = self.named.get(path).ok_or_else(|| not_taken(path))?;
-                // Somebody may have come to use it since the last case.
+                // Another process may use it since the last case.
                 claim.check(root)?;
                 let folder = &self.place.database(id)?;
-                let wanted = VolumeSpec { name, format, folder };
-                // As it was taken: by the kernel's name of it.
-                Fresh::on_device(root, wanted, claim.path(), *discard, &self.label)
+                let spec = VolumeSpec { name, format, folder };
+                // By the kernel's name, as it was locked.
+                Fresh::on_device(root, spec, claim.path(), *discard, &self.label)
             }
         };
         let made = made.map_err(of_volume(name)).inspect_err(|_| {
@@ -281,7 +281,7 @@ impl Volumes {
         Ok(())
     }
 
-    /// Takes a case's database away, and what was made for it.
+    /// Removes a case's database, and the volume created for it.
     pub(super) fn remove(&mut self, case: &Case) -> Result<(), Complaint> {
         let id = &case.database.id;
         let name = case.volume.as_ref().map_or("", |volume| &volume.name);
@@ -290,7 +290,7 @@ impl Volumes {
         gone.map_err(of_volume(name))
     }
 
-    /// Gives everything back as it was found.
+    /// Restores and releases everything.
     pub(crate) fn release(self) -> Result<(), Complaint> {
         let Self { place, named, made, .. } = self;
         let mut first = Ok(());
@@ -305,26 +305,26 @@ impl Volumes {
     }
 }
 
-/// What cannot be known of a server that somebody runs.
+/// Values of an attached server that cannot be measured.
 fn not_here(server: &AttachedServer) -> String {
     format!(
-        "CPU, memory, I/O, size and cache state of the server: somebody else runs it at {}; what \
-         was written was not waited for",
+        "CPU, memory, I/O, size and cache state of the server: kvdyno does not run it, at {}; its \
+         writes were not synced",
         server.host
     )
 }
 
-/// Why what the suite calls so cannot be made or taken away.
+/// The reason why a volume of the suite cannot be created or removed.
 fn of_volume(name: &str) -> impl Fn(FreshError) -> Complaint {
     move |error| Complaint::usage(format!("volume `{name}`: {error}"))
 }
 
 fn not_looked_at(path: &Path) -> impl Fn(io::Error) -> Complaint {
-    move |error| Complaint::usage(format!("failed to look at {}: {error}", path.display()))
+    move |error| Complaint::usage(format!("failed to examine {}: {error}", path.display()))
 }
 
 fn not_taken(path: &Path) -> Complaint {
-    not_looked_at(path)(io::Error::other("it was not taken for this run"))
+    not_looked_at(path)(io::Error::other("it is not locked for this run"))
 }
 
 fn is_mounted(medium: &Medium) -> bool {
@@ -335,19 +335,19 @@ fn is_mounted(medium: &Medium) -> bool {
 }
 
 fn look(root: &Root, path: PathBuf) -> Result<(DatabaseLocation, Storage), Complaint> {
-    let seen = Storage::at(root, &path).map_err(not_looked_at(&path))?;
-    let (device, not_measured) = match &seen.device {
+    let storage = Storage::at(root, &path).map_err(not_looked_at(&path))?;
+    let (device, not_measured) = match &storage.device {
         Ok(device) => (Some(device.clone()), Vec::new()),
         Err(reason) => (None, vec![format!("device reads and writes: {reason}")]),
     };
-    Ok((DatabaseLocation { path, device, not_measured, volume: None, copy: None }, seen))
+    Ok((DatabaseLocation { path, device, not_measured, volume: None, copy: None }, storage))
 }
 
 /// A loop device that reads its image through the page cache keeps a copy that no limit counts.
 fn cached_twice(record: &VolumeRecord) -> Option<String> {
     let image = record.image.as_ref().filter(|image| !image.direct_io)?;
     Some(format!(
-        "what is read from the drive: {} takes no direct I/O, so that the image's pages are cached \
+        "reads from the drive: {} does not support direct I/O, so the image's pages are cached \
          once more, outside of any limit",
         image.lies_on
     ))

@@ -1,4 +1,4 @@
-//! A worker process as the runner talks to it: lines out, events in, its log kept.
+//! A worker process for the runner: sends lines, receives events, stores its log.
 
 use super::count;
 use crate::workers;
@@ -18,37 +18,37 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long a worker's pipes are listened to after its end: what it started may hold them open.
+/// How long a worker's pipes are read after its end: its children may hold them open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Between two looks at one that is about to end.
+/// Interval of checks of a worker that is about to end.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// No event is longer: more is not taken in at once.
+/// Upper bound of an event's length.
 const LINE_BYTES_MAX: u64 = 64 << 20;
 
-/// This much is shown of a line that is no event.
+/// Characters shown of a line that is no event.
 const NONSENSE_CHARS_MAX: usize = 200;
 
 #[derive(Debug)]
 pub(super) enum WorkerMessage {
     Event(Box<Event>),
     Nonsense(String),
-    /// Nothing for a while.
+    /// No message for a while.
     Silence,
-    /// It has closed its end: it is over, or about to be.
+    /// It has closed its output: it has ended, or is about to.
     End,
 }
 
 pub(super) struct Worker {
     child: Child,
-    /// Until it is closed: the worker then hears no more.
+    /// Open until it is closed: then the worker's input ends.
     input: Option<ChildStdin>,
-    heard: Receiver<WorkerMessage>,
+    messages: Receiver<WorkerMessage>,
     threads: Vec<JoinHandle<()>>,
-    /// When it was first seen to have ended.
+    /// When its end was first noticed.
     ended: Option<Instant>,
-    /// Of a crew: temporary files of its launcher. Dropped after the child.
+    /// For a crew: temporary files of its launcher. Dropped after the child.
     _folder: Option<TempDir>,
 }
 
@@ -64,7 +64,7 @@ impl Worker {
         Self::spawn(workers::command(identity, word), group, log)
     }
 
-    /// Starts it under valgrind, whose counts come into a folder.
+    /// Starts it under valgrind, whose counts go into a directory.
     pub(super) fn start_counted(
         identity: &WorkerIdentity,
         folder: &Path,
@@ -74,19 +74,19 @@ impl Worker {
         Self::spawn(count::counted(&workers::command(identity, "run"), folder), group, log)
     }
 
-    /// Starts a crew of workers, which is to be talked with as one. What its launcher leaves in a
-    /// folder for temporary files, which is made `at` the case, goes with it.
+    /// Starts a crew of workers, which communicate as one. The launcher's temporary files go into a
+    /// directory in `case_folder`, which is removed with it.
     pub(super) fn start_crew(
         crew: &Crew,
         identity: &WorkerIdentity,
-        at: &Path,
+        case_folder: &Path,
         group: Option<&Group>,
         log: File,
     ) -> io::Result<Self> {
         let program =
             workers::find_crew(crew).map_err(|missing| io::Error::other(missing.message))?;
         let mut command = workers::crew_command(crew, &program, identity, "run");
-        let folder = tempfile::Builder::new().prefix("launcher-").tempdir_in(at)?;
+        let folder = tempfile::Builder::new().prefix("launcher-").tempdir_in(case_folder)?;
         command.env("TMPDIR", folder.path());
         let worker = Self::spawn(command, group, log)?;
         Ok(Self { _folder: Some(folder), ..worker })
@@ -98,36 +98,36 @@ impl Worker {
         let input = child.stdin.take().ok_or_else(gone)?;
         let output = child.stdout.take().ok_or_else(gone)?;
         let errors = child.stderr.take().ok_or_else(gone)?;
-        let (sender, heard) = channel();
+        let (sender, messages) = channel();
         let reader = std::thread::spawn(move || {
-            read_events(output, |heard| sender.send(heard).is_ok());
+            read_events(output, |messages| sender.send(messages).is_ok());
         });
         let logger = std::thread::spawn(move || keep_log(errors, log));
         let input = Some(input);
         let threads = vec![reader, logger];
-        Ok(Self { child, input, heard, threads, ended: None, _folder: None })
+        Ok(Self { child, input, messages, threads, ended: None, _folder: None })
     }
 
     pub(super) fn pid(&self) -> u32 {
         self.child.pid()
     }
 
-    /// Says go or stop. A worker that is dying does not listen; that is seen when it ends.
+    /// Sends go or stop. A dying worker does not read it; its end is handled later.
     pub(super) fn control(&mut self, control: Control) {
         let _ = self.send(&control);
     }
 
     pub(super) fn receive(&mut self, wait: Duration) -> WorkerMessage {
-        match self.heard.recv_timeout(wait) {
-            Ok(heard) => heard,
+        match self.messages.recv_timeout(wait) {
+            Ok(message) => message,
             Err(RecvTimeoutError::Timeout) if self.is_over() => WorkerMessage::End,
             Err(RecvTimeoutError::Timeout) => WorkerMessage::Silence,
             Err(RecvTimeoutError::Disconnected) => WorkerMessage::End,
         }
     }
 
-    /// It has ended and said its last. Looking takes what it left in its process group with it,
-    /// and so closes the pipes that those have inherited.
+    /// Whether it has ended and all of its messages are read. The check also kills its process
+    /// group, and so closes inherited pipes.
     fn is_over(&mut self) -> bool {
         if self.ended.is_none() && matches!(self.child.poll(), Ok(Some(_))) {
             self.ended = Some(Instant::now());
@@ -135,12 +135,12 @@ impl Worker {
         self.ended.is_some_and(|ended| ended.elapsed() > LAST_WORDS)
     }
 
-    /// Tells it that nothing more is to come.
+    /// Closes its input.
     pub(super) fn close_input(&mut self) {
         self.input = None;
     }
 
-    /// Its process has ended, after a short wait where it has not.
+    /// Whether its process has ended, after a short wait.
     pub(super) fn has_ended(&mut self) -> bool {
         if matches!(self.child.poll(), Ok(None)) {
             std::thread::sleep(LOOK_EVERY);
@@ -152,7 +152,7 @@ impl Worker {
         self.child.kill();
     }
 
-    /// Waits for its end, and for its last words.
+    /// Waits for its end, and reads its last messages.
     pub(super) fn wait(&mut self) -> io::Result<ExitStatus> {
         let exit = self.child.wait()?;
         let begun = Instant::now();
@@ -162,7 +162,7 @@ impl Worker {
         Ok(exit)
     }
 
-    /// Hands it its job, or a word.
+    /// Sends its job, or a command.
     pub(super) fn send(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
@@ -170,22 +170,22 @@ impl Worker {
     }
 }
 
-/// A worker may say anything; only its end, or ours, ends the listening.
-fn read_events(output: impl Read, mut tell: impl FnMut(WorkerMessage) -> bool) {
+/// Invalid messages do not end the reading; only its end does, or the receiver's.
+fn read_events(output: impl Read, mut on_message: impl FnMut(WorkerMessage) -> bool) {
     let mut reader = BufReader::new(output);
     let mut line = Vec::new();
     while read_line(&mut reader, &mut line).is_ok_and(|bytes| bytes > 0) {
-        let heard = match serde_json::from_slice(&line) {
+        let message = match serde_json::from_slice(&line) {
             Ok(event) => WorkerMessage::Event(Box::new(event)),
             Err(_) => WorkerMessage::Nonsense(shown(&line)),
         };
-        if !tell(heard) {
+        if !on_message(message) {
             return;
         }
     }
 }
 
-/// The next line, or as much of it as is taken in at once.
+/// The next line, up to its maximum length.
 fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     line.clear();
     reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', line)
@@ -196,8 +196,8 @@ fn shown(line: &[u8]) -> String {
     String::from_utf8_lossy(start).trim_end().chars().take(NONSENSE_CHARS_MAX).collect()
 }
 
-/// Copies the worker's standard error into its log, line by line and without secrets; the pipe
-/// must be drained or it would block, whatever becomes of the log.
+/// Copies the worker's standard error into its log, line by line and without secrets. The pipe must
+/// be drained even if the log fails, otherwise the worker would block.
 fn keep_log(errors: impl Read, mut log: impl Write) {
     let mut reader = BufReader::new(errors);
     let mut line = Vec::new();
@@ -213,10 +213,10 @@ fn keep_log(errors: impl Read, mut log: impl Write) {
 mod tests {
     use super::*;
 
-    fn read_messages(said: &[u8]) -> Vec<WorkerMessage> {
+    fn read_messages(output: &[u8]) -> Vec<WorkerMessage> {
         let mut all = Vec::new();
-        read_events(said, |heard| {
-            all.push(heard);
+        read_events(output, |message| {
+            all.push(message);
             true
         });
         all
@@ -230,8 +230,8 @@ mod tests {
             matches!(&all[0], WorkerMessage::Nonsense(line) if line == "\u{fffd}\u{fffd}"),
             "{all:?}"
         );
-        let closed = Event::Closed { took_ns: 7 };
-        assert!(matches!(&all[2], WorkerMessage::Event(event) if **event == closed));
+        let WorkerMessage::Event(event) = &all[2] else { panic!("{all:?}") };
+        assert_eq!(**event, Event::Closed { took_ns: 7 });
         assert!(matches!(&all[3], WorkerMessage::Nonsense(_)));
     }
 

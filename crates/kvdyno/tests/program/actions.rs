@@ -1,5 +1,5 @@
-//! Workflows of GitHub Actions: the project's own, and the one of docs/history.md, which is run
-//! night by night as GitHub would run it.
+//! Workflows of GitHub Actions: the project's own, and the one of docs/history.md, which runs
+//! several nights as on GitHub.
 
 use super::readme::{block_below, text_of};
 use super::scratch::Scratch;
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-// What GitHub knows ("Workflow syntax for GitHub Actions"): a key that it does not know is an error
+// Keys that GitHub supports ("Workflow syntax for GitHub Actions"): an unknown key is an error
 // there.
 const OF_WORKFLOW: [&str; 8] =
     ["name", "run-name", "on", "permissions", "env", "defaults", "concurrency", "jobs"];
@@ -82,8 +82,8 @@ fn check_on(on: &Value) {
         let ends = [59, 23, 31, 12, 6];
         assert_eq!(fields.len(), ends.len(), "minute, hour, day, month, weekday: {cron}");
         for (field, end) in fields.into_iter().zip(ends) {
-            let known = field == "*" || field.parse::<u32>().is_ok_and(|at| at <= end);
-            assert!(known, "{field} of {cron}");
+            let valid = field == "*" || field.parse::<u32>().is_ok_and(|number| number <= end);
+            assert!(valid, "{field} of {cron}");
         }
     }
 }
@@ -107,12 +107,12 @@ fn check_step(step: &Value) {
     }
     for expression in step.to_string().split("${{").skip(1) {
         let (expression, _) = expression.split_once("}}").expect("an expression has an end");
-        let known = ["github.", "hashFiles("];
-        assert!(known.iter().any(|word| expression.trim().starts_with(word)), "{expression}");
+        let prefixes = ["github.", "hashFiles("];
+        assert!(prefixes.iter().any(|word| expression.trim().starts_with(word)), "{expression}");
     }
 }
 
-/// What GitHub would refuse before anything runs. The steps of its one job.
+/// Errors that GitHub would report before the job runs. The steps of its one job.
 fn checked(workflow: &Value) -> &[Value] {
     let keys = object(workflow, &OF_WORKFLOW);
     check_on(&keys["on"]);
@@ -138,7 +138,7 @@ fn checked(workflow: &Value) -> &[Value] {
 #[test]
 fn the_workflows_of_the_repository_are_such_as_github_takes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.github/workflows");
-    let mut found = 0;
+    let mut count = 0;
     for entry in fs::read_dir(folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let workflow = parsed(&text_of(&format!(".github/workflows/{name}")));
@@ -146,12 +146,12 @@ fn the_workflows_of_the_repository_are_such_as_github_takes() {
         for step in checked(&workflow) {
             let run = step["run"].as_str().and_then(|run| run.strip_prefix("make "));
             let target = run.and_then(|target| target.split(' ').next());
-            let there = |target| makefile.contains(&format!("\n{target}:"));
-            assert!(target.is_none_or(there), "the Makefile has no such target: {step}");
+            let has_target = |target| makefile.contains(&format!("\n{target}:"));
+            assert!(target.is_none_or(has_target), "the Makefile has no such target: {step}");
         }
-        found += 1;
+        count += 1;
     }
-    assert!(found > 0);
+    assert!(count > 0);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn what_github_would_refuse_is_refused() {
     }
 }
 
-/// A machine on which the job runs, and what GitHub keeps between its runs.
+/// A machine for the job, with the files that GitHub keeps between its runs.
 struct Runner {
     scratch: Scratch,
     steps: Vec<Value>,
@@ -183,7 +183,7 @@ struct Runner {
     caches: Vec<(String, Vec<u8>)>,
 }
 
-/// How a night ended: the exit code of the step that failed, and the page that was uploaded.
+/// The result of a night: the exit code of the failed step, and the uploaded page.
 struct Night {
     code: i32,
     said: String,
@@ -200,11 +200,11 @@ impl Runner {
         Self { scratch, steps, caches: Vec::new() }
     }
 
-    /// In place of the null engine one that does the same and takes longer: another build of it.
+    /// Replaces the null engine by a slower build of it.
     fn build_a_slower_engine(&self) {
         let path = self.scratch.path("engines/kvdyno-null");
         let real = fs::read_link(&path).unwrap();
-        // It is a link to what other tests run.
+        // It is a link to the engine that other tests run.
         fs::remove_file(&path).unwrap();
         let real = real.display();
         // It becomes the engine itself, so that it ends with it.
@@ -216,8 +216,8 @@ impl Runner {
         self.scratch.script("null", &script);
     }
 
-    /// The job, from a workspace that was cleaned. After a step that failed, those go on that say
-    /// so.
+    /// The job, from a clean workspace. After a failed step, only steps with such a condition
+    /// continue.
     fn night(&mut self, number: u32) -> Night {
         let workspace = format!("workspace-{number}");
         fs::create_dir(self.scratch.path(&workspace)).unwrap();
@@ -239,7 +239,7 @@ impl Runner {
         night
     }
 
-    /// `bash -e`, as GitHub does where no shell is named.
+    /// `bash -e`, GitHub's default shell.
     fn run(&self, script: &str, number: u32, workspace: &str, night: &mut Night) {
         let script = script.replace("/mnt/nvme", self.scratch.path("nvme").to_str().unwrap());
         self.scratch.write("script.sh", &script);
@@ -259,7 +259,7 @@ impl Runner {
     }
 
     /// What those of GitHub do.
-    fn action(&mut self, step: &Value, number: u32, workspace: &str, to: &mut Night) {
+    fn action(&mut self, step: &Value, number: u32, workspace: &str, night: &mut Night) {
         let with = |name: &str| {
             let value = text(&step["with"][name], name);
             let value = value.replace("${{ github.run_id }}", &number.to_string());
@@ -270,27 +270,27 @@ impl Runner {
             "actions/checkout@v4" => fs::write(file("nightly.toml"), nightly()).unwrap(),
             "actions/cache/restore@v4" => {
                 let (key, begins) = (with("key"), with("restore-keys"));
-                let of_key = |(known, _): &&(String, Vec<u8>)| *known == key;
-                let newest = || self.caches.iter().rfind(|(known, _)| known.starts_with(&begins));
+                let of_key = |(other, _): &&(String, Vec<u8>)| *other == key;
+                let newest = || self.caches.iter().rfind(|(other, _)| other.starts_with(&begins));
                 if let Some((_, bytes)) = self.caches.iter().find(of_key).or_else(newest) {
                     fs::write(file(&with("path")), bytes).unwrap();
                 }
             }
             "actions/cache/save@v4" => {
                 let (key, bytes) = (with("key"), fs::read(file(&with("path"))).unwrap());
-                assert!(self.caches.iter().all(|(known, _)| *known != key), "{key} is kept once");
+                assert!(self.caches.iter().all(|(other, _)| *other != key), "{key} is kept once");
                 self.caches.push((key, bytes));
             }
             // Without the file it uploads nothing, and warns.
             "actions/upload-artifact@v4" => {
-                to.page = fs::read(file(&with("path"))).unwrap_or_default();
+                night.page = fs::read(file(&with("path"))).unwrap_or_default();
             }
             other => panic!("what {other} does is not known here"),
         }
     }
 }
 
-/// What the engine takes for an operation.
+/// The engine's time for an operation.
 const LATENCY_NS: u32 = 2_000;
 
 fn nightly() -> String {
@@ -302,21 +302,21 @@ fn nightly() -> String {
         .text()
 }
 
-/// Nights on which nothing changes, until there is a level to hold the next against.
+/// Nights without a change, until there is a level for the gate.
 const NIGHTS: u32 = 6;
 
 #[test]
 fn a_slower_build_fails_the_nightly_job_of_the_docs() {
     let mut runner = Runner::new();
     let first = runner.night(1);
-    // Nothing can be judged yet; of a debug build nothing is added, and so no page is there.
+    // Too few runs to judge; runs of a debug build are not added, so there is no page.
     assert_eq!(first.code, 4, "{}", first.said);
     if null_is_a_debug_build() {
         return;
     }
     for number in 2..=NIGHTS {
         let night = runner.night(number);
-        // Other tests write to the same device meanwhile, and its bytes are figures, too.
+        // Other tests write to the same device meanwhile, which changes its figures.
         assert!([0, 4, 5].contains(&night.code), "night {number}: {}", night.said);
     }
     assert_eq!(runner.caches.len(), NIGHTS as usize, "a night that is not judged is kept");
@@ -326,8 +326,8 @@ fn a_slower_build_fails_the_nightly_job_of_the_docs() {
     let failed = slower.said.split("gate ").find(|line| line.contains("FAILED"));
     assert!(failed.is_some_and(|line| line.contains("readers: ")), "{}", slower.said);
     assert!(slower.page.len() > 100_000, "{}", slower.said);
-    let (_, kept) = runner.caches.last().unwrap();
-    let lines: Vec<Value> = String::from_utf8_lossy(kept)
+    let (_, history) = runner.caches.last().unwrap();
+    let lines: Vec<Value> = String::from_utf8_lossy(history)
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();

@@ -1,11 +1,11 @@
-//! What `plan` accepts, `run` begins: suites drawn from all over the language.
+//! `run` starts whatever `plan` accepts: suites with random keys and values.
 
 use super::scratch::Scratch;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config, TestRunner};
 
-/// A line of a suite that may be left out, or say any of some things, wrong ones among them.
+/// A line of a suite that may be missing, or have any of several values, some of them wrong.
 fn line(
     key: &'static str,
     right: &'static [&'static str],
@@ -65,7 +65,7 @@ fn text() -> impl Strategy<Value = String> {
     )
 }
 
-/// `run` is killed as soon as it has begun: nothing is measured here.
+/// `run` is killed as soon as it has started: nothing is measured here.
 #[test]
 fn what_plan_accepts_run_begins() {
     let scratch = Scratch::new();

@@ -1,9 +1,9 @@
-//! Servers that somebody else runs: by URL, with TLS and passwords; a database of ours in them that
-//! is gone afterwards, and no secret in any record.
+//! Attached servers: by URL, with TLS and passwords; kvdyno's database in them is removed
+//! afterwards, and no record contains a secret.
 
 use super::scratch::{Scratch, record, wait_until};
 use super::suites::{GET, Suite, UPDATE, suite};
-use super::theirs::{Theirs, free_port};
+use super::theirs::{AttachedServer, free_port};
 use super::workers::needs;
 use kvdyno_record::case::Outcome;
 use rustix::process::Signal;
@@ -12,7 +12,7 @@ use std::process::Command;
 
 const SERVERS: [&str; 3] = ["redis", "postgres", "mariadb"];
 
-/// Loaded, looked through, and worked on by two readers and a writer.
+/// Load, verify, and a phase with two readers and a writer.
 pub(super) fn whole(engine: &str) -> Suite {
     suite()
         .data("records = 2000\nvalue_bytes = 400\nverify = true")
@@ -24,13 +24,13 @@ pub(super) fn whole(engine: &str) -> Suite {
         .role("writer", UPDATE)
 }
 
-/// Its engine is the server that URL leads to.
+/// Its engine is the attached server.
 pub(super) fn attached(suite: &Suite, engine: &str) -> String {
     let name = format!("name = \"{engine}\"\n");
     suite.text().replace(&name, &format!("{name}server = {{ attach = \"env:THEIR_URL\" }}\n"))
 }
 
-fn url(engine: &str, theirs: &Theirs) -> String {
+fn url(engine: &str, theirs: &AttachedServer) -> String {
     let (secret, authority, port) = (&theirs.secret, theirs.authority(), theirs.port);
     match engine {
         "redis" => {
@@ -56,7 +56,7 @@ fn run(scratch: &Scratch, url: &str, more: &[&str]) -> Command {
 fn a_server_elsewhere_is_measured_and_left_as_it_was() {
     let test = "a_server_elsewhere_is_measured_and_left_as_it_was";
     for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
-        let (scratch, theirs) = (Scratch::new(), Theirs::start(engine));
+        let (scratch, theirs) = (Scratch::new(), AttachedServer::start(engine));
         let url = url(engine, &theirs);
         scratch.write("s.toml", &attached(&whole(engine), engine));
         let done = scratch.start(run(&scratch, &url, &["--yes-load", "localhost"])).wait();
@@ -74,8 +74,9 @@ fn a_server_elsewhere_is_measured_and_left_as_it_was() {
             "{}",
             of_engine.version
         );
-        let told = record.not_measured.iter().any(|what| what.contains("somebody else runs it"));
-        assert!(told, "{:?}", record.not_measured);
+        let reported =
+            record.not_measured.iter().any(|what| what.contains("kvdyno does not run it"));
+        assert!(reported, "{:?}", record.not_measured);
         for phase in &record.phases {
             assert!(phase.after.engine().is_none() && phase.after.device.is_none());
             assert!(phase.database.is_none(), "its size is not that of an empty folder");
@@ -83,7 +84,7 @@ fn a_server_elsewhere_is_measured_and_left_as_it_was() {
         scratch.run(&["show", "--table", "cost"]).assert_says("client us/op");
         scratch.run(&["check"]).assert_code(0);
         assert_no_secret(&scratch, &theirs.secret);
-        // Its database is gone: the same again would find it otherwise, Redis' by its number.
+        // Its database is removed: another run would find it otherwise, Redis' by its number.
         let again = scratch.start(run(&scratch, &url, &["--yes-load", "localhost"])).wait();
         again.assert_ok();
         assert_nothing_of_ours(engine, &theirs);
@@ -91,37 +92,38 @@ fn a_server_elsewhere_is_measured_and_left_as_it_was() {
     }
 }
 
-/// In nothing that the runs have written, or said.
+/// In no file and no output of the runs.
 fn assert_no_secret(scratch: &Scratch, secret: &str) {
-    let found = Command::new("grep").arg("-rl").arg(secret).arg(scratch.path("")).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&found.stdout), "");
+    let matches =
+        Command::new("grep").arg("-rl").arg(secret).arg(scratch.path("")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&matches.stdout), "");
 }
 
-/// A database is a folder of its name or number, or a number in Redis.
-fn assert_nothing_of_ours(engine: &str, theirs: &Theirs) {
+/// A database is a directory of its name or number, or a number in Redis.
+fn assert_nothing_of_ours(engine: &str, theirs: &AttachedServer) {
     match engine {
         "redis" => assert!(theirs.redis("SELECT 3\r\nDBSIZE\r\n").contains(":0\r\n")),
-        // Three are in it from the start: two templates and `postgres`.
+        // Three exist from the start: two templates and `postgres`.
         "postgres" => wait_until("the database is gone", || {
             fs::read_dir(theirs.file("data/base")).unwrap().flatten().count() == 3
         }),
         _ => {
-            let left = fs::read_dir(theirs.file("data")).unwrap().flatten();
-            let names = left.map(|entry| entry.file_name().to_string_lossy().into_owned());
+            let entries = fs::read_dir(theirs.file("data")).unwrap().flatten();
+            let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
             let ours: Vec<String> = names.filter(|name| name.starts_with("kvdyno_")).collect();
             assert_eq!(ours, Vec::<String>::new());
         }
     }
 }
 
-/// Before anything is touched, with the remedy.
+/// Before anything is changed, with the remedy.
 #[test]
 fn what_cannot_be_done_to_a_server_elsewhere_is_refused() {
     let test = "what_cannot_be_done_to_a_server_elsewhere_is_refused";
     if !needs("redis", test) {
         return;
     }
-    let (scratch, theirs) = (Scratch::new(), Theirs::start("redis"));
+    let (scratch, theirs) = (Scratch::new(), AttachedServer::start("redis"));
     let good = url("redis", &theirs);
     let suite = whole("redis");
     let refused = |text: &str, url: &str, more: &[&str], why: &str| {
@@ -143,11 +145,11 @@ fn what_cannot_be_done_to_a_server_elsewhere_is_refused() {
     let by_number = good.replace("localhost", "127.0.0.1");
     refused(&plain, &by_number, &["--yes-load", "127.0.0.1"], "TLS with 127.0.0.1");
     let classes = plain.replace("[engine.options]", "durability = \"async\"\n[engine.options]");
-    refused(&classes, &good, yes, "as it is set up there");
+    refused(&classes, &good, yes, "in its configuration");
     let evicts = attached(&suite.clone().phase("evict", ""), "redis");
-    refused(&evicts, &good, yes, "cannot be emptied from memory");
+    refused(&evicts, &good, yes, "cannot be evicted from memory");
     let limited = attached(&suite.clone().ram("1GiB"), "redis");
-    refused(&limited, &good, yes, "is not ours to limit");
+    refused(&limited, &good, yes, "cannot limit the RAM");
     let options = plain.replace("[engine.options]\n", "[engine.options]\nmaxmemory = \"1GiB\"\n");
     refused(&options, &good, yes, "no option `maxmemory`");
     let written = plain.replace("env:THEIR_URL", &good);
@@ -155,17 +157,17 @@ fn what_cannot_be_done_to_a_server_elsewhere_is_refused() {
     let done = scratch.start(run(&scratch, &good, yes)).wait();
     done.assert_code(2).assert_says("expected \"env:NAME\"");
     let lmdb = attached(&whole("lmdb"), "lmdb");
-    refused(&lmdb, &good, yes, "cannot be attached");
+    refused(&lmdb, &good, yes, "cannot attach");
 }
 
-/// What is in a database of somebody's stays there.
+/// Existing data of a database stays.
 #[test]
 fn a_database_that_is_not_empty_is_left_alone() {
     let test = "a_database_that_is_not_empty_is_left_alone";
     if !needs("redis", test) {
         return;
     }
-    let (scratch, theirs) = (Scratch::new(), Theirs::start("redis"));
+    let (scratch, theirs) = (Scratch::new(), AttachedServer::start("redis"));
     theirs.redis("SELECT 3\r\nSET theirs precious\r\n");
     scratch.write("s.toml", &attached(&whole("redis"), "redis"));
     let url = url("redis", &theirs);
@@ -174,12 +176,12 @@ fn a_database_that_is_not_empty_is_left_alone() {
     assert!(theirs.redis("SELECT 3\r\nGET theirs\r\n").contains("precious"));
 }
 
-/// The program, killed, leaves no database in it.
+/// A killed program leaves no database in it.
 #[test]
 fn whoever_is_killed_leaves_nothing_elsewhere() {
     let test = "whoever_is_killed_leaves_nothing_elsewhere";
     for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
-        let (scratch, theirs) = (Scratch::new(), Theirs::start(engine));
+        let (scratch, theirs) = (Scratch::new(), AttachedServer::start(engine));
         let slow = suite().engine(engine).load("batch = 100").measure("duration = \"20s\"");
         let slow = slow.role("readers", GET);
         scratch.write("s.toml", &attached(&slow, engine));

@@ -1,4 +1,4 @@
-//! The suites that are other benchmarks' own, against what is known of those.
+//! The suites of other benchmarks, compared with their known properties.
 
 use super::scratch::{Scratch, records};
 use super::workers::needs;
@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 const RECORDS: f64 = 20_000.0;
 
-/// What is left by as many draws as there are keys: 63.2 %.
+/// As many draws as there are keys leave 63.2 % of them.
 const DRAWN: f64 = 0.632_12;
 
-/// A suite at a fiftieth or so, one engine, one thread: its cases.
+/// A suite at about a fiftieth, with one engine and one thread: its cases.
 fn run(suite: &str, engine: &str, phases: &str, more: &[&str]) -> Vec<CaseRecord> {
     let scratch = Scratch::new();
     let mut command = vec!["run", suite, "--engine", engine, "--phases", phases];
@@ -24,14 +24,14 @@ fn run(suite: &str, engine: &str, phases: &str, more: &[&str]) -> Vec<CaseRecord
     cases
 }
 
-/// What an operation of a phase did.
+/// The operations of a phase.
 fn op(cases: &[CaseRecord], phase: &str, op: &str) -> OpResult {
     let phases = cases.iter().flat_map(|case| &case.phases);
-    let mut roles = phases.filter(|found| found.name == phase).flat_map(|found| &found.roles);
+    let mut roles = phases.filter(|result| result.name == phase).flat_map(|result| &result.roles);
     roles.find_map(|role| role.ops.get(op)).unwrap().clone()
 }
 
-/// Six deviations of a share of keys that were drawn by chance, and of lookups among them.
+/// Six standard deviations of a share of random keys, and of lookups among them.
 fn near(share: f64, expected: f64, lookups: u64) -> bool {
     let keys = (DRAWN * (1.0 - 2.0 / std::f64::consts::E) / RECORDS).sqrt();
     let looked_up = (expected * (1.0 - expected) / lookups as f64).sqrt();
@@ -84,7 +84,7 @@ fn as_many_deletes_as_records_leave_37_percent() {
 fn ycsbs_scans_have_fifty_records_and_its_mixes_their_weights() {
     let cases = run("ycsb", "null", "load,a,d,e", &["--scale", "1/4"]);
     let scan = op(&cases, "e", "scan");
-    // 1 to 100, each as often: the deviation of one is sqrt((100^2 - 1) / 12).
+    // 1 to 100, each equally often: the standard deviation is sqrt((100^2 - 1) / 12).
     let mean = scan.items as f64 / scan.count as f64;
     let deviation = (9_999.0_f64 / 12.0 / scan.count as f64).sqrt();
     assert!((mean - 50.5).abs() < 6.0 * deviation, "{mean}");
@@ -100,7 +100,7 @@ fn ycsbs_scans_have_fifty_records_and_its_mixes_their_weights() {
     }
 }
 
-/// Every option that a flag of `db_bench` sets is one that the engine has.
+/// The engine has every option that a flag of `db_bench` sets.
 #[test]
 fn flags_of_db_bench_set_options_that_there_are() {
     let test = "flags_of_db_bench_set_options_that_there_are";
@@ -125,7 +125,8 @@ fn an_options_file_of_rocksdbs_is_what_the_next_database_runs_with() {
     if !needs("rocksdb", test) {
         return;
     }
-    let own = "engine.rocksdb.options.options=\"compression_opts={level=3;max_dict_bytes=4096};\
+    let passed_on = "engine.rocksdb.options.options=\"\
+               compression_opts={level=3;max_dict_bytes=4096};\
                optimize_filters_for_hits=true;db_host_id=a:b#c;max_background_flushes=2;\
                block_based_table_factory={metadata_block_size=8192;index_type=\
                kTwoLevelIndexSearch;partition_filters=true}\"";
@@ -140,7 +141,7 @@ fn an_options_file_of_rocksdbs_is_what_the_next_database_runs_with() {
         "max_bytes_for_level_multiplier=8",
     ];
     let options = options.map(|option| format!("engine.rocksdb.options.{option}"));
-    let set = options.iter().map(String::as_str).chain([own]).flat_map(|set| ["--set", set]);
+    let set = options.iter().map(String::as_str).chain([passed_on]).flat_map(|set| ["--set", set]);
     let first = options_of_a_load(&set.collect::<Vec<_>>());
     assert!(first.contains("max_dict_bytes=4096") && first.contains("size_ratio=5"), "{first}");
     let scratch = Scratch::new();
@@ -149,11 +150,11 @@ fn an_options_file_of_rocksdbs_is_what_the_next_database_runs_with() {
     let second = options_of_a_load(&["--set-db_bench", &flag]);
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<BTreeSet<String>>();
     let (first, second) = (lines(&first), lines(&second));
-    let apart: Vec<_> = first.symmetric_difference(&second).collect();
-    assert!(apart.is_empty() && first.len() > 150, "{apart:#?}");
+    let differences: Vec<_> = first.symmetric_difference(&second).collect();
+    assert!(differences.is_empty() && first.len() > 150, "{differences:#?}");
 }
 
-/// What `RocksDB` writes that it runs with, of a small load.
+/// The options that `RocksDB` writes during a small load.
 fn options_of_a_load(more: &[&str]) -> String {
     let scratch = Scratch::new();
     let mut command = vec!["run", "db_bench", "--engine", "rocksdb", "--phases", "fillrandom"];
@@ -167,13 +168,13 @@ fn options_of_a_load(more: &[&str]) -> String {
     counters.into_iter().find_map(|counters| text_at(&counters, "OPTIONS")).unwrap()
 }
 
-/// The first text that is called so.
+/// The first text under this key.
 fn text_at(value: &serde_json::Value, name: &str) -> Option<String> {
     use serde_json::Value;
     match value {
         Value::Object(fields) => {
-            let own = fields.get(name).and_then(Value::as_str).map(str::to_owned);
-            own.or_else(|| fields.values().find_map(|field| text_at(field, name)))
+            let text = fields.get(name).and_then(Value::as_str).map(str::to_owned);
+            text.or_else(|| fields.values().find_map(|field| text_at(field, name)))
         }
         Value::Array(items) => items.iter().find_map(|item| text_at(item, name)),
         _ => None,

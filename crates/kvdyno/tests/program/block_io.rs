@@ -1,4 +1,4 @@
-//! Block I/O watched in the kernel, and commits held against what was flushed.
+//! Block I/O recorded in the kernel, and commits compared with flushes.
 
 use super::limits::doctor_finds;
 use super::locations::can_mount;
@@ -7,7 +7,7 @@ use super::suites::{UPDATE, reads, suite};
 use super::workers::{needs, needs_root};
 use kvdyno_record::blockio::IoKind;
 
-/// Whether block I/O can be watched here, as `doctor` says.
+/// Whether block I/O can be recorded here, by `doctor`.
 fn can_watch(scratch: &Scratch, test: &str) -> bool {
     doctor_finds(scratch, "block_io", "blockio", test)
 }
@@ -72,11 +72,12 @@ fn without_rights_it_runs_and_says_that_block_io_is_not_measured() {
     let words = ["run", "s.toml", "--io-latency"];
     scratch.start(scratch.kvdyno_by(&nobody, &words)).wait().assert_ok();
     for record in records(&scratch.only_run()).values() {
-        let said = record.not_measured.iter().find(|said| said.starts_with("block I/O latency: "));
-        let said = said.unwrap_or_else(|| panic!("{:?}", record.not_measured));
-        let helps = said.contains("run as root, or give it CAP_BPF and CAP_PERFMON");
-        // A machine may have no device there, or no types of its kernel.
-        assert!(helps || said.contains("no device") || said.contains("BTF"), "{said}");
+        let output =
+            record.not_measured.iter().find(|output| output.starts_with("block I/O latency: "));
+        let output = output.unwrap_or_else(|| panic!("{:?}", record.not_measured));
+        let helps = output.contains("run as root, or give it CAP_BPF and CAP_PERFMON");
+        // The machine may have no device there, or no kernel type information.
+        assert!(helps || output.contains("no device") || output.contains("BTF"), "{output}");
     }
 }
 
@@ -119,7 +120,7 @@ fn commits_that_are_not_flushed_are_found_with_and_without_the_watch() {
         scratch.write("s.toml", &commits());
         std::fs::create_dir(scratch.path("mnt")).unwrap();
         std::fs::File::create(scratch.path("image")).unwrap().set_len(256 << 20).unwrap();
-        // What the filesystem is told to flush it does not.
+        // The filesystem does not flush on request.
         let mounting = "mkfs.ext4 -q -F image && mount -o loop,nobarrier image mnt";
         let words = [&["run", "s.toml", "--full", "--place", "mnt"], watch].concat();
         let done = scratch.start(scratch.kvdyno_after(mounting, &words)).wait();

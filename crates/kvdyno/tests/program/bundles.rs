@@ -1,4 +1,4 @@
-//! Bundles: packed, opened in place of a run, repeated; and archives that want something else.
+//! Bundles: packed, used instead of a run, repeated; and malicious archives.
 
 use super::scratch::{Scratch, files_below, list, records};
 use super::suites::{reads, suite};
@@ -26,14 +26,14 @@ fn keys(run: &RunFolder) -> BTreeSet<(String, u32)> {
 fn a_bundle_stands_in_for_its_run() {
     let scratch = ran();
     let done = scratch.run(&["bundle", "test", "-o", "test.tar.zst"]);
-    done.assert_code(0).assert_says("look through record/host before you publish it");
+    done.assert_code(0).assert_says("review record/host before you publish it");
     assert_eq!(done.out, "test.tar.zst\n");
     scratch.run(&["check", "test.tar.zst"]).assert_code(0);
     scratch.run(&["show", "test.tar.zst", "--full"]).assert_ok().assert_says("readers");
     scratch.run(&["compare", "test.tar.zst", "latest"]).assert_says("both sides are run");
     let export = |run: &str| scratch.run(&["export", run, "--csv", "-"]).out;
     assert_eq!(export("test.tar.zst"), export("latest"));
-    // Without a name for it, it is named after the run; equal bytes.
+    // Named after the run by default; equal bytes.
     let done = scratch.run(&["bundle"]);
     let run = scratch.only_run();
     let id = run.path.file_name().unwrap().to_str().unwrap();
@@ -42,16 +42,16 @@ fn a_bundle_stands_in_for_its_run() {
     assert!(bytes("test.tar.zst") == bytes(&format!("{id}.tar.zst")));
 
     let again = scratch.run(&["bundle", "test.tar.zst"]);
-    again.assert_code(2).assert_says("is a bundle already");
+    again.assert_code(2).assert_says("is already a bundle");
     let resumed = scratch.run(&["resume", "test.tar.zst"]);
-    resumed.assert_code(2).assert_says("`kvdyno rerun` repeats its run here");
+    resumed.assert_code(2).assert_says("`kvdyno rerun` repeats its run");
     scratch.assert_nothing_left();
 }
 
 #[test]
 fn a_rerun_does_equal_work() {
     let scratch = Scratch::new();
-    // What was asked for on the command line is not asked for again.
+    // Permissions on the command line are not stored.
     let text = suite()
         .data("records = 2000\nvalue_bytes = 100")
         .engine("null")
@@ -66,12 +66,12 @@ fn a_rerun_does_equal_work() {
     scratch.run(&["bundle", "-o", "b.tar.zst"]).assert_code(0);
     let before = scratch.runs();
     let planned = scratch.run(&["rerun", "b.tar.zst", "--plan"]);
-    planned.assert_code(0).assert_says("nothing that a record knows differs").assert_says("case");
+    planned.assert_code(0).assert_says("no recorded property differs").assert_says("case");
     assert_eq!(scratch.runs(), before, "a plan runs nothing");
     let done = scratch.run(&["rerun", "b.tar.zst", "--place", "place", "--create-place"]);
-    done.assert_ok().assert_says("nothing that a record knows differs from");
+    done.assert_ok().assert_says("no recorded property differs from");
     done.assert_says("compare b.tar.zst ");
-    // What it was compared with, and what came of it.
+    // The compared runs, and the result.
     done.assert_says("too few trials");
     let runs = scratch.runs();
     assert_eq!(runs.len(), 2);
@@ -99,8 +99,8 @@ fn what_differs_here_is_said_before_it_begins() {
     let done = scratch.run(&["rerun"]);
     done.assert_ok().assert_says("differs: host: elsewhere there, ");
     done.assert_says("differs: kvdyno: 0.0.1 there, ");
-    let said = |words: &str| done.err.find(words).unwrap();
-    assert!(said("differs: ") < said("complete: "), "{}", done.err);
+    let output = |words: &str| done.err.find(words).unwrap();
+    assert!(output("differs: ") < output("complete: "), "{}", done.err);
 }
 
 #[test]
@@ -116,11 +116,11 @@ fn a_plan_that_cannot_be_repeated_here_is_refused_before_anything_is_made() {
     let mut hostile = plan.clone();
     hostile.cases[0].id = "../../outside".to_owned();
     write(&hostile);
-    refuse("`../../outside` in plan.json is no folder's name", 1);
+    refuse("`../../outside` in plan.json is not a directory name", 1);
     let mut unknown = plan.clone();
     unknown.cases[0].engine = "nill".to_owned();
     write(&unknown);
-    refuse("there is no program `kvdyno-nill`", 2);
+    refuse("cannot find the program `kvdyno-nill`", 2);
     let mut older = plan.clone();
     let value = kvdyno_record::engine::Value::Integer(1);
     older.cases[0].options.values.insert("gone".to_owned(), value);
@@ -130,10 +130,10 @@ fn a_plan_that_cannot_be_repeated_here_is_refused_before_anything_is_made() {
     let text = kvdyno_record::engine::Value::Text("x://***@host/".to_owned());
     secret.cases[0].options.values.insert("server".to_owned(), text);
     write(&secret);
-    refuse("held a password", 2);
+    refuse("contained a password", 2);
 }
 
-/// An archive of one entry below a folder `run`.
+/// An archive of one entry below a directory `run`.
 fn evil(scratch: &Scratch, name: &str, kind: EntryType, link: &str, bytes: &[u8]) -> PathBuf {
     let mut archive = Builder::new(Vec::new());
     let mut add = |name: &str, kind: EntryType, bytes: &[u8]| {
@@ -161,7 +161,7 @@ fn archives_that_reach_outside_or_swell_are_refused_and_leave_nothing() {
     let absolute = outside.to_str().unwrap().to_owned();
     let zeros = vec![0; 80 << 20];
     let cases: [(&str, EntryType, &str, &[u8], &str); 5] = [
-        ("run/../../../outside", EntryType::Regular, "", b"evil", "leads out of its folder"),
+        ("run/../../../outside", EntryType::Regular, "", b"evil", "leads out of its directory"),
         (&absolute, EntryType::Regular, "", b"evil", "its name is absolute"),
         ("run/record", EntryType::Symlink, "../..", b"", "a symbolic link"),
         ("run/record", EntryType::Link, "/etc/passwd", b"", "a hard link"),

@@ -1,14 +1,14 @@
-//! `compare` and `calibrate`, on real runs of the null engine. What is slower here is so by its
-//! own option, and only ratios are looked at.
+//! `compare` and `calibrate` on real runs of the null engine. Slowness comes from its own option,
+//! and only ratios are asserted.
 
 use super::scratch::{Done, Scratch};
 use super::suites::{GET, Suite, suite};
 use serde_json::Value;
 
-/// Two engines that differ by how long an operation takes, run side by side.
+/// Two engines that differ in the time of an operation, run side by side.
 fn two(trials: u32, latencies_ns: [u32; 2]) -> Suite {
     let mut suite = suite().data("records = 500\nvalue_bytes = 100").trials(trials);
-    // One process a trial, not two.
+    // One process per trial, not two.
     suite = suite.run("database = \"fresh\"");
     for (label, latency_ns) in ["one", "other"].iter().zip(latencies_ns) {
         suite = suite.engine_as(label, "null", &format!("latency_ns = {latency_ns}"));
@@ -21,7 +21,7 @@ fn run(scratch: &Scratch, suite: &Suite) {
     scratch.run(&["run", "s.toml"]).assert_ok();
 }
 
-/// The median of a wait of 20 us is what a busy machine moves least.
+/// A busy machine changes the median of a wait of 20 us least.
 const P50: [&str; 2] = ["--figures", "service_ns_p50"];
 
 fn compare(scratch: &Scratch, arguments: &[&str]) -> Done {
@@ -60,13 +60,13 @@ fn a_planted_slowdown_is_found_and_the_gate_ends_with_5() {
         .assert_says("one better")
         .assert_says("option latency_ns: 20000 in BASE, 22000 in NEW")
         .assert_says("FAILED: other is worse than one by more than 5.00 %: t1, readers");
-    // A gate that lets a fifth pass, and the way back.
+    // A gate that allows a fifth, and the opposite direction.
     compare(&scratch, &[&slower[..], &["--gate", "20%"]].concat()).assert_ok();
     let faster = ["latest", "--engines", "other,one", P50[0], P50[1], "--gate", "5%"];
     compare(&scratch, &faster).assert_ok().assert_says("one better");
 }
 
-/// Two runs are compared, too: the same suite with another option, and trials that are no pairs.
+/// Two runs can be compared, too: the same suite with another option, and unpaired trials.
 #[test]
 fn runs_are_compared_case_by_case() {
     let scratch = Scratch::new();
@@ -124,7 +124,7 @@ fn one_trial_is_too_few() {
     assert_eq!(judged["counts"]["judged"], 0);
 }
 
-/// A calibration is a run like any other, and a comparison finds it.
+/// A calibration is an ordinary run, and a comparison finds it.
 #[test]
 fn a_calibration_is_kept_and_found() {
     let scratch = Scratch::new();
@@ -142,10 +142,10 @@ fn a_calibration_is_kept_and_found() {
     let calibration = &compared["noise"]["calibration"];
     assert_eq!(calibration["run"], id);
     assert_eq!(calibration["trials"], serde_json::json!([4, 4]));
-    let known = |figure: &str| {
+    let noise = |figure: &str| {
         let resolves = calibration["resolves"].as_array().unwrap().iter();
-        let shares = resolves.filter(|found| found["figure"] == figure);
-        shares.map(|found| found["share"].as_f64().unwrap()).fold(0.01, f64::max)
+        let shares = resolves.filter(|entry| entry["figure"] == figure);
+        shares.map(|entry| entry["share"].as_f64().unwrap()).fold(0.01, f64::max)
     };
     let row = |figure: &str| -> Value {
         let pairs = compared["pairs"].as_array().unwrap().iter();
@@ -153,7 +153,7 @@ fn a_calibration_is_kept_and_found() {
         rows.find(|row| row["figure"] == figure).unwrap().clone()
     };
     for figure in ["ops_per_s", "service_ns_p50"] {
-        assert_eq!(row(figure)["noise"].as_f64(), Some(known(figure)), "{figure}");
+        assert_eq!(row(figure)["noise"].as_f64(), Some(noise(figure)), "{figure}");
     }
     scratch.assert_nothing_left();
 }

@@ -9,7 +9,7 @@ use kvdyno_record::plan::Copying;
 use rustix::process::Signal;
 use std::path::PathBuf;
 
-/// It adds to the database: nobody else may find what it added.
+/// It adds to the database: no other case may find its records.
 const GROWS: &str = "threads = \"sweep\"\nmix = [{ op = \"get\" }, { op = \"insert\" }]\n\
                      rate = { per_second = 2000, schedule = \"fixed\" }";
 
@@ -26,7 +26,7 @@ fn grows(database: &str) -> Suite {
         .role("users", GROWS)
 }
 
-/// The cases that measured on a volume, or in the place; each found what was loaded and no more.
+/// The cases that measured on a volume, or in the place; each found exactly the loaded records.
 fn assert_each_from_the_start(cases: &[&CaseRecord], by: Copying) {
     assert_eq!(cases.len(), 2);
     for case in cases {
@@ -40,7 +40,7 @@ fn assert_each_from_the_start(cases: &[&CaseRecord], by: Copying) {
     }
 }
 
-/// In the run's place, whatever that lies on, by any user.
+/// In the run's place, on any filesystem, by any user.
 #[test]
 fn cases_that_insert_each_begin_with_what_was_loaded() {
     let test = "cases_that_insert_each_begin_with_what_was_loaded";
@@ -64,8 +64,8 @@ fn cases_that_insert_each_begin_with_what_was_loaded() {
     scratch.run(&["run", "s.toml"]).assert_code(2).assert_says("\"copy\" or \"fresh\"");
 }
 
-/// Reflinks where the filesystem has them, copies where it has none, a load of its own on the bare
-/// device: all in one run, and each said.
+/// Reflinks if the filesystem has them, copies if it has none, a separate load on the bare device:
+/// all in one run, each with a note.
 #[test]
 fn a_reflink_where_the_filesystem_can() {
     let test = "a_reflink_where_the_filesystem_can";
@@ -112,7 +112,7 @@ fn a_reflink_where_the_filesystem_can() {
     scratch.assert_nothing_left();
 }
 
-/// Large enough to be met while it is copied.
+/// Large enough that the copy takes a while.
 fn to_be_cut_off() -> Suite {
     suite()
         .data("records = 300\nvalue_bytes = \"1MiB\"")
@@ -123,7 +123,7 @@ fn to_be_cut_off() -> Suite {
         .role("writer", UPDATE)
 }
 
-/// Waits until the copy for the measured case is being made: its folder.
+/// Waits until the copy for the measured case is in progress.
 fn wait_for_copy(scratch: &Scratch) -> PathBuf {
     let mut copy = PathBuf::new();
     wait_until("a database is copied", || {
@@ -145,7 +145,7 @@ fn cut_off(scratch: &Scratch, signal: Signal) -> Done {
     running.wait()
 }
 
-/// Both are loaded and copied anew; what was half done is gone.
+/// Both are loaded and copied again; partial copies are removed.
 fn assert_goes_on(scratch: &Scratch) {
     scratch.run(&["resume"]).assert_ok();
     let run = scratch.only_run();

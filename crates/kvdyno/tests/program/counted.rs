@@ -1,4 +1,4 @@
-//! Instructions counted under valgrind: equal from run to run, and one percent more is told.
+//! Instructions counted under valgrind: equal from run to run, and one percent more is detected.
 
 use super::scratch::{Scratch, record};
 use super::suites::{GET, reads, suite};
@@ -7,14 +7,14 @@ use serde_json::Value;
 use std::process::Command;
 
 fn has_valgrind(test: &str) -> bool {
-    let found = Command::new("valgrind").arg("--version").output().is_ok();
-    if !found {
+    let installed = Command::new("valgrind").arg("--version").output().is_ok();
+    if !installed {
         skipped("valgrind", test, "there is no valgrind on PATH");
     }
-    found
+    installed
 }
 
-/// Two builds of an engine: turns of a loop in each operation.
+/// Two builds of an engine: iterations of a loop in each operation.
 fn two_builds(base: u32, new: u32) -> String {
     suite()
         .trials(4)
@@ -26,7 +26,7 @@ fn two_builds(base: u32, new: u32) -> String {
         .text()
 }
 
-/// Those of the first phase of an engine that is no load.
+/// The counts of an engine's first phase that is not a load.
 fn metrics_of<'s>(summary: &'s Value, engine: &str) -> &'s [Value] {
     let groups = summary["groups"].as_array().unwrap();
     let its_own = groups.iter().filter(|group| group["engine"] == engine);
@@ -39,12 +39,12 @@ fn what_cannot_be_counted_is_refused_before_anything_is_made() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("null").run("count = \"valgrind\"").text());
     let refused = scratch.run(&["run", "s.toml"]);
-    refused.assert_code(2).assert_says("expected `operations` in its place");
+    refused.assert_code(2).assert_says("expected `operations` instead");
     let two = reads().engine("null").role("more", &format!("threads = 2\n{GET}")).text();
     let two = two.replace("duration = \"200ms\"", "operations = 100");
     scratch.write("s.toml", &two.replace("trials = 1", "trials = 1\ncount = \"valgrind\""));
     let refused = scratch.run(&["run", "s.toml"]);
-    refused.assert_code(2).assert_says("one thread a role");
+    refused.assert_code(2).assert_says("one thread per role");
     scratch.write("s.toml", &reads().engine("null").text());
     let mut command = scratch.kvdyno(&["run", "s.toml", "--count"]);
     let refused = scratch.start({
@@ -55,7 +55,7 @@ fn what_cannot_be_counted_is_refused_before_anything_is_made() {
     assert!(scratch.runs().is_empty());
 }
 
-/// Of most virtual machines nothing is counted, and it is said; of others all is.
+/// Most virtual machines count nothing, with a note; others count everything.
 #[test]
 fn a_processors_counters_are_beside_the_times_or_their_absence_is_said() {
     let scratch = Scratch::new();
@@ -64,16 +64,16 @@ fn a_processors_counters_are_beside_the_times_or_their_absence_is_said() {
     let summary = scratch.run(&["export", "latest", "--json"]).json();
     let metrics = metrics_of(&summary, "null");
     let value = |name: &str| {
-        let found = metrics.iter().find(|metric| metric["name"] == name);
-        found.unwrap_or_else(|| panic!("{name} in {metrics:#?}"))["value"].as_f64()
+        let metric = metrics.iter().find(|metric| metric["name"] == name);
+        metric.unwrap_or_else(|| panic!("{name} in {metrics:#?}"))["value"].as_f64()
     };
     assert!(value("cpu_ns_per_op").is_some(), "timed as ever");
     let not_measured = &record(&scratch.only_run(), "null_t1").not_measured;
-    let said = not_measured.iter().any(|words| words.contains("instructions"));
-    assert_eq!(value("process_instructions_per_op").is_none(), said, "{not_measured:?}");
+    let reported = not_measured.iter().any(|words| words.contains("instructions"));
+    assert_eq!(value("process_instructions_per_op").is_none(), reported, "{not_measured:?}");
     let table = scratch.run(&["show", "latest", "--table", "counters"]);
     table.assert_says("misses/op");
-    assert_eq!(table.out.contains("\n[1] "), said, "{}", table.out);
+    assert_eq!(table.out.contains("\n[1] "), reported, "{}", table.out);
 }
 
 mod soak {
@@ -84,7 +84,7 @@ mod soak {
         if !has_valgrind("one_percent_more_instructions_fail_a_gate_of_half_a_percent") {
             return;
         }
-        // A debug build's figures are void, whatever the gate says.
+        // A debug build's figures are invalid, whatever the gate's result.
         let (passed, failed) = if null_is_a_debug_build() { (4, 5) } else { (0, 5) };
         for (new, code) in [(1_000, passed), (1_010, failed)] {
             let scratch = Scratch::new();
@@ -129,10 +129,10 @@ mod soak {
         assert_eq!(all.len(), 3);
         let (low, high) = all.iter().fold((f64::MAX, 0.0), |(a, b), v| (v.min(a), v.max(b)));
         assert!(low > 100.0 && high / low < 1.001, "{all:?}");
-        let own = trials("engine_instructions_per_op");
+        let engine = trials("engine_instructions_per_op");
         assert!(
-            own.iter().zip(&all).all(|(own, all)| *own > 50.0 && own < all),
-            "{own:?} of {all:?}"
+            engine.iter().zip(&all).all(|(engine, all)| *engine > 50.0 && engine < all),
+            "{engine:?} of {all:?}"
         );
         assert!(!metrics.iter().any(|metric| metric["name"] == "wall_ns"), "{metrics:?}");
         let case = record(&scratch.only_run(), "lmdb_t1_r1");

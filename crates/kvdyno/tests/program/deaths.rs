@@ -1,10 +1,9 @@
-//! The program killed at each step of a run: it leaves a run that `resume` brings to its end, or
-//! nothing.
+//! The program killed at each step of a run: it leaves a run that `resume` completes, or nothing.
 
 use super::scratch::{Scratch, list, outcomes, wait_until};
 use super::suites::reads;
 
-/// Every step there is: see `steps::passed` in the program.
+/// All steps: see `steps::passed` in the program.
 const STEPS: [&str; 14] = [
     "folder",
     "filed",
@@ -31,17 +30,17 @@ fn killed_at(step: &str, place: &[&str]) {
     let done = scratch.start(command).wait();
     assert_eq!(done.signal, Some(9), "{step}: it was not killed, {:?}", done.code);
     wait_until("its worker is gone", || scratch.processes().is_empty());
-    let seen: Vec<String> =
+    let runs: Vec<String> =
         list(&scratch.path("runs")).into_iter().filter(|name| !name.starts_with('.')).collect();
     if ["folder", "filed"].contains(&step) {
-        assert!(seen.is_empty(), "{step}: {seen:?}");
-        // What nobody sees is gone with the next run.
+        assert!(runs.is_empty(), "{step}: {runs:?}");
+        // The next run removes hidden remains.
         scratch.run(&arguments).assert_ok();
         assert_eq!(list(&scratch.path("runs")).len(), 1, "{step}");
     } else {
-        assert_eq!(seen.len(), 1, "{step}: {seen:?}");
-        scratch.run(&["list"]).assert_code(0).assert_says(&seen[0]);
-        scratch.run(&["show", &seen[0]]).assert_says("test");
+        assert_eq!(runs.len(), 1, "{step}: {runs:?}");
+        scratch.run(&["list"]).assert_code(0).assert_says(&runs[0]);
+        scratch.run(&["show", &runs[0]]).assert_says("test");
         if step == "sealed" {
             scratch.run(&["resume"]).assert_code(2).assert_says("is complete");
         } else {

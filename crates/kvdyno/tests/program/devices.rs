@@ -1,5 +1,5 @@
-//! Block devices that must not be touched, on real loop devices. Each refusal leaves every byte as
-//! it was, whatever name the device was given by.
+//! Block devices that must not be changed, on real loop devices. Each refusal leaves every byte
+//! unchanged, for any name of the device.
 
 use super::scratch::{Done, Scratch, records};
 use super::workers::{needs, needs_root, skipped};
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 const BYTES: u64 = 32 << 20;
 
-/// A loop device of a test, taken apart at its end.
+/// A loop device of a test, removed at its end.
 pub(crate) struct Loop {
     pub(crate) path: String,
     image: PathBuf,
@@ -22,7 +22,7 @@ impl Loop {
         Self::with_name(scratch, test, "image", BYTES)
     }
 
-    /// One whose image is called `name`.
+    /// One with an image called `name`.
     pub(crate) fn with_name(scratch: &Scratch, test: &str, name: &str, bytes: u64) -> Option<Self> {
         if !needs_root(test) || !needs("drive", test) {
             return None;
@@ -42,20 +42,20 @@ impl Loop {
         format!("--destroy-data-on={}", self.path)
     }
 
-    /// The mounts of a run that was killed go a moment after it.
+    /// The mounts of a killed run disappear a moment after it.
     pub(crate) fn wait_until_free(&self) {
         let open = || File::options().write(true).custom_flags(libc_o_excl()).open(&self.path);
         super::scratch::wait_until("nobody has it exclusively", || open().is_ok());
     }
 
-    /// Its beginning, where filesystems and engines say what they are.
+    /// Its beginning, with the signatures of filesystems and engines.
     pub(crate) fn is_blank(&self) -> bool {
         let mut bytes = vec![0; 1 << 20];
         File::open(&self.path).unwrap().read_exact(&mut bytes).unwrap();
         bytes.iter().all(|byte| *byte == 0)
     }
 
-    /// What is on it, by its backing file.
+    /// Its contents, by its backing file.
     pub(crate) fn content(&self) -> Vec<u8> {
         File::open(&self.path).unwrap().sync_all().unwrap();
         let mut bytes = Vec::new();
@@ -63,14 +63,14 @@ impl Loop {
         bytes
     }
 
-    /// `kvdyno drive` refuses it with these words, and leaves it as it is.
+    /// `kvdyno drive` refuses it with this message, and leaves it unchanged.
     #[track_caller]
     fn assert_refused(&self, scratch: &Scratch, arguments: &[&str], words: &[&str]) {
         let arguments: Vec<&str> = ["drive"].into_iter().chain(arguments.iter().copied()).collect();
         self.assert_untouched(scratch, &arguments, words);
     }
 
-    /// The program refuses it with these words, and leaves it as it is.
+    /// The program refuses it with this message, and leaves it unchanged.
     #[track_caller]
     pub(crate) fn assert_untouched(&self, scratch: &Scratch, arguments: &[&str], words: &[&str]) {
         let before = self.content();
@@ -90,7 +90,7 @@ impl Drop for Loop {
     }
 }
 
-/// For reading: a mounted filesystem writes by itself otherwise.
+/// Read-only: otherwise a mounted filesystem writes by itself.
 pub(crate) fn mount(device: &str, point: &Path) -> Option<String> {
     output("mount", &["-o", "ro,noload", device, point.to_str().unwrap()])
 }
@@ -127,7 +127,7 @@ fn a_clean_device_is_measured_once_its_name_is_typed_twice() {
     let load = cases.values().find(|case| case.case.threads.is_none()).unwrap();
     assert_eq!(load.case.data.records << 20, BYTES, "all of it");
     assert!(device.content().chunks(4096).all(|block| block.iter().any(|byte| *byte != 0)));
-    // What we left there is not in the way of the next run, and can be read without a write.
+    // kvdyno's own remains do not block the next run, and reading needs no write.
     let before = device.content();
     drive(&scratch, &[path, "--read-only"]).assert_ok();
     assert!(device.content() == before);
@@ -148,7 +148,7 @@ fn a_filesystem_is_not_overwritten_and_can_be_read() {
     drive(&scratch, &[&device.path, "--read-only"]).assert_ok();
     assert!(device.content() == before, "reading wrote");
     let writes = ["drive", &device.path, "--read-only", "--rw", "randwrite"];
-    scratch.run(&writes).assert_code(2).assert_says("this writes, and the drive is read only");
+    scratch.run(&writes).assert_code(2).assert_says("this job writes, and the drive is read only");
 }
 
 #[test]
@@ -168,8 +168,8 @@ fn what_somebody_puts_on_it_between_two_cases_stays() {
     running.wait().assert_says("an XFS filesystem");
     assert!(device.content() == before, "{} was written to", device.path);
     let cases = records(&scratch.only_run());
-    let told = cases.values().filter_map(|case| case.outcome.message());
-    assert_eq!(told.filter(|words| words.contains("carries an XFS filesystem")).count(), 3);
+    let messages = cases.values().filter_map(|case| case.outcome.message());
+    assert_eq!(messages.filter(|words| words.contains("carries an XFS filesystem")).count(), 3);
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn other_commands_do_not_take_a_device() {
     done.assert_code(2).assert_says("nothing on a block device");
 }
 
-/// Refused before anything is begun, and by the name of what is wrong.
+/// Refused before anything starts, with the reason.
 #[test]
 fn a_read_only_device_and_a_node_of_ones_own_are_refused() {
     let test = "a_read_only_device_and_a_node_of_ones_own_are_refused";
@@ -298,7 +298,7 @@ fn a_read_only_device_and_a_node_of_ones_own_are_refused() {
     output("blockdev", &["--setro", &device.path]).unwrap();
     let words = ["is read-only", "blockdev --setrw"];
     device.assert_refused(&scratch, &[&device.path, &device.confirm()], &words);
-    // A plan says so, too.
+    // `plan` reports it, too.
     let lines = format!("kind = \"device\"\nfilesystem = \"ext4\"\npath = \"{}\"", device.path);
     scratch.write("s.toml", &super::suites::reads().volume("v", &lines).engine("lmdb").text());
     let confirm = device.confirm();

@@ -7,7 +7,7 @@ use super::workers::needs;
 use kvdyno_record::case::Outcome;
 use std::fs;
 
-/// The null engine plans for no space, and with `store` takes it all the same.
+/// The null engine plans no space, and with `store` it uses some.
 #[test]
 fn an_engine_that_fills_the_disk_is_told_and_the_run_goes_on() {
     if !can_mount("an_engine_that_fills_the_disk_is_told_and_the_run_goes_on") {
@@ -29,7 +29,7 @@ fn an_engine_that_fills_the_disk_is_told_and_the_run_goes_on() {
     done.assert_code(3).assert_says("disk full");
     assert_told(&scratch, "keeps");
 
-    // As full as before, and then with room: the cases that had none are done, and only those.
+    // As full as before, and then with room: only the cases without room run again.
     let run = scratch.only_run();
     let again = ["resume"];
     let full = scratch.start(scratch.kvdyno_after(mounting, &again)).wait();
@@ -43,19 +43,19 @@ fn an_engine_that_fills_the_disk_is_told_and_the_run_goes_on() {
     scratch.run(&["check"]).assert_code(0);
 }
 
-/// LMDB plans honestly, so somebody else takes the space once the plan is made.
+/// LMDB's estimate is right, so another process fills the disk after the plan.
 #[test]
 fn lmdb_on_a_disk_that_fills_up_is_told_and_the_run_goes_on() {
     fills_up("lmdb", 64, "lmdb_on_a_disk_that_fills_up_is_told_and_the_run_goes_on");
 }
 
-/// What a server's first files need is not there, so it does not come up.
+/// There is no room for a server's first files, so it does not start.
 #[test]
 fn a_server_that_finds_no_room_to_begin_is_told() {
     fills_up("postgres", 160, "a_server_that_finds_no_room_to_begin_is_told");
 }
 
-/// Leaves an engine 4 of so many MiB.
+/// Leaves 4 MiB for the engine.
 fn fills_up(engine: &str, mib: usize, test: &str) {
     if !needs(engine, test) || !can_mount(test) {
         return;
@@ -73,7 +73,7 @@ fn fills_up(engine: &str, mib: usize, test: &str) {
     let mounting = format!("mount -t tmpfs -o size={mib}m none volume");
     let arguments = ["run", "s.toml", "--place", "volume/place", "--create-place"];
     let running = scratch.start(scratch.kvdyno_after(&mounting, &arguments));
-    // The plan is accepted when the run has a folder; next the load generator is measured.
+    // A run with a directory has an accepted plan; next it measures the load generator.
     let place = format!("/proc/{}/root{}", running.pid(), scratch.path("volume").display());
     wait_until("the place is claimed", || {
         fs::exists(format!("{place}/place/.kvdyno-lock")).unwrap_or(false)

@@ -1,4 +1,4 @@
-//! Traces of drives, replayed on a loop device, beside fio that replays the same log.
+//! Traces of drives, replayed on a loop device, and by fio with the same log.
 
 use super::devices::{Loop, output};
 use super::scratch::{Scratch, record};
@@ -9,12 +9,12 @@ use std::fs;
 const BYTES: u64 = 32 << 20;
 const SECTOR: usize = 512;
 
-/// A request of fio's log: what, where, how many bytes.
-type Asked = (&'static str, usize, usize);
+/// A request of fio's log: kind, offset, bytes.
+type Request = (&'static str, usize, usize);
 
-/// Reads, writes, discards and flushes all over a drive of 24 MiB, that overlap each other. What
-/// is less than a granule of 4 KiB a drive need not discard.
-fn requests(requests: usize) -> Vec<Asked> {
+/// Overlapping reads, writes, discards and flushes on a drive of 24 MiB. A drive need not discard
+/// less than a granule of 4 KiB.
+fn requests(requests: usize) -> Vec<Request> {
     let mut state = 7_u64;
     let mut draw = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -22,7 +22,7 @@ fn requests(requests: usize) -> Vec<Asked> {
     };
     let mut one = || {
         let (kind, bytes) = (draw(20), (1 + draw(64)) * SECTOR);
-        // The first MiB is blanked when the device is given back.
+        // The first MiB is blanked at the end of the run.
         let offset = (1 << 20) + draw((23 << 20) / SECTOR) * SECTOR;
         match kind {
             0 => ("datasync", 0, 0),
@@ -34,8 +34,9 @@ fn requests(requests: usize) -> Vec<Asked> {
     (0..requests).map(|_| one()).collect()
 }
 
-fn import(scratch: &Scratch, asked: &[Asked]) {
-    let lines = asked.iter().map(|(what, at, bytes)| format!("/dev/x {what} {at} {bytes}\n"));
+fn import(scratch: &Scratch, requests: &[Request]) {
+    let lines =
+        requests.iter().map(|(what, offset, bytes)| format!("/dev/x {what} {offset} {bytes}\n"));
     let lines = lines.collect::<String>();
     let log = format!("fio version 2 iolog\n/dev/x add\n/dev/x open\n{lines}/dev/x close\n");
     scratch.write("log", &log);
@@ -43,7 +44,7 @@ fn import(scratch: &Scratch, asked: &[Asked]) {
     scratch.run(&import).assert_ok();
 }
 
-/// Of each sector: as it was loaded, nothing, or something else.
+/// For each sector: loaded, discarded, or written.
 fn states(loaded: &[u8], content: &[u8]) -> Vec<char> {
     let sectors = loaded.chunks(SECTOR).zip(content.chunks(SECTOR));
     let state = |(loaded, now): (&[u8], &[u8])| match now {
@@ -54,11 +55,11 @@ fn states(loaded: &[u8], content: &[u8]) -> Vec<char> {
     sectors.map(state).collect()
 }
 
-/// What they are after these requests, one after the other.
-fn states_after(asked: &[Asked]) -> Vec<char> {
+/// The sectors after these requests, one after the other.
+fn states_after(requests: &[Request]) -> Vec<char> {
     let mut states = vec!['='; BYTES as usize / SECTOR];
-    for (what, at, bytes) in asked {
-        let sectors = &mut states[at / SECTOR..(at + bytes) / SECTOR];
+    for (what, offset, bytes) in requests {
+        let sectors = &mut states[offset / SECTOR..(offset + bytes) / SECTOR];
         match *what {
             "write" => sectors.fill('w'),
             "trim" => sectors.fill('0'),
@@ -68,8 +69,8 @@ fn states_after(asked: &[Asked]) -> Vec<char> {
     states
 }
 
-/// Loads a device, and replays what was imported; `lines` are more of the role. Tells what is on
-/// the device then.
+/// Loads a device, and replays the imported trace; `lines` are added to the role. Returns the
+/// device's contents.
 fn on(device: &Loop, scratch: &Scratch, replays: bool, lines: &str) -> Vec<u8> {
     let volume = format!("kind = \"device\"\npath = \"{}\"\nfilesystem = \"raw\"", device.path);
     let suite = suite().data("records = 7000\nvalue_bytes = 4096").run("database = \"fresh\"");
@@ -84,8 +85,8 @@ fn on(device: &Loop, scratch: &Scratch, replays: bool, lines: &str) -> Vec<u8> {
     device.content()
 }
 
-/// What is on the drive in the end depends on the order of writes and discards. Each write has
-/// bytes of its own: with several in flight they are as they are one after the other.
+/// The final contents depend on the order of writes and discards. Each write has distinct bytes:
+/// with several in flight the result is the same as one after the other.
 #[test]
 fn several_in_flight_leave_what_one_after_the_other_leaves() {
     let scratch = Scratch::new();
@@ -116,14 +117,15 @@ fn several_in_flight_leave_what_one_after_the_other_leaves() {
     scratch.run(&["check"]).assert_code(0);
 }
 
-/// Without discards: fio 3.33 has none in a log that it replays.
+/// Without discards: fio 3.33 cannot replay them.
 #[test]
 fn a_drive_is_written_where_fio_writes_it() {
     let scratch = Scratch::new();
     let test = "a_drive_is_written_where_fio_writes_it";
     let Some(device) = Loop::with_name(&scratch, test, "ours", BYTES) else { return };
     let Some(peer) = Loop::with_name(&scratch, test, "theirs", BYTES) else { return };
-    let asked: Vec<Asked> = requests(2_000).into_iter().filter(|asked| asked.0 != "trim").collect();
+    let asked: Vec<Request> =
+        requests(2_000).into_iter().filter(|asked| asked.0 != "trim").collect();
     import(&scratch, &asked);
     let loaded = on(&device, &scratch, false, "");
     fs::write(scratch.path("theirs"), &loaded).unwrap();

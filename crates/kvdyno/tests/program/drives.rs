@@ -60,9 +60,9 @@ fn a_folders_drive_is_measured_and_left_as_it_was() {
 fn what_would_change_nothing_is_refused() {
     let refused: [(&[&str], &str); 4] = [
         (&["--read-share", "70%"], "--read-share: no job both reads and writes"),
-        (&["--io", "psync", "--sqpoll"], "--sqpoll: no job goes by io_uring"),
-        (&["--rounds", "7"], "--rounds is of `--preset snia-iops` alone"),
-        (&["--preset", "raidix", "--round", "9s"], "--round is of `--preset snia-iops` alone"),
+        (&["--io", "psync", "--sqpoll"], "--sqpoll: no job uses io_uring"),
+        (&["--rounds", "7"], "--rounds needs `--preset snia-iops`"),
+        (&["--preset", "raidix", "--round", "9s"], "--round needs `--preset snia-iops`"),
     ];
     for (arguments, says) in refused {
         let scratch = Scratch::new();
@@ -104,18 +104,18 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
         refused(&["drive", "p", "--block", "1000"], "a block cannot have");
         refused(
             &["drive", "p", "--read-only"],
-            "`read_only` in a directory: it is for block devices",
+            "`read_only` in a directory: expected a block device",
         );
         refused(&["drive", "p", "--duration", "5"], "expected a time with its unit");
     }
 }
 
 fn fio_is_here(test: &str) -> bool {
-    let here = std::process::Command::new("fio").arg("--version").output().is_ok();
-    if !here {
+    let installed = std::process::Command::new("fio").arg("--version").output().is_ok();
+    if !installed {
         super::workers::skipped("fio", test, "no fio (apt install fio)");
     }
-    here && needs("drive", test) && needs("fio", test)
+    installed && needs("drive", test) && needs("fio", test)
 }
 
 /// The same work by both: what was planned, and about as much as it says of itself.
@@ -162,7 +162,7 @@ fn without_fio_it_is_said_how_to_get_it() {
     let mut command = scratch.kvdyno(&["drive", "p", "--with-fio"]);
     command.env("PATH", scratch.path("engines"));
     let done = scratch.start(command).wait();
-    done.assert_code(2).assert_says("no program `fio`").assert_says("apt install fio");
+    done.assert_code(2).assert_says("cannot find the program `fio`").assert_says("apt install fio");
 }
 
 #[test]

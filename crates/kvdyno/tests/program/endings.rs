@@ -1,5 +1,5 @@
-//! How a case may end: its outcome, what the program ends with, what is found, and whether `resume`
-//! tries it again, in one table. Disks that fill up, and have room again, are in `disk_full`.
+//! The possible ends of a case: its outcome, the exit code, the findings, and whether `resume`
+//! tries it again, in one table. Full disks are in `disk_full`.
 
 use super::scratch::{Running, Scratch, files_below, record};
 use super::suites::{GET, Suite, suite};
@@ -19,7 +19,7 @@ struct Ending {
     resumable: bool,
 }
 
-/// An engine that is busy for a millisecond in each operation.
+/// An engine that takes a millisecond per operation.
 fn slow() -> Suite {
     suite()
         .data("records = 1500\nvalue_bytes = 100")
@@ -49,12 +49,12 @@ fn database(scratch: &Scratch) -> PathBuf {
     files_below(&scratch.path("place")).into_iter().find(is_it).unwrap()
 }
 
-/// The engine has it open: what is said of residency and of the drive is of nothing.
+/// The file is open: residency and drive figures do not apply to it.
 fn remove(scratch: &Scratch, _: &Running) {
     fs::remove_file(database(scratch)).unwrap();
 }
 
-/// Pages that are mapped and no more there are SIGBUS.
+/// Access to truncated mapped pages causes SIGBUS.
 fn shrink(scratch: &Scratch, _: &Running) {
     File::options().write(true).open(database(scratch)).unwrap().set_len(8192).unwrap();
 }
@@ -72,7 +72,7 @@ fn outcome_exit_code_finding_and_resume_agree() {
         resumable: true,
     };
     let mut endings = vec![
-        // A load that others wait for is tried again at once.
+        // A load that other cases need is tried again at once.
         Ending {
             case: "slow_load",
             outcome: "done",

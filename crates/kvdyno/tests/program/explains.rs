@@ -1,5 +1,5 @@
-//! Where the time went, of real runs. How much of it went where is the machine's affair: asserted
-//! is what holds on any, however busy.
+//! Explanations of real runs. The shares depend on the machine: only what holds on any machine is
+//! asserted.
 
 use super::scratch::{Scratch, record};
 use super::suites::{GET, Suite, UPDATE, suite};
@@ -8,22 +8,22 @@ use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::usage::WaitSamples;
 use serde_json::Value;
 
-/// A run's measured phase, and what is told of its first role.
+/// A run's measured phase, and the explanation of its first role.
 fn explained(suite: &Suite) -> (PhaseRecord, Value) {
     let scratch = Scratch::new();
     scratch.write("s.toml", &suite.text());
     scratch.run(&["run", "s.toml", "--full"]).assert_ok().assert_says("Where the time went");
     let summary = scratch.run(&["show", "--json"]).json();
     let all = summary["explained"].as_array().unwrap();
-    assert!(all.iter().any(|one| one["load"] == true), "{all:?}");
-    for one in all {
-        adds_up(one);
+    assert!(all.iter().any(|role| role["load"] == true), "{all:?}");
+    for role in all {
+        adds_up(role);
     }
-    let told = all.iter().find(|one| one["load"] == false).unwrap().clone();
+    let message = all.iter().find(|role| role["load"] == false).unwrap().clone();
     let case = record(&scratch.only_run(), "t1");
     let phase = case.phases.into_iter().find(|phase| phase.name == "measure").unwrap();
     scratch.assert_nothing_left();
-    (phase, told)
+    (phase, message)
 }
 
 fn percent(one: &Value, part: &str) -> Option<f64> {
@@ -43,15 +43,15 @@ fn adds_up(one: &Value) {
     assert!((sum - 100.0).abs() < 1e-6, "{sum}: {one}");
 }
 
-/// What the threads of the phase's first role were seen doing.
+/// The thread samples of the phase's first role.
 fn wait_samples(phase: &PhaseRecord) -> Option<WaitSamples> {
     let role = &phase.roles[0].role;
     phase.after.wait_samples.as_ref()?.get(role).copied()
 }
 
-/// One thread that writes, and commits each write: it is seen in calls that write and sync, flushes
-/// are counted, and the cause that is told is one that the record bears out. Which one it is is the
-/// machine's affair; `report::explain`'s own tests have records in which it is flushes.
+/// One thread that commits each write: its samples show write and sync calls, flushes are counted,
+/// and the record supports the reported cause. The cause depends on the machine;
+/// `report::explain`'s own tests have records with flushes as the cause.
 #[test]
 fn a_writer_that_commits_waits_for_flushes() {
     let test = "a_writer_that_commits_waits_for_flushes";
@@ -61,48 +61,55 @@ fn a_writer_that_commits_waits_for_flushes() {
     let writer = suite().engine("lmdb").load("batch = 500").measure("duration = \"3s\"");
     let commits = "name = \"lmdb\"\ndurability = \"commit\"\n";
     let writer = writer.role("writer", UPDATE).with("name = \"lmdb\"\n", commits);
-    let (phase, told) = explained(&writer);
+    let (phase, message) = explained(&writer);
     let used = phase.roles[0].usage.unwrap();
     assert!(used.time_ns >= phase.roles[0].window_ns && used.user_ns + used.system_ns > 0);
     let Some(wait_samples) = wait_samples(&phase) else {
         skipped("wait-states", test, "cannot read /proc/PID/task/TID/syscall: permission denied");
         return;
     };
-    // One at the barrier before the work, one at that behind it: there a thread waits for others.
+    // One sample at the barrier before the work, one at the barrier after it: there a thread waits
+    // for others.
     assert!(
         wait_samples.lock <= 2 && (wait_samples.network, wait_samples.ring) == (0, 0),
         "{wait_samples:?}"
     );
-    if told["wait_samples"].as_u64() < Some(20) {
-        assert_eq!(percent(&told, "device"), None, "too few wait-state samples: {told}");
+    if message["wait_samples"].as_u64() < Some(20) {
+        assert_eq!(percent(&message, "device"), None, "too few wait-state samples: {message}");
         return;
     }
-    assert_eq!((percent(&told, "idle"), percent(&told, "stall")), (Some(0.0), Some(0.0)), "{told}");
+    assert_eq!(
+        (percent(&message, "idle"), percent(&message, "stall")),
+        (Some(0.0), Some(0.0)),
+        "{message}"
+    );
     let count = |phase: &kvdyno_record::usage::Snapshot| phase.device.as_ref()?.flushes;
     let flushes = count(&phase.before).zip(count(&phase.after)).map(|(a, b)| b - a);
     let writes = phase.roles[0].ops["update"].count;
     assert!(writes > 0 && flushes.is_none_or(|flushes| flushes > 0), "{flushes:?} for {writes}");
-    let words = told["sentence"].as_str().unwrap_or_default();
-    match told["cause"].as_str() {
+    let words = message["sentence"].as_str().unwrap_or_default();
+    match message["cause"].as_str() {
         Some("flushes") => {
-            assert!(percent(&told, "device") >= Some(50.0) && flushes > Some(0), "{told}");
+            assert!(percent(&message, "device") >= Some(50.0) && flushes > Some(0), "{message}");
             assert!(words.starts_with("writer waited ") && words.contains("flush"), "{words}");
         }
-        Some("lock" | "schedule" | "server" | "stalls") => panic!("nothing of that kind: {told}"),
+        Some("lock" | "schedule" | "server" | "stalls") => {
+            panic!("nothing of that kind: {message}")
+        }
         _ => {}
     }
 }
 
-/// It does nothing, as fast as it can: it is on a CPU or wants one.
+/// It does nothing, as fast as possible: it is on a CPU or waits for one.
 #[test]
 fn the_null_engine_computes() {
     let null = suite().engine("null").load("batch = 500").measure("duration = \"1s\"");
-    let (phase, told) = explained(&null.role("readers", GET));
+    let (phase, message) = explained(&null.role("readers", GET));
     let used = phase.roles[0].usage.unwrap();
     let busy = used.user_ns + used.system_ns + used.runqueue_ns.unwrap_or(0);
     assert!(busy > 0 && busy <= used.time_ns + used.time_ns / 10, "{used:?}");
-    assert_eq!(percent(&told, "idle"), Some(0.0), "{told}");
-    assert_eq!(percent(&told, "stall"), Some(0.0), "{told}");
+    assert_eq!(percent(&message, "idle"), Some(0.0), "{message}");
+    assert_eq!(percent(&message, "stall"), Some(0.0), "{message}");
     let wait_samples = wait_samples(&phase).unwrap_or_default();
     assert_eq!(
         (wait_samples.sync, wait_samples.network, wait_samples.ring, wait_samples.sleep),
@@ -110,21 +117,21 @@ fn the_null_engine_computes() {
         "{wait_samples:?}"
     );
     let causes = ["cpu_user", "cpu_system", "no_cpu", "turns"];
-    // A machine that stops for a while leaves time that nobody accounts for.
-    let cause = told["cause"].as_str();
-    assert!(cause.is_none_or(|cause| causes.contains(&cause)), "{told}");
+    // A machine that pauses leaves time without an explanation.
+    let cause = message["cause"].as_str();
+    assert!(cause.is_none_or(|cause| causes.contains(&cause)), "{message}");
 }
 
-/// A rate that leaves it nothing to do for most of the time.
+/// A rate that leaves it idle most of the time.
 #[test]
 fn an_open_loop_is_idle_by_design() {
     let null = suite().engine("null").load("batch = 500").measure("duration = \"1s\"");
     let rate = format!("{GET}\nrate = {{ per_second = 100 }}");
-    let (phase, told) = explained(&null.role("readers", &rate));
+    let (phase, message) = explained(&null.role("readers", &rate));
     let used = phase.roles[0].usage.unwrap();
     let service: u64 = phase.roles[0].ops.values().map(|op| op.service_ns).sum();
-    let idle = percent(&told, "idle").unwrap();
+    let idle = percent(&message, "idle").unwrap();
     let outside = 100.0 * (1.0 - service as f64 / used.time_ns as f64);
-    assert!(idle > 0.0 && idle <= outside + 1e-6, "{idle} of {outside}: {told}");
-    assert_eq!(percent(&told, "stall"), Some(0.0), "{told}");
+    assert!(idle > 0.0 && idle <= outside + 1e-6, "{idle} of {outside}: {message}");
+    assert_eq!(percent(&message, "stall"), Some(0.0), "{message}");
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// A title that is a formula to a spreadsheet, a tag to a browser and a mark to Markdown.
+/// A title that is a formula to a spreadsheet, a tag to a browser and markup to Markdown.
 const TITLE: &str = "=HYPERLINK(1)|<script>`";
 
 /// A run of two trials with readers and a writer.
@@ -57,18 +57,18 @@ fn time_lines_are_exported_and_add_up() {
     let rows: Vec<BTreeMap<String, String>> =
         reader.deserialize().collect::<Result<_, _>>().unwrap();
     let operations = |role: &str| -> f64 {
-        let of = rows.iter().filter(|row| row["role"] == role && row["phase"] == "measure");
-        of.map(|row| row["operations"].parse::<f64>().unwrap()).sum()
+        let role_rows = rows.iter().filter(|row| row["role"] == role && row["phase"] == "measure");
+        role_rows.map(|row| row["operations"].parse::<f64>().unwrap()).sum()
     };
-    // The first role to have done 20,000 ends the phase, in each of two trials.
+    // The first role with 20,000 operations ends the phase, in each of two trials.
     assert!(operations("readers").max(operations("writer")) >= 2.0 * 20_000.0);
     assert!(rows.iter().any(|row| !row["service_p99_us"].is_empty()), "{text}");
     let machine = fs::read_to_string(scratch.path("csv/machine.csv")).unwrap();
     assert!(machine.starts_with("case,label,engine,threads_swept,value_bytes_mean,trial,phase,"));
     let brief = scratch.run(&["export", "--markdown", "-", "--brief"]);
     brief.assert_code(0).assert_says("Confidence ").assert_says("| engine |");
-    let here = scratch.path(".").display().to_string();
-    assert!(!brief.out.contains(here.trim_end_matches('.')), "{}", brief.out);
+    let path = scratch.path(".").display().to_string();
+    assert!(!brief.out.contains(path.trim_end_matches('.')), "{}", brief.out);
 }
 
 #[test]
@@ -115,14 +115,14 @@ fn markdown_goes_to_a_file_or_to_standard_output() {
 fn otava_has_a_row_for_each_run_of_the_suite() {
     let scratch = ran();
     scratch.run(&["run", "s.toml"]).assert_ok();
-    // Other work, the same suite's name.
+    // Other work under the same suite name.
     scratch.run(&["run", "s.toml", "--set", "data.records=1000"]).assert_ok();
     let csv = |name: &str| fs::read_to_string(scratch.path("otava").join(name)).unwrap();
     let count = |name: &str| csv(name).lines().count() - 1;
     let runs: Vec<String> =
         list(&scratch.path("runs")).iter().map(|id| format!("runs/{id}")).collect();
     let done = scratch.run(&["export", "--all-runs", "--otava", "otava"]);
-    done.assert_code(0).assert_says("2 runs did other work than the newest");
+    done.assert_code(0).assert_says("2 runs that did other work than the newest");
     let readers = "null-async-t2-measure-readers.csv";
     assert_eq!(count(readers), 1);
     scratch.run(&["export", &runs[1], &runs[0], "--otava", "otava"]).assert_code(0);
@@ -138,13 +138,15 @@ fn what_cannot_be_exported_is_said_and_nothing_is_written() {
     let scratch = ran();
     let before = list(&scratch.path("."));
     let ods = scratch.run(&["export", "--xlsx", "run.ods"]);
-    ods.assert_code(2).assert_says("is not named so").assert_says("soffice --convert-to ods");
+    ods.assert_code(2)
+        .assert_says("expected a file FILE.xlsx")
+        .assert_says("soffice --convert-to ods");
     scratch.run(&["export"]).assert_code(2);
     scratch.run(&["export", "--ods", "run.ods"]).assert_code(2);
     let both = scratch.run(&["export", "--json", "--markdown", "-"]);
-    both.assert_code(2).assert_says("only one thing can be written to standard output");
+    both.assert_code(2).assert_says("only one output can go to standard output");
     let several = scratch.run(&["export", "test", "latest", "--csv", "figures"]);
-    several.assert_code(2).assert_says("for --otava alone");
+    several.assert_code(2).assert_says("only --otava accepts several runs");
     scratch.run(&["export", "--csv", "-", "--all-runs"]).assert_code(2);
     assert_eq!(list(&scratch.path(".")), before);
 }

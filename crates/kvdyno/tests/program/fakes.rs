@@ -1,4 +1,4 @@
-//! Workers that are not what they say: another protocol, nonsense, an early end.
+//! Fake workers: another protocol, invalid output, an early end.
 
 use super::scratch::{Scratch, outcomes, record};
 use super::suites::reads;
@@ -6,7 +6,7 @@ use super::workers;
 use kvdyno_record::PROTOCOL;
 use kvdyno_record::case::Outcome;
 
-/// A worker that describes itself as the null engine does, and runs as the script says.
+/// A worker that describes itself like the null engine, and runs a script.
 fn fake(scratch: &Scratch, run: &str) {
     let mut description = workers::null_description();
     description["engine"]["name"] = "fake".into();
@@ -15,7 +15,7 @@ fn fake(scratch: &Scratch, run: &str) {
     scratch.script("fake", &format!("case $1 in\n{describe}\nrun) {run} ;;\nesac\n"));
 }
 
-/// Runs the fake and the null engine: what becomes of the fake's load, with the others done.
+/// Runs the fake and the null engine: the outcome of the fake's load; the others complete.
 fn run_beside_null(scratch: &Scratch) -> Outcome {
     scratch.write("s.toml", &reads().engine("fake").engine("null").text());
     scratch.run(&["run", "s.toml"]).assert_code(3).assert_says("not run");
@@ -35,9 +35,9 @@ fn another_protocol_is_refused_before_anything_is_made() {
     scratch.script("fake", "echo '{\"protocol\": 4711}'");
     scratch.write("s.toml", &reads().engine("fake").engine("null").text());
     let done = scratch.run(&["run", "s.toml"]);
-    let both = format!("kvdyno-fake` speaks protocol 4711, this kvdyno speaks {PROTOCOL}");
+    let both = format!("kvdyno-fake` has protocol 4711, this kvdyno has {PROTOCOL}");
     done.assert_code(2).assert_says(&both);
-    done.assert_says("use the kvdyno that the engine was built for");
+    done.assert_says("use the kvdyno for which the engine was built");
     assert!(scratch.runs().is_empty());
     scratch.run(&["engines"]).assert_says("null").assert_says("protocol 4711");
     scratch.assert_nothing_left();
@@ -82,13 +82,13 @@ fn a_worker_that_closes_its_output_hears_that_it_is_over() {
     let scratch = Scratch::new();
     fake(&scratch, "exec >&-; cat >/dev/null; exit 7");
     let Outcome::Failed { message, .. } = run_beside_null(&scratch) else { panic!("not failed") };
-    assert_eq!(message, "the worker ended with code 7 in `opening` without a word");
+    assert_eq!(message, "the worker ended with code 7 in `opening` without a message");
 }
 
 #[test]
 fn a_worker_that_cannot_be_started_costs_its_own_cases_only() {
     let scratch = Scratch::new();
-    // Describing itself is the last that it does as a program.
+    // It works only for `describe`.
     let mut description = workers::null_description();
     description["engine"]["name"] = "fake".into();
     scratch.write("engines/fake.json", &description.to_string());
@@ -110,7 +110,7 @@ fn a_worker_that_ends_at_once_fails_with_its_code() {
     let scratch = Scratch::new();
     fake(&scratch, "echo 'no licence' >&2; exit 7");
     let Outcome::Failed { message, .. } = run_beside_null(&scratch) else { panic!("not failed") };
-    assert_eq!(message, "the worker ended with code 7 in `opening` without a word");
+    assert_eq!(message, "the worker ended with code 7 in `opening` without a message");
     let folder = scratch.only_run().path.join("cases");
     let log = super::scratch::files_below(&folder)
         .into_iter()

@@ -1,4 +1,4 @@
-//! Figures against the raw record that they were made of: bugs 1, 9, 12, 13 and 15 of other tools.
+//! Figures compared with their raw record: bugs 1, 9, 12, 13 and 15 of other tools.
 
 use super::loops::samples;
 use super::scratch::{Done, Scratch, record, records};
@@ -33,7 +33,7 @@ fn export(scratch: &Scratch) -> Value {
     done.json()
 }
 
-/// Bug 1: keys drawn at random with repeats fill 63.2 % of the key space. Here each is there.
+/// Bug 1: random keys with repeats fill 63.2 % of the key space. Here every key exists.
 #[test]
 fn after_a_load_in_random_order_every_key_is_found() {
     let test = "after_a_load_in_random_order_every_key_is_found";
@@ -61,7 +61,7 @@ fn after_a_load_in_random_order_every_key_is_found() {
         if id.contains("load") {
             let verified = phase(&case, "verify").verified.clone().unwrap();
             assert_eq!((verified.sampled, verified.found, verified.wrong), (20_000, 20_000, 0));
-            // The null engine shows as many as it is asked for, so there is nothing to count.
+            // The null engine returns any number of records, so there is nothing to count.
             let counted = (!id.contains("null")).then_some(20_000);
             assert_eq!((verified.counted, verified.expected), (counted, 20_000));
         } else {
@@ -70,13 +70,13 @@ fn after_a_load_in_random_order_every_key_is_found() {
         }
     }
     scratch.run(&["check"]).assert_code(0);
-    let found = figure(&export(&scratch), "found_percent").unwrap()["value"].clone();
-    assert_eq!(found, 100.0);
+    let percent = figure(&export(&scratch), "found_percent").unwrap()["value"].clone();
+    assert_eq!(percent, 100.0);
     scratch.assert_nothing_left();
 }
 
-/// Bug 9: an engine that hands out a pointer into its map has read nothing yet. A value of 16 KiB
-/// is touched to its end: all its pages come from the disk, not the first alone.
+/// Bug 9: an engine that returns a pointer into its map has not read the value. A value of 16 KiB
+/// is read to its end: all its pages come from the disk, not only the first.
 #[test]
 fn values_in_a_map_are_touched_to_their_end() {
     const RECORDS: u64 = 400;
@@ -112,8 +112,8 @@ fn values_in_a_map_are_touched_to_their_end() {
     assert!(faults >= RECORDS, "{faults} page faults for {RECORDS} values on pages of their own");
 }
 
-/// Bug 12: counts past 32 bits come through every reader. Nobody waits for five billion
-/// operations: they are written into a record.
+/// Bug 12: every reader supports counts beyond 32 bits. The counts are written into a record,
+/// because five billion operations take too long.
 #[test]
 fn counts_past_32_bits_come_through() {
     const MANY: u64 = 5_000_000_000;
@@ -159,7 +159,7 @@ fn counts_past_32_bits_come_through() {
     scratch.run(&["show", "--full"]).assert_says("readers");
 }
 
-/// Bug 13: write amplification counts all that the device wrote, over keys and values.
+/// Bug 13: write amplification counts all bytes written to the device, relative to keys and values.
 #[test]
 fn write_amplification_is_device_bytes_over_keys_and_values() {
     let test = "write_amplification_is_device_bytes_over_keys_and_values";
@@ -199,7 +199,7 @@ fn write_amplification_is_device_bytes_over_keys_and_values() {
     }
 }
 
-/// Bug 15: the percentile over trials is one of a trial, the median of theirs, and not a mean.
+/// Bug 15: the percentile over trials is the median of the trials' percentiles, not their mean.
 #[test]
 fn percentiles_over_trials_are_the_median_of_each_trials_own() {
     let scratch = Scratch::new();
@@ -208,18 +208,19 @@ fn percentiles_over_trials_are_the_median_of_each_trials_own() {
     scratch.run(&["run", "s.toml"]).assert_ok();
     let run = scratch.only_run();
     let mut merged = hlog::histogram();
-    let mut own = Vec::new();
+    let mut histograms = Vec::new();
     for trial in 1..=3 {
         let case = record(&run, &format!("t1_r{trial}"));
         let tag = ["measure", "readers", "get"];
         let samples = samples(&run, &case, tag, Kind::Service);
         merged.add(&samples).unwrap();
-        own.push(samples);
+        histograms.push(samples);
     }
     let summary = export(&scratch);
     for (name, quantile) in [("service_ns_p50", 0.5), ("service_ns_p99", 0.99)] {
         let shown = figure(&summary, name).unwrap();
-        let mut each: Vec<u64> = own.iter().map(|one| one.value_at_quantile(quantile)).collect();
+        let mut each: Vec<u64> =
+            histograms.iter().map(|one| one.value_at_quantile(quantile)).collect();
         each.sort_unstable();
         assert_eq!(shown["value"], each[1] as f64, "{name}");
         assert_eq!(shown["per_trial"].as_array().unwrap().len(), 3);

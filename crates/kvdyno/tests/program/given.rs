@@ -1,4 +1,4 @@
-//! Block devices that a suite is given, for volumes or for swap, on real loop devices.
+//! Block devices for a suite's volumes or swap, on real loop devices.
 
 use super::devices::{Loop, mount, output};
 use super::scratch::{Scratch, records};
@@ -6,7 +6,7 @@ use super::suites::{GET, suite};
 use super::workers::{find, needs, skipped};
 use std::fs;
 
-/// Room for any filesystem; nothing of it is allocated before it is written.
+/// Room for any filesystem; unwritten space is not allocated.
 const LARGE_BYTES: u64 = 512 << 20;
 
 /// A suite whose volume is this device, as `s.toml`.
@@ -45,8 +45,8 @@ fn a_device_as_volume_is_refused_as_a_place_would_be() {
     assert!(!scratch.path("runs").join("volume").exists());
 }
 
-/// A filesystem of ours before each load, and no signature of it afterwards: the next run finds a
-/// device with nothing on it.
+/// A new filesystem before each load, and no signature afterwards: the next run finds an empty
+/// device.
 #[test]
 fn a_clean_device_as_volume_is_given_back_blank() {
     let scratch = Scratch::new();
@@ -73,9 +73,9 @@ fn a_clean_device_as_volume_is_given_back_blank() {
         assert!(device.content()[..1 << 20].iter().all(|byte| *byte == 0), "a signature is left");
         scratch.run(&["check"]).assert_code(0);
         scratch.assert_nothing_left();
-        // A record's path is not taken: nobody typed it here.
+        // A recorded path is not used: the user did not type it.
         let done = scratch.run(&["rerun"]);
-        done.assert_code(2).assert_says("is the device").assert_says("a rerun takes no path");
+        done.assert_code(2).assert_says("is the device").assert_says("a rerun uses no path");
         fs::remove_dir_all(scratch.path("runs")).unwrap();
     }
 }
@@ -109,10 +109,10 @@ fn a_device_in_use_and_a_signed_one_are_refused_and_a_clean_one_is_taken() {
     assert!(device.is_blank());
 }
 
-/// What is made on a given device, by turns.
+/// The filesystems on a device, in turn.
 const KINDS: [&str; 4] = ["ext4", "xfs", "btrfs", "raw"];
 
-/// A device that can be all of them; lmdb1 and direct work on files and on bare devices.
+/// A device that supports all of them; lmdb1 and direct use files and bare devices.
 pub(crate) fn large(scratch: &Scratch, test: &str) -> Option<Loop> {
     let tools = ["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"];
     let engines = needs("lmdb1", test) && needs("direct", test);
@@ -153,8 +153,8 @@ fn one_device_is_all_volumes_of_a_suite_by_turns() {
     scratch.assert_nothing_left();
 }
 
-/// Killed with its worker while it measures: what it had made stays on the device, nobody else
-/// takes it for blank, and the run itself goes on.
+/// Killed with its worker during a measurement: its filesystem stays on the device, other runs do
+/// not treat it as blank, and the run itself continues.
 #[test]
 fn killed_on_a_given_device_the_run_itself_goes_on_and_no_other_does() {
     let scratch = Scratch::new();
@@ -188,7 +188,7 @@ fn killed_on_a_given_device_the_run_itself_goes_on_and_no_other_does() {
     }
 }
 
-/// While the run was dead somebody put a filesystem on the device: that is not the run's.
+/// If another filesystem appeared meanwhile, the device does not belong to the run.
 #[test]
 fn a_strangers_filesystem_stays_when_a_killed_run_goes_on() {
     let scratch = Scratch::new();

@@ -29,7 +29,7 @@ fn graph(settings: &str) -> Suite {
 }
 
 fn audit<'c>(case: &'c CaseRecord, phase: &str) -> &'c Audit {
-    let phase = case.phases.iter().find(|known| known.name == phase).unwrap();
+    let phase = case.phases.iter().find(|other| other.name == phase).unwrap();
     phase.verified.as_ref().unwrap().audit.as_ref().unwrap()
 }
 
@@ -45,8 +45,8 @@ fn counts_are_the_links_before_and_after_requests() {
         .engine_as("waiting", "rocksdb", "transactions = \"pessimistic\"")
         .engine("rocksdb");
     for (label, case) in &loaded_and_asked(&suite) {
-        let said = case.not_measured.iter().any(|sentence| sentence.contains("latch"));
-        assert_eq!(said, label == "rocksdb", "{label}: {:?}", case.not_measured);
+        let reported = case.not_measured.iter().any(|sentence| sentence.contains("latch"));
+        assert_eq!(reported, label == "rocksdb", "{label}: {:?}", case.not_measured);
     }
 }
 
@@ -80,9 +80,9 @@ fn loaded_and_asked(suite: &Suite) -> BTreeMap<String, CaseRecord> {
         let loaded = audit(case, "loaded");
         assert_eq!((loaded.counts, loaded.links), (totals.counts, totals.links), "{label}");
         assert_eq!((loaded.wrong, loaded.first), (0, None), "{label}");
-        let asked = audit(case, "asked");
-        assert_eq!((asked.wrong, asked.first), (0, None), "{label}");
-        assert_ne!(asked.links, loaded.links, "{label}: requests add links and hide some");
+        let after = audit(case, "asked");
+        assert_eq!((after.wrong, after.first), (0, None), "{label}");
+        assert_ne!(after.links, loaded.links, "{label}: requests add links and hide some");
         let requests = case.phases.iter().find(|phase| phase.name == "requests").unwrap();
         let ops: Vec<&str> = requests.roles[0].ops.keys().map(String::as_str).collect();
         assert_eq!(ops, REQUESTS, "{label}");
@@ -107,7 +107,7 @@ mod soak {
         ];
         for (label, engine, options) in cases.into_iter().filter(|(_, name, _)| needs(name, test)) {
             let case = &loaded_and_asked(&asked_on(2).engine_as(label, engine, options))[label];
-            assert!(!case.not_measured.iter().any(|said| said.contains("latch")), "{label}");
+            assert!(!case.not_measured.iter().any(|output| output.contains("latch")), "{label}");
             let requests = case.phases.iter().find(|phase| phase.name == "requests").unwrap();
             let requesters = &requests.roles[0];
             assert!(requesters.ops.values().all(|op| op.errors.is_empty()), "{label}");

@@ -18,7 +18,7 @@ fn added(scratch: &Scratch, label: &str) -> bool {
     scratch.run(&["run", "s.toml", "-q"]).assert_ok();
     let done = scratch.run(&["history", "add", "h.ndjson", "--as", label]);
     if null_is_a_debug_build() {
-        done.assert_code(4).assert_says("its figures are void (debug-build)");
+        done.assert_code(4).assert_says("its figures are invalid (debug-build)");
         return false;
     }
     done.assert_code(0);
@@ -46,7 +46,7 @@ fn a_slower_build_is_named_and_fails_the_gate() {
     }
     let line = fs::read_to_string(scratch.path("h.ndjson")).unwrap();
     let show = |rates: &[f64], more: &[&str]| {
-        let lines = rates.iter().enumerate().map(|(at, rate)| build(&line, at, *rate));
+        let lines = rates.iter().enumerate().map(|(index, rate)| build(&line, index, *rate));
         fs::write(scratch.path("h.ndjson"), lines.collect::<String>()).unwrap();
         let args = ["history", "show", "h.ndjson", "--figures", "ops_per_s"];
         scratch.run(&[&args[..], more].concat())
@@ -83,7 +83,7 @@ fn what_cannot_be_added_or_read_is_said_and_the_file_stays_as_it_was() {
     let cut = &before[..before.len() - 20];
     fs::write(&file, cut).unwrap();
     let cut_short = scratch.run(&["history", "add", "h.ndjson", &format!("runs/{id}")]);
-    cut_short.assert_code(2).assert_says("line 1 is cut short");
+    cut_short.assert_code(2).assert_says("line 1 is truncated");
     assert_eq!(fs::read(&file).unwrap(), cut);
     fs::write(&file, "{\"format\":99}\n").unwrap();
     scratch.run(&["history", "show", "h.ndjson"]).assert_code(2).assert_says("format 99");

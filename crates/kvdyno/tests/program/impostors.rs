@@ -1,5 +1,4 @@
-//! What listens where a server of somebody's is expected, and is none, or means no good: lengths
-//! that nobody can keep, words of other protocols.
+//! Servers that are not what they should be, or are malicious: excessive lengths, other protocols.
 
 use super::attached::{attached, whole};
 use super::scratch::{Done, Scratch};
@@ -8,15 +7,15 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::thread::spawn;
 
-/// Data of the program and of each worker, which have it for threads and buffers. What an answer
-/// of a GiB would take is many times as much.
+/// Memory limit of the program and of each worker, for threads and buffers. A reply of a GiB would
+/// need many times as much.
 const DATA_BYTES_MAX: usize = 128 << 20;
 
-/// Whoever listens to more than this is not told it.
+/// A longer text is not sent.
 const SENT_BYTES_MAX: usize = 512 << 20;
 
-/// What one in the place of an engine says: the first words when it is connected to, and one of the
-/// others each time it is spoken to; after the last, zeros without end.
+/// The replies of a fake server: the first on connection, then one for each request; after the
+/// last, endless zeros.
 #[derive(Clone, Copy, Debug)]
 struct Script {
     engine: &'static str,
@@ -42,7 +41,7 @@ impl Impostor {
         let port = listener.local_addr().unwrap().port();
         spawn(move || {
             for stream in listener.incoming().flatten() {
-                // Who hangs up has heard enough.
+                // The client may disconnect.
                 spawn(move || drop(speak(stream, first, then)));
             }
         });
@@ -52,9 +51,9 @@ impl Impostor {
 
 fn speak(mut stream: TcpStream, first: &[u8], then: &[&[u8]]) -> std::io::Result<()> {
     stream.write_all(first)?;
-    let (mut asked, zeros) = ([0; 4096], vec![0; 1 << 20]);
+    let (mut buffer, zeros) = ([0; 4096], vec![0; 1 << 20]);
     for words in then {
-        if stream.read(&mut asked)? == 0 {
+        if stream.read(&mut buffer)? == 0 {
             return Ok(());
         }
         stream.write_all(words)?;
@@ -79,7 +78,7 @@ fn plan(script: Script, user: &str) -> Done {
     done
 }
 
-/// A message without the breaks of its lines.
+/// A message without its line breaks.
 fn unwrapped(text: &str) -> String {
     text.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -102,16 +101,16 @@ fn a_server_that_announces_more_than_memory_is_refused_before_it_costs_any() {
     for script in scripts.into_iter().filter(|script| needs_worker(script.engine, test)) {
         let done = plan(script, "me");
         done.assert_code(2);
-        let said = unwrapped(&done.err);
-        assert!(said.contains("expected at most 65536 bytes, found"), "{script:?}: {said}");
+        let output = unwrapped(&done.err);
+        assert!(output.contains("expected at most 65536 bytes, found"), "{script:?}: {output}");
     }
 }
 
-/// What is not to be seen anywhere.
+/// The secret.
 const SECRET: &str = "s3cr3t-pa55word";
 
-/// An address with all that people do wrong: a password alone, in the clear, with marks that end a
-/// host; in the variable, and in the place of its name.
+/// An address with common mistakes: a password alone, in the clear, with characters that end a
+/// host; in the variable, and instead of its name.
 #[test]
 fn no_message_has_a_password() {
     let test = "no_message_has_a_password";
@@ -140,16 +139,16 @@ fn no_message_has_a_password() {
                 command.env("THEIR_URL", url);
                 let done = scratch.start(command).wait();
                 done.assert_code(2);
-                let said = done.out + &done.err;
-                assert!(!said.contains(SECRET), "{url}: {said}");
-                said
+                let output = done.out + &done.err;
+                assert!(!output.contains(SECRET), "{url}: {output}");
+                output
             };
-            let said = unwrapped(&refused(&suite, &[]));
-            assert!(said.contains("THEIR_URL"), "{said}");
+            let output = unwrapped(&refused(&suite, &[]));
+            assert!(output.contains("THEIR_URL"), "{output}");
             let typed = suite.replace("env:THEIR_URL", url);
             assert!(refused(&typed, &[]).contains("expected \"env:NAME\""));
             refused(&suite.replace("env:THEIR_URL", &format!("env:{url}")), &[]);
-            // In a line beside the one that is wrong, and in one that is no TOML.
+            // In a line next to the wrong one, and in one that is no TOML.
             refused(&typed.replace("label =", "lable ="), &[]);
             refused(&format!("{suite}\nx = {url}"), &[]);
             refused(&suite, &["--set", &format!("engine.{engine}.server.attach={url}")]);
@@ -161,7 +160,7 @@ fn no_message_has_a_password() {
 
 const HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
 
-/// What speaks another protocol is named as what it is: no password was refused.
+/// A server with another protocol is reported as such, not as a wrong password.
 #[test]
 fn words_of_another_protocol_are_called_that() {
     let test = "words_of_another_protocol_are_called_that";
@@ -175,8 +174,8 @@ fn words_of_another_protocol_are_called_that() {
     for (script, why) in scripts.into_iter().filter(|(one, _)| needs_worker(one.engine, test)) {
         let done = plan(script, &format!("me:{SECRET}"));
         done.assert_code(2);
-        let said = unwrapped(&done.err);
-        assert!(said.contains(why), "{script:?}: {said}");
-        assert!(!said.contains("password was refused") && !said.contains(SECRET), "{said}");
+        let output = unwrapped(&done.err);
+        assert!(output.contains(why), "{script:?}: {output}");
+        assert!(!output.contains("password was refused") && !output.contains(SECRET), "{output}");
     }
 }

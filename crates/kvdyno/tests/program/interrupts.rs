@@ -1,4 +1,4 @@
-//! Ctrl-C: once ends the case in flight and keeps what it measured, twice ends at once.
+//! Ctrl-C: the first ends the case in flight and keeps its figures, the second ends at once.
 
 use super::scratch::{Scratch, outcomes, record, records, wait_until};
 use super::suites::{GET, suite};
@@ -25,7 +25,7 @@ fn once_keeps_what_was_done_and_resume_does_the_rest() {
     });
     running.signal(Signal::INT);
     let done = running.wait();
-    done.assert_code(130).assert_says("interrupted; what was done is kept");
+    done.assert_code(130).assert_says("interrupted; completed cases are kept");
     done.assert_says("kvdyno resume");
 
     let run = scratch.only_run();
@@ -45,8 +45,8 @@ fn once_keeps_what_was_done_and_resume_does_the_rest() {
     scratch.run(&["resume"]).assert_ok();
     assert!(run.is_complete());
     assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
-    let kept = records(&run).into_iter().find(|(id, _)| id.contains("t1_r1")).unwrap();
-    assert_eq!(before[&kept.0], kept.1, "what was done is not done again");
+    let partial = records(&run).into_iter().find(|(id, _)| id.contains("t1_r1")).unwrap();
+    assert_eq!(before[&partial.0], partial.1, "what was done is not done again");
     scratch.run(&["check"]).assert_code(0);
     scratch.assert_nothing_left();
 }
@@ -67,7 +67,7 @@ fn twice_ends_a_worker_that_does_not_listen() {
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert!(running.is_running(), "it waits for its worker to write down what it has");
     running.signal(Signal::INT);
-    // Its patience with a worker is 30 s; insisted on, it has none.
+    // It waits 30 s for a worker; after the second Ctrl-C it does not wait.
     let begun = std::time::Instant::now();
     wait_until("it ends", || !running.is_running());
     assert!(begun.elapsed().as_secs() < 20, "it waited for a worker that hangs");

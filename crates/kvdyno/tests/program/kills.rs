@@ -1,4 +1,4 @@
-//! Workers and programs that are killed, and workers that hang: one case is lost, nothing else.
+//! Killed workers and programs, and hanging workers: only one case is lost.
 
 use super::scratch::{Scratch, list, outcomes, record, records, wait_until};
 use super::suites::{GET, Suite, reads, suite};
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 /// Busy for a millisecond in each operation: a busy machine makes it longer, never shorter.
 const SLOW: &str = "latency_ns = 1_000_000";
 
-/// A load of three seconds by the slow one, of next to nothing by the other.
+/// A load of three seconds by the slow engine, of almost nothing by the other.
 fn slow_load() -> Suite {
     suite()
         .data("records = 3000\nvalue_bytes = 100")
@@ -19,7 +19,7 @@ fn slow_load() -> Suite {
         .role("readers", GET)
 }
 
-/// Loads of next to nothing, and reads of three seconds by the slow one.
+/// Loads of almost nothing, and reads of three seconds by the slow engine.
 fn slow_reads() -> Suite {
     suite()
         .engine_as("slow", "null", SLOW)
@@ -29,12 +29,12 @@ fn slow_reads() -> Suite {
         .role("readers", GET)
 }
 
-/// A killed case is tried again by `resume`, which seals the run.
+/// `resume` tries a killed case again, and seals the run.
 fn assert_resumable(scratch: &Scratch, killed: &str) {
     let run = scratch.only_run();
     assert!(!run.is_complete());
     scratch.run(&["show", "--full"]).assert_says("killed").assert_says("tries them again");
-    scratch.run(&["list"]).assert_says("partial: `kvdyno resume` goes on");
+    scratch.run(&["list"]).assert_says("partial: `kvdyno resume` continues");
     scratch.run(&["check"]).assert_code(0);
     let attempts = record(&run, killed).attempt;
     scratch.run(&["resume"]).assert_ok();
@@ -42,7 +42,7 @@ fn assert_resumable(scratch: &Scratch, killed: &str) {
     assert_eq!(record(&run, killed).attempt, attempts + 1);
     assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
     scratch.run(&["check"]).assert_code(0);
-    scratch.run(&["resume"]).assert_code(2).assert_says("is complete: there is nothing to resume");
+    scratch.run(&["resume"]).assert_code(2).assert_says("is complete");
     scratch.assert_nothing_left();
 }
 
@@ -55,14 +55,14 @@ fn a_worker_killed_while_it_loads_costs_its_case() {
     running.kill_worker();
     running.wait().assert_code(3).assert_says("killed").assert_says("kvdyno resume");
     let run = scratch.only_run();
-    let killed = Outcome::Killed { signal: 9, message: "while in `load`".to_owned() };
+    let killed = Outcome::Killed { signal: 9, message: "in `load`".to_owned() };
     assert_eq!(record(&run, "slow_t1").outcome, killed);
     assert_eq!(record(&run, "null_t1").outcome, Outcome::Done);
     scratch.assert_nothing_left();
     assert_resumable(&scratch, "slow_t1");
 }
 
-/// A load that others wait for is tried again at once.
+/// A load that other cases need is tried again at once.
 #[test]
 fn a_shared_load_whose_worker_was_killed_is_done_again_for_the_next_case() {
     let scratch = Scratch::new();
@@ -77,8 +77,8 @@ fn a_shared_load_whose_worker_was_killed_is_done_again_for_the_next_case() {
     let first = attempts.iter().find(|r| r.case.id.contains("slow_load") && r.attempt == 1);
     assert_eq!(first.unwrap().outcome.word(), "killed");
     assert_eq!(record(&run, "slow_load").attempt, 2);
-    let told = "was tried twice: killed (9): while in `load`";
-    scratch.run(&["export", "--json"]).assert_says(told).assert_says("tried-again");
+    let evidence = "was tried twice: killed (9): in `load`";
+    scratch.run(&["export", "--json"]).assert_says(evidence).assert_says("tried-again");
     assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
     assert!(run.is_complete());
     scratch.run(&["check"]).assert_code(0);
@@ -94,7 +94,7 @@ fn a_worker_killed_while_it_measures_costs_its_case() {
     running.kill_worker();
     running.wait().assert_code(3).assert_says("killed").assert_says("kvdyno resume");
     let run = scratch.only_run();
-    let killed = Outcome::Killed { signal: 9, message: "while in `measure`".to_owned() };
+    let killed = Outcome::Killed { signal: 9, message: "in `measure`".to_owned() };
     assert_eq!(record(&run, "slow_t1").outcome, killed);
     assert_eq!(record(&run, "null_t1").outcome, Outcome::Done);
     scratch.assert_nothing_left();
@@ -110,7 +110,7 @@ fn a_worker_that_hangs_is_ended_by_its_budget_and_the_run_goes_on() {
         .engine("null");
     scratch.write("s.toml", &suite.text());
     let done = scratch.run(&["run", "s.toml"]);
-    // It may have hung: that is a failure, for scripts as well.
+    // It may have hung: that is a failure, for scripts too.
     done.assert_code(3).assert_says("out of time").assert_says("3 of 4 cases done");
     scratch.run(&["show"]).assert_code(3);
     let run = scratch.only_run();
@@ -123,8 +123,8 @@ fn a_worker_that_hangs_is_ended_by_its_budget_and_the_run_goes_on() {
     scratch.assert_nothing_left();
 }
 
-/// The program itself is killed: its worker dies with it, and its group is taken away behind it.
-/// Its place is free for its own resume only, and that takes away what was left there.
+/// The program itself is killed: its worker dies with it, and its group is removed. Its place is
+/// free only for its own resume, which removes the remains.
 #[test]
 fn a_killed_program_leaves_what_its_resume_takes_away() {
     let scratch = Scratch::new();
@@ -148,10 +148,10 @@ fn a_killed_program_leaves_what_its_resume_takes_away() {
     assert!(!std::path::Path::new(&format!("/proc/{worker}/exe")).exists());
     assert_eq!(list(&scratch.path("place")).len(), 2, "a database and the lock are left");
     let listed = scratch.run(&["list"]);
-    listed.assert_code(0).assert_says("partial").assert_says("removes 1 database it left");
+    listed.assert_code(0).assert_says("partial").assert_says("removes 1 remaining database");
     let shown = scratch.run(&["show", "--full"]);
     shown.assert_says(" of 4 cases done").assert_says("databases of this run are still in place");
-    shown.assert_says("removes them and does what is left");
+    shown.assert_says("removes them and runs the remaining cases");
     scratch.run(&["check"]).assert_code(0);
     let id = scratch.runs()[0].file_name().unwrap().to_string_lossy().into_owned();
     let refused = scratch.run(&["run", "s.toml", "--place", "place"]);
@@ -160,7 +160,7 @@ fn a_killed_program_leaves_what_its_resume_takes_away() {
     let before = records(&scratch.only_run());
     let resumed = scratch.run(&["resume"]);
     resumed.assert_ok().assert_says(" left of 4").assert_says("about ");
-    resumed.assert_says("1 database that the killed run had left");
+    resumed.assert_says("1 database that the killed run left");
     let run = scratch.only_run();
     assert!(run.is_complete());
     scratch.run(&["list"]).assert_says("complete");

@@ -91,8 +91,8 @@ fn each_case_is_run_with_its_library_and_the_record_knows_which() {
     assert_eq!(record(&folder, "_mine_").case.library.unwrap().path, mine.canonicalize().unwrap());
     run(&scratch, &["check"]).assert_ok();
     let json = run(&scratch, &["show", "--json"]).json();
-    let found = json["history"][0]["versions"].as_array().unwrap();
-    assert_eq!(found.len(), 2, "{found:?}");
+    let versions = json["history"][0]["versions"].as_array().unwrap();
+    assert_eq!(versions.len(), 2, "{versions:?}");
     scratch.assert_nothing_left();
 }
 
@@ -129,8 +129,10 @@ fn a_library_that_changes_is_not_run_under_the_name_of_the_old_one() {
     fs::write(scratch.path("engines/kvdyno-lib"), changing).unwrap();
     let text = short().trials(2).text().replacen("[[phase]]", engine, 1);
     scratch.write("s.toml", &text);
-    run(&scratch, &["run", "s.toml"]).assert_code(3).assert_says("has changed since the run began");
-    run(&scratch, &["resume"]).assert_code(2).assert_says("has changed since the run began");
+    run(&scratch, &["run", "s.toml"])
+        .assert_code(3)
+        .assert_says("has changed since the run started");
+    run(&scratch, &["resume"]).assert_code(2).assert_says("has changed since the run started");
     // The record's own library again: what is left is done.
     fs::write(scratch.path("engines/kvdyno-lib"), script).unwrap();
     fs::write(&path, "1.0.0").unwrap();
@@ -179,7 +181,7 @@ fn mistakes_of_versus_are_told_before_anything_is_begun() {
     scratch.write("none.so", "no version");
     let versus =
         |arguments: &[&str]| run(&scratch, &[&["versus", "--engine", "lib"], arguments].concat());
-    versus(&["--version", "1.0.0"]).assert_code(2).assert_says("two builds are compared, and 1");
+    versus(&["--version", "1.0.0"]).assert_code(2).assert_says("expected two builds, found 1");
     versus(&["--version", "1.0.0", "--version", "9.0.0"])
         .assert_code(2)
         .assert_says("kvdyno engines get lib 9.0.0");
@@ -235,8 +237,8 @@ fn two_releases_of_rocksdb_stand_in_one_run_and_one_beside_itself() {
     scratch.run(&["run", "s.toml", "--set", &versions]).assert_ok();
     let cases = records(&scratch.only_run());
     let ran = |version: &str| {
-        let of = |case: &&CaseRecord| case.case.label == format!("rocksdb-{version}");
-        cases.values().find(of).unwrap().worker.clone().unwrap().description.engine.version
+        let is_version = |case: &&CaseRecord| case.case.label == format!("rocksdb-{version}");
+        cases.values().find(is_version).unwrap().worker.clone().unwrap().description.engine.version
     };
     assert_eq!((ran(oldest).as_str(), ran(newest).as_str()), (*oldest, *newest));
 
@@ -252,7 +254,7 @@ fn two_releases_of_rocksdb_stand_in_one_run_and_one_beside_itself() {
     let json = done.json();
     assert_eq!((&json["base"]["label"], &json["new"]["label"]), (&"base".into(), &"new".into()));
     let differences = json["differences"].as_array().unwrap().iter();
-    let what: Vec<_> = differences.map(|found| found["what"].as_str().unwrap()).collect();
+    let what: Vec<_> = differences.map(|difference| difference["what"].as_str().unwrap()).collect();
     assert!(!what.iter().any(|what| ["engine", "library"].contains(what)), "{what:?}");
     scratch.assert_nothing_left();
 }

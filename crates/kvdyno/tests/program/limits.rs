@@ -73,15 +73,15 @@ fn a_cache_larger_than_the_limit_does_not_fit() {
         .role("readers", &format!("threads = 4\n{GET}"));
     scratch.write("s.toml", &suite.text());
     let done = scratch.run(&["run", "s.toml"]);
-    let over = "its block_cache 200 MiB exceeds the RAM limit 48 MiB; hint: --set";
-    done.assert_ok().assert_says(&format!("greedy: {over} engine.greedy.options.block_cache="));
+    let advice = "its block_cache 200 MiB exceeds the RAM limit 48 MiB; hint: --set";
+    done.assert_ok().assert_says(&format!("greedy: {advice} engine.greedy.options.block_cache="));
     done.assert_says("does not fit");
     let run = scratch.only_run();
     assert_eq!(record(&run, "_greedy_load").outcome, Outcome::Done);
     let greedy = record(&run, "_greedy_t4");
     let Outcome::DoesNotFit { message } = &greedy.outcome else { panic!("{:?}", greedy.outcome) };
-    let killed = "killed by the kernel for its RAM limit while in `measure`";
-    assert!(message.starts_with(&format!("{killed}: {over}")), "{message}");
+    let killed = "killed by the kernel for its RAM limit in `measure`";
+    assert!(message.starts_with(&format!("{killed}: {advice}")), "{message}");
     assert!(greedy.ram_limit.group.unwrap().oom_kills > 0);
     let modest = record(&run, "_modest_t4");
     assert_eq!(modest.outcome, Outcome::Done);
@@ -164,9 +164,9 @@ fn a_limit_that_cannot_be_held_is_said_before_anything_runs() {
     let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
     for command in ["plan", "run"] {
         let done = scratch.start(scratch.kvdyno_by(&nobody, &[command, "s.toml"])).wait();
-        let said = done.err.find("warning: the RAM limit of 64.0 MiB will NOT be held");
+        let output = done.err.find("warning: the RAM limit of 64.0 MiB will NOT be held");
         let began = done.err.find("null_load").unwrap_or(usize::MAX);
-        assert!(said.is_some_and(|said| said < began), "{}", done.err);
+        assert!(output.is_some_and(|output| output < began), "{}", done.err);
     }
 }
 

@@ -48,7 +48,7 @@ fn a_place_that_does_not_exist_is_made_only_when_asked_for() {
     let scratch = scratch();
     for command in ["run", "plan"] {
         let done = scratch.run(&[command, "s.toml", "--place", "gone/deeper"]);
-        assert_refused(&scratch, &done, "gone/deeper does not exist; made now, it would lie in");
+        assert_refused(&scratch, &done, "gone/deeper does not exist; a new directory would be in");
         done.assert_says("--create-place");
         assert!(!scratch.path("gone").exists());
     }

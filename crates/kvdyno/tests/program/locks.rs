@@ -4,7 +4,7 @@ use super::scratch::{Scratch, outcomes};
 use super::suites::{GET, Suite, reads, suite};
 use rustix::process::Signal;
 
-/// Longer than any test: it is ended by Ctrl-C.
+/// Longer than any test: Ctrl-C ends it.
 fn long() -> Suite {
     suite().engine("null").load("batch = 500").measure("duration = \"5m\"").role("readers", GET)
 }
@@ -34,7 +34,7 @@ fn a_second_run_in_the_same_place_is_told_who_is_there() {
     scratch.assert_nothing_left();
 }
 
-/// Two runs elsewhere measure each other all the same: both are told, in their records, too.
+/// Two runs in different places still disturb each other: both warn, in their records too.
 #[test]
 fn two_runs_at_once_know_of_each_other() {
     let scratch = Scratch::new();
@@ -43,7 +43,7 @@ fn two_runs_at_once_know_of_each_other() {
     let first = scratch.start(scratch.kvdyno(&["run", "long.toml"]));
     scratch.wait_for_phase("t1", "measure");
     let second = scratch.run(&["run", "short.toml", "--runs", "others"]);
-    second.assert_ok().assert_says("another run is at work on this machine (process ");
+    second.assert_ok().assert_says("another run is in progress on this machine (process ");
     second.assert_says("another run at the same time");
     let id = second_run(&scratch);
     first.signal(Signal::INT);
@@ -53,7 +53,7 @@ fn two_runs_at_once_know_of_each_other() {
     scratch.assert_nothing_left();
 }
 
-/// The folder of the only run in `others`.
+/// The directory of the only run in `others`.
 fn second_run(scratch: &Scratch) -> std::path::PathBuf {
     let others = scratch.path("others");
     let names = super::scratch::list(&others);

@@ -100,8 +100,8 @@ fn write_series(folder: &CaseFolder, slices: u64, counts: u64) {
     for slice in all.iter().filter(|slice| slice.phase != "measure") {
         writeln!(file, "{}", serde_json::to_string(slice).unwrap()).unwrap();
     }
-    for at in 0..slices {
-        (measured.slice, measured.start_ns, measured.length_ns) = (at, at * SECOND, SECOND);
+    for index in 0..slices {
+        (measured.slice, measured.start_ns, measured.length_ns) = (index, index * SECOND, SECOND);
         writeln!(file, "{}", serde_json::to_string(&measured).unwrap()).unwrap();
     }
 }

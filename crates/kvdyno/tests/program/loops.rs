@@ -18,8 +18,8 @@ pub(crate) fn samples(
     let mut all = hlog::histogram();
     for interval in run.case(&case.case, case.attempt).latency().unwrap() {
         let interval = interval.unwrap();
-        let found = [interval.phase.as_str(), interval.role.as_str(), interval.op.as_str()];
-        if found == tag && interval.kind == kind {
+        let interval_tag = [interval.phase.as_str(), interval.role.as_str(), interval.op.as_str()];
+        if interval_tag == tag && interval.kind == kind {
             let counts = interval.counts.into_iter();
             counts.for_each(|(value, count)| all.record_n(value, count).unwrap());
         }
@@ -36,14 +36,14 @@ fn in_series(run: &RunFolder, case: &CaseRecord, [phase, role, op]: [&str; 3]) -
 }
 
 fn op<'r>(case: &'r CaseRecord, [phase, role, op]: [&str; 3]) -> &'r OpResult {
-    let phase = case.phases.iter().find(|known| known.name == phase).unwrap();
-    &phase.roles.iter().find(|known| known.role == role).unwrap().ops[op]
+    let phase = case.phases.iter().find(|other| other.name == phase).unwrap();
+    &phase.roles.iter().find(|other| other.role == role).unwrap().ops[op]
 }
 
 const READ: [&str; 3] = ["measure", "readers", "get"];
 
-/// Bug 3: an engine that stands still for a second at 10,000 operations a second keeps 10,000 of
-/// them waiting. Its service times hide that, for one call alone was slow.
+/// Bug 3: an engine that stalls for a second at 10,000 operations per second delays 10,000 of them.
+/// Its service times hide this: only one call was slow.
 #[test]
 fn a_pause_shows_in_response_times_and_not_in_service_times() {
     let scratch = Scratch::new();
@@ -59,7 +59,7 @@ fn a_pause_shows_in_response_times_and_not_in_service_times() {
     let response = samples(&run, &case, READ, Kind::Response);
     let service = samples(&run, &case, READ, Kind::Service);
     assert_eq!(response.len(), service.len());
-    // Half of the 10,000 waited half a second or more: of 15,000 that is a third.
+    // Half of the 10,000 waited half a second or more: a third of 15,000.
     assert!(
         response.value_at_quantile(0.999) > 900_000_000,
         "{}",
@@ -72,7 +72,8 @@ fn a_pause_shows_in_response_times_and_not_in_service_times() {
     scratch.run(&["check"]).assert_code(0);
 }
 
-/// Bug 4: no burst after the warmup, no tick left out; what was not begun in time is counted, too.
+/// Bug 4: no burst after the warmup, no tick left out; operations not started in time are counted,
+/// too.
 #[test]
 fn an_open_loop_issues_rate_times_time() {
     let scratch = Scratch::new();
@@ -100,8 +101,8 @@ fn an_open_loop_issues_rate_times_time() {
     scratch.run(&["show", "--full"]).assert_says("readers");
 }
 
-/// Bug 5: at hundreds of nanoseconds a histogram of microseconds shows nothing. How long the calls
-/// of a busy machine take is not asserted, only that they are told apart.
+/// Bug 5: at hundreds of nanoseconds a histogram of microseconds shows nothing. Only the resolution
+/// of call times is asserted, because a busy machine changes them.
 #[test]
 fn nanoseconds_are_told_apart() {
     let scratch = Scratch::new();
@@ -143,8 +144,8 @@ fn sixty_four_threads_lose_no_count() {
     scratch.run(&["check"]).assert_code(0);
 }
 
-/// Bug 7: values are made and sealed before the clock looks at the operation. A megabyte takes far
-/// longer to make than an engine that stores nothing takes to be given it.
+/// Bug 7: values are generated and sealed before the operation's time starts. Generating a megabyte
+/// takes far longer than storing it in an engine that stores nothing.
 #[test]
 fn making_values_is_not_in_the_times() {
     let scratch = Scratch::new();
@@ -165,7 +166,7 @@ fn making_values_is_not_in_the_times() {
     assert!(share < 0.2, "{share:.2} of the time is in the operations");
 }
 
-/// Bug 10: what a phase counted does not come back in the next one, nor a run in the next run.
+/// Bug 10: counts of one phase do not reappear in the next, nor those of a run in the next run.
 #[test]
 fn every_phase_and_every_run_counts_from_nothing() {
     let scratch = Scratch::new();
@@ -198,7 +199,7 @@ fn every_phase_and_every_run_counts_from_nothing() {
     scratch.assert_nothing_left();
 }
 
-/// Bug 11: readers and writer begin and end together, and both are in the tables.
+/// Bug 11: readers and writer start and end together, and both are in the tables.
 #[test]
 fn readers_and_writer_have_equal_windows_and_both_are_reported() {
     let scratch = Scratch::new();
@@ -220,12 +221,12 @@ fn readers_and_writer_have_equal_windows_and_both_are_reported() {
         ["readers", "writer"]
     );
     let longest = roles.iter().flat_map(|role| role.ops.values()).map(|op| op.service_ns_max).max();
-    let apart = roles[0].window_ns.abs_diff(roles[1].window_ns);
-    assert!(apart <= longest.unwrap() + 1_000_000, "{apart} ns apart");
+    let distance = roles[0].window_ns.abs_diff(roles[1].window_ns);
+    assert!(distance <= longest.unwrap() + 1_000_000, "{distance} ns apart");
     for role in roles {
         assert!(role.window_ns >= 590_000_000, "{} ended after {} ns", role.role, role.window_ns);
     }
-    // Both worked in the first half and in the second; a slice alone may pass on a busy machine.
+    // Both ran in the first half and in the second; on a busy machine a single slice may be empty.
     let slices = run.case(&case.case, 1).series().unwrap();
     let slices = slices.collect::<Result<Vec<_>, _>>().unwrap();
     let worked = |role: &str, half: std::ops::Range<u64>| {

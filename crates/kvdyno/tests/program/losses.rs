@@ -8,7 +8,7 @@ use kvdyno_record::units::grouped;
 
 const LOSES: &str = "lose_permille = 10\nstore = \"memory\"";
 
-/// Bug 8: a miss is not an operation done well.
+/// Bug 8: a miss is not a successful operation.
 #[test]
 fn an_engine_that_loses_one_key_in_a_hundred_fails() {
     let scratch = Scratch::new();
@@ -30,7 +30,7 @@ fn an_engine_that_loses_one_key_in_a_hundred_fails() {
     scratch.assert_nothing_left();
 }
 
-/// The same, noticed by the verify phase: what would have been measured next is not.
+/// The same, detected by the verify phase: later phases do not run.
 #[test]
 fn what_a_load_lost_is_noticed_before_anything_is_measured() {
     let scratch = Scratch::new();
@@ -53,12 +53,12 @@ fn what_a_load_lost_is_noticed_before_anything_is_measured() {
     let Outcome::NotRun { message } = record(&run, "loses_t1").outcome else {
         panic!("{:?}", outcomes(&run))
     };
-    assert!(message.contains("its database could not be loaded"), "{message}");
+    assert!(message.contains("cannot load its database"), "{message}");
     assert!(run.is_complete(), "it would lose them again");
     scratch.assert_nothing_left();
 }
 
-/// A load in which a write failed is short of that record, however few errors are allowed for.
+/// A load with a failed write lacks that record, even if few errors are allowed.
 #[test]
 fn a_load_in_which_a_write_fails_is_a_failed_load() {
     let scratch = Scratch::new();
@@ -113,7 +113,7 @@ fn a_few_errors_are_counted_and_more_than_a_few_end_the_case() {
     scratch.assert_nothing_left();
 }
 
-/// Conflicts are tried again inside an operation's own time: counted, and no errors.
+/// Conflicts are retried within an operation's own time: counted, but no errors.
 #[test]
 fn an_operation_that_meets_a_conflict_is_tried_again() {
     let scratch = Scratch::new();
@@ -127,14 +127,15 @@ fn an_operation_that_meets_a_conflict_is_tried_again() {
     scratch.run(&["run", "s.toml"]).assert_ok();
     let run = scratch.only_run();
     let update = &record(&run, "conflicts_t1").phases[0].roles[0].ops["update"];
-    // Each tenth call, those that try again among them.
+    // Each tenth call, retries included.
     assert_eq!((update.count, update.errors.len()), (1000, 0));
     assert!((110..=112).contains(&update.retries), "{} tries", update.retries);
     assert_eq!(record(&run, "null_t1").phases[0].roles[0].ops["update"].retries, 0);
     scratch.assert_nothing_left();
 }
 
-/// What a load left out, and what was never there, is no loss; more than chance allows is one.
+/// Records that a load left out, and missing keys, are no losses; more misses than chance allows
+/// are.
 #[test]
 fn what_is_not_to_be_found_is_held_to_chance() {
     let scratch = Scratch::new();
@@ -173,7 +174,7 @@ fn what_is_not_to_be_found_is_held_to_chance() {
     scratch.assert_nothing_left();
 }
 
-/// The null engine's figures show what looking at values costs; it has none that could be wrong.
+/// The null engine's figures show the cost of reading values; it has no wrong ones.
 #[test]
 fn values_that_were_never_stored_are_not_wrong() {
     let scratch = Scratch::new();

@@ -1,8 +1,8 @@
-//! The program as its users meet it: these tests run `kvdyno` and its workers as processes, and
-//! read what they print and leave behind. They know nothing of its inside but the record.
+//! The program from the outside: these tests run `kvdyno` and its workers as processes, and read
+//! their output and files. They use nothing of its inside but the record.
 //!
-//! Nothing here asserts how fast anything is. What a machine cannot do (be root, mount, have LMDB)
-//! is skipped, and said.
+//! No test asserts a speed. Tests that this machine cannot run (root, mounts, LMDB) are skipped
+//! with a note.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 

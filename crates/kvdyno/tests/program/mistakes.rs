@@ -1,10 +1,11 @@
-//! Mistakes in a suite or on the command line: shown where they are, code 2, and nothing is made.
+//! Mistakes in a suite or on the command line: shown at their position, exit code 2, and nothing is
+//! created.
 
 use super::scratch::{Done, Scratch, list};
 use super::suites::reads;
 use super::workers;
 
-/// Runs a suite that must be refused before anything is made.
+/// Runs a suite that must be refused before anything is created.
 #[track_caller]
 fn refuse(scratch: &Scratch, arguments: &[&str]) -> Done {
     let before = list(&scratch.path("."));
@@ -40,7 +41,7 @@ fn an_argument_is_shown_with_a_caret_too() {
     done.assert_says("--set").assert_says("recrods");
     refuse(&scratch, &["s.toml", "--set", "data.records=many"]).assert_says("many");
     refuse(&scratch, &["s.toml", "--engine", "nil"]).assert_says("nil");
-    refuse(&scratch, &["missing.toml"]).assert_says("there is no suite and no file `missing.toml`");
+    refuse(&scratch, &["missing.toml"]).assert_says("cannot find a suite or a file `missing.toml`");
 }
 
 #[test]
@@ -48,7 +49,7 @@ fn an_unknown_engine_is_named_with_those_that_were_found() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("nill").text());
     let done = refuse(&scratch, &["s.toml"]);
-    done.assert_says("there is no worker `kvdyno-nill`").assert_says("did you mean `null`?");
+    done.assert_says("cannot find the worker `kvdyno-nill`").assert_says("did you mean `null`?");
 }
 
 #[test]
@@ -65,8 +66,7 @@ fn an_unknown_option_is_named_with_what_was_meant() {
 fn names_that_were_nearly_right_are_told() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("null").text());
-    refuse(&scratch, &["quik"])
-        .assert_says("error: there is no suite `quik`: did you mean `quick`?");
+    refuse(&scratch, &["quik"]).assert_says("error: unknown suite `quik`: did you mean `quick`?");
     refuse(&scratch, &["s.toml", "--engine", "nul"]).assert_says("did you mean `null`?");
     scratch.write("op.toml", &reads().engine("null").text().replace("\"get\"", "\"gett\""));
     refuse(&scratch, &["op.toml"]).assert_says("did you mean `get`?");
@@ -78,7 +78,7 @@ fn names_that_were_nearly_right_are_told() {
     scratch.run(&["show", "tset"]).assert_code(2).assert_says("did you mean `test`?");
 }
 
-/// By the arguments alone: nothing is said of the engines, of which there are none.
+/// From the arguments alone: the missing engines are not reported.
 #[test]
 fn fewer_trials_than_can_be_compared_are_refused_where_they_are_typed() {
     let scratch = Scratch::new();
@@ -86,7 +86,7 @@ fn fewer_trials_than_can_be_compared_are_refused_where_they_are_typed() {
     for command in [&["calibrate", "--engine", "none"][..], &versus] {
         let done = scratch.run(&[command, &["--trials", "3"]].concat());
         done.assert_code(2).assert_says("error: invalid value '3' for '--trials <N>': ");
-        done.assert_says("by at least 4 trials of each, and 3 came: with fewer no rank test can");
+        done.assert_says("expected at least 4 trials of each engine, found 3");
         let done = scratch.run(&[command, &["--trials", "4"]].concat());
         done.assert_code(2).assert_says("kvdyno-none");
     }
@@ -120,7 +120,7 @@ fn a_suite_that_is_not_utf8_is_told_with_its_line() {
     refuse(&scratch, &["s.toml"]).assert_says(&words);
 }
 
-/// A name of 100 KB, where it is not known, and where it is too long.
+/// A name of 100 KB, as an unknown name, and as one that is too long.
 #[test]
 fn what_is_said_of_a_long_name_is_short() {
     let scratch = Scratch::new();
@@ -156,7 +156,7 @@ fn shells_are_told_the_suites() {
     assert!(done.assert_code(0).out.contains("quick raidix-metadata-2017"), "{}", done.out);
 }
 
-/// The null engine takes no space, so another is described that does.
+/// The null engine needs no space, so another description is used.
 #[test]
 fn more_data_than_the_volume_has_room_for_is_refused() {
     let scratch = Scratch::new();

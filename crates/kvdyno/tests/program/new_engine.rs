@@ -35,10 +35,16 @@ fn what_cannot_be_made_is_refused_and_nothing_touched() {
         (&["Mine"][..], ["`Mine` cannot be the name", "a-z, 0-9, - and _"]),
         (&[""], ["`` cannot be the name", "a-z, 0-9, - and _"]),
         (&["../mine"], ["`../mine` cannot be the name", "a-z, 0-9, - and _"]),
-        (&["lmdb"], ["`lmdb` is an engine that comes with kvdyno", "hint: take another name"]),
-        (&["there"], ["kvdyno-there exists already", "nothing was touched"]),
-        (&["mine", "--into", "gone"], ["there is no folder gone", "--into names one"]),
-        (&["mine", "--into", "file"], ["file is no folder", "--into names one"]),
+        (&["lmdb"], ["`lmdb` is one of kvdyno's own engines", "hint: use another name"]),
+        (&["there"], ["kvdyno-there exists already", "nothing was changed"]),
+        (
+            &["mine", "--into", "gone"],
+            ["the directory gone does not exist", "--into needs an existing directory"],
+        ),
+        (
+            &["mine", "--into", "file"],
+            ["file is not a directory", "--into needs an existing directory"],
+        ),
     ] {
         let done = scratch.run(&[&["new-engine"], arguments].concat());
         done.assert_code(2).assert_says(words[0]).assert_says(words[1]);

@@ -72,12 +72,12 @@ fn an_engine_is_opened_again_between_two_measured_phases() {
     scratch.write("s.toml", &text);
     scratch.run(&["run", "s.toml", "--part", "long", "--set", "run.database=fresh"]).assert_ok();
     let long = record(&scratch.only_run(), "long_null_n1k_t1");
-    let found = |name: &str| {
+    let find_case = |name: &str| {
         let phase = long.phases.iter().find(|phase| phase.name == name).unwrap();
         phase.roles[0].ops["get"].clone()
     };
-    assert!(found("reads").service_ns >= READS * LATENCY_NS);
-    assert!(found("hours-w1").count > 0);
+    assert!(find_case("reads").service_ns >= READS * LATENCY_NS);
+    assert!(find_case("hours-w1").count > 0);
     assert_eq!(long.opens_ns.len(), 2);
 }
 
@@ -101,14 +101,14 @@ fn windows_that_have_ended_are_there_after_a_kill() {
     assert_eq!(killed.outcome.word(), "interrupted");
     assert!(killed.phases[1].roles[0].ops["get"].count > 0);
     let resumed = scratch.run(&["resume"]);
-    resumed.assert_ok().assert_says(&format!("{case} begins anew"));
-    resumed.assert_says("attempt 1 measured (hours-w1 to hours-w2) stays in the record");
+    resumed.assert_ok().assert_says(&format!("{case} starts again"));
+    resumed.assert_says("windows hours-w1 to hours-w2 of attempt 1 stay in the record");
     let run = scratch.only_run();
     assert!(outcomes(&run).values().all(|outcome| *outcome == "done"), "{:?}", outcomes(&run));
     let anew = record(&run, "long_null_n1k_t1");
     assert_eq!((anew.attempt, anew.phases.len()), (2, 3));
-    let kept = run.case(&killed.case, killed.attempt).record().unwrap();
-    assert_eq!(kept, killed, "what was measured before the kill is as it was");
+    let unchanged = run.case(&killed.case, killed.attempt).record().unwrap();
+    assert_eq!(unchanged, killed, "what was measured before the kill is as it was");
     scratch.run(&["check"]).assert_code(0);
     scratch.assert_nothing_left();
 }

@@ -32,18 +32,18 @@ fn the_suite_that_is_saved_does_equal_work() {
     let scratch = Scratch::new();
     let saved = [&QUESTION[..], &["--save-suite", "mine.toml", "--name", "asked"]].concat();
     scratch.run(&saved).assert_ok().assert_says("wrote mine.toml");
-    let asked = fs::read_to_string(scratch.only_run().path.join("plan.json")).unwrap();
+    let plan_file = fs::read_to_string(scratch.only_run().path.join("plan.json")).unwrap();
     let planned = scratch.run(&["plan", "mine.toml", "--json"]);
     planned.assert_code(0);
-    assert_eq!(keys(&asked), keys(&planned.out));
-    assert!(keys(&asked).len() >= 3, "a load and two numbers of threads: {asked}");
+    assert_eq!(keys(&plan_file), keys(&planned.out));
+    assert!(keys(&plan_file).len() >= 3, "a load and two numbers of threads: {plan_file}");
     scratch.run(&["show", "asked", "--json"]).assert_code(0).assert_says("quick-null");
     // A verify phase that only samples is told from one that is not there.
     let checked = scratch.run(&["check", "asked"]);
     checked.assert_code(0).assert_says("phase `verify` found all of 2000 sampled keys");
     // The screen has room for some of the reasons, the findings for all.
     scratch.run(&["show", "asked", "--findings"]).assert_code(0).assert_says("confidence ");
-    scratch.run(&saved).assert_code(2).assert_says("there is such a file already");
+    scratch.run(&saved).assert_code(2).assert_says("the file exists already");
     scratch.assert_nothing_left();
 }
 
@@ -104,9 +104,9 @@ fn every_engine_is_tuned_to_the_ram_and_none_compresses() {
     assert_eq!(option(&["--preset", "defaults"], "leveldb", "compression"), "snappy");
     let set = ["--set", "engine.redb.options.cache_size=1GiB"];
     assert_eq!(option(&set, "redb", "cache_size"), 1 << 30);
-    let told = "redb: its cache_size 1 GiB exceeds the RAM limit 128 MiB; hint: --set \
+    let message = "redb: its cache_size 1 GiB exceeds the RAM limit 128 MiB; hint: --set \
                 engine.redb.options.cache_size=25%";
-    scratch.run(&[&question[..], &["--plan"], &set].concat()).assert_code(0).assert_says(told);
+    scratch.run(&[&question[..], &["--plan"], &set].concat()).assert_code(0).assert_says(message);
 }
 
 /// Where a built-in suite has no compression for an engine, nothing of that engine's compresses.
@@ -129,8 +129,8 @@ fn no_compressor_is_left_on_where_a_suite_has_none() {
                 name.contains("compress") && value.as_str() == Some("none")
             };
             let name = engine["name"].as_str().unwrap();
-            let here = scratch.run(&["engines", name]).code == Some(0);
-            if !here || !options.is_some_and(|options| options.iter().any(off)) {
+            let installed = scratch.run(&["engines", name]).code == Some(0);
+            if !installed || !options.is_some_and(|options| options.iter().any(off)) {
                 continue;
             }
             let label = engine.get("label").map_or(name, |label| label.as_str().unwrap());
@@ -141,8 +141,8 @@ fn no_compressor_is_left_on_where_a_suite_has_none() {
             for case in planned.json()["cases"].as_array().unwrap() {
                 let values = case["options"]["values"].as_object().unwrap();
                 for (option, value) in values {
-                    let on = value.as_str().is_some_and(|word| COMPRESSORS.contains(&word));
-                    assert!(!on, "{suite}, {label}: {option} = {value}");
+                    let compresses = value.as_str().is_some_and(|word| COMPRESSORS.contains(&word));
+                    assert!(!compresses, "{suite}, {label}: {option} = {value}");
                 }
                 looked_at.insert((*suite, label.to_owned()));
             }

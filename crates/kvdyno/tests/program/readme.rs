@@ -90,8 +90,8 @@ fn every_command_of_the_readme_runs() {
         ];
         // Not everywhere are libraries installed, or volumes made.
         let suites = ["rocksdb-history", "symas-optane-2018"];
-        let here = !suites.iter().any(|suite| arguments.contains(suite));
-        if words_only.contains(&command) || !here {
+        let runs_here = !suites.iter().any(|suite| arguments.contains(suite));
+        if words_only.contains(&command) || !runs_here {
             // They take minutes or no end, or runs that are not here: their words are checked.
             arguments.push("--help");
         }

@@ -20,7 +20,7 @@ fn ops(trace: &Value) -> BTreeMap<String, u64> {
 
 /// What a phase of a case did, in the words of traces: keys are asked for one by one.
 fn done(case: &CaseRecord, phase: &str) -> BTreeMap<String, u64> {
-    let phase = case.phases.iter().find(|found| found.name == phase).unwrap();
+    let phase = case.phases.iter().find(|other| other.name == phase).unwrap();
     let mut all = BTreeMap::new();
     for (name, op) in phase.roles.iter().flat_map(|role| &role.ops) {
         let (word, count) = match name.as_str() {
@@ -53,7 +53,7 @@ fn looked_at(engine: &str, options: &str, measure: Suite) -> Suite {
 }
 
 /// Records and bytes of keys and values.
-fn seen(case: &CaseRecord) -> (u64, u64) {
+fn totals(case: &CaseRecord) -> (u64, u64) {
     let look = case.phases.iter().find(|phase| phase.name == "look").unwrap();
     let walk = &look.roles[0].ops["walk"];
     assert!(walk.items > 0 && walk.items < 5_000 && walk.wrong == 0, "{walk:?}");
@@ -66,11 +66,11 @@ fn there_and_back(engine: &str, options: &str, threads: &str) -> [CaseRecord; 2]
     let load = || suite().run(&threads).run("database = \"fresh\"").load("batch = 100");
     let text = looked_at(engine, options, load().measure("operations = 6000").role("all", ALL));
     scratch.write("s.toml", &text.text());
-    let to = ["trace", "record", "s.toml", "-o", "t.kvtrace"];
-    let said = scratch.run(&to);
-    said.assert_ok().assert_says("left out: walk, 1 times");
-    assert!(said.out.contains("t.measure.kvtrace: "), "{}", said.out);
-    scratch.run(&to).assert_code(2).assert_says("t.measure.kvtrace` is there already");
+    let command = ["trace", "record", "s.toml", "-o", "t.kvtrace"];
+    let output = scratch.run(&command);
+    output.assert_ok().assert_says("left out: walk, 1 times");
+    assert!(output.out.contains("t.measure.kvtrace: "), "{}", output.out);
+    scratch.run(&command).assert_code(2).assert_says("t.measure.kvtrace` exists already");
     let first = record(&scratch.only_run(), engine);
     let trace = recorded(&scratch, "t.measure.kvtrace");
     assert_eq!(ops(&trace), done(&first, "measure"));
@@ -86,7 +86,7 @@ fn there_and_back(engine: &str, options: &str, threads: &str) -> [CaseRecord; 2]
     scratch.write("r.toml", &text.text());
     let plan = scratch.run(&["plan", "r.toml"]);
     plan.assert_ok();
-    assert!(!plan.err.contains("counted as missing"), "all records are loaded: {}", plan.err);
+    assert!(!plan.err.contains("count as misses"), "all records are loaded: {}", plan.err);
     scratch.run(&["run", "r.toml"]).assert_ok();
     let again = record(&scratch.only_run(), engine);
     assert_eq!(done(&again, "measure"), ops(&trace));
@@ -97,10 +97,10 @@ fn there_and_back(engine: &str, options: &str, threads: &str) -> [CaseRecord; 2]
 #[test]
 fn what_is_recorded_and_replayed_leaves_the_same() {
     let [first, again] = there_and_back("null", "store = \"memory\"", "1");
-    assert_eq!(seen(&first), seen(&again));
+    assert_eq!(totals(&first), totals(&again));
     if needs("lmdb", "what_is_recorded_and_replayed_leaves_the_same") {
         let [first, again] = there_and_back("lmdb", "", "1");
-        assert_eq!(seen(&first), seen(&again));
+        assert_eq!(totals(&first), totals(&again));
         there_and_back("lmdb", "", "3");
     }
 }
@@ -132,7 +132,10 @@ fn one_case_is_recorded_and_others_are_named() {
     let text = text.measure("operations = 100").role("readers", &role);
     scratch.write("s.toml", &text.text());
     let refused = scratch.run(&["trace", "record", "s.toml", "-o", "t.kvtrace"]);
-    refused.assert_code(2).assert_says("2 cases that measure").assert_says("null_t2_r1");
+    refused
+        .assert_code(2)
+        .assert_says("expected one measured case, found 2")
+        .assert_says("null_t2_r1");
     assert!(scratch.runs().is_empty());
     let one = ["trace", "record", "s.toml", "-o", "t.kvtrace", "--threads", "2"];
     scratch.run(&one).assert_ok();
@@ -150,8 +153,8 @@ fn a_recording_that_is_killed_leaves_nothing_behind() {
     std::fs::create_dir(scratch.path("made")).unwrap();
     let none = || assert_eq!(list(&scratch.path("made")), Vec::<String>::new());
     let start = || {
-        let to = ["trace", "record", "s.toml", "-o", "made/t.kvtrace"];
-        let running = scratch.start(scratch.kvdyno(&to));
+        let command = ["trace", "record", "s.toml", "-o", "made/t.kvtrace"];
+        let running = scratch.start(scratch.kvdyno(&command));
         scratch.wait_for_phase("slow_t1", "measure");
         none();
         running

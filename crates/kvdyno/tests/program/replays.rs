@@ -52,7 +52,7 @@ fn any_number_of_threads_leaves_the_same() {
         .role("looks", all);
     scratch.write("s.toml", &suite.text());
     scratch.run(&["run", "s.toml"]).assert_ok();
-    let left = ["t1", "t4"].map(|threads| {
+    let contents = ["t1", "t4"].map(|threads| {
         let case = record(&scratch.only_run(), threads);
         let ops = |phase: usize| case.phases[phase].roles[0].ops.clone();
         let counts: Vec<u64> = ops(1).values().map(|op| op.count).collect();
@@ -61,7 +61,7 @@ fn any_number_of_threads_leaves_the_same() {
         assert!(looked.items > 0 && looked.items < 1_000 && looked.wrong == 0);
         (counts, looked.items, looked.read_bytes)
     });
-    assert_eq!(left[0], left[1]);
+    assert_eq!(contents[0], contents[1]);
     scratch.run(&["check"]).assert_code(0);
 }
 
@@ -91,7 +91,7 @@ fn a_pause_is_in_the_response_times_of_what_was_due() {
     let scratch = Scratch::new();
     let second = |second: u64| (0..2_000).map(move |n| format!("{second},k{n},4,0,1,get,0\n"));
     import(&scratch, &(0..3).flat_map(second).collect::<String>());
-    let pauses = |at: u32| format!("pause_at_op = {at}\npause_ms = 500");
+    let pauses = |operation: u32| format!("pause_at_op = {operation}\npause_ms = 500");
     let suite = suite()
         .engine_as("early", "null", &pauses(1_000))
         .engine_as("late", "null", &pauses(2_800))
@@ -128,7 +128,7 @@ fn what_cannot_be_replayed_is_refused_before_anything_is_made() {
     refuse("keys = { distribution = \"uniform\" }", "expected either `trace` or `keys`");
     refuse("rate = 100", "expected either `trace` or `rate`");
     refuse("depth = 4\nspeed = 1.0", "expected either `speed` or `depth`");
-    refuse("speed = 0", "this is no speed");
+    refuse("speed = 0", "invalid speed");
     scratch.write("t.kvtrace", "0,a,1,9,1,set,0\n");
     refuse("", "kvdyno trace import");
     std::fs::remove_file(scratch.path("t.kvtrace")).unwrap();
@@ -156,9 +156,9 @@ fn what_is_read_first_is_loaded_and_nothing_else() {
         let _ = writeln!(lines, "0,key{key:05},8,{bytes},1,{op},0");
     }
     import(&scratch, &lines);
-    let known = scratch.run(&["trace", "show", "t.kvtrace", "--json"]).json();
-    let keys = known["header"]["keys"].as_u64().unwrap();
-    let first = known["read_first"].as_f64().unwrap() as u64;
+    let shown = scratch.run(&["trace", "show", "t.kvtrace", "--json"]).json();
+    let keys = shown["header"]["keys"].as_u64().unwrap();
+    let first = shown["read_first"].as_f64().unwrap() as u64;
     assert!(first > 100 && first < keys - 100, "{first} of {keys}");
     for (threads, batch, depth) in [(1, 1, ""), (3, 50, "depth = 4")] {
         let suite = suite()
@@ -204,7 +204,7 @@ fn a_bundle_is_repeated_with_the_trace_beside_it() {
         let all = [&["rerun", "there/b.tar.zst", "--plan"], more].concat();
         scratch.run(&all)
     };
-    rerun(&[]).assert_code(2).assert_says("is not here").assert_says("--trace FILE");
+    rerun(&[]).assert_code(2).assert_says("cannot find the trace").assert_says("--trace FILE");
     rerun(&["--trace", "moved"]).assert_ok();
     std::fs::copy(scratch.path("moved"), scratch.path("there/t.kvtrace")).unwrap();
     rerun(&[]).assert_ok();

@@ -1,4 +1,4 @@
-//! A folder for one test, the program run in it, and the proof that nothing was left behind.
+//! A directory for one test, the program in it, and a check that nothing remains.
 
 use super::workers;
 use kvdyno_record::case::CaseRecord;
@@ -15,23 +15,23 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Nothing that is waited for takes longer on the slowest machine.
+/// Every wait ends in this time, even on the slowest machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// In the environment of every process that a test starts, and of theirs.
+/// In the environment of every process that a test starts, and of their children.
 const MARK: &str = "KVDYNO_TEST_MARK";
 
-/// A test's folder.
+/// A test's directory.
 pub(crate) struct Scratch {
     folder: TempDir,
     mark: String,
-    /// The programs started here: groups of theirs are looked for by number.
+    /// The programs started here: their groups are found by process id.
     started: RefCell<Vec<u32>>,
     outputs: AtomicU32,
     program: PathBuf,
 }
 
-/// How the program ended, and what it said.
+/// The program's exit code and output.
 pub(crate) struct Done {
     pub(crate) code: Option<i32>,
     pub(crate) signal: Option<i32>,
@@ -39,15 +39,15 @@ pub(crate) struct Done {
     pub(crate) err: String,
 }
 
-/// A program that is running.
+/// A running program.
 pub(crate) struct Running {
     child: Child,
     outputs: [PathBuf; 2],
 }
 
 impl Scratch {
-    /// A folder on a disk where there is one (`/tmp` often is memory), with the null engine and
-    /// the others that were found.
+    /// A directory on a disk if there is one (`/tmp` often is memory), with the null engine and the
+    /// other installed ones.
     pub(crate) fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let folder = tempfile::Builder::new().prefix("kvdyno-program-").tempdir_in("/var/tmp");
@@ -75,8 +75,8 @@ impl Scratch {
         scratch
     }
 
-    /// One that belongs to the user who owns nothing, with copies of the program and the null
-    /// engine that this user can reach.
+    /// A directory of the user nobody, with copies of the program and the null engine that this
+    /// user can access.
     pub(crate) fn of_nobody() -> Self {
         let mut scratch = Self::new();
         fs::remove_dir_all(scratch.path("engines")).unwrap();
@@ -124,7 +124,7 @@ impl Scratch {
         command
     }
 
-    /// The same below another program that becomes it at its end: `setpriv ... kvdyno ...`.
+    /// The same through another program that executes it: `setpriv ... kvdyno ...`.
     pub(crate) fn kvdyno_by(&self, outer: &[&str], arguments: &[&str]) -> Command {
         let mut command = Command::new(outer[0]);
         command.args(&outer[1..]).arg(&self.program).args(arguments);
@@ -132,7 +132,7 @@ impl Scratch {
         command
     }
 
-    /// The program in a mount namespace of its own, after a script that mounts in it.
+    /// The program in its own mount namespace, after a script that mounts in it.
     pub(crate) fn kvdyno_after(&self, mounting: &str, arguments: &[&str]) -> Command {
         let script = format!("set -e\n{mounting}\nexec \"$@\"");
         let outer = ["unshare", "--mount", "--propagation", "private", "sh", "-c", &script, "sh"];
@@ -161,34 +161,34 @@ impl Scratch {
         self.start(self.kvdyno(arguments)).wait()
     }
 
-    /// The run in `runs`, of which there is one.
+    /// The only run in `runs`.
     pub(crate) fn only_run(&self) -> RunFolder {
         let runs = self.runs();
         assert_eq!(runs.len(), 1, "{runs:?}");
         RunFolder::open(runs[0].clone()).unwrap()
     }
 
-    /// What is in `runs`, in order.
+    /// The contents of `runs`, in order.
     pub(crate) fn runs(&self) -> Vec<PathBuf> {
         list(&self.path("runs")).into_iter().map(|name| self.path("runs").join(name)).collect()
     }
 
     /// Waits until a case of the one run is in a phase.
     pub(crate) fn wait_for_phase(&self, case: &str, phase: &str) {
-        let wanted = format!("\"phase\":\"{phase}\"");
+        let phase_text = format!("\"phase\":\"{phase}\"");
         wait_until(&format!("{case} is in {phase}"), || {
             self.runs().iter().any(|run| {
                 let cases = run.join("cases");
                 let mut folders = list(&cases).into_iter().filter(|name| name.contains(case));
                 folders.any(|name| {
                     let readings = cases.join(name).join("machine.ndjson");
-                    fs::read_to_string(readings).is_ok_and(|text| text.contains(&wanted))
+                    fs::read_to_string(readings).is_ok_and(|text| text.contains(&phase_text))
                 })
             })
         });
     }
 
-    /// No process of ours lives, no group of ours is there, and no file but what belongs there.
+    /// No process of the test lives, no group exists, and no unexpected file.
     pub(crate) fn assert_nothing_left(&self) {
         wait_until("all processes are gone", || self.processes().is_empty());
         let groups = self.groups();
@@ -197,35 +197,36 @@ impl Scratch {
         assert!(swaps.is_empty(), "swap left: {swaps:?}");
         assert_eq!(list(&self.path("tmp")), Vec::<String>::new(), "temporary files left");
         for run in self.runs() {
-            let left: Vec<PathBuf> =
+            let remains: Vec<PathBuf> =
                 files_below(&run).into_iter().filter(|path| is_leftover(path)).collect();
-            assert!(left.is_empty(), "left in the run: {left:?}");
+            assert!(remains.is_empty(), "left in the run: {remains:?}");
             assert!(!run.join("volume").exists(), "databases left in {}", run.display());
         }
     }
 
-    /// Processes with our mark that are not dead, and those at work in a run's folder: a server may
-    /// write its title over its environment.
+    /// Live processes with the test's mark, and those in a run's directory: a server may overwrite
+    /// its environment with its title.
     pub(crate) fn processes(&self) -> Vec<String> {
         let mark = format!("{MARK}={}\0", self.mark);
         let runs = self.path("runs");
         let marked = |pid: &String| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             environment.windows(mark.len()).any(|window| window == mark.as_bytes())
-                || fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|at| at.starts_with(&runs))
+                || fs::read_link(format!("/proc/{pid}/cwd"))
+                    .is_ok_and(|directory| directory.starts_with(&runs))
         };
         let pids = list(Path::new("/proc")).into_iter().filter(|name| name.parse::<u32>().is_ok());
         pids.filter(marked).collect()
     }
 
-    /// Swap areas that were made for programs started here, switched on or not: by their labels.
+    /// Swap areas of programs started here, enabled or not: by their labels.
     pub(crate) fn swaps(&self) -> Vec<PathBuf> {
         let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
-        let on = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+        let enabled = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
         let zram =
             list(Path::new("/sys/block")).into_iter().filter(|name| name.starts_with("zram"));
         let zram = zram.map(|name| Path::new("/dev").join(name));
-        let mut areas: Vec<PathBuf> = on.map(PathBuf::from).chain(zram).collect();
+        let mut areas: Vec<PathBuf> = enabled.map(PathBuf::from).chain(zram).collect();
         areas.sort();
         areas.dedup();
         let started = self.started.borrow();
@@ -240,7 +241,7 @@ impl Scratch {
         areas
     }
 
-    /// Control groups that were made by programs started here.
+    /// Control groups of programs started here.
     pub(crate) fn groups(&self) -> Vec<PathBuf> {
         let started = self.started.borrow();
         let ours =
@@ -255,7 +256,7 @@ impl Scratch {
     }
 }
 
-/// Our own memory groups, and those above them.
+/// The test's own memory groups, and their parents.
 pub(crate) fn group_folders() -> Vec<PathBuf> {
     let text = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mut folders = Vec::new();
@@ -268,9 +269,9 @@ pub(crate) fn group_folders() -> Vec<PathBuf> {
             _ => &[],
         };
         for top in tops {
-            let own = Path::new(top).join(path.trim_start_matches('/'));
-            folders.extend(own.parent().map(Path::to_owned));
-            folders.push(own);
+            let folder = Path::new(top).join(path.trim_start_matches('/'));
+            folders.extend(folder.parent().map(Path::to_owned));
+            folders.push(folder);
         }
     }
     folders.retain(|folder| folder.join("cgroup.procs").exists());
@@ -278,7 +279,7 @@ pub(crate) fn group_folders() -> Vec<PathBuf> {
 }
 
 impl Running {
-    /// Its number.
+    /// Its process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -288,7 +289,7 @@ impl Running {
         kill_process(pid_of(self.pid()), signal).unwrap();
     }
 
-    /// The process number of its worker: its only child that is named like one.
+    /// The process id of its worker: its only child with such a name.
     pub(crate) fn worker(&self) -> Option<u32> {
         let is_worker = |pid: &u32| {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -301,7 +302,7 @@ impl Running {
         pids.into_iter().find(is_worker)
     }
 
-    /// The process number of the one that cleans up behind it.
+    /// The process id of its reaper.
     pub(crate) fn reaper(&self) -> Option<u32> {
         let is_it = |pid: &u32| {
             let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -324,12 +325,12 @@ impl Running {
         kill_process(pid_of(worker.unwrap()), Signal::KILL).unwrap();
     }
 
-    /// What it has said on standard error so far.
+    /// Its standard error so far.
     pub(crate) fn stderr_text(&self) -> String {
         fs::read_to_string(&self.outputs[1]).unwrap_or_default()
     }
 
-    /// What it has printed on standard output so far.
+    /// Its standard output so far.
     pub(crate) fn printed(&self) -> String {
         fs::read_to_string(&self.outputs[0]).unwrap_or_default()
     }
@@ -363,7 +364,7 @@ impl Running {
     }
 }
 
-/// A test that fails leaves nothing running.
+/// A failed test leaves no process.
 impl Drop for Running {
     fn drop(&mut self) {
         if self.is_running() {
@@ -381,22 +382,22 @@ impl Done {
         self
     }
 
-    /// All is well; but for a debug build of the null engine, which is void and said to be.
+    /// Success; a debug build of the null engine is invalid, with a note.
     #[track_caller]
     pub(crate) fn assert_ok(&self) -> &Self {
-        let said = self.out.contains("debug-build") || self.err.contains("debug-build");
-        let void = workers::null_is_a_debug_build() && said;
+        let flagged = self.out.contains("debug-build") || self.err.contains("debug-build");
+        let void = workers::null_is_a_debug_build() && flagged;
         assert!(self.code == Some(0) || (void && self.code == Some(4)), "{}", self.story());
         self
     }
 
-    /// It said this, on either output, in whatever lines.
+    /// Either output contains this, however it is wrapped.
     #[track_caller]
     pub(crate) fn assert_says(&self, words: &str) -> &Self {
         let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let words = flat(words);
-        let said = flat(&self.out).contains(&words) || flat(&self.err).contains(&words);
-        assert!(said, "it did not say {words:?}: {}", self.story());
+        let contains = flat(&self.out).contains(&words) || flat(&self.err).contains(&words);
+        assert!(contains, "it did not say {words:?}: {}", self.story());
         self
     }
 
@@ -412,7 +413,7 @@ impl Done {
     }
 }
 
-/// The record of each case that left one, by id; of several attempts the last.
+/// The record of each case, by id; with several attempts the last.
 pub(crate) fn records(run: &RunFolder) -> BTreeMap<String, CaseRecord> {
     let mut records: BTreeMap<String, CaseRecord> = BTreeMap::new();
     for (_, record) in run.case_records().unwrap() {
@@ -424,18 +425,18 @@ pub(crate) fn records(run: &RunFolder) -> BTreeMap<String, CaseRecord> {
     records
 }
 
-/// The record of the one case whose id has these words in it.
+/// The record of the one case whose id contains these words.
 #[track_caller]
 pub(crate) fn record(run: &RunFolder, words: &str) -> CaseRecord {
-    let mut found: Vec<CaseRecord> =
+    let mut matching: Vec<CaseRecord> =
         records(run).into_values().filter(|record| record.case.id.contains(words)).collect();
     assert_eq!(
-        found.len(),
+        matching.len(),
         1,
         "{words}: {:?}",
-        found.iter().map(|r| &r.case.id).collect::<Vec<_>>()
+        matching.iter().map(|r| &r.case.id).collect::<Vec<_>>()
     );
-    found.remove(0)
+    matching.remove(0)
 }
 
 /// Each case's outcome in a word, by id.
@@ -443,7 +444,7 @@ pub(crate) fn outcomes(run: &RunFolder) -> BTreeMap<String, &'static str> {
     records(run).into_iter().map(|(id, record)| (id, record.outcome.word())).collect()
 }
 
-/// Waits until something has come true.
+/// Waits until a condition holds.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut true_now: impl FnMut() -> bool) {
     let begun = Instant::now();
@@ -453,7 +454,7 @@ pub(crate) fn wait_until(what: &str, mut true_now: impl FnMut() -> bool) {
     }
 }
 
-/// The names in a folder, in order; none where there is no folder.
+/// The names in a directory, in order; none if there is no directory.
 pub(crate) fn list(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> =
@@ -462,7 +463,7 @@ pub(crate) fn list(folder: &Path) -> Vec<String> {
     names
 }
 
-/// All files below a folder.
+/// All files below a directory.
 pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for name in list(folder) {
@@ -476,11 +477,11 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Half-written files, locks and databases have no business in a run that has ended.
+/// A run that has ended has no partial files, locks or databases.
 fn is_leftover(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let leftover = ["tmp", "mdb", "sst", "store"];
-    path.extension().is_some_and(|kind| leftover.iter().any(|left| kind == *left))
+    path.extension().is_some_and(|kind| leftover.iter().any(|suffix| kind == *suffix))
         || name == "lock"
         || name == ".kvdyno-lock"
 }

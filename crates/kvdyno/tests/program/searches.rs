@@ -1,5 +1,4 @@
-//! `size` and `capacity`: what they say is what their records say. Nothing here asserts how fast
-//! anything was.
+//! `size` and `capacity`: their results agree with their records. No test asserts a speed.
 
 use super::limits::can_limit;
 use super::locations::can_mount;
@@ -15,7 +14,7 @@ use std::collections::BTreeSet;
 
 const MIB: u64 = 1 << 20;
 
-/// An engine that takes 200 MiB: what it needs is known, however slow the machine is.
+/// An engine that needs 200 MiB: its need is known, however slow the machine is.
 fn greedy() -> Suite {
     suite()
         .engine_as("greedy", "null", "memory_bytes = \"200MiB\"\nstore = \"memory\"")
@@ -37,7 +36,7 @@ const GREEDY: [&str; 10] = [
     "--json",
 ];
 
-/// What it said, on one line, however it was wrapped.
+/// Its output, on one line, however it was wrapped.
 fn flat(done: &Done) -> String {
     format!("{} {}", done.out, done.err).split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -50,12 +49,12 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// Of trials, all met the target.
+/// All trials met the target.
 fn is_met(point: &Value) -> bool {
     point["met"] == point["trials"]
 }
 
-/// The answer follows from its points, and each point from its records.
+/// The result follows from its points, and each point from its records.
 fn assert_consistent(run: &RunFolder, answer: &Value, wants_least: bool) {
     let harder = |one: u64, other: u64| if wants_least { one < other } else { one > other };
     let records = records(run);
@@ -75,8 +74,8 @@ fn assert_consistent(run: &RunFolder, answer: &Value, wants_least: bool) {
             if record.outcome == Outcome::Done && answer["conditions"][0]["about"] == "reads" {
                 let role = &record.phases.last().unwrap().roles[0];
                 let reads = role.per_second(role.ops["get"].items).unwrap();
-                let said = point["figures"][0][trial].as_f64().unwrap();
-                assert!((reads / said - 1.0).abs() < 1e-9, "{reads} {point}");
+                let output = point["figures"][0][trial].as_f64().unwrap();
+                assert!((reads / output - 1.0).abs() < 1e-9, "{reads} {point}");
             } else if record.outcome != Outcome::Done {
                 assert!(!is_met(point), "{point}");
             }
@@ -124,7 +123,7 @@ fn the_least_ram_is_found_by_a_real_limit_and_with_one_load() {
     assert_eq!(result["surely_missed"], result["missed"], "what does not fit never does");
     let loads = outcomes(&run).keys().filter(|id| id.contains("load")).count();
     assert_eq!(loads, 1, "{:?}", outcomes(&run));
-    // An engine that does not fit has not spoiled what it only read.
+    // An engine that does not fit has not damaged a database that it only read.
     assert_eq!(record(&run, "load_r1").attempt, 1);
     for case in run.plan().unwrap().cases {
         assert_eq!(case.database.made_by, "0001_greedy_load_r1");
@@ -141,7 +140,7 @@ fn the_least_ram_is_found_by_a_real_limit_and_with_one_load() {
     assert_eq!(shown["search"]["result"], *result, "show computes the same");
     scratch.run(&["check"]).assert_code(0);
     scratch.run(&["report", "-o", "page.html"]).assert_code(0);
-    scratch.run(&["resume"]).assert_code(2).assert_says("is complete: there is nothing to resume");
+    scratch.run(&["resume"]).assert_code(2).assert_says("is complete");
     scratch.assert_nothing_left();
 }
 
@@ -199,7 +198,7 @@ fn lmdb_under_a_limit_is_judged_by_what_its_records_say() {
     scratch.assert_nothing_left();
 }
 
-/// A millisecond an operation, at least: what is offered beyond a thousand a second must fail.
+/// At least a millisecond per operation: more than a thousand per second must fail.
 fn slow() -> Suite {
     suite()
         .engine_as("slow", "null", "latency_ns = 1_000_000\nstore = \"memory\"")
@@ -224,7 +223,7 @@ fn the_highest_rate_is_below_what_the_engine_does_as_fast_as_it_goes() {
     }
     assert_eq!(answer["conditions"][0]["clocks"]["readers"], "response");
 
-    // Twenty times as much as it can do: it falls behind, whatever is measured of what it began.
+    // Twenty times its capacity: it falls behind, whatever the latency of the started operations.
     let done = scratch.run(
         &[&capacity[..], &["--target", "readers.mean < 1h", "--between", "100..20k/s"]].concat(),
     );
@@ -235,7 +234,7 @@ fn the_highest_rate_is_below_what_the_engine_does_as_fast_as_it_goes() {
     assert_eq!(answer["fastest"], Value::Null);
     let top = points(&answer).last().unwrap();
     assert_eq!((&top["met"], &top["whys"][0]), (&0.into(), &"readers fell behind the rate".into()));
-    // Only the role that is searched has another rate at each point.
+    // Only the searched role has another rate at each point.
     for case in run.plan().unwrap().cases {
         let Some(Activity::Measure(mix)) = case.phases.last().map(|phase| &phase.work) else {
             continue;
@@ -262,13 +261,13 @@ fn at_its_second_point(scratch: &Scratch) -> super::scratch::Running {
     running
 }
 
-/// The search goes on where it was, and comes to its end.
+/// The search continues, and completes.
 fn assert_goes_on(scratch: &Scratch) {
     let run = scratch.only_run();
     assert!(!run.is_complete());
     let before = records(&run);
-    let kept = "0002_slow_5-s_t1_r1";
-    assert_eq!(before[kept].outcome, Outcome::Done);
+    let case = "0002_slow_5-s_t1_r1";
+    assert_eq!(before[case].outcome, Outcome::Done);
     let shown = flat(&scratch.run(&["show", "--full"]));
     assert!(shown.contains("The search is not over: `kvdyno resume` goes on."), "{shown}");
     let answer = scratch.run(&["resume", "--json"]).assert_ok().json();
@@ -276,7 +275,7 @@ fn assert_goes_on(scratch: &Scratch) {
     assert_consistent(&run, &answer, false);
     assert!(points(&answer).len() > 2, "{answer}");
     let after = records(&run);
-    assert_eq!(before[kept], after[kept], "what was done is not done again");
+    assert_eq!(before[case], after[case], "what was done is not done again");
     assert_eq!(record(&run, "load_r1").attempt, 2, "the database was gone");
     scratch.run(&["check"]).assert_code(0);
     scratch.assert_nothing_left();
@@ -288,7 +287,7 @@ fn ctrl_c_keeps_the_points_and_resume_searches_on() {
     let running = at_its_second_point(&scratch);
     running.signal(Signal::INT);
     let done = running.wait();
-    done.assert_code(130).assert_says("interrupted; what was done is kept");
+    done.assert_code(130).assert_says("interrupted; completed cases are kept");
     done.assert_says("kvdyno resume").assert_says("not done yet");
     assert_goes_on(&scratch);
 }
@@ -301,8 +300,8 @@ fn without_its_worker_a_resumed_search_loses_nothing() {
     running.wait().assert_code(130);
     let [worker, hidden] = ["engines/kvdyno-null", "hidden"].map(|name| scratch.path(name));
     std::fs::rename(&worker, &hidden).unwrap();
-    let said = flat(&scratch.run(&["resume"]));
-    assert!(said.contains("no worker `kvdyno-null` was found"), "{said}");
+    let output = flat(&scratch.run(&["resume"]));
+    assert!(output.contains("cannot find the worker `kvdyno-null`"), "{output}");
     let load = record(&scratch.only_run(), "load_r1");
     assert_eq!((load.outcome, load.attempt), (Outcome::Done, 1), "it cannot be loaded again");
     std::fs::rename(&hidden, &worker).unwrap();
@@ -340,7 +339,7 @@ fn no_time_left_ends_the_search_with_what_it_knows() {
     let search = ["capacity", "s.toml", "--engine", "null", "--target", "mean < 1h", "--trials"];
     let done =
         scratch.run(&[&search[..], &["1", "--between", "100..2k", "--budget", "1ms"]].concat());
-    // One point says nothing yet: there is no answer, and nothing that resume could do about it.
+    // One point gives no result yet, and resume cannot help.
     done.assert_code(4).assert_says("stopped by its --budget");
     done.assert_says("it is not known yet");
     assert!(scratch.only_run().is_complete());
@@ -361,7 +360,7 @@ fn an_engine_that_fails_ends_the_search_and_the_rest_is_kept() {
     scratch.assert_nothing_left();
 }
 
-/// What is asked for in vain is refused before anything is made.
+/// An impossible request is refused before anything is created.
 #[track_caller]
 fn refuse(scratch: &Scratch, arguments: &[&str]) -> Done {
     let before = list(&scratch.path("."));
@@ -395,7 +394,7 @@ fn what_cannot_be_searched_is_refused_with_the_place_and_the_remedy() {
     more(&["--between", "2k"]).assert_says("expected two values");
     more(&["--within", "tight"]).assert_says("--within");
     more(&["--budget", "5"]).assert_says("--budget");
-    more(&["--set", "ram.limit=[\"64MiB\",\"128MiB\"]"]).assert_says("several settings");
+    more(&["--set", "ram.limit=[\"64MiB\",\"128MiB\"]"]).assert_says("expected one setting");
     with(&["--engine", "null", "--target", "p99 < 1ms"]).assert_says("null, other");
     with(&["--engine", "nil", "--target", "p99 < 1ms"]).assert_says("nil");
     with(&["--engine", "null"]).assert_says("--target");
@@ -447,6 +446,6 @@ fn without_the_right_to_limit_ram_a_size_is_refused_at_once() {
     let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
     let arguments = [&["size"], &GREEDY[..]].concat();
     let done = scratch.start(scratch.kvdyno_by(&nobody, &arguments)).wait();
-    done.assert_code(2).assert_says("RAM cannot be limited here").assert_says("kvdyno doctor");
+    done.assert_code(2).assert_says("cannot limit RAM here").assert_says("kvdyno doctor");
     assert_eq!(list(&scratch.path(".")), before, "something was made");
 }

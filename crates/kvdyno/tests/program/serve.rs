@@ -1,4 +1,4 @@
-//! `kvdyno serve`: what is in the runs folder, over HTTP, to this machine alone.
+//! `kvdyno serve`: the directory of runs, over HTTP, only for this machine.
 
 use super::scratch::{Running, Scratch, wait_until};
 use super::suites::{GET, reads, suite};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Whoever is not answered by then never is.
+/// A reply that is not there by then never comes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server that is running.
@@ -20,7 +20,7 @@ struct Server {
     port: u16,
 }
 
-/// What it answered.
+/// Its reply.
 struct Answer {
     status: u16,
     head: String,
@@ -44,7 +44,7 @@ impl Server {
         }
     }
 
-    /// Sends a request as it is written, and reads until the end.
+    /// Sends a raw request, and reads until the end.
     fn send(&self, request: &str) -> Answer {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -56,7 +56,7 @@ impl Server {
         Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
     }
 
-    /// Asks for a page, and does not wait for it.
+    /// Requests a page, and does not wait for it.
     fn leave_asked(&self, path: &str) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -97,19 +97,19 @@ fn runs_reports_and_comparisons_are_shown_as_pages_and_as_data() {
     scratch.write("s.toml", &reads().engine("null").text());
     scratch.run(&["run", "s.toml"]).assert_ok();
     let server = Server::start(&scratch);
-    // What comes later is there as well: nothing is kept.
+    // Later runs appear too: nothing is stored.
     scratch.run(&["run", "s.toml"]).assert_ok();
     let [older, newer] = <[String; 2]>::try_from(names(&scratch)).unwrap();
 
     let list = server.json("/runs.json");
-    let told: Vec<&Value> = list["runs"].as_array().unwrap().iter().collect();
+    let entries: Vec<&Value> = list["runs"].as_array().unwrap().iter().collect();
     assert_eq!(
-        (told[0]["name"].as_str(), told[1]["name"].as_str()),
+        (entries[0]["name"].as_str(), entries[1]["name"].as_str()),
         (Some(&*newer), Some(&*older))
     );
-    assert_eq!(told[0]["state"], "complete");
-    assert_eq!(told[0]["cases_done"], told[0]["cases_planned"]);
-    assert!(told[0]["findings"]["info"].is_u64(), "{list}");
+    assert_eq!(entries[0]["state"], "complete");
+    assert_eq!(entries[0]["cases_done"], entries[0]["cases_planned"]);
+    assert!(entries[0]["findings"]["info"].is_u64(), "{list}");
 
     let report = server.json(&format!("/runs/{older}.json"));
     assert_eq!(
@@ -133,7 +133,7 @@ fn runs_reports_and_comparisons_are_shown_as_pages_and_as_data() {
         assert!(page.head.contains("x-content-type-options: nosniff"), "{}", page.head);
         assert!(!page.head.contains("access-control-allow"), "{}", page.head);
     }
-    // The same as a file; a debug build of the null engine makes figures void, and is shown.
+    // The same as a file; a debug build of the null engine makes figures invalid, and is shown.
     let done = scratch.run(&["compare", &older, &newer, "--html", "change.html"]);
     assert!(matches!(done.code, Some(0 | 4)), "{}", done.err);
     done.assert_says("change.html");
@@ -201,8 +201,7 @@ fn what_is_not_meant_for_it_is_refused() {
     scratch.assert_nothing_left();
 }
 
-/// The record of a sealed run is read once, however many ask for its report, and again when it has
-/// been sealed anew.
+/// The record of a sealed run is read once for any number of requests, and again after a new seal.
 #[test]
 fn the_report_of_a_sealed_run_is_rendered_once() {
     let scratch = Scratch::new();
@@ -212,7 +211,7 @@ fn the_report_of_a_sealed_run_is_rendered_once() {
     let paths = [format!("/runs/{run}"), format!("/runs/{run}.json")];
     let first = paths.each_ref().map(|path| server.get(path));
     assert!(first.iter().all(|answer| answer.status == 200));
-    // Somebody who does not read what he asked for holds nobody up.
+    // A client that does not read its reply blocks no other.
     let idle: Vec<TcpStream> = (0..100).map(|_| server.leave_asked(&paths[0])).collect();
     let folder = scratch.path("runs").join(&run);
     fs::rename(folder.join("cases"), folder.join("gone")).unwrap();
@@ -227,14 +226,14 @@ fn the_report_of_a_sealed_run_is_rendered_once() {
     server.end();
 }
 
-/// A file of a record that is read when the test wants it: each time it is opened, another pipe.
-struct Held {
+/// A file of a record that is read when the test permits it: each open gets another pipe.
+struct BlockedFile {
     file: PathBuf,
     text: String,
     pipes: usize,
 }
 
-impl Held {
+impl BlockedFile {
     fn new(file: &Path) -> Self {
         let text = fs::read_to_string(file).unwrap();
         let mut held = Self { file: file.to_owned(), text, pipes: 0 };
@@ -259,7 +258,7 @@ impl Held {
         File::options().write(true).open(self.pipe()).unwrap()
     }
 
-    /// Lets it be read once, to its end. Whoever opens it then has to wait.
+    /// Lets it be read once, to its end. The next reader must wait.
     fn let_read(&mut self, mut pipe: File) {
         self.next();
         pipe.write_all(self.text.as_bytes()).unwrap();
@@ -276,14 +275,14 @@ fn nothing_is_rendered_for_clients_that_have_gone_and_lists_are_shown_meanwhile(
     scratch.run(&["run", "s.toml"]).assert_ok();
     let (server, run) = (Server::start(&scratch), names(&scratch).remove(0));
     let folder = scratch.path("runs").join(&run);
-    // One that is not sealed is rendered anew each time.
+    // A run without a seal is rendered again each time.
     fs::remove_file(folder.join("complete")).unwrap();
     let files = super::scratch::files_below(&folder);
     let machine = files.iter().find(|path| path.ends_with("machine.ndjson")).unwrap();
-    let mut machine = Held::new(machine);
+    let mut machine = BlockedFile::new(machine);
     let report = format!("/runs/{run}.json");
     let mut first = server.leave_asked(&report);
-    // It is being rendered from here on.
+    // Its rendering has started.
     let being_read = machine.opened();
     for _ in 0..20 {
         drop(server.leave_asked(&report));
@@ -299,7 +298,7 @@ fn nothing_is_rendered_for_clients_that_have_gone_and_lists_are_shown_meanwhile(
             let pipe = being_read.take().unwrap_or_else(|| machine.opened());
             machine.let_read(pipe);
         }
-        // One that is rendered for nobody would wait for the next pipe, and this one for it.
+        // Rendering for a disconnected client would wait for the next pipe, and this one for it.
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");

@@ -1,5 +1,5 @@
-//! Servers under test, real ones: who is accounted for what, what is inside the RAM limit, and that
-//! nothing is left of them, however a run ends.
+//! Real servers under test: accounting per process, the RAM limit, and no remains, however a run
+//! ends.
 
 use super::devices::Loop;
 use super::limits::can_limit;
@@ -16,14 +16,14 @@ use std::os::unix::fs::PermissionsExt as _;
 
 const MIB: u64 = 1 << 20;
 
-/// Every server that is tested with.
+/// All tested servers.
 pub(crate) const SERVERS: [&str; 3] = ["redis", "postgres", "mariadb"];
 
 fn data() -> Suite {
     suite().data("records = 20000\nvalue_bytes = 400\nverify = true").run("database = \"fresh\"")
 }
 
-/// Loaded, evicted, looked through, and worked on by two readers, who take turns, and a writer.
+/// Load, evict, verify, and a phase with two readers, who take turns, and a writer.
 pub(crate) fn whole(engine: &str, options: &str) -> Suite {
     data()
         .engine_as(engine, engine, options)
@@ -44,7 +44,7 @@ fn cpu_ns(usage: &ProcessUsage) -> u64 {
     usage.user_ns + usage.system_ns
 }
 
-/// What is said of a case whatever the server.
+/// Checks of a case for any server.
 #[track_caller]
 fn assert_apart(record: &CaseRecord) {
     assert_eq!(record.outcome, Outcome::Done, "{:?}", record.not_measured);
@@ -56,13 +56,13 @@ fn assert_apart(record: &CaseRecord) {
     let verified = phase(record, "verify").verified.clone().unwrap();
     assert_eq!((verified.found, verified.wrong), (500, 0));
     let measured = phase(record, "measure");
-    let of = |usage: &Option<ProcessUsage>| cpu_ns(usage.as_ref().unwrap());
+    let total_ns = |usage: &Option<ProcessUsage>| cpu_ns(usage.as_ref().unwrap());
     let (before, after) = (&measured.before, &measured.after);
-    assert!(of(&after.server) > of(&before.server), "the server worked");
-    assert!(of(&after.process) > of(&before.process), "and so did its client");
-    // What it did before it was restarted stays in the sum.
+    assert!(total_ns(&after.server) > total_ns(&before.server), "the server worked");
+    assert!(total_ns(&after.process) > total_ns(&before.process), "and so did its client");
+    // Work before a restart stays in the sum.
     let loaded = phase(record, "load");
-    assert!(of(&before.server) >= of(&loaded.after.server));
+    assert!(total_ns(&before.server) >= total_ns(&loaded.after.server));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_server_and_its_client_are_accounted_for_apart() {
     }
 }
 
-/// The server counts what its clients ask of it, and so does the load generator.
+/// The server counts its clients' operations, and so does the load generator.
 #[test]
 fn a_servers_own_counts_are_held_against_ours() {
     let test = "a_servers_own_counts_are_held_against_ours";
@@ -122,13 +122,13 @@ fn a_server_is_inside_the_ram_limit_and_its_client_outside() {
     let (record, counters) = (case.record().unwrap(), case.counters().unwrap());
     assert_apart(&record);
     assert!(record.ram_limit.enforced_by.is_some(), "{:?}", record.ram_limit.reason);
-    let own = match &counters.phases["measure"].after["used_memory_rss"] {
+    let resident = match &counters.phases["measure"].after["used_memory_rss"] {
         Value::Integer(bytes) => *bytes,
         other => panic!("{other}"),
     };
     let charged = phase(&record, "measure").after.group.unwrap().memory_bytes;
-    assert!(own > 8 * MIB, "20,000 records of 400 bytes are in it: {own}");
-    assert!(charged + MIB > own, "{charged} charged, and the server has {own}");
+    assert!(resident > 8 * MIB, "20,000 records of 400 bytes are in it: {resident}");
+    assert!(charged + MIB > resident, "{charged} charged, and the server has {resident}");
     scratch.assert_nothing_left();
 }
 
@@ -138,7 +138,7 @@ fn a_server_that_does_not_fit_its_ram_is_told() {
     if !can_limit(&Scratch::new(), test) {
         return;
     }
-    // One that is a process, and one that is many, of which the kernel kills one.
+    // A single process, and many, one of which the kernel kills.
     let greedy = [("redis", ""), ("postgres", "shared_buffers = \"400MiB\"")];
     for (engine, options) in greedy.into_iter().filter(|(engine, _)| needs(engine, test)) {
         let scratch = Scratch::new();
@@ -163,7 +163,7 @@ pub(crate) fn long(engine: &str) -> Suite {
     data().engine(engine).load("batch = 100").measure("duration = \"4s\"").role("readers", &reads)
 }
 
-/// The process whose program's name begins so.
+/// The process whose program name has this prefix.
 fn named(scratch: &Scratch, name: &str) -> Option<Pid> {
     let is = |pid: &String| {
         let command = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -204,7 +204,7 @@ fn a_server_that_dies_costs_its_case_and_says_so() {
     }
 }
 
-/// It answers nobody, and has not ended: the phase's threads wait for it, and somebody hears so.
+/// It does not reply, and has not ended: the phase's threads wait for it, with a warning.
 #[test]
 fn a_server_that_is_stopped_is_told_of_while_its_clients_wait() {
     let test = "a_server_that_is_stopped_is_told_of_while_its_clients_wait";
@@ -221,8 +221,8 @@ fn a_server_that_is_stopped_is_told_of_while_its_clients_wait() {
     kill_process(server, Signal::STOP).unwrap();
     let words = ": `measure` should have ended ";
     wait_until("it is told", || running.stderr_text().contains(words));
-    let said = running.stderr_text();
-    assert!(said.contains("ago: 3 threads wait for an answer"), "{said}");
+    let output = running.stderr_text();
+    assert!(output.contains("ago: 3 threads wait for a reply"), "{output}");
     kill_process(server, Signal::CONT).unwrap();
     let done = running.wait();
     done.assert_ok();
@@ -230,8 +230,8 @@ fn a_server_that_is_stopped_is_told_of_while_its_clients_wait() {
     scratch.assert_nothing_left();
 }
 
-/// What makes a database is killed with whoever wanted one. What it has in shared memory is its
-/// own: here it leaves something on purpose.
+/// The process that creates a database is killed with its client. It leaves its own shared memory
+/// on purpose.
 #[test]
 fn what_makes_a_database_leaves_nothing_in_shared_memory() {
     let test = "what_makes_a_database_leaves_nothing_in_shared_memory";
@@ -257,12 +257,12 @@ fn what_makes_a_database_leaves_nothing_in_shared_memory() {
     let text = long("postgres").text().replace("name = \"postgres\"", &library);
     scratch.write("s.toml", &text);
     let done = scratch.run(&["run", "s.toml", "--no-ram-limit"]);
-    let left = fs::remove_file(format!("/dev/shm/{name}"));
+    let removed = fs::remove_file(format!("/dev/shm/{name}"));
     done.assert_ok();
-    assert!(left.is_err(), "/dev/shm/{name} was left");
+    assert!(removed.is_err(), "/dev/shm/{name} was left");
 }
 
-/// Its supervisor may be killed, and the program: a server does not outlive them.
+/// Its supervisor or the program may be killed: a server does not outlive them.
 #[test]
 fn a_server_does_not_outlive_its_run() {
     let test = "a_server_does_not_outlive_its_run";
@@ -285,7 +285,7 @@ fn a_server_does_not_outlive_its_run() {
     }
 }
 
-/// A loop device with nothing on it.
+/// A blank loop device.
 const BARE: &str = "kind = \"loop\"\nfilesystem = \"raw\"\nsize = \"512MiB\"";
 
 /// Of the server that takes a device without a filesystem, on one.
@@ -322,7 +322,7 @@ fn a_server_on_a_bare_device_keeps_its_records() {
     done.assert_says("a raw device serves one server");
 }
 
-/// Started anew, the server looks through all of its device.
+/// After a restart, the server scans its whole device.
 #[test]
 fn a_server_on_a_given_device_takes_up_nothing_that_another_left() {
     let test = "a_server_on_a_given_device_takes_up_nothing_that_another_left";
@@ -344,7 +344,7 @@ fn a_server_on_a_given_device_takes_up_nothing_that_another_left() {
     scratch.assert_nothing_left();
 }
 
-/// Its own files beside the device are in memory, and go with whoever is killed.
+/// Its own files next to the device are in memory, and disappear with any killed process.
 #[test]
 fn a_killed_server_on_a_bare_device_leaves_nothing() {
     for who in ["kvdyno", "kvdyno-aero", "asd"] {
@@ -369,14 +369,14 @@ fn a_killed_server_on_a_bare_device_leaves_nothing() {
     }
 }
 
-/// There is no package of it.
+/// It has no package.
 fn has_asd(test: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|at| at.join("asd").is_file());
-    if !found {
+    let installed = std::env::split_paths(&path).any(|folder| folder.join("asd").is_file());
+    if !installed {
         skipped("aerospike", test, "no asd on PATH");
     }
-    found
+    installed
 }
 
 #[test]
@@ -399,7 +399,8 @@ fn a_server_that_is_not_here_is_named_with_the_remedy() {
     assert_eq!(scratch.runs(), Vec::<std::path::PathBuf>::new());
 }
 
-/// YCSB with a server that cannot scan: it does the workloads without scans, and nobody is refused.
+/// YCSB with a server that cannot scan: it runs the workloads without scans, and nothing is
+/// refused.
 #[test]
 fn an_engine_without_scans_does_the_phases_without_scans() {
     let test = "an_engine_without_scans_does_the_phases_without_scans";
@@ -420,10 +421,10 @@ fn an_engine_without_scans_does_the_phases_without_scans() {
         "--trials",
         "1",
     ];
-    let told = "redis is not run in `e`: it has no scan";
-    scratch.run(&[&["plan"], &ycsb[..]].concat()).assert_code(0).assert_says(told);
+    let message = "redis is not run in `e`: it has no scan";
+    scratch.run(&[&["plan"], &ycsb[..]].concat()).assert_code(0).assert_says(message);
     let done = scratch.run(&[&["run"], &ycsb[..]].concat());
-    done.assert_ok().assert_says("NOT HERE:").assert_says(told);
+    done.assert_ok().assert_says("NOT HERE:").assert_says(message);
     let run = scratch.only_run();
     let measured = |engine: &str| -> Vec<String> {
         let record = record(&run, &format!("_{engine}_t1"));

@@ -1,5 +1,5 @@
-//! What takes minutes and seldom finds anything, or needs tools that few machines have: `make soak`
-//! runs the tests below here, `make test` does not.
+//! Tests that take minutes and seldom fail, or need rare tools: `make soak` runs them, `make test`
+//! does not.
 
 mod crews;
 mod ferret;

@@ -1,12 +1,12 @@
-//! Bug 14: processes and files of others are left alone.
+//! Bug 14: processes and files of others are not touched.
 
 use super::scratch::{Scratch, list};
 use super::suites::reads;
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// Tools that wrap `killall iostat` around a run end everybody's. Here strangers have the names of
-/// monitors and of our own workers, and live on.
+/// Tools that wrap a run in `killall iostat` end the monitors of others. Here other processes have
+/// the names of monitors and of kvdyno's workers, and survive.
 #[test]
 fn strangers_live_on() {
     let scratch = Scratch::new();
@@ -19,7 +19,7 @@ fn strangers_live_on() {
     }
     scratch.write("s.toml", &reads().ram("256MiB").engine("null").text());
     scratch.run(&["run", "s.toml"]).assert_ok();
-    // A worker that is killed takes nobody with it.
+    // A killed worker affects no other process.
     let hangs = reads().run("budget = \"1s\"").engine_as("null", "null", "hang_at_op = 100");
     scratch.write("hangs.toml", &hangs.text());
     scratch.run(&["run", "hangs.toml"]).assert_says("out of time");

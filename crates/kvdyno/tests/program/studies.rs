@@ -35,18 +35,18 @@ fn a_study_runs_as_far_as_this_machine_goes() {
     let done = scratch.run(&[&study[..], &SMALL].concat());
     done.assert_ok().assert_says("lmdb is not run on `optane-journal`, `optane-nojournal`");
     done.assert_says("medium flash: loop on images in the place");
-    done.assert_says("--quick: settle: limit 10s in place of 30m");
+    done.assert_says("--quick: settle: limit 10s instead of 30m");
     let run = scratch.only_run();
     assert!(outcomes(&run).values().all(|outcome| *outcome == "done"), "{:?}", outcomes(&run));
-    let mut on: Vec<String> = Vec::new();
+    let mut locations: Vec<String> = Vec::new();
     for record in records(&run).values().filter(|record| record.case.threads == Some(2)) {
         let made = record.volume.as_ref().unwrap();
         assert!(made.image.is_some(), "{made:?}");
-        on.push(format!("{} {}", record.case.engine, made.name));
+        locations.push(format!("{} {}", record.case.engine, made.name));
     }
-    on.sort();
+    locations.sort();
     let flash = ["lmdb flash-journal", "lmdb flash-nojournal", "lmdb1 flash-raw"];
-    assert_eq!(on, [&flash[..], &["null flash-nojournal"]].concat());
+    assert_eq!(locations, [&flash[..], &["null flash-nojournal"]].concat());
     assert_eq!(run.plan().unwrap().left_out.len(), 3);
     let empty = scratch.run(&["show", "--table", "not-here"]);
     empty.assert_ok().assert_says("optane-raw").assert_says("--medium optane=/dev/...");
@@ -66,7 +66,7 @@ fn a_medium_can_be_another_directory() {
     let scratch = Scratch::new();
     fs::create_dir(scratch.path("other")).unwrap();
     let refused = scratch.run(&["plan", "symas-imdt-2018", "--medium", "optane=other"]);
-    refused.assert_code(2).assert_says("memory tier `imdt` lies on a directory");
+    refused.assert_code(2).assert_says("memory tier `imdt` is in a directory");
     let study = ["run", "symas-optane-2018", "--engine", "lmdb", "--medium", "optane=other"];
     let done = scratch.run(&[&study[..], &SMALL].concat());
     done.assert_ok().assert_says("medium optane: loop on images in other");
@@ -100,9 +100,10 @@ fn media_can_be_block_devices() {
     let Some(flash) = Loop::with_name(&scratch, test, "flash", BYTES) else { return };
     let Some(optane) = Loop::with_name(&scratch, test, "optane", BYTES) else { return };
     let media = [("flash", &flash), ("optane", &optane)];
-    let given = media.map(|(name, device)| format!("{name}={}", device.path));
-    let study = ["run", "symas-optane-2018", "--engine", "lmdb,lmdb1", "--medium", &given[0]];
-    let xfs = ["--medium", &given[1], "--set", "volume.optane-journal.filesystem=xfs"];
+    let media_arguments = media.map(|(name, device)| format!("{name}={}", device.path));
+    let study =
+        ["run", "symas-optane-2018", "--engine", "lmdb,lmdb1", "--medium", &media_arguments[0]];
+    let xfs = ["--medium", &media_arguments[1], "--set", "volume.optane-journal.filesystem=xfs"];
     let study = [&study[..], &xfs, &SMALL].concat();
     // Naming a medium is no consent.
     optane.assert_untouched(
@@ -120,19 +121,20 @@ fn media_can_be_block_devices() {
     assert!(outcomes(&run).values().all(|outcome| *outcome == "done"), "{:?}", outcomes(&run));
     assert_eq!(run.plan().unwrap().left_out, []);
     let cases = records(&run);
-    let mut on: Vec<String> = Vec::new();
+    let mut locations: Vec<String> = Vec::new();
     for record in cases.values().filter(|record| record.case.threads == Some(2)) {
         let made = record.volume.as_ref().unwrap();
         let (_, device) = media.iter().find(|(name, _)| made.name.starts_with(name)).unwrap();
         assert_eq!(made.device.as_deref(), device.path.strip_prefix("/dev/"), "{made:?}");
         let kind = made.filesystem.as_ref().map_or("raw", |mounted| &mounted.kind);
-        on.push(format!("{} {} {kind}", record.case.engine, made.name));
+        locations.push(format!("{} {} {kind}", record.case.engine, made.name));
     }
-    on.sort();
+    locations.sort();
     let files = ["flash-journal ext4", "flash-nojournal ext4", "optane-journal xfs"];
-    let files = files.iter().chain(&["optane-nojournal ext4"]).map(|on| format!("lmdb {on}"));
-    let raw = ["flash-raw raw", "optane-raw raw"].map(|on| format!("lmdb1 {on}"));
-    assert_eq!(on, files.chain(raw).collect::<Vec<_>>());
+    let files =
+        files.iter().chain(&["optane-nojournal ext4"]).map(|locations| format!("lmdb {locations}"));
+    let raw = ["flash-raw raw", "optane-raw raw"].map(|locations| format!("lmdb1 {locations}"));
+    assert_eq!(locations, files.chain(raw).collect::<Vec<_>>());
     assert!(flash.is_blank() && optane.is_blank());
     scratch.run(&["check"]).assert_code(0);
     scratch.assert_nothing_left();
@@ -148,5 +150,6 @@ fn short_and_long_exclude_each_other() {
     let hours = scratch.run(&["plan", "quick", "--engine", "null", "--hours", "3"]);
     hours.assert_says("measure-w1 to w3");
     let part = scratch.run(&["plan", "quick", "--engine", "null", "--hours", "0.5"]);
-    part.assert_code(2).assert_says("expected 1 to 1000, whole: for less, `--duration 30m`");
+    part.assert_code(2)
+        .assert_says("expected a whole number from 1 to 1000: for less, use `--duration 30m`");
 }

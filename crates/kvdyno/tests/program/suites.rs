@@ -1,6 +1,6 @@
-//! Small suites, put together from their parts.
+//! Small suites, built from their parts.
 
-/// Records of a suite that says nothing else.
+/// The default number of records.
 pub(crate) const RECORDS: u64 = 2000;
 
 /// A suite's parts.
@@ -36,7 +36,7 @@ pub(crate) const GET: &str = "mix = [{ op = \"get\" }]";
 pub(crate) const UPDATE: &str = "mix = [{ op = \"update\" }]";
 
 impl Suite {
-    /// Takes the place of what `[data]` says.
+    /// Replaces the keys of `[data]`.
     pub(crate) fn data(mut self, lines: &str) -> Self {
         self.data = format!("{lines}\n");
         self
@@ -48,7 +48,7 @@ impl Suite {
         self
     }
 
-    /// Takes the place of one trial.
+    /// Replaces the single trial.
     pub(crate) fn trials(mut self, trials: u32) -> Self {
         self.run = self.run.replace("trials = 1", &format!("trials = {trials}"));
         self
@@ -59,25 +59,25 @@ impl Suite {
         self.rams(&format!("\"{limit}\""))
     }
 
-    /// RAM limits as TOML says them.
+    /// RAM limits as TOML.
     pub(crate) fn rams(mut self, limits: &str) -> Self {
         self.tables += &format!("[ram]\nlimit = {limits}\n");
         self
     }
 
-    /// What is below the RAM limit that was said right before: further lines beside its name.
+    /// The tier below the last RAM limit: further lines after its name.
     pub(crate) fn tier(mut self, name: &str, lines: &str) -> Self {
         self.tables += &format!("[[ram.tier]]\nname = \"{name}\"\n{lines}\n");
         self
     }
 
-    /// A crew of so many ranks on this machine.
+    /// A crew of this many ranks on this machine.
     pub(crate) fn crew(mut self, ranks: u32) -> Self {
         self.tables += &format!("[crew]\nhosts = [\"localhost:{ranks}\"]\n");
         self
     }
 
-    /// A volume: further lines beside its name.
+    /// A volume: further lines after its name.
     pub(crate) fn volume(mut self, name: &str, lines: &str) -> Self {
         self.tables += &format!("[[volume]]\nname = \"{name}\"\n{lines}\n");
         self
@@ -118,7 +118,7 @@ impl Suite {
         self
     }
 
-    /// With another text in place of a part of its engines'.
+    /// With text replaced in its engines.
     pub(crate) fn with(mut self, part: &str, other: &str) -> Self {
         self.engines = self.engines.replace(part, other);
         self

@@ -1,5 +1,4 @@
-//! A server's supervisor that is killed: the engine has nothing to do with it, the case is done
-//! again.
+//! A killed supervisor of a server: not the engine's fault, so the case is done again.
 
 use super::scratch::{Scratch, record, wait_until};
 use super::servers::{SERVERS, long};
@@ -20,7 +19,7 @@ fn supervisor(scratch: &Scratch) -> Pid {
     Pid::from_raw(pid.parse().unwrap()).unwrap()
 }
 
-/// Somebody killed it: the engine has nothing to do with that, and the case is done again.
+/// An external kill: not the engine's fault, so the case is done again.
 #[test]
 fn a_killed_supervisor_costs_a_try() {
     let test = "a_killed_supervisor_costs_a_try";
@@ -37,7 +36,7 @@ fn a_killed_supervisor_costs_a_try() {
         let run = scratch.only_run();
         let outcome = record(&run, engine).outcome;
         assert!(matches!(outcome, Outcome::Killed { signal: 9, .. }), "{outcome:?}");
-        // Its roles ended when the server was gone, each at its own time.
+        // Its roles ended with the server, each at its own time.
         scratch.run(&["check"]).assert_code(0);
         scratch.run(&["resume"]).assert_ok();
         assert_eq!(record(&run, engine).outcome, Outcome::Done);
@@ -47,7 +46,7 @@ fn a_killed_supervisor_costs_a_try() {
     }
 }
 
-/// A load that others wait for is done again at once: that it was tried before is told.
+/// A load that other cases need is done again at once: the record contains the first attempt.
 #[test]
 fn a_supervisor_killed_while_it_starts_has_a_finding() {
     let test = "a_supervisor_killed_while_it_starts_has_a_finding";

@@ -1,5 +1,5 @@
-//! Servers that somebody else runs, for tests: real ones, at ports of this machine, with passwords
-//! and TLS. A supervisor makes their data; from then on they are nobody's of ours.
+//! Attached servers for tests: real ones, at ports of this machine, with passwords and TLS. A
+//! supervisor creates their data; then kvdyno no longer runs them.
 
 use super::scratch::wait_until;
 use super::workers;
@@ -15,17 +15,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// A server that runs.
-pub(crate) struct Theirs {
+/// A running server.
+pub(crate) struct AttachedServer {
     child: Child,
     pub(crate) port: u16,
-    /// At which Redis hides what is said; others do at `port`.
+    /// The port at which Redis uses TLS; others use `port`.
     pub(crate) hidden_port: u16,
     pub(crate) secret: String,
     folder: TempDir,
 }
 
-impl Drop for Theirs {
+impl Drop for AttachedServer {
     fn drop(&mut self) {
         // Its supervisor, if it has one, ends it.
         drop(self.child.stdin.take());
@@ -46,7 +46,7 @@ fn wait_for(child: &mut Child) -> Option<()> {
     None
 }
 
-impl Theirs {
+impl AttachedServer {
     /// One at a port, with a password and TLS.
     pub(crate) fn start(engine: &str) -> Self {
         let (mut theirs, command) = Self::kept(engine);
@@ -59,7 +59,7 @@ impl Theirs {
         theirs
     }
 
-    /// By a supervisor, openly; and how that started it.
+    /// Started by a supervisor, without TLS; and its command.
     fn kept(engine: &str) -> (Self, Vec<String>) {
         let worker = workers::find(engine).unwrap();
         let folder = tempfile::Builder::new().prefix("kvdyno-theirs-").tempdir_in("/var/tmp");
@@ -95,41 +95,42 @@ impl Theirs {
         let Event::Serving { address, command, .. } = serde_json::from_str(&line).unwrap() else {
             panic!("{line}")
         };
-        let (secret, at) = address.strip_prefix("tcp://:").unwrap().split_once('@').unwrap();
-        let port = at.rsplit_once(':').unwrap().1.parse().unwrap();
+        let (secret, host_and_port) =
+            address.strip_prefix("tcp://:").unwrap().split_once('@').unwrap();
+        let port = host_and_port.rsplit_once(':').unwrap().1.parse().unwrap();
         let (hidden_port, secret) = (free_port(), secret.to_owned());
         (Self { child, port, hidden_port, secret, folder }, command)
     }
 
-    /// A file of its folder.
+    /// A file of its directory.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Who vouches for it.
+    /// The certificate authority.
     pub(crate) fn authority(&self) -> String {
         self.file("ca.pem").display().to_string()
     }
 
-    /// What a server of Redis says to commands.
+    /// Redis replies to commands.
     pub(crate) fn redis(&self, commands: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         write!(stream, "AUTH {}\r\n{commands}QUIT\r\n", self.secret).unwrap();
-        let mut said = String::new();
-        stream.read_to_string(&mut said).unwrap();
-        said
+        let mut output = String::new();
+        stream.read_to_string(&mut output).unwrap();
+        output
     }
 
-    /// It listens at the port that it has, openly, and hidden at another.
+    /// It listens at its port in the clear, and at another with TLS.
     fn hide_redis(&self) {
-        let said = self.redis(&format!(
+        let output = self.redis(&format!(
             "CONFIG SET tls-cert-file {cert} tls-key-file {key} tls-ca-cert-file {cert} \
              tls-auth-clients no tls-port {port}\r\n",
             cert = self.file("cert.pem").display(),
             key = self.file("key.pem").display(),
             port = self.hidden_port,
         ));
-        assert_eq!(said.matches("+OK").count(), 3, "{said}");
+        assert_eq!(output.matches("+OK").count(), 3, "{output}");
     }
 
     fn hide_postgres(&self) {
@@ -140,23 +141,23 @@ impl Theirs {
         fs::set_permissions(data.join("key.pem"), fs::Permissions::from_mode(0o600)).unwrap();
         let set = "ssl = on\nssl_cert_file = 'cert.pem'\nssl_key_file = 'key.pem'\n";
         fs::write(data.join("postgresql.auto.conf"), set).unwrap();
-        // In the clear nobody may come in.
+        // Connections in the clear are refused.
         let hba = "hostssl all all 127.0.0.1/32 scram-sha-256\n";
         fs::write(data.join("pg_hba.conf"), hba).unwrap();
         let pid = fs::read_to_string(data.join("postmaster.pid")).unwrap();
         let pid = Pid::from_raw(pid.lines().next().unwrap().parse().unwrap()).unwrap();
         kill_process(pid, Signal::HUP).unwrap();
-        // Asked for TLS, it says S once it has read that.
+        // It replies S to a request for TLS.
         wait_until("it has TLS", || {
             let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
             stream.write_all(&[0, 0, 0, 8, 4, 210, 22, 47]).unwrap();
-            let mut said = [0];
-            stream.read_exact(&mut said).unwrap();
-            said == *b"S"
+            let mut output = [0];
+            stream.read_exact(&mut output).unwrap();
+            output == *b"S"
         });
     }
 
-    /// It reads of TLS when it starts alone.
+    /// It reads the TLS settings at its next start.
     fn hide_mariadb(&mut self, command: &[String]) {
         drop(self.child.stdin.take());
         wait_for(&mut self.child).unwrap();
@@ -189,7 +190,7 @@ fn certify(folder: &Path) {
     }
 }
 
-/// A port at which nobody listens.
+/// A port without a listener.
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

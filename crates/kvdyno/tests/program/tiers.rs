@@ -1,5 +1,5 @@
-//! Memory tiers: what does not fit goes below, where there is something; what a host does not have
-//! is refused; and nothing is left of any of it.
+//! Memory tiers: data beyond the limit goes to the tier below; missing ones are refused; and
+//! nothing remains.
 
 use super::locations::can_mount;
 use super::scratch::{Scratch, records};
@@ -8,15 +8,14 @@ use super::workers::{needs_root, skipped};
 use kvdyno_record::case::Outcome;
 use std::fs::File;
 
-/// Swap on an image of the run's own.
+/// Swap on an image of the run.
 pub(crate) const SLOW: &str = "kind = \"swap\"\nsize = \"96MiB\"";
 
 /// Swap in compressed memory.
 pub(crate) const SQUEEZED: &str = "kind = \"zram\"\nsize = \"96MiB\"\nswappiness = 100";
 
-/// Where there can be swap of both kinds, as `plan` says, the right to have it, which one test has
-/// at a time on this machine: of two areas each would have pages of the other's group. Says so
-/// where there cannot be any.
+/// If both kinds of swap are possible (by `plan`), a lock that one test has at a time: with two
+/// areas each would have pages of the other's group. Otherwise prints a note.
 pub(crate) fn can_swap(test: &str) -> Option<File> {
     let scratch = Scratch::new();
     let suite = reads().ram("64MiB").tier("slow", SLOW).tier("squeezed", SQUEEZED).engine("null");
@@ -33,7 +32,7 @@ pub(crate) fn can_swap(test: &str) -> Option<File> {
     })
 }
 
-/// Every machine has a node 0; what is bound to it is bound.
+/// Every machine has a node 0, and memory can be bound to it.
 #[test]
 fn a_node_is_bound_to() {
     let test = "a_node_is_bound_to";
@@ -54,7 +53,7 @@ fn a_node_is_bound_to() {
     scratch.assert_nothing_left();
 }
 
-/// Each with its reason and what would help, and before anything is begun.
+/// Each with its reason and remedy, before anything starts.
 #[test]
 fn what_a_host_does_not_have_is_refused() {
     let scratch = Scratch::new();

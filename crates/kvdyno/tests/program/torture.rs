@@ -1,5 +1,5 @@
-//! What engines lose when the power goes: real engines, on a real filesystem, on a loop device over
-//! a real FUSE mount. Documented losses are found, liars are caught, and nothing is left behind.
+//! Losses of real engines at a power loss, on a real filesystem, on a loop device over a real FUSE
+//! mount. Documented losses are found, false promises are detected, and nothing remains.
 
 use super::scratch::{Scratch, list, wait_until};
 use super::volumes::can_make;
@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::process::Command;
 
-/// Whether an engine can be tortured on this machine; says so where it cannot.
+/// Whether an engine can be tortured on this machine; otherwise prints a note.
 fn can_torture(test: &str, mkfs: &str) -> bool {
     if let Err(error) = File::options().read(true).write(true).open("/dev/fuse") {
         skipped("fuse", test, &error.to_string());
@@ -93,7 +93,7 @@ fn lmdb_without_flushes_is_damaged_as_its_manual_says_and_that_can_be_repeated()
     assert_nothing_left(&scratch);
 }
 
-/// It says `commit`, and works as in `async`.
+/// It promises `commit`, and behaves like `async`.
 #[test]
 fn an_engine_that_does_not_flush_what_it_says_is_caught() {
     let test = "an_engine_that_does_not_flush_what_it_says_is_caught";
@@ -117,7 +117,7 @@ fn an_engine_that_does_not_flush_what_it_says_is_caught() {
     assert_nothing_left(&scratch);
 }
 
-/// It says that it is done before it has written anything.
+/// It reports completion before it has written anything.
 #[test]
 fn an_engine_that_keeps_all_in_memory_is_caught_by_a_kill() {
     let test = "an_engine_that_keeps_all_in_memory_is_caught_by_a_kill";
@@ -143,7 +143,7 @@ fn a_program_that_is_killed_leaves_no_drive_and_no_mount() {
     let scratch = Scratch::new();
     let torture = ["torture", "--engine", "lmdb", "--durability", "commit"];
     let running = scratch.start(scratch.kvdyno(&torture));
-    // While it writes, and while states are read.
+    // During the writes, and while states are read.
     wait_until("its drive is there", || list(&scratch.path("tmp")).len() == 1);
     wait_until("it is at work", || running.worker().is_some());
     running.signal(Signal::KILL);
@@ -172,8 +172,8 @@ fn what_is_missing_is_said_before_anything_is_touched() {
     }
 }
 
-/// What the recording stands on: a flush of the filesystem, and what it writes with FUA, is a flush
-/// of the file below the loop device, behind what was written.
+/// The assumption of the recording: a flush of the filesystem, and its writes with FUA, are a flush
+/// of the file below the loop device, after the written data.
 #[test]
 fn a_loop_device_turns_flushes_into_flushes() {
     let test = "a_loop_device_turns_flushes_into_flushes";
@@ -202,9 +202,9 @@ fn a_loop_device_turns_flushes_into_flushes() {
     for round in 0..5 {
         file.write_all(&[round; 5000]).unwrap();
         file.sync_all().unwrap();
-        let seen = recorder.look().unwrap();
-        assert!(seen.flushes > flushes && seen.bytes >= 4096 * (u64::from(round) + 1), "{seen:?}");
-        flushes = seen.flushes;
+        let log = recorder.look().unwrap();
+        assert!(log.flushes > flushes && log.bytes >= 4096 * (u64::from(round) + 1), "{log:?}");
+        flushes = log.flushes;
     }
     drop(file);
     looped.remove().unwrap();

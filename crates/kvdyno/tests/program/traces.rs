@@ -14,11 +14,11 @@ fn a_trace_is_imported_and_shown() {
     let imported = scratch.run(&import);
     imported.assert_ok().assert_says("the source ends early: line 41 is truncated");
     assert!(imported.out.contains("t.kvtrace: 40 requests, 21 distinct keys"), "{}", imported.out);
-    scratch.run(&import).assert_code(2).assert_says("is there already");
+    scratch.run(&import).assert_code(2).assert_says("exists already");
 
     let shown = scratch.run(&["trace", "show", "t.kvtrace"]).out;
-    for said in ["t.csv (twitter)", "21 distinct", "values written", "spread evenly over each"] {
-        assert!(shown.contains(said), "`{said}`: {shown}");
+    for output in ["t.csv (twitter)", "21 distinct", "values written", "spread evenly over each"] {
+        assert!(shown.contains(output), "`{output}`: {shown}");
     }
     let json = scratch.run(&["trace", "show", "t.kvtrace", "--json"]).out;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();

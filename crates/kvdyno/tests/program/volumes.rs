@@ -1,5 +1,5 @@
-//! Volumes that are made for a run, on this machine's own loop devices: the medium as an axis, and
-//! nothing left of it however a run ends.
+//! Volumes created for a run, on loop devices of this machine: the medium as an axis, and no
+//! remains, however a run ends.
 
 use super::locations::can_mount;
 use super::scratch::{Running, Scratch, list, outcomes, records, wait_until};
@@ -18,19 +18,21 @@ pub(crate) const NO_JOURNAL: &str =
 const XFS: &str = "kind = \"loop\"\nfilesystem = \"xfs\"";
 const RAW: &str = "kind = \"loop\"\nfilesystem = \"raw\"";
 
-/// Whether a test can make volumes with these tools; says so where it cannot.
+/// Whether a test can create volumes with these tools; otherwise prints a note.
 pub(crate) fn can_make(test: &str, tools: &[&str]) -> bool {
-    let there = |tool: &&&str| {
-        ["/usr/sbin", "/sbin", "/usr/bin"].iter().any(|at| Path::new(at).join(tool).is_file())
+    let is_installed = |tool: &&&str| {
+        ["/usr/sbin", "/sbin", "/usr/bin"]
+            .iter()
+            .any(|folder| Path::new(folder).join(tool).is_file())
     };
-    if let Some(missing) = tools.iter().find(|tool| !there(tool)) {
+    if let Some(missing) = tools.iter().find(|tool| !is_installed(tool)) {
         skipped("mkfs", test, &format!("{missing} is not installed"));
         return false;
     }
     can_mount(test)
 }
 
-/// Loop devices whose images lay in this folder.
+/// Loop devices with images in this directory.
 pub(crate) fn loops(scratch: &Scratch) -> Vec<String> {
     let folder = scratch.path(".").canonicalize().unwrap().display().to_string();
     let is_ours = |name: &String| {
@@ -40,7 +42,7 @@ pub(crate) fn loops(scratch: &Scratch) -> Vec<String> {
     list(Path::new("/sys/block")).into_iter().filter(is_ours).collect()
 }
 
-/// Mounts below a folder, as seen from outside of the program.
+/// Mounts below a directory, as seen from outside of the program.
 pub(crate) fn mounts(scratch: &Scratch) -> Vec<String> {
     let folder = scratch.path(".").canonicalize().unwrap().display().to_string();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -66,7 +68,7 @@ fn cases_on<'r>(
     records.filter(is_it).collect()
 }
 
-/// Load and reads ran, on the volume's own device, which was written to.
+/// Load and reads ran on the volume's own device, which was written to.
 fn assert_measured(run: &RunFolder, engine: &str, volume: &str, mounted: Option<&str>) {
     let all = records(run);
     let cases = cases_on(all.values(), engine, volume);
@@ -94,7 +96,7 @@ fn assert_measured(run: &RunFolder, engine: &str, volume: &str, mounted: Option<
     assert_eq!(load.roles[0].ops.values().map(|op| op.items).sum::<u64>(), 10_000);
 }
 
-/// The medium axis: every engine on every volume that it can store its data on.
+/// The medium axis: every engine on every volume that supports its data.
 #[test]
 fn engines_on_filesystems_and_on_the_bare_device() {
     let test = "engines_on_filesystems_and_on_the_bare_device";
@@ -136,8 +138,8 @@ fn engines_on_filesystems_and_on_the_bare_device() {
     assert_nothing_left(&scratch);
 }
 
-/// A row for each engine on each volume in both tables, what lies on one volume together, and each
-/// engine beside itself on the first.
+/// A row for each engine on each volume in both tables, grouped by volume, and each engine relative
+/// to itself on the first.
 fn assert_medium_is_shown(scratch: &Scratch, others: &[&str]) {
     let shown = scratch.run(&["show", "--full"]);
     shown.assert_says("vs. vol: over the same engine's on ").assert_says("load, LMDB by volume");
@@ -153,7 +155,7 @@ fn assert_medium_is_shown(scratch: &Scratch, others: &[&str]) {
     for engine in ["lmdb"].iter().chain(others) {
         for volume in ["ext4", "nojournal", "xfs"] {
             let n = rows.iter().filter(|row| **row == (*engine, volume)).count();
-            // The load, two roles, and what they cost.
+            // The load, two roles, and their cost.
             assert!(n >= 4, "{engine} on {volume}: {n} rows in {}", shown.out);
         }
     }
@@ -175,15 +177,15 @@ fn assert_medium_is_shown(scratch: &Scratch, others: &[&str]) {
             .iter()
             .flat_map(|run| run["roles"].as_array().unwrap())
         {
-            // Of an engine that is not on the first volume it is the next.
+            // For an engine that is not on the first volume, the next one is the base.
             let base = role["beside_volume"]["base"].as_str().unwrap();
             assert!(base == blocks[0] || blocks[0] == "raw", "{group}");
         }
     }
 }
 
-/// What the bare drive gives is measured on each volume, and holds for that one, whatever its loop
-/// device was called.
+/// The drive's baseline is measured on each volume, and applies to that one, whatever the name of
+/// its loop device.
 #[test]
 fn a_ceiling_holds_for_the_volume_that_it_was_taken_on() {
     let test = "a_ceiling_holds_for_the_volume_that_it_was_taken_on";
@@ -210,15 +212,15 @@ fn a_ceiling_holds_for_the_volume_that_it_was_taken_on() {
         summary["groups"].as_array().unwrap().iter().filter(|group| {
             group["engine"] == "lmdb" && !group["runs"].as_array().unwrap().is_empty()
         });
-    let mut found = Vec::new();
+    let mut labels = Vec::new();
     for group in engines {
         let standing = &group["runs"][0]["efficiency"];
         let most = &standing["drive"];
         assert_eq!(most["volume"], group["volume"], "{standing}");
-        found.push(group["volume"].as_str().unwrap().to_owned());
+        labels.push(group["volume"].as_str().unwrap().to_owned());
     }
-    found.sort();
-    assert_eq!(found, ["ext4", "xfs"]);
+    labels.sort();
+    assert_eq!(labels, ["ext4", "xfs"]);
     // In the drive's tables the same job on two volumes can be told apart.
     let shown = scratch.run(&["show", "--full"]);
     for volume in ["ext4", "xfs"] {
@@ -232,7 +234,7 @@ fn a_ceiling_holds_for_the_volume_that_it_was_taken_on() {
     assert_nothing_left(&scratch);
 }
 
-/// Kills the program and its worker this long after it began; false if it had ended by itself.
+/// Kills the program and its worker after this time; false if it had already ended.
 pub(crate) fn kill_after(running: Running, wait: Duration) -> bool {
     std::thread::sleep(wait);
     let worker = running.worker();
@@ -244,7 +246,7 @@ pub(crate) fn kill_after(running: Running, wait: Duration) -> bool {
     running.wait().signal == Some(Signal::KILL.as_raw())
 }
 
-/// Ctrl-C while it loads: the ordinary way down, and again up.
+/// Ctrl-C during the load: a clean end, and a restart.
 #[test]
 fn an_interrupted_run_takes_its_volume_down_and_resume_makes_it_again() {
     let test = "an_interrupted_run_takes_its_volume_down_and_resume_makes_it_again";
@@ -270,7 +272,7 @@ fn an_interrupted_run_takes_its_volume_down_and_resume_makes_it_again() {
     scratch.run(&["resume"]).assert_ok();
     let run = scratch.only_run();
     assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
-    // The load was done again, for its volume was gone.
+    // The load was repeated, because its volume was removed.
     let loads = run.case_records().unwrap();
     let loads = loads.iter().filter(|(_, record)| record.case.threads.is_none()).count();
     assert_eq!(loads, 2);
@@ -309,7 +311,7 @@ fn what_a_suite_may_not_say_of_a_volume_is_refused_before_anything_is_made() {
     assert_nothing_left(&scratch);
 }
 
-/// Two directories as volumes: each its own place, given back as it was found.
+/// Two directories as volumes: each is a place of its own, restored at the end.
 #[test]
 fn directories_are_volumes_too() {
     let scratch = Scratch::new();
@@ -332,10 +334,10 @@ fn directories_are_volumes_too() {
         assert_eq!(cases_on(all.values(), "null", name).len(), 2);
         assert_eq!(list(&scratch.path(name)), Vec::<String>::new());
     }
-    // A rerun could be of a stranger's record: its paths are not written to.
+    // A rerun may be of a stranger's record: its paths are not written to.
     let done = scratch.run(&["rerun"]);
     done.assert_code(2).assert_says("of the recorded run is the directory ");
-    done.assert_says("`kvdyno run` that");
+    done.assert_says("use `kvdyno run`");
     assert_eq!(scratch.runs().len(), 1);
     assert_nothing_left(&scratch);
 }

@@ -1,7 +1,7 @@
-//! Which workers there are to test with, and the program apart from them.
+//! The workers for tests, and the program separated from them.
 //!
-//! The program looks for workers beside itself first. So that a test decides which it finds, the
-//! program is run from a folder of its own.
+//! The program looks for workers in its own directory first. To control which ones it finds, it
+//! runs from a directory of its own.
 
 use kvdyno_record::engine::library;
 pub(crate) use kvdyno_testing::{needs_root, skipped};
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 const BUILT: &str = env!("CARGO_BIN_EXE_kvdyno");
 
-/// The program, in a folder with nothing beside it.
+/// The program, in a directory without any other file.
 pub(crate) fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -28,7 +28,7 @@ pub(crate) fn program() -> &'static Path {
     })
 }
 
-/// Nothing runs after the last test that could remove its folder: the next run of tests does.
+/// No code runs after the last test to remove its directory: the next run of tests does.
 fn remove_those_of_the_dead(all: &Path) {
     for entry in fs::read_dir(all).into_iter().flatten().flatten() {
         let name = entry.file_name().into_string().unwrap_or_default();
@@ -39,7 +39,7 @@ fn remove_those_of_the_dead(all: &Path) {
     }
 }
 
-/// The worker of an engine: from `KVDYNO_ENGINE_PATH`, else from where cargo builds.
+/// The worker of an engine: from `KVDYNO_ENGINE_PATH`, otherwise from cargo's target directory.
 pub(crate) fn find(engine: &str) -> Option<PathBuf> {
     let listed = std::env::var_os("KVDYNO_ENGINE_PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&listed).collect();
@@ -70,7 +70,7 @@ fn build_null() -> PathBuf {
     folder.join("kvdyno-null")
 }
 
-/// What the null engine says of itself.
+/// The null engine's description.
 pub(crate) fn null_description() -> serde_json::Value {
     static TEXT: OnceLock<Vec<u8>> = OnceLock::new();
     let text =
@@ -78,32 +78,32 @@ pub(crate) fn null_description() -> serde_json::Value {
     serde_json::from_slice(text).unwrap()
 }
 
-/// The null engine is a debug build: its figures are void, and runs with it end with code 4.
+/// The null engine is a debug build: its figures are invalid, and runs with it have exit code 4.
 pub(crate) fn null_is_a_debug_build() -> bool {
     null_description()["debug_build"] == true
 }
 
-/// Engines that are nothing without what `kvdyno engines get` brings.
+/// Engines that need `kvdyno engines get`.
 const LIBRARIES: [&str; 4] = ["rocksdb", "redis", "postgres", "mariadb"];
 
-/// An engine that a test needs; says so where it is not there.
+/// An engine that a test needs; prints a note if it is missing.
 pub(crate) fn needs(engine: &str, test: &str) -> bool {
-    let found = needs_worker(engine, test);
-    // Each is a need of its own, by the engine's name.
-    if found && LIBRARIES.contains(&engine) && library::installed(engine).is_empty() {
+    let available = needs_worker(engine, test);
+    // Each is a requirement of its own, by the engine's name.
+    if available && LIBRARIES.contains(&engine) && library::installed(engine).is_empty() {
         skipped(engine, test, &format!("`kvdyno engines get {engine}` was not done"));
         return false;
     }
-    found
+    available
 }
 
-/// The same where its library or server is not needed.
+/// The same if its library or server is not needed.
 pub(crate) fn needs_worker(engine: &str, test: &str) -> bool {
-    let found = find(engine).is_some();
-    if !found {
+    let available = find(engine).is_some();
+    if !available {
         skipped("engines", test, &format!("no worker kvdyno-{engine} (`make engines` builds it)"));
     }
-    found
+    available
 }
 
 /// The program of a server, as its worker finds it.

@@ -24,7 +24,7 @@ const LAYERS: [(&str, &[&str]); 14] = [
 
 #[test]
 fn nothing_depends_upward() {
-    let mut found = Vec::new();
+    let mut violations = Vec::new();
     let crates = fs::read_dir(repository().join("crates")).unwrap();
     let crates: BTreeSet<String> =
         crates.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -37,18 +37,18 @@ fn nothing_depends_upward() {
         for on in own.into_iter().flatten() {
             let on = on.strip_prefix("kvdyno-").unwrap_or("");
             if !on.is_empty() && !allowed.contains(&on) {
-                found.push(format!("crates/{name} depends on crates/{on}"));
+                violations.push(format!("crates/{name} depends on crates/{on}"));
             }
         }
     }
-    assert_none("dependencies upward", &found);
+    assert_none("dependencies upward", &violations);
 }
 
 /// A plan, a summary and what is rendered of it are functions of what they are given: no process
 /// is started, and no host is read.
 #[test]
 fn what_is_pure_starts_nothing_and_reads_no_host() {
-    let mut found = Vec::new();
+    let mut violations = Vec::new();
     let pure = ["crates/suite/", "crates/analysis/", "crates/render/"];
     for Source { path, text } in rust() {
         if !pure.iter().any(|folder| path.starts_with(folder)) {
@@ -59,9 +59,9 @@ fn what_is_pure_starts_nothing_and_reads_no_host() {
             let reaches = ["std::process::Command", "std::net", "\"/proc", "\"/sys"];
             let reaches = reaches.iter().any(|outside| line.contains(outside));
             if reaches && !path.contains("/tests") {
-                found.push(format!("{path}:{}: {}", number + 1, line.trim()));
+                violations.push(format!("{path}:{}: {}", number + 1, line.trim()));
             }
         }
     }
-    assert_none("crates that are pure reach outside", &found);
+    assert_none("crates that are pure reach outside", &violations);
 }

@@ -68,8 +68,8 @@ fn rust() -> Vec<Source> {
 
 /// Fails with all findings at once.
 #[track_caller]
-fn assert_none(rule: &str, found: &[String]) {
-    assert!(found.is_empty(), "{rule}:\n  {}", found.join("\n  "));
+fn assert_none(rule: &str, violations: &[String]) {
+    assert!(violations.is_empty(), "{rule}:\n  {}", violations.join("\n  "));
 }
 
 #[test]
@@ -110,72 +110,72 @@ fn function_length(lines: &[&str]) -> Option<usize> {
 
 #[test]
 fn files_have_one_noun() {
-    let mut found = Vec::new();
+    let mut violations = Vec::new();
     for Source { path, text } in rust() {
         let lines = text.lines().count();
         if lines > FILE_LINES_MAX {
-            found.push(format!("{path}: {lines} lines"));
+            violations.push(format!("{path}: {lines} lines"));
         }
     }
-    assert_none("files of more than 500 lines", &found);
+    assert_none("files of more than 500 lines", &violations);
 }
 
 /// The page's program: a noun a file, and a comment that says what it is for.
 #[test]
 fn scripts_are_short_and_say_what_they_are_for() {
-    let mut found = Vec::new();
+    let mut violations = Vec::new();
     for Source { path, text } in files(&[".ts"]) {
         if text.lines().count() > 400 {
-            found.push(format!("{path}: {} lines", text.lines().count()));
+            violations.push(format!("{path}: {} lines", text.lines().count()));
         }
         if !text.starts_with("// ") {
-            found.push(format!("{path}: begins without a comment"));
+            violations.push(format!("{path}: begins without a comment"));
         }
     }
-    assert_none("scripts of more than 400 lines, or without a word", &found);
+    assert_none("scripts of more than 400 lines, or without a word", &violations);
 }
 
 #[test]
 fn lines_are_at_most_a_hundred_columns() {
-    let mut found = Vec::new();
+    let mut violations = Vec::new();
     for Source { path, text } in rust() {
         if WIDE_FILES.iter().any(|(wide, _)| *wide == path) {
             continue;
         }
         for (number, line) in text.lines().enumerate() {
             if line.chars().count() > COLUMNS_MAX {
-                found.push(format!("{path}:{}", number + 1));
+                violations.push(format!("{path}:{}", number + 1));
             }
         }
     }
-    assert_none("lines of more than 100 columns", &found);
+    assert_none("lines of more than 100 columns", &violations);
 }
 
 #[test]
 fn every_module_says_what_it_is_for() {
-    let found: Vec<String> = rust()
+    let violations: Vec<String> = rust()
         .into_iter()
         .filter(|source| !source.text.starts_with("//! "))
         .map(|source| source.path)
         .collect();
-    assert_none("modules that do not begin with `//! `", &found);
+    assert_none("modules that do not begin with `//! `", &violations);
 }
 
 #[test]
 fn nothing_is_left_to_be_done() {
     let macros = ["todo", "unimplemented", "dbg"].map(|name| format!("{name}!("));
     let words = [["FIX", "ME"].concat(), ["TO", "DO"].concat(), ["XX", "X"].concat()];
-    let mut found = Vec::new();
+    let mut violations = Vec::new();
     for Source { path, text } in rust() {
         for (number, line) in text.lines().enumerate() {
             let word =
                 |word: &String| line.split(|c: char| !c.is_alphanumeric()).any(|w| w == word);
             if macros.iter().any(|call| line.contains(call)) || words.iter().any(word) {
-                found.push(format!("{path}:{}: {}", number + 1, line.trim()));
+                violations.push(format!("{path}:{}: {}", number + 1, line.trim()));
             }
         }
     }
-    assert_none("left to be done", &found);
+    assert_none("left to be done", &violations);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn only_the_printer_prints() {
         let tests = path.ends_with("/tests.rs") || path.ends_with("/testing.rs");
         exception || tests || ["benches", "tests", "examples"].iter().any(|name| folder(name))
     };
-    let mut found = Vec::new();
+    let mut violations = Vec::new();
     for Source { path, text } in rust() {
         if path == "crates/kvdyno/src/printer.rs" || may_print(&path) {
             continue;
@@ -197,11 +197,11 @@ fn only_the_printer_prints() {
         let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         for (number, line) in code.lines().enumerate() {
             if calls.iter().any(|call| line.contains(call)) {
-                found.push(format!("{path}:{}", number + 1));
+                violations.push(format!("{path}:{}", number + 1));
             }
         }
     }
-    assert_none("prints past the printer", &found);
+    assert_none("prints past the printer", &violations);
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn no_registry_is_named() {
         ("ubuntu", "com"),
     ];
     let hosts = registries.map(|(name, end)| format!("{name}.{end}"));
-    let mut found = Vec::new();
+    let mut violations = Vec::new();
     for path in tracked() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         // What a package manager writes itself, and files that are no text.
@@ -366,17 +366,17 @@ fn no_registry_is_named() {
         for (number, line) in text.lines().enumerate() {
             for host in hosts.iter().filter(|host| line.contains(host.as_str())) {
                 let path = path.strip_prefix(repository()).unwrap().display();
-                found.push(format!("{path}:{}: {host}", number + 1));
+                violations.push(format!("{path}:{}: {host}", number + 1));
             }
         }
     }
-    assert_none("hosts of package registries", &found);
+    assert_none("hosts of package registries", &violations);
 }
 
 /// All files but those that a build makes and git's own; the hidden ones, too.
 fn tracked() -> Vec<PathBuf> {
     let others = [".git", "target", "runs", "node_modules"];
-    let mut found = Vec::new();
+    let mut violations = Vec::new();
     let mut folders = vec![repository()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
@@ -385,12 +385,12 @@ fn tracked() -> Vec<PathBuf> {
             match (other, path.is_dir()) {
                 (true, _) => {}
                 (false, true) => folders.push(path),
-                (false, false) => found.push(path),
+                (false, false) => violations.push(path),
             }
         }
     }
-    assert!(found.len() > 100, "only {} files were found", found.len());
-    found
+    assert!(violations.len() > 100, "only {} files were found", violations.len());
+    violations
 }
 
 #[test]
@@ -418,8 +418,8 @@ fn links_in_the_docs_lead_somewhere() {
         for target in links(&text) {
             let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
             let to = if file.is_empty() { repository().join(&path) } else { folder.join(file) };
-            let there = to.exists();
-            if !there || !(anchor.is_empty() || has_heading(&to, anchor)) {
+            let exists = to.exists();
+            if !exists || !(anchor.is_empty() || has_heading(&to, anchor)) {
                 broken.push(format!("{path}: {target}"));
             }
         }
@@ -437,8 +437,8 @@ fn pages_that_are_named_are_there() {
             let name: &str = rest.split(|c| !allowed(c)).next().unwrap_or_default();
             let page = name.trim_end_matches('.');
             let is_page = Path::new(page).extension().is_some_and(|kind| kind == "md");
-            let there = repository().join("docs").join(page).exists();
-            missing.extend((is_page && !there).then(|| format!("{path}: docs/{page}")));
+            let exists = repository().join("docs").join(page).exists();
+            missing.extend((is_page && !exists).then(|| format!("{path}: docs/{page}")));
         }
     }
     assert_none("pages that are named and not there", &missing);

@@ -1,6 +1,6 @@
-//! What a claim says: `CELL / CELL in 1.15..1.35`.
+//! The grammar of a claim: `CELL / CELL in 1.15..1.35`.
 //!
-//! Words are apart by spaces, so `/` and `#` inside of a cell are not operators. A cell is
+//! Spaces separate words, so `/` and `#` inside of a cell are not operators. A cell is
 //! `[PART:]PHASE[-wN][.ROLE[.OP]].ENGINE[@VOLUME][%TIER][#THREADS][/RAM][*RECORDS].FIGURE`.
 
 use kvdyno_record::claim::{Bound, Cell, Relation, Side, Test, Threads};
@@ -8,24 +8,24 @@ use kvdyno_record::units;
 use std::iter::Peekable;
 use std::str::SplitWhitespace;
 
-/// What a claim looks like.
+/// The form of a claim, for help.
 pub(super) const HELP: &str = "\
 CELL, CELL / CELL or CELL - CELL; then `in LOW..HIGH`, `> BOUND` or `< BOUND`, where a bound is a \
 number or cells again; CELL is \
 [PART:]PHASE[-wN][.ROLE[.OP]].ENGINE[@VOLUME][%TIER][#THREADS][/RAM][*RECORDS].FIGURE";
 
-/// Marks inside of a cell, behind the engine.
+/// The marks in a cell after its engine.
 const MARKS: [char; 5] = ['@', '%', '#', '/', '*'];
 
 const A_CELL: &str = "a cell such as load.lmdb.wall_ns or measure.readers.lmdb@ext4#8.ops_per_s";
 
-/// The word that is not understood (empty: the end), and what would be.
-pub(super) struct Unread {
+/// The unexpected word (empty: the end), and what was expected.
+pub(super) struct ParseError {
     pub(super) word: String,
     pub(super) expected: &'static str,
 }
 
-impl Unread {
+impl ParseError {
     fn new(word: Option<&str>, expected: &'static str) -> Self {
         Self { word: word.unwrap_or_default().to_owned(), expected }
     }
@@ -33,19 +33,19 @@ impl Unread {
 
 type Words<'t> = Peekable<SplitWhitespace<'t>>;
 
-/// The relation. Of each cell, what stands before the engine is still with it.
-pub(super) fn read(text: &str) -> Result<Relation, Unread> {
+/// Parses the relation. In each cell, the path before the engine is not yet split off.
+pub(super) fn read(text: &str) -> Result<Relation, ParseError> {
     let mut words = text.split_whitespace().peekable();
-    let left = side(&mut words)?;
+    let first = side(&mut words)?;
     let test = match words.next() {
         Some("in") => within(words.next())?,
         Some(">") => Test::Above(bound(&mut words)?),
         Some("<") => Test::Below(bound(&mut words)?),
-        other => return Err(Unread::new(other, "`in LOW..HIGH`, `>` or `<`")),
+        other => return Err(ParseError::new(other, "`in LOW..HIGH`, `>` or `<`")),
     };
     match words.next() {
-        None => Ok(Relation { left, test }),
-        more => Err(Unread::new(more, "nothing more")),
+        None => Ok(Relation { left: first, test }),
+        more => Err(ParseError::new(more, "nothing more")),
     }
 }
 
@@ -64,7 +64,7 @@ pub(super) fn cells_mut(relation: &mut Relation) -> Vec<&mut Cell> {
     cells_mut(&mut relation.left).into_iter().chain(right).collect()
 }
 
-fn side(words: &mut Words<'_>) -> Result<Side, Unread> {
+fn side(words: &mut Words<'_>) -> Result<Side, ParseError> {
     let first = cell(words.next())?;
     match words.peek() {
         Some(&"/") => {
@@ -79,30 +79,30 @@ fn side(words: &mut Words<'_>) -> Result<Side, Unread> {
     }
 }
 
-fn bound(words: &mut Words<'_>) -> Result<Bound, Unread> {
+fn bound(words: &mut Words<'_>) -> Result<Bound, ParseError> {
     match words.peek().and_then(|word| number(word)) {
         Some(number) => {
             words.next();
             Ok(Bound::Number(number))
         }
-        // What has no letters was to be a number.
+        // A word without letters was meant as a number.
         None if words.peek().is_none_or(|word| !word.contains(char::is_alphabetic)) => {
-            Err(Unread::new(words.next(), "a number such as 1.5, 400k, 10us or 2h, or cells"))
+            Err(ParseError::new(words.next(), "a number such as 1.5, 400k, 10us or 2h, or cells"))
         }
         None => side(words).map(Bound::Side),
     }
 }
 
-fn within(word: Option<&str>) -> Result<Test, Unread> {
+fn within(word: Option<&str>) -> Result<Test, ParseError> {
     let ends = word.and_then(|word| word.split_once(".."));
     let ends = ends.and_then(|(low, high)| Some((number(low)?, number(high)?)));
     match ends.filter(|(low, high)| low < high) {
         Some((low, high)) => Ok(Test::Within { low, high }),
-        None => Err(Unread::new(word, "LOW..HIGH, such as 1.15..1.35")),
+        None => Err(ParseError::new(word, "LOW..HIGH, such as 1.15..1.35")),
     }
 }
 
-/// In the figure's own unit; a count or a time may have a unit of its own.
+/// A bound in the figure's own unit; a count or a time may have a unit.
 fn number(text: &str) -> Option<f64> {
     let plain = text.parse::<f64>().ok().filter(|number| number.is_finite());
     let count = || units::parse_count(text).ok().map(|count| count as f64);
@@ -112,9 +112,9 @@ fn number(text: &str) -> Option<f64> {
     plain.or_else(|| starts.then(|| count().or_else(time).or_else(bytes)).flatten())
 }
 
-fn cell(word: Option<&str>) -> Result<Cell, Unread> {
-    let text = word.ok_or_else(|| Unread::new(None, A_CELL))?;
-    let unread = || Unread::new(word, A_CELL);
+fn cell(word: Option<&str>) -> Result<Cell, ParseError> {
+    let text = word.ok_or_else(|| ParseError::new(None, A_CELL))?;
+    let unread = || ParseError::new(word, A_CELL);
     let (part, rest) = match text.split_once(':') {
         Some((part, rest)) => (Some(part.to_owned()), rest),
         None => (None, text),
@@ -136,8 +136,8 @@ fn cell(word: Option<&str>) -> Result<Cell, Unread> {
     while let Some(mark) = marks.chars().next() {
         let rest = &marks[mark.len_utf8()..];
         let end = rest.find(MARKS).unwrap_or(rest.len());
-        let (name, behind) = rest.split_at(end);
-        marks = behind;
+        let (name, after) = rest.split_at(end);
+        marks = after;
         match mark {
             '@' => cell.volume = Some(named(name).ok_or_else(unread)?),
             '%' => cell.tier = Some(named(name).ok_or_else(unread)?),

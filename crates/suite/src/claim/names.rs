@@ -1,4 +1,4 @@
-//! The names that a claim can say: all that the suite has, before parts and arguments leave some
+//! The names that a claim can use: all that the suite has, before parts and arguments leave some
 //! out.
 
 use crate::adjust::word;
@@ -6,7 +6,7 @@ use crate::part::Document;
 use crate::typed::Typed;
 use toml::de::{DeTable, DeValue};
 
-/// The phase of a drive's job, and who works in it.
+/// The phase of a drive's job, and its role.
 const OF_DRIVE: [&str; 2] = ["measure", "io"];
 
 /// All names of a suite.
@@ -21,7 +21,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// What parts have of their own, those that were not asked for too: as written.
+    /// The names of parts, unselected ones included, as typed.
     pub(crate) fn collect(documents: &[Document<'_>]) -> Self {
         let mut names = Self::default();
         for document in documents {
@@ -39,7 +39,7 @@ impl Names {
         names
     }
 
-    /// What all parts have in common.
+    /// The names that all parts have in common.
     pub(crate) fn with<'t>(mut self, typed: impl Iterator<Item = &'t Typed>) -> Self {
         for typed in typed {
             self.engines.extend(typed.engine.iter().map(|engine| engine.label.0.clone()));
@@ -61,7 +61,7 @@ impl Names {
     }
 }
 
-/// The tables of a list.
+/// The tables in a list.
 fn tables<'t, 'i>(table: &'t DeTable<'i>, key: &str) -> impl Iterator<Item = &'t DeTable<'i>> {
     let list = table.get(key).and_then(|list| match list.get_ref() {
         DeValue::Array(list) => Some(list),

@@ -1,31 +1,31 @@
-//! The flags of `db_bench` (`tools/db_bench_tool.cc`) and what each is here: the one place.
+//! The flags of `db_bench` (`tools/db_bench_tool.cc`) and their equivalents here.
 
-/// What a flag stands for.
+/// The equivalent of a flag.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Flag {
     /// An option of engine `rocksdb`, in the same unit.
     Option(&'static str),
-    /// The same, where any negative number is the option's 0.
+    /// The same; any negative number becomes 0.
     Least(&'static str),
     /// The same: on or off.
     Switch(&'static str),
-    /// The same: of the words, in the order of their numbers there, which begin with this one.
+    /// The same: one of these words, in the order of the flag's numbers, which start at this one.
     Numbered(&'static str, usize, &'static [&'static str]),
-    /// The same: a share there, percent here.
+    /// The same: the flag is a share, the option is in percent.
     Percent(&'static str),
-    /// Kind of the database, where it is on.
+    /// The kind of database, if it is on.
     Transactions(&'static str),
-    /// An option that the engine has by `options = "name=value"` alone, called so in `RocksDB`.
+    /// A `RocksDB` option of this name, which the engine takes only in `options = "name=value"`.
     Own(&'static str),
     /// A key of the suite.
     Key(&'static str),
-    /// What needs more than a key to be set.
+    /// More than one key.
     Work(Work),
-    /// Nothing, and why.
+    /// No equivalent, and the reason.
     Nothing(&'static str),
 }
 
-/// What a flag says of the work.
+/// The part of the workload that a flag changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     Benchmarks,
@@ -43,16 +43,16 @@ pub(super) enum Work {
 
 use Flag::{Key, Least, Nothing, Numbered, Option, Own, Percent, Switch, Transactions};
 
-const PLACE: &str = "where databases lie is said by --place";
-const OWN_DATABASE: &str = "each case has a database of its own, which phases behind its load use";
+const PLACE: &str = "use --place to set the location of databases";
+const OWN_DATABASE: &str = "each case has its own database, which the phases after its load use";
 const RECORDED: &str = "every run records latencies, counts and a time line";
 const OF_MIXGRAPH: &str =
-    "mixgraph has the parameters published for it; a suite changes them in [phases.mixgraph]";
-const OF_VALUES: &str = "a distribution of lengths is `value_bytes` of a suite";
+    "mixgraph has its published parameters; a suite changes them in [phases.mixgraph]";
+const OF_VALUES: &str = "use `value_bytes` of a suite for a distribution of lengths";
 const SINGLE: &str = "a case has one database with one column family";
 
-/// All that are known. What is called the same there and here is no less written down: a flag is
-/// taken because it is known what it does.
+/// All known flags. Flags with the same name as their option are listed too: only flags with a
+/// known effect are accepted.
 pub(super) const FLAGS: &[(&str, Flag)] = &[
     // The engine's options.
     ("cache_size", Least("block_cache")),
@@ -134,7 +134,7 @@ pub(super) const FLAGS: &[(&str, Flag)] = &[
     ("benchmark_write_rate_limit", Flag::Work(Work::WriteRateLimit)),
     ("sync", Flag::Work(Work::Sync)),
     ("disable_wal", Flag::Work(Work::DisableWal)),
-    // What has no place here.
+    // Flags without an equivalent.
     ("db", Nothing(PLACE)),
     ("wal_dir", Nothing(PLACE)),
     ("use_existing_db", Nothing(OWN_DATABASE)),
@@ -177,8 +177,8 @@ pub(super) const FLAGS: &[(&str, Flag)] = &[
     ("sine_d", Nothing(OF_MIXGRAPH)),
     ("sine_mix_rate", Nothing(OF_MIXGRAPH)),
     ("sine_mix_rate_interval_milliseconds", Nothing(OF_MIXGRAPH)),
-    ("writes", Nothing("how much is done is said by --duration or --reads, for all phases")),
-    ("deletes", Nothing("how much is done is said by --duration or --reads, for all phases")),
+    ("writes", Nothing("use --duration or --reads to set the length of all phases")),
+    ("deletes", Nothing("use --duration or --reads to set the length of all phases")),
     ("options_file", Nothing("expected a file: --options_file=PATH")),
-    ("flagfile", Nothing("a file of flags is given as --set-db_bench @FILE")),
+    ("flagfile", Nothing("use --set-db_bench @FILE for a file of flags")),
 ];

@@ -1,5 +1,5 @@
-//! `--set-db_bench "--block_size=8192 --num=1000000"`: a suite bent by the flags of `db_bench`,
-//! each turned into the `path=value` that `--set` takes.
+//! `--set-db_bench "--block_size=8192 --num=1000000"`: changes a suite by the flags of `db_bench`.
+//! Each flag becomes a `path=value` of `--set`.
 
 mod flags;
 mod options_file;
@@ -14,13 +14,13 @@ use flags::{FLAGS, Flag, Work};
 use options_file::OptionsFile;
 use toml::de::{DeTable, DeValue};
 
-/// What the flags come by.
+/// The option that passes the flags.
 pub(super) const OPTION: &str = "--set-db_bench";
 
 /// The flag that names a file of options.
 const OPTIONS_FILE: &str = "options_file";
 
-/// The engine whose options they are.
+/// The engine that has these options.
 const ENGINE: &str = "rocksdb";
 
 /// The options of engine `rocksdb` that flags of `db_bench` set, each once.
@@ -44,22 +44,22 @@ pub fn db_bench_options() -> Vec<&'static str> {
 /// A flag as typed.
 struct Typed<'t> {
     name: &'t str,
-    /// None: it stands alone, and is on.
+    /// None: a flag without a value, which is on.
     value: Option<&'t str>,
     span: Span,
 }
 
-/// The flags of a text: of a command line, or of a file with a flag on each line and comments.
+/// The flags in a text: a command line, or a file with comments and one flag per line.
 fn typed<'t>(text: &'t str, start: usize, mistakes: &mut Mistakes) -> Vec<Typed<'t>> {
     let mut flags = Vec::new();
-    let mut at = 0;
+    let mut offset = 0;
     for line in text.split_inclusive('\n') {
         let comment = line.trim_start().starts_with('#');
         for token in line.split_whitespace().filter(|_| !comment) {
-            let begin = start + at + (token.as_ptr() as usize - line.as_ptr() as usize);
+            let begin = start + offset + (token.as_ptr() as usize - line.as_ptr() as usize);
             let span = begin..begin + token.len();
             let Some(flag) = token.strip_prefix("--").or_else(|| token.strip_prefix('-')) else {
-                let mistake = mistakes.at(&span, format!("`{token}` is no flag of db_bench"));
+                let mistake = mistakes.at(&span, format!("`{token}` is not a flag"));
                 mistake.label("expected --name=value");
                 continue;
             };
@@ -69,12 +69,12 @@ fn typed<'t>(text: &'t str, start: usize, mistakes: &mut Mistakes) -> Vec<Typed<
             };
             flags.push(Typed { name, value, span });
         }
-        at += line.len();
+        offset += line.len();
     }
     flags
 }
 
-/// The files that flags name, whose texts have to be given with them.
+/// The files that flags name. The caller must supply their texts.
 pub fn db_bench_options_files(text: &str) -> Vec<String> {
     let flags = typed(text, 0, &mut Mistakes::default());
     flags.iter().filter_map(options_file_of).map(str::to_owned).collect()
@@ -84,18 +84,19 @@ fn options_file_of<'t>(flag: &Typed<'t>) -> Option<&'t str> {
     flag.value.filter(|_| flag.name == OPTIONS_FILE)
 }
 
-/// The arguments that flags come to, for a suite with these tables, and what is to be said of them.
+/// Translates the flags into arguments for a suite with these tables. Returns the arguments and
+/// notes.
 pub(super) fn arguments(
     overrides: &Overrides,
     suite: &DeTable<'_>,
     source: &mut Source,
     mistakes: &mut Mistakes,
 ) -> (Vec<String>, Vec<String>) {
-    let mut bend =
-        FlagEdits { suite, set: Vec::new(), own: Vec::new(), logged: None, synced: None };
+    let mut edits =
+        FlagEdits { suite, set: Vec::new(), passed_on: Vec::new(), logged: None, synced: None };
     let texts = overrides.db_bench.iter();
     let texts = texts.flat_map(|text| typed(text, source.add(OPTION, text), mistakes));
-    // Flags count over files, wherever they stand.
+    // Flags override files, whatever their order.
     let (files, flags): (Vec<Typed<'_>>, Vec<_>) =
         texts.collect::<Vec<_>>().into_iter().partition(|flag| options_file_of(flag).is_some());
     let mut notes = Vec::new();
@@ -108,30 +109,30 @@ pub(super) fn arguments(
         };
         let start = source.add(path, text);
         let file = options_file::read(text, start, &db_bench_options(), mistakes);
-        notes.push(bend.take_file(path, file, &flag.span, mistakes));
+        notes.push(edits.take_file(path, file, &flag.span, mistakes));
     }
     let mut threads = None;
     for flag in &flags {
-        bend.apply_typed(flag, &mut threads, mistakes);
+        edits.apply_typed(flag, &mut threads, mistakes);
     }
     notes.extend(threads.filter(|threads| *threads > 1).map(load_note));
-    (bend.finish(), notes)
+    (edits.finish(), notes)
 }
 
-/// There each thread of a fill writes `num` keys.
+/// In `db_bench`, each thread of a fill writes `num` keys.
 fn load_note(threads: u64) -> String {
     format!(
-        "--threads={threads} is of measured phases: one thread loads, `num` records in all \
-         (db_bench fills by {threads} threads, `num` records each)"
+        "--threads={threads} applies to measured phases: one thread loads `num` records (in \
+         db_bench, {threads} threads load `num` records each)"
     )
 }
 
-/// A suite while flags bend it.
+/// Collects the changes that flags make to a suite.
 struct FlagEdits<'s, 'i> {
     suite: &'s DeTable<'i>,
     set: Vec<String>,
-    /// Options that the engine has by its `options` alone, by path: `compression_opts.level`.
-    own: Vec<(String, String)>,
+    /// Options that are passed on in the engine's `options`, by path: `compression_opts.level`.
+    passed_on: Vec<(String, String)>,
     logged: Option<bool>,
     synced: Option<bool>,
 }
@@ -143,37 +144,38 @@ impl FlagEdits<'_, '_> {
         threads: &mut Option<u64>,
         mistakes: &mut Mistakes,
     ) {
-        let known = |name: &str| FLAGS.iter().find(|(known, _)| *known == name);
-        let off = typed.name.strip_prefix("no").filter(|_| typed.value.is_none()).and_then(known);
-        let (flag, value) = match (known(typed.name), off) {
+        let find_flag = |flag: &str| FLAGS.iter().find(|(name, _)| *name == flag);
+        let off =
+            typed.name.strip_prefix("no").filter(|_| typed.value.is_none()).and_then(find_flag);
+        let (flag, value) = match (find_flag(typed.name), off) {
             (Some((_, flag)), _) => (flag, typed.value.unwrap_or("true")),
             (None, Some((_, flag))) => (flag, "false"),
             (None, None) => {
                 let names: Vec<&str> = FLAGS.iter().map(|(name, _)| *name).collect();
-                let message = format!("`--{}` is no flag of db_bench that is known", typed.name);
+                let message = format!("unknown db_bench flag `--{}`", typed.name);
                 let mistake = mistakes.at(&typed.span, message);
                 if let Some(closest) = super::mistake::closest(typed.name, &names) {
                     mistake.label(format!("did you mean `--{closest}`?"));
                 }
                 mistake.help(
-                    "an option of RocksDB without a flag here: \
-                     --set engine.rocksdb.options.options=\"name=value\"",
+                    "for a RocksDB option without a flag: --set \
+                     engine.rocksdb.options.options=\"name=value\"",
                 );
                 return;
             }
         };
-        if let Err(wanted) = self.apply(*flag, value, threads) {
+        if let Err(expected) = self.apply(*flag, value, threads) {
             let message = format!("`--{}` cannot be `{value}`", typed.name);
             match flag {
                 Flag::Nothing(why) => mistakes
-                    .at(&typed.span, format!("`--{}` has no place here", typed.name))
+                    .at(&typed.span, format!("`--{}` has no equivalent in kvdyno", typed.name))
                     .label(*why),
-                _ => mistakes.at(&typed.span, message).label(wanted),
+                _ => mistakes.at(&typed.span, message).label(expected),
             };
         }
     }
 
-    /// What is wanted in place of the value, where it cannot be.
+    /// Applies a flag. `Err`: the expected value.
     fn apply(&mut self, flag: Flag, value: &str, threads: &mut Option<u64>) -> Result<(), String> {
         match flag {
             Flag::Option(name) => self.option(name, value),
@@ -184,11 +186,11 @@ impl FlagEdits<'_, '_> {
             }
             Flag::Switch(name) => self.option(name, if switch(value)? { "true" } else { "false" }),
             Flag::Numbered(name, first, words) => {
-                let at = value.parse().ok().and_then(|number: usize| number.checked_sub(first));
-                let found = at.and_then(|at| words.get(at));
+                let index = value.parse().ok().and_then(|number: usize| number.checked_sub(first));
+                let word = index.and_then(|index| words.get(index));
                 let all =
                     || (first..).zip(words).map(|(number, word)| format!("{number} ({word})"));
-                match found {
+                match word {
                     Some(word) => self.option(name, word),
                     None => Err(format!("expected {}", all().collect::<Vec<_>>().join(" or "))),
                 }
@@ -205,7 +207,7 @@ impl FlagEdits<'_, '_> {
                 if value.contains([';', '{', '}']) {
                     return Err("expected one value".to_owned());
                 }
-                self.own(name, value);
+                self.pass_on(name, value);
                 Ok(())
             }
             Flag::Key(path) => {
@@ -217,7 +219,7 @@ impl FlagEdits<'_, '_> {
         }
     }
 
-    /// Takes what a file says; gives what is to be said of it.
+    /// Applies an options file. Returns a note.
     fn take_file(
         &mut self,
         path: &str,
@@ -225,33 +227,35 @@ impl FlagEdits<'_, '_> {
         span: &Span,
         mistakes: &mut Mistakes,
     ) -> String {
-        let OptionsFile { version, options, own, left } = file;
+        let OptionsFile { version, options, passed_on, ignored } = file;
         let cached = options.iter().any(|(name, _)| *name == "block_cache");
-        let said = format!(
-            "OPTIONS file {path} of RocksDB {}: {} options by their names here, {} handed on \
-             as they stand, {left} at RocksDB's defaults or the run's own{}",
-            version.as_deref().unwrap_or("(it does not say which)"),
+        let note = format!(
+            "OPTIONS file {path} of RocksDB {}: {} options by name, {} passed on unchanged, \
+             {ignored} with RocksDB's defaults or the run's own values{}",
+            version.as_deref().unwrap_or("(unknown version)"),
             options.len(),
-            own.len(),
-            if cached { "" } else { "; it does not say how large the block cache is" },
+            passed_on.len(),
+            if cached { "" } else { "; the file does not contain the block cache size" },
         );
-        let wrong = options.iter().find_map(|(name, value)| self.option(name, value).err());
-        if let Some(wanted) = wrong {
-            mistakes.at(span, format!("`--{OPTIONS_FILE}` has no place here")).label(wanted);
+        let error = options.iter().find_map(|(name, value)| self.option(name, value).err());
+        if let Some(expected) = error {
+            mistakes
+                .at(span, format!("cannot use `--{OPTIONS_FILE}` with this suite"))
+                .label(expected);
         }
-        for (name, value) in &own {
-            self.own(name, value);
+        for (name, value) in &passed_on {
+            self.pass_on(name, value);
         }
-        said
+        note
     }
 
-    /// An option that goes into the engine's `options`, in place of one of this name.
-    fn own(&mut self, name: &str, value: &str) {
-        self.own.retain(|(known, _)| known != name);
-        self.own.push((name.to_owned(), value.to_owned()));
+    /// Sets an option in the engine's `options`, replacing an earlier value.
+    fn pass_on(&mut self, name: &str, value: &str) {
+        self.passed_on.retain(|(other, _)| other != name);
+        self.passed_on.push((name.to_owned(), value.to_owned()));
     }
 
-    /// An option of every engine `rocksdb` of the suite.
+    /// Sets an option of every `rocksdb` engine in the suite.
     fn option(&mut self, name: &str, value: &str) -> Result<(), String> {
         self.of_engines(&format!("options.{name}"), value)
     }
@@ -259,13 +263,13 @@ impl FlagEdits<'_, '_> {
     fn of_engines(&mut self, key: &str, value: &str) -> Result<(), String> {
         let engines = self.suite.get("engine").and_then(|engines| engines.get_ref().as_array());
         let engines = engines.into_iter().flat_map(|engines| engines.iter()).enumerate();
-        let of = engines.filter(|(_, engine)| {
+        let engines = engines.filter(|(_, engine)| {
             let table = engine.get_ref().as_table();
             table.is_some_and(|table| word(table, "name") == Some(ENGINE))
         });
         let before = self.set.len();
-        self.set.extend(of.map(|(at, _)| format!("engine.{at}.{key}={value}")));
-        let none = "expected a suite with engine `rocksdb`: this is an option of it";
+        self.set.extend(engines.map(|(index, _)| format!("engine.{index}.{key}={value}")));
+        let none = "expected a suite with engine `rocksdb`: only this engine has the option";
         if self.set.len() == before { Err(none.to_owned()) } else { Ok(()) }
     }
 
@@ -282,7 +286,9 @@ impl FlagEdits<'_, '_> {
                 self.set.push(format!("run.threads=[{}]", number()?));
             }
             Work::Seed if number()? == 0 => {
-                return Err("expected a number above 0: there 0 takes the clock's".to_owned());
+                return Err(
+                    "expected a number above 0: in db_bench, 0 means the clock's time".to_owned()
+                );
             }
             Work::Seed => self.set.push(format!("data.seed={value}")),
             Work::Duration => {
@@ -292,9 +298,9 @@ impl FlagEdits<'_, '_> {
                 }
             }
             Work::Reads => {
-                let threads =
-                    threads.ok_or("expected `--threads` before it: it counts for each")?;
-                let all = number()?.checked_mul(threads).ok_or("expected fewer")?;
+                let threads = threads
+                    .ok_or("expected `--threads` before it: the number applies to each thread")?;
+                let all = number()?.checked_mul(threads).ok_or("expected a smaller number")?;
                 self.of_measured("operations", &all.to_string(), "duration");
             }
             Work::BatchSize => {
@@ -312,7 +318,7 @@ impl FlagEdits<'_, '_> {
                 if !(1..100).contains(&reads) {
                     return Err("expected 1 to 99".to_owned());
                 }
-                let mix = |at, weight| format!("role.clients.mix.{at}.weight={weight}");
+                let mix = |index, weight| format!("role.clients.mix.{index}.weight={weight}");
                 self.named("readrandomwriterandom", &mix(0, reads));
                 self.named("readrandomwriterandom", &mix(1, 100 - reads));
             }
@@ -326,7 +332,7 @@ impl FlagEdits<'_, '_> {
         Ok(())
     }
 
-    /// A key of a named phase, where the suite has it.
+    /// Sets a key of a named phase, if the suite has that phase.
     fn named(&mut self, phase: &str, set: &str) {
         let tables = self.suite.get("phases").and_then(|phases| phases.get_ref().as_table());
         if tables.is_some_and(|tables| tables.contains_key(phase)) {
@@ -334,7 +340,7 @@ impl FlagEdits<'_, '_> {
         }
     }
 
-    /// A key of every measured phase, in place of another.
+    /// Sets a key of every measured phase, and removes another.
     fn of_measured(&mut self, key: &str, value: &str, other: &str) {
         for path in self.phases(|kind| kind == "measure") {
             let set = [(other, ""), ("windows", ""), (key, value)];
@@ -342,11 +348,11 @@ impl FlagEdits<'_, '_> {
         }
     }
 
-    /// The paths of the suite's phases of these kinds.
-    fn phases(&self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    /// The paths of the suite's phases with these kinds.
+    fn phases(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let is = |phase: &DeValue<'_>| {
             let kind = phase.as_table().and_then(|table| word(table, "kind"));
-            kind.is_some_and(&wanted)
+            kind.is_some_and(&is_wanted)
         };
         let listed = self.suite.get("phase").and_then(|phases| phases.get_ref().as_array());
         let listed = listed.into_iter().flat_map(|phases| phases.iter()).enumerate();
@@ -355,7 +361,7 @@ impl FlagEdits<'_, '_> {
         let named = named.into_iter().flat_map(|phases| phases.iter());
         let named = named.filter(|(_, phase)| is(phase.get_ref()));
         listed
-            .map(|(at, _)| format!("phase.{at}"))
+            .map(|(index, _)| format!("phase.{index}"))
             .chain(named.map(|(name, _)| format!("phases.{}", name.get_ref())))
             .collect()
     }
@@ -367,20 +373,21 @@ impl FlagEdits<'_, '_> {
             (_, Some(true)) => Some("commit"),
             _ => Some("async"),
         };
-        // Without such an engine there is nothing to promise.
+        // Without such an engine there is no durability to set.
         if let Some(class) = class {
             let _ = self.of_engines("durability", class);
         }
-        if !self.own.is_empty() {
-            let own = self.own.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-            let own = options_file::nested(&own.collect::<Vec<_>>());
-            let _ = self.option("options", &format!("{own:?}"));
+        if !self.passed_on.is_empty() {
+            let passed_on =
+                self.passed_on.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            let passed_on = options_file::nested(&passed_on.collect::<Vec<_>>());
+            let _ = self.option("options", &format!("{passed_on:?}"));
         }
         self.set
     }
 }
 
-/// On or off, as gflags reads it.
+/// On or off, as gflags parses it.
 fn switch(value: &str) -> Result<bool, String> {
     match value {
         "1" | "t" | "true" | "y" | "yes" => Ok(true),
@@ -389,20 +396,20 @@ fn switch(value: &str) -> Result<bool, String> {
     }
 }
 
-/// Why a name of `--benchmarks` is no phase here, where that is known.
+/// Why a name of `--benchmarks` is no phase here, if known.
 fn no_phase(name: &str) -> Option<String> {
     match name {
-        "compact" | "compactall" | "waitforcompaction" | "flush" => Some(format!(
-            "`{name}` is waiting for the engine's work: expected a phase of kind settle"
-        )),
+        "compact" | "compactall" | "waitforcompaction" | "flush" => {
+            Some(format!("`{name}` waits for the engine: use a phase of kind settle instead"))
+        }
         "stats" | "levelstats" | "sstables" | "memstats" | "stats_history" => {
-            Some(format!("`{name}` prints: expected only what works; counters are in the record"))
+            Some(format!("`{name}` only prints: leave it out, the record contains the counters"))
         }
         _ => None,
     }
 }
 
-/// Parts have no keys of `[run]` any more that flags have set.
+/// Removes keys of `[run]` that flags have set from every part.
 pub(super) fn for_all_parts(arguments: &[String], suite: &mut DeTable<'_>) {
     for key in ["threads", "phases"] {
         if arguments.iter().any(|argument| argument.starts_with(&format!("run.{key}="))) {

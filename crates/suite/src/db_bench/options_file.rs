@@ -1,29 +1,29 @@
-//! `--options_file=PATH`: a file of options as `RocksDB` writes it beside each database, turned
-//! into options of engine `rocksdb`: by their names here, or else as they stand.
+//! `--options_file=PATH`: translates the options file that `RocksDB` writes next to each database
+//! into options of engine `rocksdb`. Known options are set by name, others are passed on unchanged.
 
 use super::super::mistake::{Mistakes, closest};
 use super::super::source::Span;
 use std::collections::BTreeMap;
 
-/// Of options without a name here, what `RocksDB` has by default.
+/// `RocksDB`'s defaults of options that have no name here.
 const DEFAULTS: &str = include_str!("defaults.ini");
 
-/// What options of the table of blocks are nested in, in `RocksDB`'s own string form.
+/// The option that contains table options, in `RocksDB`'s own string form.
 const TABLE: &str = "block_based_table_factory";
 
-const ELSEWHERE: &str = "expected none: a run writes to its own folder alone";
+const ELSEWHERE: &str = "expected no value: a run writes only to its own directory";
 
-/// A file, as far as it has anything to say here.
+/// The parts of a file that kvdyno uses.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct OptionsFile {
-    /// Which `RocksDB` wrote it.
+    /// The version of `RocksDB` that wrote it.
     pub(super) version: Option<String>,
     /// Options of the engine, by their names here.
     pub(super) options: Vec<(&'static str, String)>,
-    /// Those that are handed on as they stand, by their path: `compression_opts.level`.
-    pub(super) own: Vec<(String, String)>,
-    /// How many are as `RocksDB` has them anyway, or are none of a file's business.
-    pub(super) left: usize,
+    /// Options that are passed on unchanged, by their path: `compression_opts.level`.
+    pub(super) passed_on: Vec<(String, String)>,
+    /// Number of options that have `RocksDB`'s defaults, or that the run sets itself.
+    pub(super) ignored: usize,
 }
 
 /// One line, or one member of a line that has several.
@@ -33,11 +33,11 @@ struct Setting<'t> {
     table: bool,
 }
 
-/// What a setting comes to.
+/// The translation of a setting.
 enum Translation {
     Option(&'static str, String),
-    Own,
-    Left,
+    PassOn,
+    Ignore,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,11 +46,11 @@ enum Section {
     Database,
     Family,
     Table,
-    /// Said to be none of ours.
+    /// A section that was refused.
     Other,
 }
 
-/// Reads a file that stands at `start` of the source; `named` are the engine's options.
+/// Reads a file that begins at offset `start` of the source; `named` are the engine's options.
 pub(super) fn read(
     text: &str,
     start: usize,
@@ -60,10 +60,10 @@ pub(super) fn read(
     let defaults = defaults();
     let mut file = OptionsFile::default();
     let mut section = Section::Other;
-    let mut at = start;
+    let mut offset = start;
     for line in text.split_inclusive('\n') {
-        let begin = at + (line.len() - line.trim_start().len());
-        at += line.len();
+        let begin = offset + (line.len() - line.trim_start().len());
+        offset += line.len();
         let line = without_comment(line).trim();
         let span = begin..begin + line.len();
         if line.starts_with('[') {
@@ -83,7 +83,7 @@ pub(super) fn read(
                 }
             }
         } else if !line.is_empty() {
-            mistakes.at(&span, "this is no line of an OPTIONS file").label("expected name=value");
+            mistakes.at(&span, "invalid line in an OPTIONS file").label("expected name=value");
         }
     }
     file
@@ -99,18 +99,18 @@ fn opened(line: &str, span: &Span, mistakes: &mut Mistakes) -> Section {
         ("DBOptions", "") => Section::Database,
         ("CFOptions", "default") => Section::Family,
         ("TableOptions/BlockBasedTable", "default") => Section::Table,
-        // What belongs to a family that is refused is not refused once more.
+        // The sections of a refused family are not reported again.
         (kind, family) if kind.starts_with("TableOptions/") && family != "default" => {
             Section::Other
         }
         ("CFOptions", family) => {
-            let mistake = mistakes.at(span, format!("there is no column family `{family}` here"));
-            mistake.label("expected `default` alone: a case has one database with one family");
-            mistake.help("take its sections out of a copy of the file");
+            let mistake = mistakes.at(span, format!("column family `{family}` is not supported"));
+            mistake.label("expected only `default`: a case has one database with one family");
+            mistake.help("remove its sections from a copy of the file");
             Section::Other
         }
         (kind, _) => {
-            let mistake = mistakes.at(span, format!("section `{kind}` cannot be taken"));
+            let mistake = mistakes.at(span, format!("section `{kind}` is not supported"));
             mistake.label(
                 "expected Version, DBOptions, CFOptions \"default\" or \
                  TableOptions/BlockBasedTable \"default\"",
@@ -128,15 +128,15 @@ fn without_comment(line: &str) -> &str {
         escaped = *c == '\\' && !escaped;
         ends
     });
-    end.map_or(line, |(at, _)| &line[..at])
+    end.map_or(line, |(index, _)| &line[..index])
 }
 
-/// The setting, or its members: `compression_opts={level=3;strategy=0;}`. Of what is not known to
-/// have members the value stays whole.
+/// The setting, or its members: `compression_opts={level=3;strategy=0;}`. Values of options without
+/// known members stay whole.
 fn members<'t>(name: &str, value: &'t str, table: bool, defaults: &Defaults) -> Vec<Setting<'t>> {
     let inside = value.strip_prefix('{').and_then(|value| value.strip_suffix('}'));
     let prefix = format!("{name}.");
-    let has_members = defaults.keys().any(|known| known.starts_with(&prefix));
+    let has_members = defaults.keys().any(|name| name.starts_with(&prefix));
     match inside.filter(|_| has_members) {
         None => vec![Setting { name: name.to_owned(), value, table }],
         Some(inside) => inside
@@ -165,40 +165,40 @@ impl OptionsFile {
         &mut self,
         setting: &Setting<'_>,
         span: &Span,
-        known: (&[&'static str], &Defaults),
+        names: (&[&'static str], &Defaults),
         mistakes: &mut Mistakes,
     ) {
         let Setting { name, value, table } = setting;
-        match translate(name, value, known) {
+        match translate(name, value, names) {
             Ok(Translation::Option(option, value)) => self.options.push((option, value)),
-            Ok(Translation::Left) => self.left += 1,
-            Ok(Translation::Own) => {
+            Ok(Translation::Ignore) => self.ignored += 1,
+            Ok(Translation::PassOn) => {
                 let path = if *table { format!("{TABLE}.{name}") } else { name.clone() };
-                self.own.push((path, unescaped(value)));
+                self.passed_on.push((path, unescaped(value)));
             }
-            Err(Refused::Value(wanted)) => {
+            Err(Refusal::Value(wanted)) => {
                 mistakes.at(span, format!("`{name}` cannot be `{value}`")).label(wanted);
             }
-            Err(Refused::Unknown(near)) => {
-                let message = format!("`{name}` is no option of RocksDB that is known");
+            Err(Refusal::Unknown(near)) => {
+                let message = format!("unknown RocksDB option `{name}`");
                 let mistake = mistakes.at(span, message);
                 mistake.label(match near {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => "not in any OPTIONS file of 6.29 to 11.8".to_owned(),
                 });
                 mistake.help(
-                    "take it out of a copy of the file; what a version of yours has alone goes by \
-                     --set engine.rocksdb.options.options=\"name=value\"",
+                    "remove it from a copy of the file; pass options of other versions by --set \
+                     engine.rocksdb.options.options=\"name=value\"",
                 );
             }
         }
     }
 }
 
-enum Refused {
-    /// What is wanted in its place.
+enum Refusal {
+    /// The expected value.
     Value(String),
-    /// What it may be meant for.
+    /// A similar name, if there is one.
     Unknown(Option<String>),
 }
 
@@ -206,44 +206,45 @@ fn translate(
     name: &str,
     value: &str,
     (named, defaults): (&[&'static str], &Defaults),
-) -> Result<Translation, Refused> {
+) -> Result<Translation, Refusal> {
     if let Some(renamed) = renamed(name, value) {
-        return renamed.map_err(Refused::Value);
+        return renamed.map_err(Refusal::Value);
     }
     if let Some(option) = named.iter().copied().find(|option| *option == name) {
         return Ok(Translation::Option(option, value.to_owned()));
     }
     match defaults.get(name) {
-        Some(Some(default)) if same(value, default) => Ok(Translation::Left),
-        Some(_) => Ok(Translation::Own),
+        Some(Some(default)) if equal(value, default) => Ok(Translation::Ignore),
+        Some(_) => Ok(Translation::PassOn),
         None => {
-            let known: Vec<&str> = defaults.keys().copied().chain(named.iter().copied()).collect();
-            Err(Refused::Unknown(closest(name, &known).map(str::to_owned)))
+            let candidates: Vec<&str> =
+                defaults.keys().copied().chain(named.iter().copied()).collect();
+            Err(Refusal::Unknown(closest(name, &candidates).map(str::to_owned)))
         }
     }
 }
 
-/// What has another name here, or another form, or no business in a run.
+/// Options with another name or form here, and options that the run sets itself.
 fn renamed(name: &str, value: &str) -> Option<Result<Translation, String>> {
     let option = |name, value: &str| Ok(Translation::Option(name, value.to_owned()));
     let whole = |name, number: f64| match number {
         whole if whole.fract() == 0.0 => option(name, &format!("{whole:.0}")),
-        _ => Ok(Translation::Own),
+        _ => Ok(Translation::PassOn),
     };
     let number = value.parse::<f64>().map_err(|_| "expected a number".to_owned());
-    let only =
-        |is: bool, wanted: &str| if is { Ok(Translation::Left) } else { Err(wanted.to_owned()) };
+    let only = |matches: bool, expected: &str| {
+        if matches { Ok(Translation::Ignore) } else { Err(expected.to_owned()) }
+    };
     Some(match name {
-        // The run makes databases and opens them again, whoever wrote the file.
+        // The run creates and opens databases itself.
         "create_if_missing" | "create_missing_column_families" | "error_if_exists" => {
-            Ok(Translation::Left)
+            Ok(Translation::Ignore)
         }
         "wal_dir" | "db_log_dir" => only(value.is_empty(), ELSEWHERE),
         "db_paths" | "cf_paths" | "env" => Err(ELSEWHERE.to_owned()),
         "comparator" => {
-            let wanted =
-                "expected leveldb.BytewiseComparator: keys are in the order of their bytes";
-            only(value == "leveldb.BytewiseComparator", wanted)
+            let expected = "expected leveldb.BytewiseComparator: keys are ordered by their bytes";
+            only(value == "leveldb.BytewiseComparator", expected)
         }
         "table_factory" => only(value == "BlockBasedTable", "expected BlockBasedTable"),
         "memtable_factory" => match value {
@@ -280,7 +281,7 @@ fn renamed(name: &str, value: &str) -> Option<Result<Translation, String>> {
         }
         "filter_policy" => filter(value),
         "no_block_cache" if value == "true" => option("block_cache", "0"),
-        "no_block_cache" => Ok(Translation::Left),
+        "no_block_cache" => Ok(Translation::Ignore),
         "max_open_files" if value == "-1" => option("max_open_files", "0"),
         "max_bytes_for_level_multiplier" => {
             number.and_then(|times| whole("max_bytes_for_level_multiplier", times))
@@ -291,7 +292,7 @@ fn renamed(name: &str, value: &str) -> Option<Result<Translation, String>> {
     })
 }
 
-/// A kind of compression as it is called here.
+/// A compression type by its name here.
 fn word(name: &str, value: &str) -> Result<String, String> {
     let words = [
         ("kNoCompression", "none"),
@@ -301,14 +302,14 @@ fn word(name: &str, value: &str) -> Result<String, String> {
         ("kZSTD", "zstd"),
     ];
     let words = words.iter().filter(|(_, word)| name != "blob_compression_type" || *word != "zlib");
-    let found = words.clone().find(|(theirs, _)| *theirs == value);
-    found.map(|(_, ours)| (*ours).to_owned()).ok_or_else(|| {
-        let all: Vec<&str> = words.map(|(theirs, _)| *theirs).collect();
+    let translated = words.clone().find(|(rocksdb_word, _)| *rocksdb_word == value);
+    translated.map(|(_, word)| (*word).to_owned()).ok_or_else(|| {
+        let all: Vec<&str> = words.map(|(rocksdb_word, _)| *rocksdb_word).collect();
         format!("expected {}", all.join(" or "))
     })
 }
 
-/// Versions before 7 write what filter there is, but not how many bits.
+/// Versions before 7 write the kind of filter without its bits.
 fn filter(value: &str) -> Result<Translation, String> {
     let bits = value.strip_prefix("bloomfilter:").and_then(|rest| rest.split(':').next());
     match (value, bits.and_then(|bits| bits.parse::<u64>().ok())) {
@@ -317,14 +318,15 @@ fn filter(value: &str) -> Result<Translation, String> {
             Ok(Translation::Option("bloom_bits", bits.to_string()))
         }
         ("rocksdb.BuiltinBloomFilter", _) => {
-            Err("expected its bits, as bloomfilter:10:false: this is all that it says".to_owned())
+            Err("expected the bits, as bloomfilter:10:false: the file has only the kind of filter"
+                .to_owned())
         }
-        _ => Ok(Translation::Own),
+        _ => Ok(Translation::PassOn),
     }
 }
 
-/// `0.0` is `0`.
-fn same(value: &str, other: &str) -> bool {
+/// Equal as text or as numbers: `0.0` is `0`.
+fn equal(value: &str, other: &str) -> bool {
     let number = |text: &str| text.parse::<f64>().ok();
     value == other || number(value).is_some_and(|value| Some(value) == number(other))
 }
@@ -346,24 +348,24 @@ fn unescaped(value: &str) -> String {
     text
 }
 
-/// Options in `RocksDB`'s own string form, members of one nested in it once.
+/// Options in `RocksDB`'s own string form; members of one option are nested once.
 pub(super) fn nested(options: &[(&str, &str)]) -> String {
     let mut text: Vec<String> = Vec::new();
     let mut done: Vec<&str> = Vec::new();
     for (path, value) in options {
-        let Some((of, _)) = path.split_once('.') else {
+        let Some((outer, _)) = path.split_once('.') else {
             text.push(format!("{path}={value}"));
             continue;
         };
-        if done.contains(&of) {
+        if done.contains(&outer) {
             continue;
         }
-        done.push(of);
+        done.push(outer);
         let inside = options.iter().filter_map(|(path, value)| {
-            let (outer, inner) = path.split_once('.')?;
-            (outer == of).then_some((inner, *value))
+            let (other, inner) = path.split_once('.')?;
+            (other == outer).then_some((inner, *value))
         });
-        text.push(format!("{of}={{{}}}", nested(&inside.collect::<Vec<_>>())));
+        text.push(format!("{outer}={{{}}}", nested(&inside.collect::<Vec<_>>())));
     }
     text.join(";")
 }

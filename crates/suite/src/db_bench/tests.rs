@@ -1,4 +1,4 @@
-//! What flags come to, group by group.
+//! Translation of flags, group by group.
 
 use super::super::{Overrides, Suite};
 use super::*;
@@ -24,7 +24,7 @@ name = "rocksdb"
 label = "two"
 "#;
 
-/// As `RocksDB` wrote them, of databases whose options are not the defaults.
+/// As written by `RocksDB` for databases with other options than the defaults.
 const FILES: [(&str, &str); 3] = [
     ("OPTIONS-9.10.0", include_str!("../../../../fixtures/options/OPTIONS-9.10.0")),
     ("OPTIONS-6.29.5", include_str!("../../../../fixtures/options/OPTIONS-6.29.5")),
@@ -51,7 +51,7 @@ const WRONG: &str = r#"# By hand.
 write_buffer_size
 "#;
 
-/// The arguments that flags come to, or the mistakes.
+/// The arguments for flags, or the mistakes.
 fn set(flags: &str) -> Result<Vec<String>, String> {
     let mut source = Source::new("suite.toml", SUITE);
     let mut mistakes = Mistakes::default();
@@ -76,7 +76,7 @@ fn refused(flags: &str, words: &[&str]) {
 
 #[test]
 fn options_are_set_at_every_rocksdb() {
-    let both = |option: &str| [1, 2].map(|at| format!("engine.{at}.options.{option}"));
+    let both = |option: &str| [1, 2].map(|index| format!("engine.{index}.options.{option}"));
     let flags = [
         ("--block_size=8192", "block_size=8192"),
         ("-write_buffer_size=134217728", "write_buffer_size=134217728"),
@@ -98,9 +98,9 @@ fn options_are_set_at_every_rocksdb() {
     for (flag, option) in flags {
         assert_eq!(set(flag).unwrap(), both(option), "{flag}");
     }
-    let own = set("--use_fsync=1 --max_compaction_bytes=9").unwrap();
+    let passed_on = set("--use_fsync=1 --max_compaction_bytes=9").unwrap();
     let own_options = "options=\"use_fsync=1;max_compaction_bytes=9\"";
-    assert_eq!(own, both(own_options));
+    assert_eq!(passed_on, both(own_options));
 }
 
 #[test]
@@ -152,17 +152,20 @@ fn a_file_of_flags_has_comments() {
 
 #[test]
 fn what_is_not_known_or_has_no_place_is_refused_by_name() {
-    refused("--blok_size=1", &["`--blok_size` is no flag", "did you mean `--block_size`?"]);
-    refused("--db=/mnt/x", &["`--db` has no place here", "said by --place"]);
-    refused("--histogram", &["`--histogram` has no place here", "records latencies"]);
+    refused(
+        "--blok_size=1",
+        &["unknown db_bench flag `--blok_size`", "did you mean `--block_size`?"],
+    );
+    refused("--db=/mnt/x", &["`--db` has no equivalent", "use --place"]);
+    refused("--histogram", &["`--histogram` has no equivalent", "records latencies"]);
     refused("--flagfile=x", &["--set-db_bench @FILE"]);
     refused("--compaction_style=2", &["cannot be `2`", "0 (level) or 1 (universal)"]);
     refused("--seed=0", &["expected a number above 0"]);
     refused("--statistics=maybe", &["expected true or false"]);
     refused("--reads=5", &["`--threads` before it"]);
-    refused("--benchmarks=fillrandom,compact", &["expected a phase of kind settle"]);
-    refused("num=5", &["`num=5` is no flag", "expected --name=value"]);
-    refused("[DBOptions]", &["is no flag of db_bench"]);
+    refused("--benchmarks=fillrandom,compact", &["a phase of kind settle"]);
+    refused("num=5", &["`num=5` is not a flag", "expected --name=value"]);
+    refused("[DBOptions]", &["is not a flag"]);
 }
 
 #[test]
@@ -188,7 +191,7 @@ fn a_suite_is_bent_by_them_and_by_what_is_set_after_them() {
 fn each_flag_stands_in_the_table_once() {
     let names: BTreeSet<&str> = FLAGS.iter().map(|(name, _)| *name).collect();
     assert_eq!(names.len(), FLAGS.len());
-    // A flag that begins with "no" would be read as another one turned off.
+    // A flag that begins with "no" would be read as another flag turned off.
     assert!(names.iter().all(|name| !name.starts_with("no")), "{names:?}");
 }
 
@@ -213,8 +216,8 @@ fn an_options_file_is_options_by_their_names_and_the_rest_as_it_stands() {
     ] {
         assert!(of_one.contains(&option), "{option}: {of_one:#?}");
     }
-    let own: Vec<_> = of_one.iter().filter_map(|set| set.strip_prefix("options=")).collect();
-    let [own] = own[..] else { panic!("{own:?}") };
+    let passed_on: Vec<_> = of_one.iter().filter_map(|set| set.strip_prefix("options=")).collect();
+    let [passed_on] = passed_on[..] else { panic!("{passed_on:?}") };
     for option in [
         "compression_opts={max_dict_bytes=4096;level=3}",
         "compression_per_level=kNoCompression:kLZ4Compression",
@@ -225,12 +228,13 @@ fn an_options_file_is_options_by_their_names_and_the_rest_as_it_stands() {
         "partition_filters=true",
         "metadata_block_size=8192",
     ] {
-        assert!(own.contains(option), "{option}: {own}");
+        assert!(passed_on.contains(option), "{option}: {passed_on}");
     }
-    assert!(own.contains("block_based_table_factory={"), "{own}");
-    // What is as it comes is not said once more, nor what the run itself decides.
-    for left in ["paranoid_checks", "nullptr", "create_if_missing", "comparator", "bloomfilter"] {
-        assert!(!own.contains(left), "{left}: {own}");
+    assert!(passed_on.contains("block_based_table_factory={"), "{passed_on}");
+    // Defaults are not repeated, nor settings that the run makes itself.
+    for ignored in ["paranoid_checks", "nullptr", "create_if_missing", "comparator", "bloomfilter"]
+    {
+        assert!(!passed_on.contains(ignored), "{ignored}: {passed_on}");
     }
     assert_eq!(of_one.len(), set.len() / 2, "both engines have the same");
 }
@@ -240,34 +244,37 @@ fn flags_count_over_an_options_file() {
     let flags = "--write_buffer_size=1 --use_fsync=1 --options_file=OPTIONS-9.10.0 \
                  --max_compaction_bytes=7";
     let set = set(flags).unwrap();
-    let last = |of: &str| set.iter().rfind(|set| set.starts_with(of)).unwrap();
+    let last = |prefix: &str| set.iter().rfind(|set| set.starts_with(prefix)).unwrap();
     assert_eq!(last("engine.1.options.write_buffer_size"), "engine.1.options.write_buffer_size=1");
-    let own = last("engine.1.options.options");
-    assert!(own.contains("use_fsync=1") && own.contains("optimize_filters_for_hits=true"), "{own}");
-    assert!(own.contains("max_compaction_bytes=7"), "{own}");
-    assert_eq!(own.matches("max_compaction_bytes").count(), 1, "{own}");
+    let passed_on = last("engine.1.options.options");
+    assert!(
+        passed_on.contains("use_fsync=1") && passed_on.contains("optimize_filters_for_hits=true"),
+        "{passed_on}"
+    );
+    assert!(passed_on.contains("max_compaction_bytes=7"), "{passed_on}");
+    assert_eq!(passed_on.matches("max_compaction_bytes").count(), 1, "{passed_on}");
 }
 
 #[test]
 fn what_an_options_file_cannot_have_here_is_told_at_its_line() {
     let wrong = "--options_file=wrong.ini";
-    let places = [
-        ("5", "`wal_dir` cannot be `/mnt/wal`", "a run writes to its own folder alone"),
-        ("6", "`max_background_job` is no option", "did you mean `max_background_jobs`?"),
+    let mistakes = [
+        ("5", "`wal_dir` cannot be `/mnt/wal`", "a run writes only to its own directory"),
+        ("6", "unknown RocksDB option `max_background_job`", "did you mean `max_background_jobs`?"),
         ("9", "`compaction_style` cannot be", "kCompactionStyleLevel or kCompactionStyleUniversal"),
-        ("10", "`comparator` cannot be", "keys are in the order of their bytes"),
+        ("10", "`comparator` cannot be", "keys are ordered by their bytes"),
         ("11", "`compression` cannot be", "kLZ4Compression or kZSTD"),
-        ("12", "section `TableOptions/PlainTable` cannot be taken", "BlockBasedTable"),
-        ("14", "there is no column family `meta` here", "expected `default` alone"),
-        ("18", "this is no line of an OPTIONS file", "expected name=value"),
+        ("12", "section `TableOptions/PlainTable` is not supported", "BlockBasedTable"),
+        ("14", "column family `meta` is not supported", "expected only `default`"),
+        ("18", "invalid line in an OPTIONS file", "expected name=value"),
     ];
-    for (line, message, label) in places {
+    for (line, message, label) in mistakes {
         refused(wrong, &[&format!("[wrong.ini:{line}:"), message, label]);
     }
     let all = set(wrong).unwrap_err();
-    assert_eq!(all.matches("[wrong.ini:").count(), places.len(), "{all}");
-    // RocksDB 6 says that there is a filter, but not how many bits it has.
-    refused("--options_file=OPTIONS-6.29.5", &["rocksdb.BuiltinBloomFilter", "expected its bits"]);
+    assert_eq!(all.matches("[wrong.ini:").count(), mistakes.len(), "{all}");
+    // RocksDB 6 writes that there is a filter, but not its number of bits.
+    refused("--options_file=OPTIONS-6.29.5", &["rocksdb.BuiltinBloomFilter", "expected the bits"]);
     refused("--options_file=gone", &["gone was not read"]);
     refused("--options_file", &["expected a file: --options_file=PATH"]);
 }
@@ -282,5 +289,5 @@ fn a_file_is_said_with_what_became_of_it() {
     let suite = Suite::parse("s.toml", SUITE, &overrides).unwrap();
     let [note] = &suite.notes[..] else { panic!("{:?}", suite.notes) };
     assert!(note.starts_with("OPTIONS file OPTIONS-9.10.0 of RocksDB 9.10.0: "), "{note}");
-    assert!(note.ends_with("does not say how large the block cache is"), "{note}");
+    assert!(note.ends_with("does not contain the block cache size"), "{note}");
 }

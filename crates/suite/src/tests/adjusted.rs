@@ -1,4 +1,4 @@
-//! What `--engine` and `--duration` change, and short spellings.
+//! Changes by `--engine` and `--duration`, and short forms.
 
 use super::*;
 use kvdyno_record::workload::{Activity, Phase, Schedule};
@@ -26,8 +26,8 @@ fn labels(plan: &Plan) -> Vec<&str> {
 fn an_installed_engine_that_the_suite_lacks_is_added_and_told() {
     let plan = plan_of(SMALL, &with(&["null", "rocksdb"])).unwrap();
     assert_eq!(labels(&plan), ["null", "rocksdb"]);
-    let told = "engine rocksdb is not in the suite: added with its default options, durability";
-    assert!(plan.sized[0].starts_with(told), "{:?}", plan.sized);
+    let note = "engine rocksdb is not in the suite: added with its default options, durability";
+    assert!(plan.sized[0].starts_with(note), "{:?}", plan.sized);
     let alone = plan_of(SMALL, &with(&["lmdb"])).unwrap();
     assert_eq!(labels(&alone), ["lmdb"]);
 }
@@ -39,14 +39,14 @@ fn an_engine_that_is_added_to_tuned_ones_is_tuned() {
     let plan = plan_of(&text, &with(&["lmdb", "rocksdb"])).unwrap();
     let rocksdb = plan.cases.iter().find(|case| case.engine == "rocksdb").unwrap();
     assert_eq!(rocksdb.options.integer("block_cache"), Ok(GIB / 2));
-    let told = "engine rocksdb is not in the suite: added with preset tuned, durability async";
-    assert_eq!(plan.sized[0], told);
+    let note = "engine rocksdb is not in the suite: added with preset tuned, durability async";
+    assert_eq!(plan.sized[0], note);
     let preset = "preset tuned, shares of the RAM limit: lmdb, rocksdb; `kvdyno engines NAME` \
-                  gives each value's reason";
+                  shows the reason for each value";
     assert!(plan.sized.iter().any(|note| note == preset), "{:?}", plan.sized);
 }
 
-/// Whatever the order: the engine is there before what is set of it.
+/// In any order: the engine is added before its options are set.
 #[test]
 fn an_engine_that_is_added_can_be_set() {
     let set = vec!["engine.rocksdb.options.block_cache=1MiB".to_owned(), "data.seed=7".to_owned()];

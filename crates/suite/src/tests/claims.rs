@@ -1,4 +1,4 @@
-//! Claims: what is read of them, what is on record, and mistakes under their lines.
+//! Claims: parsing, the plan's text, and mistakes at their lines.
 
 use super::*;
 use kvdyno_record::claim::{Bound, Need, Side, Test, Threads, Window};
@@ -72,7 +72,7 @@ fn claims_and_the_study_are_in_the_plan() {
     assert_eq!(long.relation.test, Test::Below(Bound::Number(10_000.0)));
 }
 
-/// What is not run this time is no mistake: it cannot be told then.
+/// A claim about parts that do not run now is no mistake: it is evaluated later.
 #[test]
 fn claims_stay_where_engines_are_left_out() {
     let overrides = Overrides { engines: vec!["lmdb".to_owned()], ..Overrides::default() };
@@ -117,7 +117,7 @@ fn a_cell_may_name_a_window_of_its_phase() {
     let Side::Ratio(second, last) = &plan.claims[0].relation.left else { panic!("{plan:?}") };
     assert_eq!((second.phase.as_str(), second.window), ("measure", Some(Window::Number(2))));
     assert_eq!((last.phase.as_str(), last.window), ("measure", Some(Window::Last)));
-    // As tables write it.
+    // As in tables.
     let padded = self::plan(&with("measure-w02.readers.lmdb.ops_per_s > 1"), &[]);
     let Side::Figure(padded) = &padded.claims[0].relation.left else { panic!("{padded:?}") };
     assert_eq!(padded, second);

@@ -1,15 +1,15 @@
-//! `[crew]`: what is planned of it, and what no crew can do.
+//! `[crew]`: its plan, and what it does not support.
 
 use super::*;
 
-/// Four readers, by a crew.
+/// Four readers in a crew.
 fn with(crew: &str) -> String {
     let threads = "name = \"readers\"\nthreads = 4";
     let text = SMALL.replace("name = \"readers\"", threads);
     text.replace("[[engine]]", &format!("[crew]\n{crew}\n[[engine]]"))
 }
 
-/// With engines that are servers: one that is started here.
+/// With servers as engines; one of them is started on this machine.
 fn served() -> Engines {
     let mut engines = engines();
     engine_of(&mut engines, "rocksdb").capabilities.external_processes = true;
@@ -32,10 +32,10 @@ fn a_crew_is_planned_with_its_launch() {
     assert_eq!(crew.ranks(), 4);
     let launch = crew.launch.join(" ");
     assert!(launch.starts_with("mpirun --host localhost:3,10.0.0.2:1 -n 4 "), "{launch}");
-    let own = "hosts = [\"localhost:2\"]\nlaunch = \"srun -n {ranks}  -w {hosts}\"";
-    let own = super::plan(&with(own), &[]);
-    assert_eq!(own.cases[0].crew.as_ref().unwrap().launch.join("|"), "srun|-n|2|-w|localhost:2");
-    // A crew is other work than one worker; where its hosts are is not.
+    let custom = "hosts = [\"localhost:2\"]\nlaunch = \"srun -n {ranks}  -w {hosts}\"";
+    let custom = super::plan(&with(custom), &[]);
+    assert_eq!(custom.cases[0].crew.as_ref().unwrap().launch.join("|"), "srun|-n|2|-w|localhost:2");
+    // A crew does other work than one worker; its hosts make no difference.
     let keys = |text: &str| super::plan(text, &[]).cases[0].key.clone();
     let (two, elsewhere) = (with("hosts = [\"a:2\"]"), with("hosts = [\"a\", \"b\"]"));
     assert_eq!(keys(&two), keys(&elsewhere));

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 fn listed(plan: &Plan) -> Vec<(String, u64, u64)> {
     let mut cases: Vec<_> = plan.cases.iter().collect();
     cases.sort_by_key(|case| case.listed);
-    let of = |case: &kvdyno_record::plan::Case| {
+    let description = |case: &kvdyno_record::plan::Case| {
         (case.label.clone(), case.data.records, case.shape.value_bytes_mean)
     };
-    let mut all: Vec<_> = cases.into_iter().map(of).collect();
+    let mut all: Vec<_> = cases.into_iter().map(description).collect();
     all.dedup();
     all
 }
@@ -39,7 +39,7 @@ fn each_value_size_is_a_data_set_of_its_own() {
             named("rocksdb", large, 1000),
         ]
     );
-    // The same work as in a run of one size alone: the two can be compared.
+    // The same work as in a run with one size only: the two can be compared.
     let keys = |plan: &Plan| -> BTreeSet<String> {
         plan.cases.iter().map(|case| case.key.clone()).collect()
     };
@@ -47,7 +47,7 @@ fn each_value_size_is_a_data_set_of_its_own() {
     let ids: Vec<&str> = plan.cases.iter().map(|case| case.id.as_str()).collect();
     assert!(ids.iter().any(|id| id.contains("_lmdb_v100_t4_")), "{ids:?}");
     assert!(ids.iter().any(|id| id.contains("_rocksdb_v1000_load_")), "{ids:?}");
-    // A database is never another size's.
+    // A database is never used for another size.
     for case in &plan.cases {
         let maker = plan.cases.iter().find(|maker| maker.id == case.database.made_by).unwrap();
         assert_eq!(maker.data, case.data, "{}", case.id);
@@ -72,7 +72,7 @@ fn a_list_may_be_typed_with_commas() {
     let refused = refusal(SMALL, &set(&["data.value_bytes=100,x"]));
     assert!(refused.contains("`x` is not"), "{refused}");
     let refused = refusal(SMALL, &set(&["data.value_bytes=100,100"]));
-    assert!(refused.contains("the value is in the list already"), "{refused}");
+    assert!(refused.contains("the value is already in the list"), "{refused}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The drive's jobs: what they expand to, and what is refused.
+//! The drive's jobs: their expansion, and refusals.
 
 use super::*;
 use kvdyno_record::workload::{Activity, Size};
@@ -21,7 +21,7 @@ block = "4MiB"
 depth = 32
 "#;
 
-/// Each case on a line: what it does to what.
+/// Each case on a line: its actions and their target.
 fn outline(plan: &Plan) -> String {
     let line = |case: &kvdyno_record::plan::Case| {
         let Size::Fixed { bytes } = case.data.value.size else { panic!("{:?}", case.data) };
@@ -55,14 +55,14 @@ fn outline(plan: &Plan) -> String {
 fn the_drive_alone_needs_no_engines() {
     let plan = plan(ALONE, &[]);
     insta::assert_snapshot!(outline(&plan));
-    // Once in full, and what a writer is taken to do to it.
+    // Once completely, and the estimated writes of a writer.
     assert_eq!(plan.estimate.databases.len(), 1);
     assert!(plan.estimate.space_bytes >= 64 << 20 && plan.estimate.space_bytes < 65 << 20);
     assert!(plan.estimate.write_bytes > 64 << 20);
     assert_eq!(write_bytes_least(&plan), (64 << 20) + 64 * 8);
 }
 
-/// SNIA's workload-independent preconditioning: twice all of it, 128 KiB, in order.
+/// SNIA's workload-independent preconditioning: twice the whole file, 128 KiB, in order.
 #[test]
 fn a_drive_is_preconditioned_before_anything_is_measured() {
     let plan = plan(ALONE, &["drive.precondition=2", "drive.in_order=true"]);
@@ -78,7 +78,7 @@ fn a_ceiling_is_measured_at_every_number_of_threads() {
     insta::assert_snapshot!(outline(&plan(builtin_text("quick"), &[])));
 }
 
-/// Reading through the page cache is another thing under another limit; direct I/O is not.
+/// A RAM limit changes reads through the page cache, but not direct I/O.
 #[test]
 fn only_what_is_cached_is_swept_over_ram() {
     let plan = plan(builtin_text("quick"), &["ram.data_to_ram=[2,8]", "drive.trials=1"]);
@@ -94,8 +94,8 @@ fn only_what_is_cached_is_swept_over_ram() {
 
 #[test]
 fn the_drive_is_chosen_and_left_out_as_an_engine_is() {
-    let engines = |wanted: &[&str]| {
-        let engines = wanted.iter().map(ToString::to_string).collect();
+    let engines = |names: &[&str]| {
+        let engines = names.iter().map(ToString::to_string).collect();
         let overrides = Overrides { engines, ..Overrides::default() };
         let plan = plan_of(builtin_text("quick"), &overrides).unwrap();
         let mut engines: Vec<_> = plan.cases.into_iter().map(|case| case.engine).collect();
@@ -131,9 +131,9 @@ fn what_a_drive_cannot_do_is_refused() {
     ];
     let refusals: Vec<String> = cases.iter().map(|set_| refusal(ALONE, &set(set_))).collect();
     insta::assert_snapshot!(refusals.join("\n"));
-    let same = "label = \"drive\"";
+    let label = "label = \"drive\"";
     let text =
-        builtin_text("quick").replacen("name = \"lmdb\"", &format!("name = \"lmdb\"\n{same}"), 1);
+        builtin_text("quick").replacen("name = \"lmdb\"", &format!("name = \"lmdb\"\n{label}"), 1);
     insta::assert_snapshot!("an_engine_called_drive", refusal(&text, &Overrides::default()));
 }
 
@@ -141,7 +141,7 @@ fn what_a_drive_cannot_do_is_refused() {
 fn without_its_worker_the_drive_is_refused_and_can_be_left_out() {
     let suite = Suite::parse("suite.toml", ALONE, &Overrides::default()).unwrap();
     let mut workers = engines();
-    workers.asked.retain(|wanted, _| wanted.engine != "drive");
+    workers.asked.retain(|worker, _| worker.engine != "drive");
     insta::assert_snapshot!(expand(&suite, &workers, &HOST).unwrap_err().render(false));
 }
 
@@ -164,8 +164,8 @@ fn operations_in_flight_are_for_engines_that_have_them() {
 fn fio_does_every_job_as_well_among_the_others() {
     let plan = plan(ALONE, &["drive.with_fio=true"]);
     insta::assert_snapshot!(outline(&plan));
-    let of = |engine: &str| plan.cases.iter().filter(|case| case.engine == engine).count();
-    assert_eq!((of("drive"), of("fio")), (1 + 4, 4));
+    let count_cases = |engine: &str| plan.cases.iter().filter(|case| case.engine == engine).count();
+    assert_eq!((count_cases("drive"), count_cases("fio")), (1 + 4, 4));
 }
 
 fn plan_on_a_device(text: &str, arguments: &[&str]) -> Result<Plan, SuiteError> {
@@ -182,7 +182,7 @@ fn a_device_is_used_as_a_whole_by_what_can() {
     assert!(refused.contains("lmdb stores nothing on a block device"), "{refused}");
 }
 
-/// Nothing is loaded, and every case finds what is there.
+/// No case loads; every case uses the existing data.
 #[test]
 fn what_is_only_read_is_not_filled() {
     let reads = ["drive.read_only=true", "drive.job.large.rw=read"];

@@ -1,10 +1,10 @@
-//! What one `[[engine]]` stands for: presets of its options, and records packed under one key.
+//! The expansion of one `[[engine]]`: presets of its options, and packed records.
 
 use super::*;
 use kvdyno_record::work::{Purpose, Work};
 use kvdyno_record::workload::{Activity, Packed, Size};
 
-/// `SMALL` with this engine in place of its own.
+/// `SMALL` with this engine instead of its own.
 fn with(engine: &str) -> String {
     let (before, rest) = SMALL.split_once("[[engine]]").unwrap();
     let (_, after) = rest.split_once("[[phase]]").unwrap();
@@ -16,33 +16,33 @@ fn presets_are_where_options_begin() {
     let text = with("name = \"rocksdb\"\npreset = [\"defaults\", \"tuned\"]");
     let plan =
         plan(&text, &["run.trials=1", "ram.limit=100MiB", "engine.rocksdb.options.bloom_bits=9"]);
-    let of = |label: &str| {
+    let options = |label: &str| {
         let case = plan.cases.iter().find(|case| case.label == label).unwrap();
         let option = |name| case.options.integer(name).unwrap();
         (option("block_cache"), option("bloom_bits"))
     };
-    assert_eq!(of("rocksdb-defaults"), (8 << 20, 9));
-    assert_eq!(of("rocksdb-tuned"), (50 << 20, 9));
-    // One preset is no list: the engine keeps its name.
+    assert_eq!(options("rocksdb-defaults"), (8 << 20, 9));
+    assert_eq!(options("rocksdb-tuned"), (50 << 20, 9));
+    // A single preset adds no suffix: the engine keeps its name.
     let one = super::plan(&with("name = \"rocksdb\"\npreset = \"tuned\""), &["ram.limit=64MiB"]);
     assert!(one.cases.iter().all(|case| case.label == "rocksdb"));
     assert_eq!(one.cases[0].options.integer("block_cache"), Ok(32 << 20));
     let none = super::plan(&with("name = \"null\"\npreset = \"tuned\""), &[]);
-    let says = "null: preset tuned is its options' defaults";
+    let says = "null: preset tuned equals the default options";
     assert!(none.warnings.iter().any(|words| words.contains(says)), "{:?}", none.warnings);
     let refused = refusal(&with("name = \"rocksdb\"\npreset = \"fast\""), &set(&[]));
     assert!(refused.contains("defaults, tuned"), "{refused}");
 }
 
-/// A suite of many engines is run with those that are there, and says which are not.
+/// A suite of many engines runs with the existing ones, and reports the others.
 #[test]
 fn what_is_optional_and_not_there_is_left_out_and_said() {
     let text = with("name = \"null\"\n[[engine]]\nname = \"other\"\noptional = true");
     let plan = super::plan(&text, &["run.trials=1"]);
     assert!(plan.cases.iter().all(|case| case.label == "null"));
-    assert!(sentences(&plan.left_out)[0].starts_with("other is not run: there is no worker"));
+    assert!(sentences(&plan.left_out)[0].starts_with("other is not run: it has no worker"));
     let refused = refusal(&text.replace("true", "false"), &set(&[]));
-    assert!(refused.contains("there is no worker `kvdyno-other`"), "{refused}");
+    assert!(refused.contains("cannot find the worker `kvdyno-other`"), "{refused}");
 }
 
 #[test]
@@ -60,8 +60,8 @@ fn packed_records_are_fewer_and_longer_and_stand_beside_single_ones() {
     let text = with("name = \"null\"\n[[engine]]\nname = \"null\"\nlabel = \"packed\"\npack = 64");
     let data = ["run.trials=1", "data.records=1000", "data.value_bytes=16"];
     let plan = plan(&text, &data);
-    let of = |label: &str| plan.cases.iter().find(|case| case.label == label).unwrap();
-    let (plain, packed) = (of("null"), of("packed"));
+    let case = |label: &str| plan.cases.iter().find(|case| case.label == label).unwrap();
+    let (plain, packed) = (case("null"), case("packed"));
     assert_eq!(packed.data.packed, Some(Packed { records: 1000, each: 64 }));
     assert_eq!((packed.data.records, packed.shape.records_max), (16, 16));
     assert_eq!(packed.data.value.size, Size::Fixed { bytes: 1024 });
@@ -71,10 +71,10 @@ fn packed_records_are_fewer_and_longer_and_stand_beside_single_ones() {
     assert_ne!(plain.key, packed.key);
     let zipf = "phase.measure.role.readers.keys={ distribution = \"zipf\", theta = 0.9 }";
     let refused = refusal(&text, &set(&[&data[..], &[zipf]].concat()));
-    assert!(refused.contains("other work on packed records"), "{refused}");
+    assert!(refused.contains("`pack` does not support this operation"), "{refused}");
 }
 
-/// A measured phase that an engine cannot take part in is left out for that engine alone.
+/// A measured phase that one engine does not support is left out only for that engine.
 #[test]
 fn a_phase_that_one_engine_cannot_do_is_skipped_and_told() {
     let text = SMALL.to_owned()
@@ -120,12 +120,12 @@ mix = [{ op = "scan" }]
     let all = ["load", "measure", "thin", "thinned", "measure-2", "measure-3"];
     assert_eq!(phases("lmdb"), all);
     assert_eq!(phases("null"), ["load", "measure", "measure-3"]);
-    let told = [
+    let expected = [
         "null is not run in `thin`: it has no delete",
-        "null is not run in `thinned`: it counts on `thin`, which is not run",
+        "null is not run in `thinned`: it depends on `thin`, which is skipped",
         "null is not run in `measure-2`: it has no reverse scan",
     ];
-    assert_eq!(sentences(&plan.left_out), told);
+    assert_eq!(sentences(&plan.left_out), expected);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn an_engine_that_cannot_scan_samples_where_records_are_counted() {
     let mut engines = engines();
     engine_of(&mut engines, "null").capabilities.scan_forward = false;
     let plan = expand(&suite, &engines, &HOST).unwrap();
-    assert_eq!(plan.warnings, ["null: `verify` counts no records: no scan"]);
+    assert_eq!(plan.warnings, ["null: `verify` counts no records: the engine has no scan"]);
     let verify = Activity::Verify { samples: 10_000, count: false };
     assert!(plan.cases[0].phases.iter().any(|phase| phase.work == verify));
 }

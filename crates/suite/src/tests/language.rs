@@ -28,8 +28,8 @@ fn every_operation_and_distribution_survives_the_plan_file() {
     assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
 }
 
-/// The keys that the reader knows at a path, from what it says of one it does not know.
-fn known_at(path: &str) -> Vec<String> {
+/// The keys that the reader accepts at a path, from its message about an unknown key.
+fn keys_at(path: &str) -> Vec<String> {
     let part = ["part=[{ name = \"a\", data = {}, run = {} }]"];
     let needed = usize::from(path.starts_with("part."));
     known_with(path, &part[..needed])
@@ -40,17 +40,17 @@ fn known_with(path: &str, arguments: &[&str]) -> Vec<String> {
     let argument = format!("{path}zzzzzzzz=1");
     let arguments = [arguments, &[&argument]].concat();
     let refusal = refusal(EVERYTHING, &set(&arguments)).replace("\n  ", "");
-    let (_, known) = refusal.split_once("known here: ").unwrap_or_else(|| panic!("{refusal}"));
-    let mut known: Vec<_> = known.trim().split(", ").map(|name| name.trim().to_owned()).collect();
-    known.sort();
-    known
+    let (_, keys) = refusal.split_once("known names: ").unwrap_or_else(|| panic!("{refusal}"));
+    let mut keys: Vec<_> = keys.trim().split(", ").map(|name| name.trim().to_owned()).collect();
+    keys.sort();
+    keys
 }
 
 #[test]
 fn the_schema_knows_the_keys_that_the_reader_knows() {
     let schema = schema();
-    let variant = |path: &str, definition: &str, at: usize| {
-        (path.to_owned(), vec![format!("/$defs/{definition}/oneOf/{at}")])
+    let variant = |path: &str, definition: &str, index: usize| {
+        (path.to_owned(), vec![format!("/$defs/{definition}/oneOf/{index}")])
     };
     let plain =
         |path: &str, definition: &str| (path.to_owned(), vec![format!("/$defs/{definition}")]);
@@ -70,7 +70,7 @@ fn the_schema_knows_the_keys_that_the_reader_knows() {
         plain("phase.5.role.all.", "Role"),
         plain("phase.5.role.all.rate.", "Scheduled"),
     ];
-    tables.extend((0..6).map(|at| variant(&format!("phase.{at}."), "Phase", at)));
+    tables.extend((0..6).map(|index| variant(&format!("phase.{index}."), "Phase", index)));
     for (path, pointers) in tables {
         let mut written: Vec<String> = Vec::new();
         for pointer in pointers {
@@ -80,11 +80,11 @@ fn the_schema_knows_the_keys_that_the_reader_knows() {
             written.extend(properties.keys().cloned());
         }
         written.sort();
-        assert_eq!(known_at(&path), written, "at `{path}`");
+        assert_eq!(keys_at(&path), written, "at `{path}`");
     }
 }
 
-/// Each operation by its word: the schema has it, with the keys that the reader takes.
+/// Each operation by its name: the schema has it, with the keys that the reader accepts.
 #[test]
 fn the_schema_knows_every_operation_and_its_keys() {
     let schema = schema();
@@ -108,8 +108,8 @@ fn the_schema_knows_every_operation_and_its_keys() {
 #[test]
 fn the_smallest_suite_of_the_documentation_expands() {
     let page = include_str!("../../../../docs/suites.md");
-    let (_, from) = page.split_once("```toml\n[suite]").unwrap();
-    let (smallest, _) = from.split_once("```").unwrap();
+    let (_, text) = page.split_once("```toml\n[suite]").unwrap();
+    let (smallest, _) = text.split_once("```").unwrap();
     let plan = plan(&format!("[suite]{smallest}"), &[]);
     assert_eq!(plan.cases.len(), 8);
     assert_eq!(plan.cases[1].threads, Some(4));
@@ -141,8 +141,8 @@ fn every_fragment_of_the_guide_is_a_suite_with_the_rest_of_the_first() {
 
 #[test]
 fn a_suite_asks_for_columns() {
-    let asked = plan(SMALL, &["show.columns=['over_4ms', 'took']"]);
-    assert_eq!(asked.columns, [ColumnName::Over4Ms, ColumnName::Took]);
+    let planned = plan(SMALL, &["show.columns=['over_4ms', 'took']"]);
+    assert_eq!(planned.columns, [ColumnName::Over4Ms, ColumnName::Took]);
     assert!(plan(SMALL, &[]).columns.is_empty());
     let refused = refusal(SMALL, &set(&["show.columns=['over_1m']"]));
     for words in ["`over_1m` is not a column of tables", "did you mean `over_1ms`?", "mb_per_s"] {

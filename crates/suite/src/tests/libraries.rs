@@ -1,4 +1,4 @@
-//! Versions, libraries, and lists of options: the engines that one table stands for.
+//! Versions, libraries, and lists of options: the engines of one table.
 
 use super::*;
 use kvdyno_record::library::Library;
@@ -11,29 +11,30 @@ fn with(engine: &str) -> String {
     text
 }
 
-/// With `RocksDB` as a library in two versions, and a build of the user's own.
+/// With `RocksDB` as a library in two versions, and a local build.
 fn installed() -> Engines {
     let mut engines = engines();
     engine_of(&mut engines, "rocksdb").capabilities.library = true;
     let plain = WantedWorker { engine: "rocksdb".to_owned(), pick: Pick::Newest };
-    let found = engines.asked[&plain].clone().unwrap();
-    let of = |pick: Pick, version: &str, build: &str| {
-        let mut found = found.clone();
-        found.description.engine.version = version.to_owned();
-        found.library = Some(Library {
+    let worker = engines.asked[&plain].clone().unwrap();
+    let version_worker = |pick: Pick, version: &str, build: &str| {
+        let mut worker = worker.clone();
+        worker.description.engine.version = version.to_owned();
+        worker.library = Some(Library {
             version: version.to_owned(),
             build: build.to_owned(),
             sha256: format!("{version}-{build}"),
             source: None,
             path: format!("/libraries/{version}/{build}.so").into(),
         });
-        (WantedWorker { engine: "rocksdb".to_owned(), pick }, Ok(found))
+        (WantedWorker { engine: "rocksdb".to_owned(), pick }, Ok(worker))
     };
-    let version = |version: &str| of(Pick::Version(version.to_owned()), version, "official");
+    let version =
+        |version: &str| version_worker(Pick::Version(version.to_owned()), version, "official");
     let mut old = version("6.29.5");
-    if let (_, Ok(found)) = &mut old {
-        // An option that came later.
-        found.description.engine.options.retain(|option| option.name != "bloom_bits");
+    if let (_, Ok(worker)) = &mut old {
+        // An option that was added in a later version.
+        worker.description.engine.options.retain(|option| option.name != "bloom_bits");
     }
     let missing = |engine: &str, version: &str, why| {
         let pick = Pick::Version(version.to_owned());
@@ -42,8 +43,8 @@ fn installed() -> Engines {
     let all = ["11.8.1", "6.29.5"].map(str::to_owned).to_vec();
     let none = "no library of RocksDB is installed".to_owned();
     engines.asked.extend([
-        of(Pick::Newest, "11.8.1", "official"),
-        of(Pick::File("/home/me/librocksdb.so".into()), "11.9.0", "yours"),
+        version_worker(Pick::Newest, "11.8.1", "official"),
+        version_worker(Pick::File("/home/me/librocksdb.so".into()), "11.9.0", "yours"),
         (
             WantedWorker { engine: "rocksdb".to_owned(), pick: Pick::File("/lib/libz.so".into()) },
             Err(Missing::Unusable("/lib/libz.so has no function `rocksdb_open`".to_owned())),
@@ -64,7 +65,7 @@ fn expanded(engine: &str, overrides: &Overrides) -> Result<Vec<Case>, String> {
     plan.map(|plan| plan.cases).map_err(|error| error.render(false))
 }
 
-/// Labels in the order of the tables, with the version that each is loaded from.
+/// Labels in the order of the tables, with the version of each.
 fn loaded(engine: &str, overrides: &Overrides) -> Vec<(String, String)> {
     let mut cases = expanded(engine, overrides).unwrap();
     cases.sort_by_key(|case| case.listed);
@@ -72,13 +73,13 @@ fn loaded(engine: &str, overrides: &Overrides) -> Vec<(String, String)> {
         let library = case.library.as_ref();
         library.map_or_else(|| "none".to_owned(), Library::words)
     };
-    let mut found: Vec<_> = cases.iter().map(|case| (case.label.clone(), version(case))).collect();
-    found.dedup();
-    found
+    let mut labels: Vec<_> = cases.iter().map(|case| (case.label.clone(), version(case))).collect();
+    labels.dedup();
+    labels
 }
 
 fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
-    expected.iter().map(|(label, found)| ((*label).to_owned(), (*found).to_owned())).collect()
+    expected.iter().map(|(label, labels)| ((*label).to_owned(), (*labels).to_owned())).collect()
 }
 
 #[test]
@@ -186,7 +187,7 @@ fn lists_that_multiply_past_reason_are_refused() {
          max_write_buffer_number = [{values}]"
     );
     let refused = expanded(&engine, &Overrides::default()).unwrap_err();
-    assert!(refused.contains("its lists come to 1600 engines"), "{refused}");
+    assert!(refused.contains("its lists expand to 1600 engines"), "{refused}");
 }
 
 #[test]
@@ -196,15 +197,15 @@ fn a_job_of_the_drive_has_no_lists() {
     assert!(refused.contains("option `registered` is a list"), "{refused}");
 }
 
-/// Two versions that read by two calls would be compared by the call.
+/// Two versions that read by different calls would differ by the call.
 #[test]
 fn versions_of_one_run_take_the_word_that_all_know() {
     let mut engines = installed();
-    for (wanted, found) in &mut engines.asked {
-        let Ok(found) = found else { continue };
-        let is_old = wanted.pick == Pick::Version("6.29.5".to_owned());
+    for (needed, worker) in &mut engines.asked {
+        let Ok(worker) = worker else { continue };
+        let is_old = needed.pick == Pick::Version("6.29.5".to_owned());
         let words = if is_old { &["pinned"][..] } else { &["copied", "pinned"] };
-        found.description.engine.options.push(OptionSpec::words("gets", words, ""));
+        worker.description.engine.options.push(OptionSpec::words("gets", words, ""));
     }
     let plan = |versions: &str, arguments: &[&str]| {
         let text = with(&format!("[[engine]]\nname = \"rocksdb\"\nversions = [{versions}]"));
@@ -217,12 +218,12 @@ fn versions_of_one_run_take_the_word_that_all_know() {
     };
     let both = plan("\"6.29.5\", \"11.8.1\"", &[]).unwrap();
     assert_eq!(Vec::from_iter(calls(&both)), ["pinned"]);
-    let told = "rocksdb of all versions: gets = pinned, as not each has copied";
-    assert!(both.sized.iter().any(|note| note == told), "{:?}", both.sized);
+    let expected = "rocksdb in all versions: gets = pinned, because some versions lack copied";
+    assert!(both.sized.iter().any(|note| note == expected), "{:?}", both.sized);
     let new = plan("\"10.10.1\", \"11.8.1\"", &[]).unwrap();
     assert_eq!(Vec::from_iter(calls(&new)), ["copied"]);
     assert!(new.sized.iter().all(|note| !note.contains("gets")));
-    // What the suite sets is not changed: the old one has it not.
+    // Settings of the suite are not changed: the old version lacks this option.
     let set = plan("\"6.29.5\", \"11.8.1\"", &["engine.rocksdb.options.gets=copied"]);
     assert!(set.unwrap_err().render(false).contains("`copied` does not fit option `gets`"));
 }

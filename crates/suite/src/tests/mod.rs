@@ -1,4 +1,4 @@
-//! Suites through both gates: what the tests share.
+//! Suites through both gates: shared parts of the tests.
 
 mod adjusted;
 mod claims;
@@ -28,7 +28,7 @@ use kvdyno_record::plan::Plan;
 use kvdyno_record::protocol::WorkerDescription;
 use std::collections::BTreeMap;
 
-/// A suite that uses little, for tests to change with `--set`.
+/// A small suite, for tests to change with `--set`.
 const SMALL: &str = r#"
 [suite]
 name = "small"
@@ -211,7 +211,7 @@ fn option(name: &str, kind: OptionKind, default: Value) -> OptionSpec {
     OptionSpec::new(name, kind, default, "What it does.")
 }
 
-/// As the real ones describe themselves, in part.
+/// Like the real engines' descriptions, in part.
 fn engines() -> Engines {
     let mut null = engine("null");
     null.capabilities.stores_nothing = true;
@@ -220,11 +220,11 @@ fn engines() -> Engines {
     null.planning = Planning { space_factor: 0.0, write_factor: 0.0, ram_bytes_min: 1 << 20 };
     let mut lmdb = engine("lmdb");
     lmdb.capabilities.key_bytes_max = Some(511);
-    let of = ["auto", "on", "off"].map(str::to_owned).to_vec();
+    let words = ["auto", "on", "off"].map(str::to_owned).to_vec();
     lmdb.options = vec![
         option("map_size", OptionKind::Bytes, Value::Integer(0)),
         option("readahead", OptionKind::Boolean, Value::Boolean(false)).tuned(false, "", ""),
-        option("writemap", OptionKind::Choice { of }, Value::Text("auto".to_owned())),
+        option("writemap", OptionKind::Choice { of: words }, Value::Text("auto".to_owned())),
     ];
     let mut rocksdb = engine("rocksdb");
     let count = OptionKind::Integer { min: 1, max: 64 };
@@ -245,9 +245,9 @@ fn engines() -> Engines {
     let mut drive = engine("drive");
     drive.capabilities = Capabilities::of_bare_drive([(Durability::Async, "not waited for")]);
     drive.planning = Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 1 << 20 };
-    let of = ["io_uring", "psync", "mmap"].map(str::to_owned).to_vec();
+    let words = ["io_uring", "psync", "mmap"].map(str::to_owned).to_vec();
     drive.options = vec![
-        option("io", OptionKind::Choice { of }, Value::Text("io_uring".to_owned())),
+        option("io", OptionKind::Choice { of: words }, Value::Text("io_uring".to_owned())),
         option("registered", OptionKind::Boolean, Value::Boolean(true)),
         option("direct", OptionKind::Boolean, Value::Boolean(true)),
         option("read_only", OptionKind::Boolean, Value::Boolean(false)),
@@ -262,19 +262,19 @@ fn engines() -> Engines {
             server: None,
             engine,
         };
-        let wanted = WantedWorker { engine: described.engine.name.clone(), pick: Pick::Newest };
-        (wanted, Ok(FoundWorker { description: described, library: None }))
+        let needed = WantedWorker { engine: described.engine.name.clone(), pick: Pick::Newest };
+        (needed, Ok(FoundWorker { description: described, library: None }))
     };
     let asked = BTreeMap::from([null, lmdb, rocksdb, drive, fio].map(worker));
     let known = asked.keys().map(|wanted| wanted.engine.clone()).collect();
     Engines { asked, known }
 }
 
-/// What one of them says of itself.
+/// The description of one of them.
 fn engine_of<'e>(engines: &'e mut Engines, name: &str) -> &'e mut Description {
-    let wanted = WantedWorker { engine: name.to_owned(), pick: Pick::Newest };
-    let found = engines.asked.get_mut(&wanted).unwrap().as_mut().unwrap();
-    &mut found.description.engine
+    let needed = WantedWorker { engine: name.to_owned(), pick: Pick::Newest };
+    let worker = engines.asked.get_mut(&needed).unwrap().as_mut().unwrap();
+    &mut worker.description.engine
 }
 
 fn set(arguments: &[&str]) -> Overrides {
@@ -300,6 +300,6 @@ fn refusal(text: &str, overrides: &Overrides) -> String {
     }
 }
 
-fn builtin_text(wanted: &str) -> &'static str {
-    builtin().iter().find(|(name, _)| *name == wanted).map(|(_, text)| *text).unwrap()
+fn builtin_text(expected: &str) -> &'static str {
+    builtin().iter().find(|(name, _)| *name == expected).map(|(_, text)| *text).unwrap()
 }

@@ -1,9 +1,9 @@
-//! Parts: what each overrides, sweeps and picks, and what of them is on record.
+//! Parts: their overrides, sweeps and selections, and the plan's text.
 
 use super::*;
 use std::collections::BTreeSet;
 
-/// Two parts, of which one picks and the other overrides and sweeps.
+/// Two parts: one selects, the other overrides and sweeps.
 const PARTS: &str = r#"
 [suite]
 name = "parts"
@@ -93,7 +93,7 @@ fn a_part_picks_overrides_and_sweeps() {
         let limit = case.ram_limit_bytes.unwrap();
         assert!(limit.abs_diff(case.shape.user_bytes() / 4) < 8192, "{limit}");
     }
-    // A list of threads said for the whole suite on the command line is that of every part.
+    // A list of threads on the command line applies to every part.
     let overrides = Overrides { threads: vec![3], trials: Some(1), ..Overrides::default() };
     let threads: BTreeSet<_> =
         plan_of(PARTS, &overrides).unwrap().cases.iter().filter_map(|case| case.threads).collect();
@@ -111,7 +111,7 @@ fn a_part_can_be_run_alone_and_does_the_same_work() {
     assert_eq!(keys(&part_cases(&all, "large")), keys(&alone.cases.iter().collect::<Vec<_>>()));
     let lmdb = Overrides { engines: vec!["rocksdb".to_owned()], ..Overrides::default() };
     let rocksdb = plan_of(PARTS, &lmdb).unwrap();
-    // The other part has none left, and is left out.
+    // The other part has no engine left, and is left out.
     assert!(rocksdb.cases.iter().all(|case| case.part.as_deref() == Some("large")));
     let one = Overrides { engines: vec!["lmdb flash".to_owned()], ..Overrides::default() };
     assert!(plan_of(PARTS, &one).unwrap().cases.iter().all(|case| case.label == "lmdb flash"));
@@ -120,19 +120,19 @@ fn a_part_can_be_run_alone_and_does_the_same_work() {
     assert_eq!(part_cases(&set, "large").iter().map(|case| case.trial).max(), Some(3));
 }
 
-/// The tables that stand where all cases of an engine stand have one place for each key.
+/// Tables that list all cases of an engine have one position for each key.
 #[test]
 fn cases_of_one_key_are_listed_at_one_place() {
     let plan = plan(PARTS, &["part.large.run.trials=3"]);
-    let mut places = BTreeMap::new();
+    let mut positions = BTreeMap::new();
     for case in &plan.cases {
-        assert_eq!(*places.entry(&case.key).or_insert(case.listed), case.listed, "{}", case.id);
+        assert_eq!(*positions.entry(&case.key).or_insert(case.listed), case.listed, "{}", case.id);
     }
-    let listed: BTreeSet<_> = places.values().collect();
-    assert_eq!(listed.len(), places.len());
+    let listed: BTreeSet<_> = positions.values().collect();
+    assert_eq!(listed.len(), positions.len());
 }
 
-/// What is said once for all parts has no part's name.
+/// A note about all parts names no part.
 #[test]
 fn a_note_of_one_part_says_so() {
     let plan = plan(PARTS, &[]);
@@ -170,5 +170,5 @@ fn mistakes_in_parts_are_shown_where_they_are() {
     let unknown = Overrides { parts: vec!["flush".to_owned()], ..Overrides::default() };
     let refused = refusal(PARTS, &unknown);
     assert!(refused.contains("did you mean `flash`? its parts: flash, large"), "{refused}");
-    assert!(refusal(SMALL, &unknown).contains("it has no [[part]]"));
+    assert!(refusal(SMALL, &unknown).contains("the suite has no [[part]]"));
 }

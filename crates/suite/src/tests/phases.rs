@@ -1,11 +1,11 @@
-//! Phases that are picked by name, of two versions, opened with other options, cut into windows;
-//! and engines with volumes of their own.
+//! Phases selected by name, in two versions, opened with other options, cut into windows; and
+//! engines with volumes of their own.
 
 use super::*;
 use kvdyno_record::plan::Case;
 use kvdyno_record::workload::Activity;
 
-/// Named phases, two versions of each, and what `include` brings along.
+/// Named phases, two versions of each, and included phases.
 const NAMED: &str = r#"
 include = ["db_bench"]
 [suite]
@@ -36,13 +36,13 @@ role.readers = { keys = { distribution = "uniform" } }
 duration = "7s"
 "#;
 
-/// Its phases as they are in the record.
+/// Its phases as in the record.
 fn outline(case: &Case) -> String {
     let lines = case.phases.iter().map(|phase| serde_json::to_string(phase).unwrap());
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// All that a case of one engine does, whichever case loads.
+/// All work in an engine's cases, whichever case loads.
 fn all(text: &str, arguments: &[&str]) -> String {
     let plan = plan(text, arguments);
     plan.cases.iter().map(outline).collect::<Vec<_>>().join("\n")
@@ -55,8 +55,8 @@ fn phases_are_picked_by_name_in_two_versions() {
     let run = all(NAMED, &["fidelity=as-run"]);
     insta::assert_snapshot!(format!("{written}\n\n{run}"));
     let plan = plan(NAMED, &["fidelity=as-run"]);
-    assert_eq!(plan.sized, ["phases are as they were run (fidelity)"]);
-    // A part may have a version, and an order, of its own.
+    assert_eq!(plan.sized, ["phases run in the version as run (fidelity)"]);
+    // A part can have its own version and its own order.
     let both =
         plan_of(NAMED, &set(&["part=[{ name = \"a\" }, { name = \"b\", fidelity = \"as-run\" }]"]));
     let both = both.unwrap();
@@ -102,20 +102,20 @@ fn phases_are_picked_on_the_command_line() {
     };
     let picked = plan_of(NAMED, &pick(&["fillseq", "readrandom"], &[])).unwrap();
     assert_eq!(names(picked), ["fillseq", "readrandom"]);
-    // In every part, whatever phases it picks itself.
+    // In every part, whatever phases it selects itself.
     let parts = "part=[{ name = \"a\", phases = [\"fill\"] }, { name = \"b\" }]";
     let picked = plan_of(NAMED, &pick(&["fill", "readseq"], &[parts])).unwrap();
     assert_eq!(names(picked), ["fill", "readseq", "fill", "readseq"]);
     let refused = refusal(NAMED, &pick(&["fill", "readrando"], &[]));
-    for words in ["no phase is called `readrando`", "did you mean `readrandom`?", "mixgraph"] {
+    for words in ["there is no phase `readrando`", "did you mean `readrandom`?", "mixgraph"] {
         assert!(refused.contains(words), "{refused}");
     }
     let refused = refusal(NAMED, &set(&["include=[\"db_bench\", \"dbbench\"]"]));
-    assert!(refused.contains("`db_bench` and `dbbench` both have `fillrandom`"), "{refused}");
+    assert!(refused.contains("`db_bench` and `dbbench` both define `fillrandom`"), "{refused}");
 }
 
-/// Every phase that can be included, in both versions: as many suites as loads, which are the first
-/// phase of each.
+/// Every phase that can be included, in both versions: one suite per load, because the load is the
+/// first phase.
 #[test]
 fn every_included_phase_can_be_planned_in_both_versions() {
     for (name, data) in [("db_bench", "db_bench"), ("dbbench", "hex"), ("ycsb", "ycsb")] {
@@ -124,12 +124,12 @@ fn every_included_phase_can_be_planned_in_both_versions() {
              key_format = \"{data}\"\nvalue_bytes = 100\n[run]\nthreads = 2\ntrials = 1\n\
              database = \"fresh\"\n[[engine]]\nname = \"lmdb\"\n"
         );
-        let known = refusal(&text, &Overrides { phases: vec!["?".to_owned()], ..set(&[]) });
-        let (_, known) = known.split_once("known here: ").unwrap();
-        let known: Vec<&str> = known.split([',', ' ', '\n']).filter(|n| !n.is_empty()).collect();
+        let names = refusal(&text, &Overrides { phases: vec!["?".to_owned()], ..set(&[]) });
+        let (_, names) = names.split_once("known names: ").unwrap();
+        let names: Vec<&str> = names.split([',', ' ', '\n']).filter(|n| !n.is_empty()).collect();
         let load = |name: &str| ["fill", "bulk", "load"].iter().any(|l| name.starts_with(l));
-        let (loads, others): (Vec<&str>, Vec<_>) = known.iter().partition(|name| load(name));
-        assert!(!loads.is_empty() && others.len() > 4, "{known:?}");
+        let (loads, others): (Vec<&str>, Vec<_>) = names.iter().partition(|name| load(name));
+        assert!(!loads.is_empty() && others.len() > 4, "{names:?}");
         for load in &loads {
             for fidelity in ["fidelity=as-written", "fidelity=as-run"] {
                 let phases = [load].into_iter().chain(&others).map(ToString::to_string).collect();
@@ -230,7 +230,7 @@ fn an_engine_is_opened_again_with_other_options() {
                 None => "its own".to_owned(),
             };
         let phases = case.phases.iter().map(|phase| match &phase.work {
-            Activity::Reopen { options: to } => format!("{} ({})", phase.name, options(to)),
+            Activity::Reopen { options: new } => format!("{} ({})", phase.name, options(new)),
             _ => phase.name.clone(),
         });
         let phases = phases.collect::<Vec<_>>().join(", ");
@@ -239,7 +239,7 @@ fn an_engine_is_opened_again_with_other_options() {
     let mut cases: Vec<&Case> = plan.cases.iter().collect();
     cases.sort_by_key(|case| case.listed);
     insta::assert_snapshot!(cases.into_iter().map(line).collect::<Vec<_>>().join("\n"));
-    // Engines do equal work, whatever options each of them is opened with.
+    // Engines do equal work, whatever their options.
     let work = |label: &str| {
         let case =
             plan.cases.iter().find(|case| case.label.starts_with(label) && case.threads == Some(2));
@@ -334,21 +334,22 @@ kind = "load"
 
 #[test]
 fn an_engine_has_volumes_of_its_own() {
-    let on = |plan: &Plan| -> Vec<String> {
-        let on = |case: &Case| format!("{} {}", case.label, case.volume.as_ref().unwrap().name);
-        let mut on: Vec<String> = plan.cases.iter().map(on).collect();
-        on.sort();
-        on
+    let locations = |plan: &Plan| -> Vec<String> {
+        let location =
+            |case: &Case| format!("{} {}", case.label, case.volume.as_ref().unwrap().name);
+        let mut locations: Vec<String> = plan.cases.iter().map(location).collect();
+        locations.sort();
+        locations
     };
     let whole = plan(ON_VOLUMES, &[]);
-    assert_eq!(on(&whole), ["lmdb ext4", "rocksdb ext4", "rocksdb xfs"]);
-    // What is done is the same as where every engine is on every volume.
+    assert_eq!(locations(&whole), ["lmdb ext4", "rocksdb ext4", "rocksdb xfs"]);
+    // The work is the same as when every engine is on every volume.
     let every = plan(ON_VOLUMES, &["engine.lmdb.volumes="]);
     assert!(whole.cases.iter().all(|case| every.cases.iter().any(|other| other.key == case.key)));
     let part = plan(ON_VOLUMES, &["part=[{ name = \"x\", volumes = [\"xfs\"] }]"]);
-    assert_eq!(on(&part), ["rocksdb x xfs"]);
+    assert_eq!(locations(&part), ["rocksdb x xfs"]);
     let left_out = sentences(&part.left_out);
-    assert_eq!(left_out, ["part x: lmdb is not run: it lies on none of the volumes picked"]);
+    assert_eq!(left_out, ["part x: lmdb is not run: it uses none of the selected volumes"]);
     let refused: Vec<String> = [
         &["engine.lmdb.volumes=[\"ext3\"]"][..],
         &["engine.lmdb.volumes=[]"],
@@ -361,7 +362,7 @@ fn an_engine_has_volumes_of_its_own() {
     insta::assert_snapshot!(refused.join("\n"));
 }
 
-/// A load alone, of a suite whose numbers of threads are of its other phases.
+/// A load only, of a suite whose thread counts belong to its other phases.
 #[test]
 fn a_load_alone_is_planned_and_numbers_nobody_takes_are_dropped() {
     let load = |overrides: Overrides| {
@@ -377,14 +378,13 @@ fn a_load_alone_is_planned_and_numbers_nobody_takes_are_dropped() {
     let of_case = |case: &kvdyno_record::plan::Case| case.phases.len() == 1;
     assert!(plan.cases.len() == 12 && plan.cases.iter().all(of_case), "{}", plan.cases.len());
     let dropped =
-        |numbers: &str| format!("threads {numbers} are not swept: no picked phase takes them");
+        |numbers: &str| format!("threads {numbers} are not swept: no picked phase uses them");
     assert!(plan.sized.contains(&dropped("1, 4")), "{:?}", plan.sized);
     let typed = load(Overrides { phases, threads: vec![1], ..Overrides::default() });
     assert!(typed.sized.contains(&dropped("1")), "{:?}", typed.sized);
     let flags = "--benchmarks=fillseq --threads=8".to_owned();
     let flagged = load(Overrides { db_bench: vec![flags], ..Overrides::default() });
     assert!(flagged.sized.contains(&dropped("8")), "{:?}", flagged.sized);
-    let told = "--threads=8 is of measured phases: one thread loads, `num` records in all \
-                (db_bench fills by 8 threads, `num` records each)";
-    assert!(flagged.sized.iter().any(|note| note == told), "{:?}", flagged.sized);
+    let note = "--threads=8 applies to measured phases: one thread loads `num` records";
+    assert!(flagged.sized.iter().any(|other| other.starts_with(note)), "{:?}", flagged.sized);
 }

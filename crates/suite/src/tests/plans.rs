@@ -1,10 +1,10 @@
-//! What suites expand to.
+//! Expansion of suites.
 
 use super::*;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
-/// Each case on a line, in the words of its own fields.
+/// Each case on a line, by its own fields.
 fn outline(plan: &Plan) -> String {
     let mut text = String::new();
     for sentence in &plan.sized {
@@ -50,7 +50,8 @@ fn the_full_sweep_expands_and_scales() {
     assert_eq!(rocksdb.options.integer("max_write_buffer_number"), Ok(2));
 }
 
-/// Every database has one maker, before its users, and one last use, after which nobody wants it.
+/// Each database has one maker, which comes before its users, and one last use, after which no case
+/// uses it.
 fn check_databases(plan: &Plan) {
     let mut alive: HashSet<&str> = HashSet::new();
     let mut made: HashSet<&str> = HashSet::new();
@@ -68,17 +69,18 @@ fn check_databases(plan: &Plan) {
     assert!(alive.is_empty(), "left behind: {alive:?}");
 }
 
-/// Tables list cases in the suite's order, whatever order was drawn, and a key at one place.
+/// Tables list cases in the suite's order, whatever the order of execution, and a key at one
+/// position.
 fn check_listing(plan: &Plan) {
-    let mut places: BTreeMap<u32, &str> = BTreeMap::new();
+    let mut positions: BTreeMap<u32, &str> = BTreeMap::new();
     for case in &plan.cases {
-        let key = *places.entry(case.listed).or_insert(&case.key);
+        let key = *positions.entry(case.listed).or_insert(&case.key);
         assert_eq!(key, case.key, "{}", case.id);
     }
-    let mut keys: Vec<&str> = places.values().copied().collect();
+    let mut keys: Vec<&str> = positions.values().copied().collect();
     keys.sort_unstable();
     keys.dedup();
-    assert_eq!(keys.len(), places.len(), "a key is listed twice");
+    assert_eq!(keys.len(), positions.len(), "a key is listed twice");
 }
 
 #[test]
@@ -95,7 +97,7 @@ fn what_is_listed_follows_the_suite() {
     assert!(jobs.all(<[_]>::is_sorted), "{points:?}");
 }
 
-/// The field has phases of one and of two threads, and sweeps none of them.
+/// The suite has phases of one and of two threads, and sweeps none of them.
 #[test]
 fn threads_that_no_suite_sweeps_are_not_called_swept() {
     let numbers = |suite: &str| {
@@ -130,7 +132,7 @@ fn every_plan_is_consistent() {
             let names: HashSet<&str> = case.phases.iter().map(|p| p.name.as_str()).collect();
             assert_eq!(names.len(), case.phases.len());
         }
-        // A key tells points apart and trials not.
+        // A key distinguishes points, but not trials.
         let cases = || plan.cases.iter().filter(|case| case.engine != "drive");
         let keys: HashSet<&str> = cases().map(|case| case.key.as_str()).collect();
         let trials = cases().map(|case| case.trial).max().unwrap() as usize;
@@ -156,7 +158,7 @@ fn trials_differ_in_order_and_seeds_repeat() {
 #[test]
 fn keys_name_the_work_and_nothing_else() {
     let key = |arguments: &[&str]| plan(SMALL, arguments).cases.last().unwrap().key.clone();
-    let same = key(&[]);
+    let base = key(&[]);
     let unchanged: &[&[&str]] = &[
         &["run.trials=5"],
         &["run.budget=1h"],
@@ -167,7 +169,7 @@ fn keys_name_the_work_and_nothing_else() {
         &["data.size=116MB"],
     ];
     for arguments in unchanged {
-        assert_eq!(key(arguments), same, "{arguments:?}");
+        assert_eq!(key(arguments), base, "{arguments:?}");
     }
     let changed: &[&[&str]] = &[
         &["data.records=2M"],
@@ -180,7 +182,7 @@ fn keys_name_the_work_and_nothing_else() {
         &["engine.null.label=other"],
         &["engine.null.name=lmdb"],
     ];
-    let mut keys = HashSet::from([same]);
+    let mut keys = HashSet::from([base]);
     for arguments in changed {
         assert!(keys.insert(key(arguments)), "{arguments:?}");
     }
@@ -188,7 +190,7 @@ fn keys_name_the_work_and_nothing_else() {
 
 #[test]
 fn a_plan_holds_nothing_per_record() {
-    // Work for each of them would take hours: then this never ended.
+    // Each of them would take hours of planning: then this test would never end.
     let plan = plan(SMALL, &["data.records=137G", "run.trials=1"]);
     assert_eq!(plan.cases.len(), 2);
     assert!(serde_json::to_string(&plan).unwrap().len() < 10_000);
@@ -223,10 +225,11 @@ fn a_plan_that_does_not_fit_the_volume_is_refused() {
 fn an_engine_that_hardly_fits_is_warned_of() {
     let arguments = ["engine.null.name=rocksdb", "ram.limit=64MiB"];
     let warnings = |more: &str| plan(SMALL, &[&arguments[..], &[more]].concat()).warnings;
-    let over = "rocksdb: its write_buffer_size 64 MiB and other caches, 96 MiB in all, exceed the \
+    let warning = "rocksdb: its write_buffer_size 64 MiB and other caches, 96 MiB in all, exceed \
+                   the \
                 RAM limit 64 MiB; hint: --set engine.rocksdb.options.write_buffer_size=5%";
-    assert_eq!(warnings("run.trials=1"), [over]);
-    // The engine itself takes memory, too.
+    assert_eq!(warnings("run.trials=1"), [warning]);
+    // The engine itself needs memory, too.
     let warnings = warnings("engine.rocksdb.preset=tuned");
     assert!(warnings.is_empty(), "{warnings:?}");
     let lmdb = plan(SMALL, &["engine.null.name=lmdb", "ram.limit=8MiB"]).warnings;
@@ -237,14 +240,15 @@ fn an_engine_that_hardly_fits_is_warned_of() {
 fn a_compressor_that_is_left_on_beside_one_that_is_off_is_told() {
     let options = "engine.rocksdb.options={ compression = \"none\" }";
     let arguments = ["engine.null.name=rocksdb", "engine.rocksdb.preset=tuned", options];
-    let told = "rocksdb: bottommost_compression = zstd compresses, but rocksdb has compression = \
+    let warning = "rocksdb: bottommost_compression = zstd compresses, but rocksdb has compression \
+                   = \
                 none; hint: --set engine.rocksdb.options.bottommost_compression=none";
-    assert_eq!(plan(SMALL, &arguments).warnings, [told]);
+    assert_eq!(plan(SMALL, &arguments).warnings, [warning]);
     let mended = "engine.rocksdb.options.bottommost_compression=none";
     assert!(plan(SMALL, &[&arguments[..], &[mended]].concat()).warnings.is_empty());
-    // Whoever asks for a compressor has it.
-    let asked = "engine.rocksdb.options.bottommost_compression=zstd";
-    assert!(plan(SMALL, &[&arguments[..], &[asked]].concat()).warnings.is_empty());
+    // A compressor that the suite sets is kept.
+    let compressor = "engine.rocksdb.options.bottommost_compression=zstd";
+    assert!(plan(SMALL, &[&arguments[..], &[compressor]].concat()).warnings.is_empty());
 }
 
 #[test]
@@ -308,12 +312,12 @@ fn what_is_written_is_a_range_with_how_it_was_got() {
     let bytes = |case: &kvdyno_record::plan::Case| case.shape.user_bytes();
     let user = plan.cases.iter().find(|case| case.engine == "lmdb").map(bytes).unwrap();
     let file = plan.cases.iter().find(|case| case.engine == "drive").map(bytes).unwrap();
-    // Two engines that store something, four trials, and the drive's file once.
+    // Two engines that store data, four trials, and the drive's file once.
     assert_eq!(write_bytes_least(&plan), 8 * user + file);
     assert!(plan.estimate.write_bytes > 8 * user && plan.estimate.write_bytes < 24 * user);
     let words = plan.estimate.assumptions.join("\n");
-    assert!(words.contains("the least: each load's user data once"), "{words}");
-    assert!(words.contains("10.0 k/s for each thread, a round figure"), "{words}");
+    assert!(words.contains("least writes: each load's user data once"), "{words}");
+    assert!(words.contains("10.0 k/s for each thread, which is an assumption"), "{words}");
 }
 
 #[test]

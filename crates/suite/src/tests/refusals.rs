@@ -1,8 +1,8 @@
-//! What is said of suites that cannot be.
+//! Messages about invalid suites.
 
 use super::*;
 
-/// What is wrong, the place of each mistake in the rendered text, line by line.
+/// The mistakes in the rendered text, line by line, with their positions.
 macro_rules! refused {
     ($($name:ident: $old:literal => $new:expr;)+) => {$(
         #[test]

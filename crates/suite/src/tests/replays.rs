@@ -7,7 +7,7 @@ use kvdyno_record::replay::OfDrive;
 use kvdyno_record::workload::{Activity, Load, LoadOrder, Mix, Op, Rate, Schedule};
 use std::path::PathBuf;
 
-/// What came of reading one.
+/// A trace as the caller reads it.
 type Read = Result<Trace, String>;
 
 fn trace() -> Trace {
@@ -25,7 +25,7 @@ fn trace() -> Trace {
     }
 }
 
-/// The small suite with a trace in place of its mix, and what `lines` say.
+/// The small suite with a trace instead of its mix, and with `lines`.
 fn expanded(lines: &str, set: &[&str], trace: &Read) -> Result<Plan, SuiteError> {
     expanded_for("lmdb", lines, set, trace)
 }
@@ -71,14 +71,15 @@ fn a_trace_becomes_the_mix_of_its_role_and_ends_the_phase() {
     let shape = &plan.cases.last().unwrap().shape;
     assert_eq!((shape.value_bytes_max, shape.records_max), (5_000, 2_000_000));
     assert!(
-        plan.warnings.iter().any(|told| told.contains("2,000,000 keys")),
+        plan.warnings.iter().any(|warning| warning.contains("2,000,000 keys")),
         "{:?}",
         plan.warnings
     );
-    // What was recorded here says how many were loaded: keys above were written by requests.
+    // A trace recorded here contains the number of loaded records: requests wrote the keys above
+    // it.
     let recorded = Trace { records: Some(1_000), ..trace() };
     let plan = expanded("", &[FRESH, "data.records=1000"], &Ok(recorded)).unwrap();
-    assert!(!plan.warnings.iter().any(|told| told.contains("keys")), "{:?}", plan.warnings);
+    assert!(!plan.warnings.iter().any(|warning| warning.contains("keys")), "{:?}", plan.warnings);
     let fewer = expanded("", &[FRESH, "phase.measure.operations=30"], &Ok(trace())).unwrap();
     assert_eq!(mix_of(&fewer).ends.operations, Some(30));
 }
@@ -114,36 +115,42 @@ fn what_goes_with_no_trace_is_refused() {
         ("keys = \"uniform\"", "uniform"),
         ("found = 0.5", "expected either `trace` or `found`"),
         ("rate = 5", "expected either `trace` or `rate`"),
-        ("speed = \"slow\"", "this is no speed"),
-        ("speed = -1.0", "this is no speed"),
+        ("speed = \"slow\"", "invalid speed"),
+        ("speed = -1.0", "invalid speed"),
     ] {
-        let said = refused(lines, &[FRESH], &Ok(trace()));
-        assert!(said.contains(words), "{lines}: {said}");
+        let message = refused(lines, &[FRESH], &Ok(trace()));
+        assert!(message.contains(words), "{lines}: {message}");
     }
     for (set, words) in [
-        ("phase.measure.warmup=1s", "no `warmup` beside it"),
-        ("phase.measure.windows=1s", "no `windows` beside it"),
+        ("phase.measure.warmup=1s", "it has no `warmup`"),
+        ("phase.measure.windows=1s", "it has no `windows`"),
         ("run.database=shared", "deletes take from a database"),
     ] {
-        let said = refused("", &[FRESH, set], &Ok(trace()));
-        assert!(said.contains(words), "{set}: {said}");
+        let message = refused("", &[FRESH, set], &Ok(trace()));
+        assert!(message.contains(words), "{set}: {message}");
     }
-    let said = refused("", &[FRESH], &Err("cannot read it".to_owned()));
-    assert!(said.contains("cannot read it") && said.contains("kvdyno trace import"), "{said}");
-    assert!(refused("fold = true", &[FRESH], &Ok(trace())).contains("no offsets to fold"));
-    let told = refused("depth = 4", &[FRESH], &Ok(trace()));
-    assert!(told.contains("the trace has delete: `depth` is for gets and puts"), "{told}");
-    let told = refused("depth = 4\nspeed = 1.0", &[FRESH], &Ok(trace()));
-    assert!(told.contains("recorded times decide what is in flight"), "{told}");
+    let message = refused("", &[FRESH], &Err("cannot read it".to_owned()));
+    assert!(
+        message.contains("cannot read it") && message.contains("kvdyno trace import"),
+        "{message}"
+    );
+    assert!(refused("fold = true", &[FRESH], &Ok(trace())).contains("not offsets to fold"));
+    let message = refused("depth = 4", &[FRESH], &Ok(trace()));
+    assert!(
+        message.contains("the trace has delete: `depth` supports only gets and puts"),
+        "{message}"
+    );
+    let message = refused("depth = 4\nspeed = 1.0", &[FRESH], &Ok(trace()));
+    assert!(message.contains("`depth` with recorded times"), "{message}");
     let fold = SMALL.replace("mix = ", "fold = true\nmix = ");
-    assert!(refusal(&fold, &Overrides::default()).contains("only a trace of a drive is folded"));
+    assert!(refusal(&fold, &Overrides::default()).contains("`fold` without a trace of a drive"));
     let empty = Trace { requests: BTreeMap::new(), ..trace() };
-    assert!(refused("", &[FRESH], &Ok(empty)).contains("no request in it"));
+    assert!(refused("", &[FRESH], &Ok(empty)).contains("the trace has no requests"));
     let speed = SMALL.replace("mix = ", "speed = 1.0\nmix = ");
-    assert!(refusal(&speed, &Overrides::default()).contains("only a trace has a speed"));
+    assert!(refusal(&speed, &Overrides::default()).contains("`speed` without a trace"));
 }
 
-/// Of a drive of 4 GiB, by requests of 512 bytes to 128 KiB.
+/// Of a drive of 4 GiB, with requests of 512 bytes to 128 KiB.
 fn of_drive() -> Trace {
     let requests = [("read", 600), ("write", 300), ("flush", 50), ("discard", 50)];
     Trace {
@@ -176,25 +183,25 @@ fn a_trace_of_a_drive_is_replayed_on_a_drive() {
     let longest = Requests { longest: 128 << 10, multiple_of: 512, writes: true };
     assert_eq!(shape.requests, Some(longest));
 
-    let told = drive("", &[], of_drive()).unwrap_err();
+    let message = drive("", &[], of_drive()).unwrap_err();
     for words in [
         "reaches to byte 4,294,967,296, and 1,000,000 records of 4,096 bytes are",
         "4,096,000,000",
         "expected at least 1,048,576 records",
-        "`fold = true` beside `trace`",
+        "`fold = true` next to `trace`",
     ] {
-        assert!(told.contains(words), "{told}");
+        assert!(message.contains(words), "{message}");
     }
     let plan =
         drive("fold = true", &["data.records=3"], Trace { value_bytes_max: 9, ..of_drive() });
     let requests = plan.unwrap().cases[0].shape.requests.clone().unwrap();
     assert_eq!((requests.longest, requests.multiple_of), (9, 512));
-    let told = drive("fold = true", &["data.records=3"], of_drive()).unwrap_err();
-    assert!(told.contains("a request of 131,072 bytes"), "{told}");
-    let told = drive("", &["data.records=2M", "data.verify=true"], of_drive()).unwrap_err();
-    assert!(told.contains("expected verify = false"), "{told}");
-    let told = drive("", &[], trace()).unwrap_err();
-    assert!(told.contains("has records of one length"), "{told}");
+    let message = drive("fold = true", &["data.records=3"], of_drive()).unwrap_err();
+    assert!(message.contains("a request of 131,072 bytes"), "{message}");
+    let message = drive("", &["data.records=2M", "data.verify=true"], of_drive()).unwrap_err();
+    assert!(message.contains("expected verify = false"), "{message}");
+    let message = drive("", &[], trace()).unwrap_err();
+    assert!(message.contains("has records of one length"), "{message}");
     assert!(refused("", &[FRESH], &Ok(of_drive())).contains("lmdb stores keys and values"));
 }
 
@@ -216,11 +223,14 @@ fn a_load_of_what_is_read_first_has_so_many_records() {
     assert!(plan.sized.iter().any(|note| note.contains("1,234 of the trace's 2,000,000 keys")));
     assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
 
-    let told = refused("", &set[..2], &first);
-    assert!(told.contains("the data has 1,000,000 records, the trace 2,000,000 keys"), "{told}");
+    let message = refused("", &set[..2], &first);
+    assert!(
+        message.contains("the data has 1,000,000 records, and the trace has 2,000,000 keys"),
+        "{message}"
+    );
     let drive = [&set[..2], &["data.value_bytes=4096", "data.records=1048576"]].concat();
-    let told = expanded_for("drive", "", &drive, &Ok(of_drive())).unwrap_err().render(false);
-    assert!(told.contains("a drive is loaded whole"), "{told}");
-    let told = refusal(SMALL, &super::set(&["phase.load.order=first_read"]));
-    assert!(told.contains("no role replays a trace"), "{told}");
+    let message = expanded_for("drive", "", &drive, &Ok(of_drive())).unwrap_err().render(false);
+    assert!(message.contains("a drive is always loaded completely"), "{message}");
+    let message = refusal(SMALL, &super::set(&["phase.load.order=first_read"]));
+    assert!(message.contains("no role replays a trace"), "{message}");
 }

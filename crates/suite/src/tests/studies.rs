@@ -1,5 +1,5 @@
-//! The published studies as suites: their grids in full and in proportion, what this machine lacks,
-//! and what makes them short or long.
+//! The published studies as suites: their full and scaled grids, missing parts of this machine, and
+//! their length.
 
 use super::*;
 use kvdyno_record::left_out::LeftOut;
@@ -18,7 +18,7 @@ const STUDIES: [&str; 5] = [
     "callaghan-linkbench-2015",
 ];
 
-/// The engines of the studies that there are, with the options that those ask for.
+/// The existing engines of the studies, with the options that the studies need.
 fn engines_of_studies() -> Engines {
     let mut engines = engines();
     let rocksdb = engine_of(&mut engines, "rocksdb");
@@ -45,14 +45,14 @@ fn engines_of_studies() -> Engines {
         let lmdb = engine_of(&mut engines, "lmdb").clone();
         let mut described = Description { name: name.to_owned(), ..lmdb };
         described.capabilities.places = vec![PlaceKind::Directory, PlaceKind::Device];
-        let (mut wanted, found) = {
-            let (wanted, found) = engines.asked.iter().next().unwrap();
-            (wanted.clone(), found.clone())
+        let (mut needed, worker) = {
+            let (needed, worker) = engines.asked.iter().next().unwrap();
+            (needed.clone(), worker.clone())
         };
-        name.clone_into(&mut wanted.engine);
-        let mut found = found.unwrap();
-        found.description.engine = described;
-        engines.asked.insert(wanted, Ok(found));
+        name.clone_into(&mut needed.engine);
+        let mut worker = worker.unwrap();
+        worker.description.engine = described;
+        engines.asked.insert(needed, Ok(worker));
     }
     engines
 }
@@ -74,7 +74,7 @@ fn scaled(scale: &str) -> Overrides {
     Overrides { scale: Some(scale.parse().unwrap()), ..Overrides::default() }
 }
 
-/// Where a case stands, but for its threads.
+/// The point of a case, without its threads.
 fn point(case: &Case) -> String {
     let medium = match case.volume.as_ref().map(|volume| (&volume.name, &volume.medium)) {
         Some((name, Medium::Loop { directory: None, .. })) => format!(" on {name} (loop)"),
@@ -88,17 +88,17 @@ fn point(case: &Case) -> String {
     format!("{}: {} records{ram}{tier}{medium}", case.label, case.data.records)
 }
 
-/// A line for each point with its threads, what was decided, and what is left out.
+/// A line for each point with its threads, then notes, and what is left out.
 fn grid(plan: &Plan) -> String {
     let mut cases: Vec<&Case> = plan.cases.iter().collect();
     cases.sort_by_key(|case| case.listed);
     let mut text = String::new();
-    for same in cases.chunk_by(|a, b| point(a) == point(b)) {
-        let threads: Vec<String> = same
+    for group in cases.chunk_by(|a, b| point(a) == point(b)) {
+        let threads: Vec<String> = group
             .iter()
             .map(|case| case.threads.map_or("load".to_owned(), |t| t.to_string()))
             .collect();
-        let _ = writeln!(text, "{}: {}", point(same[0]), threads.join(" "));
+        let _ = writeln!(text, "{}: {}", point(group[0]), threads.join(" "));
     }
     let sized = plan.sized.iter().map(|text| format!("# {text}"));
     let warned = plan.warnings.iter().map(|text| format!("! {text}"));
@@ -121,17 +121,17 @@ fn each_study_expands_in_full_and_in_proportion() {
     }
 }
 
-/// With both drives nothing but Aerospike is left out.
+/// With both drives only Aerospike is left out.
 #[test]
 fn drives_that_are_given_are_what_media_are() {
-    let given = with_media(&["flash=/dev/nvme0n1", "optane=/dev/nvme1n1"]);
+    let media = with_media(&["flash=/dev/nvme0n1", "optane=/dev/nvme1n1"]);
     for name in STUDIES.into_iter().take(3) {
-        let plan = planned(name, &given);
+        let plan = planned(name, &media);
         assert_eq!(plan.left_out, [], "{name}");
         let mut media = plan.cases.iter().map(|case| &case.volume.as_ref().unwrap().medium);
         assert!(media.all(|medium| matches!(medium, Medium::Device { .. })), "{name}");
     }
-    let plan = planned("symas-imdt-2018", &given);
+    let plan = planned("symas-imdt-2018", &media);
     let swaps = |case: &&Case| case.swap().is_some();
     let case = plan.cases.iter().find(swaps).unwrap();
     let Memory::Swap { path, .. } = &case.tier.as_ref().unwrap().memory else { panic!("{case:?}") };
@@ -149,20 +149,26 @@ fn drives_that_are_given_are_what_media_are() {
 #[test]
 fn what_is_not_there_is_an_empty_cell_with_its_reason() {
     let plan = planned("symas-imdt-2018", &Overrides::default());
-    let of = |part: &str| -> Vec<&LeftOut> {
-        plan.left_out.iter().filter(|left| left.part.as_deref() == Some(part)).collect()
+    let left_out_of = |part: &str| -> Vec<&LeftOut> {
+        plan.left_out.iter().filter(|left_out| left_out.part.as_deref() == Some(part)).collect()
     };
-    let volumes: Vec<_> = of("optane").iter().map(|left| left.volume.as_deref()).collect();
+    let volumes: Vec<_> =
+        left_out_of("optane").iter().map(|left_out| left_out.volume.as_deref()).collect();
     assert_eq!(volumes, [Some("optane"); 2]);
-    let tiers: Vec<_> = of("imdt-large").iter().map(|left| left.tier.as_deref()).collect();
+    let tiers: Vec<_> =
+        left_out_of("imdt-large").iter().map(|left_out| left_out.tier.as_deref()).collect();
     assert_eq!(tiers, [Some("imdt")]);
-    assert!(of("imdt")[0].why.contains("--medium optane=/dev/..."), "{:?}", of("imdt"));
+    assert!(
+        left_out_of("imdt")[0].why.contains("--medium optane=/dev/..."),
+        "{:?}",
+        left_out_of("imdt")
+    );
     assert!(plan.cases.iter().all(|case| case.part.as_deref() == Some("flash")));
     let text = serde_json::to_string(&plan).unwrap();
     assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
     let lmdb = Overrides { engines: vec!["lmdb".to_owned()], ..Overrides::default() };
     let plan = planned("symas-imdt-2018", &lmdb);
-    assert!(plan.left_out.iter().all(|left| left.engine == "lmdb"), "{:?}", plan.left_out);
+    assert!(plan.left_out.iter().all(|left_out| left_out.engine == "lmdb"), "{:?}", plan.left_out);
     assert_eq!(plan.left_out.len(), 3);
 }
 
@@ -172,7 +178,7 @@ fn media_that_make_no_sense_are_refused() {
         Ok(_) => panic!("accepted: {overrides:?}"),
         Err(error) => error.render(false),
     };
-    let of = |media: &[&str]| refused("symas-optane-2018", &with_media(media));
+    let refuse = |media: &[&str]| refused("symas-optane-2018", &with_media(media));
     let both = Overrides {
         set: vec!["volume.flash-raw.path=/dev/sdb".to_owned()],
         ..Overrides::default()
@@ -185,9 +191,9 @@ fn media_that_make_no_sense_are_refused() {
     };
     insta::assert_snapshot!(
         [
-            of(&["optan=/dev/sdb"]),
-            of(&["flash"]),
-            of(&["flash="]),
+            refuse(&["optan=/dev/sdb"]),
+            refuse(&["flash"]),
+            refuse(&["flash="]),
             refused("symas-optane-2018", &both),
             refused("symas-imdt-2018", &with_media(&["optane=/mnt/other"])),
             refused("symas-imdt-2018", &absent),
@@ -197,22 +203,22 @@ fn media_that_make_no_sense_are_refused() {
     );
 }
 
-/// What is scaled keeps its proportion to the data; what the suite does not name stays.
+/// Scaled options keep their proportion to the data; other options stay.
 #[test]
 fn options_that_the_suite_names_are_scaled() {
-    let of = |plan: &Plan, name: &str| {
+    let value = |plan: &Plan, name: &str| {
         let rocksdb = plan.cases.iter().find(|case| case.engine == "rocksdb").unwrap();
         rocksdb.options.integer(name).unwrap()
     };
     let full = planned("selectel-p4800x-2018", &Overrides::default());
     let small = planned("selectel-p4800x-2018", &scaled("1/64"));
-    assert_eq!(of(&full, "target_file_size_base"), 64 * of(&small, "target_file_size_base"));
-    assert_eq!(of(&full, "block_size"), of(&small, "block_size"));
+    assert_eq!(value(&full, "target_file_size_base"), 64 * value(&small, "target_file_size_base"));
+    assert_eq!(value(&full, "block_size"), value(&small, "block_size"));
     let symas = planned("symas-optane-2018", &scaled("1/64"));
-    assert_eq!(of(&symas, "write_buffer_size"), 4_000_000);
-    assert_eq!(of(&symas, "block_cache"), GIB / 2);
+    assert_eq!(value(&symas, "write_buffer_size"), 4_000_000);
+    assert_eq!(value(&symas, "block_cache"), GIB / 2);
     let least = planned("selectel-p4800x-2018", &scaled("1/100000"));
-    assert_eq!(of(&least, "target_file_size_base"), 1 << 20);
+    assert_eq!(value(&least, "target_file_size_base"), 1 << 20);
 }
 
 #[test]
@@ -247,8 +253,8 @@ fn quick_shortens_and_says_what() {
     };
     assert_eq!(threads(Overrides { quick: Some(2), ..Overrides::default() }), [1, 2, 8]);
     assert_eq!(threads(Overrides { quick: Some(6), ..Overrides::default() }), [1, 4, 16]);
-    let own = Overrides { quick: Some(2), threads: vec![3, 64], ..Overrides::default() };
-    assert_eq!(threads(own), [3, 64]);
+    let changed = Overrides { quick: Some(2), threads: vec![3, 64], ..Overrides::default() };
+    assert_eq!(threads(changed), [3, 64]);
     let trials = Overrides { quick: Some(2), trials: Some(5), ..Overrides::default() };
     assert_eq!(planned("symas-optane-2018", &trials).cases.last().unwrap().trial, 5);
 }
@@ -273,17 +279,17 @@ fn hours_are_windows_and_their_slices_are_longer_where_the_record_asks_for_it() 
     let days_of = day.estimate.wall_ns.div_ceil(24 * 3_600_000_000_000);
     assert!(day.estimate.record_bytes <= 150_000_000 * days_of, "{:?}", day.estimate);
     assert!(day.sized.iter().any(|text| text.starts_with("slices of 2 s:")), "{:?}", day.sized);
-    let own = Overrides { set: vec!["run.slice=1s".to_owned()], ..days };
-    let own = planned("symas-optane-2018", &own);
-    assert_eq!(slices(&own), 1);
-    assert!(!own.sized.iter().any(|text| text.starts_with("slices")), "{:?}", own.sized);
+    let changed = Overrides { set: vec!["run.slice=1s".to_owned()], ..days };
+    let changed = planned("symas-optane-2018", &changed);
+    assert_eq!(slices(&changed), 1);
+    assert!(!changed.sized.iter().any(|text| text.starts_with("slices")), "{:?}", changed.sized);
     let loads = "[suite]\nname = \"x\"\n[data]\nrecords = 1\nvalue_bytes = 1\n\
                  [[engine]]\nname = \"null\"\n[[phase]]\nkind = \"load\"\n";
     let refused = refusal(loads, &Overrides { hours: Some(2), ..Overrides::default() });
-    assert!(refused.contains("no measure phase that could last so long"), "{refused}");
+    assert!(refused.contains("no measure phase to set the hours of"), "{refused}");
 }
 
-/// What a claim names by numbers is there at every scale, as the suite has it.
+/// The cells of a claim with numbers exist at every scale.
 #[test]
 fn claims_follow_the_scale() {
     for scale in ["1", "1/64", "1/1000"] {

@@ -1,4 +1,4 @@
-//! `[[ram.tier]]`: what is below each RAM limit, as an axis.
+//! `[[ram.tier]]`: the tier below each RAM limit, as an axis.
 
 use super::*;
 use kvdyno_record::engine::Value;
@@ -46,7 +46,7 @@ fn all() -> String {
 fn every_limit_comes_with_every_tier() {
     let plan = plan(&all(), &["run.trials=1"]);
     let tiers: Vec<&Tier> = plan.cases.iter().map(|case| case.tier.as_ref().unwrap()).collect();
-    // Ten settings, each a load and the reads on it.
+    // Ten settings, each with a load and the reads on it.
     assert_eq!(plan.cases.len(), 20);
     let memory = |name: &str| &tiers.iter().find(|tier| tier.name == name).unwrap().memory;
     assert_eq!(*memory("dram"), Memory::Dram);
@@ -70,7 +70,7 @@ fn every_limit_comes_with_every_tier() {
     assert_eq!(keys.len(), 20);
 }
 
-/// Where it is belongs to the host, how large it is to the work.
+/// The location belongs to the host, the size to the work.
 #[test]
 fn the_same_tier_on_another_device_is_the_same_work() {
     let keys = |text: &str| -> Vec<String> {
@@ -82,8 +82,8 @@ fn the_same_tier_on_another_device_is_the_same_work() {
     assert!(keys(&bare).iter().all(|key| !key.contains('+') || !key.contains("MiB+")));
 }
 
-/// A cache of half the memory is one of half of what there is with the swap: that is what a tier
-/// is for. The data stays as much larger than the limit as it was.
+/// A cache of half the memory is half of the memory with swap: a tier exists for this. The data
+/// keeps its ratio to the limit.
 #[test]
 fn a_share_of_memory_is_one_of_limit_and_swap() {
     let text = with(&format!("limit = \"64MiB\"\n{ALL}"))

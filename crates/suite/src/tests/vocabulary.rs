@@ -1,5 +1,4 @@
-//! The words for keys, lengths and rates: what they come to, and what is said of those that are
-//! none.
+//! The words for keys, lengths and rates: their meaning, and messages about invalid ones.
 
 use super::*;
 use kvdyno_record::workload::{
@@ -176,23 +175,26 @@ fn keys_that_are_not_there_need_room_for_their_numbers() {
         .replace("{ op = \"get\" }", "{ op = \"get\", keys = { distribution = \"absent\" } }")
         .replace("records = \"1M\"", "records = 40_000\nkey_bytes = 2\nkey_format = \"binary\"");
     let refused = refusal(&absent, &Overrides::default());
-    assert!(refused.contains("keys of 2 bytes cannot tell 80,000 records apart"), "{refused}");
+    assert!(
+        refused.contains("keys of 2 bytes cannot represent 80,000 different records"),
+        "{refused}"
+    );
     plan(&absent, &["data.key_bytes=3"]);
 }
 
-/// What is wrong, the place of each mistake in the rendered text, line by line: for each of `new`
-/// in the place of `@` in `with`, which stands in the place of `old`.
+/// The mistakes in the rendered text, line by line, with their positions: for each of `new`,
+/// inserted at `@` of `with`, which replaces `old`.
 macro_rules! refused {
     ($($name:ident: $old:literal => $with:literal: $($new:literal)+;)+) => {$(
         #[test]
         fn $name() {
-            let mut said = Vec::new();
+            let mut messages = Vec::new();
             for new in [$($new),+] {
                 let text = SMALL.replacen($old, &$with.replace('@', new), 1);
                 assert_ne!(text, SMALL);
-                said.push(refusal(&text, &Overrides::default()));
+                messages.push(refusal(&text, &Overrides::default()));
             }
-            insta::assert_snapshot!(said.join("\n"));
+            insta::assert_snapshot!(messages.join("\n"));
         }
     )+};
 }

@@ -38,7 +38,7 @@ fn a_suite_without_volumes_is_as_it_was() {
     assert!(plan.cases.iter().all(|case| !case.key.contains("/on-") && !case.id.contains("_on-")));
 }
 
-/// Records are compared by their keys: a change here is a change of the format.
+/// Records are compared by their keys: a change here changes the format.
 #[test]
 fn keys_do_not_change_unnoticed() {
     let quick = plan(builtin_text("quick"), &["phase.measure.duration=3s"]);
@@ -59,15 +59,18 @@ fn every_engine_runs_on_every_volume_that_it_can() {
     drive.places.push(PlaceKind::Device);
     let plan = expand(&suite, &engines, &HOST).unwrap();
     // A load and a reading case each: lmdb on one, the drive on both.
-    let mut found: Vec<_> = plan
+    let mut volumes: Vec<_> = plan
         .cases
         .iter()
         .map(|case| (case.engine.as_str(), case.volume.as_ref().unwrap()))
         .collect();
-    found.sort_by_key(|(engine, volume)| (*engine, volume.name.clone()));
-    found.dedup_by_key(|(engine, volume)| (*engine, volume.name.clone()));
-    let found: Vec<_> = found.iter().map(|(engine, volume)| (*engine, &*volume.name)).collect();
-    assert_eq!(found, [("drive", "ext4-nojournal"), ("drive", "raw"), ("lmdb", "ext4-nojournal")]);
+    volumes.sort_by_key(|(engine, volume)| (*engine, volume.name.clone()));
+    volumes.dedup_by_key(|(engine, volume)| (*engine, volume.name.clone()));
+    let volumes: Vec<_> = volumes.iter().map(|(engine, volume)| (*engine, &*volume.name)).collect();
+    assert_eq!(
+        volumes,
+        [("drive", "ext4-nojournal"), ("drive", "raw"), ("lmdb", "ext4-nojournal")]
+    );
     let left_out = sentences(&plan.left_out);
     assert_eq!(left_out, ["lmdb is not run on `raw`: cannot store data on a block device"]);
 }
@@ -96,8 +99,8 @@ fn ids_and_keys_say_the_volume_and_a_database_stays_on_its_own() {
     }
 }
 
-/// 1 M records of 116 bytes, twice as much as that by the engine's own factor, a quarter more and
-/// 128 MiB: below the least that any filesystem takes.
+/// 1 M records of 116 bytes, twice that by the engine's own factor, plus a quarter and 128 MiB:
+/// below the minimum of any filesystem.
 #[test]
 fn an_image_is_as_large_as_the_engine_needs_and_takes_its_space_in_the_place() {
     let bytes = |plan: &Plan| match &plan.cases[0].volume.as_ref().unwrap().medium {
@@ -111,10 +114,10 @@ fn an_image_is_as_large_as_the_engine_needs_and_takes_its_space_in_the_place() {
     assert_eq!(small.estimate.space_bytes, needed, "one at a time");
     let least = plan(&text, &["data.records=1000"]);
     assert_eq!(bytes(&least), 320 << 20);
-    let given = plan(&text, &["volume.0.size=\"2GiB\"", "volume.1.size=\"2GiB\""]);
-    assert_eq!(bytes(&given), 2 << 30);
-    // What another database needs is no matter of comparing.
-    assert_eq!(small.cases[0].key.rsplit_once('/'), given.cases[0].key.rsplit_once('/'));
+    let sized = plan(&text, &["volume.0.size=\"2GiB\"", "volume.1.size=\"2GiB\""]);
+    assert_eq!(bytes(&sized), 2 << 30);
+    // The space of another database does not matter for comparisons.
+    assert_eq!(small.cases[0].key.rsplit_once('/'), sized.cases[0].key.rsplit_once('/'));
 }
 
 #[test]
@@ -141,8 +144,8 @@ fn the_drives_jobs_run_on_each_volume_of_their_own() {
     assert_eq!(databases, 8, "of two engines, on two volumes, twice");
 }
 
-/// Each number of threads works on a copy of what one case loaded; on a bare device each loads its
-/// own, which is said.
+/// Each thread count works on a copy of a loaded database; on a bare device each case loads its
+/// own, with a note.
 #[test]
 fn copies_of_one_load_and_a_load_for_each_on_a_bare_device() {
     let text = two().replace("mix = ", "threads = \"sweep\"\nmix = ");
@@ -157,11 +160,11 @@ fn copies_of_one_load_and_a_load_for_each_on_a_bare_device() {
         expand(&suite, &engines, &HOST).unwrap()
     };
     let copied = plan("copy");
-    let on = |plan: &Plan, volume: &str| -> Vec<Case> {
+    let cases_on = |plan: &Plan, volume: &str| -> Vec<Case> {
         let is_it = |case: &&Case| case.volume.as_ref().is_some_and(|it| it.name == volume);
         plan.cases.iter().filter(is_it).cloned().collect()
     };
-    let [load, one, two] = &on(&copied, "ext4-nojournal")[..] else { panic!("{copied:?}") };
+    let [load, one, two] = &cases_on(&copied, "ext4-nojournal")[..] else { panic!("{copied:?}") };
     assert_eq!((load.threads, one.threads, two.threads), (None, Some(1), Some(2)));
     assert_eq!(load.database.copy, None);
     for case in [one, two] {
@@ -169,30 +172,31 @@ fn copies_of_one_load_and_a_load_for_each_on_a_bare_device() {
         assert_eq!(case.database.copy, Some(Copying::Copy));
         assert!(case.phases.iter().all(|phase| phase.work.kind() != "load"));
     }
-    let raw = on(&copied, "raw");
+    let raw = cases_on(&copied, "raw");
     assert!(raw.len() == 2 && raw.iter().all(Case::makes_database), "{raw:?}");
     assert_eq!(copied.warnings.len(), 1, "{:?}", copied.warnings);
     assert!(copied.warnings[0].contains("each case loads its own"), "{:?}", copied.warnings);
     assert!(copied.warnings[0].ends_with("add an `evict`"), "{:?}", copied.warnings);
-    // Room for both, and the time and the bytes of copying.
+    // Space for both, and the time and the bytes of copying.
     let shared = plan("shared");
-    let bytes = |plan: &Plan| match &on(plan, "ext4-nojournal")[0].volume.as_ref().unwrap().medium {
-        Medium::Loop { bytes, .. } => *bytes,
-        other => panic!("{other:?}"),
-    };
+    let bytes =
+        |plan: &Plan| match &cases_on(plan, "ext4-nojournal")[0].volume.as_ref().unwrap().medium {
+            Medium::Loop { bytes, .. } => *bytes,
+            other => panic!("{other:?}"),
+        };
     let needed = (2 * 116_000_000_u64 * 2 * 5 / 4 + (128 << 20)).div_ceil(1 << 20) << 20;
     assert_eq!(bytes(&copied), needed);
     assert!(bytes(&shared) < needed);
     let [of_copies, of_one] = [&copied, &shared].map(|plan| {
-        let on_ext4 = on(plan, "ext4-nojournal");
+        let on_ext4 = cases_on(plan, "ext4-nojournal");
         let database = plan.estimate.databases[&on_ext4[0].id];
         (database, on_ext4.iter().map(|case| case.key.clone()).collect::<Vec<_>>())
     });
     assert_eq!(of_copies.0, 2 * of_one.0);
     assert_eq!(of_copies.1[0], of_one.1[0].clone(), "the same load");
     assert_ne!(of_copies.1[1], of_one.1[1], "other work: it begins cold, on what was loaded");
-    let said = plan("reflink").warnings;
-    assert!(said.iter().any(|note| note.contains("ext4 has no reflinks")), "{said:?}");
+    let warnings = plan("reflink").warnings;
+    assert!(warnings.iter().any(|note| note.contains("ext4 has no reflinks")), "{warnings:?}");
 }
 
 #[test]

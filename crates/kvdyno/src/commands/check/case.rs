@@ -1,4 +1,4 @@
-//! Checks of one case: what its files say of the same thing must be the same.
+//! Checks of one case: its files must agree with each other.
 
 use super::whole::name_of;
 use super::{Answer, Check, bytes, counts, server};
@@ -7,23 +7,23 @@ use kvdyno_record::expected_hits;
 use kvdyno_record::files::CaseFolder;
 use kvdyno_record::workload::{self, Activity};
 
-const LOADED: &str = "a load wrote as many records as planned";
-const COUNTED: &str = "as many records are there after a load as were written";
-const FOUND: &str = "every key looked up was found, and no value checked was wrong";
-const WINDOWS: &str = "roles of a phase worked in equal windows";
+const LOADED: &str = "a load wrote the planned number of records";
+const COUNTED: &str = "the number of records after a load equals the number written";
+const FOUND: &str = "every key looked up was found, and every checked value was right";
+const WINDOWS: &str = "roles of a phase ran in equal windows";
 const THREADS: &str =
-    "a role's operations are its threads', and its window is the longest of theirs";
+    "a role's operations are the sum of its threads', and its window is its longest thread's";
 
-const LOADED_FROM: &str = "the engine was loaded from the planned library, and is of its version";
-const COPIED: &str = "a case that was to work on a copy worked on one of its own";
-const COUNTED_OUT: &str = "a phase of so many operations did exactly that many";
+const LOADED_FROM: &str = "the engine was loaded from the planned library, with its version";
+const COPIED: &str = "a case with a copy did not change the original";
+const COUNTED_OUT: &str = "a phase with an operation count did exactly that many";
 
-/// Roles begin together; their ends may lie this share of the window apart, beyond the operation
-/// that the later one waited for.
+/// Roles start together. Their ends may differ by this share of the window, plus the last operation
+/// of the later role.
 const WINDOW_TOLERANCE: f64 = 0.01;
 
 pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
-    // A record that cannot be read has its own check.
+    // An unreadable record has its own check.
     let Ok(record) = folder.record() else { return Vec::new() };
     let name = name_of(folder);
     let mut checks = counts::checks(folder, &record, &name);
@@ -34,29 +34,29 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
     if record.case.library.is_some() && !record.phases.is_empty() {
         checks.push(Check::new(LOADED_FROM, &name, loaded_from(&record)));
     }
-    for (at, phase) in record.phases.iter().enumerate() {
-        let of = format!("{name} {}", phase.name);
-        // Where a case failed its threads ended at different times, and not for the clock.
-        let failed = record.outcome != Outcome::Done && at + 1 == record.phases.len();
+    for (index, phase) in record.phases.iter().enumerate() {
+        let subject = format!("{name} {}", phase.name);
+        // In a failed case, threads end at different times.
+        let failed = record.outcome != Outcome::Done && index + 1 == record.phases.len();
         let planned = record.case.phases.iter().find(|planned| planned.name == phase.name);
         match planned.map(|planned| &planned.work) {
             Some(Activity::Load(_)) => {
-                checks.push(Check::new(LOADED, &of, loaded(&record, phase)));
-                checks.push(Check::new(COUNTED, &of, counted(&record, at)));
-                checks.push(Check::new(bytes::NAME, &of, bytes::written(&record, phase)));
+                checks.push(Check::new(LOADED, &subject, loaded(&record, phase)));
+                checks.push(Check::new(COUNTED, &subject, counted(&record, index)));
+                checks.push(Check::new(bytes::NAME, &subject, bytes::written(&record, phase)));
             }
             Some(Activity::Measure(mix) | Activity::Warmup(mix)) => {
-                checks.push(Check::new(FOUND, &of, check_hits(&record, phase)));
-                // One role has nothing to be equal to.
+                checks.push(Check::new(FOUND, &subject, check_hits(&record, phase)));
+                // A single role has no other to compare with.
                 if phase.roles.len() > 1 && !failed {
-                    checks.push(Check::new(WINDOWS, &of, windows(phase)));
+                    checks.push(Check::new(WINDOWS, &subject, windows(phase)));
                 }
                 if phase.roles.iter().any(|role| !role.windows.is_empty()) {
-                    checks.push(Check::new(THREADS, &of, threads(phase)));
+                    checks.push(Check::new(THREADS, &subject, threads(phase)));
                 }
-                if let Some(asked) = mix.ends.operations.filter(|_| !failed) {
-                    let answer = counted_out(asked, mix.ends.duration_ns, phase);
-                    checks.push(Check::new(COUNTED_OUT, &of, answer));
+                if let Some(operations) = mix.ends.operations.filter(|_| !failed) {
+                    let answer = counted_out(operations, mix.ends.duration_ns, phase);
+                    checks.push(Check::new(COUNTED_OUT, &subject, answer));
                 }
             }
             _ => {}
@@ -71,12 +71,12 @@ fn ops(phase: &PhaseRecord) -> impl Iterator<Item = &OpResult> {
 
 fn loaded_from(record: &CaseRecord) -> Answer {
     let (Some(planned), Some(worker)) = (&record.case.library, &record.worker) else {
-        return Answer::NotCheckable("no worker is in the record".to_owned());
+        return Answer::NotCheckable("the record has no worker".to_owned());
     };
     let is = &worker.description.engine.version;
-    let same = worker.library.as_ref() == Some(planned);
-    // The version of an installed one may have a word behind it: 11.8.1-native.
-    Answer::holds(same && planned.version.starts_with(is.as_str()), || {
+    let is_planned = worker.library.as_ref() == Some(planned);
+    // The version of an installed library may have a suffix: 11.8.1-native.
+    Answer::holds(is_planned && planned.version.starts_with(is.as_str()), || {
         let loaded = worker.library.as_ref().map_or("none", |library| library.checksum());
         format!("planned {}, {}; loaded {loaded}, {is}", planned.checksum(), planned.version)
     })
@@ -84,7 +84,7 @@ fn loaded_from(record: &CaseRecord) -> Answer {
 
 fn copied(record: &CaseRecord) -> Answer {
     let Some(copy) = &record.database_copy else {
-        return Answer::Failed("it worked on the database itself".to_owned());
+        return Answer::Failed("it ran on the original database".to_owned());
     };
     let used_by = &record.database_used_by;
     let as_planned = record.case.database.copy == Some(copy.by) || copy.instead.is_some();
@@ -106,27 +106,27 @@ fn loaded(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
     Answer::holds(items == planned, || format!("{items} of {planned} records"))
 }
 
-/// The first verify phase that counts, with nothing that adds or removes records before it.
+/// The first verify phase that counts, if no phase before it adds or removes records.
 fn counted(record: &CaseRecord, load: usize) -> Answer {
-    let mut why = "no verify phase looked the records up".to_owned();
+    let mut why = "no verify phase looked up the records".to_owned();
     for phase in &record.phases[load + 1..] {
         if matches!(phase.kind.as_str(), "warmup" | "measure" | "load") {
             break;
         }
         let Some(verified) = &phase.verified else { continue };
-        let left = expected_hits::left(&record.case.phases, record.case.data.records);
-        if let Some(mistake) = verified.mistake(left) {
+        let expected = expected_hits::left(&record.case.phases, record.case.data.records);
+        if let Some(mistake) = verified.mistake(expected) {
             return Answer::Failed(mistake);
         }
         if let Some(audit) = &verified.audit {
-            // It was held against what was loaded.
+            // Its result is compared with the load.
             return Answer::holds(audit.loaded.is_some(), || "no audit after the load".to_owned());
         }
         let Some(counted) = verified.counted else {
             let (name, sampled) = (&phase.name, verified.sampled);
             why = format!(
                 "phase `{name}` found all of {sampled} sampled keys and did not count the others \
-                 (`count = true` in the suite does)"
+                 (`count = true` in the suite counts)"
             );
             continue;
         };
@@ -139,7 +139,7 @@ fn counted(record: &CaseRecord, load: usize) -> Answer {
 }
 
 fn check_hits(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
-    let sum = |of: fn(&OpResult) -> u64| ops(phase).map(of).sum::<u64>();
+    let sum = |count: fn(&OpResult) -> u64| ops(phase).map(count).sum::<u64>();
     let (missing, wrong) = (sum(|op| op.missing), sum(|op| op.wrong));
     let looked_up = missing + sum(|op| op.found);
     if wrong > 0 {
@@ -159,8 +159,8 @@ fn check_hits(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
     Answer::Ok
 }
 
-/// The first role's operations are counted out, those that fail among them.
-fn counted_out(asked: u64, duration_ns: Option<u64>, phase: &PhaseRecord) -> Answer {
+/// Failed operations of the first role count too.
+fn counted_out(operations: u64, duration_ns: Option<u64>, phase: &PhaseRecord) -> Answer {
     if phase.stopped {
         return Answer::NotCheckable("the phase was ended early".to_owned());
     }
@@ -171,18 +171,20 @@ fn counted_out(asked: u64, duration_ns: Option<u64>, phase: &PhaseRecord) -> Ans
         return Answer::NotCheckable("time ended the phase".to_owned());
     }
     let done: u64 = role.ops.values().map(|op| op.count + op.errors.values().sum::<u64>()).sum();
-    Answer::holds(done == asked, || format!("{done} of {asked} operations by {}", role.role))
+    Answer::holds(done == operations, || {
+        format!("{done} of {operations} operations by {}", role.role)
+    })
 }
 
 fn threads(phase: &PhaseRecord) -> Answer {
     for role in phase.roles.iter().filter(|role| !role.windows.is_empty()) {
-        let (told, threads) = (role.windows.len(), role.threads);
+        let (windows, threads) = (role.windows.len(), role.threads);
         let by_threads: u64 = role.windows.iter().map(|thread| thread.operations).sum();
         let counted: u64 = role.ops.values().map(|op| op.count).sum();
         let longest = role.windows.iter().map(|thread| thread.window_ns).max().unwrap_or(0);
-        if told != threads as usize || by_threads != counted || longest != role.window_ns {
+        if windows != threads as usize || by_threads != counted || longest != role.window_ns {
             return Answer::Failed(format!(
-                "{}: {told} of {threads} threads, {by_threads} of {counted} operations, longest \
+                "{}: {windows} of {threads} threads, {by_threads} of {counted} operations, longest \
                  {longest} of {} ns",
                 role.role, role.window_ns
             ));

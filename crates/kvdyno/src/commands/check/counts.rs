@@ -1,5 +1,5 @@
-//! Three tellings of the same operations: the counts in `case.json`, the slices of `series.ndjson`,
-//! the histograms of `latency.hlog`.
+//! Compares three sources for the same operations: the counts in `case.json`, the slices of
+//! `series.ndjson`, the histograms of `latency.hlog`.
 
 use super::{Answer, Check};
 use kvdyno_record::case::{CaseRecord, OpResult, RoleResult};
@@ -11,41 +11,41 @@ use std::collections::BTreeMap;
 
 const COUNTS: &str = "series, histogram and counts have the same operations";
 const TIMES: &str = "series, histogram and counts have the same times";
-const PARTS: &str = "submission and completion add up to the whole";
+const PARTS: &str = "submission and completion add up to the service time";
 
-/// The recorder's buckets are 0.78 % wide and the log's 0.1 %.
+/// The recorder's buckets are 0.78 % wide, and the log's 0.1 %.
 const BUCKET: f64 = 0.01;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Telling {
+struct OpTotals {
     count: u64,
     errors: u64,
     sum_ns: f64,
     max_ns: u64,
 }
 
-type Tellings = BTreeMap<(String, String, String), Telling>;
+type TotalsByOp = BTreeMap<(String, String, String), OpTotals>;
 
 pub(super) fn checks(folder: &CaseFolder, record: &CaseRecord, name: &str) -> Vec<Check> {
-    let told = from_series(folder).and_then(|series| Ok((series, from_histograms(folder)?)));
-    let (in_series, log) = match told {
-        Ok(told) => told,
+    let files = from_series(folder).and_then(|series| Ok((series, from_histograms(folder)?)));
+    let (in_series, log) = match files {
+        Ok(files) => files,
         Err(error) => {
-            let failed = |of| Check::new(COUNTS, of, Answer::Failed(error.to_string()));
-            return checked_ops(record, name).map(|place| failed(place.of)).collect();
+            let failed = |subject| Check::new(COUNTS, subject, Answer::Failed(error.to_string()));
+            return checked_ops(record, name).map(|op| failed(op.subject)).collect();
         }
     };
     let mut checks = Vec::new();
-    for CheckedOp { of, tag, role, op } in checked_ops(record, name) {
-        let telling = |of: &Tellings| of.get(&tag).copied().unwrap_or_default();
-        let [service, response, submit, completion] = KINDS.map(|kind| telling(&log[&kind]));
-        let series = telling(&in_series);
+    for CheckedOp { subject, tag, role, op } in checked_ops(record, name) {
+        let totals = |subject: &TotalsByOp| subject.get(&tag).copied().unwrap_or_default();
+        let [service, response, submit, completion] = KINDS.map(|kind| totals(&log[&kind]));
+        let series = totals(&in_series);
         let mut counted = vec![("series", series.count), ("histogram", service.count)];
         if role.offered_per_s.is_some() {
             counted.push(("response histogram", response.count));
         }
-        // What another program did not report cannot be held against anything.
-        let lacks = |telling: &Telling| telling.count == 0 && is_imported(record);
+        // Values that another program did not report cannot be compared.
+        let lacks = |totals: &OpTotals| totals.count == 0 && is_imported(record);
         let unreported =
             || Answer::NotCheckable("the imported report has no such times".to_owned());
         if in_flight(record, &tag.0, &tag.1) {
@@ -56,20 +56,20 @@ pub(super) fn checks(folder: &CaseFolder, record: &CaseRecord, name: &str) -> Ve
             }
             let answer = || parts(&service, &submit, &completion);
             let answer = if in_parts { answer() } else { unreported() };
-            checks.push(Check::new(PARTS, &of, answer));
+            checks.push(Check::new(PARTS, &subject, answer));
         }
         let timed = !lacks(&service);
         counted.retain(|(who, _)| timed || *who != "histogram");
-        checks.push(Check::new(COUNTS, &of, counts(op, &series, &counted)));
+        checks.push(Check::new(COUNTS, &subject, counts(op, &series, &counted)));
         let answer = if timed { times(op, &[series, service]) } else { unreported() };
-        checks.push(Check::new(TIMES, of, answer));
+        checks.push(Check::new(TIMES, subject, answer));
     }
     checks
 }
 
-/// An operation of a role, and where it is told of.
+/// An operation of a role, and its key in the files.
 struct CheckedOp<'r> {
-    of: String,
+    subject: String,
     tag: (String, String, String),
     role: &'r RoleResult,
     op: &'r OpResult,
@@ -79,7 +79,7 @@ fn checked_ops<'r>(record: &'r CaseRecord, name: &'r str) -> impl Iterator<Item 
     record.phases.iter().flat_map(move |phase| {
         phase.roles.iter().flat_map(move |role| {
             role.ops.iter().map(move |(op_name, op)| CheckedOp {
-                of: format!("{name} {}/{}/{op_name}", phase.name, role.role),
+                subject: format!("{name} {}/{}/{op_name}", phase.name, role.role),
                 tag: (phase.name.clone(), role.role.clone(), op_name.clone()),
                 role,
                 op,
@@ -90,13 +90,13 @@ fn checked_ops<'r>(record: &'r CaseRecord, name: &'r str) -> impl Iterator<Item 
 
 const KINDS: [Kind; 4] = [Kind::Service, Kind::Response, Kind::Submit, Kind::Completion];
 
-/// Another program measured it.
+/// Whether another program measured it.
 fn is_imported(record: &CaseRecord) -> bool {
     let worker = record.worker.as_ref();
     worker.is_some_and(|worker| worker.description.load_generator == NO_LOAD_GENERATOR)
 }
 
-/// Whether a role was planned to keep operations in flight.
+/// Whether the plan of a role keeps operations in flight.
 fn in_flight(record: &CaseRecord, phase: &str, role: &str) -> bool {
     let planned = record.case.phases.iter().find(|planned| planned.name == phase);
     match planned.map(|planned| &planned.work) {
@@ -107,8 +107,8 @@ fn in_flight(record: &CaseRecord, phase: &str, role: &str) -> bool {
     }
 }
 
-/// Handing over and completing are all of an operation's time.
-fn parts(service: &Telling, submit: &Telling, completion: &Telling) -> Answer {
+/// Submission and completion together are an operation's service time.
+fn parts(service: &OpTotals, submit: &OpTotals, completion: &OpTotals) -> Answer {
     if service.count == 0 {
         return Answer::NotCheckable("no operation was done".to_owned());
     }
@@ -122,26 +122,26 @@ fn parts(service: &Telling, submit: &Telling, completion: &Telling) -> Answer {
     })
 }
 
-fn counts(op: &OpResult, series: &Telling, told: &[(&str, u64)]) -> Answer {
+fn counts(op: &OpResult, series: &OpTotals, counts: &[(&str, u64)]) -> Answer {
     let errors: u64 = op.errors.values().sum();
-    let same = told.iter().all(|(_, count)| *count == op.count) && series.errors == errors;
-    Answer::holds(same, || {
-        let told: Vec<String> = told.iter().map(|(who, n)| format!("{who} {n}")).collect();
+    let equal = counts.iter().all(|(_, count)| *count == op.count) && series.errors == errors;
+    Answer::holds(equal, || {
+        let counts: Vec<String> = counts.iter().map(|(who, n)| format!("{who} {n}")).collect();
         format!(
             "counts {}, {}; errors: counts {errors}, series {}",
             op.count,
-            told.join(", "),
+            counts.join(", "),
             series.errors
         )
     })
 }
 
-fn times(op: &OpResult, [series, service]: &[Telling; 2]) -> Answer {
+fn times(op: &OpResult, [series, service]: &[OpTotals; 2]) -> Answer {
     if op.count == 0 {
         return Answer::NotCheckable("no operation was done".to_owned());
     }
     let sum = op.service_ns as f64;
-    // What takes longer than an hour stands in the log as an hour.
+    // The log stores times above an hour as an hour.
     let logged_max = op.service_ns_max.min(LONGEST_NS);
     let clipped = op.service_ns_max > LONGEST_NS;
     let near = |a: f64, b: f64| (a - b).abs() <= b * BUCKET + op.count as f64;
@@ -162,37 +162,37 @@ fn times(op: &OpResult, [series, service]: &[Telling; 2]) -> Answer {
     })
 }
 
-fn from_series(folder: &CaseFolder) -> Result<Tellings, RecordError> {
-    let mut sums: BTreeMap<(String, String, String), (Telling, u64)> = BTreeMap::new();
+fn from_series(folder: &CaseFolder) -> Result<TotalsByOp, RecordError> {
+    let mut sums: BTreeMap<(String, String, String), (OpTotals, u64)> = BTreeMap::new();
     for slice in folder.series()? {
         let slice = slice?;
         for (role, ops) in slice.roles {
             for (op, counts) in ops {
                 let tag = (slice.phase.clone(), role.clone(), op);
-                let (telling, sum_ns) = sums.entry(tag).or_default();
+                let (totals, sum_ns) = sums.entry(tag).or_default();
                 *sum_ns += counts.service_ns;
-                telling.count += counts.count;
-                telling.errors += counts.errors;
-                telling.max_ns = telling.max_ns.max(counts.service_ns_max);
+                totals.count += counts.count;
+                totals.errors += counts.errors;
+                totals.max_ns = totals.max_ns.max(counts.service_ns_max);
             }
         }
     }
-    let whole = |(telling, sum)| Telling { sum_ns: sum as f64, ..telling };
-    Ok(sums.into_iter().map(|(tag, told)| (tag, whole(told))).collect())
+    let whole = |(totals, sum)| OpTotals { sum_ns: sum as f64, ..totals };
+    Ok(sums.into_iter().map(|(tag, totals)| (tag, whole(totals))).collect())
 }
 
 /// Sums over the middles of the buckets.
-fn from_histograms(folder: &CaseFolder) -> Result<BTreeMap<Kind, Tellings>, RecordError> {
+fn from_histograms(folder: &CaseFolder) -> Result<BTreeMap<Kind, TotalsByOp>, RecordError> {
     let buckets = hlog::histogram();
-    let mut log = BTreeMap::from(KINDS.map(|kind| (kind, Tellings::new())));
+    let mut log = BTreeMap::from(KINDS.map(|kind| (kind, TotalsByOp::new())));
     for interval in folder.latency()? {
         let interval = interval?;
         let tag = (interval.phase, interval.role, interval.op);
-        let telling = log.entry(interval.kind).or_default().entry(tag).or_default();
+        let totals = log.entry(interval.kind).or_default().entry(tag).or_default();
         for (value, count) in interval.counts {
-            telling.sum_ns += buckets.median_equivalent(value) as f64 * count as f64;
-            telling.count = telling.count.saturating_add(count);
-            telling.max_ns = telling.max_ns.max(value);
+            totals.sum_ns += buckets.median_equivalent(value) as f64 * count as f64;
+            totals.count = totals.count.saturating_add(count);
+            totals.max_ns = totals.max_ns.max(value);
         }
     }
     Ok(log)

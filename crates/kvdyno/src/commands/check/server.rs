@@ -1,4 +1,4 @@
-//! A server's own counts of operations against the load generator's.
+//! Compares a server's own operation counts with the load generator's.
 
 use super::{Answer, Check};
 use kvdyno_record::case::{CaseRecord, CounterPair, PhaseRecord};
@@ -40,7 +40,7 @@ fn of_phase(phase: &PhaseRecord, counted: &BTreeMap<String, String>, pair: &Coun
         let count = if name == "batch" { op.items } else { op.count };
         *ours.entry(counter).or_default() += count;
     }
-    // One that was never performed has no counter.
+    // An operation that was never used has no counter.
     let read = |counters: &kvdyno_record::engine::Counters, name: &str| match counters.get(name) {
         Some(Value::Integer(count)) => *count,
         _ => 0,
@@ -49,7 +49,9 @@ fn of_phase(phase: &PhaseRecord, counted: &BTreeMap<String, String>, pair: &Coun
         let theirs = read(&pair.after, counter).checked_sub(read(&pair.before, counter));
         if theirs != Some(ours) {
             let theirs = theirs.map_or_else(|| "fewer than before".to_owned(), |n| n.to_string());
-            return Answer::Failed(format!("{counter} grew by {theirs}, {ours} were performed"));
+            return Answer::Failed(format!(
+                "{counter} grew by {theirs}, but {ours} were performed"
+            ));
         }
     }
     Answer::Ok

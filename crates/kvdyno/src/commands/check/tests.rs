@@ -1,4 +1,4 @@
-//! A record that agrees with itself passes; every way of tampering with it is found.
+//! A consistent record passes; every kind of tampering is detected.
 
 use super::{Answer, Check, all};
 use kvdyno_analysis::fixture::{Fixture, FixtureCase};
@@ -7,7 +7,7 @@ use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::plan::Copying;
 use kvdyno_record::workload::{Activity, Ends};
 
-/// What failed, of a run as written.
+/// The failures of a run as written.
 fn failures(fixture: &Fixture) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture.write(&folder.path().join("run"));
@@ -68,7 +68,7 @@ fn a_case_that_was_not_copied_for_is_found() {
     let text = failure_of("lmdb_t1_r1", |case| {
         case.record.case.database.copy = Some(Copying::Copy);
     });
-    assert!(text.contains("it worked on the database itself"), "{text}");
+    assert!(text.contains("it ran on the original database"), "{text}");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn unequal_windows_are_found() {
 
 #[test]
 fn threads_that_did_not_do_what_their_role_did_are_found() {
-    let told = |case: &mut FixtureCase, operations| {
+    let rewrite = |case: &mut FixtureCase, operations| {
         let role = &mut case.phase("measure").roles[1];
         let window_ns = role.window_ns;
         role.windows = vec![ThreadWindow { window_ns, operations }];
@@ -156,11 +156,11 @@ fn threads_that_did_not_do_what_their_role_did_are_found() {
     };
     let mut fixture = Fixture::new();
     let case = fixture.case("lmdb_t1_r1");
-    let done = told(case, 0);
-    told(case, done);
+    let done = rewrite(case, 0);
+    rewrite(case, done);
     assert_eq!(failures(&fixture), Vec::<String>::new());
     let text = failure_of("lmdb_t1_r1", |case| {
-        told(case, 7);
+        rewrite(case, 7);
     });
     assert!(text.contains("7 of ") && text.contains("operations"), "{text}");
 }

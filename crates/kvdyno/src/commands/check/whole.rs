@@ -6,9 +6,9 @@ use kvdyno_record::plan::Plan;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const FORMAT: &str = "files can be read, in a format that is known";
-const PRESENT: &str = "every planned case left a record";
-const SEALED: &str = "files are as they were sealed";
+const FORMAT: &str = "all files are readable, in a known format";
+const PRESENT: &str = "every planned case has a record";
+const SEALED: &str = "files equal their sealed checksums";
 
 pub(super) fn checks(folder: &RunFolder) -> Vec<Check> {
     let mut checks = Vec::new();
@@ -25,7 +25,7 @@ pub(super) fn checks(folder: &RunFolder) -> Vec<Check> {
         if case.path.join("case.json").exists() {
             checks.push(readable(&name, case.record().as_ref().err()));
         } else {
-            let why = "it was cut off: the program was killed while it ran";
+            let why = "the run was cut off: the program was killed";
             checks.push(Check::new(FORMAT, name, Answer::NotCheckable(why.to_owned())));
         }
     }
@@ -59,7 +59,7 @@ fn present(folder: &RunFolder, plan: &Plan, cases: &[CaseFolder]) -> Answer {
     }
 }
 
-/// Each file's checksum, and that no file came in afterwards.
+/// Checks each file's checksum, and that no file was added later.
 fn sealed(folder: &RunFolder) -> Answer {
     if !folder.is_complete() {
         return Answer::NotCheckable("the run is partial: it was never sealed".to_owned());
@@ -89,7 +89,7 @@ fn sealed(folder: &RunFolder) -> Answer {
     Answer::holds(wrong.is_empty(), || wrong.join("; "))
 }
 
-/// Names of all files below `folder`, seen from `root`.
+/// Names of all files below `folder`, relative to `root`.
 fn files(root: &Path, folder: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()) {

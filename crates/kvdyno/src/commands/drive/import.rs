@@ -1,5 +1,5 @@
-//! A report that fio has written (`--output-format=json+`) becomes a run of its own: one case a
-//! job, with the same tables as any.
+//! Turns a fio report (`--output-format=json+`) into a run: one case per job, with the same tables
+//! as any run.
 
 mod planned;
 #[cfg(test)]
@@ -28,25 +28,25 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// What the report does not tell, for every case.
+/// Facts that the report lacks, for every case.
 const UNKNOWN: [&str; 2] = [
-    "imported from fio's report: the host described is the one that imported it, which need not be \
-     the one that was measured",
-    "device reads and writes: fio's report has no readings of the device around its job",
+    "imported from fio's report: the host is the one that imported it, not necessarily the \
+     measured one",
+    "device reads and writes: fio's report does not contain them",
 ];
 
-/// Files the report below `runs`.
+/// Stores the report as a run below `runs`.
 pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Result<RunFolder> {
     let mut report = read(file)?;
     let left_out = leave_out(file, &mut report)?;
     let identity = identity(file, &report)?;
     let mut cases: Vec<Case> = Vec::new();
-    for (at, job) in report.jobs.iter().enumerate() {
-        let mut case = planned::case(at, job);
-        // Jobs of one name that differ, or work one after another, are no trials of one case.
+    for (index, job) in report.jobs.iter().enumerate() {
+        let mut case = planned::case(index, job);
+        // Jobs of one name that differ, or run one after another, are not trials of one case.
         if cases.iter().any(|other| other.label == case.label) {
-            case.label = format!("{}-{}", case.label, at + 1);
-            case.key = format!("{}/{}", case.key, at + 1);
+            case.label = format!("{}-{}", case.label, index + 1);
+            case.key = format!("{}/{}", case.key, index + 1);
         }
         cases.push(case);
     }
@@ -75,12 +75,12 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
     }
     let ended = report.ended_unix_ns();
     let took = report.jobs.iter().map(Job::window_ns).fold(0, u64::saturating_add);
-    let place = report.jobs.first().and_then(|job| job.option("filename")).unwrap_or("unknown");
+    let file_name = report.jobs.first().and_then(|job| job.option("filename")).unwrap_or("unknown");
     let host = machine::read(&Root::system(), runs);
     folder.write_run(&RunRecord {
         started_unix_ns: ended.saturating_sub(took),
         ended_unix_ns: Some(ended),
-        place: place.to_owned(),
+        place: file_name.to_owned(),
         ..record(&plan.suite, &id, named, runs, host)
     })?;
     folder.seal()?;
@@ -90,15 +90,15 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
 fn read(file: &Path) -> anyhow::Result<Report> {
     let bytes = std::fs::read(file)
         .with_context(|| format!("failed to read fio's report {}", file.display()))?;
-    let report = Report::parse(&String::from_utf8_lossy(&bytes)).map_err(|found| {
+    let report = Report::parse(&String::from_utf8_lossy(&bytes)).map_err(|content| {
         let file = file.display();
-        Complaint::usage(format!("{file} is not a report of fio: expected its JSON, found {found}"))
-            .hint("`fio --output-format=json+ --output=REPORT JOBFILE` writes one")
+        Complaint::usage(format!("{file} is not a fio report: expected its JSON, found {content}"))
+            .hint("create one with `fio --output-format=json+ --output=REPORT JOBFILE`")
     })?;
     Ok(report)
 }
 
-/// Takes jobs without figures away; a report of such jobs alone is refused.
+/// Removes jobs without figures; refuses a report that has only such jobs.
 fn leave_out(file: &Path, report: &mut Report) -> Result<Vec<LeftOut>, Complaint> {
     let mut left_out = Vec::new();
     report.jobs.retain(|job| {
@@ -125,7 +125,7 @@ fn leave_out(file: &Path, report: &mut Report) -> Result<Vec<LeftOut>, Complaint
 
 fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
     let version = report.version.trim_start_matches("fio-").to_owned();
-    let durability = [Durability::Async, Durability::Commit].map(|d| (d, "as fio's options say"));
+    let durability = [Durability::Async, Durability::Commit].map(|d| (d, "from fio's options"));
     let engine = Description {
         name: "fio".to_owned(),
         title: "fio (imported)".to_owned(),
@@ -146,7 +146,7 @@ fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
     Ok(WorkerIdentity { path, sha256, description, library: None })
 }
 
-/// What it did, in the order of the plan.
+/// The job's records, in the order of the plan.
 fn roles(job: &Job, case: &Case) -> Vec<RoleResult> {
     let threads = case.threads.unwrap_or(1);
     let mut roles = vec![job.role(role_name(job), threads)];
@@ -156,12 +156,12 @@ fn roles(job: &Job, case: &Case) -> Vec<RoleResult> {
     roles
 }
 
-/// What cannot be known of it from the report, what is special of it first.
+/// Facts about the case that the report lacks; special ones first.
 fn not_measured(job: &Job) -> Vec<String> {
     let grouped = job.grouped().map(|threads| {
         format!(
             "several jobs under group_reporting are one entry here, with the name and the options \
-             of some of them: by their running times {threads} threads"
+             of some of them: {threads} threads by their running times"
         )
     });
     let mut all: Vec<String> = grouped.into_iter().collect();
@@ -169,17 +169,17 @@ fn not_measured(job: &Job) -> Vec<String> {
     let timed = without_times.is_none();
     all.extend(without_times);
     if job.syncs() > 0 && job.sync_histogram(MEASURE, SYNCS).is_none() {
-        all.push("latencies of syncs: fio's report has no bins of them".to_owned());
+        all.push("latencies of syncs: fio's report has no bins for them".to_owned());
     }
     all.extend(UNKNOWN.map(str::to_owned));
     if timed {
         let off = units::percent(1.0 / 128.0);
-        all.push(format!("latencies: by the middles of fio's bins, at most {off} off"));
+        all.push(format!("latencies: from the middles of fio's bins, at most {off} off"));
     }
     all
 }
 
-/// What is known of the job's one phase.
+/// The record of the job's one phase.
 fn phase_of(job: &Job, case: &Case, started_unix_ns: u64, ended_unix_ns: u64) -> PhaseRecord {
     let snapshot = |process, at_unix_ns| Snapshot {
         at_unix_ns,
@@ -214,13 +214,13 @@ fn file_case(
     report: &Report,
     identity: WorkerIdentity,
 ) -> anyhow::Result<()> {
-    let at: CaseFolder = folder.case(case, 1);
-    std::fs::create_dir(&at.path)?;
+    let case_folder: CaseFolder = folder.case(case, 1);
+    std::fs::create_dir(&case_folder.path)?;
     let wall_ns = job.window_ns();
     let ended_unix_ns = report.ended_unix_ns();
     let started_unix_ns = ended_unix_ns.saturating_sub(wall_ns);
     let base = SystemTime::UNIX_EPOCH + Duration::from_nanos(started_unix_ns);
-    let mut latency = hlog::Writer::create(&at.path.join("latency.hlog"), base)?;
+    let mut latency = hlog::Writer::create(&case_folder.path.join("latency.hlog"), base)?;
     let mut histograms = job.histograms(MEASURE, role_name(job));
     histograms.extend(job.sync_histogram(MEASURE, SYNCS));
     let histograms = histograms.iter().map(|(tag, histogram)| (tag.clone(), histogram));
@@ -228,9 +228,9 @@ fn file_case(
     let series = serde_json::to_string(&fio::slice(MEASURE, &roles(job, case)))? + "\n";
     let files = [("series.ndjson", series.as_str()), ("machine.ndjson", ""), ("events.ndjson", "")];
     for (name, text) in files {
-        write_atomic(&at.path.join(name), text.as_bytes())?;
+        write_atomic(&case_folder.path.join(name), text.as_bytes())?;
     }
-    at.write_record(&CaseRecord {
+    case_folder.write_record(&CaseRecord {
         outcome: Outcome::Done,
         started_unix_ns,
         wall_ns,

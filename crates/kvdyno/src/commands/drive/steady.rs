@@ -1,5 +1,5 @@
-//! Whether the drive had settled while it was measured, by SNIA's rule: over rounds where the suite
-//! has them, else over fifths of each case.
+//! Checks whether the drive was in steady state, by SNIA's rule: over rounds if the suite has them,
+//! otherwise over fifths of each case.
 
 use crate::printer::Printer;
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
@@ -12,10 +12,10 @@ use kvdyno_render::table::{Side, Table};
 use kvdyno_render::wrap::wrap;
 use std::collections::BTreeMap;
 
-/// The jobs whose figures must be steady together for SNIA's IOPS test to end.
+/// The jobs whose figures must be steady together to end SNIA's IOPS test.
 const TRACKED: [&str; 3] = ["rw0-4k", "rw65-64k", "rw100-1m"];
 
-/// Says it below the tables.
+/// Prints it below the tables.
 pub(super) fn print_steady(
     folder: &RunFolder,
     rounds: bool,
@@ -31,20 +31,19 @@ pub(super) fn print_steady(
         printer.heading("Steady state: fifths of each case");
         printer.data(&table.text());
         printer.data(
-            "SNIA PTS 2.0.2 over five equal parts of the measured time: the range of operations a \
-             second at\nmost 20 % of their mean, the fitted line rising or falling by at most \
-             10 %. Its rounds are minutes\nlong; the shorter these parts are, the less this says \
-             of the drive's state.",
+            "SNIA PTS 2.0.2 over five equal parts of the measured time: the range of operations \
+             per second at\nmost 20 % of their mean, the fitted line rising or falling by at most \
+             10 %. Its rounds take minutes;\nshorter parts say less about the drive's state.",
         );
     }
     Ok(())
 }
 
-/// Operations that ended in a case's measured phase, in five parts of equal length.
+/// Operations that completed in a case's measured phase, in five parts of equal length.
 fn fifths(
     slices: impl IntoIterator<Item = Result<Slice, RecordError>>,
 ) -> Result<Option<[f64; WINDOW]>, RecordError> {
-    // Of each slice: begin, length, and the operations in it.
+    // For each slice: start, length, and its operations.
     let mut measured = Vec::new();
     for slice in slices {
         let slice = slice?;
@@ -55,23 +54,23 @@ fn fifths(
         }
     }
     let end = measured.iter().map(|(start, length, _)| start + length).fold(0.0, f64::max);
-    // A part of less than a slice would be filled by a share of it only.
+    // A part shorter than a slice would get only a share of it.
     if measured.len() < WINDOW {
         return Ok(None);
     }
     let mut parts = [0.0; WINDOW];
     let part_ns = end / WINDOW as f64;
     for (start, length, count) in measured {
-        for (at, part) in parts.iter_mut().enumerate() {
-            let begin = start.max(at as f64 * part_ns);
-            let stop = (start + length).min((at + 1) as f64 * part_ns);
+        for (index, part) in parts.iter_mut().enumerate() {
+            let begin = start.max(index as f64 * part_ns);
+            let stop = (start + length).min((index + 1) as f64 * part_ns);
             *part += count * ((stop - begin).max(0.0) / length);
         }
     }
     Ok(Some(parts))
 }
 
-/// The cases of the drive that have measured something; fio tells nothing of what went on inside.
+/// The measured cases of the drive; fio does not report its slices.
 fn measured(evidence: &Evidence) -> impl Iterator<Item = &CaseEvidence> {
     let measured = |case: &&CaseEvidence| case.is_done() && case.case.threads.is_some();
     evidence.cases.iter().filter(measured).filter(|case| case.case.engine != "fio")
@@ -104,7 +103,7 @@ fn words(verdict: &Steadiness) -> String {
     format!("range {}, slope {}", percent(verdict.range), percent(verdict.slope))
 }
 
-/// Of rounds, which are trials: whether the tracked figures settled, and in which round.
+/// For rounds, which are trials: whether the tracked figures became steady, and in which round.
 fn by_rounds(evidence: &Evidence) -> Result<String, RecordError> {
     let mut figures = Vec::new();
     for label in TRACKED {
@@ -119,8 +118,8 @@ fn by_rounds(evidence: &Evidence) -> Result<String, RecordError> {
     Ok(sentence(&complete(&figures)))
 }
 
-/// The figures of the first rounds that have all of them: a window is of rounds that follow each
-/// other, so that nothing counts after one in which a job failed.
+/// The figures of the first complete rounds: a window has consecutive rounds, so rounds after a
+/// failed job do not count.
 fn complete(figures: &[BTreeMap<u32, f64>]) -> Vec<Vec<f64>> {
     let whole = |round: &u32| figures.iter().all(|figure| figure.contains_key(round));
     let rounds = (1..=u32::MAX).take_while(whole).count();
@@ -130,22 +129,22 @@ fn complete(figures: &[BTreeMap<u32, f64>]) -> Vec<Vec<f64>> {
 fn sentence(figures: &[Vec<f64>]) -> String {
     let rounds = figures.iter().map(Vec::len).min().unwrap_or(0);
     if rounds < WINDOW {
-        return format!("{rounds} rounds in a row are complete, and {WINDOW} are the least");
+        return format!("{rounds} complete rounds in a row, and at least {WINDOW} are needed");
     }
     let end = first_steady(figures);
     let last = end.map_or(rounds, |end| end + 1);
     let window = format!("rounds {} to {last}", last + 1 - WINDOW);
     let each = TRACKED.iter().zip(figures).map(|(label, figure)| {
         let verdict = steadiness(&figure[last - WINDOW..last]);
-        let words = verdict.map_or("nothing done".to_owned(), |verdict| words(&verdict));
+        let words = verdict.map_or("no operations".to_owned(), |verdict| words(&verdict));
         format!("{label}: {words}")
     });
     let each = each.collect::<Vec<_>>().join("; ");
     match end {
         Some(_) => format!("steady: yes, in {window} ({each})"),
         None => format!(
-            "steady: no, not within {rounds} rounds; {window}: {each}. More may settle it: \
-             --rounds, up to {ROUNDS_MAX}; tables above are of all rounds"
+            "steady: no, not within {rounds} rounds; {window}: {each}. Use more rounds, --rounds \
+             up to {ROUNDS_MAX}; the tables above include all rounds"
         ),
     }
 }
@@ -155,17 +154,17 @@ mod tests {
     use super::*;
     use kvdyno_record::series::SliceCounts;
 
-    fn slice(at: u64, count: u64) -> Slice {
+    fn slice(index: u64, count: u64) -> Slice {
         let counts = SliceCounts { count, ..SliceCounts::default() };
         let ops = BTreeMap::from([("get".to_owned(), counts)]);
-        let (start_ns, length_ns) = (at * 1_000, 1_000);
+        let (start_ns, length_ns) = (index * 1_000, 1_000);
         let roles = BTreeMap::from([("reads".to_owned(), ops)]);
-        Slice { phase: "measure".to_owned(), slice: at, start_ns, length_ns, roles }
+        Slice { phase: "measure".to_owned(), slice: index, start_ns, length_ns, roles }
     }
 
     #[test]
     fn slices_become_fifths_and_nothing_is_lost() {
-        let fifths = |n: u64| fifths((0..n).map(|at| Ok(slice(at, 100)))).unwrap();
+        let fifths = |n: u64| fifths((0..n).map(|index| Ok(slice(index, 100)))).unwrap();
         let parts = fifths(8).unwrap();
         assert!(parts.iter().all(|part| (part - 160.0).abs() < 1e-6), "{parts:?}");
         assert_eq!(fifths(4), None);
@@ -193,7 +192,7 @@ mod tests {
         assert!(no.starts_with("steady: no, not within 6 rounds; rounds 2 to 6: rw0-4k"), "{no}");
         assert_eq!(
             sentence(&[vec![1.0; 4]]),
-            "4 rounds in a row are complete, and 5 are the least"
+            "4 complete rounds in a row, and at least 5 are needed"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The suite that `kvdyno drive` writes: text, so that it can be read, copied and changed.
+//! The suite that `kvdyno drive` writes: text, to read, copy and change.
 
 use crate::cli::{DriveArgs, DrivePreset, DriveWay};
 use clap::ValueEnum;
@@ -6,17 +6,17 @@ use kvdyno_record::units::parse_duration;
 
 /// SNIA PTS 2.0.2, IOPS test: shares of reads, from all to none.
 const SNIA_READS: [u32; 7] = [100, 95, 65, 50, 35, 5, 0];
-/// And sizes of a block.
+/// The block sizes.
 const SNIA_BLOCKS: [&str; 8] =
     ["1MiB", "128KiB", "64KiB", "32KiB", "16KiB", "8KiB", "4KiB", "512B"];
 /// Twice the capacity in order: its workload-independent preconditioning.
 const SNIA_PASSES: u32 = 2;
-/// The fewest rounds that can be steady.
+/// The minimum number of rounds for steady state.
 const SNIA_ROUNDS: u32 = 5;
-/// What its enterprise edition keeps in flight.
+/// The queue depth of its enterprise edition.
 const SNIA_THREADS: u32 = 4;
 const SNIA_DEPTH: u32 = 32;
-/// Jobs that are no longer are shown in finer slices: five of them at least are looked at.
+/// Shorter jobs get shorter slices: at least five of them are needed.
 const SHORT_NS: u64 = 60_000_000_000;
 
 pub(super) fn suite(args: &DriveArgs, cpus: u32) -> String {
@@ -28,7 +28,7 @@ pub(super) fn suite(args: &DriveArgs, cpus: u32) -> String {
     let swept = threads.len() > 1;
     let passes = args.precondition.or_else(|| snia.then_some(SNIA_PASSES));
     let lines = [
-        (true, "# Written by `kvdyno drive`; docs/drive.md says what it measures.".to_owned()),
+        (true, "# Written by `kvdyno drive`; docs/drive.md explains the measurements.".to_owned()),
         (true, format!("[suite]\nname = \"{name}\"\ntitle = \"{title}\"\n\n[run]")),
         (snia, "# Rounds.".to_owned()),
         (true, format!("trials = {trials}")),
@@ -39,16 +39,16 @@ pub(super) fn suite(args: &DriveArgs, cpus: u32) -> String {
         (
             passes.is_some() && !args.read_only,
             format!(
-                "# Times that all of it is written, in order, before anything is measured.\n\
-                 precondition = {}",
+                "# Number of times that the whole file is written, in order, before the first \
+                 job.\nprecondition = {}",
                 passes.unwrap_or_default()
             ),
         ),
         (
             args.read_only,
-            "# What is there is read, and nothing is written.\nread_only = true".to_owned(),
+            "# Existing data is read, and nothing is written.\nread_only = true".to_owned(),
         ),
-        (args.with_fio, "# Every job by fio as well.\nwith_fio = true".to_owned()),
+        (args.with_fio, "# Every job with fio as well.\nwith_fio = true".to_owned()),
         (swept, "threads = \"sweep\"".to_owned()),
         (!swept, format!("threads = {}", threads.first().unwrap_or(&1))),
         (true, format!("duration = {duration:?}")),
@@ -65,15 +65,22 @@ pub(super) fn suite(args: &DriveArgs, cpus: u32) -> String {
     text
 }
 
-/// What every `io_uring` job is told.
+/// The options of every `io_uring` job.
 fn options(args: &DriveArgs) -> String {
-    let asked = [("sqpoll", args.sqpoll), ("iopoll", args.iopoll)];
-    let asked: Vec<String> =
-        asked.iter().filter(|(_, on)| *on).map(|(name, _)| format!("{name} = true")).collect();
-    if asked.is_empty() { String::new() } else { format!("options = {{ {} }}\n", asked.join(", ")) }
+    let switches = [("sqpoll", args.sqpoll), ("iopoll", args.iopoll)];
+    let switches: Vec<String> = switches
+        .iter()
+        .filter(|(_, enabled)| *enabled)
+        .map(|(name, _)| format!("{name} = true"))
+        .collect();
+    if switches.is_empty() {
+        String::new()
+    } else {
+        format!("options = {{ {} }}\n", switches.join(", "))
+    }
 }
 
-/// The numbers of threads that are swept; one: nothing is.
+/// The swept thread counts; a single one is no sweep.
 fn threads(args: &DriveArgs, cpus: u32) -> Vec<u32> {
     if !args.threads.is_empty() {
         return args.threads.clone();
@@ -87,8 +94,8 @@ fn threads(args: &DriveArgs, cpus: u32) -> Vec<u32> {
 
 fn duration(args: &DriveArgs) -> &str {
     let snia = args.preset == Some(DrivePreset::SniaIops);
-    let given = args.round.as_deref().filter(|_| snia).or(args.duration.as_deref());
-    given.unwrap_or(match args.preset {
+    let duration = args.round.as_deref().filter(|_| snia).or(args.duration.as_deref());
+    duration.unwrap_or(match args.preset {
         None => "10s",
         Some(DrivePreset::SniaIops) => "60s",
         Some(_) => "30s",
@@ -157,7 +164,7 @@ fn jobs(args: &DriveArgs) -> Vec<JobTable<'_>> {
     }
 }
 
-/// A job for each of what was asked for.
+/// A job for each requested combination.
 fn free(args: &DriveArgs) -> Vec<JobTable<'_>> {
     let mut jobs = Vec::new();
     for &way in &args.io {
@@ -195,21 +202,19 @@ fn mixed(
 
 fn title(preset: Option<DrivePreset>) -> (&'static str, &'static str) {
     match preset {
-        None => ("drive", "the bare drive"),
-        Some(DrivePreset::Selectel) => (
-            "drive-selectel",
-            "the bare drive, as Selectel measured P4800X, P4510 and Micron (2018)",
-        ),
+        None => ("drive", "the drive"),
+        Some(DrivePreset::Selectel) => {
+            ("drive-selectel", "the drive, as Selectel measured P4800X, P4510 and Micron (2018)")
+        }
         Some(DrivePreset::Raidix) => (
             "drive-raidix",
-            "the bare drive, as Raidix measured direct addressing (2017): 8 threads x 32 in flight",
+            "the drive, as Raidix measured direct addressing (2017): 8 threads x 32 in flight",
         ),
-        Some(DrivePreset::Ceiling) => (
-            "drive-ceiling",
-            "the bare drive: what an engine could at best reach with so many threads",
-        ),
+        Some(DrivePreset::Ceiling) => {
+            ("drive-ceiling", "the drive: upper bound for an engine with this many threads")
+        }
         Some(DrivePreset::SniaIops) => {
-            ("drive-snia-iops", "the bare drive by the IOPS test of SNIA's PTS 2.0.2")
+            ("drive-snia-iops", "the drive by the IOPS test of SNIA's PTS 2.0.2")
         }
     }
 }
@@ -228,7 +233,7 @@ fn name(rw: &str, block: &str, way: DriveWay, depth: u32) -> String {
     }
 }
 
-/// As it is typed, and stands in a suite.
+/// As typed, which is also the suite's form.
 fn word(value: &impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! `kvdyno engines build`: a library out of a user's own build of an engine, for `library = PATH`
-//! in a suite. It goes where the user says: the folder of libraries holds what others published.
+//! `kvdyno engines build`: makes a library from a local build of an engine, for `library = PATH` in
+//! a suite. The user chooses its path: the directory of libraries contains only published ones.
 
 use super::shim;
 use crate::cli::BuildArgs;
@@ -19,7 +19,7 @@ pub(super) fn run(args: &BuildArgs, printer: &Printer) -> anyhow::Result<Exit> {
         .map_err(anyhow::Error::new)
         .and_then(|worker| workers::describe(&worker, &CodeSource::Library(library.clone())));
     match problem {
-        Ok(_) => printer.hint(&format!("`library = \"{}\"` in a suite runs it", library.display())),
+        Ok(_) => printer.hint(&format!("use it in a suite: `library = \"{}\"`", library.display())),
         Err(error) => printer.warning(&format!("{error:#}")),
     }
     Ok(Exit::Ok)

@@ -1,6 +1,6 @@
-//! Servers out of the distribution's packages, with those that they need and this machine does not
-//! have: fetched by `apt-get` and unpacked into a folder. Nothing is installed, so that no service
-//! starts, no user is made, and what is installed already stays as it is.
+//! Servers from the distribution's packages, with missing dependencies: fetched by `apt-get` and
+//! unpacked into a directory. Nothing is installed: no service starts, no user is created, and
+//! installed packages stay unchanged.
 
 use super::releases::Packages;
 use super::tool;
@@ -10,10 +10,10 @@ use kvdyno_record::files::sha256;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const REMEDY: &str = "this takes Debian or Ubuntu with `apt-get update` done; a server that is \
-                      installed is named by `library = PATH` in a suite";
+const REMEDY: &str = "this needs Debian or Ubuntu, after `apt-get update`; for an installed server \
+                      use `library = PATH` in a suite";
 
-/// Leaves the unpacked packages in `folder`: where they lie, and what they are.
+/// Unpacks the packages into `folder`. Returns the program's path and its origin.
 pub(super) fn unpack(
     engine: &str,
     published: &Packages,
@@ -34,16 +34,13 @@ pub(super) fn unpack(
         unpack.arg("--extract").arg(&deb).arg(&tree);
         tool::run(unpack, REMEDY, |_| {})?;
         let name = deb.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if let Some(found) = version_of(&name, &published.packages[0]) {
-            version = Some((found, name.trim_end_matches(".deb").replace("%3a", ":")));
+        if let Some(package_version) = version_of(&name, &published.packages[0]) {
+            version = Some((package_version, name.trim_end_matches(".deb").replace("%3a", ":")));
         }
     }
-    let (version, source) = version.context("apt-get fetched other packages than it was asked")?;
+    let (version, source) = version.context("apt-get fetched other packages than requested")?;
     let program = program(&tree, &published.program).with_context(|| {
-        format!(
-            "{source} holds no {}: its packages are not those that are known",
-            published.program
-        )
+        format!("{source} does not contain {}: expected other packages", published.program)
     })?;
     let file = program.strip_prefix(&tree)?.to_string_lossy().into_owned();
     let about = About {
@@ -57,16 +54,16 @@ pub(super) fn unpack(
     Ok((tree, about))
 }
 
-/// The lists of packages may never have been fetched here; where this may not, and they have not,
-/// the next step says so.
+/// The package lists may never have been fetched here. If that is not permitted, the next step
+/// fails with a message.
 fn refresh() {
     let mut update = Command::new("apt-get");
     update.args(["update", "-qq"]);
     let _ = tool::run(update, REMEDY, |_| {});
 }
 
-/// These, what they are made of under names that go on from theirs (`postgresql`:
-/// `postgresql-15`), and what both need that is not installed.
+/// These packages, dependencies with the same prefix (`postgresql`: `postgresql-15`), and missing
+/// dependencies of both.
 fn needed(named: &[String]) -> anyhow::Result<Vec<String>> {
     let mut names = named.to_vec();
     for name in named {
@@ -100,7 +97,7 @@ fn to_be_installed(line: &str) -> Option<String> {
 fn version_of(file: &str, package: &str) -> Option<String> {
     let rest = file.strip_prefix(package)?.strip_prefix(['_', '-'])?;
     let version = match rest.split_once('_') {
-        // `postgresql-15_15.20-0+deb12u1_amd64.deb`, of package `postgresql`.
+        // `postgresql-15_15.20-0+deb12u1_amd64.deb`, from package `postgresql`.
         Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
             rest.split('_').next()?
         }
@@ -113,22 +110,22 @@ fn version_of(file: &str, package: &str) -> Option<String> {
     version.contains('.').then(|| version.to_owned())
 }
 
-/// The program below `tree`; of several, the one of the highest version.
+/// The program below `tree`; with several, the one with the highest version.
 fn program(tree: &Path, pattern: &str) -> Option<PathBuf> {
-    let mut found = vec![tree.to_owned()];
+    let mut paths = vec![tree.to_owned()];
     for part in pattern.split('/') {
-        found = match part {
+        paths = match part {
             "*" => {
-                let inside = found.iter().flat_map(|folder| folder.read_dir());
+                let entries = paths.iter().flat_map(|folder| folder.read_dir());
                 let mut all: Vec<PathBuf> =
-                    inside.flatten().flatten().map(|entry| entry.path()).collect();
+                    entries.flatten().flatten().map(|entry| entry.path()).collect();
                 all.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
                 all
             }
-            name => found.into_iter().map(|folder| folder.join(name)).collect(),
+            name => paths.into_iter().map(|folder| folder.join(name)).collect(),
         };
     }
-    found.into_iter().rfind(|path| path.is_file())
+    paths.into_iter().rfind(|path| path.is_file())
 }
 
 #[cfg(test)]
@@ -137,14 +134,14 @@ mod tests {
 
     #[test]
     fn a_version_is_read_from_the_name_of_a_package() {
-        let of = |file: &str, package: &str| version_of(file, package);
+        let version = |file: &str, package: &str| version_of(file, package);
         let redis = "redis-server_5%3a7.0.15-1~deb12u10_amd64.deb";
-        assert_eq!(of(redis, "redis-server").as_deref(), Some("7.0.15"));
-        assert_eq!(of(redis, "redis"), None);
+        assert_eq!(version(redis, "redis-server").as_deref(), Some("7.0.15"));
+        assert_eq!(version(redis, "redis"), None);
         let postgres = "postgresql-15_15.20-0+deb12u1_amd64.deb";
-        assert_eq!(of(postgres, "postgresql").as_deref(), Some("15.20"));
-        assert_eq!(of("postgresql_15+248_all.deb", "postgresql"), None);
-        assert_eq!(of("postgresql-client-15_15.20-0_amd64.deb", "postgresql"), None);
+        assert_eq!(version(postgres, "postgresql").as_deref(), Some("15.20"));
+        assert_eq!(version("postgresql_15+248_all.deb", "postgresql"), None);
+        assert_eq!(version("postgresql-client-15_15.20-0_amd64.deb", "postgresql"), None);
     }
 
     #[test]
@@ -165,8 +162,8 @@ mod tests {
             std::fs::create_dir_all(&folder).unwrap();
             std::fs::write(folder.join("postgres"), "").unwrap();
         }
-        let found = program(tree.path(), "usr/lib/postgresql/*/bin/postgres").unwrap();
-        assert!(found.ends_with("15/bin/postgres"), "{}", found.display());
+        let path = program(tree.path(), "usr/lib/postgresql/*/bin/postgres").unwrap();
+        assert!(path.ends_with("15/bin/postgres"), "{}", path.display());
         assert_eq!(program(tree.path(), "usr/bin/redis-server"), None);
     }
 }

@@ -1,6 +1,6 @@
-//! `kvdyno engines get`: libraries of an engine into the folder where they are kept: official ones
-//! fetched, others built here or linked with the system's, servers unpacked from its packages. A
-//! library is there whole or not at all, and it is, or is made of, what was published.
+//! `kvdyno engines get`: puts libraries of an engine into the library directory. Official ones are
+//! fetched, others are built here or linked with the system's; servers are unpacked from packages.
+//! A library is complete or absent, and it is, or is made from, published files.
 
 use super::releases::{self, Binaries, Published, Sources, System};
 use super::{debian, maven, shim};
@@ -20,57 +20,59 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What begins the names of folders that are being filled.
+/// The prefix of unfinished directories.
 const UNFINISHED: &str = ".fetch-";
 
-/// One that is older was left by a process that was killed.
+/// Older ones remain from a killed process.
 const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let published = releases::fetch_published(&args.name)?;
-    let versions = wanted(args, &published)?;
+    let versions = versions_to_get(args, &published)?;
     let progress = printer.progress(versions.len(), Duration::ZERO);
-    for (at, version) in versions.iter().enumerate() {
+    for (index, version) in versions.iter().enumerate() {
         let name = format!("{} {version}", args.name);
         let name = name.trim_end();
-        progress.case_started(at + 1, name);
-        if let Some(there) = library::find(&args.name, version) {
-            progress.case_finished(name, "is there already", &words(&there));
+        progress.case_started(index + 1, name);
+        if let Some(library) = library::find(&args.name, version) {
+            progress.case_finished(name, "is already installed", &words(&library));
             continue;
         }
-        let there = keep(&args.name, |folder| match &published {
+        let library = keep(&args.name, |folder| match &published {
             Published::Maven(binaries) => fetch(&args.name, version, binaries, folder, &progress),
             Published::Sources(sources) => {
-                build(&args.name, version, sources, folder, (&progress, printer))
+                build(&args.name, version, sources, folder, &progress, printer)
             }
             Published::System(system) => link(&args.name, system, folder),
             Published::Debian(packages) => debian::unpack(&args.name, packages, folder),
         })?;
-        let how = match (&published, there.build) {
+        let how = match (&published, library.build) {
             (Published::Debian(_), _) => "unpacked",
             (_, Build::Native) => "built",
             (_, Build::System) => "linked",
             (_, Build::Official | Build::Yours) => "fetched",
         };
-        progress.case_finished(name, how, &words(&there));
-        if let Some(problem) = unusable(&args.name, &there.path) {
+        progress.case_finished(name, how, &words(&library));
+        if let Some(problem) = unusable(&args.name, &library.path) {
             printer.warning(&problem);
         }
     }
     Ok(Exit::Ok)
 }
 
-/// The versions that are asked for; of the system's package the one that there is, unnamed.
-fn wanted(args: &GetArgs, published: &Published) -> Result<Vec<String>, Complaint> {
+/// The requested versions; for the system's package its only version, unnamed.
+fn versions_to_get(args: &GetArgs, published: &Published) -> Result<Vec<String>, Complaint> {
     let name = &args.name;
     if published.is_of_the_system() {
         return match args.versions.first() {
             None => Ok(vec![String::new()]),
             Some(version) => {
-                let what = format!("{name} is had in the system's own version, not in {version}");
+                let what = format!(
+                    "{name} is only available in the system's own version, not in {version}"
+                );
                 let hint = format!(
-                    "`kvdyno engines get {name}`, or `kvdyno engines build {name} --prefix DIR` of \
-                     a build of yours"
+                    "use `kvdyno engines get {name}`, or `kvdyno engines build {name} --prefix \
+                     DIR` for a local build"
                 );
                 Err(Complaint::usage(what).hint(hint))
             }
@@ -80,7 +82,7 @@ fn wanted(args: &GetArgs, published: &Published) -> Result<Vec<String>, Complain
         return Ok(published.versions().into_iter().take(1).map(str::to_owned).collect());
     }
     if let Some(wrong) = args.versions.iter().find(|version| !is_version(version)) {
-        let hint = "a version is a number such as 9.10.0";
+        let hint = "expected a version such as 9.10.0";
         return Err(Complaint::usage(format!("`{wrong}` cannot be a version")).hint(hint));
     }
     Ok(args.versions.clone())
@@ -93,15 +95,15 @@ fn words(library: &Installed) -> String {
     format!("{build}, {}, {path}", units::bytes(bytes))
 }
 
-/// Why the worker would not load it, where there is a worker.
+/// The worker's error with this library, if there is a worker.
 fn unusable(engine: &str, library: &Path) -> Option<String> {
     let worker = workers::find(engine).ok()?;
     let error = workers::describe(&worker, &CodeSource::Library(library.to_owned())).err()?;
     Some(format!("kvdyno-{engine} cannot use it: {error:#}"))
 }
 
-/// Has `make` leave a library, or a folder with one, in a folder and say what it is, and puts that
-/// among the libraries.
+/// Calls `make` to create a library (or a directory with one), and moves it into the library
+/// directory.
 fn keep(
     engine: &str,
     make: impl FnOnce(&Path) -> anyhow::Result<(PathBuf, About)>,
@@ -109,31 +111,31 @@ fn keep(
     let store = library::store();
     std::fs::create_dir_all(store.join(engine)).map_err(|error| cannot_write(&store, &error))?;
     sweep(&store);
-    // Beside its place, so that it can be moved there at once.
+    // Next to its target, to be moved in one step.
     let unfinished = || tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&store);
     let [work, folder] = [unfinished(), unfinished()]
         .map(|folder| folder.map_err(|error| cannot_write(&store, &error)));
     let (work, folder) = (work?, folder?);
     let (file, about) = make(work.path())?;
     let text = serde_json::to_vec_pretty(&about)?;
-    // A server's packages are a folder, which takes the place of the empty one.
-    let place = if file.is_dir() {
+    // A server's packages are a directory, which replaces the empty one.
+    let target = if file.is_dir() {
         folder.path().to_owned()
     } else {
         folder.path().join(file.file_name().unwrap_or_default())
     };
-    let ended = std::fs::rename(&file, place)
+    let ended = std::fs::rename(&file, target)
         .and_then(|()| std::fs::write(folder.path().join(ABOUT), text))
         .and_then(|()| settle(folder.path(), &store.join(engine).join(&about.version)));
     ended.map_err(|error| cannot_write(&store, &error))?;
-    let there = library::find(engine, &about.version);
-    there.with_context(|| {
+    let installed = library::find(engine, &about.version);
+    installed.with_context(|| {
         let (version, store) = (&about.version, store.display());
-        format!("{engine} {version} was put into {store} and is not found there")
+        format!("{engine} {version} was put into {store}, but is not found there")
     })
 }
 
-/// As its authors built it.
+/// A library as its authors built it.
 fn fetch(
     engine: &str,
     version: &str,
@@ -147,30 +149,31 @@ fn fetch(
         progress.phase("fetching", done, Some(all), None);
     })?;
     let library = unpack(&jar, file, folder)?;
-    let found = sha256(&library)?;
-    if let Some(expected) = published.sha256(version).filter(|expected| *expected != found) {
+    let sum = sha256(&library)?;
+    if let Some(expected) = published.sha256(version).filter(|expected| *expected != sum) {
         let what = format!(
-            "{source} is not what was published: the SHA-256 of {file} in it is {found}, and must \
-             be {expected}"
+            "{source} differs from the published one: expected SHA-256 {expected} for {file}, \
+             found {sum}"
         );
         return Err(Complaint::usage(what).hint("nothing was installed").into());
     }
-    Ok((library, about(engine, version, Build::Official, found, source)))
+    Ok((library, about(engine, version, Build::Official, sum, source)))
 }
 
-/// From its sources, for this machine's processor.
+/// A library from source, for this machine's processor.
 fn build(
     engine: &str,
     version: &str,
     sources: &Sources,
     folder: &Path,
-    (progress, printer): (&Progress<'_>, &Printer),
+    progress: &Progress<'_>,
+    printer: &Printer,
 ) -> anyhow::Result<(PathBuf, About)> {
     let built = sources
         .build(version, folder, |phase, done, all| progress.phase(phase, done, all, None))?;
     for library in &built.without {
         printer.warning(&format!(
-            "{engine} {version} is built without {library}: there is no lib{library} to compile \
+            "{engine} {version} is built without {library}: cannot find lib{library} to compile \
              against"
         ));
     }
@@ -181,7 +184,7 @@ fn build(
     Ok((library, about(engine, version, Build::Native, sum, source)))
 }
 
-/// The system's, with the shim around it.
+/// The system's library with a shim.
 fn link(engine: &str, system: &System, folder: &Path) -> anyhow::Result<(PathBuf, About)> {
     let library = folder.join(format!("lib{engine}.so"));
     let linked = shim::find_shim(engine)?.link(Path::new("/usr"), &library)?;
@@ -195,14 +198,14 @@ fn about(engine: &str, version: &str, build: Build, sha256: String, source: Stri
     About { engine, version, build, sha256, source, file: String::new() }
 }
 
-/// Takes the library out of the archive.
+/// Extracts the library from the archive.
 fn unpack(jar: &Path, file: &str, folder: &Path) -> anyhow::Result<PathBuf> {
     let damaged = || format!("failed to read {}", jar.display());
     let mut archive = zip::ZipArchive::new(File::open(jar)?).with_context(damaged)?;
     let mut member = archive.by_name(file).map_err(|error| match error {
         zip::result::ZipError::FileNotFound => {
-            let what = format!("this release holds no {file}");
-            let hint = "a build of your own is named by `library = PATH` in a suite";
+            let what = format!("this release does not contain {file}");
+            let hint = "for a local build use `library = PATH` in a suite";
             Complaint::usage(what).hint(hint).into()
         }
         error => anyhow::Error::new(error).context(damaged()),
@@ -216,16 +219,17 @@ fn unpack(jar: &Path, file: &str, folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// Puts a finished folder in its place. One that came there meanwhile is as good.
-fn settle(folder: &Path, place: &Path) -> io::Result<()> {
+/// Moves a finished directory to its target. A directory that appeared there meanwhile is
+/// equivalent.
+fn settle(folder: &Path, target: &Path) -> io::Result<()> {
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))?;
-    match std::fs::rename(folder, place) {
+    match std::fs::rename(folder, target) {
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
         moved => moved,
     }
 }
 
-/// Removes what killed fetches left behind.
+/// Removes what killed fetches left.
 fn sweep(store: &Path) {
     let Ok(entries) = store.read_dir() else { return };
     for entry in entries.flatten() {
@@ -233,19 +237,19 @@ fn sweep(store: &Path) {
         let age = entry.metadata().and_then(|meta| meta.modified()).ok();
         let age = age.and_then(|changed| changed.elapsed().ok());
         if ours && age.is_some_and(|age| age > LEFT_BEHIND) {
-            // What cannot be removed is in nobody's way.
+            // A directory that cannot be removed disturbs nothing.
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
 }
 
 fn cannot_write(folder: &Path, error: &io::Error) -> Complaint {
-    let what = format!("failed to keep a library in {}: {error}", folder.display());
+    let what = format!("failed to store a library in {}: {error}", folder.display());
     let hint = match error.kind() {
         io::ErrorKind::StorageFull => {
-            "the disk is full: a library takes up to 20 MB, what it is made of up to 200 MB"
+            "the disk is full: a library needs up to 20 MB, its build up to 200 MB"
         }
-        _ => "XDG_CACHE_HOME names another folder",
+        _ => "XDG_CACHE_HOME sets another directory",
     };
     Complaint::usage(what).hint(hint)
 }
@@ -266,17 +270,17 @@ mod tests {
 
     #[test]
     fn of_the_systems_package_there_is_one_version() {
-        let of = |name: &str, versions: &[&str]| {
+        let versions_of = |name: &str, versions: &[&str]| {
             let versions = versions.iter().map(ToString::to_string).collect();
             let args = GetArgs { name: name.to_owned(), versions };
-            wanted(&args, &releases::fetch_published(name).unwrap())
+            versions_to_get(&args, &releases::fetch_published(name).unwrap())
         };
-        assert_eq!(of("leveldb", &[]).unwrap(), [""]);
-        let refused = of("leveldb", &["1.22"]).unwrap_err();
+        assert_eq!(versions_of("leveldb", &[]).unwrap(), [""]);
+        let refused = versions_of("leveldb", &["1.22"]).unwrap_err();
         assert!(refused.message.contains("not in 1.22"), "{refused:?}");
-        assert_eq!(of("wiredtiger", &[]).unwrap(), ["11.3.1"]);
-        assert_eq!(of("wiredtiger", &["11.2.0", "11.3.1"]).unwrap().len(), 2);
-        assert!(of("rocksdb", &["../9.10.0"]).is_err());
+        assert_eq!(versions_of("wiredtiger", &[]).unwrap(), ["11.3.1"]);
+        assert_eq!(versions_of("wiredtiger", &["11.2.0", "11.3.1"]).unwrap().len(), 2);
+        assert!(versions_of("rocksdb", &["../9.10.0"]).is_err());
     }
 
     #[test]
@@ -286,7 +290,10 @@ mod tests {
         let path = unpack(&jar, "librocksdbjni-linux64.so", folder.path()).unwrap();
         assert_eq!(std::fs::read(path).unwrap(), b"code");
         let error = unpack(&jar, "librocksdbjni-linux-mips.so", folder.path()).unwrap_err();
-        assert!(error.to_string().contains("holds no librocksdbjni-linux-mips.so"), "{error:#}");
+        assert!(
+            error.to_string().contains("does not contain librocksdbjni-linux-mips.so"),
+            "{error:#}"
+        );
         std::fs::write(&jar, "no archive").unwrap();
         assert!(unpack(&jar, "x", folder.path()).is_err());
     }
@@ -300,12 +307,12 @@ mod tests {
             std::fs::write(folder.join("lib.so"), name).unwrap();
             folder
         };
-        let place = store.path().join("9.10.0");
-        settle(&made(".fetch-1"), &place).unwrap();
-        // Who comes second leaves the first one's.
-        settle(&made(".fetch-2"), &place).unwrap();
-        assert_eq!(std::fs::read(place.join("lib.so")).unwrap(), b".fetch-1");
-        // What is being fetched now stays.
+        let target = store.path().join("9.10.0");
+        settle(&made(".fetch-1"), &target).unwrap();
+        // The first directory stays.
+        settle(&made(".fetch-2"), &target).unwrap();
+        assert_eq!(std::fs::read(target.join("lib.so")).unwrap(), b".fetch-1");
+        // A fetch in progress stays.
         sweep(store.path());
         assert!(store.path().join(".fetch-2").exists());
     }

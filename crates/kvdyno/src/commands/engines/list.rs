@@ -1,5 +1,4 @@
-//! `kvdyno engines list`: the engines with the libraries that are installed of them, and the
-//! releases that can be had.
+//! `kvdyno engines list`: the engines with their installed libraries, and the available releases.
 
 use super::releases;
 use crate::printer::Printer;
@@ -13,24 +12,24 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 #[derive(Serialize)]
-struct Listed {
+struct EngineCode {
     libraries: Vec<Row>,
-    /// Releases that are known and not installed.
+    /// Known releases that are not installed.
     to_get: Vec<Release>,
 }
 
-/// An engine's code: a library, or the worker that it is part of.
+/// An engine's code: a library, or the worker that contains it.
 #[derive(Clone, Default, Serialize)]
 struct Row {
     engine: String,
     version: Option<String>,
-    /// `official`, `native`, `system`, `yours`; null: it is part of its worker.
+    /// `official`, `native`, `system`, `yours`; null: the worker contains it.
     build: Option<&'static str>,
     bytes: Option<u64>,
     sha256: Option<String>,
     source: Option<String>,
     path: Option<PathBuf>,
-    /// What keeps it from being run.
+    /// The reason why it cannot run.
     problem: Option<String>,
 }
 
@@ -55,7 +54,7 @@ pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
         to_get.extend(missing.map(release));
     }
     if json {
-        printer.json(&Listed { libraries, to_get })?;
+        printer.json(&EngineCode { libraries, to_get })?;
         return Ok(Exit::Ok);
     }
     printer.data(&table(&libraries));
@@ -77,9 +76,9 @@ pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// An engine's libraries, newest first; of one that has none, its worker.
+/// An engine's libraries, newest first; without any, its worker.
 fn rows(engine: &str, worker: Option<&PathBuf>) -> Vec<Row> {
-    let no_worker = || format!("there is no worker `kvdyno-{engine}`");
+    let no_worker = || format!("cannot find the worker `kvdyno-{engine}`");
     let row = Row {
         engine: engine.to_owned(),
         path: worker.cloned(),

@@ -1,5 +1,5 @@
-//! Releases that are known: where an engine's libraries are published, and what some of them must
-//! be. No list of versions is fetched: what is not known here is found out by trying.
+//! Known releases: where an engine's libraries are published, and the checksums of some. No list of
+//! versions is fetched: for other versions, fetching shows whether they exist.
 
 use crate::exit::Complaint;
 use anyhow::Context as _;
@@ -10,30 +10,30 @@ use std::process::Command;
 
 const KNOWN: &str = include_str!("releases.toml");
 
-/// How an engine's library is had.
+/// The source of an engine's library.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub(super) enum Published {
-    /// As it was built by the engine's authors.
+    /// Built by the engine's authors.
     Maven(Binaries),
     /// Built here from its authors' sources.
     Sources(Sources),
-    /// From the distribution's package, with a shim that is compiled here.
+    /// The distribution's package, with a shim compiled here.
     System(System),
-    /// A server, of the distribution's packages, which are unpacked and not installed.
+    /// A server from the distribution's packages, unpacked and not installed.
     Debian(Packages),
 }
 
-/// Libraries in archives of Java's.
+/// Libraries in Java archives.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Binaries {
-    /// `group:name`, as its registry has it.
+    /// `group:name` in its registry.
     artifact: String,
     linux: Linux,
     /// The library inside, by processor.
     file: BTreeMap<String, String>,
-    /// Known beforehand, newest first.
+    /// Known releases, newest first.
     release: Vec<Binary>,
 }
 
@@ -48,16 +48,16 @@ struct Linux {
 #[serde(deny_unknown_fields)]
 struct Binary {
     version: String,
-    /// Of the library inside, by processor.
+    /// Checksum of the library inside, by processor.
     sha256: BTreeMap<String, String>,
 }
 
-/// Source distributions of a package of Python's.
+/// Source distributions of a Python package.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sources {
     pub(super) package: String,
-    /// Known beforehand, newest first.
+    /// Known releases, newest first.
     release: Vec<Source>,
 }
 
@@ -65,30 +65,30 @@ pub(super) struct Sources {
 #[serde(deny_unknown_fields)]
 struct Source {
     version: String,
-    /// Of the archive.
+    /// Checksum of the archive.
     sha256: String,
 }
 
-/// A package of Debian's; other distributions have it by other names.
+/// A Debian package; other distributions use other names.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct System {
     pub(super) package: String,
 }
 
-/// Packages of Debian's that hold a server.
+/// Debian packages with a server.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Packages {
-    /// The first of them has the version.
+    /// The first one has the version.
     pub(super) packages: Vec<String>,
-    /// The server's program in them; a `*` stands for one folder.
+    /// The path of the server's program; a `*` stands for one directory.
     pub(super) program: String,
 }
 
-/// All engines whose libraries are published, by name.
+/// All engines with published libraries, by name.
 pub(super) fn all() -> anyhow::Result<BTreeMap<String, Published>> {
-    toml::from_str(KNOWN).context("the list of releases cannot be read")
+    toml::from_str(KNOWN).context("cannot read the list of releases")
 }
 
 pub(super) fn fetch_published(engine: &str) -> anyhow::Result<Published> {
@@ -96,33 +96,37 @@ pub(super) fn fetch_published(engine: &str) -> anyhow::Result<Published> {
     if let Some(published) = all.remove(engine) {
         return Ok(published);
     }
-    let known: Vec<String> = all.into_keys().collect();
+    let engines: Vec<String> = all.into_keys().collect();
     let hint = format!(
-        "to be had are: {}; other engines are part of their workers, as `kvdyno engines` lists \
-         them",
-        known.join(", ")
+        "published libraries: {}; other engines are embedded in their workers, see `kvdyno \
+         engines`",
+        engines.join(", ")
     );
     Err(Complaint::usage(format!("no library of `{engine}` is published")).hint(hint).into())
 }
 
 impl Published {
-    /// Those known beforehand, newest first; of the system's package none is.
+    /// The known versions, newest first; none for the system's package.
     pub(super) fn versions(&self) -> Vec<&str> {
         match self {
-            Self::Maven(of) => of.release.iter().map(|release| &*release.version).collect(),
-            Self::Sources(of) => of.release.iter().map(|release| &*release.version).collect(),
+            Self::Maven(binaries) => {
+                binaries.release.iter().map(|release| &*release.version).collect()
+            }
+            Self::Sources(binaries) => {
+                binaries.release.iter().map(|release| &*release.version).collect()
+            }
             Self::System(_) | Self::Debian(_) => Vec::new(),
         }
     }
 
-    /// There is the distribution's version and no other.
+    /// Only the distribution's version exists.
     pub(super) fn is_of_the_system(&self) -> bool {
         matches!(self, Self::System(_) | Self::Debian(_))
     }
 }
 
 impl Sources {
-    /// What the archive must be; none: of this version nothing is known beforehand.
+    /// The archive's checksum; none: unknown for this version.
     pub(super) fn sha256(&self, version: &str) -> Option<&str> {
         let release = self.release.iter().find(|release| release.version == version)?;
         Some(&release.sha256)
@@ -130,20 +134,20 @@ impl Sources {
 }
 
 impl System {
-    /// `libleveldb-dev 1.23-4`: as it is installed, where that can be told.
+    /// `libleveldb-dev 1.23-4`: the installed package, if it can be determined.
     pub(super) fn installed(&self) -> String {
         let mut query = Command::new("dpkg-query");
         query.args(["--show", "--showformat=${Package} ${Version}", &self.package]);
-        let told = query.output().ok().filter(|output| output.status.success());
-        told.map_or_else(
-            || "the system's own".to_owned(),
+        let output = query.output().ok().filter(|output| output.status.success());
+        output.map_or_else(
+            || "the system's version".to_owned(),
             |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
         )
     }
 }
 
 impl Binaries {
-    /// What the library must be; none: of this version nothing is known beforehand.
+    /// The library's checksum; none: unknown for this version.
     pub(super) fn sha256(&self, version: &str) -> Option<&str> {
         let release = self.release.iter().find(|release| release.version == version)?;
         release.sha256.get(ARCH).map(String::as_str)
@@ -162,11 +166,11 @@ impl Binaries {
     /// The library's name inside, for this machine's processor.
     pub(super) fn file(&self) -> Result<&str, Complaint> {
         self.file.get(ARCH).map(String::as_str).ok_or_else(|| {
-            let known: Vec<&str> = self.file.keys().map(String::as_str).collect();
+            let processors: Vec<&str> = self.file.keys().map(String::as_str).collect();
             let what = format!("no library is published for the processor {ARCH}");
             let hint = format!(
-                "published for: {}; a build of your own is named by `library = PATH` in a suite",
-                known.join(", ")
+                "published for: {}; for a local build use `library = PATH` in a suite",
+                processors.join(", ")
             );
             Complaint::usage(what).hint(hint)
         })
@@ -190,15 +194,18 @@ mod tests {
             let newest_first = |newer: &&str, older: &&str| numbers(newer) > numbers(older);
             assert!(versions.is_sorted_by(newest_first), "{versions:?}");
             let sums: Vec<&String> = match published {
-                Published::Maven(of) => {
-                    let processors: Vec<_> = of.file.keys().collect();
+                Published::Maven(published) => {
+                    let processors: Vec<_> = published.file.keys().collect();
                     let of_each =
                         |release: &&Binary| release.sha256.keys().collect::<Vec<_>>() == processors;
-                    assert!(of.release.iter().all(|release| of_each(&release)), "{of:?}");
-                    of.release.iter().flat_map(|release| release.sha256.values()).collect()
+                    assert!(
+                        published.release.iter().all(|release| of_each(&release)),
+                        "{published:?}"
+                    );
+                    published.release.iter().flat_map(|release| release.sha256.values()).collect()
                 }
-                Published::Sources(of) => {
-                    of.release.iter().map(|release| &release.sha256).collect()
+                Published::Sources(published) => {
+                    published.release.iter().map(|release| &release.sha256).collect()
                 }
                 Published::System(_) | Published::Debian(_) => Vec::new(),
             };

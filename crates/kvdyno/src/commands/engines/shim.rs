@@ -1,6 +1,5 @@
-//! Engines whose API is not one of plain C functions of a stable layout: a shim of ours is compiled
-//! against the header of a build of theirs, and linked with it into the one file that a worker
-//! loads. The workers themselves need no compiler.
+//! Engines without a stable C interface: a shim is compiled against the header of a build, and
+//! linked with it into the file that a worker loads. The workers themselves need no compiler.
 
 use super::tool;
 use crate::exit::Complaint;
@@ -9,22 +8,22 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An engine's shim, and what it is compiled and linked with.
+/// An engine's shim, and its compiler and linker settings.
 pub(super) struct Shim {
-    /// The name of its file, by which the compiler knows the language.
+    /// The name of its file, which sets the language.
     file: &'static str,
     source: &'static str,
     compiler: &'static str,
     standard: &'static str,
-    /// The engine's header, below a folder `include`.
+    /// The engine's header, below an `include` directory.
     header: &'static str,
-    /// What stands before the parts of the version in it.
+    /// The macros before the parts of the version in it.
     version: &'static [&'static str],
     /// The engine's library, as in `-l`.
     library: &'static str,
-    /// What a static one may want beside it; of these, those that are there and used.
+    /// Libraries that a static one may need; only existing and used ones are linked.
     with: &'static [&'static str],
-    /// What compiling it takes.
+    /// The packages for compiling it.
     packages: &'static str,
 }
 
@@ -65,47 +64,45 @@ static SHIMS: [(&str, Shim); 2] = [
 
 /// The shim of `engine`.
 pub(super) fn find_shim(engine: &str) -> Result<&'static Shim, Complaint> {
-    let found = SHIMS.iter().find(|(name, _)| *name == engine);
-    found.map(|(_, shim)| shim).ok_or_else(|| {
+    let shim = SHIMS.iter().find(|(name, _)| *name == engine);
+    shim.map(|(_, shim)| shim).ok_or_else(|| {
         let names: Vec<&str> = SHIMS.iter().map(|(name, _)| *name).collect();
-        let what = format!("`{engine}` is no engine that a shim is compiled for");
+        let what = format!("`{engine}` has no shim");
         let hint = format!(
-            "built can be: {}; of other engines `library = PATH` in a suite takes a build of yours \
-             as it is",
+            "engines with a shim: {}; for other engines use `library = PATH` with a local build as \
+             it is",
             names.join(", ")
         );
         Complaint::usage(what).hint(hint)
     })
 }
 
-/// What was linked.
-pub(super) struct Linked {
+/// The result of linking.
+pub(super) struct LinkedShim {
     pub(super) version: String,
-    /// The compiler, with its version.
+    /// The compiler with its version.
     pub(super) compiler: String,
 }
 
 impl Shim {
-    /// Compiles it and links it with the build of the engine in the folder `prefix`, which has been
-    /// installed there (`include`, `lib`) or was built there, into the file `library`.
-    pub(super) fn link(&self, prefix: &Path, library: &Path) -> anyhow::Result<Linked> {
+    /// Compiles the shim, and links it with the engine's build in `prefix`, which was installed
+    /// there (`include`, `lib`) or built there, into `library`.
+    pub(super) fn link(&self, prefix: &Path, library: &Path) -> anyhow::Result<LinkedShim> {
         let remedy = format!("on Debian: `apt-get install {}`", self.packages);
         let prefix = prefix.canonicalize().with_context(|| format!("{}", prefix.display()))?;
         let include = prefix.join("include");
         let header = std::fs::read_to_string(include.join(self.header)).map_err(|error| {
-            let what = format!(
-                "failed to read include/{}, which is to be compiled against, in {}: \
-                {error}",
-                self.header,
-                prefix.display()
-            );
-            Complaint::usage(what).hint(format!("a build has `include` and `lib`; {remedy}"))
+            let what =
+                format!("failed to read include/{} in {}: {error}", self.header, prefix.display());
+            Complaint::usage(what)
+                .hint(format!("expected a build with `include` and `lib`; {remedy}"))
         })?;
-        let version = version_in(&header, self.version)
-            .with_context(|| format!("{} tells no version", include.join(self.header).display()))?;
+        let version = version_in(&header, self.version).with_context(|| {
+            format!("cannot find a version in {}", include.join(self.header).display())
+        })?;
         let archives = self.libraries(&prefix);
         if archives.is_empty() {
-            let what = format!("there is no lib{}.a or .so in {}", self.library, prefix.display());
+            let what = format!("cannot find lib{}.a or .so in {}", self.library, prefix.display());
             return Err(Complaint::usage(what).hint(remedy).into());
         }
         let folder = tempfile::tempdir()?;
@@ -121,7 +118,7 @@ impl Shim {
             }
         }
         linked?;
-        Ok(Linked { version, compiler: self.compiler() })
+        Ok(LinkedShim { version, compiler: self.compiler() })
     }
 
     fn arguments(
@@ -137,7 +134,7 @@ impl Shim {
                 .to_vec();
         arguments.extend([library.into(), "-I".into(), include.into(), source.into()]);
         arguments.push(archive.into());
-        // Bound to itself: calls within it are not looked up. All there, or it is not linked.
+        // Bound to itself: internal calls are not looked up. Linking fails if a symbol is missing.
         let linker = ["-Wl,-Bsymbolic", "-Wl,--exclude-libs,ALL", "-Wl,-z,defs", "-Wl,--as-needed"];
         arguments.extend(linker.map(OsString::from));
         if archive.extension().is_some_and(|extension| extension == "so") {
@@ -145,12 +142,12 @@ impl Shim {
             rpath.push(archive.parent().unwrap_or(archive));
             arguments.push(rpath);
         }
-        let there = self.with.iter().filter(|name| has_library(self.compiler, name));
-        arguments.extend(there.map(|name| OsString::from(format!("-l{name}"))));
+        let optional = self.with.iter().filter(|name| has_library(self.compiler, name));
+        arguments.extend(optional.map(|name| OsString::from(format!("-l{name}"))));
         arguments
     }
 
-    /// The engine's libraries in a folder, the static one first: with it all is in one file.
+    /// The engine's libraries in a directory, the static one first: it makes one complete file.
     fn libraries(&self, prefix: &Path) -> Vec<PathBuf> {
         let multiarch = output(self.compiler, "-print-multiarch");
         let folders = [format!("lib/{multiarch}"), "lib64".to_owned(), "lib".to_owned()];
@@ -169,22 +166,22 @@ impl Shim {
     }
 }
 
-/// Whether what is compiled here can be linked with a library of this name.
+/// Whether code can be linked with a library of this name here.
 pub(super) fn has_library(compiler: &str, name: &str) -> bool {
     let path = output(compiler, &format!("-print-file-name=lib{name}.so"));
     let archive = output(compiler, &format!("-print-file-name=lib{name}.a"));
-    // Of what it does not find it prints the name alone.
+    // For a missing file, the compiler prints only the name.
     path.contains('/') || archive.contains('/')
 }
 
-/// What a compiler answers; without one, nothing.
+/// A compiler's output; nothing without a compiler.
 fn output(compiler: &str, question: &str) -> String {
     let output = Command::new(compiler).arg(question).output();
     let text = output.map(|output| output.stdout).unwrap_or_default();
     String::from_utf8_lossy(&text).trim().to_owned()
 }
 
-/// `11.3.1`: the numbers behind each of these words.
+/// `11.3.1`: the numbers after each of these words.
 fn version_in(header: &str, words: &[&str]) -> Option<String> {
     let number = |words: &&str| {
         let rest = header.split_once(words)?.1.trim_start();
@@ -224,12 +221,12 @@ mod tests {
         assert!(refused(wiredtiger).contains("failed to read include/wiredtiger.h"));
         std::fs::create_dir(folder.path().join("include")).unwrap();
         let header = folder.path().join("include/wiredtiger.h");
-        std::fs::write(&header, "no version").unwrap();
-        assert!(refused(wiredtiger).contains("tells no version"));
+        std::fs::write(&header, "cannot find a version").unwrap();
+        assert!(refused(wiredtiger).contains("cannot find a version"));
         let words: Vec<String> =
             (wiredtiger.version.iter()).map(|word| format!("#{word} 1\n")).collect();
         std::fs::write(&header, words.concat()).unwrap();
-        assert!(refused(wiredtiger).contains("there is no libwiredtiger.a or .so"));
+        assert!(refused(wiredtiger).contains("cannot find libwiredtiger.a or .so"));
         assert!(!out.exists());
     }
 }

@@ -1,5 +1,5 @@
-//! An engine's published sources, fetched by the ordinary client of their registry and built here
-//! by their own builder.
+//! An engine's published sources, fetched by the registry's ordinary client and built here by their
+//! own build system.
 
 use super::releases::Sources;
 use super::{shim, tool};
@@ -10,82 +10,81 @@ use std::env::consts::ARCH;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What building takes on Debian.
+/// The packages for building on Debian.
 const REMEDY: &str = "on Debian: `apt-get install cmake ninja-build gcc g++ python3-pip liblz4-dev \
                       libsnappy-dev libzstd-dev`";
 
-/// Compressors that the build takes in where they can be compiled against: the name in its options,
-/// the library.
+/// Compressors that the build includes if their headers are installed: the name in its options, the
+/// library.
 const COMPRESSORS: [(&str, &str); 3] = [("LZ4", "lz4"), ("SNAPPY", "snappy"), ("ZSTD", "zstd")];
 
-/// What was built, and what it was built from.
-pub(super) struct Built {
-    /// Where header and library are.
+/// A build and its origin.
+pub(super) struct EngineBuild {
+    /// The directory of header and library.
     pub(super) prefix: PathBuf,
     pub(super) source: String,
-    /// Compressors that it has to do without.
+    /// Compressors that it lacks.
     pub(super) without: Vec<&'static str>,
 }
 
 impl Sources {
-    /// Fetches a version into `folder` and builds it there; tells how far it is.
+    /// Fetches a version into `folder` and builds it there; reports the progress.
     pub(super) fn build(
         &self,
         version: &str,
         folder: &Path,
-        mut tell: impl FnMut(&str, u64, Option<u64>),
-    ) -> anyhow::Result<Built> {
-        tell("fetching", 0, None);
+        mut report: impl FnMut(&str, u64, Option<u64>),
+    ) -> anyhow::Result<EngineBuild> {
+        report("fetching", 0, None);
         let archive = self.fetch(version, folder)?;
         let sum = sha256(&archive)?;
         let sources = unpack(&archive, folder)?;
         let prefix = folder.join("build");
-        let (there, missing): (Vec<_>, Vec<_>) =
+        let (found, missing): (Vec<_>, Vec<_>) =
             COMPRESSORS.into_iter().partition(|(_, library)| shim::has_library("cc", library));
-        tool::run(configure(&sources, &prefix, &there), REMEDY, |_| {})?;
+        tool::run(configure(&sources, &prefix, &found), REMEDY, |_| {})?;
         let mut build = Command::new("cmake");
         let jobs = std::thread::available_parallelism().map_or(1, usize::from).to_string();
         build.arg("--build").arg(&prefix);
         build.args(["--target", "wiredtiger_static", "--parallel", &jobs]);
         tool::run(build, REMEDY, |line| {
             let (done, all) = steps(line).unzip();
-            tell("compiling", done.unwrap_or(0), all);
+            report("compiling", done.unwrap_or(0), all);
         })?;
-        Ok(Built {
+        Ok(EngineBuild {
             prefix,
             source: format!("{} {version}, its sources (SHA-256 {sum})", self.package),
             without: missing.into_iter().map(|(_, library)| library).collect(),
         })
     }
 
-    /// By `pip`, which checks the archive against the sum that is known of it before it looks
-    /// inside.
+    /// Fetched by `pip`, which verifies the known checksum before it reads the archive.
     fn fetch(&self, version: &str, folder: &Path) -> anyhow::Result<PathBuf> {
         let package = &self.package;
-        let wanted = folder.join("wanted.txt");
+        let requirements = folder.join("wanted.txt");
         let sum = self.sha256(version);
         let hash = sum.map(|sum| format!(" --hash=sha256:{sum}")).unwrap_or_default();
-        std::fs::write(&wanted, format!("{package}=={version}{hash}\n"))?;
+        std::fs::write(&requirements, format!("{package}=={version}{hash}\n"))?;
         let mut pip = Command::new("python3");
-        // Of this package alone the sources: what its own set-up asks for may come as it is.
+        // Only this package must come as source; its build requirements may be binaries.
         pip.args(["-m", "pip", "download", "--no-deps", "--disable-pip-version-check"]);
         pip.args(["--no-binary", package, "--progress-bar", "off", "--dest"]);
-        pip.arg(folder).arg("--requirement").arg(&wanted);
-        // A project there would count.
+        pip.arg(folder).arg("--requirement").arg(&requirements);
+        // Settings of a project there would apply.
         pip.current_dir(folder);
         let hint = format!(
-            "is this machine online, and is there a release {version}? `kvdyno engines list` shows \
-             those that are known; {REMEDY}"
+            "check that this machine is online, and that release {version} exists: `kvdyno engines \
+             list` shows known ones; {REMEDY}"
         );
         tool::run(pip, &hint, |_| {})?;
         let archive = |path: &PathBuf| path.to_string_lossy().ends_with(".tar.gz");
         let mut files = std::fs::read_dir(folder)?.flatten().map(|entry| entry.path());
         let archive = files.find(archive);
-        archive.with_context(|| format!("`pip` left no sources of {package} {version}"))
+        archive.with_context(|| format!("`pip` did not fetch sources of {package} {version}"))
     }
 }
 
-/// The one folder in the archive.
+/// The archive's one directory.
 fn unpack(archive: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let sources = folder.join("sources");
     std::fs::create_dir(&sources)?;
@@ -95,17 +94,19 @@ fn unpack(archive: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let mut inside = std::fs::read_dir(&sources)?.flatten().map(|entry| entry.path());
     let folder = inside.find(|path| path.join("CMakeLists.txt").is_file());
     folder.ok_or_else(|| {
-        let what = "these sources have no CMakeLists.txt: they are older than kvdyno can build";
-        let hint = "build them their own way, and `kvdyno engines build NAME --prefix DIR`";
+        let what = "these sources have no CMakeLists.txt: the version is too old for kvdyno to \
+                    build";
+        let hint = "build them by their own instructions, then use `kvdyno engines build NAME \
+                    --prefix DIR`";
         Complaint::usage(what).hint(hint).into()
     })
 }
 
-/// As its authors build a release, for this processor, without what nothing here uses.
+/// The options of its authors' releases, for this processor, without unused parts.
 fn configure(sources: &Path, prefix: &Path, compressors: &[(&str, &str)]) -> Command {
     let mut command = Command::new("cmake");
     command.arg("-S").arg(sources).arg("-B").arg(prefix);
-    if tool::is_there("ninja") {
+    if tool::is_installed("ninja") {
         command.args(["-G", "Ninja"]);
     }
     let processor = if ARCH == "x86_64" { "-march=native" } else { "-mcpu=native" };

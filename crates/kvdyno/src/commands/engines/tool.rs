@@ -1,19 +1,19 @@
-//! Other programs, run for what they leave behind: compilers, builders, package managers.
+//! Runs other programs for their output files: compilers, builders, package managers.
 
 use super::maven::listen;
 use crate::exit::Complaint;
 use std::io::{self, Read, Seek};
 use std::process::{Command, Stdio};
 
-/// What it said last, where it fails.
+/// Lines of its output in an error.
 const LINES_MAX: usize = 12;
 
-/// Runs `command` to its end and tells each line of its output. Where the program is not there, or
-/// fails, `remedy` is what may help.
+/// Runs `command` to its end and reports each line of its output. If the program is missing or
+/// fails, the error has `remedy` as hint.
 pub(super) fn run(
     mut command: Command,
     remedy: &str,
-    mut tell: impl FnMut(&str),
+    mut on_line: impl FnMut(&str),
 ) -> anyhow::Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let mut errors = tempfile::tempfile()?;
@@ -25,11 +25,11 @@ pub(super) fn run(
         };
         Complaint::usage(what).hint(remedy)
     })?;
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     if let Some(output) = child.stdout.take() {
         listen(output, |line| {
-            tell(line);
-            said.push(line.to_owned());
+            on_line(line);
+            lines.push(line.to_owned());
         })?;
     }
     let status = child.wait()?;
@@ -40,22 +40,22 @@ pub(super) fn run(
     errors.rewind()?;
     errors.read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text);
-    said.extend(text.lines().map(str::to_owned));
-    Err(Complaint::usage(format!("`{name}` failed:\n{}", last(&said))).hint(remedy).into())
+    lines.extend(text.lines().map(str::to_owned));
+    Err(Complaint::usage(format!("`{name}` failed:\n{}", last(&lines))).hint(remedy).into())
 }
 
-/// The lines that tell of errors; without any, the last ones.
-fn last(said: &[String]) -> String {
+/// The lines with errors; without any, the last ones.
+fn last(output: &[String]) -> String {
     let tells = |line: &&String| line.to_lowercase().contains("error");
-    let mut lines: Vec<&String> = said.iter().filter(tells).take(LINES_MAX).collect();
+    let mut lines: Vec<&String> = output.iter().filter(tells).take(LINES_MAX).collect();
     if lines.is_empty() {
-        lines = said.iter().skip(said.len().saturating_sub(LINES_MAX)).collect();
+        lines = output.iter().skip(output.len().saturating_sub(LINES_MAX)).collect();
     }
     lines.iter().map(|line| format!("  {line}\n")).collect::<String>().trim_end().to_owned()
 }
 
-/// Whether a program of this name is there and runs.
-pub(super) fn is_there(name: &str) -> bool {
+/// Whether a program of this name is installed and runs.
+pub(super) fn is_installed(name: &str) -> bool {
     let mut command = Command::new(name);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
@@ -73,9 +73,9 @@ mod tests {
 
     #[test]
     fn what_fails_says_why_and_what_helps() {
-        let mut heard = Vec::new();
-        run(shell("echo a; echo b"), "none", |line| heard.push(line.to_owned())).unwrap();
-        assert_eq!(heard, ["a", "b"]);
+        let mut lines = Vec::new();
+        run(shell("echo a; echo b"), "none", |line| lines.push(line.to_owned())).unwrap();
+        assert_eq!(lines, ["a", "b"]);
         let script = "echo building; echo 'x.c:1: error: no y' >&2; echo later; exit 1";
         let failed = run(shell(script), "install y", |_| {}).unwrap_err();
         assert_eq!(failed.to_string(), "`sh` failed:\n  x.c:1: error: no y");

@@ -1,5 +1,5 @@
-//! A plan as a grid: an engine of a part on each line, with what is varied and how many cases that
-//! comes to. However many cases there are, it stays on a screen.
+//! A plan as a grid: an engine of a part on each line, with the swept values and the number of
+//! cases. It fits a screen for any number of cases.
 
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
@@ -7,7 +7,7 @@ use kvdyno_record::workload::{Mix, Op, Size, window_of};
 use kvdyno_render::table::{Side, Table};
 use kvdyno_render::wrap::wrap;
 
-/// So many values of an axis are all named.
+/// Up to this many values of an axis are listed.
 const NAMED_MAX: usize = 4;
 
 /// An engine of a part.
@@ -16,11 +16,11 @@ struct Line<'p> {
     cases: Vec<&'p Case>,
 }
 
-/// What is varied, where there is anything.
+/// Swept values, if there are any.
 struct Axis {
     title: &'static str,
     value: fn(&Case) -> Option<String>,
-    /// Whether it stands there, too, where all cases have one value.
+    /// Whether it is shown even if all cases have one value.
     always: bool,
 }
 
@@ -65,13 +65,13 @@ pub(super) fn table(plan: &Plan) -> String {
 /// Engines in the order of the suite.
 fn lines(plan: &Plan) -> Vec<Line<'_>> {
     let mut lines: Vec<Line> = Vec::new();
-    let mut places = std::collections::HashMap::new();
+    let mut positions = std::collections::HashMap::new();
     for case in &plan.cases {
-        let at = *places.entry((&case.part, &case.label)).or_insert(lines.len());
-        if at == lines.len() {
+        let index = *positions.entry((&case.part, &case.label)).or_insert(lines.len());
+        if index == lines.len() {
             lines.push(Line { listed: case.listed, cases: Vec::new() });
         }
-        let line = &mut lines[at];
+        let line = &mut lines[index];
         line.listed = line.listed.min(case.listed);
         line.cases.push(case);
     }
@@ -87,20 +87,20 @@ fn is_shown(axis: &Axis, plan: &Plan) -> bool {
 
 /// The values of an axis: `1, 2, 4, 8`, or `12: 1 to 64`.
 fn values(axis: &Axis, cases: &[&Case]) -> String {
-    // Cases come in an order drawn for running.
+    // Cases come in their order of execution.
     let mut cases = cases.to_vec();
     cases.sort_by_key(|case| case.listed);
-    let mut found: Vec<String> = Vec::new();
-    let mut known = std::collections::HashSet::new();
+    let mut unique: Vec<String> = Vec::new();
+    let mut set = std::collections::HashSet::new();
     for value in cases.into_iter().filter_map(axis.value) {
-        if known.insert(value.clone()) {
-            found.push(value);
+        if set.insert(value.clone()) {
+            unique.push(value);
         }
     }
-    match &found[..] {
+    match &unique[..] {
         [] => "-".to_owned(),
-        [first, .., last] if found.len() > NAMED_MAX => {
-            format!("{}: {first} to {last}", found.len())
+        [first, .., last] if unique.len() > NAMED_MAX => {
+            format!("{}: {first} to {last}", unique.len())
         }
         all => all.join(", "),
     }
@@ -129,13 +129,13 @@ fn ram(case: &Case) -> String {
     }
 }
 
-/// What happens in each part, in order: `load, settle, verify, evict, measure`.
+/// The phases of each part, in order: `load, settle, verify, evict, measure`.
 fn phases(lines: &[Line<'_>]) -> String {
     let mut parts: Vec<(Option<&String>, Vec<&str>)> = Vec::new();
     for line in lines {
         let Some(first) = line.cases.first() else { continue };
         let part = first.part.as_ref();
-        if parts.iter().any(|(known, _)| *known == part) {
+        if parts.iter().any(|(name, _)| *name == part) {
             continue;
         }
         let mut names: Vec<&str> = Vec::new();
@@ -148,15 +148,15 @@ fn phases(lines: &[Line<'_>]) -> String {
         parts.push((part, names));
     }
     let words = parts.into_iter().map(|(part, names)| {
-        let of = part.map_or_else(String::new, |part| format!(" of {part}"));
-        wrap(&format!("phases{of}: {}", shortened(&names).join(", ")), 2)
+        let suffix = part.map_or_else(String::new, |part| format!(" of {part}"));
+        wrap(&format!("phases{suffix}: {}", shortened(&names).join(", ")), 2)
     });
     words.collect::<Vec<_>>().join("\n")
 }
 
-/// Operations whose keys or records are drawn: `drawn: multiget of measure ~3.62 keys (2 to 128)`.
+/// Operations with random key or record counts: `drawn: multiget of measure ~3.62 keys (2 to 128)`.
 fn drawn(plan: &Plan) -> String {
-    let mut found: Vec<(&str, &str, &Size, &str)> = Vec::new();
+    let mut operations: Vec<(&str, &str, &Size, &str)> = Vec::new();
     for phase in plan.cases.iter().flat_map(|case| &case.phases) {
         for entry in phase.mix().into_iter().flat_map(Mix::entries) {
             let (size, what) = match &entry.op {
@@ -165,15 +165,15 @@ fn drawn(plan: &Plan) -> String {
                 _ => continue,
             };
             let operation = (phase.name.as_str(), entry.op.name(), size, what);
-            if size.min() < size.max() && !found.contains(&operation) {
-                found.push(operation);
+            if size.min() < size.max() && !operations.contains(&operation) {
+                operations.push(operation);
             }
         }
     }
-    if found.is_empty() {
+    if operations.is_empty() {
         return String::new();
     }
-    let words = found.into_iter().map(|(phase, op, size, what)| {
+    let words = operations.into_iter().map(|(phase, op, size, what)| {
         let (min, max) = (size.min(), size.max());
         format!("{op} of {phase} ~{:.2} {what} ({min} to {max})", size.mean())
     });
@@ -181,15 +181,15 @@ fn drawn(plan: &Plan) -> String {
     wrap(&format!("drawn: {}", words.join(", ")), 2) + "\n"
 }
 
-/// Windows of one phase as one: `hours-w01 to w24`.
+/// Windows of one phase as one entry: `hours-w01 to w24`.
 fn shortened(names: &[&str]) -> Vec<String> {
     let mut short: Vec<String> = Vec::new();
     let mut rest = names;
     while let [first, others @ ..] = rest {
         let phase = window_of(first).map(|(phase, _)| phase);
-        let same =
+        let is_same_phase =
             |name: &&&str| phase.is_some() && window_of(name).map(|(phase, _)| phase) == phase;
-        let more = others.iter().take_while(same).count();
+        let more = others.iter().take_while(is_same_phase).count();
         let last = others[..more].last().and_then(|name| window_of(name));
         short.push(last.map_or_else(|| (*first).to_owned(), |(_, n)| format!("{first} to w{n}")));
         rest = &others[more..];

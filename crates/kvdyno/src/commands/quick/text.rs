@@ -1,35 +1,35 @@
-//! The suite that a question comes to: TOML as a person would write it, to be read and kept.
+//! The suite for the options: TOML as a person would write it, to read and keep.
 
 use crate::cli::QuickArgs;
 use kvdyno_record::engine::{Description, OptionSpec, Preset};
 use toml::Value;
 
-/// What is measured beside the engines, where it is found here.
+/// The baselines to measure with the engines, if available.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extras {
     /// The engine that stores nothing: the overhead of the load generator.
     pub(super) null: bool,
-    /// The bare drive.
+    /// The drive without an engine.
     pub(super) drive: bool,
 }
 
-/// An engine of the question.
+/// A requested engine.
 #[derive(Clone, Debug)]
 pub(super) struct AskedEngine {
     /// `rocksdb`, or with a version `rocksdb@9.10.0`.
     pub(super) typed: String,
     pub(super) name: String,
-    /// What its worker says of it; none: it cannot be had here.
+    /// Its worker's description; none: not available.
     pub(super) description: Option<Description>,
 }
 
-/// `rocksdb@9.10.0` apart.
+/// Splits `rocksdb@9.10.0`.
 pub(super) fn name_and_version(typed: &str) -> (&str, Option<&str>) {
     typed.split_once('@').map_or((typed, None), |(name, version)| (name, Some(version)))
 }
 
-/// The whole text. A value that makes no sense is a mistake under its line, as in any suite.
-pub(super) fn suite(args: &QuickArgs, engines: &[AskedEngine], beside: Extras) -> String {
+/// The whole text. An invalid value is a mistake at its line, as in any suite.
+pub(super) fn suite(args: &QuickArgs, engines: &[AskedEngine], extras: Extras) -> String {
     let each = engines.iter().map(|engine| self::engine(engine, args));
     let typed: Vec<&str> = engines.iter().map(|engine| engine.typed.as_str()).collect();
     let parts = [
@@ -40,13 +40,13 @@ pub(super) fn suite(args: &QuickArgs, engines: &[AskedEngine], beside: Extras) -
         ram(args),
         run(args),
     ];
-    let parts = parts.into_iter().chain(beside.drive.then(|| DRIVE.to_owned())).chain(each);
-    let parts: Vec<String> = parts.chain(beside.null.then(|| NULL.to_owned())).collect();
+    let parts = parts.into_iter().chain(extras.drive.then(|| DRIVE.to_owned())).chain(each);
+    let parts: Vec<String> = parts.chain(extras.null.then(|| NULL.to_owned())).collect();
     parts.join("\n") + "\n" + PHASES + &measure(args)
 }
 
 const DRIVE: &str = "\
-# What the bare drive does with as many threads: the baseline that the engines are held against.
+# The drive with as many threads: the baseline of the engines.
 [drive]
 preset = \"ceiling\"
 duration = \"1s\"
@@ -54,13 +54,13 @@ warmup = \"250ms\"
 ";
 
 const NULL: &str = "\
-# Stores nothing: its figures are the cost of the load generator.
+# Stores nothing: its figures are the overhead of the load generator.
 [[engine]]
 name = \"null\"
 ";
 
 const PHASES: &str = "\
-# The database is loaded once for each engine and trial, comes to rest, and is checked.
+# Load the database once for each engine and trial, let it settle, and verify it.
 [[phase]]
 kind = \"load\"
 order = \"sequential\"
@@ -75,7 +75,7 @@ kind = \"verify\"
 samples = 10_000
 count = false
 
-# Nothing of it is in memory when the measuring begins.
+# Start the measurement with an empty page cache.
 [[phase]]
 kind = \"evict\"
 
@@ -83,24 +83,24 @@ kind = \"evict\"
 
 fn data(args: &QuickArgs) -> String {
     let amount = match (args.records.as_slice(), args.size.as_slice()) {
-        ([], []) => "# At most 1 GiB: sized from the host.\nsize = \"auto\"".to_owned(),
+        ([], []) => "# At most 1 GiB: sized for the host.\nsize = \"auto\"".to_owned(),
         ([], sizes) => format!("size = {}", list(sizes)),
         (records, _) => format!("records = {}", list(records)),
     };
     format!(
         "[data]\n{amount}\nkey_bytes = {}\nvalue_bytes = {}\n# Half of each value repeats: about \
-         what real data compresses to.\ncompress_to = 0.5\nseed = 1\n",
+         as compressible as real data.\ncompress_to = 0.5\nseed = 1\n",
         scalar(&args.key),
         list(&args.value)
     )
 }
 
-/// Most reads of keys drawn evenly then come from the drive.
+/// Most reads of uniform keys then come from the drive.
 const DATA_TO_RAM: f64 = 4.0;
 
 fn ram(args: &QuickArgs) -> String {
     match args.ram.as_deref() {
-        Some("all") => "# No RAM limit: engines and page cache use what the machine has.\n".into(),
+        Some("all") => "# No RAM limit: engines and page cache use the machine's memory.\n".into(),
         Some(limit) => format!("[ram]\nlimit = {}\n", quoted(limit)),
         None => format!(
             "# An engine and the page cache of its files have this many times less memory than \
@@ -112,8 +112,8 @@ fn ram(args: &QuickArgs) -> String {
 
 fn run(args: &QuickArgs) -> String {
     format!(
-        "[run]\nthreads = {:?}\ntrials = {}\n# Each number of threads works on a copy of the \
-         database as it was loaded.\ndatabase = \"copy\"\nslice = \"250ms\"\n",
+        "[run]\nthreads = {:?}\ntrials = {}\n# Each thread count works on a copy of the loaded \
+         database.\ndatabase = \"copy\"\nslice = \"250ms\"\n",
         args.threads, args.trials
     )
 }
@@ -126,11 +126,15 @@ fn engine(engine: &AskedEngine, args: &QuickArgs) -> String {
         quoted(name),
         versions.unwrap_or_default(),
         quoted(&args.durability),
-        engine.description.as_ref().map(|known| options(known, args)).unwrap_or_default()
+        engine
+            .description
+            .as_ref()
+            .map(|description| options(description, args))
+            .unwrap_or_default()
     )
 }
 
-/// The preset, where the engine has one, and no compression beside engines that have none.
+/// The preset, if the engine has one, and no compression, because other engines have none.
 fn options(engine: &Description, args: &QuickArgs) -> String {
     let preset = Preset::from(args.preset);
     let settings = || engine.options.iter().flat_map(|option| &option.presets);
@@ -138,7 +142,7 @@ fn options(engine: &Description, args: &QuickArgs) -> String {
     let mut text = String::new();
     if has_preset || preset == Preset::Defaults {
         text += &format!(
-            "# `kvdyno engines {}` has each value with its reason.\npreset = {}\n",
+            "# `kvdyno engines {}` shows the reason for each value.\npreset = {}\n",
             engine.name,
             quoted(preset.as_str())
         );
@@ -147,13 +151,13 @@ fn options(engine: &Description, args: &QuickArgs) -> String {
     let compressors: Vec<String> =
         engine.options.iter().filter(|_| is_tuned).filter_map(switched_off).collect();
     if !compressors.is_empty() {
-        text += "# As engines that have no compression.\n";
+        text += "# Like engines without compression.\n";
         text += &format!("options = {{ {} }}\n", compressors.join(", "));
     }
     text
 }
 
-/// `compression = "none"`, where the option would have data compressed.
+/// `compression = "none"`, if the option's default compresses.
 fn switched_off(option: &OptionSpec) -> Option<String> {
     const ANY: u64 = 1 << 30;
     let tuned = option.value_of(Preset::Tuned, ANY).ok().flatten();
@@ -188,14 +192,14 @@ fn measure(args: &QuickArgs) -> String {
     )
 }
 
-/// What runs of it are called: `quick-lmdb-rocksdb`.
+/// The name of its runs: `quick-lmdb-rocksdb`.
 fn name(engines: &[&str]) -> String {
     let letter = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
     let names = engines.join("-").to_ascii_lowercase();
     format!("quick-{names}").chars().map(letter).take(NAME_CHARS_MAX).collect()
 }
 
-/// The longest name that a suite may have.
+/// The longest name of a suite.
 const NAME_CHARS_MAX: usize = 64;
 
 fn title(args: &QuickArgs, engines: &[&str]) -> String {
@@ -216,7 +220,7 @@ fn title(args: &QuickArgs, engines: &[&str]) -> String {
     format!("{}: {mix}, values of {}", engines.join(", "), values.join(", "))
 }
 
-/// Bare where it is a number, else in quotes.
+/// A number bare, other text in quotes.
 fn scalar(typed: &str) -> String {
     let bare = typed.parse::<u64>().is_ok();
     if bare { typed.to_owned() } else { quoted(typed) }

@@ -1,5 +1,4 @@
-//! What is not the same when a run is repeated: machine, volume, program, engines. Each difference
-//! is a sentence.
+//! The differences when a run is repeated: machine, volume, program, engines. Each is a sentence.
 
 use kvdyno_analysis::versus::sides;
 use kvdyno_record::case::WorkerIdentity;
@@ -8,7 +7,7 @@ use kvdyno_record::plan::Plan;
 use kvdyno_record::units;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where a run was made, or is to be.
+/// The environment of a run.
 pub(super) struct Side<'s> {
     pub(super) host: &'s Host,
     pub(super) program: &'s str,
@@ -16,28 +15,28 @@ pub(super) struct Side<'s> {
     pub(super) workers: &'s BTreeMap<String, WorkerIdentity>,
 }
 
-/// All of them; none is good.
-pub(super) fn differences(there: &Side<'_>, here: &Side<'_>, plan: &Plan) -> Vec<String> {
-    let facts = [facts(there), facts(here)];
+/// All of them; none is best.
+pub(super) fn differences(recorded: &Side<'_>, local: &Side<'_>, plan: &Plan) -> Vec<String> {
+    let facts = [facts(recorded), facts(local)];
     let [there_facts, here_facts] = &facts;
     let differ = there_facts.iter().zip(here_facts).filter(|(was, is)| was != is);
     let mut all: Vec<String> =
         differ.map(|((what, was), (_, is))| format!("{what}: {was} there, {is} here")).collect();
     let labels: BTreeSet<&String> = plan.cases.iter().map(|case| &case.label).collect();
     for label in labels {
-        let workers = (there.workers.get(label), here.workers.get(label));
+        let workers = (recorded.workers.get(label), local.workers.get(label));
         if let (Some(was), Some(is)) = workers {
             all.extend(of_engine(label, was, is));
         }
     }
-    all.extend(unknown_options(here, plan));
+    all.extend(unknown_options(local, plan));
     all
 }
 
-/// What is compared, in the same order for both: as `kvdyno compare` does, and what it need not.
+/// The compared facts, in the same order for both: those of `kvdyno compare`, and more.
 fn facts(side: &Side<'_>) -> Vec<(&'static str, String)> {
     let machine = &side.host.machine;
-    let virtual_machine = machine.virtual_machine.map_or("not known".to_owned(), |v| v.to_string());
+    let virtual_machine = machine.virtual_machine.map_or("unknown".to_owned(), |v| v.to_string());
     let more = [
         ("swap", units::bytes(machine.swap_bytes)),
         ("virtual machine", virtual_machine),
@@ -54,30 +53,31 @@ fn of_engine(engine: &str, was: &WorkerIdentity, is: &WorkerIdentity) -> Option<
     }
     let library = |worker: &WorkerIdentity| match &worker.library {
         Some(library) => format!("{}, SHA-256 {}", library.build, library.checksum()),
-        None => "part of its worker".to_owned(),
+        None => "embedded in its worker".to_owned(),
     };
-    let same = was.library.as_ref().map(|l| &l.sha256) == is.library.as_ref().map(|l| &l.sha256);
-    if !same {
+    let same_file =
+        was.library.as_ref().map(|l| &l.sha256) == is.library.as_ref().map(|l| &l.sha256);
+    if !same_file {
         let (version, was, is) = (version(is), library(was), library(is));
         return Some(format!(
-            "{engine}: the same version {version}, another library: {was} there, {is} here"
+            "{engine}: the same version {version}, but another library: {was} there, {is} here"
         ));
     }
     let built = |worker: &WorkerIdentity| worker.description.engine.build.clone();
-    let how = if built(was) == built(is) { "" } else { ", and built in another way" };
+    let how = if built(was) == built(is) { "" } else { ", and another build" };
     (was.sha256 != is.sha256)
-        .then(|| format!("{engine}: the same version {}, another binary{how}", version(is)))
+        .then(|| format!("{engine}: the same version {}, but another binary{how}", version(is)))
 }
 
-/// Options that an engine has here and the plan does not know.
-fn unknown_options(here: &Side<'_>, plan: &Plan) -> BTreeSet<String> {
+/// Options that an engine has here and that the plan lacks.
+fn unknown_options(local: &Side<'_>, plan: &Plan) -> BTreeSet<String> {
     let mut unknown = BTreeSet::new();
     for case in &plan.cases {
-        let Some(worker) = here.workers.get(&case.label) else { continue };
+        let Some(worker) = local.workers.get(&case.label) else { continue };
         for option in &worker.description.engine.options {
             if !case.options.values.contains_key(&option.name) {
                 unknown.insert(format!(
-                    "{}: option `{}` is new here; its default, {}, is used",
+                    "{}: option `{}` is new here, with its default {}",
                     case.label, option.name, option.default
                 ));
             }
@@ -99,9 +99,13 @@ mod tests {
         let workers: BTreeMap<String, WorkerIdentity> =
             records.map(|record| (record.case.label, record.worker.unwrap())).collect();
         let host = &fixture.run.host_before;
-        let there = Side { host, program: "0.1.0", workers: &workers };
-        let same = differences(&there, &there, &fixture.plan);
-        assert_eq!(same.iter().filter(|text| !text.contains("is new here")).count(), 0, "{same:?}");
+        let recorded = Side { host, program: "0.1.0", workers: &workers };
+        let unchanged = differences(&recorded, &recorded, &fixture.plan);
+        assert_eq!(
+            unchanged.iter().filter(|text| !text.contains("is new here")).count(),
+            0,
+            "{unchanged:?}"
+        );
 
         let mut other = host.clone();
         other.machine.cpus = 64;
@@ -117,17 +121,17 @@ mod tests {
             path: "/mine.so".into(),
         };
         newer.get_mut("null").unwrap().library = Some(build("yours"));
-        let here = Side { host: &other, program: "0.2.0", workers: &newer };
-        let all = differences(&there, &here, &fixture.plan).join("\n");
+        let local = Side { host: &other, program: "0.2.0", workers: &newer };
+        let all = differences(&recorded, &local, &fixture.plan).join("\n");
         for expected in [
             "processor: 2 x ",
             ", 64 x ",
             "none here",
             "kvdyno: 0.1.0 there, 0.2.0 here",
             "LMDB: 0.9.70 there, 1.0.0 here",
-            "RocksDB: the same version 11.8.1, another binary",
+            "RocksDB: the same version 11.8.1, but another binary",
             "null: the same version",
-            "another library: part of its worker there, yours, SHA-256 0123456789ab here",
+            "another library: embedded in its worker there, yours, SHA-256 0123456789ab here",
         ] {
             assert!(all.contains(expected), "{expected}: {all}");
         }

@@ -1,5 +1,5 @@
-//! The libraries of a recorded run, found here: by checksum or version among those installed, or
-//! where the user says. Code is never loaded from a path that a record names.
+//! Finds the libraries of a recorded run: by checksum or version among the installed ones, or at
+//! the user's path. Code is never loaded from a recorded path.
 
 use crate::exit::Complaint;
 use crate::libraries::{choose, of_file, of_installed};
@@ -12,10 +12,10 @@ use kvdyno_suite::{Missing, Pick, WantedWorker};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Libraries that the user names: `LABEL=PATH`, or a path for the only engine that loads any.
+/// Libraries from the command line: `LABEL=PATH`, or a path for the only engine that loads one.
 pub(super) struct NamedLibraries(BTreeMap<String, PathBuf>);
 
-/// Versions that are to be fetched, by engine.
+/// Versions to fetch, by engine.
 type ToGet = BTreeMap<String, BTreeSet<String>>;
 
 impl NamedLibraries {
@@ -23,69 +23,70 @@ impl NamedLibraries {
     pub(super) fn parse(typed: &[String], plan: &Plan) -> Result<Self, Complaint> {
         let loaded = plan.cases.iter().filter(|case| case.library.is_some());
         let labels: BTreeSet<&str> = loaded.map(|case| case.label.as_str()).collect();
-        let mut given = BTreeMap::new();
+        let mut libraries = BTreeMap::new();
         for text in typed {
             let named = text.rsplit_once('=').filter(|(label, _)| labels.contains(label));
             let (label, path) = match (named, labels.first()) {
                 (Some(named), _) => named,
                 (None, Some(only)) if labels.len() == 1 => (*only, text.as_str()),
                 _ => {
-                    let of = labels.into_iter().collect::<Vec<_>>().join(", ");
-                    let what = format!("--library {text}: for which engine?");
-                    let of = if of.is_empty() { "no engine".to_owned() } else { of };
-                    let hint = format!("expected LABEL=PATH; {of} was loaded from a library");
+                    let labels_text = labels.into_iter().collect::<Vec<_>>().join(", ");
+                    let what = format!("--library {text}: the engine is ambiguous");
+                    let labels_text =
+                        if labels_text.is_empty() { "no engine".to_owned() } else { labels_text };
+                    let hint = format!("expected LABEL=PATH; loaded from a library: {labels_text}");
                     return Err(Complaint::usage(what).hint(hint));
                 }
             };
-            given.insert(label.to_owned(), PathBuf::from(path));
+            libraries.insert(label.to_owned(), PathBuf::from(path));
         }
-        Ok(Self(given))
+        Ok(Self(libraries))
     }
 }
 
-/// The plan with the libraries that are found here, and the workers with them.
-pub(super) fn found_here(plan: &Plan, given: &NamedLibraries) -> anyhow::Result<(Plan, Workers)> {
+/// The plan with the libraries of this machine, and their workers.
+pub(super) fn found_here(plan: &Plan, named: &NamedLibraries) -> anyhow::Result<(Plan, Workers)> {
     let mut plan = plan.clone();
     let (mut workers, mut to_get) = (Workers::default(), ToGet::new());
-    let mut known: BTreeMap<String, Option<Library>> = BTreeMap::new();
+    let mut libraries: BTreeMap<String, Option<Library>> = BTreeMap::new();
     for case in &mut plan.cases {
-        if !known.contains_key(&case.label) {
-            let Some(worker) = worker(case, given, &mut to_get)? else { continue };
-            known.insert(case.label.clone(), worker.library.clone());
+        if !libraries.contains_key(&case.label) {
+            let Some(worker) = worker(case, named, &mut to_get)? else { continue };
+            libraries.insert(case.label.clone(), worker.library.clone());
             workers.add(&case.engine, worker);
         }
-        case.library = known.get(&case.label).cloned().flatten();
+        case.library = libraries.get(&case.label).cloned().flatten();
     }
     match to_get.into_iter().next() {
         None => Ok((plan, workers)),
         Some((engine, versions)) => {
             let versions: Vec<String> = versions.into_iter().collect();
-            let what = format!("{engine} {} is not installed here", versions.join(", "));
-            let hint = format!("`kvdyno engines get {engine} {}`", versions.join(" "));
+            let what = format!("{engine} {} is not installed", versions.join(", "));
+            let hint = format!("install with `kvdyno engines get {engine} {}`", versions.join(" "));
             Err(Complaint::usage(what).hint(hint).into())
         }
     }
 }
 
-/// Who can do a case here; none: its version is noted among those to be fetched.
+/// The worker for a case; none: its version is added to `to_get`.
 fn worker(
     case: &Case,
-    given: &NamedLibraries,
+    named: &NamedLibraries,
     to_get: &mut ToGet,
 ) -> anyhow::Result<Option<WorkerIdentity>> {
     let path = workers::find(&case.engine)?;
     let cannot = |missing| not_here(case, missing);
     let Some(recorded) = &case.library else {
-        // It was part of its worker, and may still be.
+        // It was embedded in its worker, and may still be.
         let server = case.server.as_ref().map(|server| Pick::Server(server.reference.clone()));
         let pick = server.unwrap_or(Pick::Newest);
-        let wanted = WantedWorker { engine: case.engine.clone(), pick };
-        return Ok(Some(choose(path, &wanted)?.map_err(cannot)?));
+        let needed = WantedWorker { engine: case.engine.clone(), pick };
+        return Ok(Some(choose(path, &needed)?.map_err(cannot)?));
     };
-    if let Some(file) = given.0.get(&case.label) {
+    if let Some(file) = named.0.get(&case.label) {
         return Ok(Some(of_file(path, Path::new(file)).map_err(cannot)?));
     }
-    if let Some(installed) = alike(&case.engine, recorded) {
+    if let Some(installed) = find_equal(&case.engine, recorded) {
         return Ok(Some(of_installed(path, &installed).map_err(cannot)?));
     }
     if recorded.is_official() {
@@ -93,23 +94,23 @@ fn worker(
         return Ok(None);
     }
     let what = format!(
-        "{} was loaded from a library of {} {} that is not here (build {}, SHA-256 {})",
+        "{} was loaded from a library of {} {} that is not installed (build {}, SHA-256 {})",
         case.label, case.engine, recorded.version, recorded.build, recorded.sha256
     );
     let hint = format!(
-        "`kvdyno rerun RUN --library {}=PATH` takes yours; a record's own paths are not loaded",
+        "use `kvdyno rerun RUN --library {}=PATH`; paths of a record are not loaded",
         case.label
     );
     Err(Complaint::usage(what).hint(hint).into())
 }
 
-/// The same file, whatever it is called; of a build that others have as well, the same version.
-fn alike(engine: &str, recorded: &Library) -> Option<Installed> {
+/// The same file under any name; for public builds, the same version.
+fn find_equal(engine: &str, recorded: &Library) -> Option<Installed> {
     let installed = library::installed(engine);
-    let same = installed.iter().find(|known| known.sha256 == recorded.sha256);
+    let same_file = installed.iter().find(|library| library.sha256 == recorded.sha256);
     let version =
-        |known: &&Installed| recorded.build != "yours" && known.version == recorded.version;
-    same.or_else(|| installed.iter().find(version)).cloned()
+        |library: &&Installed| recorded.build != "yours" && library.version == recorded.version;
+    same_file.or_else(|| installed.iter().find(version)).cloned()
 }
 
 fn not_here(case: &Case, missing: Missing) -> Complaint {
@@ -151,11 +152,11 @@ mod tests {
         let (one, other) = (labels[0], labels[1]);
         let typed = |text: &str| vec![text.to_owned()];
         let only = loaded(&[one]);
-        let given = NamedLibraries::parse(&typed("/mine/a=b.so"), &only).unwrap();
-        assert_eq!(given.0[one], Path::new("/mine/a=b.so"));
+        let libraries = NamedLibraries::parse(&typed("/mine/a=b.so"), &only).unwrap();
+        assert_eq!(libraries.0[one], Path::new("/mine/a=b.so"));
         let both = loaded(&[one, other]);
-        let given = NamedLibraries::parse(&typed(&format!("{other}=/mine.so")), &both).unwrap();
-        assert_eq!(given.0[other], Path::new("/mine.so"));
+        let libraries = NamedLibraries::parse(&typed(&format!("{other}=/mine.so")), &both).unwrap();
+        assert_eq!(libraries.0[other], Path::new("/mine.so"));
         let refused = NamedLibraries::parse(&typed("/mine.so"), &both).err().unwrap();
         assert!(refused.hint.unwrap().contains(&format!("{one}, {other}")));
         assert!(NamedLibraries::parse(&typed("/mine.so"), &Fixture::new().plan).is_err());

@@ -1,4 +1,4 @@
-//! Points of a search: a suite bent once more, its cases behind those of the plan.
+//! Points of a search: the suite changed again, with its cases appended to the plan.
 
 use crate::cli::LocationArgs;
 use crate::commands::prepare::{Prepared, prepare_text};
@@ -13,21 +13,21 @@ use kvdyno_suite::{self as suite, Overrides};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// What makes every point: the suite, and how it is bent for all of them.
-pub(in crate::commands) struct Maker {
-    /// What mistakes call the suite.
+/// The inputs of every point: the suite and its common changes.
+pub(in crate::commands) struct PointMaker {
+    /// The suite's name in messages.
     pub(super) file: String,
     pub(super) text: String,
     pub(super) making: Making,
     pub(super) trials: u32,
-    pub(super) at: LocationArgs,
-    /// Where databases would lie without a place.
+    pub(super) location: LocationArgs,
+    /// The location of databases without a place.
     pub(super) runs: PathBuf,
 }
 
-impl Maker {
-    /// The suite as it stands. From here on every point has the same data and the same threads as
-    /// it, whatever its own RAM limit would come to.
+impl PointMaker {
+    /// The unchanged suite. All points get its data and its threads, whatever their own RAM limit
+    /// would select.
     pub(super) fn settle(&mut self) -> anyhow::Result<Plan> {
         let plan = self.prepare(Vec::new())?.plan;
         let measures = |case: &&Case| {
@@ -42,8 +42,8 @@ impl Maker {
         if labels.len() > 1 {
             let several = labels.into_iter().collect::<Vec<_>>().join(", ");
             let name = &self.making.engine;
-            let message = format!("--engine {name}: a search is of one engine, not of {several}");
-            return Err(Complaint::usage(message).hint("take one of these labels").into());
+            let message = format!("expected one engine, found {several} for --engine {name}");
+            return Err(Complaint::usage(message).hint("use one of these labels").into());
         }
         if let Some(case) = measured.first() {
             self.making.engine.clone_from(&case.label);
@@ -52,7 +52,7 @@ impl Maker {
         if self.making.threads.is_none() { Ok(plan) } else { Ok(self.prepare(Vec::new())?.plan) }
     }
 
-    /// The suite at a point; `plan` is what it comes to without, or at another one.
+    /// The suite at a point; `plan` is the plan without it, or at another point.
     pub(super) fn point(
         &self,
         search: &Search,
@@ -63,7 +63,7 @@ impl Maker {
             (Axis::Ram, Next::At(bytes)) => vec![format!("ram.limit={bytes}B")],
             (Axis::Ram, Next::Fastest) => Vec::new(),
             (Axis::Rate { role }, next) => {
-                let rate = format!("phase.{}.role.{role}.rate", place(plan, &search.phase));
+                let rate = format!("phase.{}.role.{role}.rate", phase_index(plan, &search.phase));
                 match next {
                     Next::At(per_s) => vec![format!("{rate}.per_second={per_s}")],
                     Next::Fastest => vec![format!("{rate}=")],
@@ -81,30 +81,30 @@ impl Maker {
             threads: self.making.threads.into_iter().collect(),
             ..Overrides::default()
         };
-        prepare_text(&self.file, self.text.clone(), overrides, &self.at, &self.runs)
+        prepare_text(&self.file, self.text.clone(), overrides, &self.location, &self.runs)
     }
 }
 
-/// Which of the suite's phases one is, from 0: several may have no name of their own there. A
-/// warmup is a part of the phase behind it.
-fn place(plan: &Plan, phase: &str) -> usize {
-    let has = |case: &&Case| case.phases.iter().any(|known| known.name == phase);
+/// The index of a phase in the suite: several may have no name of their own there. A warmup belongs
+/// to the phase after it.
+fn phase_index(plan: &Plan, phase: &str) -> usize {
+    let has = |case: &&Case| case.phases.iter().any(|other| other.name == phase);
     let Some(case) = plan.cases.iter().find(has) else { return 0 };
     let loader = plan.cases.iter().find(|load| load.id == case.database.made_by);
     let loader = loader.filter(|load| load.id != case.id);
     let all = loader.into_iter().flat_map(|load| &load.phases).chain(&case.phases);
-    let before = all.take_while(|known| known.name != phase);
-    before.filter(|known| !matches!(known.work, Activity::Warmup(_))).count()
+    let before = all.take_while(|other| other.name != phase);
+    before.filter(|other| !matches!(other.work, Activity::Warmup(_))).count()
 }
 
-/// Gives the first point's cases their names.
+/// Names the cases of the first point.
 pub(super) fn renumber_first(plan: &mut Plan, next: Next) {
     let first = Plan { cases: std::mem::take(&mut plan.cases), ..plan.clone() };
     append(plan, &first, next);
 }
 
-/// Puts the cases of a point behind those of the plan. Of databases that are shared, all points and
-/// trials work on the first.
+/// Appends the cases of a point to the plan. With shared databases, all points and trials use the
+/// first one.
 pub(super) fn append(plan: &mut Plan, more: &Plan, next: Next) {
     let is_loader = |case: &Case, cases: &[Case]| {
         let used = |other: &Case| other.database.made_by == case.id && other.id != case.id;
@@ -136,7 +136,7 @@ pub(super) fn append(plan: &mut Plan, more: &Plan, next: Next) {
     }
 }
 
-/// What a point's folders are called for: `512mib`, `50k`, `most`.
+/// The suffix of a point's directories: `512mib`, `50k`, `most`.
 fn tag(case: &Case, next: Next) -> String {
     match next {
         Next::At(value) if case.ram_limit_bytes == Some(value) => {
@@ -147,22 +147,22 @@ fn tag(case: &Case, next: Next) -> String {
     }
 }
 
-/// `0003_lmdb_t4_r1` further on: `0043_lmdb_512mib_t4_r1`.
+/// `0003_lmdb_t4_r1` at a later position: `0043_lmdb_512mib_t4_r1`.
 fn numbered(case: &Case, number: usize, tag: Option<&str>) -> String {
     let (digits, rest) = case.id.split_once('_').unwrap_or(("", &case.id));
     let width = digits.len().max(4);
     let label = suite::slug(&case.label);
-    let behind = rest.strip_prefix(label.as_str()).unwrap_or(rest);
+    let suffix = rest.strip_prefix(label.as_str()).unwrap_or(rest);
     let tag = tag.map_or(String::new(), |tag| format!("_{tag}"));
-    format!("{number:0width$}_{label}{tag}{behind}")
+    format!("{number:0width$}_{label}{tag}{suffix}")
 }
 
-/// What a plan costs by what its engines say of themselves.
+/// The cost of a plan from its engines' descriptions.
 pub(super) fn estimate(plan: &Plan, workers: &Workers) -> Estimate {
     suite::estimate(&plan.cases, &workers.descriptions())
 }
 
-/// How long a plan and so many further points take, and how long one of them.
+/// The duration of a plan with this many further points, and of one of them.
 pub(super) fn expected_ns(
     plan: &Plan,
     search: &Search,
@@ -171,8 +171,8 @@ pub(super) fn expected_ns(
 ) -> (u64, u64) {
     let judged = |case: &&Case| judged_mix(case, search).is_some();
     let cases: Vec<Case> = plan.cases.iter().filter(judged).cloned().collect();
-    let here = (cases.len() as u64 / u64::from(search.trials.max(1))).max(1);
-    let one = estimate(&Plan { cases, ..plan.clone() }, workers).wall_ns / here;
+    let points = (cases.len() as u64 / u64::from(search.trials.max(1))).max(1);
+    let one = estimate(&Plan { cases, ..plan.clone() }, workers).wall_ns / points;
     let whole = estimate(plan, workers).wall_ns;
     (whole.saturating_add(one.saturating_mul(u64::from(further))), one)
 }

@@ -1,37 +1,38 @@
-//! Who may ask. Any page in any tab of the same browser can send requests to this machine: only
-//! those that were meant for this server are answered, and none can change anything.
+//! Access control. Any page in any tab of the same browser can send requests to this machine: only
+//! requests meant for this server get a reply, and none changes anything.
 
 use super::reply::Reply;
 use hyper::header::HOST;
 use hyper::{Method, Request, StatusCode};
 
-/// Why a request is not answered. A name that somebody else's server gave to 127.0.0.1 is not ours:
-/// a page from there would be let in as one of our own (DNS rebinding).
+/// The reason to refuse a request. A foreign host name that resolves to 127.0.0.1 is refused: its
+/// pages would have the same origin as this server (DNS rebinding).
 pub(super) fn refusal(request: &Request<()>, port: u16) -> Option<Reply> {
     let mut hosts = request.headers().get_all(HOST).iter();
     let host = match (hosts.next(), hosts.next()) {
         (Some(host), None) => host.to_str().unwrap_or_default(),
-        // It does not say, or says it twice.
+        // The header is missing, or occurs twice.
         _ => "",
     };
-    // `GET http://other/ HTTP/1.1` names a host of its own.
+    // `GET http://other/ HTTP/1.1` contains a host of its own.
     let contradicts = request.uri().authority().is_some_and(|named| named.as_str() != host);
     let is_ours = ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| {
-        // Browsers leave out the port that is HTTP's own.
+        // Browsers leave out HTTP's default port.
         let plain = port == 80 && host.eq_ignore_ascii_case(name);
         plain || host.eq_ignore_ascii_case(&format!("{name}:{port}"))
     });
     if contradicts || !is_ours {
-        let text = format!("this server is called 127.0.0.1:{port} or localhost:{port}");
+        let text = format!("this server's names are 127.0.0.1:{port} and localhost:{port}");
         return Some(Reply::text(StatusCode::MISDIRECTED_REQUEST, &text));
     }
-    // What browsers say of the page that a request comes from, and no page can change.
+    // A header about the requesting page, which browsers set and pages cannot change.
     if request.headers().get("sec-fetch-site").is_some_and(|site| site == "cross-site") {
-        let text = "another site's page asks for this: type the address, or follow a link here";
+        let text =
+            "the request comes from another site's page: type the address, or follow a link here";
         return Some(Reply::text(StatusCode::FORBIDDEN, text));
     }
     let reads = [Method::GET, Method::HEAD].contains(request.method());
-    (!reads).then(|| Reply::text(StatusCode::METHOD_NOT_ALLOWED, "GET and HEAD only"))
+    (!reads).then(|| Reply::text(StatusCode::METHOD_NOT_ALLOWED, "expected GET or HEAD"))
 }
 
 #[cfg(test)]

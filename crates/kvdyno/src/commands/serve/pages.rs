@@ -1,5 +1,5 @@
-//! Reports of sealed runs as they were rendered: nothing changes in such a run, and a large one
-//! takes seconds.
+//! A cache of reports of sealed runs: such a run does not change, and rendering a large one takes
+//! seconds.
 
 use super::reply::Reply;
 use super::route::Form;
@@ -7,47 +7,48 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// The bytes of all together: a page of eight engines has 1.5 MB.
+/// Bytes of all pages together: a page of eight engines has 1.5 MB.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
-/// Those that were asked for last.
+/// The most recently used pages.
 #[derive(Default)]
 pub(super) struct Pages(Mutex<Vec<CachedPage>>);
 
 struct CachedPage {
     run: PathBuf,
     form: Form,
-    /// One that was sealed anew since is another.
+    /// A run that was sealed again is a different one.
     sealed: SystemTime,
     reply: Reply,
 }
 
 impl Pages {
-    /// What was rendered of a run in the state that it is in.
+    /// The page of a run in its current state.
     pub(super) fn get(&self, run: &Path, form: Form) -> Option<Reply> {
         let sealed = sealed_at(run)?;
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same =
-            |kept: &CachedPage| kept.run == run && kept.form == form && kept.sealed == sealed;
-        let found = kept.iter().position(same)?;
-        // The last is the one that goes last.
-        kept[found..].rotate_left(1);
-        kept.last().map(|kept| kept.reply.clone())
+        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_page =
+            |page: &CachedPage| page.run == run && page.form == form && page.sealed == sealed;
+        let index = pages.iter().position(is_page)?;
+        // The last one is evicted last.
+        pages[index..].rotate_left(1);
+        pages.last().map(|page| page.reply.clone())
     }
 
-    /// Keeps what was rendered of a run that was sealed then, in the place of what was there.
+    /// Stores the page of a run with this time of its seal, and replaces an older one.
     pub(super) fn keep(&self, run: &Path, form: Form, sealed: SystemTime, reply: &Reply) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|kept| kept.run != run || kept.form != form);
-        kept.push(CachedPage { run: run.to_owned(), form, sealed, reply: reply.clone() });
-        let bytes = |kept: &[CachedPage]| kept.iter().map(|kept| kept.reply.bytes()).sum::<usize>();
-        while bytes(&kept) > KEPT_BYTES_MAX {
-            kept.remove(0);
+        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.retain(|page| page.run != run || page.form != form);
+        pages.push(CachedPage { run: run.to_owned(), form, sealed, reply: reply.clone() });
+        let bytes =
+            |pages: &[CachedPage]| pages.iter().map(|page| page.reply.bytes()).sum::<usize>();
+        while bytes(&pages) > KEPT_BYTES_MAX {
+            pages.remove(0);
         }
     }
 }
 
-/// When a run was sealed; none: it is not.
+/// The time of a run's seal; none: it is not sealed.
 pub(super) fn sealed_at(run: &Path) -> Option<SystemTime> {
     run.join("complete").metadata().and_then(|file| file.modified()).ok()
 }
@@ -74,18 +75,18 @@ mod tests {
         pages.keep(&old, Form::Json, sealed(&old), &page(2, 10));
         assert_eq!(pages.get(&old, Form::Page).unwrap().bytes(), KEPT_BYTES_MAX / 2);
         assert_eq!(pages.get(&old, Form::Json).unwrap().bytes(), 10);
-        // There is no room for both pages: the one that was asked for first goes.
+        // There is no room for both pages: the least recently used one is evicted.
         pages.keep(&new, Form::Page, sealed(&new), &page(3, KEPT_BYTES_MAX / 2));
         assert!(pages.get(&old, Form::Page).is_none());
         assert!(pages.get(&old, Form::Json).is_some());
         assert!(pages.get(&new, Form::Page).is_some());
-        // What has room beside nothing is not kept at all.
+        // A page that does not fit alone is not stored.
         pages.keep(&old, Form::Page, sealed(&old), &page(4, KEPT_BYTES_MAX + 1));
         assert!(pages.get(&old, Form::Page).is_none());
         pages.keep(&new, Form::Json, sealed(&new), &page(5, 1));
         let file = fs::File::options().write(true).open(new.join("complete")).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
-        assert!(pages.get(&new, Form::Json).is_none(), "it was sealed anew");
+        assert!(pages.get(&new, Form::Json).is_none(), "it was sealed again");
         fs::remove_file(new.join("complete")).unwrap();
         assert!(pages.get(&new, Form::Json).is_none());
     }

@@ -1,4 +1,4 @@
-//! An answer, and the headers that keep a browser from making more of it than it is.
+//! A reply, with the headers that restrict what a browser does with it.
 
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -9,7 +9,7 @@ use hyper::{Response, StatusCode};
 pub(super) struct Reply {
     pub(super) status: StatusCode,
     kind: &'static str,
-    /// All who ask for the same page are sent the same bytes.
+    /// All requests for the same page share its bytes.
     body: Bytes,
 }
 
@@ -22,7 +22,7 @@ impl Reply {
         self.body.len()
     }
 
-    /// Words: never markup, whatever is in them.
+    /// Plain text: never interpreted as markup.
     pub(super) fn text(status: StatusCode, text: &str) -> Self {
         let body = format!("{text}\n").into();
         Self { status, kind: "text/plain; charset=utf-8", body }
@@ -35,7 +35,7 @@ impl Reply {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy.clone());
         let others: [(HeaderName, &'static str); 6] = [
             (header::CONTENT_TYPE, self.kind),
-            // What a run at work has to show is old in a second.
+            // The data of a live run is outdated after a second.
             (header::CACHE_CONTROL, "no-store"),
             (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
             (header::REFERRER_POLICY, "no-referrer"),
@@ -52,18 +52,18 @@ impl Reply {
     }
 }
 
-/// The page as it is served, and what it may do there. The policy that stands in the page lets
-/// nothing run but its own program, and no network; from here it may also ask this server. It goes
-/// into a header, which holds for every answer, and out of the page, where it would forbid that.
+/// The served page, and its policy. The policy inside of the page permits only its own program, and
+/// no network; a served page may also send requests to this server. The policy moves into a header,
+/// which applies to every reply, and is removed from the page, where it would forbid that.
 pub(super) fn served(template: &str) -> (String, HeaderValue) {
     const OPENING: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"";
     const CLOSING: &str = "\" />";
-    let found = template.split_once(OPENING).and_then(|(before, rest)| {
+    let parts = template.split_once(OPENING).and_then(|(before, rest)| {
         let (policy, after) = rest.split_once(CLOSING)?;
         let policy = format!("{policy}; connect-src 'self'; frame-ancestors 'none'");
         Some((format!("{before}{after}"), HeaderValue::from_str(&policy).ok()?))
     });
-    found.unwrap_or((template.to_owned(), HeaderValue::from_static("default-src 'none'")))
+    parts.unwrap_or((template.to_owned(), HeaderValue::from_static("default-src 'none'")))
 }
 
 #[cfg(test)]
@@ -76,10 +76,10 @@ mod tests {
                         content=\"default-src 'none'; script-src 'sha256-x'\" /></head>";
         let (page, policy) = served(template);
         assert_eq!(page, "<head></head>");
-        let wanted = "default-src 'none'; script-src 'sha256-x'; connect-src 'self'; \
+        let expected = "default-src 'none'; script-src 'sha256-x'; connect-src 'self'; \
                       frame-ancestors 'none'";
-        assert_eq!(policy, wanted);
-        // A page without one runs nothing at all.
+        assert_eq!(policy, expected);
+        // A page without a policy runs no program.
         assert_eq!(served("<html>"), ("<html>".to_owned(), "default-src 'none'".parse().unwrap()));
     }
 

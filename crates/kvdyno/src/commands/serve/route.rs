@@ -1,15 +1,15 @@
-//! What is asked for, by its path.
+//! Parses the path of a request.
 
 use percent_encoding::percent_decode_str;
 
-/// What is asked for. Names are as they came: they are looked up in the list of runs, and never
+/// The subject of a request. Names are unchecked: they are looked up in the list of runs, and never
 /// become part of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     Runs,
     Report(String),
     Live(String),
-    /// Two runs: what is compared with, and what is compared.
+    /// Two runs: the base, and the new one.
     Versus(String, String),
 }
 
@@ -19,7 +19,7 @@ pub(super) enum Form {
     Json,
 }
 
-/// What a path means; none: nothing.
+/// The subject of a path; none: unknown.
 pub(super) fn route(path: &str) -> Option<(Subject, Form)> {
     let segments: Vec<String> =
         path.strip_prefix('/')?.split('/').map(decode).collect::<Option<_>>()?;
@@ -44,7 +44,7 @@ fn decode(segment: &str) -> Option<String> {
     Some(percent_decode_str(segment).decode_utf8().ok()?.into_owned())
 }
 
-/// A name, and whether `.json` stands behind it.
+/// A name, and whether it has the suffix `.json`.
 fn formed(last: &str) -> (String, Form) {
     match last.strip_suffix(".json") {
         Some(name) => (name.to_owned(), Form::Json),
@@ -71,7 +71,7 @@ mod tests {
         for nothing in ["", "*", "/runs", "/runs/a/b", "/compare/a", "/favicon.ico", "/runs/%ff"] {
             assert_eq!(route(nothing), None, "{nothing}");
         }
-        // Whatever is between two slashes stays one name.
+        // Text between two slashes stays one name.
         assert_eq!(route("/runs/..%2f..%2fetc"), Some((report("../../etc"), Form::Page)));
     }
 }

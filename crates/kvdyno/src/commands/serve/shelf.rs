@@ -1,4 +1,4 @@
-//! The list of runs, as it lies in the folder now.
+//! The current list of runs in the directory.
 
 use super::super::runs;
 use super::pages::sealed_at;
@@ -11,30 +11,30 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// What was read of sealed runs: nothing changes in them, and the list is asked for every few
-/// seconds. A run that was sealed anew is read anew.
+/// A cache of sealed runs: they do not change, and the list is requested every few seconds. A run
+/// that was sealed again is read again.
 #[derive(Default)]
 pub(super) struct Shelf(Mutex<BTreeMap<PathBuf, (SystemTime, RunEntry)>>);
 
 impl Shelf {
     pub(super) fn entries(&self, folders: &[PathBuf]) -> Vec<RunEntry> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|path, _| folders.contains(path));
-        folders.iter().map(|path| entry(path, &mut known)).collect()
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.retain(|path, _| folders.contains(path));
+        folders.iter().map(|path| entry(path, &mut cache)).collect()
     }
 }
 
-fn entry(path: &Path, known: &mut BTreeMap<PathBuf, (SystemTime, RunEntry)>) -> RunEntry {
+fn entry(path: &Path, cache: &mut BTreeMap<PathBuf, (SystemTime, RunEntry)>) -> RunEntry {
     let sealed = sealed_at(path);
-    if let Some((at, entry)) = known.get(path)
-        && Some(*at) == sealed
+    if let Some((time, entry)) = cache.get(path)
+        && Some(*time) == sealed
     {
         return entry.clone();
     }
     let name = runs::id(path);
     match (read(&name, path), sealed) {
-        (Ok(entry), Some(at)) => {
-            known.insert(path.to_owned(), (at, entry.clone()));
+        (Ok(entry), Some(time)) => {
+            cache.insert(path.to_owned(), (time, entry.clone()));
             entry
         }
         (Ok(entry), None) => entry,

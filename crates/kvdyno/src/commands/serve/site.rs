@@ -1,4 +1,4 @@
-//! The answers: each is read from the runs folder when it is asked for.
+//! The replies: each is read from the directory of runs on request.
 
 use super::super::calibrate::newest;
 use super::super::{compare, resume, runs};
@@ -22,7 +22,7 @@ pub(super) struct Site {
     shelf: Shelf,
     pages: Pages,
     template: String,
-    /// What a browser may do with an answer.
+    /// What a browser may do with a reply.
     pub(super) policy: HeaderValue,
 }
 
@@ -34,15 +34,15 @@ impl Site {
         Self { runs, port, shelf: Shelf::default(), pages: Pages::default(), template, policy }
     }
 
-    /// Who may not ask, and what is nothing, is answered at once.
-    pub(super) fn refusal(&self, asked: &Request<()>) -> Option<Reply> {
-        guard::refusal(asked, self.port)
-            .or_else(|| route(asked.uri().path()).is_none().then(nothing))
+    /// Refusals and unknown paths get an immediate reply.
+    pub(super) fn refusal(&self, request: &Request<()>) -> Option<Reply> {
+        guard::refusal(request, self.port)
+            .or_else(|| route(request.uri().path()).is_none().then(nothing))
     }
 
-    /// The answers that take little: lists, how a run gets on, and pages that were kept.
-    pub(super) fn at_hand(&self, asked: &Request<()>) -> Option<Reply> {
-        let (subject, form) = route(asked.uri().path())?;
+    /// The quick replies: lists, progress of a run, and cached pages.
+    pub(super) fn at_hand(&self, request: &Request<()>) -> Option<Reply> {
+        let (subject, form) = route(request.uri().path())?;
         match &subject {
             Subject::Runs => Some(shown(self.formed(Ok(Some(self.list())), form))),
             Subject::Live(name) => Some(shown(self.formed(self.live(name), form))),
@@ -51,12 +51,12 @@ impl Site {
         }
     }
 
-    /// The others: records are read, and pages rendered.
-    pub(super) fn rendered(&self, asked: &Request<()>) -> Reply {
-        match route(asked.uri().path()) {
+    /// The other replies: they read records and render pages.
+    pub(super) fn rendered(&self, request: &Request<()>) -> Reply {
+        match route(request.uri().path()) {
             Some((Subject::Report(name), form)) => shown(self.report(&name, form)),
             Some((Subject::Versus(base, new), form)) => {
-                let all = asked.uri().query() == Some("all");
+                let all = request.uri().query() == Some("all");
                 shown(self.formed(self.versus(&base, &new, all), form))
             }
             Some((Subject::Runs | Subject::Live(_), _)) | None => nothing(),
@@ -80,12 +80,12 @@ impl Site {
 
     fn report(&self, name: &str, form: Form) -> Read<Reply> {
         let Some(folder) = self.find(name) else { return Ok(None) };
-        // Whoever asked before may have had it rendered.
-        if let Some(kept) = self.pages.get(&folder.path, form) {
-            return Ok(Some(kept));
+        // Another request may have rendered it meanwhile.
+        if let Some(page) = self.pages.get(&folder.path, form) {
+            return Ok(Some(page));
         }
         let sealed = pages::sealed_at(&folder.path);
-        // What is asked first is the older news: a case that ends meanwhile is seen next time.
+        // The first read is older: a case that ends meanwhile appears next time.
         let live = live(&folder)?;
         let data = PageData { live: Some(live), ..PageData::read(&folder)? };
         let reply = self.formed(Ok(Some(data)), form)?;
@@ -105,8 +105,8 @@ impl Site {
         };
         let (base_record, new_record) = (Record::read(&base_folder)?, Record::read(&new_folder)?);
         let sides = Sides::Runs { base: &base_record, new: &new_record };
-        let known = newest(&self.runs, &new_record.evidence.run.host_before);
-        let noise = Noise::by(known, &sides);
+        let calibration = newest(&self.runs, &new_record.evidence.run.host_before);
+        let noise = Noise::by(calibration, &sides);
         let figures = if all { Figures::All } else { Figures::Usual };
         let question = Question { figures, noise, gate: None };
         let versus = Versus::compare(&sides, &question).map_err(|refusal| Refused {
@@ -128,7 +128,7 @@ impl Site {
     }
 }
 
-/// How a run gets on, by its files and by whether a program is at work on it.
+/// The progress of a run, from its files and from its lock.
 fn live(folder: &RunFolder) -> anyhow::Result<Live> {
     let evidence = Evidence::read(folder)?;
     let state = State::new(evidence.complete, runs::is_at_work(folder));
@@ -136,17 +136,17 @@ fn live(folder: &RunFolder) -> anyhow::Result<Live> {
     Ok(Live::read(folder, &evidence, state, left_ns)?)
 }
 
-/// What is to be shown, or why there is nothing.
+/// The subject, or the reason why it cannot be shown.
 fn shown(made: Read<Reply>) -> Reply {
     match made {
         Ok(reply) => reply.unwrap_or_else(nothing),
         Err(error) => {
-            let text = format!("this cannot be shown: {error:#}");
+            let text = format!("cannot show this: {error:#}");
             Reply::text(StatusCode::INTERNAL_SERVER_ERROR, &text)
         }
     }
 }
 
 fn nothing() -> Reply {
-    Reply::text(StatusCode::NOT_FOUND, "there is nothing here; the runs are listed at /")
+    Reply::text(StatusCode::NOT_FOUND, "unknown path; / lists the runs")
 }

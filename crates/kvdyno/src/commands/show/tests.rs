@@ -1,4 +1,4 @@
-//! The frozen record: every figure, table and file made from it stays as it is, byte for byte.
+//! The frozen record: every figure, table and file made from it stays the same, byte for byte.
 
 mod field;
 mod width;
@@ -39,7 +39,7 @@ fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Writes the frozen record anew. Only while its format has not been released.
+/// Writes the frozen record again. Only before its format is released.
 #[test]
 #[ignore = "overwrites fixtures/records/v1.0"]
 fn freeze() {
@@ -103,7 +103,7 @@ fn a_percentile_is_the_median_of_each_trials_own() {
     let summary = Fixture::new().summary();
     let role = &summary.groups[1].runs[0].roles[1];
     let p999 = role.metrics.get(&c::SERVICE_P999).unwrap();
-    // Enough for p99.9 in each trial, for p99.99 not even in both.
+    // Enough samples for p99.9 in each trial, but not for p99.99 even in both.
     assert_eq!(p999.n, 2);
     let fixture = Fixture::new();
     let folder = tempfile::tempdir().unwrap();
@@ -112,14 +112,15 @@ fn a_percentile_is_the_median_of_each_trials_own() {
     let group = &summary.groups[1];
     let mut each = Vec::new();
     for case in evidence.cases.iter().filter(|case| case.case.key == group.key) {
-        let mut own = hlog::histogram();
-        for ((phase, of, _, kind), samples) in case.latencies().unwrap() {
-            let kinds = (phase == group.runs[0].phase, of == role.role, kind == Kind::Service);
+        let mut histogram = hlog::histogram();
+        for ((phase, role_name, _, kind), samples) in case.latencies().unwrap() {
+            let kinds =
+                (phase == group.runs[0].phase, role_name == role.role, kind == Kind::Service);
             if kinds == (true, true, true) {
-                samples.add_to(&mut own);
+                samples.add_to(&mut histogram);
             }
         }
-        each.push(own.value_at_quantile(0.999) as f64);
+        each.push(histogram.value_at_quantile(0.999) as f64);
     }
     let [one, other] = each[..] else { panic!("{each:?}") };
     assert_eq!(p999.value, Some(f64::midpoint(one, other)));
@@ -152,7 +153,7 @@ fn load_and_settle_are_counted_together_and_apart() {
         [&c::DEVICE_WRITE_BYTES, &c::DEVICE_WRITE_BYTES_LOAD, &c::DEVICE_WRITE_BYTES_SETTLE]
             .map(|definition| metrics.value(definition).unwrap());
     assert!((both - load - settle).abs() < 0.5, "{both} {load} {settle}");
-    // 2.1 bytes a byte in the load, a tenth of that while settling.
+    // 2.1 bytes per byte in the load, a tenth of that while settling.
     let amplification = metrics.value(&c::WRITE_AMPLIFICATION).unwrap();
     assert!((amplification - 2.31).abs() < 1e-6, "{amplification}");
 }
@@ -198,7 +199,7 @@ fn the_overhead_is_taken_from_where_it_was_alone() {
         "{text}"
     );
     assert!(text.contains("slowest operation in its cases 1.90 us"), "{text}");
-    // Without either it says so.
+    // Without either, the text says so.
     for case in &mut fixture.cases {
         case.record.worker = None;
     }
@@ -241,7 +242,7 @@ fn a_partial_run_is_readable() {
     fixture.run.ended_unix_ns = None;
     let folder = tempfile::tempdir().unwrap();
     let run = fixture.write_partial(&folder.path().join("run"));
-    // A case in flight when everything was killed, and one whose record was damaged.
+    // A case in flight when everything was killed, and one with a damaged record.
     std::fs::create_dir(run.path.join("cases/0006_rocksdb_t2_r1")).unwrap();
     std::fs::create_dir(run.path.join("cases/0007_null_load_r1")).unwrap();
     std::fs::write(run.path.join("cases/0007_null_load_r1/case.json"), "{\"for").unwrap();
@@ -280,7 +281,7 @@ fn figures_of_a_case_that_failed_are_not_shown_and_those_of_a_killed_one_are_as_
     let rate = summary.groups[1].runs[0].roles[0].metrics.get(&c::OPS_PER_S).unwrap();
     assert_eq!((rate.n, rate.missing.as_deref()), (1, Some("failed")));
     let load = summary.groups[0].load.as_ref().unwrap();
-    // What was loaded was not seen to be there.
+    // The load was not verified.
     assert_eq!(load.metrics.get(&c::RECORDS_PER_S).unwrap().n, 1);
     assert_eq!(summary.groups[0].trouble().as_deref(), Some("1 of 2 killed (9)"));
     assert_eq!(verdict(&summary), Exit::EngineFailed);
@@ -340,8 +341,8 @@ fn a_limit_that_was_not_held_is_not_shown_as_one() {
     assert!(text.contains("no RAM limit: data is 0.005 x this machine's 24.0 GiB"), "{text}");
 }
 
-/// One engine in swap beside the others: by its name in the RAM column, by what it was above the
-/// tables, by what was swapped among the costs.
+/// One engine in swap next to the others: by its name in the RAM column, by its tier above the
+/// tables, by its swap traffic among the costs.
 #[test]
 fn what_is_below_a_limit_is_shown() {
     let mut fixture = Fixture::new();
@@ -477,7 +478,7 @@ fn a_row_that_is_not_of_all_trials_is_marked() {
     assert!(!row("RocksDB", "readers").contains("8,"), "{text}");
 }
 
-/// Engines beside what the bare drive gives.
+/// Engines next to the drive's baseline.
 #[test]
 fn a_run_with_ceilings() {
     let summary = Fixture::with_drive(4).summary();

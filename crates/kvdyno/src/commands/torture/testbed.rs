@@ -1,6 +1,6 @@
-//! What an engine is tortured on: a drive that remembers, a filesystem on it, and directories on
-//! which both and the states of a power loss are mounted. All of it is where nobody else sees it,
-//! and is gone with this process, however that ends.
+//! The testbed of an engine: a recording drive, a filesystem on it, and directories on which it and
+//! the states after a power loss are mounted. All of it is in a private mount namespace, and
+//! disappears with this process.
 
 use crate::exit::Complaint;
 use anyhow::Context as _;
@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Room for what engines set aside before they write. What is not written takes none.
+/// Room for preallocation by engines. Unwritten space uses no memory.
 const DRIVE_BYTES: u64 = 512 << 20;
 
 /// The command of this program that serves drives.
@@ -26,22 +26,22 @@ pub(super) struct Testbed {
     kind: FilesystemKind,
 }
 
-/// Fails where this machine has not what it needs. Touches nothing.
+/// Fails if this machine lacks a requirement. Changes nothing.
 pub(super) fn check(kind: FilesystemKind) -> Result<(), Complaint> {
     Looped::check(&Root::system(), kind).map_err(|error| {
-        Complaint::usage(format!("an engine is tortured on a filesystem of its own: {error}"))
+        Complaint::usage(format!("torture needs a filesystem of its own for the engine: {error}"))
     })?;
     File::options().read(true).write(true).open(FUSE).map(drop).map_err(|error| {
         let hint = "modprobe fuse; in a container: --device /dev/fuse --cap-add SYS_ADMIN";
-        Complaint::usage(format!("the drive that remembers needs FUSE: {FUSE}: {error}")).hint(hint)
+        Complaint::usage(format!("the recording drive needs FUSE: {FUSE}: {error}")).hint(hint)
     })
 }
 
-/// Takes this thread, and those that it starts, where others see nothing of what is mounted.
+/// Moves this thread, and the threads that it starts, into a private mount namespace.
 pub(super) fn enter(needed: &[&Path]) -> Result<(), Complaint> {
     namespace::enter(needed).map_err(|error| {
         Complaint::usage(format!(
-            "failed to make a mount namespace: {error}; run as root, outside of a container that \
+            "failed to create a mount namespace: {error}; run as root, outside of a container that \
              forbids it"
         ))
     })
@@ -50,16 +50,18 @@ pub(super) fn enter(needed: &[&Path]) -> Result<(), Complaint> {
 impl Testbed {
     /// With a blank drive.
     pub(super) fn new(place: Option<&Path>, kind: FilesystemKind) -> anyhow::Result<Self> {
-        Self::with(place, kind, |at| Recorder::mount(server(), at, &[DRIVE_BYTES]))
+        Self::with(place, kind, |mount_point| {
+            Recorder::mount(server(), mount_point, &[DRIVE_BYTES])
+        })
     }
 
-    /// With one that was recorded.
+    /// With a recorded drive.
     pub(super) fn replay(
         place: Option<&Path>,
         kind: FilesystemKind,
         recording: &Path,
     ) -> anyhow::Result<Self> {
-        Self::with(place, kind, |at| Recorder::replay(server(), at, recording))
+        Self::with(place, kind, |mount_point| Recorder::replay(server(), mount_point, recording))
     }
 
     fn with(
@@ -73,11 +75,11 @@ impl Testbed {
             Some(place) => builder.tempdir_in(place),
             None => builder.tempdir(),
         };
-        let folder = folder.context("failed to make a folder of mount points")?;
-        let at = folder.path().join("drives");
-        fs::create_dir(&at)?;
-        let recorder = mount(&at).context("failed to mount a drive that remembers")?;
-        // From now on it is the recorder's: it outlives us.
+        let folder = folder.context("failed to create a directory of mount points")?;
+        let mount_point = folder.path().join("drives");
+        fs::create_dir(&mount_point)?;
+        let recorder = mount(&mount_point).context("failed to mount a recording drive")?;
+        // The recorder owns the directory now: it outlives this process.
         let folder = folder.keep();
         recorder.remove(&folder)?;
         Ok(Self { recorder, folder, kind })
@@ -85,7 +87,7 @@ impl Testbed {
 
     /// A new filesystem on the drive.
     pub(super) fn make(&self) -> anyhow::Result<Looped> {
-        // A small journal goes round more often; few inodes leave less to write.
+        // A small journal wraps around more often; few inodes leave less to write.
         let mkfs: &[&str] = match self.kind {
             FilesystemKind::Ext4 => &["-b", "4096", "-J", "size=4", "-N", "2048"],
             FilesystemKind::Xfs | FilesystemKind::Btrfs => &[],
@@ -95,7 +97,7 @@ impl Testbed {
         Ok(Looped::make(self.kind, &mkfs, &file, &self.point("filesystem")?)?)
     }
 
-    /// The filesystem on a drive after a power loss. The inner error: it does not mount.
+    /// The filesystem on a drive after a power loss. The inner error: it cannot be mounted.
     pub(super) fn mount(
         &self,
         drive: &Path,
@@ -115,7 +117,7 @@ impl Testbed {
     }
 }
 
-/// This very program, however it is called by now.
+/// This program, even if its file was replaced.
 fn server() -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.arg(RECORDER);

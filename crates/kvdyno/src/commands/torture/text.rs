@@ -1,4 +1,4 @@
-//! A torture in words: a table of what was found, and a sentence for each class.
+//! A torture as text: a table of results, and a sentence for each class.
 
 use crate::printer::Printer;
 use kvdyno_analysis::lost::Lost;
@@ -16,9 +16,9 @@ pub(super) fn print(record: &TortureRecord, folder: &Path, printer: &Printer) {
         print_class(class, folder, printer);
     }
     printer.data(&wrap(
-        "A state that was sound is no proof: `< 1 %` says with 95 % confidence how often such \
-         states may be lost at most. That the drive itself keeps what it has flushed only pulling \
-         its plug can show (docs/torture.md).",
+        "States without losses are no proof: `< 1 %` is the upper bound of such losses with 95 % \
+         confidence. Only a test that cuts the drive's power can show that the drive itself keeps \
+         flushed data (docs/torture.md).",
         0,
     ));
 }
@@ -35,8 +35,8 @@ fn table(record: &TortureRecord) -> String {
     ];
     let mut table = Table::new(columns);
     for class in &record.classes {
-        for (at, trial) in class.trials.iter().enumerate() {
-            let once = |text: &str| if at == 0 { text.to_owned() } else { String::new() };
+        for (index, trial) in class.trials.iter().enumerate() {
+            let once = |text: &str| if index == 0 { text.to_owned() } else { String::new() };
             table.row(&[
                 once(&class.engine),
                 once(class.durability.as_str()),
@@ -58,7 +58,7 @@ pub(super) fn trial_result(trial: &Trial) -> String {
         let kinds = [
             (tally.unopened, "not opened"),
             (tally.torn, "torn"),
-            (tally.half_batches, "half a batch"),
+            (tally.half_batches, "partial batch"),
             (tally.phantoms, "phantoms"),
         ];
         let kinds: Vec<String> = kinds
@@ -70,14 +70,14 @@ pub(super) fn trial_result(trial: &Trial) -> String {
     }
     let others = [
         (tally.holes, "with a hole"),
-        (tally.before_first_ack, "not opened before the first promise"),
+        (tally.before_first_ack, "not opened before the first acknowledgement"),
         (tally.unmounted, "not mounted"),
     ];
     for (count, what) in others.into_iter().filter(|(count, _)| *count > 0) {
         text += &format!(", {what} {count}");
     }
     if trial.kind == TrialKind::Control && !tally.sound_only() {
-        text += ": it is seen";
+        text += ": detected";
     }
     text
 }
@@ -90,8 +90,9 @@ fn print_class(class: &ClassRecord, folder: &Path, printer: &Printer) {
         Verdict::CannotTell(why) => (Tone::Warning, format!("cannot tell: {why}")),
     };
     printer.marked(tone, &label, &format!(": {words}"));
-    let told = |trial: &&Trial| trial.kind != TrialKind::Control && !trial.examples.is_empty();
-    let mut examples = class.trials.iter().filter(told).peekable();
+    let has_examples =
+        |trial: &&Trial| trial.kind != TrialKind::Control && !trial.examples.is_empty();
+    let mut examples = class.trials.iter().filter(has_examples).peekable();
     if examples.peek().is_some() {
         printer.data(&format!("  {}", wrap(&format!("its class means: {}", class.means), 4)));
     }
@@ -146,6 +147,6 @@ mod tests {
         };
         let words = "lost 62 of 300 (20.7 %), corrupt 178 (not opened 175, torn 3), with a hole 9";
         assert_eq!(power(bad.clone()), words);
-        assert_eq!(trial_result(&trial(TrialKind::Control, bad)), format!("{words}: it is seen"));
+        assert_eq!(trial_result(&trial(TrialKind::Control, bad)), format!("{words}: detected"));
     }
 }

@@ -1,5 +1,5 @@
-//! What is tried with an engine in one class: its process is killed, its power goes, its drive
-//! fails. Each trial is a number of states, in each of which the engine recovers and is read.
+//! The trials of an engine in one class: its process is killed, its power fails, its drive fails.
+//! Each trial has a number of states; in each, the engine recovers and its data is read.
 
 use super::testbed::Testbed;
 use super::victim::{PledgeOutcome, Recovery, Victim};
@@ -17,19 +17,19 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// So many states in which anything was found are told: the worst, and the first of them.
+/// Number of damaged states in the report: the worst, and the first of them.
 const EXAMPLES: usize = 5;
 
-/// States of the control, and of a fault.
+/// States of the control trial, and of a fault.
 const FEW: u64 = 20;
 
-/// A kill is drawn for so many states of a power loss.
+/// One kill per this many power losses.
 const STATES_A_KILL: u64 = 6;
 
-/// States are recovered so many at a time: mounting waits more than it works.
+/// States that are recovered at the same time: mounting is mostly waiting.
 const LANES: usize = 4;
 
-/// What is asked for, of each class.
+/// The settings of each class.
 pub(super) struct Trials<'t> {
     pub(super) testbed: &'t Testbed,
     pub(super) victim: &'t Victim,
@@ -40,16 +40,16 @@ pub(super) struct Trials<'t> {
     pub(super) interrupt: &'t Interrupt,
 }
 
-/// A trial in the making.
+/// A trial in progress.
 struct Count {
     kind: TrialKind,
     begun: Instant,
     tally: Tally,
-    /// Each with how bad it is.
+    /// Each with its severity.
     examples: Vec<(Badness, Example)>,
 }
 
-/// The worst is the least.
+/// Ordered by severity: the worst comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Badness {
     Unopened,
@@ -63,10 +63,10 @@ impl Count {
         Self { kind, begun: Instant::now(), tally: Tally::default(), examples: Vec::new() }
     }
 
-    /// Takes in what was found in a state.
-    fn add(&mut self, state: u64, how: String, promised: &Promised, found: &Recovery) {
-        let damage = match found {
-            Recovery::Answered(found) => promised.damage(found),
+    /// Adds the result of a state.
+    fn add(&mut self, state: u64, how: String, promised: &Promised, recovery: &Recovery) {
+        let damage = match recovery {
+            Recovery::Answered(recovery) => promised.damage(recovery),
             Recovery::Crashed(words) => {
                 self.tally.crashes += 1;
                 Damage { unopened: Some(words.clone()), ..Damage::default() }
@@ -102,47 +102,47 @@ impl Count {
 }
 
 /// The moment of a state: mostly after the first acknowledgement, sometimes while the database is
-/// being made.
-pub(super) fn draw(seed: u64, number: u64, seen: &Seen) -> State {
-    let first = seen.acknowledged.first().map_or(seen.entries, |(at, _)| *at);
-    let window = if number % 16 == 7 { 0..first } else { first..seen.entries };
+/// created.
+pub(super) fn draw(seed: u64, number: u64, log: &Seen) -> State {
+    let first = log.acknowledged.first().map_or(log.entries, |(at, _)| *at);
+    let window = if number % 16 == 7 { 0..first } else { first..log.entries };
     State::draw(seed, number, &window)
 }
 
 impl Trials<'_> {
-    pub(super) fn interrupted(&self) -> bool {
+    pub(super) fn is_interrupted(&self) -> bool {
         self.interrupt.is_requested()
     }
 
-    /// Kills the engine's process at random moments; its filesystem lives on.
-    pub(super) fn kills(&self, on: &Looped) -> anyhow::Result<Trial> {
+    /// Kills the engine's process at random moments; its filesystem stays.
+    pub(super) fn kills(&self, mounted: &Looped) -> anyhow::Result<Trial> {
         let mut count = Count::new(TrialKind::Kill);
         let mut draw = Draw::new(&[self.seed, 1]);
-        let folder = on.data().join("killed");
-        // How long it takes when nobody interferes.
+        let folder = mounted.data().join("killed");
+        // The duration of a full run.
         let mut whole = Duration::ZERO;
         let kills = (self.states / STATES_A_KILL).max(3);
         let mut number = 0;
-        while count.tally.states < kills && !self.interrupted() {
+        while count.tally.states < kills && !self.is_interrupted() {
             self.progress.phase("kill -9", count.tally.states, Some(kills), None);
             fs::create_dir(&folder)?;
             self.testbed.recorder.begin()?;
             let begun = Instant::now();
-            let mut asked =
+            let mut worker =
                 self.victim.pledge(&folder, self.testbed.recorder.acknowledgements())?;
             let after = whole * draw.below(1000) as u32 / 1000;
             if whole.is_zero() {
-                asked.kept(Duration::ZERO)?.or_complain(self.victim)?;
+                worker.finish(Duration::ZERO)?.or_complain(self.victim)?;
                 whole = begun.elapsed();
-            } else if !asked.ends_within(after)? {
-                asked.kill();
-                asked.wait(Duration::from_secs(10))?;
+            } else if !worker.ends_within(after)? {
+                worker.kill();
+                worker.wait(Duration::from_secs(10))?;
                 let promised = self.promised(usize::MAX, &self.testbed.recorder.look()?);
                 let how = format!("killed after {} ms", after.as_millis());
                 count.add(number, how, &promised, &self.victim.recover_killed(&folder)?);
                 number += 1;
             } else {
-                // It has become faster.
+                // The run was faster than before.
                 whole = whole * 9 / 10 + Duration::from_millis(1);
             }
             fs::remove_dir_all(&folder).context("failed to remove a database")?;
@@ -150,52 +150,52 @@ impl Trials<'_> {
         Ok(count.done())
     }
 
-    /// Has it write from the beginning, on a drive that fails or does not; what happened until its
-    /// end.
+    /// Runs the writes from the beginning, with or without a fault of the drive. Returns the
+    /// recording.
     pub(super) fn record(&self, fault: Option<Fault>) -> anyhow::Result<Seen> {
         self.progress.phase("recording", 0, None, None);
         let recorder = &self.testbed.recorder;
-        // A fault that has not come would come to the next filesystem.
+        // A pending fault would hit the next filesystem.
         recorder.begin()?;
-        let on = self.testbed.make()?;
-        let folder = on.data().join("database");
+        let mounted = self.testbed.make()?;
+        let folder = mounted.data().join("database");
         fs::create_dir(&folder)?;
-        sync(on.data())?;
+        sync(mounted.data())?;
         recorder.begin()?;
         if let Some(fault) = fault {
             recorder.fail(fault)?;
         }
         let pledge = self.victim.pledge(&folder, recorder.acknowledgements())?;
-        let kept = pledge.kept(self.pause)?;
-        let seen = recorder.look()?;
+        let outcome = pledge.finish(self.pause)?;
+        let log = recorder.look()?;
         if fault.is_none() {
-            kept.or_complain(self.victim)?;
+            outcome.or_complain(self.victim)?;
         }
-        // A filesystem that has seen its drive fail may not go in good order.
-        let removed = on.remove();
+        // A filesystem with I/O errors may not unmount cleanly.
+        let removed = mounted.remove();
         if fault.is_none() {
             removed?;
         }
-        Ok(seen)
+        Ok(log)
     }
 
-    /// The power goes at `states` moments.
-    pub(super) fn power(&self, seen: &Seen) -> anyhow::Result<Trial> {
-        let states = (0..self.states).map(|number| draw(self.seed, number, seen)).collect();
-        self.explore(TrialKind::Power, states, seen)
+    /// Power losses at `states` moments.
+    pub(super) fn power(&self, log: &Seen) -> anyhow::Result<Trial> {
+        let states = (0..self.states).map(|number| draw(self.seed, number, log)).collect();
+        self.explore(TrialKind::Power, states, log)
     }
 
     /// The same on a drive that ignores flushes.
-    pub(super) fn control(&self, seen: &Seen) -> anyhow::Result<Trial> {
-        let window = 0..seen.entries;
+    pub(super) fn control(&self, log: &Seen) -> anyhow::Result<Trial> {
+        let window = 0..log.entries;
         let states = (0..FEW).map(|number| {
-            let state = draw(self.seed ^ 0x00c0_ffee, number, seen);
+            let state = draw(self.seed ^ 0x00c0_ffee, number, log);
             state.ignoring_flushes(&window)
         });
-        self.explore(TrialKind::Control, states.collect(), seen)
+        self.explore(TrialKind::Control, states.collect(), log)
     }
 
-    /// The drive fails once while the engine writes; then the power goes, soon after or later.
+    /// The drive fails once while the engine writes; then the power fails, soon or later.
     pub(super) fn fault(&self, kind: TrialKind, before: &Seen) -> anyhow::Result<Option<Trial>> {
         let mut draw = Draw::new(&[self.seed, kind as u64]);
         let mut within = |count: u64| count / 4 + draw.below(count as usize / 2) as u64;
@@ -207,40 +207,43 @@ impl Trials<'_> {
             TrialKind::Pause => Fault::Pause(within(before.writes), self.pause.as_millis() as u64),
             _ => return Ok(None),
         };
-        let seen = self.record(Some(fault))?;
-        let Some(at) = seen.fault else { return Ok(None) };
-        let windows: [Range<usize>; 2] = [at..seen.entries.min(at + 64), at..seen.entries];
+        let log = self.record(Some(fault))?;
+        let Some(fault_entry) = log.fault else { return Ok(None) };
+        let windows: [Range<usize>; 2] =
+            [fault_entry..log.entries.min(fault_entry + 64), fault_entry..log.entries];
         let states = (0..FEW)
             .map(|number| State::draw(self.seed, number, &windows[number as usize / 5 % 2]));
-        self.explore(kind, states.collect(), &seen).map(Some)
+        self.explore(kind, states.collect(), &log).map(Some)
     }
 
-    /// Serves each state, mounts it, has the engine recover, and judges.
+    /// Serves each state, mounts it, lets the engine recover, and judges the result.
     fn explore(
         &self,
         kind: TrialKind,
         mut states: Vec<State>,
-        seen: &Seen,
+        log: &Seen,
     ) -> anyhow::Result<Trial> {
         super::boot::again()?;
-        // What the drive held at one moment is where that of the next begins.
+        // Each lane continues from the drive's previous state.
         states.sort_by_key(|state| state.moment);
         let (next, count) = (AtomicUsize::new(0), Mutex::new(Count::new(kind)));
         let lane = |lane: usize| -> anyhow::Result<()> {
             while let Some(state) = states.get(next.fetch_add(1, Relaxed)) {
-                if self.interrupted() {
+                if self.is_interrupted() {
                     break;
                 }
-                let found = self.recovered(state, lane, None)?;
+                let recovery = self.recover(state, lane, None)?;
                 let Ok(mut count) = count.lock() else { break };
-                let promised = self.promised(state.moment, seen);
-                match found {
-                    Ok(found) => count.add(state.number, how(state, seen), &promised, &found),
+                let promised = self.promised(state.moment, log);
+                match recovery {
+                    Ok(recovery) => {
+                        count.add(state.number, describe_state(state, log), &promised, &recovery);
+                    }
                     Err(why) => {
                         count.tally.states += 1;
                         count.tally.unmounted += 1;
-                        let found = format!("the filesystem does not mount: {why}");
-                        let (state, how) = (state.number, how(state, seen));
+                        let found = format!("cannot mount the filesystem: {why}");
+                        let (state, how) = (state.number, describe_state(state, log));
                         let acknowledged = promised.writes();
                         let example = Example { state, how, acknowledged, found };
                         count.add_example(Badness::Unmounted, example);
@@ -263,9 +266,9 @@ impl Trials<'_> {
         Ok(count.done())
     }
 
-    /// What the engine says after a power loss; the inner error: the filesystem does not mount.
-    /// `image`: where what the drive held is kept, before anything was recovered.
-    pub(super) fn recovered(
+    /// The engine's result after a power loss; the inner error: the filesystem cannot be mounted.
+    /// `image`: the path for the drive's contents before any recovery.
+    pub(super) fn recover(
         &self,
         state: &State,
         lane: usize,
@@ -273,33 +276,33 @@ impl Trials<'_> {
     ) -> anyhow::Result<Result<Recovery, String>> {
         let served = self.testbed.recorder.serve(state)?;
         if let Some(image) = image {
-            served.keep(image).with_context(|| format!("failed to keep {}", image.display()))?;
+            served.keep(image).with_context(|| format!("failed to store {}", image.display()))?;
         }
-        let on = match self.testbed.mount(&served.drive(0), lane)? {
-            Ok(on) => on,
+        let mounted = match self.testbed.mount(&served.drive(0), lane)? {
+            Ok(mounted) => mounted,
             Err(why) => return Ok(Err(why)),
         };
-        let folder = on.data().join("database");
-        let found = self.victim.recover(&folder);
-        on.remove()?;
-        found.map(Ok)
+        let folder = mounted.data().join("database");
+        let recovery = self.victim.recover(&folder);
+        mounted.remove()?;
+        recovery.map(Ok)
     }
 
-    pub(super) fn promised(&self, moment: usize, seen: &Seen) -> Promised {
+    pub(super) fn promised(&self, moment: usize, log: &Seen) -> Promised {
         let victim = self.victim;
-        Promised::at(victim.units, victim.is_atomic(), &seen.acknowledged, moment)
+        Promised::at(victim.units, victim.is_atomic(), &log.acknowledged, moment)
     }
 }
 
-/// A state in words.
-pub(super) fn how(state: &State, seen: &Seen) -> String {
+/// A state as text.
+pub(super) fn describe_state(state: &State, log: &Seen) -> String {
     let control = if state.ignores_flushes_since.is_some() { ", flushes ignored" } else { "" };
     let lost = state.lost.as_str();
-    format!("power lost after {} of {} entries, lost {lost}{control}", state.moment, seen.entries)
+    format!("power lost after {} of {} entries, lost {lost}{control}", state.moment, log.entries)
 }
 
 impl PledgeOutcome {
-    /// On a sound drive an engine has nothing to refuse.
+    /// On a drive without faults an engine must not fail.
     fn or_complain(self, victim: &Victim) -> anyhow::Result<()> {
         let why = match self {
             Self::Done(done) => match done.refused {
@@ -324,11 +327,11 @@ mod tests {
     #[test]
     fn most_moments_lie_after_the_first_promise_and_some_before() {
         let acknowledged = vec![(100, [0, 0]), (150, [0, 1])];
-        let seen = Seen { entries: 1000, acknowledged, ..Seen::default() };
-        let moments: Vec<usize> = (0..160).map(|number| draw(1, number, &seen).moment).collect();
+        let log = Seen { entries: 1000, acknowledged, ..Seen::default() };
+        let moments: Vec<usize> = (0..160).map(|number| draw(1, number, &log).moment).collect();
         assert_eq!(moments.iter().filter(|moment| **moment <= 100).count(), 10, "{moments:?}");
         assert!(moments.iter().any(|moment| *moment > 900));
-        // Of the early ones each kind of loss.
+        // Among the early states, each kind of loss.
         let mut early: Vec<usize> =
             (0..80).filter(|n| n % 16 == 7).map(|n| n % LOSSES.len()).collect();
         early.sort_unstable();

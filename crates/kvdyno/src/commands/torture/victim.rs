@@ -1,4 +1,4 @@
-//! The engine that is tortured: its worker, what it is opened with, and its two commands.
+//! The tortured engine: its worker, its options, and its two commands.
 
 use anyhow::Context as _;
 use kvdyno_host::child::{Child, ExitStatus};
@@ -14,20 +14,20 @@ use std::time::{Duration, Instant};
 /// Writes of all writers together.
 const WRITES: u64 = 1600;
 
-/// The database is closed and opened again so often while it is written.
+/// The database is closed and opened again this often during the writes.
 const SITTINGS: u64 = 3;
 
-/// What waits in the page cache is written out after so many writes of one writer.
+/// The page cache is written back after this many writes of one writer.
 const WRITEBACK_EVERY: u64 = 60;
 
-/// A database that is not opened and read after this time hangs: it has a few hundred records.
+/// A database that is not opened and read in this time hangs: it has a few hundred records.
 const RECOVERY_MAX: Duration = Duration::from_secs(30);
 
-/// What a killed process had open the kernel lets go of behind its end: of what `io_uring` had, a
-/// moment later. A database that says it is in use is tried again for so long.
+/// The kernel closes a killed process's files after its end; those of `io_uring` a moment later. A
+/// database that reports to be in use is tried again for this long.
 const LETTING_GO_MAX: Duration = Duration::from_secs(5);
 
-/// A pledge takes seconds.
+/// A durability test takes seconds.
 const PLEDGE_MAX: Duration = Duration::from_secs(120);
 
 /// An engine in one class.
@@ -39,7 +39,7 @@ pub(super) struct Victim {
     pub(super) units: Units,
 }
 
-/// A worker that was started, and what it says.
+/// A started worker, and its output.
 pub(super) struct RunningWorker {
     child: Child,
     out: JoinHandle<String>,
@@ -47,25 +47,25 @@ pub(super) struct RunningWorker {
     begun: Instant,
 }
 
-/// How it ended.
-pub(super) struct Ended {
-    /// None: it was killed after its time.
+/// The end of a worker.
+pub(super) struct WorkerExit {
+    /// None: it was killed after its time limit.
     pub(super) exit: Option<ExitStatus>,
     out: String,
     err: String,
 }
 
-/// What a recovery came to.
+/// The result of a recovery.
 pub(super) enum Recovery {
-    /// It answered; where it could not open, that was said.
+    /// It replied, possibly with the reason why it could not open.
     Answered(Recovered),
     /// It crashed or hung.
     Crashed(String),
 }
 
-/// What a pledge came to.
+/// The result of a durability test.
 pub(super) enum PledgeOutcome {
-    /// It ran to its end, with errors of the engine or without.
+    /// It ran to its end, possibly with errors of the engine.
     Done(Pledged),
     /// It crashed or hung.
     Crashed(String),
@@ -76,7 +76,7 @@ impl Victim {
         self.options.durability
     }
 
-    /// Batches are all or nothing, it says.
+    /// Whether its batches are atomic, by its description.
     pub(super) fn is_atomic(&self) -> bool {
         self.worker.description.engine.capabilities.batch == BatchKind::Atomic
     }
@@ -86,7 +86,7 @@ impl Victim {
         format!("{} {}", self.name, self.class().as_str())
     }
 
-    /// Begins to write into a database in `folder`.
+    /// Starts to write into a database in `folder`.
     pub(super) fn pledge(
         &self,
         folder: &Path,
@@ -107,18 +107,18 @@ impl Victim {
         let ended = self.start("recover", &self.opened(folder).to_line()?)?.wait(RECOVERY_MAX)?;
         let read = Recovered::from_json(&ended.out);
         Ok(match read.ok().filter(|_| ended.is_success()) {
-            Some(found) => Recovery::Answered(found),
+            Some(recovered) => Recovery::Answered(recovered),
             None => Recovery::Crashed(ended.words()),
         })
     }
 
-    /// The same of one whose process has just been killed.
+    /// The same after its process was killed.
     pub(super) fn recover_killed(&self, folder: &Path) -> anyhow::Result<Recovery> {
         let begun = Instant::now();
         loop {
             match self.recover(folder)? {
-                Recovery::Answered(found)
-                    if found.unopened.is_some() && begun.elapsed() < LETTING_GO_MAX =>
+                Recovery::Answered(recovered)
+                    if recovered.unopened.is_some() && begun.elapsed() < LETTING_GO_MAX =>
                 {
                     std::thread::sleep(Duration::from_millis(50));
                 }
@@ -133,7 +133,7 @@ impl Victim {
             place: Location::Directory(folder.to_owned()),
             options: self.options.clone(),
             units: self.units,
-            // An engine that stores nothing shows as many records as it is asked for, for ever.
+            // An engine that stores nothing would return any number of records, forever.
             walks: capabilities.scan_forward && !capabilities.stores_nothing,
         }
     }
@@ -150,7 +150,7 @@ impl Victim {
         let (Some(mut stdin), Some(out), Some(err)) = pipes else {
             anyhow::bail!("the child has no pipes");
         };
-        // One that has died already is told by its end.
+        // A dead worker is reported at its end.
         let _ = stdin.write_all(line);
         let (out, err, begun) = (read(out), read(err), Instant::now());
         Ok(RunningWorker { child, out, err, begun })
@@ -166,44 +166,44 @@ fn read(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
 }
 
 impl RunningWorker {
-    /// Kills it with all that it started.
+    /// Kills it and its children.
     pub(super) fn kill(&self) {
         self.child.kill();
     }
 
-    /// It has ended by itself within this time.
+    /// Whether it ends by itself in this time.
     pub(super) fn ends_within(&mut self, limit: Duration) -> anyhow::Result<bool> {
         loop {
             if self.child.poll()?.is_some() {
                 return Ok(true);
             }
-            let left = limit.saturating_sub(self.begun.elapsed());
-            if left.is_zero() {
+            let time_left = limit.saturating_sub(self.begun.elapsed());
+            if time_left.is_zero() {
                 return Ok(false);
             }
-            std::thread::sleep(left.min(Duration::from_millis(1)));
+            std::thread::sleep(time_left.min(Duration::from_millis(1)));
         }
     }
 
-    /// Waits for its end; one that takes longer is killed.
-    pub(super) fn wait(mut self, limit: Duration) -> anyhow::Result<Ended> {
+    /// Waits for its end; kills it after the limit.
+    pub(super) fn wait(mut self, limit: Duration) -> anyhow::Result<WorkerExit> {
         let in_time = self.ends_within(limit)?;
         if !in_time {
             self.child.kill();
         }
         let exit = self.child.wait()?;
-        let [out, err] = [self.out, self.err].map(|said| said.join().unwrap_or_default());
-        Ok(Ended { exit: in_time.then_some(exit), out, err })
+        let [out, err] = [self.out, self.err].map(|reader| reader.join().unwrap_or_default());
+        Ok(WorkerExit { exit: in_time.then_some(exit), out, err })
     }
 
-    /// Waits for the end of a pledge on a drive that may do nothing for a while.
-    pub(super) fn kept(self, pause: Duration) -> anyhow::Result<PledgeOutcome> {
+    /// Waits for the end of a durability test on a drive that may stall.
+    pub(super) fn finish(self, pause: Duration) -> anyhow::Result<PledgeOutcome> {
         let ended = self.wait(PLEDGE_MAX + pause)?;
         if ended.exit.as_ref().is_some_and(|exit| exit.code == Some(2)) {
             anyhow::bail!(
-                "the worker cannot be tortured: {}; rebuild it against this version's \
+                "the worker does not support torture: {}; rebuild it with this version's \
                  kvdyno-worker",
-                ended.err.lines().next().unwrap_or("it does not know `pledge`")
+                ended.err.lines().next().unwrap_or("it has no command `pledge`")
             );
         }
         Ok(match Pledged::from_json(&ended.out).ok().filter(|_| ended.is_success()) {
@@ -213,21 +213,21 @@ impl RunningWorker {
     }
 }
 
-impl Ended {
+impl WorkerExit {
     fn is_success(&self) -> bool {
         self.exit.as_ref().is_some_and(ExitStatus::is_success)
     }
 
-    /// Why there is no answer.
+    /// The reason why there is no reply.
     fn words(&self) -> String {
-        let said = self.err.trim().lines().last().unwrap_or_default();
-        let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+        let message = self.err.trim().lines().last().unwrap_or_default();
+        let message = if message.is_empty() { String::new() } else { format!(": {message}") };
         match &self.exit {
-            None => format!("it hung{said}"),
+            None => format!("it hung{message}"),
             Some(ExitStatus { signal: Some(signal), .. }) => {
-                format!("it crashed by signal {signal}{said}")
+                format!("it crashed by signal {signal}{message}")
             }
-            Some(exit) => format!("it ended with code {}{said}", exit.code.unwrap_or_default()),
+            Some(exit) => format!("it ended with code {}{message}", exit.code.unwrap_or_default()),
         }
     }
 }

@@ -1,5 +1,4 @@
-//! `kvdyno trace record`: one case of a suite is run as any other, and what its engine is asked for
-//! becomes a trace.
+//! `kvdyno trace record`: runs one case of a suite, and writes its engine's requests as a trace.
 
 use super::super::{finish, prepare, run, runs};
 use super::{check_free, complaint, conclude, warn};
@@ -20,24 +19,24 @@ use kvdyno_record::workload::Activity;
 use kvdyno_trace::TraceReader;
 use std::path::Path;
 
-/// Cases that a refusal names.
+/// Number of cases in an error message.
 const NAMED: usize = 12;
 
 pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    // What would be recorded twice is the same.
+    // Repeated trials would record the same.
     let suite = SuiteArgs { trials: args.suite.trials.or(Some(1)), ..args.suite.clone() };
     let mut prepared = prepare::prepare(&suite, &args.keep.runs.runs)?;
     prepared.destroy_allowed.clone_from(&args.destroy_data_on);
     prepared.load_allowed.clone_from(&args.yes_load);
     let case = only_case(&prepared.plan)?;
     check_case(case, &prepared.workers)?;
-    let to = std::path::absolute(&args.output)?;
-    let files = recorded_files(&to, case);
+    let output = std::path::absolute(&args.output)?;
+    let files = recorded_files(&output, case);
     files.iter().try_for_each(|(_, file)| check_free(file, args.force))?;
-    check_folder(&to)?;
+    check_folder(&output)?;
     let checked = prepared.check()?;
     prepare::report_plan(&prepared, |text| printer.note(text), |text| printer.warning(text));
-    let environment = run::start_traced(checked, &args.keep, Some(to), printer)?;
+    let environment = run::start_traced(checked, &args.keep, Some(output), printer)?;
     let (folder, ended) = finish::run(environment, &prepared.plan, printer)?;
     if ended == Ended::Interrupted {
         return Ok(Exit::Interrupted);
@@ -54,13 +53,13 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
         conclude(reader.header(), file, printer);
     }
     if !is_done {
-        printer.warning(&format!("{} did not come to its end: there is no trace of it", case.id));
-        printer.hint(&format!("`kvdyno show {}` says why", folder.path.display()));
+        printer.warning(&format!("{} did not complete: there is no trace of it", case.id));
+        printer.hint(&format!("`kvdyno show {}` shows the reason", folder.path.display()));
     }
     Ok(verdict(&record.summary))
 }
 
-/// The one case that measures.
+/// The one measured case.
 fn only_case(plan: &Plan) -> Result<&Case, Complaint> {
     let measures =
         |case: &&Case| case.phases.iter().any(|phase| matches!(phase.work, Activity::Measure(_)));
@@ -69,56 +68,53 @@ fn only_case(plan: &Plan) -> Result<&Case, Complaint> {
         return Ok(case);
     }
     if cases.is_empty() {
-        let what = "no case of this suite measures: there is nothing to record";
-        return Err(Complaint::usage(what).hint("a phase of kind \"measure\" is recorded"));
+        let what = "this suite has no measured case";
+        return Err(Complaint::usage(what).hint("expected a phase of kind \"measure\""));
     }
     let mut named: Vec<&str> = cases.iter().take(NAMED).map(|case| case.id.as_str()).collect();
     if cases.len() > NAMED {
         named.push("...");
     }
-    let what = format!(
-        "this suite comes to {} cases that measure, and a trace is of one: {}",
-        cases.len(),
-        named.join(", ")
-    );
+    let what = format!("expected one measured case, found {}: {}", cases.len(), named.join(", "));
     Err(Complaint::usage(what).hint(
-        "--engine, --part, --threads 4, --phases, --trials 1 or --set PATH=VALUE leave one; \
-         `kvdyno plan SUITE --cases` tells them apart",
+        "select one with --engine, --part, --threads 4, --phases, --trials 1 or --set PATH=VALUE; \
+         `kvdyno plan SUITE --cases` lists them",
     ))
 }
 
-/// What has no keys, or nobody who could record it.
+/// Cases without keys, or without a load generator that can record.
 fn check_case(case: &Case, workers: &Workers) -> Result<(), Complaint> {
     let id = &case.id;
     let refuse = |what: &str, hint: &str| Err(Complaint::usage(format!("{id}: {what}")).hint(hint));
     if case.data.graph.is_some() {
-        return refuse("requests of a graph are not recorded", "record a suite of keys and values");
+        return refuse("requests of a graph cannot be recorded", "use a suite of keys and values");
     }
     if case.crew.is_some() {
-        return refuse("what a crew does is not recorded", "record it without [crew]");
+        return refuse("requests of a crew cannot be recorded", "use a suite without [crew]");
     }
     if replays(&case.phases).any(|replay| replay.drive.is_some()) {
-        return refuse("requests of a trace of a drive are recorded already", "record another one");
+        return refuse("a replayed trace of a drive is already recorded", "use another suite");
     }
     if case.count == Some(Counting::Valgrind) {
-        return refuse("under valgrind, times mean nothing", "record it without --count");
+        return refuse("under valgrind, times have no meaning", "leave --count out");
     }
-    let own = workers.identity(case).map(|worker| worker.description.load_generator.as_str());
-    if own == Some(NO_LOAD_GENERATOR) {
+    let load_generator =
+        workers.identity(case).map(|worker| worker.description.load_generator.as_str());
+    if load_generator == Some(NO_LOAD_GENERATOR) {
         return refuse(
-            "another program does its work, and is not recorded",
-            "`kvdyno run --io-log` keeps the requests to a drive, `kvdyno trace import --format \
-             kvdyno` reads them",
+            "another program does the work, and cannot be recorded",
+            "`kvdyno run --io-log` stores the requests to a drive, and `kvdyno trace import \
+             --format kvdyno` imports them",
         );
     }
     Ok(())
 }
 
-/// A trace is made in its folder: that it cannot be is said beforehand.
-fn check_folder(to: &Path) -> Result<(), Complaint> {
-    let folder = to.parent().unwrap_or(Path::new("/"));
+/// A trace is created in its directory: check in advance that this is possible.
+fn check_folder(file: &Path) -> Result<(), Complaint> {
+    let folder = file.parent().unwrap_or(Path::new("/"));
     tempfile::tempfile_in(folder).map(drop).map_err(|error| {
-        let what = format!("cannot make a file in {}: {error}", folder.display());
-        Complaint::usage(what).hint("--output names a file in a folder that is there")
+        let what = format!("cannot create a file in {}: {error}", folder.display());
+        Complaint::usage(what).hint("--output: expected a file in an existing directory")
     })
 }

@@ -1,6 +1,5 @@
-//! What is read of the worker's process and of the machine while a phase runs. The workers of a
-//! crew are elsewhere, or behind its launcher: what they have used they tell themselves, phase by
-//! phase.
+//! Readings of the worker's process and of the machine while a phase runs. The workers of a crew
+//! are elsewhere, or below its launcher: they report their own usage, phase by phase.
 
 use super::{SIZE_EVERY, Talk};
 use crate::runner::readings::append;
@@ -11,24 +10,23 @@ use kvdyno_record::workload::Activity;
 use std::time::Instant;
 
 impl Talk<'_> {
-    /// The process of a worker that is alone.
+    /// The process of a single worker.
     fn alone(&self, pid: u32) -> Option<u32> {
         self.environment.case.crew.is_none().then_some(pid)
     }
 
-    /// What could not be seen of the threads, in a sentence.
+    /// A sentence about thread samples that are not available.
     pub(super) fn not_watched(&self) -> Option<String> {
         if self.environment.case.crew.is_some() {
-            let sentence = "what the workers of the crew used and waited for while a phase ran: \
-                            they tell it at its end";
+            let sentence = "usage and waits of the crew's workers while a phase ran: they report \
+                            them at its end";
             return Some(sentence.to_owned());
         }
-        let denied = "what the threads waited for: permission denied for \
-                      /proc/PID/task/TID/syscall";
+        let denied = "waits of the threads: permission denied for /proc/PID/task/TID/syscall";
         self.wait_samples.denied().then(|| denied.to_owned())
     }
 
-    /// The threads of a phase that is timed.
+    /// The threads of a timed phase.
     pub(super) fn look_at_threads(&mut self, pid: u32) {
         let Some(pid) = self.alone(pid) else { return };
         let phases = &self.environment.case.phases;
@@ -72,7 +70,7 @@ impl Talk<'_> {
         self.block_io.line(&reading.phase);
     }
 
-    /// The worker and its server ask for block I/O, and what they have started since.
+    /// The worker, its server and their new children issue block I/O.
     pub(super) fn watch_processes(&mut self, worker: u32) {
         self.block_io.of_processes(self.environment, &[worker]);
         let server = self.server.processes(self.meter.root);

@@ -1,5 +1,5 @@
-//! Of a conversation whose engine is a server: when the server stops and starts, and what becomes
-//! of the case when it ends by itself.
+//! Conversations whose engine is a server: its stop and start, and the end of the case if it ends
+//! by itself.
 
 use super::Talk;
 use crate::runner::supervisor::{Complaint, Supervisor};
@@ -8,15 +8,15 @@ use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::workload::Activity;
 use std::time::Duration;
 
-/// A supervisor has seen by then that its server has ended.
+/// A supervisor has noticed its server's end by then.
 const SEEN_WITHIN: Duration = Duration::from_millis(500);
 
 impl Talk<'_> {
-    /// What happens while a client is away for a phase: its server stops, files are evicted, the
-    /// server starts, with other options where the phase has them.
+    /// While a client is disconnected for a phase: its server stops, files are evicted, the server
+    /// starts, with other options if the phase has them.
     pub(super) fn while_closed(&mut self, work: Option<&Activity>, worker: &Worker) {
         let opens_again = matches!(work, Some(Activity::Evict | Activity::Reopen { .. }));
-        // One that was asked to stop has closed for good.
+        // After a request to stop, it has closed for good.
         if !opens_again || self.stopping.is_some() {
             return;
         }
@@ -40,7 +40,7 @@ impl Talk<'_> {
         }
     }
 
-    /// A server that ends by itself takes its case along.
+    /// A case ends with its server.
     pub(super) fn look_at_server(&mut self, worker: &Worker) {
         let supervisor = self.supervisor.as_mut().filter(|_| self.ending.server.is_none());
         if let Some(why) = supervisor.and_then(|supervisor| supervisor.complaint(Duration::ZERO)) {
@@ -53,19 +53,19 @@ impl Talk<'_> {
         self.kill(worker);
     }
 
-    /// The client has gone; its server goes in order, where it can.
+    /// The client has ended; its server stops cleanly, if possible.
     pub(in crate::runner) fn end_server(&mut self) {
         let Some(mut supervisor) = self.supervisor.take() else { return };
         if self.ending.server.is_none() && self.ending.failure.is_some() {
-            // A client hears sooner of its server's end than the supervisor sees it.
+            // A client notices its server's end before the supervisor does.
             self.ending.server = supervisor.complaint(SEEN_WITHIN);
         }
         if self.ending.server.is_none() && !self.ending.killed_by_us {
             self.ending.server = supervisor.halt().err();
         }
-        // What the client says of it follows from it.
+        // The client's error follows from it.
         if let Some(Complaint { class, message: servers, .. }) = self.ending.server.clone() {
-            // That the volume is full or fails either of them may have been told.
+            // Either of them may have reported that the volume is full or fails.
             let telling = |class: &ErrorClass| {
                 matches!(class, ErrorClass::Full | ErrorClass::Io | ErrorClass::Memory)
             };
@@ -77,8 +77,8 @@ impl Talk<'_> {
                 None => (class, servers),
             });
         }
-        let (record, left) = supervisor.end();
-        self.record.not_measured.extend(left);
+        let (record, errors) = supervisor.end();
+        self.record.not_measured.extend(errors);
         self.record.server = Some(record);
     }
 }

@@ -22,11 +22,12 @@ const RANKS: u32 = 4;
 
 /// A launcher of MPI, and the program that is launched.
 fn has_mpi(test: &str) -> bool {
-    let found = find("crew").is_some() && Command::new("mpirun").arg("--version").output().is_ok();
-    if !found {
+    let installed =
+        find("crew").is_some() && Command::new("mpirun").arg("--version").output().is_ok();
+    if !installed {
         skipped("mpi", test, "no mpirun or no kvdyno-crew (`make crew`)");
     }
-    found
+    installed
 }
 
 /// Loaded, looked through, and worked on by readers and writers, one of them on a schedule.
@@ -52,7 +53,7 @@ fn phase<'r>(record: &'r CaseRecord, name: &str) -> &'r PhaseRecord {
 }
 
 fn operations(phase: &PhaseRecord, role: &str, op: &str) -> u64 {
-    phase.roles.iter().find(|known| known.role == role).unwrap().ops[op].count
+    phase.roles.iter().find(|other| other.role == role).unwrap().ops[op].count
 }
 
 /// Each operation once: in the rows, in the slices, and in the histograms.
@@ -72,16 +73,22 @@ fn assert_adds_up(case: &CaseFolder, record: &CaseRecord) {
         assert_eq!(of_ranks, all, "{}", phase.name);
         let threads: u32 = phase.ranks.iter().map(|rank| rank.threads).sum();
         assert_eq!(threads, phase.roles.iter().map(|role| role.threads).sum::<u32>());
-        let own: Vec<&Slice> = slices.iter().filter(|slice| slice.phase == phase.name).collect();
-        assert!((0..).zip(&own).all(|(number, slice)| slice.slice == number), "none is missing");
+        let phase_slices: Vec<&Slice> =
+            slices.iter().filter(|slice| slice.phase == phase.name).collect();
+        assert!(
+            (0..).zip(&phase_slices).all(|(number, slice)| slice.slice == number),
+            "none is missing"
+        );
         for role in &phase.roles {
             for (name, op) in &role.ops {
-                let counts = own.iter().filter_map(|slice| slice.roles.get(&role.role)?.get(name));
+                let counts =
+                    phase_slices.iter().filter_map(|slice| slice.roles.get(&role.role)?.get(name));
                 let counted: u64 = counts.map(|counts| counts.count).sum();
                 assert_eq!(counted, op.count, "{} {} {name}", phase.name, role.role);
                 let times = intervals.iter().filter(|interval| {
-                    let of = (&interval.phase, &interval.role, &interval.op);
-                    of == (&phase.name, &role.role, name) && interval.kind == Kind::Service
+                    let interval_tag = (&interval.phase, &interval.role, &interval.op);
+                    interval_tag == (&phase.name, &role.role, name)
+                        && interval.kind == Kind::Service
                 });
                 let times = times.flat_map(|interval| interval.counts.iter());
                 assert_eq!(times.map(|(_, count)| count).sum::<u64>(), op.count);
@@ -206,12 +213,12 @@ fn a_rank_that_dies_ends_the_case_and_leaves_nothing() {
     if !has_mpi(test) {
         return;
     }
-    let said = [
+    let output = [
         ("kvdyno-null", "of 4 ("),
         ("kvdyno-crew", "exited on signal 9"),
-        ("mpirun", "killed: while in `measure`"),
+        ("mpirun", "killed: in `measure`"),
     ];
-    for (name, words) in said {
+    for (name, words) in output {
         let (scratch, done) = killed(name);
         done.assert_says(words);
         let outcome = record(&scratch.only_run(), "_t").outcome;
@@ -314,8 +321,8 @@ fn a_rank_that_is_held_up_is_named() {
     running.wait();
     let findings = scratch.run(&["show", "--json"]).json()["findings"].clone();
     let mut findings = findings.as_array().unwrap().iter();
-    let found = findings.find(|finding| finding["id"] == "clients-uneven").unwrap();
-    let evidence = found["evidence"].as_str().unwrap();
+    let finding = findings.find(|finding| finding["id"] == "clients-uneven").unwrap();
+    let evidence = finding["evidence"].as_str().unwrap();
     assert!(evidence.contains("of what its threads would have at the median"), "{evidence}");
     let table = scratch.run(&["show", "--table", "ranks"]);
     table.assert_says("median %").assert_says("ops/s");
@@ -411,10 +418,10 @@ impl Server {
         command.args(["--port", &port.to_string(), "--requirepass", "not-said"]);
         command.env("LD_LIBRARY_PATH", libraries).stdout(Stdio::null()).stdin(Stdio::null());
         let server = Self(command.spawn().unwrap());
-        let asked = format!("exec 3<>/dev/tcp/{}/{port}", ADDRESSES[0]);
+        let script = format!("exec 3<>/dev/tcp/{}/{port}", ADDRESSES[0]);
         wait_until("the server answers", || {
             let [ip, words @ ..] = networks.inside(0);
-            let answer = Command::new(ip).args(words).args(["bash", "-c", &asked]).output();
+            let answer = Command::new(ip).args(words).args(["bash", "-c", &script]).output();
             answer.unwrap().status.success()
         });
         server
@@ -439,10 +446,10 @@ fn hosts_with_their_own_addresses_drive_one_server() {
     let Some(networks) = Networks::make(test) else { return };
     let scratch = Scratch::new();
     let _server = Server::start(&networks, 7411);
-    let there = &networks.names[1];
+    let remote = &networks.names[1];
     let entered = scratch.path("entered");
-    let there = format!("ip netns exec {there} sh -c \"$*\"");
-    let enter = format!("shift\ntouch {}\nexec {there}\n", entered.display());
+    let remote = format!("ip netns exec {remote} sh -c \"$*\"");
+    let enter = format!("shift\ntouch {}\nexec {remote}\n", entered.display());
     let agent = scratch.script("enter", &enter);
     let [here, other] = ADDRESSES;
     let launch = format!(

@@ -35,9 +35,9 @@ fn a_server_of_mongodbs_protocol_keeps_a_graph() {
     let mut worker = Command::new(find("mongodb").unwrap());
     worker.arg("--library").arg(library).arg("conformance").arg(scratch.path("")).arg("graph");
     let done = worker.output().unwrap();
-    let said = String::from_utf8_lossy(&done.stdout);
+    let output = String::from_utf8_lossy(&done.stdout);
     for check in ["a graph has nodes", "a graph has links", "a graph is loaded and audited"] {
-        assert!(said.contains(&format!("passed   {check}")), "{said}");
+        assert!(output.contains(&format!("passed   {check}")), "{output}");
     }
 }
 

@@ -18,10 +18,10 @@ fn has(programs: &[&str], test: &str) -> bool {
     if !needs_root(test) {
         return false;
     }
-    let there = |name: &&&str| {
+    let is_installed = |name: &&&str| {
         ["/usr/bin", "/usr/sbin"].iter().any(|folder| Path::new(folder).join(name).exists())
     };
-    let missing: Vec<_> = programs.iter().filter(|name| !there(name)).collect();
+    let missing: Vec<_> = programs.iter().filter(|name| !is_installed(name)).collect();
     if !missing.is_empty() {
         skipped("fleet", test, &format!("not installed: {missing:?}"));
     }
@@ -95,9 +95,9 @@ impl Fleet {
     /// Hosts that `ssh` knows as n1 to n5, in `hosts`.
     fn with_ssh() -> Self {
         let mut fleet = Self::new();
-        let at = |name: &str| fleet.scratch.path(name).display().to_string();
+        let path = |name: &str| fleet.scratch.path(name).display().to_string();
         for key in ["own-key", "host-key"] {
-            let path = at(key);
+            let path = path(key);
             let made = Command::new("ssh-keygen")
                 .args(["-q", "-t", "ed25519", "-N", "", "-f", &path])
                 .status();
@@ -107,21 +107,21 @@ impl Fleet {
             "ListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\n\
              UsePAM no\nPermitRootLogin yes\nPidFile none\nSubsystem sftp internal-sftp\n\
              SetEnv PATH={}:/usr/bin:/bin\n",
-            at("host-key"),
-            at("own-key.pub"),
-            at("bin")
+            path("host-key"),
+            path("own-key.pub"),
+            path("bin")
         );
-        let config = at("sshd_config");
+        let config = path("sshd_config");
         fleet.scratch.write("sshd_config", &daemon);
-        let mut known = format!(
+        let mut ssh_config = format!(
             "Host *\nIdentityFile {}\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n\
              LogLevel ERROR\n",
-            at("own-key")
+            path("own-key")
         );
         let mut hosts = String::new();
         for host in 1..=HOSTS {
             let port = free_port();
-            known += &format!("Host n{host}\nHostName 127.0.0.1\nPort {port}\n");
+            ssh_config += &format!("Host n{host}\nHostName 127.0.0.1\nPort {port}\n");
             hosts += &format!("n{host}\n");
             let script =
                 format!("hostname n{host}; exec /usr/sbin/sshd -D -e -f {config} -p {port}");
@@ -130,9 +130,9 @@ impl Fleet {
             wait_for(port);
         }
         fs::create_dir_all(fleet.scratch.path("home/.ssh")).unwrap();
-        fleet.scratch.write("home/.ssh/config", &known);
-        let own = fs::Permissions::from_mode(0o600);
-        fs::set_permissions(fleet.scratch.path("home/.ssh/config"), own).unwrap();
+        fleet.scratch.write("home/.ssh/config", &ssh_config);
+        let private = fs::Permissions::from_mode(0o600);
+        fs::set_permissions(fleet.scratch.path("home/.ssh/config"), private).unwrap();
         fleet.scratch.write("hosts", &hosts);
         fleet
     }
@@ -140,20 +140,20 @@ impl Fleet {
     /// What is typed, at home.
     fn types(&self, script: &str) -> String {
         let output = self.shell("home", script).output().unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said).into_owned();
+        let printed = [output.stdout, output.stderr].concat();
+        let printed = String::from_utf8_lossy(&printed).into_owned();
         // Runs of a debug build end with 4, as does what shows them.
-        assert!(output.status.success() || null_is_a_debug_build(), "{said}");
-        said
+        assert!(output.status.success() || null_is_a_debug_build(), "{printed}");
+        printed
     }
 
     /// All hosts' figures are in one table, and on the page.
-    fn assert_shown(&self, told: &str) {
+    fn assert_shown(&self, printed: &str) {
         if null_is_a_debug_build() {
-            assert!(told.contains("debug-build"), "{told}");
+            assert!(printed.contains("debug-build"), "{printed}");
             return;
         }
-        assert!(told.contains(&format!("{HOSTS} hosts ran ")), "{told}");
+        assert!(printed.contains(&format!("{HOSTS} hosts ran ")), "{printed}");
         let bundles: Vec<String> = (1..=HOSTS).map(|host| format!("n{host}.tar.zst")).collect();
         let show = |more: &[&str]| {
             let bundles = bundles.iter().map(String::as_str);
@@ -186,8 +186,8 @@ fn a_fleet_by_gnu_parallel() {
         return;
     }
     let fleet = Fleet::with_ssh();
-    let told = fleet.types(&recipe("GNU parallel"));
-    fleet.assert_shown(&told);
+    let printed = fleet.types(&recipe("GNU parallel"));
+    fleet.assert_shown(&printed);
 }
 
 #[test]
@@ -198,11 +198,11 @@ fn a_fleet_by_ansible() {
     }
     let fleet = Fleet::with_ssh();
     fleet.scratch.write("fleet.yml", &recipe("Ansible"));
-    let told = fleet.types(
+    let printed = fleet.types(
         "ansible-playbook -i hosts fleet.yml > ansible.log || cat ansible.log
          kvdyno show *.tar.zst --by host",
     );
-    fleet.assert_shown(&told);
+    fleet.assert_shown(&printed);
 }
 
 #[test]
@@ -253,8 +253,8 @@ fn a_fleet_by_slurm() {
         String::from_utf8_lossy(&idle.stdout).trim() == HOSTS.to_string()
     });
     fleet.scratch.write("fleet.sh", &recipe("Slurm"));
-    let told = fleet.types("sbatch fleet.sh || true; cat slurm-*.out");
-    fleet.assert_shown(&told);
+    let printed = fleet.types("sbatch fleet.sh || true; cat slurm-*.out");
+    fleet.assert_shown(&printed);
 }
 
 #[test]
@@ -284,8 +284,8 @@ fn machines_that_are_called_alike_are_told_apart() {
         let mounting = "mount --bind id /etc/machine-id";
         let run = scratch.kvdyno_after(mounting, &["run", "nightly.toml", "-q", "--runs", name]);
         scratch.start(run).wait().assert_ok();
-        let found = Command::new("grep").args(["-rl", id]).arg(scratch.path(name)).output();
-        assert_eq!(String::from_utf8_lossy(&found.unwrap().stdout), "", "the id is in no file");
+        let matches = Command::new("grep").args(["-rl", id]).arg(scratch.path(name)).output();
+        assert_eq!(String::from_utf8_lossy(&matches.unwrap().stdout), "", "the id is in no file");
     }
     if null_is_a_debug_build() {
         return;

@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 /// Long enough to be killed anywhere: made, loaded, measured, made anew; by an engine that keeps
 /// more than its RAM limit where there is swap for the rest, and by a real one where there is one.
 fn to_be_killed(test: &str, can_swap: bool) -> Suite {
-    let kept = if can_swap { 64 } else { 16 };
-    let keeps = format!("store = \"memory\"\nlatency_ns = 20_000\nmemory_bytes = \"{kept}MiB\"");
+    let memory_mib = if can_swap { 64 } else { 16 };
+    let keeps =
+        format!("store = \"memory\"\nlatency_ns = 20_000\nmemory_bytes = \"{memory_mib}MiB\"");
     let mut suite = suite()
         .data("records = 3000\nvalue_bytes = 100")
         .run("database = \"fresh\"")
@@ -89,7 +90,7 @@ fn killed_at_twenty_moments_nothing_is_left_and_the_run_goes_on() {
 /// What a kill leaves in a place: a list of what was made there, and folders without a file.
 fn assert_only_empty_folders(place: &Path) {
     for name in list(place).into_iter().filter(|name| name != ".kvdyno-lock") {
-        let left = crate::scratch::files_below(&place.join(&name));
-        assert!(left.is_empty(), "{left:?}");
+        let files = crate::scratch::files_below(&place.join(&name));
+        assert!(files.is_empty(), "{files:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! A job of fio's as a case of a plan.
+//! A fio job as a case of a plan.
 
 use kvdyno_record::engine::{DataShape, Durability, Options, Value};
 use kvdyno_record::fio::Job;
@@ -11,19 +11,19 @@ use kvdyno_record::workload::{
 /// The phase of each case.
 pub(super) const MEASURE: &str = "measure";
 
-/// The role of a job's syncs, beside that of its I/O.
+/// The role of a job's syncs, next to the one of its I/O.
 pub(super) const SYNCS: &str = "syncs";
 
-/// A job as the plan would have it.
-pub(super) fn case(at: usize, job: &Job) -> Case {
+/// A job as a planned case.
+pub(super) fn case(index: usize, job: &Job) -> Case {
     let block = job.block_bytes();
     let threads = job.threads();
     let depth = (!job.is_synchronous()).then(|| job.number("iodepth").unwrap_or(1) as u32);
     let in_flight = depth.map_or("sync".to_owned(), |depth| format!("d{depth}"));
-    // How large its file was is not in the report where it was not said.
+    // The report has the size of the file only if the job sets it.
     let records = (job.number("size").unwrap_or(block) / block.max(1)).max(1);
     let label: String = job.name.to_lowercase().chars().map(letter).take(64).collect();
-    let id = format!("{:04}_{label}_t{threads}_r1", at + 1);
+    let id = format!("{:04}_{label}_t{threads}_r1", index + 1);
     let size = Size::Fixed { bytes: block };
     Case {
         key: format!("fio-import/{label}/{block}/t{threads}/{in_flight}"),
@@ -72,7 +72,7 @@ pub(super) fn case(at: usize, job: &Job) -> Case {
     }
 }
 
-/// As fio has them, and the host that it worked on.
+/// The names of fio, and the host of the run.
 fn options(job: &Job) -> Options {
     let text = |value: &String| Value::Text(value.clone());
     let mut values: std::collections::BTreeMap<_, _> =
@@ -82,7 +82,7 @@ fn options(job: &Job) -> Options {
     Options { durability, values }
 }
 
-/// What a name of a file may have.
+/// The characters allowed in file names.
 fn letter(c: char) -> char {
     if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' { c } else { '-' }
 }
@@ -115,7 +115,7 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
     Phase { name: MEASURE.to_owned(), work: Activity::Measure(Mix { roles, ends }) }
 }
 
-/// What waits for each write's sync waits for that in the first place.
+/// A job that syncs after each write waits mainly for the sync.
 pub(super) fn syncs_at(job: &Job) -> usize {
     usize::from(!job.syncs_each_write())
 }

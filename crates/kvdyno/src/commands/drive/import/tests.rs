@@ -1,4 +1,4 @@
-//! Reports of fio become runs.
+//! Imports of fio reports.
 
 use super::*;
 use kvdyno_record::workload::Activity;
@@ -34,7 +34,7 @@ fn the_threads_of_a_job_are_one_case_and_no_two_have_one_key() {
     assert_eq!(record.case.threads, Some(2));
     let Activity::Measure(mix) = &record.case.phases[0].work else { panic!("no measure") };
     assert_eq!((mix.roles[0].threads, mix.roles[0].depth), (2, None), "psync, iodepth=8");
-    // The same jobs as fio reports them when one works after the other.
+    // The same jobs as reported when they run one after the other.
     let text = std::fs::read_to_string(file).unwrap();
     let again = folder.path().join("again.json");
     std::fs::write(&again, text.replacen("\"groupid\":0", "\"groupid\":1", 1)).unwrap();
@@ -50,13 +50,13 @@ fn fixture(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/fio").join(name)
 }
 
-/// The run of a report with something changed in it, and its records.
+/// The run of a changed report, and its records.
 fn imported(
     folder: &Path,
-    from: &str,
+    report: &str,
     change: impl FnOnce(&mut serde_json::Value),
 ) -> anyhow::Result<(RunFolder, Vec<CaseRecord>)> {
-    let text = std::fs::read_to_string(fixture(from)).unwrap();
+    let text = std::fs::read_to_string(fixture(report)).unwrap();
     let mut report = serde_json::from_str(text.trim_start()).unwrap();
     change(&mut report);
     let file = folder.join("report.json");
@@ -108,9 +108,9 @@ fn a_job_without_figures_is_left_out_beside_a_good_one() {
     })
     .unwrap();
     assert_eq!((records.len(), run.is_complete()), (1, true));
-    let left = run.plan().unwrap().left_out.remove(0);
-    assert_eq!(left.engine, "job `layout`");
-    assert_eq!(left.why, "it only made its file (create_only=1)");
+    let left_out = run.plan().unwrap().left_out.remove(0);
+    assert_eq!(left_out.engine, "job `layout`");
+    assert_eq!(left_out.why, "it only made its file (create_only=1)");
     let alone = imported(folder.path(), "mix-3.33.json", |report| {
         report["jobs"] = serde_json::json!([layout]);
     });
@@ -161,13 +161,13 @@ fn a_clients_job_is_a_case_with_its_host() {
 fn what_is_no_report_is_refused_with_how_one_is_made() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("etcd.fio");
-    for (text, found) in [("[etcd]\nrw=write\n", "a job file"), ("", "an empty file")] {
+    for (text, content) in [("[etcd]\nrw=write\n", "a job file"), ("", "an empty file")] {
         std::fs::write(&file, text).unwrap();
         let error = import(&file, folder.path(), &NamedArgs::default()).unwrap_err();
         assert_eq!(crate::exit::of_error(&error), kvdyno_record::exit::Exit::Usage);
         let complaint = crate::exit::complaint(&error).unwrap();
         let expected =
-            format!("{} is not a report of fio: expected its JSON, found {found}", file.display());
+            format!("{} is not a fio report: expected its JSON, found {content}", file.display());
         assert_eq!(complaint.message, expected);
         assert!(complaint.hint.as_ref().unwrap().contains("--output-format=json+"));
     }

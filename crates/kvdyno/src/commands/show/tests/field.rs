@@ -1,5 +1,5 @@
-//! The frozen records that the page's tests are made from: of a drive beside engines, and of a
-//! field of engines, whose ranking stays as it is.
+//! The frozen records of the page's tests: a drive with engines, and a field of engines, whose
+//! ranking stays the same.
 
 use super::super::runs;
 use super::{flat, frozen};
@@ -15,7 +15,7 @@ use std::process::Command;
 
 const FIELD: &str = "2026-11-20T10-15-02Z_fixture_field";
 
-/// The record with a bare drive, which the page's tests are made from.
+/// The record with a drive, for the page's tests.
 #[test]
 #[ignore = "overwrites fixtures/records/v1.0"]
 fn freeze_with_drive() {
@@ -27,7 +27,7 @@ fn freeze_with_drive() {
     Fixture::with_drive(2).write(&path);
 }
 
-/// A field of engines: in one file, for it has many.
+/// A field of engines: in one file, because it has many.
 fn frozen_field() -> PathBuf {
     frozen().with_file_name(format!("{FIELD}{ENDING}"))
 }
@@ -39,7 +39,7 @@ fn freeze_field() {
     let run = Fixture::field(4).write(&folder.path().join(FIELD));
     let [quick, tar] = ["quick.tar.zst", "quick.tar"].map(|name| folder.path().join(name));
     pack(&run, Vec::new(), &quick).unwrap();
-    // Packed once more by the real thing: a ninth of what a bundle takes.
+    // Packed again by zstd itself: a ninth of a bundle's size.
     for (how, from, to) in [("-d", &quick, &tar), ("-19", &tar, &frozen_field())] {
         let status = Command::new("zstd").args(["-qf", how]).arg(from).arg("-o").arg(to).status();
         assert!(status.unwrap().success());
@@ -64,7 +64,7 @@ fn a_frozen_field_has_the_same_ranking_forever() {
     insta::assert_snapshot!("field", text);
     let csv = wide::tables(&summary).unwrap().into_iter().find(|(name, _)| *name == "ranking");
     let csv = String::from_utf8(csv.unwrap().1).unwrap();
-    // Every engine of a class at every question, a figure or a reason.
+    // Every engine of a class at every question, with a figure or a reason.
     for line in csv::Reader::from_reader(csv.as_bytes()).records() {
         let line = line.unwrap();
         assert!(line[15].is_empty() != line[24].is_empty(), "{line:?}");

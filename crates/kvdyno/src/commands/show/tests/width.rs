@@ -1,4 +1,4 @@
-//! A study and a suite's claims on a terminal of 100 columns.
+//! A study and a suite's claims on a terminal with 100 columns.
 
 use crate::cli::ViewArgs;
 use crate::printer::Printer;
@@ -9,8 +9,7 @@ use kvdyno_record::known::STUDIES;
 use kvdyno_render::screen::Ending;
 use kvdyno_render::wrap::WIDTH;
 
-/// The claims of all suites that the program brings along, each in its words, of what the fixture
-/// has.
+/// The claims of all built-in suites, with the fixture's figures.
 fn claims() -> Vec<Claim> {
     let cell = |engine: &str| Cell {
         phase: "load".to_owned(),
@@ -57,7 +56,7 @@ fn studies_and_claims_fit_a_terminal_of_100_columns() {
         let long: Vec<_> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
         assert!(long.is_empty(), "{id}: {long:#?}");
     }
-    // Broken between words and behind marks: all of each claim is there.
+    // Wrapped between words and after marks: each claim is complete.
     let bare = |text: &str| text.replace(char::is_whitespace, "");
     let text = bare(&shown(&summary));
     for claim in &summary.claims {
