@@ -373,7 +373,7 @@ mod tests {
             assert!(matches!(error, DataDirError::NotWritable { .. }), "{text}");
             assert!(text.contains(&format!("chown {} /etc", user())), "{text}");
         } else {
-            again_as_nobody("place::tests::nobody_cannot_write_everywhere");
+            again_as_nobody("data_directory::tests::nobody_cannot_write_everywhere");
         }
     }
 }
