@@ -152,7 +152,7 @@ mod tests {
             ("postgres://me:secret@", "host"),
             ("http://me:secret@h/", "its scheme is not postgres:// or redis:// or rediss://"),
             ("mongodb://me:secret@h/", "its scheme is not postgres://"),
-            ("postgres://me:secret@h/?sslmode=prefer", "`sslmode` is neither"),
+            ("postgres://me:secret@h/?sslmode=prefer", "`sslmode`: expected require"),
             ("postgres://me:secret@h/?secret=secret2", "unknown parameter"),
             ("postgres://me:12?secret@h/", "unexpected `@` after the host"),
             ("postgres://me:12/secret@h/", "unexpected `@` after the host"),

@@ -115,7 +115,7 @@ impl Load {
 
 /// What a load of so many records has left of the keys of a case. Where another case loaded, what
 /// its roles were planned to find says it.
-pub fn hits_after_load(phases: &[Phase], records: u64) -> ExpectedHits {
+pub fn left(phases: &[Phase], records: u64) -> ExpectedHits {
     let load = phases.iter().find_map(|phase| match &phase.work {
         Activity::Load(load) => Some(load.expected_hits(records)),
         _ => None,
@@ -128,7 +128,7 @@ pub fn hits_after_load(phases: &[Phase], records: u64) -> ExpectedHits {
 
 /// Not every number of the data set exists: the length of a scan is not predictable.
 pub fn leaves_gaps(phases: &[Phase], records: u64) -> bool {
-    deletes(phases) || !hits_after_load(phases, records).is_all()
+    deletes(phases) || !left(phases, records).is_all()
 }
 
 /// The expected hits of a role of a phase; none: unknown, because keys are deleted.
