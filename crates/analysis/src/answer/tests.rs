@@ -16,8 +16,8 @@ fn each_workload_has_its_sentence() {
     assert_eq!(
         sentences(&Fixture::new().summary()),
         [
-            "load: LMDB loads 1.06 times as many records per second as RocksDB (2 trials: too few to \
-             be sure).",
+            "load: LMDB loads 1.06 times as many records per second as RocksDB (2 trials: too few \
+             to be sure).",
             "measure: At 1 reader and 1 writer: LMDB reads 1.31 times as many keys per second as \
              RocksDB (2 trials: too few to be sure); RocksDB writes 1.45 times as many records \
              per second as LMDB (2 trials: too few to be sure).",
@@ -43,11 +43,12 @@ fn an_engine_on_two_volumes_is_compared_with_itself() {
     assert_eq!(
         by_volume,
         [
-            "load, LMDB by volume: LMDB on ext4 loads 1.06 times as many records per second as LMDB \
-             on xfs (2 trials: too few to be sure).",
+            "load, LMDB by volume: LMDB on ext4 loads 1.06 times as many records per second as \
+             LMDB on xfs (2 trials: too few to be sure).",
             "measure, LMDB by volume: At 1 reader and 1 writer: LMDB on ext4 reads 1.31 times as \
-             many keys per second as LMDB on xfs (2 trials: too few to be sure); LMDB on xfs writes \
-             1.45 times as many records per second as LMDB on ext4 (2 trials: too few to be sure).",
+             many keys per second as LMDB on xfs (2 trials: too few to be sure); LMDB on xfs \
+             writes 1.45 times as many records per second as LMDB on ext4 (2 trials: too few to be \
+             sure).",
         ]
     );
     // On one volume there is no other engine to compare it with.

@@ -128,8 +128,8 @@ fn readahead(_: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
     let alternative =
         storage.switch("128", "read_ahead_kb").map_or(String::new(), |by| format!(", or {by}"));
     let advice = format!(
-        "set the engine's option {READAHEAD} = false{alternative}; keep both as variants to see the \
-         difference"
+        "set the engine's option {READAHEAD} = false{alternative}; keep both as variants to see \
+         the difference"
     );
     Some(Finding::of_cases(Id::ReadaheadLarge, cases)?.with_advice(advice))
 }
@@ -160,12 +160,14 @@ fn discards(evidence: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
     let filesystem = storage.filesystem?;
     let mut options = filesystem.options.split(',');
     let way = options.find(|option| option.split('=').next() == Some("discard"))?;
-    let discarded_cases = measured(evidence).filter(|measured| storage.has(&measured.case.case.id)).filter_map(|measured| {
-        let (before, after) = (measured.phase.before.device.as_ref()?, measured.phase.after.device.as_ref()?);
+    let on_storage = measured(evidence).filter(|measured| storage.has(&measured.case.case.id));
+    let discarded_cases = on_storage.filter_map(|measured| {
+        let phase = measured.phase;
+        let (before, after) = (phase.before.device.as_ref()?, phase.after.device.as_ref()?);
         let discards = after.discards.checked_sub(before.discards).filter(|n| *n > 0)?;
         let discarded = after.discard_bytes.saturating_sub(before.discard_bytes);
         let words = format!(
-            "mounted with {way}: {} discards of {} in all reached the drive while it was measured",
+            "mounted with {way}: {} discards of {} in all reached the drive during the measurement",
             grouped(discards),
             bytes(discarded)
         );
