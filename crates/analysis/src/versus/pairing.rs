@@ -171,7 +171,7 @@ fn compared(
     figures: &mut BTreeSet<&'static str>,
 ) -> Pair {
     let group = base.group;
-    let mut rows = Rows {
+    let mut rows = RowBuilder {
         wanted,
         noise,
         paired: sides.side_by_side(),
@@ -202,7 +202,7 @@ fn compared(
 }
 
 /// Builds the rows of two cases.
-struct Rows<'q> {
+struct RowBuilder<'q> {
     wanted: &'q Figures,
     noise: &'q Noise,
     paired: bool,
@@ -215,7 +215,7 @@ struct Rows<'q> {
     figures: &'q mut BTreeSet<&'static str>,
 }
 
-impl Rows<'_> {
+impl RowBuilder<'_> {
     fn load(&mut self, base: &LoadRow, new: &LoadRow) {
         let spot = Spot { phase: &base.phase, role: None, op: None };
         self.add(spot, FigureScope::Load, &base.metrics, &new.metrics);
