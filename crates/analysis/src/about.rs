@@ -1,5 +1,5 @@
-//! What tells one run from another in a list: which engines it is about, and how much data. From
-//! the plan, so that a run at work has it from its first case on.
+//! What distinguishes one run from another in a list: its engines and its amount of data. Both come
+//! from the plan, so that they are there while a run is still at work.
 
 use super::evidence::{CaseEvidence, Evidence};
 use super::lists::unique;
@@ -7,8 +7,7 @@ use super::lists::unique;
 /// Labels of the engines under test, in the order of the plan: bare drives and the engine that
 /// measures the load generator are left out where there are others.
 pub fn engines(evidence: &Evidence) -> Vec<String> {
-    let about = |case: &&CaseEvidence| is_about_an_engine(case);
-    let mut labels = labels(evidence.cases.iter().filter(about));
+    let mut labels = labels(evidence.cases.iter().filter(|case| is_about_an_engine(case)));
     if labels.is_empty() {
         labels = self::labels(evidence.cases.iter());
     }
@@ -23,7 +22,7 @@ pub fn user_bytes(evidence: &Evidence) -> Option<u64> {
 }
 
 fn is_about_an_engine(case: &CaseEvidence) -> bool {
-    // A case without a record yet is known by its engine's name alone.
+    // A case without a record yet has only its engine's name.
     !is_drive(case) && !case.stores_nothing() && case.case.engine != "null"
 }
 

@@ -1,8 +1,8 @@
-//! A run's answer in a sentence for each workload: who does how many times as much as whom, and how
-//! sure that is.
+//! A run's answer, one sentence per workload: which engine is faster, by what factor, and how
+//! certain that is.
 //!
-//! Engines are compared at the same work and durability class only; the null engine never is. A
-//! ratio's range is the widest that the two ranges allow: low over high to high over low.
+//! Engines are compared only at the same work and durability class; the null engine is left out. A
+//! ratio's range is the widest that both ranges allow: low over high to high over low.
 
 mod clause;
 mod drive;
@@ -22,7 +22,7 @@ use clause::Standing;
 use words::Words;
 pub use workload::Answer;
 pub(crate) use workload::setting;
-use workload::{apart, rate};
+use workload::{rate, setting_suffix};
 
 /// The run's answer in sentences: the headline, then a sentence for each workload.
 pub(super) fn sentences(summary: &Summary) -> Vec<String> {
@@ -36,14 +36,14 @@ pub fn answers(summary: &Summary) -> Vec<Answer> {
     let (mut loads, mut runs) = (Vec::new(), Vec::new());
     for setting in settings(summary) {
         let first = setting.groups[0];
-        let apart = apart(summary, first, true);
+        let suffix = setting_suffix(summary, first, true);
         if let Some(sentence) = setting.load_sentence() {
             let phase = first.load.as_ref().map_or("load", |load| load.phase.as_str());
-            loads.push(Answer { workload: format!("{phase}{apart}"), sentence });
+            loads.push(Answer { workload: format!("{phase}{suffix}"), sentence });
         }
         for (at, run) in first.runs.iter().enumerate() {
             if let Some(sentence) = setting.run_sentence(at) {
-                runs.push(Answer { workload: format!("{}{apart}", run.phase), sentence });
+                runs.push(Answer { workload: format!("{}{suffix}", run.phase), sentence });
             }
         }
     }
@@ -54,7 +54,7 @@ pub fn answers(summary: &Summary) -> Vec<Answer> {
             loads.append(&mut runs);
             loads.append(&mut runs_by_volume);
         }
-        // Its points are one question.
+        // A search has one answer for all its points.
         Some(search) => {
             let (workload, sentence) = (search.phase.clone(), search.sentences.join(" "));
             loads.insert(0, Answer { workload, sentence });
@@ -63,7 +63,7 @@ pub fn answers(summary: &Summary) -> Vec<Answer> {
     loads
 }
 
-/// Groups that do the same work with the same means, numbers of threads and engines aside.
+/// Groups with the same work and resources; threads and engines may differ.
 struct Setting<'s> {
     summary: &'s Summary,
     groups: Vec<&'s Group>,
@@ -83,10 +83,9 @@ impl<'s> Setting<'s> {
         };
         let loads = |group: &&&Group| group.load.is_some() && group.load_peers == first.load_peers;
         let peers = self.groups.iter().filter(loads).copied();
-        // Where each number of threads has a load of its own, an engine stands for all of its own
-        // with the first.
+        // Where each number of threads has its own load, the first one represents the engine.
         let peers = together(peers, |a, b| a.label == b.label);
-        peers.into_iter().map(|own| own[0]).collect()
+        peers.into_iter().map(|groups| groups[0]).collect()
     }
 
     fn load_sentence(&self) -> Option<String> {
@@ -97,7 +96,7 @@ impl<'s> Setting<'s> {
         Some(format!("{text}."))
     }
 
-    /// At the most threads that the most engines have figures for.
+    /// Uses the number of threads at which most engines have figures; of several, the largest.
     fn run_sentence(&self, at: usize) -> Option<String> {
         let chosen = self.chosen(at)?;
         let roles = &chosen[0].runs.get(at)?.roles;
@@ -110,7 +109,7 @@ impl<'s> Setting<'s> {
         Some(format!("At {}: {}.{drive}", words::threads(roles), clauses.join("; ")))
     }
 
-    /// The engines at the most threads that the most of them have figures for.
+    /// The engines at that number of threads.
     fn chosen(&self, at: usize) -> Option<Vec<&'s Group>> {
         self.by_threads().into_iter().max_by_key(|peers| {
             let threads = peers[0].threads;
@@ -119,7 +118,7 @@ impl<'s> Setting<'s> {
         })
     }
 
-    /// Each engine's name, and how far from the drive it is.
+    /// Each engine's name, with its row.
     fn ceilings(&self, groups: &[&'s Group], at: usize) -> Vec<(&'s str, &'s RunRow)> {
         let run = |group: &&'s Group| Some((self.name(group), group.runs.get(at)?));
         groups.iter().filter_map(run).collect()
@@ -174,7 +173,7 @@ impl<'s> Setting<'s> {
         groups.iter().map(standing).collect()
     }
 
-    /// As people call the engine, where the suite gave it no label of its own.
+    /// The engine's usual name, unless the suite labels it.
     fn name(&self, group: &'s Group) -> &'s str {
         let one_part = !several(self.groups.iter().map(|group| &group.part));
         name(&self.summary.engines, group, one_part)

@@ -1,4 +1,4 @@
-//! Block I/O as the kernel saw it, all trials of a group together: by phase, device, kind and
+//! Block I/O as the kernel counted it, summed over a group's trials: by phase, device, kind and
 //! owner.
 
 use super::evidence::Evidence;
@@ -25,7 +25,7 @@ pub struct PhaseIo {
     pub operations: u64,
     /// Operations that write.
     pub writes: u64,
-    /// Cache flushes of the devices, whoever asked for them.
+    /// Cache flushes of the devices, by any process.
     pub flushes: u64,
     /// Requests that were durable on their own (FUA).
     pub fua: u64,
@@ -44,7 +44,7 @@ pub struct IoRow {
     pub device: String,
     /// The kind.
     pub kind: IoKind,
-    /// Who asked.
+    /// The owner of the requests.
     pub owner: IoOwner,
     /// Requests.
     pub count: u64,
@@ -65,8 +65,8 @@ pub struct IoRow {
 /// Everything that was watched, in the order of the groups.
 pub(super) fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<PhaseIo>, RecordError> {
     let mut all: Vec<(PhaseIo, Sums)> = Vec::new();
-    let is_asked = evidence.plan.cases.iter().any(|case| case.io_latency);
-    if evidence.run.block_io == Watch::Off && !is_asked {
+    let records_latency = evidence.plan.cases.iter().any(|case| case.io_latency);
+    if evidence.run.block_io == Watch::Off && !records_latency {
         return Ok(Vec::new());
     }
     for (group, case) in evidence.cases.iter().filter_map(|case| {
@@ -78,14 +78,14 @@ pub(super) fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<PhaseIo>
         };
         for phase in &file.phases {
             let Some(record) = case.shown(&phase.phase) else { continue };
-            let known =
+            let existing =
                 all.iter().position(|(one, _)| one.group == group && one.phase == phase.phase);
-            let at = known.unwrap_or_else(|| {
+            let index = existing.unwrap_or_else(|| {
                 let phase = phase.phase.clone();
                 all.push((PhaseIo { group, phase, ..PhaseIo::default() }, Sums::default()));
                 all.len() - 1
             });
-            let (sum, cells) = &mut all[at];
+            let (sum, cells) = &mut all[index];
             sum.add(record, &phase.io);
             for cell in &phase.io.cells {
                 let device = file.devices.get(cell.device as usize);
@@ -131,7 +131,7 @@ pub(crate) fn flushes_and_fua(io: &BlockIo) -> (u64, u64) {
     (flushes.map(|cell| cell.count).sum(), io.cells.iter().map(|cell| cell.fua).sum())
 }
 
-/// Requests in the making of a row.
+/// The sums of a row that is being built.
 #[derive(Default)]
 struct Sum {
     count: u64,
@@ -159,7 +159,7 @@ fn rows(sums: Sums) -> Vec<IoRow> {
     sums.into_iter().map(row).collect()
 }
 
-/// The middle of the slot in which it lies.
+/// The midpoint of the slot that holds the percentile.
 fn percentile(sum: &Sum, share: f64) -> Option<f64> {
     let slots = sum.slots.iter().map(|(slot, count)| (u64::from(*slot), *count));
     let slot = quantile_of_counts(slots, sum.count, share)? as u32;

@@ -1,5 +1,4 @@
-//! Every figure there is, by name, with unit, direction and source. What is not listed here is in
-//! no table and no export.
+//! All figures by name, with unit, direction and source. Tables and exports have no others.
 
 use super::metric::{Combine, Definition, Direction, Source};
 use kvdyno_record::hlog::Kind;
@@ -138,8 +137,8 @@ figures! {
     /// Instructions in user mode of the threads that call the engine, while they perform
     /// operations, over the operations of all roles, or over a load's records: counted by valgrind.
     INSTRUCTIONS_PER_OP: "instructions_per_op", "1/op", Lower, Valgrind, Median;
-    /// Those of the engine: all less what the load generator executes at the same work, which the
-    /// null engine tells.
+    /// Those of the engine: all instructions less those of the load generator at the same work,
+    /// which the null engine measures.
     ENGINE_INSTRUCTIONS_PER_OP: "engine_instructions_per_op", "1/op", Lower, Valgrind, Median;
     /// Instructions in user mode of the engine's process, over the operations of all roles, its own
     /// threads and, where it is no server, the load generator included: counted by the processor.
@@ -204,9 +203,9 @@ figures! {
     DEVICE_READS_PER_S: "device_reads_per_s", "1/s", Neither, Device, Median;
     /// Writes completed at the device while the phase ran, anyone's, over its wall time.
     DEVICE_WRITES_PER_S: "device_writes_per_s", "1/s", Neither, Device, Median;
-    /// Device I/Os a second over those of the bare drive with as many in flight.
+    /// Device I/Os per second over those of the bare drive with as many in flight.
     CEILING_SHARE: "ceiling_share_percent", "%", Neither, Device, Median;
-    /// Device I/Os a second over the most that the bare drive did in any case of the run.
+    /// Device I/Os per second over the most that the bare drive did in any case of the run.
     DRIVE_SHARE: "drive_share_percent", "%", Neither, Device, Median;
     /// Share of the time in which a request was in flight.
     DEVICE_BUSY: "device_busy_percent", "%", Neither, Device, Median;
@@ -300,8 +299,7 @@ pub static BY_PROCESSOR: [&Definition; 4] = [
     &PROCESS_BRANCH_MISSES_PER_OP,
 ];
 
-/// Whether a figure is of how long operations took: of several kinds together it says nothing of
-/// any of them.
+/// Whether a figure is a latency: for several kinds of operations together it has no meaning.
 pub fn is_latency(figure: &str) -> bool {
     ["service_", "response_", "submit_", "completion_"]
         .iter()

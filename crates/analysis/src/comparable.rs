@@ -1,8 +1,8 @@
-//! What of two engines may be held against each other: the one place that knows it.
+//! Which figures of two engines may be compared: the only module that decides it.
 //!
-//! Engines that were given equal work need not have *done* equal work: beside readers a faster
-//! writer writes more. Readers then had other neighbours, and costs over the operations of all
-//! roles are costs of other operations.
+//! Engines that were given equal work need not have *done* equal work: next to readers, a faster
+//! writer writes more. Such readers ran under different conditions, and costs over the operations
+//! of all roles are costs of different operations.
 
 use super::catalogue as c;
 use super::group::{Group, RunRow};
@@ -10,10 +10,10 @@ use super::lists::together;
 use super::metric::Definition;
 use std::collections::BTreeMap;
 
-/// Mixes whose shares of any operation differ by more are different work.
+/// A larger difference between the shares of an operation makes two mixes different work.
 pub const MIX_DIFFERENCE_MAX: f64 = 0.1;
 
-/// Past this ratio of the writers' rates, readers do not have the same neighbour.
+/// Above this ratio of the writers' rates, readers ran under different conditions.
 pub const WRITERS_RATIO_MAX: f64 = 2.0;
 
 /// Figures over the operations of all roles of a phase.
@@ -33,8 +33,8 @@ pub fn is_per_operation(figure: &str) -> bool {
     PER_OPERATION.iter().any(|definition| definition.name == figure)
 }
 
-/// The share of each operation in all that a phase's roles did; null: one role, whose mix is the
-/// plan's alone, or nothing was done.
+/// The share of each operation in all that a phase's roles did; null: a single role, whose mix the
+/// plan sets, or no operations.
 pub fn mix(run: &RunRow) -> Option<BTreeMap<&str, f64>> {
     if run.roles.len() < 2 {
         return None;
@@ -49,7 +49,7 @@ pub fn mix(run: &RunRow) -> Option<BTreeMap<&str, f64>> {
     (all > 0.0).then(|| counts.into_iter().map(|(op, count)| (op, count / all)).collect())
 }
 
-/// Why costs per operation of these phases may not be held against each other: null where they may.
+/// Why costs per operation of these phases may not be compared: null where they may.
 pub fn different_mixes(runs: &[(&str, &RunRow)]) -> Option<String> {
     let mixes: Vec<(&str, BTreeMap<&str, f64>)> =
         runs.iter().filter_map(|(label, run)| Some((*label, mix(run)?))).collect();
@@ -75,11 +75,13 @@ fn in_words(label: &str, mix: &BTreeMap<&str, f64>) -> String {
     format!("{label} {}", shares.join(", "))
 }
 
-/// Fills in each measured phase whose costs per operation are not of its peers' work.
+/// Marks each measured phase whose costs per operation are of other work than its peers'.
 pub(super) fn mark(groups: &mut [Group]) {
     let marks: Vec<Vec<Option<String>>> = groups
         .iter()
-        .map(|group| (0..group.runs.len()).map(|at| why_apart(groups, group, at)).collect())
+        .map(|group| {
+            (0..group.runs.len()).map(|index| why_not_comparable(groups, group, index)).collect()
+        })
         .collect();
     for (group, marks) in groups.iter_mut().zip(marks) {
         for (run, mark) in group.runs.iter_mut().zip(marks) {
@@ -88,23 +90,23 @@ pub(super) fn mark(groups: &mut [Group]) {
     }
 }
 
-fn why_apart(groups: &[Group], group: &Group, at: usize) -> Option<String> {
+fn why_not_comparable(groups: &[Group], group: &Group, index: usize) -> Option<String> {
     if !group.competes() {
         return None;
     }
     let peers =
         groups.iter().filter(|other| other.competes() && other.run_peers == group.run_peers);
     let runs: Vec<(&str, &RunRow)> =
-        peers.filter_map(|peer| Some((peer.label.as_str(), peer.runs.get(at)?))).collect();
+        peers.filter_map(|peer| Some((peer.label.as_str(), peer.runs.get(index)?))).collect();
     different_mixes(&runs)
 }
 
-/// Engines whose writers were of different speed beside readers that are compared.
+/// Engines that are compared by their readers, and whose writers ran at unequal rates.
 #[derive(Debug)]
 pub struct UnequalWriters<'g> {
     /// The first of the groups compared.
     pub first: &'g Group,
-    /// Label of the fastest, and what it wrote a second.
+    /// Label of the fastest, and its writes per second.
     pub fast: (&'g str, f64),
     /// The same of the slowest.
     pub slow: (&'g str, f64),
@@ -137,7 +139,7 @@ pub fn unequal_writers<'g>(groups: &'g [Group]) -> Vec<UnequalWriters<'g>> {
     together(each, peers).into_iter().filter_map(unequal).collect()
 }
 
-/// The writers' rate, where there are readers beside them and no rate was set.
+/// The writers' rate, where the phase also has readers and no target rate.
 fn writers(run: &RunRow) -> Option<f64> {
     let mut closed = run.roles.iter().filter(|role| role.does.writes && !role.open_loop).peekable();
     closed.peek()?;
@@ -152,7 +154,7 @@ mod tests {
     use super::super::fixture::Fixture;
     use super::*;
 
-    /// One of the engines writes so much beside its readers that most of its operations are writes.
+    /// One engine writes so much that most of its operations are writes.
     fn unequal() -> Vec<Group> {
         let mut fixture = Fixture::new();
         for name in ["rocksdb_t1_r1", "rocksdb_t1_r2"] {
@@ -162,8 +164,8 @@ mod tests {
     }
 
     fn at_one<'g>(groups: &'g [Group], label: &str) -> &'g RunRow {
-        let found = groups.iter().find(|group| group.label == label && group.threads == Some(1));
-        &found.unwrap().runs[0]
+        let group = groups.iter().find(|group| group.label == label && group.threads == Some(1));
+        &group.unwrap().runs[0]
     }
 
     #[test]
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_of_different_mixes_stand_beside_nobodys() {
+    fn costs_of_different_mixes_are_not_compared() {
         assert_eq!(at_one(&Fixture::new().summary().groups, "LMDB").different_mix, None);
         let groups = unequal();
         let why = at_one(&groups, "RocksDB").different_mix.clone().unwrap();
@@ -194,9 +196,9 @@ mod tests {
     fn writers_are_unequal_past_twice_the_rate() {
         assert!(unequal_writers(&Fixture::new().summary().groups).is_empty());
         let groups = unequal();
-        let found = unequal_writers(&groups);
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!((found[0].fast.0, found[0].slow.0), ("RocksDB", "LMDB"));
-        assert!((found[0].ratio() - 58.0).abs() < 1.0, "{}", found[0].ratio());
+        let unequal = unequal_writers(&groups);
+        assert_eq!(unequal.len(), 1, "{unequal:?}");
+        assert_eq!((unequal[0].fast.0, unequal[0].slow.0), ("RocksDB", "LMDB"));
+        assert!((unequal[0].ratio() - 58.0).abs() < 1.0, "{}", unequal[0].ratio());
     }
 }

@@ -1,7 +1,7 @@
-//! How far a run's figures are to be trusted, in a word, and why: by the rule that `docs/method.md`
-//! has as two tables (section Confidence), which a test holds to those here.
+//! How far a run's figures can be trusted, as one word with reasons. The rule is in two tables of
+//! `docs/method.md` (section Confidence); a test compares them with those here.
 //!
-//! It is about the figures as a whole. What is wrong with a single one is a finding.
+//! The level applies to all figures together. A fault of a single figure is a finding.
 
 mod read;
 
@@ -15,7 +15,7 @@ use serde::Serialize;
 /// How far to trust a run's figures.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Confidence {
-    /// The least that any reason allows.
+    /// The lowest level that a reason allows.
     pub level: Level,
     /// Why it is not high, the worst first.
     pub reasons: Vec<Reason>,
@@ -36,11 +36,11 @@ impl Confidence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Not even the order of engines is to be relied on.
+    /// Not even the order of engines is reliable.
     Low,
-    /// The order of engines that are far apart holds; how far apart they are may not.
+    /// The order of engines that are far apart is reliable; the distance may not be.
     Medium,
-    /// Nothing was found that would change a figure by more than its range says.
+    /// No reason to expect a figure outside its range.
     High,
 }
 
@@ -60,13 +60,13 @@ impl Level {
 pub struct Reason {
     /// Its stable name: of a graded reading or of a finding.
     pub id: String,
-    /// The most that it allows.
+    /// The highest level that it allows.
     pub level: Level,
     /// A short clause: `61 % CPU stolen`.
     pub text: String,
 }
 
-/// A reading that lowers the confidence by how much it is.
+/// A reading that lowers the confidence in two steps.
 #[derive(Clone, Copy, Debug)]
 struct Grade {
     id: &'static str,
@@ -74,39 +74,39 @@ struct Grade {
     low: Bound,
 }
 
-/// From where on a reading counts.
+/// The bound from which a reading counts.
 #[derive(Clone, Copy, Debug)]
 enum Bound {
-    From(f64),
-    CaseStorage(f64),
+    AtLeast(f64),
+    Below(f64),
     Never,
 }
 
 impl Bound {
     fn reached(self, reading: f64) -> bool {
         match self {
-            Self::From(bound) => reading >= bound,
-            Self::CaseStorage(bound) => reading < bound,
+            Self::AtLeast(bound) => reading >= bound,
+            Self::Below(bound) => reading < bound,
             Self::Never => false,
         }
     }
 }
 
-/// What each reads is said in the documentation's table and by [`read::reading`]. Headline figures
-/// are records a second of loads and, at the largest number of threads, operations a second of
-/// roles (of those on a schedule: p99), of every engine.
+/// The documentation's table and [`read::reading`] define each reading. Headline figures are
+/// records per second of loads and, at the largest number of threads, operations per second of
+/// roles (p99 of roles with a target rate), of every engine.
 const GRADES: [Grade; 7] = [
-    Grade { id: "no-figures", medium: Bound::Never, low: Bound::CaseStorage(1.0) },
-    Grade { id: "few-trials", medium: Bound::CaseStorage(6.0), low: Bound::CaseStorage(4.0) },
-    Grade { id: "spread", medium: Bound::From(20.0), low: Bound::From(50.0) },
-    Grade { id: "cpu-stolen", medium: Bound::From(1.0), low: Bound::From(10.0) },
-    Grade { id: "not-steady", medium: Bound::From(1.0), low: Bound::From(50.0) },
-    Grade { id: "writers-unequal", medium: Bound::From(2.0), low: Bound::From(5.0) },
-    Grade { id: "cases-not-done", medium: Bound::From(0.1), low: Bound::From(25.0) },
+    Grade { id: "no-figures", medium: Bound::Never, low: Bound::Below(1.0) },
+    Grade { id: "few-trials", medium: Bound::Below(6.0), low: Bound::Below(4.0) },
+    Grade { id: "spread", medium: Bound::AtLeast(20.0), low: Bound::AtLeast(50.0) },
+    Grade { id: "cpu-stolen", medium: Bound::AtLeast(1.0), low: Bound::AtLeast(10.0) },
+    Grade { id: "not-steady", medium: Bound::AtLeast(1.0), low: Bound::AtLeast(50.0) },
+    Grade { id: "writers-unequal", medium: Bound::AtLeast(2.0), low: Bound::AtLeast(5.0) },
+    Grade { id: "cases-not-done", medium: Bound::AtLeast(0.1), low: Bound::AtLeast(25.0) },
 ];
 
-/// Findings that lower the confidence by being there, each with its clause and whether that names
-/// the engines; beside these every invalid one, to low.
+/// Findings that lower the confidence, each with its clause and whether that names the engines.
+/// Every other invalid finding lowers it to low.
 const FINDINGS: [(Id, Level, bool, &str); 25] = [
     (Id::KeysMissing, Level::Low, true, "keys missing"),
     (Id::ValuesWrong, Level::Low, true, "wrong values"),
@@ -146,15 +146,15 @@ pub(super) fn judge(groups: &[Group], findings: &[Finding], engines: &[EngineInf
         };
         Some(Reason { id: grade.id.to_owned(), level, text })
     });
-    let found = findings.iter().filter_map(|finding| {
+    let reasons_of_findings = findings.iter().filter_map(|finding| {
         let level = level_of(finding)?;
         Some(Reason { id: finding.id.as_str(), level, text: clause(finding, groups, engines) })
     });
-    // The findings first among equals: what voids figures is said before how they vary.
-    let mut reasons: Vec<Reason> = found.chain(graded).collect();
+    // Among equals the findings come first: they void figures, readings only vary them.
+    let mut reasons: Vec<Reason> = reasons_of_findings.chain(graded).collect();
     let invalid = |reason: &Reason| {
-        let of = findings.iter().find(|finding| finding.id.as_str() == reason.id);
-        of.is_some_and(|finding| finding.severity == Severity::Invalid)
+        let source = findings.iter().find(|finding| finding.id.as_str() == reason.id);
+        source.is_some_and(|finding| finding.severity == Severity::Invalid)
     };
     reasons.sort_by_key(|reason| (!invalid(reason), reason.level));
     let level = reasons.iter().map(|reason| reason.level).min().unwrap_or(Level::High);
@@ -162,8 +162,8 @@ pub(super) fn judge(groups: &[Group], findings: &[Finding], engines: &[EngineInf
 }
 
 fn level_of(finding: &Finding) -> Option<Level> {
-    let known = FINDINGS.iter().find(|(id, ..)| *id == finding.id).map(|(_, level, ..)| *level);
-    known.or_else(|| (finding.severity == Severity::Invalid).then_some(Level::Low))
+    let level = FINDINGS.iter().find(|(id, ..)| *id == finding.id).map(|(_, level, ..)| *level);
+    level.or_else(|| (finding.severity == Severity::Invalid).then_some(Level::Low))
 }
 
 /// `RocksDB: writes stalled`.
@@ -171,10 +171,10 @@ fn clause(finding: &Finding, groups: &[Group], engines: &[EngineInfo]) -> String
     let Some((.., names, what)) = FINDINGS.iter().find(|(id, ..)| *id == finding.id) else {
         return finding.id.as_str().replace('-', " ");
     };
-    let about =
+    let matches =
         |group: &&Group| group.trials.iter().any(|trial| finding.cases.contains(&trial.case));
-    let about = groups.iter().filter(|group| *names && about(group));
-    match unique(about.map(|group| title(engines, group))).as_slice() {
+    let affected = groups.iter().filter(|group| *names && matches(group));
+    match unique(affected.map(|group| title(engines, group))).as_slice() {
         [] => (*what).to_owned(),
         who => format!("{}: {what}", who.join(", ")),
     }

@@ -1,4 +1,4 @@
-//! Copies of databases that cases worked on, in a line for each engine and volume.
+//! Copies of databases that cases worked on, one line for each engine and volume.
 
 use super::evidence::Evidence;
 use super::lists::together;
@@ -14,11 +14,11 @@ use serde::Serialize;
 pub struct Copies {
     /// What tables call the engine.
     pub label: String,
-    /// The suite's name of the volume; null: the place.
+    /// The suite's name of the volume; null: the data directory's.
     pub volume: Option<String>,
     /// How they were made.
     pub by: Copying,
-    /// Why not as the suite asks for; null: so they were made.
+    /// Why not in the way that the suite requires; null: they were made that way.
     pub instead: Option<String>,
     /// How many.
     pub copies: usize,
@@ -28,34 +28,35 @@ pub struct Copies {
     pub took_ns: f64,
 }
 
-/// A copy with what makes it one of a line: label, volume, how.
-type Made<'e> = ((String, Option<String>, Copying), &'e CopyRecord);
+/// A copy with the key of its line: label, volume, method.
+type KeyedCopy<'e> = ((String, Option<String>, Copying), &'e CopyRecord);
 
 /// All copies of a run.
 pub(super) fn list_copies(evidence: &Evidence) -> Vec<Copies> {
-    let made = evidence.recorded().filter_map(|(case, record)| {
+    let copies = evidence.recorded().filter_map(|(case, record)| {
         let copy = record.database_copy.as_ref()?;
         let volume = case.case.volume.as_ref().map(|volume| volume.name.clone());
         Some(((case.case.label.clone(), volume, copy.by), copy))
     });
-    let alike = together(made, |(a, _), (b, _)| a == b).into_iter();
-    let sum_up = |same: Vec<Made<'_>>| {
+    let groups = together(copies, |(a, _), (b, _)| a == b).into_iter();
+    let sum_up = |group: Vec<KeyedCopy<'_>>| {
         let middle = |figure: fn(&CopyRecord) -> u64| {
-            median(&same.iter().map(|(_, copy)| figure(copy) as f64).collect::<Vec<_>>())
+            median(&group.iter().map(|(_, copy)| figure(copy) as f64).collect::<Vec<_>>())
         };
         let (bytes, took_ns) = (middle(|copy| copy.bytes)?, middle(|copy| copy.took_ns)?);
-        let (copies, instead) = (same.len(), same[0].1.instead.clone());
-        let ((label, volume, by), _) = same.into_iter().next()?;
+        let (copies, instead) = (group.len(), group[0].1.instead.clone());
+        let ((label, volume, by), _) = group.into_iter().next()?;
         Some(Copies { label, volume, by, instead, copies, bytes, took_ns })
     };
-    alike.filter_map(sum_up).collect()
+    groups.filter_map(sum_up).collect()
 }
 
 impl Copies {
     /// `lmdb on xfs: each of 6 cases began on a reflink of what was loaded (6.99 MiB, made in
     /// 3.00 ms)`.
     pub fn words(&self) -> String {
-        let on = self.volume.as_ref().map_or_else(String::new, |volume| format!(" on {volume}"));
+        let volume =
+            self.volume.as_ref().map_or_else(String::new, |volume| format!(" on {volume}"));
         let who = match self.copies {
             1 => "1 case".to_owned(),
             n => format!("each of {n} cases"),
@@ -67,7 +68,7 @@ impl Copies {
         let took = units::duration(self.took_ns as u64);
         let instead = self.instead.as_ref().map_or_else(String::new, |why| format!("; {why}"));
         format!(
-            "{}{on}: {who} began on {what} of what was loaded ({}, {verb} in {took}{instead})",
+            "{}{volume}: {who} began on {what} of what was loaded ({}, {verb} in {took}{instead})",
             self.label,
             units::bytes(self.bytes as u64)
         )

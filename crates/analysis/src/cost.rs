@@ -1,5 +1,5 @@
-//! What a phase cost: CPU, device, memory, space. These are the whole process's (and the device's):
-//! they cannot be told apart by role.
+//! The costs of a phase: CPU, device, memory, space. They are costs of the whole process (and the
+//! device): there are none per role.
 
 use super::catalogue as c;
 use super::evidence::CaseEvidence;
@@ -38,7 +38,7 @@ pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metri
     let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>) -> Reading| {
         metrics.add(definition, trials.of_phase(phase, |spent, _| read(spent)));
     };
-    // What is still dirty afterwards is not of this window.
+    // Excludes what is still dirty at the end of the window.
     let per_s = |spent: Spent<'_>, count: Reading| {
         over(count? * 1e9, spent.phase.wall_ns as f64, "it took no time")
     };
@@ -62,15 +62,15 @@ pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metri
     metrics
 }
 
-/// What the processor counted, where it was asked.
+/// What the processor counted, where the plan requires it.
 fn by_processor(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str) {
     if !trials.cases.iter().any(|(case, _)| case.case.count == Some(Counting::Processor)) {
         return;
     }
     for (definition, (name, pick)) in c::BY_PROCESSOR.into_iter().zip(ProcessorUsage::ALL) {
         let readings = trials.of_phase(phase, |spent, case| {
-            let told = case.record.as_ref().map_or(&[][..], |record| &record.not_measured);
-            let why = ProcessorUsage::why_not(name, told);
+            let not_measured = case.record.as_ref().map_or(&[][..], |record| &record.not_measured);
+            let why = ProcessorUsage::why_not(name, not_measured);
             spent.per_op(spent.processor(pick, why))
         });
         metrics.add(definition, readings);
@@ -85,7 +85,7 @@ pub(super) fn of_load(
     host: &Host,
 ) -> Metrics {
     let mut metrics = Metrics::default();
-    // What was written, not what was to be.
+    // Counts the records written, not those planned.
     let per_s = |spent: Spent<'_>, count: f64| {
         over(count * 1e9, spent.phase.wall_ns as f64, "it took no time")
     };
@@ -129,8 +129,8 @@ pub(super) fn of_load(
     metrics
 }
 
-/// The readings at the end of a settle phase, what it left dirty included where that was waited
-/// for. The load before it ended with a sync of its own.
+/// The readings at the end of a settle phase, including the sync of its dirty pages where there was
+/// one. The load before it ended with a sync of its own.
 fn end_of_settle(phase: &PhaseRecord) -> &Snapshot {
     phase.synced.as_ref().map_or(&phase.after, |(snapshot, _)| snapshot)
 }
@@ -211,16 +211,16 @@ fn space(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
         None => Err("no RAM limit was asked for".into()),
     });
     add(&c::DATA_TO_RAM, &|spent, case| {
-        let held = case.record.as_ref().filter(|record| record.ram_limit.enforced_by.is_some());
-        let limit = held.and_then(|record| record.ram_limit.requested_bytes);
+        let enforced = case.record.as_ref().filter(|record| record.ram_limit.enforced_by.is_some());
+        let limit = enforced.and_then(|record| record.ram_limit.requested_bytes);
         let ram = limit.unwrap_or(host.machine.memory_bytes) as f64;
         over(size(spent, case)?.allocated_bytes as f64, ram, "the machine's memory is not known")
     });
     let peak = trials.of_case(phase, |record| {
         let server = record.phases.iter().filter_map(|phase| phase.after.server.as_ref());
         let server = server.map(|usage| usage.rss_peak_bytes).max();
-        let own = record.process.as_ref().filter(|_| record.server.is_none());
-        let peak = server.or_else(|| own.map(|process| process.rss_peak_bytes));
+        let process = record.process.as_ref().filter(|_| record.server.is_none());
+        let peak = server.or_else(|| process.map(|process| process.rss_peak_bytes));
         peak.map(|bytes| bytes as f64)
             .ok_or_else(|| "the process's counters could not be read".into())
     });
@@ -243,8 +243,8 @@ mod tests {
             }
             let summary = fixture.summary();
             let load = summary.groups.iter().find_map(|group| group.load.as_ref()).unwrap();
-            let of = [&c::RECORDS_PER_S, &c::FS_OUTPUTS_PER_RECORD, &c::DEVICE_IOS_PER_RECORD];
-            of.map(|figure| load.metrics.value(figure).unwrap())
+            let figures = [&c::RECORDS_PER_S, &c::FS_OUTPUTS_PER_RECORD, &c::DEVICE_IOS_PER_RECORD];
+            figures.map(|figure| load.metrics.value(figure).unwrap())
         };
         let (single, packed) = (figures(None), figures(Some(64)));
         for (at, times) in [(0, 64.0), (1, 1.0 / 64.0), (2, 1.0 / 64.0)] {

@@ -1,4 +1,4 @@
-//! What was tested: each engine as its cases had it, and what people call it.
+//! The engines under test: each with its options, and its name for people.
 
 use super::evidence::CaseEvidence;
 use super::group::Group;
@@ -15,32 +15,32 @@ use std::path::PathBuf;
 /// An engine under test.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct EngineInfo {
-    /// What tables call it.
+    /// Its name in tables.
     pub label: String,
     /// The part of the suite, which its label ends with; null: the suite has none.
     pub part: Option<String>,
     /// The worker's engine.
     pub engine: String,
-    /// What "done" meant for a write.
+    /// The durability class of its writes.
     pub durability: Durability,
     /// Options as resolved.
     pub options: BTreeMap<String, Value>,
     /// Options that differ from the engine's defaults.
     pub changed: Vec<String>,
-    /// What it loses when the power goes; null: not tested beside this run.
+    /// What it loses when the power goes; null: no torture record next to this run.
     pub lost: Option<Lost>,
-    /// Who did the work; null where no worker was found.
+    /// The worker that did the work; null where none was found.
     pub worker: Option<WorkerInfo>,
 }
 
 /// The worker of an engine.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WorkerInfo {
-    /// The engine's name as people use it.
+    /// The engine's usual name.
     pub title: String,
     /// Its version.
     pub version: String,
-    /// What else decides its speed.
+    /// Other properties of the build that affect its speed.
     pub build: BTreeMap<String, String>,
     /// The settings behind the durability class, quoted.
     pub durability_means: Option<String>,
@@ -48,7 +48,7 @@ pub struct WorkerInfo {
     pub path: PathBuf,
     /// Its checksum.
     pub sha256: String,
-    /// What it loaded the engine from; null: the engine is part of it.
+    /// The library that it loaded the engine from; null: the engine is part of the worker.
     pub library: Option<Library>,
     /// Stores nothing: its figures are the load generator's own.
     pub stores_nothing: bool,
@@ -56,32 +56,32 @@ pub struct WorkerInfo {
     pub bare_drive: bool,
 }
 
-/// As people call a group's engine, where the suite gave it no label of its own.
+/// The usual name of a group's engine, unless the suite labels it.
 pub fn title<'s>(engines: &'s [EngineInfo], group: &'s Group) -> &'s str {
     name(engines, group, group.part.is_none())
 }
 
-/// The same without the part of the suite where that says nothing: it is the only one there.
+/// The same without the part of the suite, where all engines have the same part.
 pub fn name<'s>(engines: &'s [EngineInfo], group: &'s Group, one_part: bool) -> &'s str {
     let label = if one_part { group.engine_label() } else { &group.label };
-    let own = |info: &&EngineInfo| info.engine == group.engine && info.worker.is_some();
-    let info = engines.iter().find(own).filter(|_| label == group.engine);
+    let is_described = |info: &&EngineInfo| info.engine == group.engine && info.worker.is_some();
+    let info = engines.iter().find(is_described).filter(|_| label == group.engine);
     let title = info.and_then(|info| info.worker.as_ref()).map(|worker| worker.title.as_str());
     title.unwrap_or(label)
 }
 
-/// One entry for each label and durability class. A case that left a record speaks for the others.
+/// One entry for each label and durability class. A case with a record stands for the others.
 pub(super) fn list_engines(cases: &[CaseEvidence], torture: &[TortureRecord]) -> Vec<EngineInfo> {
     let mut engines: Vec<EngineInfo> = Vec::new();
     let mut cases: Vec<_> = cases.iter().collect();
     cases.sort_by_key(|case| case.case.listed);
     for case in cases {
         let info = EngineInfo { lost: lost(case, torture), ..engine(case) };
-        let same = |known: &&mut EngineInfo| {
-            (&known.label, known.durability) == (&info.label, info.durability)
+        let matches = |entry: &&mut EngineInfo| {
+            (&entry.label, entry.durability) == (&info.label, info.durability)
         };
-        match engines.iter_mut().find(same) {
-            Some(known) if known.worker.is_none() => *known = info,
+        match engines.iter_mut().find(matches) {
+            Some(entry) if entry.worker.is_none() => *entry = info,
             Some(_) => {}
             None => engines.push(info),
         }
@@ -89,8 +89,8 @@ pub(super) fn list_engines(cases: &[CaseEvidence], torture: &[TortureRecord]) ->
     engines
 }
 
-/// What the same engine lost in the same class, by the newest record that says. Its options must
-/// have been those of the case: sizes of caches and buffers aside, which decide no promise.
+/// What the same engine lost in the same class, from the newest record. Its options must equal
+/// those of the case, except for sizes of caches and buffers, which do not affect durability.
 fn lost(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
     let worker = case.record.as_ref()?.worker.as_ref()?;
     let engine = &worker.description.engine;
@@ -99,20 +99,20 @@ fn lost(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
         let counts = spec.kind != OptionKind::Bytes && spec.default != *value;
         counts.then(|| format!("{name}={value}"))
     };
-    let own: BTreeSet<String> = case.case.options.values.iter().filter_map(changed).collect();
+    let options: BTreeSet<String> = case.case.options.values.iter().filter_map(changed).collect();
     let is_size = |option: &str| {
         let spec = engine.options.iter().find(|spec| option.split('=').next() == Some(&spec.name));
         spec.is_some_and(|spec| spec.kind == OptionKind::Bytes)
     };
-    let same = |class: &&ClassRecord| {
-        let given: BTreeSet<String> =
+    let matches = |class: &&ClassRecord| {
+        let recorded: BTreeSet<String> =
             class.options.iter().filter(|option| !is_size(option)).cloned().collect();
         (&class.engine, &class.version) == (&engine.name, &engine.version)
             && class.durability == case.case.options.durability
-            && given == own
+            && recorded == options
     };
     let classes = torture.iter().flat_map(|record| &record.classes);
-    let mut trials = classes.filter(same).flat_map(|class| &class.trials);
+    let mut trials = classes.filter(matches).flat_map(|class| &class.trials);
     let power = trials.find(|trial| trial.kind == TrialKind::Power)?;
     Some(Lost::from_tally(&power.tally))
 }
@@ -163,15 +163,15 @@ mod tests {
     use crate::fixture::Fixture;
     use kvdyno_record::torture::{Tally, Trial};
 
-    /// A verdict stands beside the engine that it is of: this version, class and these options.
+    /// A verdict is shown only for the same version, class and options.
     #[test]
-    fn what_torture_found_stands_beside_the_same_engine_alone() {
+    fn a_torture_verdict_is_shown_for_the_same_engine_only() {
         let folder = tempfile::tempdir().unwrap();
         let run = Fixture::new().write(&folder.path().join("run"));
         let before = list_engines(&Evidence::read(&run).unwrap().cases, &[]);
         assert!(before.iter().all(|info| info.lost.is_none()));
         let first = &before[0];
-        let given = |info: &EngineInfo| {
+        let options_of = |info: &EngineInfo| {
             info.changed.iter().map(|changed| changed.replace(" = ", "=")).collect::<Vec<_>>()
         };
         let tally = Tally { states: 300, lost: 2, ..Tally::default() };
@@ -183,7 +183,7 @@ mod tests {
             library_sha256: None,
             durability: first.durability,
             means: String::new(),
-            options: given(first),
+            options: options_of(first),
             trials: vec![power],
             recording: None,
             failed: None,
@@ -203,21 +203,21 @@ mod tests {
             states: 300,
             classes: vec![class.clone()],
         };
-        let beside = folder.path().join("t");
-        std::fs::create_dir(&beside).unwrap();
-        record.write(&beside).unwrap();
-        let found = |record: &TortureRecord| {
-            record.write(&beside).unwrap();
+        let torture = folder.path().join("t");
+        std::fs::create_dir(&torture).unwrap();
+        record.write(&torture).unwrap();
+        let losses = |record: &TortureRecord| {
+            record.write(&torture).unwrap();
             let evidence = Evidence::read(&run).unwrap();
             let all = list_engines(&evidence.cases, &evidence.torture);
             all.iter().filter_map(|info| Some((info.label.clone(), info.lost?))).collect::<Vec<_>>()
         };
         let lost = Lost { states: 300, lost: 2, corrupt: 0 };
-        assert_eq!(found(&record), [(first.label.clone(), lost)]);
+        assert_eq!(losses(&record), [(first.label.clone(), lost)]);
         let other = ClassRecord { version: "0.0.1".to_owned(), ..class.clone() };
-        assert_eq!(found(&TortureRecord { classes: vec![other], ..record.clone() }), []);
+        assert_eq!(losses(&TortureRecord { classes: vec![other], ..record.clone() }), []);
         let options = [&class.options[..], &["other=true".to_owned()]].concat();
         let other = ClassRecord { options, ..class };
-        assert_eq!(found(&TortureRecord { classes: vec![other], ..record }), []);
+        assert_eq!(losses(&TortureRecord { classes: vec![other], ..record }), []);
     }
 }

@@ -1,5 +1,5 @@
-//! The record of a run as it lies on disk: every planned case with what it left behind. The summary
-//! and the findings are computed from this; nothing here computes.
+//! The record of a run on disk: every planned case with its record. The summary and the findings
+//! are computed from this; nothing here computes.
 
 use super::metric::Why;
 use super::spent::Spent;
@@ -23,45 +23,45 @@ pub struct Evidence {
     pub run: RunRecord,
     /// `plan.json`.
     pub plan: Plan,
-    /// Everything that was planned was done.
+    /// All planned cases are done.
     pub complete: bool,
     /// In the order of the plan.
     pub cases: Vec<CaseEvidence>,
-    /// Records of `kvdyno torture` that lie beside it, newest first.
+    /// Records of `kvdyno torture` in the same directory, newest first.
     pub torture: Vec<TortureRecord>,
-    /// Where it lies.
+    /// Its directory.
     folder: RunFolder,
 }
 
-/// An attempt at a case that another one came after.
+/// An attempt at a case that a later attempt replaced.
 #[derive(Clone, Debug)]
 pub struct Earlier {
-    /// Which it was, from 1.
+    /// Its number, from 1.
     pub attempt: u32,
     /// How it ended.
     pub outcome: Outcome,
 }
 
-/// A planned case, and what its last attempt left behind.
+/// A planned case, and the record of its last attempt.
 #[derive(Clone, Debug)]
 pub struct CaseEvidence {
     /// As planned.
     pub case: Case,
-    /// What it left behind; null: it has not ended, or its record is damaged.
+    /// Its record; null: it has not ended, or its record is damaged.
     pub record: Option<CaseRecord>,
-    /// Where; null together with the record.
+    /// Its directory; null together with the record.
     folder: Option<CaseFolder>,
     /// Why its record cannot be read.
     pub damaged: Option<String>,
-    /// What was tried before that, in order.
+    /// The attempts before that, in order.
     pub earlier: Vec<Earlier>,
 }
 
 /// All samples of a case by tag: phase, role, operation, kind.
 pub type Latencies = BTreeMap<(String, String, String, Kind), Samples>;
 
-/// Samples that are held at one time, those of a case's trials: a hundred trials of forty kinds of
-/// times take half of it. A bundle could ask for any amount.
+/// Most pages of samples in memory at one time: a case with a hundred trials and forty kinds of
+/// times takes half. Without the limit a damaged bundle could take any amount.
 const SAMPLES_MAX: usize = (512 << 20) / PAGE_BYTES;
 
 impl Evidence {
@@ -79,14 +79,14 @@ impl Evidence {
         Ok(Self { run, plan, complete, cases, torture, folder })
     }
 
-    /// Files that are not what was sealed: every byte of the record is read for it.
+    /// Files that changed after the run was sealed. It reads every byte of the record.
     pub fn altered(&self) -> Result<Vec<String>, RecordError> {
         self.folder.changed_since_sealed()
     }
 
-    /// Whether an engine failed. One that does not fit its RAM beside others that do has not: that
-    /// is an answer, and a case whose load came to it adds nothing. One that ran out of time may
-    /// have hung.
+    /// Whether an engine failed. An engine that does not fit its RAM has not failed: that is a
+    /// result, and so are the cases that its load prevented. A case that ran out of time counts as
+    /// failed, since it may have hung.
     pub fn engine_failed(&self) -> bool {
         let failed = |outcome: &Outcome| match outcome {
             Outcome::Done | Outcome::DoesNotFit { .. } | Outcome::Interrupted { .. } => false,
@@ -109,34 +109,33 @@ impl Evidence {
     }
 
     /// Every case that was to measure an engine has ended, and none is done. Cases of the load
-    /// generator and of the bare drive count where there are no others, and so do loads.
+    /// generator and the bare drive count only where there are no others, and so do loads.
     fn nothing_measured(&self) -> bool {
-        // That nothing fits may be what a search was asked.
+        // In a search it may be a result that nothing fits.
         if self.plan.search.is_some() {
             return false;
         }
         let measures = |case: &CaseEvidence| {
             case.case.phases.iter().any(|phase| matches!(phase.work, Activity::Measure(_)))
         };
-        let of_engine = |case: &CaseEvidence| !case.stores_nothing() && !case.case.ceiling;
-        let came_to_nothing = |case: &&CaseEvidence| {
+        let has_engine = |case: &CaseEvidence| !case.stores_nothing() && !case.case.ceiling;
+        let failed = |case: &&CaseEvidence| {
             let outcome = case.record.as_ref().map(|record| &record.outcome);
             outcome.is_some_and(|o| !matches!(o, Outcome::Done | Outcome::Interrupted { .. }))
         };
         let measuring: Vec<_> = self.cases.iter().filter(|case| measures(case)).collect();
-        let engines = measuring.iter().copied().filter(|case| of_engine(case)).collect();
+        let engines = measuring.iter().copied().filter(|case| has_engine(case)).collect();
         let mut kinds = [engines, measuring, self.cases.iter().collect()].into_iter();
         let counted = kinds.find(|kind: &Vec<_>| !kind.is_empty()).unwrap_or_default();
-        !counted.is_empty() && counted.iter().all(came_to_nothing)
+        !counted.is_empty() && counted.iter().all(failed)
     }
 
-    /// Its instructions were counted in place of times, with which the machine has nothing to do.
+    /// It counted instructions in place of times, so the machine does not matter.
     pub(super) fn is_counted(&self) -> bool {
         self.plan.cases.iter().any(Case::is_counted)
     }
 
-    /// Another program measured it, on a machine that is not known: the host described is the one
-    /// that imported its report.
+    /// Another program measured it, on an unknown machine: the recorded host only imported it.
     pub fn is_imported(&self) -> bool {
         let mut workers =
             self.recorded().filter_map(|(_, record)| record.worker.as_ref()).peekable();
@@ -144,8 +143,8 @@ impl Evidence {
             && workers.all(|worker| worker.description.load_generator == NO_LOAD_GENERATOR)
     }
 
-    /// The cases that `kvdyno resume` would do or try again, by the runner's own rule. A sealed run
-    /// leaves none.
+    /// The cases that `kvdyno resume` would do or repeat, by the runner's own rule. A sealed run
+    /// has none.
     pub fn left(&self) -> Vec<&CaseEvidence> {
         if self.complete {
             return Vec::new();
@@ -162,13 +161,13 @@ impl Evidence {
     }
 }
 
-/// Puts an attempt's record to its case; a later attempt takes the place of an earlier one.
+/// Adds an attempt's record to its case; a later attempt replaces an earlier one.
 fn file_attempt(cases: &mut [CaseEvidence], folder: CaseFolder) -> Result<(), RecordError> {
     match folder.record() {
         Ok(record) => {
             let case = cases.iter_mut().find(|case| case.case.id == record.case.id);
             let earlier = |case: &CaseEvidence| {
-                case.record.as_ref().is_none_or(|known| known.attempt <= record.attempt)
+                case.record.as_ref().is_none_or(|recorded| recorded.attempt <= record.attempt)
             };
             let Some(case) = case else { return Ok(()) };
             let other = if earlier(case) {
@@ -209,12 +208,12 @@ impl CaseEvidence {
         Self { case, record: None, folder: None, damaged: None, earlier: Vec::new() }
     }
 
-    /// Where it lies; none where it left no record.
+    /// Its directory; none without a record.
     pub fn folder(&self) -> Option<&CaseFolder> {
         self.folder.as_ref()
     }
 
-    /// How it ended, as a table says it: `killed (9)`, `does not fit`.
+    /// Its outcome in tables: `killed (9)`, `does not fit`.
     pub fn outcome(&self) -> String {
         match (&self.record, &self.damaged) {
             (Some(record), _) => outcome_words(&record.outcome),
@@ -248,14 +247,14 @@ impl CaseEvidence {
         self.record.as_ref().is_some_and(|record| record.outcome == Outcome::Done)
     }
 
-    /// A phase whose figures are shown: a load or what was measured, and to be believed.
+    /// A phase whose figures are shown: a valid load or measured phase.
     pub fn shown(&self, phase: &str) -> Option<&PhaseRecord> {
         self.phase(phase).ok().filter(|phase| ["load", "measure"].contains(&phase.kind.as_str()))
     }
 
-    /// A phase whose figures may be believed, or why not. A case that was killed or did not fit
-    /// has good phases before that; of a case that failed (an engine that lost data) none counts,
-    /// and a load only counts where it loaded everything, and it was all there afterwards.
+    /// A phase with valid figures, or why they are not valid. A case that was killed or did not fit
+    /// has valid phases before that. A case that failed (an engine that lost data) has none. A load
+    /// is valid only where it loaded and verified everything.
     pub fn phase(&self, name: &str) -> Result<&PhaseRecord, Why> {
         let outcome = || Why::from(self.outcome());
         let record = self.record.as_ref().ok_or_else(outcome)?;
@@ -273,21 +272,21 @@ impl CaseEvidence {
             return Err(format!("{outcome}: {loaded} of {planned} records were loaded").into());
         }
         if phase.kind == "load" && !self.load_is_kept(name) {
-            let why = format!("{}: the load was not seen to its end", self.outcome());
+            let why = format!("{}: the load was not verified", self.outcome());
             return Err(why.into());
         }
         Ok(phase)
     }
 
-    /// Whether what was loaded came to rest and was verified, as the plan has it: the case is done,
-    /// or ended only after the phases that belong to the load.
+    /// Whether the load settled and was verified, as planned: the case is done, or ended only after
+    /// the phases that belong to the load.
     fn load_is_kept(&self, load: &str) -> bool {
         let Some(record) = self.record.as_ref().filter(|_| !self.is_done()) else { return true };
-        let left = |name: &str| record.phases.iter().any(|phase| phase.name == name);
+        let was_recorded = |name: &str| record.phases.iter().any(|phase| phase.name == name);
         let mut after = self.case.phases.iter().skip_while(|phase| phase.name != load).skip(1);
         let next = after.find(|phase| {
             !matches!(phase.work, Activity::Settle { .. } | Activity::Verify { .. })
-                || !left(&phase.name)
+                || !was_recorded(&phase.name)
         });
         next.is_some_and(|phase| {
             !matches!(phase.work, Activity::Settle { .. } | Activity::Verify { .. })
@@ -311,15 +310,15 @@ impl CaseEvidence {
         Ok(merged)
     }
 
-    /// Samples of a record take at most so much memory.
+    /// Refuses a record whose samples take too much memory.
     pub fn refuse_too_many(&self, pages: usize) -> Result<(), RecordError> {
         let Some(folder) = self.folder.as_ref().filter(|_| pages > SAMPLES_MAX) else {
             return Ok(());
         };
         Err(RecordError::Malformed {
             path: folder.path.join("latency.hlog"),
-            message: "the times of this case's trials would take more than 512 MiB of memory: \
-                      it has more kinds of them than any run of kvdyno"
+            message: "expected at most 512 MiB of times for this case's trials, found more: \
+                      it has more kinds of times than any run of kvdyno"
                 .to_owned(),
         })
     }
@@ -338,7 +337,7 @@ impl CaseEvidence {
         Ok(self.folder.as_ref().map(CaseFolder::series).transpose()?.into_iter().flatten())
     }
 
-    /// When the engine told that it held writers up, in order; jobs are left out.
+    /// The engine's reports of write stalls, in order, without its jobs.
     pub fn stalls(&self) -> Result<Vec<EngineEvent>, RecordError> {
         let events = self.folder.as_ref().map(CaseFolder::events).transpose()?;
         let stall = |event: &Result<EngineEvent, _>| {
@@ -347,7 +346,7 @@ impl CaseEvidence {
         events.into_iter().flatten().filter(stall).collect()
     }
 
-    /// The engine's own numbers around each phase; none where it left no file of them.
+    /// The engine's own counters around each phase; none without a file of them.
     pub fn counters(&self) -> Result<CounterFile, RecordError> {
         self.folder.as_ref().map_or_else(|| Ok(CounterFile::default()), CaseFolder::counters)
     }

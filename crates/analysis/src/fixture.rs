@@ -1,6 +1,6 @@
-//! A small run made by hand, for tests: two engines and the null engine, one and two readers beside
-//! a writer, two trials; one engine does not fit its RAM with two readers. Every number follows
-//! from formulas, so that it is the same on every machine; every file agrees with every other.
+//! A small synthetic run for tests: two engines and the null engine, one and two readers with a
+//! writer, two trials; one engine does not fit its RAM with two readers. Formulas give every
+//! number, so that all machines have the same; all files agree with each other.
 
 #![allow(
     missing_docs,
@@ -57,7 +57,7 @@ pub struct Fixture {
     pub cases: Vec<FixtureCase>,
 }
 
-/// A case, and the samples its files are written from.
+/// A case, with the samples that its files are written from.
 #[derive(Clone)]
 pub struct FixtureCase {
     pub record: CaseRecord,
@@ -66,7 +66,7 @@ pub struct FixtureCase {
     pub block_io: Option<BlockIoFile>,
 }
 
-/// What an engine does here.
+/// An engine's behaviour.
 #[derive(Clone, Copy)]
 struct Pace {
     name: &'static str,
@@ -74,13 +74,13 @@ struct Pace {
     version: &'static str,
     durability: Durability,
     means: &'static str,
-    /// Of a read and of a write.
+    /// A read's and a write's time.
     service_ns: [u64; 2],
-    /// Device bytes for each byte written, times 10.
+    /// Device bytes per byte written, times 10.
     writes_x10: u64,
     null: bool,
-    /// Sets it apart from the others in all that they have: no two have it equal.
-    own: u64,
+    /// Makes the figures of each engine differ.
+    variant: u64,
 }
 
 const ENGINES: [Pace; 3] = [
@@ -93,7 +93,7 @@ const ENGINES: [Pace; 3] = [
         service_ns: [75_000, 610_000],
         writes_x10: 412,
         null: false,
-        own: 10,
+        variant: 10,
     },
     Pace {
         name: "rocksdb",
@@ -104,7 +104,7 @@ const ENGINES: [Pace; 3] = [
         service_ns: [98_000, 420_000],
         writes_x10: 35,
         null: false,
-        own: 13,
+        variant: 13,
     },
     Pace {
         name: "null",
@@ -115,7 +115,7 @@ const ENGINES: [Pace; 3] = [
         service_ns: [18, 18],
         writes_x10: 0,
         null: true,
-        own: 12,
+        variant: 12,
     },
 ];
 
@@ -130,7 +130,7 @@ impl Fixture {
         Self::default()
     }
 
-    /// The same with more or fewer trials.
+    /// The same with another number of trials.
     pub fn with_trials(trials: u32) -> Self {
         let mut cases = Vec::new();
         for trial in 1..=trials {
@@ -185,7 +185,7 @@ impl Fixture {
         self.cases.iter_mut().find(|case| case.record.case.id.ends_with(name)).unwrap()
     }
 
-    /// Reads what was written into a temporary folder.
+    /// Writes the run into a temporary folder and reads its summary.
     pub fn summary(&self) -> super::summary::Summary {
         let folder = tempfile::tempdir().unwrap();
         super::summary::Summary::read(&self.write(&folder.path().join("run"))).unwrap()
@@ -235,19 +235,19 @@ fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
         phase("settle", Activity::Settle { limit_ns: 60 * SECOND }),
         phase("verify", Activity::Verify { samples: 1000, count: true }),
     ];
-    let mut case = Planned { engine, trial, threads: None, id, loader: id, phases }.blank();
+    let mut case = PlannedCase { engine, trial, threads: None, id, loader: id, phases }.blank();
     let pace = 4_000 + u64::from(trial) * 100 + engine.service_ns[0] / 10;
     let op = OpResult {
         items: RECORDS,
         write_bytes: RECORDS * RECORD_BYTES,
         ..samples("load", "load", "insert", RECORDS, pace, &mut case)
     };
-    let wall = SLICES * SECOND / 2 + (u64::from(trial) + engine.own - 10) * SECOND / 10;
-    let writes = RECORDS * RECORD_BYTES * engine.writes_x10.min(11 + engine.own) / 10;
+    let wall = SLICES * SECOND / 2 + (u64::from(trial) + engine.variant - 10) * SECOND / 10;
+    let writes = RECORDS * RECORD_BYTES * engine.writes_x10.min(11 + engine.variant) / 10;
     let mut load = phase_record("load", wall, writes, engine);
     load.roles = vec![role_result("load", 1, wall, "insert", op)];
     usage::threads(&mut load, &spends(engine)[..1]);
-    let mut settle = phase_record("settle", engine.own * SECOND / 5, writes / 10, engine);
+    let mut settle = phase_record("settle", engine.variant * SECOND / 5, writes / 10, engine);
     settle.settled = Some((true, "no background work".to_owned()));
     let mut verify = phase_record("verify", SECOND, 0, engine);
     verify.verified = Some(Verified {
@@ -273,7 +273,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
     };
     let phases = vec![phase("evict", Activity::Evict), phase("measure", Activity::Measure(drive))];
     let swept = Some(threads);
-    let mut case = Planned { engine, trial, threads: swept, id, loader, phases }.blank();
+    let mut case = PlannedCase { engine, trial, threads: swept, id, loader, phases }.blank();
     case.record.phases = vec![PhaseRecord {
         evicted: Some("fadvise".to_owned()),
         ..phase_record("evict", SECOND / 100, 0, engine)
@@ -287,7 +287,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
     let slower = 100 + u64::from(trial) * 3;
     let [read_ns, write_ns] = engine.service_ns.map(|ns| ns * slower / 100);
     let window = SLICES * SECOND;
-    // What a closed loop does in its window: the tail makes the mean a sixth longer than `ns`.
+    // The operations of a closed loop: the tail makes the mean a sixth longer than `ns`.
     let [reads, updates] = [read_ns, write_ns].map(|ns| window * 6 / 7 / ns);
     let reads = reads * u64::from(threads);
     let get = OpResult {
@@ -303,7 +303,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
     };
     let writes = updates * RECORD_BYTES * engine.writes_x10 / 10;
     let mut measure =
-        phase_record("measure", window + (engine.own - 10) * SECOND / 1000, writes, engine);
+        phase_record("measure", window + (engine.variant - 10) * SECOND / 1000, writes, engine);
     if !engine.null {
         read_at_device(&mut measure, reads * 7 / 10, engine);
     }
@@ -316,8 +316,8 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
     case
 }
 
-/// An operation of `count` samples around `ns`, spread over the slices of its phase: they are added
-/// to the case's slices and histograms.
+/// An operation of `count` samples around `ns`, spread over the slices of its phase. Adds them to
+/// the case's slices and histograms.
 fn samples(
     phase: &str,
     role: &str,
@@ -328,13 +328,13 @@ fn samples(
 ) -> OpResult {
     let mut op = OpResult { count, ..OpResult::default() };
     let length = SECOND / if phase == "load" { 2 } else { 1 };
-    // Two intervals in the log: enough to have something to merge.
+    // Two intervals in the log, so that there is something to merge.
     let mut halves = [hlog::histogram(), hlog::histogram()];
-    for at in 0..SLICES {
-        let histogram = &mut halves[usize::from(at >= SLICES / 2)];
+    for index in 0..SLICES {
+        let histogram = &mut halves[usize::from(index >= SLICES / 2)];
         let mut counts = SliceCounts::default();
-        let first = count * at / SLICES;
-        for (value, times) in values(ns, count * (at + 1) / SLICES - first) {
+        let first = count * index / SLICES;
+        for (value, times) in values(ns, count * (index + 1) / SLICES - first) {
             histogram.record_n(value, times).unwrap();
             counts.count += times;
             counts.service_ns += value * times;
@@ -342,18 +342,18 @@ fn samples(
         }
         op.service_ns += counts.service_ns;
         op.service_ns_max = op.service_ns_max.max(counts.service_ns_max);
-        add_slice(case, phase, at, length, (role, name), counts);
+        add_slice(case, phase, index, length, role, name, counts);
     }
     let half = length * SLICES / 2;
-    for (at, histogram) in (0..).zip(halves) {
+    for (index, histogram) in (0..).zip(halves) {
         let tag = hlog::tag(phase, role, name, Kind::Service);
-        case.histograms.push((at * half, half, tag, histogram));
+        case.histograms.push((index * half, half, tag, histogram));
     }
     op
 }
 
-/// `count` times around `ns`: most near it, one in 128 ten times, one in 1024 a hundred times as
-/// long.
+/// `count` times around `ns`: most near it, one in 128 ten times as long, one in 1024 a hundred
+/// times.
 fn values(ns: u64, count: u64) -> Vec<(u64, u64)> {
     let (rare, slow) = (count / 1024, count / 128);
     let near = count - rare - slow;
@@ -368,17 +368,19 @@ fn values(ns: u64, count: u64) -> Vec<(u64, u64)> {
 fn add_slice(
     case: &mut FixtureCase,
     phase: &str,
-    at: u64,
+    number: u64,
     length: u64,
-    (role, op): (&str, &str),
+    role: &str,
+    op: &str,
     counts: SliceCounts,
 ) {
-    let found = case.slices.iter().position(|slice| slice.phase == phase && slice.slice == at);
-    let index = found.unwrap_or_else(|| {
+    let existing =
+        case.slices.iter().position(|slice| slice.phase == phase && slice.slice == number);
+    let index = existing.unwrap_or_else(|| {
         case.slices.push(Slice {
             phase: phase.to_owned(),
-            slice: at,
-            start_ns: at * length,
+            slice: number,
+            start_ns: number * length,
             length_ns: length,
             roles: BTreeMap::new(),
         });
@@ -406,8 +408,8 @@ fn role_result(role: &str, threads: u32, window_ns: u64, name: &str, op: OpResul
     }
 }
 
-/// What is told of a case before it runs.
-struct Planned<'c> {
+/// The plan of a case.
+struct PlannedCase<'c> {
     engine: Pace,
     trial: u32,
     threads: Option<u32>,
@@ -416,7 +418,7 @@ struct Planned<'c> {
     phases: Vec<Phase>,
 }
 
-impl Planned<'_> {
+impl PlannedCase<'_> {
     /// A case of the plan.
     fn case(self) -> Case {
         let Self { engine, trial, threads, id, loader, phases } = self;
@@ -481,7 +483,7 @@ impl Planned<'_> {
             started_unix_ns: BEGAN,
             wall_ns: 20 * SECOND,
             process: Some(ProcessUsage {
-                rss_peak_bytes: (21 + engine.own) * MIB,
+                rss_peak_bytes: (21 + engine.variant) * MIB,
                 ..ProcessUsage::default()
             }),
             opens_ns: vec![1_000_000],

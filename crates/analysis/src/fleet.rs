@@ -1,5 +1,5 @@
-//! One suite on many machines: its figures by host, the hosts that stand apart from the others, and
-//! what only they have.
+//! One suite on many machines: its figures by host, the outlier hosts, and the facts that only they
+//! have.
 
 mod member;
 mod namesakes;
@@ -15,10 +15,10 @@ pub use member::Member;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Of figures in which all hosts are alike, in this share some host is called apart.
+/// The share of figures in which some host is flagged by chance although all hosts are alike.
 pub const CHANCE: f64 = 0.01;
 
-/// Among fewer hosts none can be told from chance.
+/// With fewer hosts an outlier cannot be distinguished from chance.
 pub const HOSTS_MIN: usize = 5;
 
 /// A suite on many machines.
@@ -28,13 +28,13 @@ pub struct Fleet {
     pub suite: String,
     /// The hosts, by name.
     pub hosts: Vec<HostOf>,
-    /// Runs that are not among them, and why.
+    /// Runs that were left out, and why.
     pub left_out: Vec<LeftOut>,
     /// Figures by host.
     pub spreads: Vec<Spread>,
     /// Facts in which the hosts differ.
     pub facts: Vec<Fact>,
-    /// Hosts that stand apart in any figure.
+    /// Hosts that are outliers in any figure.
     pub apart: Vec<OutlierHost>,
 }
 
@@ -45,7 +45,7 @@ pub struct HostOf {
     pub name: String,
     /// `uname -n`.
     pub hostname: String,
-    /// Which machine it is, as its record says; null: that does not say.
+    /// The machine's identity from its record; null: the record has none.
     pub machine_id: Option<String>,
     /// The run.
     pub run: String,
@@ -53,9 +53,9 @@ pub struct HostOf {
     pub started_unix_ns: u64,
     /// Processors, memory, filesystem and drive, in words.
     pub machine: String,
-    /// What the drive says of itself; null: it says nothing, or not to this user.
+    /// The drive's own report of its health; null: it has none, or it is not readable.
     pub drive_health: Option<String>,
-    /// How far to trust its figures, in words.
+    /// The confidence in its figures, in words.
     pub confidence: String,
 }
 
@@ -76,51 +76,50 @@ pub struct Spread {
     pub direction: Direction,
     /// By host; null: it has none.
     pub values: Vec<Option<f64>>,
-    /// Of the hosts.
+    /// The median over the hosts.
     pub median: f64,
     /// Hosts whose value is too far from the others'.
     pub apart: Vec<Outlier>,
 }
 
-/// A value that stands apart.
+/// A value that is an outlier.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Outlier {
-    /// The host's place in `hosts`.
+    /// The host's index in `hosts`.
     pub host: usize,
-    /// The value over the median; null where that means nothing.
+    /// The value over the median; null where that has no meaning.
     pub ratio: Option<f64>,
-    /// Whether that is the good side.
+    /// Whether it deviates in the better direction.
     pub better: bool,
 }
 
 /// Something in which the hosts differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fact {
-    /// What: `kernel`, `governor`, a setting's path.
+    /// Its name: `kernel`, `governor`, a setting's path.
     pub what: String,
     /// By host.
     pub values: Vec<String>,
-    /// What at least half of them have; null: there is no such.
+    /// The value that at least half of them have; null: there is none.
     pub most: Option<String>,
 }
 
-/// A host that stands apart.
+/// A host that is an outlier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OutlierHost {
-    /// Its place in `hosts`.
+    /// Its index in `hosts`.
     pub host: usize,
-    /// Figures in which it is worse than the others, as places in `spreads`.
+    /// Figures in which it is worse than the others, as indices in `spreads`.
     pub worse: Vec<usize>,
-    /// And better.
+    /// Figures in which it is better.
     pub better: Vec<usize>,
-    /// Facts of its that no host has which does not stand apart: places in `facts`. That is no
-    /// proof that they are the cause.
+    /// Facts that it shares with no host that is not an outlier, as indices in `facts`. They are
+    /// not proven to be the cause.
     pub only_apart: Vec<usize>,
 }
 
 impl Fleet {
-    /// What runs of many hosts say together; none where there is no run. `left_out`: runs whose
-    /// figures are void.
+    /// Compares runs of many hosts; none without a run. `left_out`: runs whose figures are void.
     pub fn from_members(
         members: Vec<Member>,
         mut left_out: Vec<LeftOut>,
@@ -147,7 +146,7 @@ impl Fleet {
         })
     }
 
-    /// Cases that a host has no figure of and others have: host and case.
+    /// Cases without a figure of a host that others have: host and case.
     pub fn missing(&self) -> Vec<(&HostOf, &str)> {
         let gaps = self.spreads.iter().flat_map(|spread| {
             let gap = |(host, value): (usize, &Option<f64>)| value.is_none().then_some(host);
@@ -180,7 +179,7 @@ impl From<Member> for HostOf {
 }
 
 impl Spread {
-    /// Whose figure it is: the role's, else the phase's.
+    /// The owner of the figure: the role, else the phase.
     pub fn place(&self) -> &str {
         self.role.as_deref().unwrap_or(&self.phase)
     }
@@ -192,19 +191,19 @@ impl Spread {
 
     fn from_series(series: &Series, definition: &'static Definition, hosts: &[Member]) -> Self {
         let value = |member: &Member| {
-            let same = member.entry.series.iter().find(|other| other.same_as(series))?;
-            same.figures.get(definition.name).copied()
+            let other_series = member.entry.series.iter().find(|other| other.same_as(series))?;
+            other_series.figures.get(definition.name).copied()
         };
         let values: Vec<Option<f64>> = hosts.iter().map(value).collect();
-        let (places, known): (Vec<usize>, Vec<f64>) =
-            values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).unzip();
-        let median = median(&known).unwrap_or(f64::NAN);
+        let (indices, finite): (Vec<usize>, Vec<f64>) =
+            values.iter().enumerate().filter_map(|(index, value)| Some((index, (*value)?))).unzip();
+        let median = median(&finite).unwrap_or(f64::NAN);
         let far =
-            |place: &usize| (known[*place] - median).abs() > least(definition.name) * median.abs();
-        let apart = outlier_hosts(&known).into_iter().filter(far).map(|place| Outlier {
-            host: places[place],
-            ratio: (median > 0.0).then(|| known[place] / median),
-            better: (known[place] > median) == (definition.direction == Direction::Higher),
+            |index: &usize| (finite[*index] - median).abs() > least(definition.name) * median.abs();
+        let apart = outlier_hosts(&finite).into_iter().filter(far).map(|index| Outlier {
+            host: indices[index],
+            ratio: (median > 0.0).then(|| finite[index] / median),
+            better: (finite[index] > median) == (definition.direction == Direction::Higher),
         });
         Self {
             case: series.case.clone(),
@@ -220,8 +219,8 @@ impl Spread {
     }
 }
 
-/// Machines differ by factors: values are held against each other by their logarithms, where they
-/// have any.
+/// The outliers. Machines differ by factors: values are compared by their logarithms, where all
+/// have one.
 fn outlier_hosts(values: &[f64]) -> Vec<usize> {
     if values.len() < HOSTS_MIN {
         return Vec::new();
@@ -234,18 +233,18 @@ fn outlier_hosts(values: &[f64]) -> Vec<usize> {
 }
 
 fn spreads(hosts: &[Member], figures: &Figures) -> Vec<Spread> {
-    let mut found: Vec<(&Series, &'static Definition)> = Vec::new();
+    let mut wanted_series: Vec<(&Series, &'static Definition)> = Vec::new();
     for member in hosts {
         for (series, definition) in wanted(&member.entry, figures) {
-            let known = found
+            let is_listed = wanted_series
                 .iter()
-                .any(|(other, known)| known.name == definition.name && other.same_as(series));
-            if !known {
-                found.push((series, definition));
+                .any(|(other, listed)| listed.name == definition.name && other.same_as(series));
+            if !is_listed {
+                wanted_series.push((series, definition));
             }
         }
     }
-    found
+    wanted_series
         .into_iter()
         .map(|(series, definition)| Spread::from_series(series, definition, hosts))
         .collect()
@@ -255,8 +254,8 @@ fn facts(hosts: &[Member]) -> Vec<Fact> {
     let names = unique(hosts.iter().flat_map(|member| member.facts.iter().map(|(what, _)| what)));
     let differing = names.into_iter().filter_map(|what| {
         let value = |member: &Member| {
-            let found = member.facts.iter().find(|(other, _)| other == what);
-            found.map_or_else(|| "not known".to_owned(), |(_, value)| value.clone())
+            let fact = member.facts.iter().find(|(other, _)| other == what);
+            fact.map_or_else(|| "unknown".to_owned(), |(_, value)| value.clone())
         };
         let values: Vec<String> = hosts.iter().map(value).collect();
         let distinct = unique(values.iter().cloned());
@@ -268,32 +267,32 @@ fn facts(hosts: &[Member]) -> Vec<Fact> {
 }
 
 fn apart(hosts: usize, spreads: &[Spread], facts: &[Fact]) -> Vec<OutlierHost> {
-    let of = |host: usize, better: bool| {
-        let its_own = |spread: &Spread| {
+    let outlying = |host: usize, better: bool| {
+        let is_outlier = |spread: &Spread| {
             spread.apart.iter().any(|outlier| (outlier.host, outlier.better) == (host, better))
         };
-        let places = spreads.iter().enumerate().filter(|(_, spread)| its_own(spread));
-        places.map(|(place, _)| place).collect::<Vec<_>>()
+        let spreads = spreads.iter().enumerate().filter(|(_, spread)| is_outlier(spread));
+        spreads.map(|(index, _)| index).collect::<Vec<_>>()
     };
     let is_apart: Vec<bool> = (0..hosts)
         .map(|host| spreads.iter().any(|spread| spread.apart.iter().any(|o| o.host == host)))
         .collect();
     let only_apart = |host: usize| {
         let only = |fact: &Fact| {
-            let own = &fact.values[host];
-            let same = (0..hosts).filter(|other| fact.values[*other] == *own);
-            fact.most.as_ref().is_some_and(|most| most != own)
-                && same.into_iter().all(|h| is_apart[h])
+            let value = &fact.values[host];
+            let equal = (0..hosts).filter(|other| fact.values[*other] == *value);
+            fact.most.as_ref().is_some_and(|most| most != value)
+                && equal.into_iter().all(|h| is_apart[h])
         };
-        let places = facts.iter().enumerate().filter(|(_, fact)| only(fact));
-        places.map(|(place, _)| place).collect()
+        let facts = facts.iter().enumerate().filter(|(_, fact)| only(fact));
+        facts.map(|(index, _)| index).collect()
     };
     (0..hosts)
         .filter(|host| is_apart[*host])
         .map(|host| OutlierHost {
             host,
-            worse: of(host, false),
-            better: of(host, true),
+            worse: outlying(host, false),
+            better: outlying(host, true),
             only_apart: only_apart(host),
         })
         .collect()

@@ -1,4 +1,4 @@
-//! A case over its trials: one line of the load table, and a few of the run table.
+//! A case over its trials: one row of the load table, and several of the run table.
 
 mod role;
 
@@ -29,18 +29,17 @@ pub struct Group {
     pub key: String,
     /// The worker's engine.
     pub engine: String,
-    /// What tables call it.
+    /// Its name in tables.
     pub label: String,
-    /// The part of the suite that it belongs to, which its label ends with; null: the suite has
-    /// none.
+    /// The part of the suite that it belongs to, which ends its label; null: the suite has none.
     pub part: Option<String>,
-    /// What "done" meant for a write.
+    /// The durability class of its writes.
     pub durability: Durability,
     /// Stores nothing: its figures are the load generator's own.
     pub stores_nothing: bool,
     /// A bare drive: its figures are the drive's, and no engine is compared with it.
     pub bare_drive: bool,
-    /// Its figures are the limit that those of engines are held against.
+    /// Its figures are the limit that engines are compared with.
     pub ceiling: bool,
     /// The swept number of threads, or that of all roles where none is swept; null: it only loads.
     pub threads: Option<u32>,
@@ -54,17 +53,16 @@ pub struct Group {
     pub value_bytes_mean: u64,
     /// Bytes of keys and values of all records.
     pub user_bytes: u64,
-    /// The suite's name of what its database lies on; null: it names none.
+    /// The suite's name of the volume of its database; null: it has none.
     pub volume: Option<String>,
-    /// The RAM limit asked for.
+    /// The requested RAM limit.
     pub ram_limit_bytes: Option<u64>,
-    /// The suite's name of what is below that limit; null: nothing.
+    /// The suite's name of the memory tier below that limit; null: there is none.
     pub tier: Option<String>,
-    /// What is below it is all that was asked for, in every trial; null: nothing is, or nothing has
-    /// come to work yet.
+    /// The tier was as requested in every trial; null: there is no tier, or no trial started yet.
     pub tier_held: Option<bool>,
-    /// A group of the kernel's held it, in every trial that came to work; null: none was asked for,
-    /// or nothing has come to work yet.
+    /// A cgroup enforced the limit in every trial that started; null: there is no limit, or no
+    /// trial started yet.
     pub ram_limit_held: Option<bool>,
     /// Its trials, in order.
     pub trials: Vec<Trial>,
@@ -72,22 +70,22 @@ pub struct Group {
     pub load: Option<LoadRow>,
     /// Its measured phases.
     pub runs: Vec<RunRow>,
-    /// Loads that do the same work: engines aside.
+    /// Loads with the same work, on any engine.
     #[serde(skip)]
     pub load_peers: String,
-    /// Cases that do the same work: engines aside.
+    /// Cases with the same work, on any engine.
     #[serde(skip)]
     pub run_peers: String,
-    /// Loads of the same engine that differ in the volume alone.
+    /// Loads of the same engine that differ only in the volume.
     #[serde(skip)]
     pub(super) load_on_volumes: String,
-    /// Cases of the same engine that differ in the volume alone.
+    /// Cases of the same engine that differ only in the volume.
     #[serde(skip)]
     pub(super) run_on_volumes: String,
-    /// Cases that one answer tells of, whatever their engines and threads.
+    /// Cases with a common answer, of any engine and number of threads.
     #[serde(skip)]
     pub(super) answer_peers: String,
-    /// The same of one engine, on whatever volume.
+    /// The same for one engine, on any volume.
     #[serde(skip)]
     pub(super) answer_on_volumes: String,
 }
@@ -97,15 +95,15 @@ pub struct Group {
 pub struct Trial {
     /// The case's id.
     pub case: String,
-    /// Which repeat, from 1.
+    /// Its number, from 1.
     pub trial: u32,
     /// Ran to its end, every check passed.
     pub done: bool,
-    /// How it ended, in a table's words.
+    /// Its outcome, in a table's words.
     pub outcome: String,
-    /// The words that go with it.
+    /// The outcome's message.
     pub message: Option<String>,
-    /// What could not be enforced or measured.
+    /// What was not enforced or not measured.
     pub not_measured: Vec<String>,
 }
 
@@ -118,13 +116,13 @@ pub struct LoadRow {
     pub threads: u32,
     /// Its figures.
     pub metrics: Metrics,
-    /// Records a second beside the base engine's.
+    /// Records per second over the base engine's.
     pub beside: Option<RelativeTo>,
-    /// The same beside its own on the first volume; null: the suite names none.
+    /// The same over its own on the first volume; null: the suite names no volume.
     pub beside_volume: Option<RelativeTo>,
 }
 
-/// A measured phase: what it cost as a whole, and what each role got.
+/// A measured phase: the costs of the whole, and the figures of each role.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RunRow {
     /// The phase's name.
@@ -135,23 +133,23 @@ pub struct RunRow {
     pub roles: Vec<RoleRow>,
     /// The block device whose counters were read; null: none.
     pub device: Option<String>,
-    /// What a bare drive was asked for, and how that ran; null: an engine.
+    /// The job of a bare drive, and how it ran; null: an engine.
     pub job: Option<DriveJob>,
-    /// How far from the drive it is; null: no engine under test.
+    /// Its efficiency against the drive; null: no engine under test.
     pub efficiency: Option<Efficiency>,
-    /// Why its costs per operation are not to be held against those of other engines at the same
-    /// work, whose operations came to be other ones; null: they may.
+    /// Why its costs per operation cannot be compared with those of other engines at the same work,
+    /// since their operations turned out different; null: they can.
     pub different_mix: Option<String>,
 }
 
 /// What one role got.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RoleRow {
-    /// The role.
+    /// The figures of a role.
     pub role: String,
     /// Its threads.
     pub threads: u32,
-    /// Operations that each thread keeps in flight; null: it calls and waits.
+    /// Operations that each thread keeps in flight; null: it waits for each call.
     pub depth: Option<u32>,
     /// It works on a schedule: response times count.
     pub open_loop: bool,
@@ -159,18 +157,18 @@ pub struct RoleRow {
     pub mix: String,
     /// Its figures, all operations together.
     pub metrics: Metrics,
-    /// Operations a second beside the base engine's.
+    /// Operations per second over the base engine's.
     pub beside: Option<RelativeTo>,
-    /// The same beside its engine's on the first volume; null: the suite names none.
+    /// The same over its engine's on the first volume; null: the suite names no volume.
     pub beside_volume: Option<RelativeTo>,
-    /// Each operation by itself, where there are several.
+    /// Each operation by itself, where the role has several.
     pub ops: Vec<OpRow>,
-    /// Some of its operations read, and some write.
+    /// The kinds of its operations.
     #[serde(skip)]
     pub does: Does,
 }
 
-/// Which kinds of operations a role has.
+/// The kinds of operations that a role has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Does {
     /// Some read.
@@ -179,7 +177,7 @@ pub struct Does {
     pub writes: bool,
 }
 
-/// What one operation of a role got.
+/// The figures of one operation of a role.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OpRow {
     /// The operation.
@@ -208,7 +206,7 @@ impl Group {
             _ => None,
         });
         let work = Work::new(case, &[]);
-        let equal = |beside| work.equal(beside).to_string();
+        let equal = |purpose| work.equal(purpose).to_string();
         let bare_drive = case.ceiling || trials.cases.iter().any(|(case, _)| case.is_bare_drive());
         let packed = case.data.packed;
         let mut group = Self {
@@ -222,7 +220,7 @@ impl Group {
             ceiling: case.ceiling,
             threads: case.threads,
             threads_swept: case.threads_swept,
-            // Packed or not, they are the same records.
+            // Packed or not, the number of records is the same.
             records: packed.map_or(case.data.records, |packed| packed.records),
             key_bytes: case.data.key.bytes,
             value_bytes_mean: case.value_bytes_mean()
@@ -254,17 +252,17 @@ impl Group {
         self.trials.iter().map(|trial| trial.trial).collect()
     }
 
-    /// What the suite calls its engine, in whichever part.
+    /// The suite's name of its engine, without the part.
     pub fn engine_label(&self) -> &str {
         without_part(&self.label, self.part.as_deref())
     }
 
-    /// Whether its engine goes by this name: its own, or what the suite calls it.
+    /// Whether its engine has this name: its own, or the suite's.
     pub(super) fn is_called(&self, name: &str) -> bool {
         [self.engine_label(), &self.engine].contains(&name)
     }
 
-    /// What it has of memory: `64.0 MiB`, `64.0 MiB with zram`, `all`.
+    /// Its memory: `64.0 MiB`, `64.0 MiB with zram`, `all`.
     pub fn ram(&self) -> String {
         let limit = self.ram_limit_bytes.map_or_else(|| "all".to_owned(), units::bytes);
         match &self.tier {
@@ -273,17 +271,17 @@ impl Group {
         }
     }
 
-    /// What it was to have of memory, it had, as far as is known.
+    /// Whether its memory was as planned, as far as is known.
     pub fn is_held(&self) -> bool {
         self.ram_limit_held != Some(false) && self.tier_held != Some(false)
     }
 
-    /// How many records, how long a key and a mean value: what makes data the same.
+    /// Number of records, length of a key and of a mean value: equal sizes mean equal data.
     pub fn data_sizes(&self) -> (u64, u32, u64) {
         (self.records, self.key_bytes, self.value_bytes_mean)
     }
 
-    /// Instructions were counted in place of times.
+    /// Whether instructions were counted in place of times.
     pub fn is_counted(&self) -> bool {
         let runs = self.runs.iter().map(|run| &run.metrics);
         let mut all = runs.chain(self.load.iter().map(|load| &load.metrics));
@@ -295,9 +293,9 @@ impl Group {
         !self.stores_nothing && !self.bare_drive
     }
 
-    /// What became of the trials that have no figure, where only `n` have one: "did not fit (0 of 4
-    /// trials)", "has figures of 3 of 4 trials: 1 did not fit"; none where all have one, or those
-    /// without came to their end.
+    /// The outcome of the trials without a figure, where only `n` have one: "did not fit (0 of 4
+    /// trials)", "has figures of 3 of 4 trials: 1 did not fit"; none where all have one or are
+    /// done.
     pub fn fate(&self, n: usize) -> Option<String> {
         let all = self.trials.len();
         let ends = if n < all { self.ends() } else { Vec::new() };
@@ -312,8 +310,8 @@ impl Group {
         }
     }
 
-    /// How its trials ended, where not all are done: "does not fit", "1 of 3 killed (9)",
-    /// "2 of 3 not done: 1 interrupted, 1 not done yet".
+    /// The outcomes of its trials, where not all are done: "does not fit", "1 of 3 killed (9)", "2
+    /// of 3 not done: 1 interrupted, 1 not done yet".
     pub fn trouble(&self) -> Option<String> {
         let (all, words) = (self.trials.len(), self.ends());
         match words.as_slice() {
@@ -328,11 +326,11 @@ impl Group {
         }
     }
 
-    /// How trials ended that are not done, and how many each.
+    /// The outcomes of trials that are not done, each with its count.
     fn ends(&self) -> Vec<(&str, usize)> {
         let bad = self.trials.iter().filter(|trial| !trial.done);
         let ends = together(bad.map(|trial| trial.outcome.as_str()), PartialEq::eq);
-        ends.into_iter().map(|same| (same[0], same.len())).collect()
+        ends.into_iter().map(|equal| (equal[0], equal.len())).collect()
     }
 }
 
@@ -342,7 +340,7 @@ pub fn without_part<'l>(label: &'l str, part: Option<&str>) -> &'l str {
     rest.unwrap_or(label)
 }
 
-/// An outcome's word as something that happened.
+/// An outcome's word in the past tense.
 fn ended(outcome: &str) -> String {
     match outcome {
         "does not fit" => "did not fit".to_owned(),
@@ -386,15 +384,15 @@ fn trial(case: &CaseEvidence) -> Trial {
 }
 
 fn load_row(case: &Case, trials: &Trials<'_>, host: &Host) -> Option<LoadRow> {
-    let at =
+    let index =
         case.phases.iter().position(|phase| matches!(phase.work, workload::Activity::Load(_)))?;
-    let workload::Activity::Load(load) = &case.phases[at].work else { return None };
-    let phase = case.phases[at].name.clone();
-    let metrics = cost::of_load(trials, &phase, settle_after(&case.phases[at..]), host);
+    let workload::Activity::Load(load) = &case.phases[index].work else { return None };
+    let phase = case.phases[index].name.clone();
+    let metrics = cost::of_load(trials, &phase, settle_after(&case.phases[index..]), host);
     Some(LoadRow { phase, threads: load.threads, metrics, beside: None, beside_volume: None })
 }
 
-/// The settle phase that belongs to a load: before anything is measured.
+/// The settle phase of a load: before any measured phase.
 fn settle_after(phases: &[Phase]) -> Option<&str> {
     phases
         .iter()
@@ -424,14 +422,14 @@ fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, mix: &Mix, host: &Host
 fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
     let open_loop = role.rate.is_some();
     let names = unique(role.mix.iter().map(|entry| entry.op.name()));
-    // Ten names are no word; they have rows of their own.
+    // More than two names are too long; they have rows of their own.
     let requests = names.len() > 2 && role.mix.iter().all(|entry| entry.op.is_of_graph());
     let mix = if requests { "requests".to_owned() } else { names.join("+") };
-    let at = At { phase, role: &role.name, op: None };
+    let scope = At { phase, role: &role.name, op: None };
     let clocks = rates::Clocks { open_loop, in_flight: role.depth.is_some() };
-    let metrics = rates::role_metrics(trials, &at, clocks);
+    let metrics = rates::role_metrics(trials, &scope, clocks);
     let one = |op: &&str| {
-        let metrics = rates::role_metrics(trials, &At { op: Some(op), ..at }, clocks);
+        let metrics = rates::role_metrics(trials, &At { op: Some(op), ..scope }, clocks);
         OpRow { op: (*op).to_owned(), metrics }
     };
     RoleRow {
@@ -468,17 +466,17 @@ mod tests {
     use kvdyno_record::tier::{Memory, Tier};
 
     #[test]
-    fn other_memory_below_the_limit_stands_beside_nothing() {
+    fn other_memory_below_the_limit_is_not_compared() {
         let bare = Fixture::new().plan.cases[0].clone();
         let memory = Memory::Zram { bytes: 1 << 30, swappiness: 60 };
         let tier = Some(Tier { name: "z".to_owned(), memory });
         let swaps = Case { tier, ..bare.clone() };
         let dram = Some(Tier { name: "d".to_owned(), memory: Memory::Dram });
         let dram = Case { tier: dram, ..bare.clone() };
-        for beside in [Purpose::Answer, Purpose::Engines, Purpose::Runs, Purpose::Volumes] {
-            let of = |case: &Case| Work::new(case, &[]).equal(beside);
-            assert_ne!(of(&bare), of(&swaps));
-            assert_eq!(of(&bare), of(&dram), "there is nothing below");
+        for purpose in [Purpose::Answer, Purpose::Engines, Purpose::Runs, Purpose::Volumes] {
+            let work = |case: &Case| Work::new(case, &[]).equal(purpose);
+            assert_ne!(work(&bare), work(&swaps));
+            assert_eq!(work(&bare), work(&dram), "there is no tier below");
         }
     }
 }

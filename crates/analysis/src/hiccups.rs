@@ -1,4 +1,4 @@
-//! What the idle machine alone did to a thread: the line below every table of latencies.
+//! The pauses of a thread on the idle machine: the line below every table of latencies.
 
 use crate::stats::quantile;
 use kvdyno_record::hlog;
@@ -7,36 +7,36 @@ use kvdyno_record::units::{duration, grouped, percent};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A gap from here on shows in the tail of an engine that answers from memory.
+/// A gap of at least this length shows in the tail of an engine that reads from memory.
 const LONG_NS: u64 = 10_000;
 
-/// The gaps between readings of the clock by a thread that did nothing else.
+/// The gaps between clock readings of a thread that did nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct HiccupRow {
-    /// How long it listened.
+    /// How long the thread ran.
     pub length_ns: u64,
     /// Readings.
     pub n: u64,
-    /// Of the gaps; null: too few readings.
+    /// The 99.9th percentile of the gaps; null: too few readings.
     pub p999_ns: Option<u64>,
-    /// Of the gaps; null: too few readings.
+    /// The 99.99th percentile of the gaps; null: too few readings.
     pub p9999_ns: Option<u64>,
     /// The longest.
     pub max_ns: u64,
     /// Gaps of 10 us and more.
     pub long: u64,
-    /// The share of the time that was in them.
+    /// The share of the time that these gaps took.
     pub long_share: f64,
 }
 
 impl HiccupRow {
-    /// Computes them; none where the record's histogram cannot be read.
+    /// Computes the row; none where the record's histogram is not readable.
     pub fn from_hiccups(hiccups: &Hiccups) -> Option<Self> {
         let histogram = hlog::from_text(&hiccups.histogram).ok()?;
-        let long = histogram.iter_recorded().filter(|at| at.value_iterated_to() >= LONG_NS);
-        let (long, long_ns) = long.fold((0, 0.0), |(count, ns), at| {
-            let more = at.count_since_last_iteration();
-            (count + more, ns + at.value_iterated_to() as f64 * more as f64)
+        let long = histogram.iter_recorded().filter(|slot| slot.value_iterated_to() >= LONG_NS);
+        let (long, long_ns) = long.fold((0, 0.0), |(count, ns), slot| {
+            let more = slot.count_since_last_iteration();
+            (count + more, ns + slot.value_iterated_to() as f64 * more as f64)
         });
         Some(Self {
             length_ns: hiccups.length_ns,
@@ -83,7 +83,7 @@ mod tests {
     use kvdyno_record::hlog;
 
     #[test]
-    fn the_line_says_what_the_machine_did() {
+    fn the_line_lists_the_gaps() {
         let row = HiccupRow::from_hiccups(&example()).unwrap();
         assert_eq!((row.n, row.long), (80_000_000, 1_000));
         assert_eq!(

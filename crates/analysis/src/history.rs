@@ -1,10 +1,8 @@
-//! One engine over its versions: what each did, and which step from one to the next changed a
+//! One engine over its versions: the figures of each, and the steps between versions that changed a
 //! figure by more than noise.
 //!
 //! Steps are judged as `kvdyno compare` judges two engines of a run: trial by trial, by interval
-//! and rank test. A calibration of the machine is not asked for: figures are a function of the
-//! record.
-
+//! and rank test. They need no calibration of the machine: figures are a function of the record.
 pub(crate) mod read;
 
 use super::versus::judge::{Row, Sample, Verdict};
@@ -20,22 +18,22 @@ pub struct History {
     pub engine: String,
     /// Its versions, in the order of the suite.
     pub versions: Vec<Release>,
-    /// Below this share no step is called a change.
+    /// A step that is smaller than this share is no change.
     pub noise: f64,
     /// The usual figures, of all phases.
     pub figures: Vec<Course>,
-    /// How many steps chance alone would call a change, if nothing changed.
+    /// How many steps chance alone would flag as a change, if nothing changed.
     pub false_alarms_expected: f64,
 }
 
 /// A version that was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Release {
-    /// What tables call it.
+    /// Its name in tables.
     pub label: String,
     /// The version.
     pub version: String,
-    /// Who built it.
+    /// The builder.
     pub build: String,
 }
 
@@ -52,26 +50,26 @@ pub struct Course {
     pub figure: &'static str,
     /// Its unit.
     pub unit: &'static str,
-    /// Of each version: median and range over its trials; null: it has none.
+    /// By version: median and range over its trials; null: it has none.
     pub values: Vec<Option<Sample>>,
     /// From each version to the next; null: the two were not compared.
     pub steps: Vec<Option<Step>>,
 }
 
-/// From one version to the next.
+/// The step from one version to the next.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Step {
     /// The later version's median over the earlier one's.
     pub ratio: Option<f64>,
-    /// Lower end of its 95 % interval; null where too few trials stand behind it.
+    /// Lower end of its 95 % interval; null: too few trials.
     pub ratio_low: Option<f64>,
     /// Upper end of it.
     pub ratio_high: Option<f64>,
-    /// How often chance alone sets the two as far apart.
+    /// The probability of such a difference by chance alone.
     pub p: Option<f64>,
-    /// What is said of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why nothing, or no more, is said.
+    /// Why there is no verdict, or no clearer one.
     pub why: Option<String>,
 }
 
@@ -87,18 +85,18 @@ impl Step {
         }
     }
 
-    /// ` +8%` where it changed the figure by more than noise; else nothing.
+    /// ` +8%` where it changed the figure by more than noise; else an empty string.
     pub fn mark(&self) -> String {
         let Some(ratio) = self.ratio.filter(|_| self.is_change()) else { return String::new() };
         format!(" {:+.0}%", 100.0 * (ratio - 1.0))
     }
 
-    /// Trials were enough, and both sides have the figure: changed or not, that is known.
+    /// Whether it has a verdict: enough trials, and figures on both sides.
     pub fn is_judged(&self) -> bool {
         !matches!(self.verdict, Verdict::TooFewTrials | Verdict::NotComparable)
     }
 
-    /// It changed the figure by more than noise.
+    /// Whether it changed the figure by more than noise.
     pub fn is_change(&self) -> bool {
         matches!(self.verdict, Verdict::Improved | Verdict::Regressed | Verdict::Changed)
     }
@@ -110,39 +108,39 @@ impl Course {
         let words = [Some(self.phase.as_str()), self.role.as_deref(), Some(self.case.as_str())];
         let words = words.into_iter().flatten().filter(|word| !word.is_empty());
         let mut words: Vec<&str> = words.collect();
-        // A load's only role has its name.
+        // A load's only role has the same name as the phase.
         words.dedup();
         words.join(" ")
     }
 }
 
 impl History {
-    /// What is to be said of the steps beside those that changed something: that none did, or how
-    /// many are not known.
+    /// A sentence about the steps that changed nothing: that there are no others, or how many are
+    /// unknown.
     pub fn sentence(&self) -> Option<String> {
         let all: usize = self.figures.iter().map(|course| course.steps.len()).sum();
         let steps = self.figures.iter().flat_map(|course| course.steps.iter().flatten());
         let judged = steps.clone().filter(|step| step.is_judged()).count();
         let changed = steps.filter(|step| step.is_change()).count();
         let noise = units::percent(self.noise);
-        let none = format!("step from a version to the next is past noise ({noise})");
+        let none = format!("step between versions exceeds the noise of {noise}");
         match (judged, changed) {
             (0, _) => Some(format!(
-                "No step is judged: that takes both versions' figures and {MIN_TRIALS} trials of \
-                 each"
+                "No step is judged: a verdict needs the figures of both versions and \
+                 {MIN_TRIALS} trials of each"
             )),
             (_, 0) if judged == all => Some(format!("No {none}")),
-            (_, 0) => Some(format!("Of {judged} steps judged (of {all}) no {none}")),
+            (_, 0) => Some(format!("Of {judged} judged steps (of {all}), no {none}")),
             _ if judged < all => Some(format!("{} of {all} steps are not judged", all - judged)),
             _ => None,
         }
     }
 
-    /// Every step that changed a figure, as a sentence: the largest first.
+    /// Every step that changed a figure, as a sentence; the largest first.
     pub fn changes(&self) -> Vec<String> {
         let mut changes: Vec<(f64, String)> = Vec::new();
         for course in &self.figures {
-            for (at, step) in course.steps.iter().enumerate() {
+            for (index, step) in course.steps.iter().enumerate() {
                 let Some(step) = step.as_ref().filter(|step| step.is_change()) else { continue };
                 let (Some(ratio), Some(low), Some(high)) =
                     (step.ratio, step.ratio_low, step.ratio_high)
@@ -154,7 +152,7 @@ impl History {
                     Verdict::Regressed => "worse",
                     _ => "changed",
                 };
-                let (from, to) = (&self.versions[at].version, &self.versions[at + 1].version);
+                let (from, to) = (&self.versions[index].version, &self.versions[index + 1].version);
                 let (place, figure) = (course.place(), course.figure);
                 changes.push((
                     ratio.ln().abs(),

@@ -1,4 +1,4 @@
-//! Instructions that valgrind counted, in place of times.
+//! Counts of instructions by valgrind, in place of times.
 
 use super::catalogue as c;
 use super::group::Group;
@@ -6,7 +6,7 @@ use super::metric::{Definition, Metric, Metrics, Reading};
 use super::spent::{Spent, over};
 use super::trials::Trials;
 
-/// What else means something under valgrind: what was done, and what is there in the end.
+/// The other figures that have a meaning under valgrind: the operations, and the final data.
 const KEPT: [&Definition; 9] = [
     &c::OPERATIONS,
     &c::FOUND,
@@ -19,7 +19,7 @@ const KEPT: [&Definition; 9] = [
     &c::DATA_TO_RAM,
 ];
 
-/// Of a counted case: figures of time and of the machine go, and instructions come.
+/// Replaces the figures of time and of the machine with those of instructions.
 pub(super) fn in_place_of_times(group: &mut Group, trials: &Trials<'_>) {
     let per = |phase: &str, count: &dyn Fn(Spent<'_>) -> f64| -> Vec<Reading> {
         trials.of_phase(phase, |spent, _| {
@@ -47,29 +47,35 @@ fn keep(metrics: &mut Metrics) {
     metrics.0.retain(|metric| KEPT.iter().any(|kept| kept.name == metric.name));
 }
 
-/// Takes the load generator's part away: what the null engine's threads execute at the same work.
-pub(super) fn tell_apart(groups: &mut [Group]) {
+/// Subtracts the load generator's part: the null engine's instructions at the same work.
+pub(super) fn subtract_load_generator(groups: &mut [Group]) {
     let null: Vec<Group> = groups.iter().filter(|group| group.stores_nothing).cloned().collect();
     for group in groups.iter_mut().filter(|group| group.competes()) {
         if let Some(load) = &mut group.load {
             let loads = null.iter().filter(|null| null.load_peers == group.load_peers);
-            let own = loads.filter_map(|null| null.load.as_ref()).map(|load| &load.metrics).next();
-            add_engines_part(&mut load.metrics, own);
+            let load_generator =
+                loads.filter_map(|null| null.load.as_ref()).map(|load| &load.metrics).next();
+            add_engines_part(&mut load.metrics, load_generator);
         }
-        let same = null.iter().find(|null| null.run_peers == group.run_peers);
+        let null_group = null.iter().find(|null| null.run_peers == group.run_peers);
         for run in &mut group.runs {
-            let own = same.and_then(|null| null.runs.iter().find(|other| other.phase == run.phase));
-            add_engines_part(&mut run.metrics, own.map(|own| &own.metrics));
+            let load_generator =
+                null_group.and_then(|null| null.runs.iter().find(|other| other.phase == run.phase));
+            add_engines_part(
+                &mut run.metrics,
+                load_generator.map(|load_generator| &load_generator.metrics),
+            );
         }
     }
 }
 
-/// `own`: the load generator's figures.
-fn add_engines_part(metrics: &mut Metrics, own: Option<&Metrics>) {
+/// Adds the engine's part. `load_generator`: the null engine's figures.
+fn add_engines_part(metrics: &mut Metrics, load_generator: Option<&Metrics>) {
     let Some(all) = metrics.get(&c::INSTRUCTIONS_PER_OP) else { return };
-    let own = own.and_then(|own| own.value(&c::INSTRUCTIONS_PER_OP));
-    let part = |all: &Option<f64>| match (all, own) {
-        (Some(all), Some(own)) => Ok(all - own),
+    let load_generator =
+        load_generator.and_then(|load_generator| load_generator.value(&c::INSTRUCTIONS_PER_OP));
+    let part = |all: &Option<f64>| match (all, load_generator) {
+        (Some(all), Some(load_generator)) => Ok(all - load_generator),
         (_, None) => Err("the null engine did not do the same work".into()),
         (None, _) => Err("valgrind left no count of this phase".into()),
     };

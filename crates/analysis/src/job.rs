@@ -1,5 +1,5 @@
-//! What a bare drive was asked for, and how that ran: the words in which people speak of a drive's
-//! figures (random read, 4 KiB, queue depth 32).
+//! The job of a bare drive, and how it ran, in the usual words for drives (random read, 4 KiB,
+//! queue depth 32).
 
 use super::evidence::CaseEvidence;
 use kvdyno_record::case::OpResult;
@@ -9,36 +9,35 @@ use kvdyno_record::workload::{Choice, Mix, Op, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The option of a drive's worker that says by which calls it works.
+/// The option of a drive's worker that selects the calls for its I/O.
 const METHOD: &str = "io";
 
-/// What a drive's worker tells of itself, among its counters.
+/// The drive worker's own reports, among its counters.
 const HOW: &str = "how";
 const WRITTEN: &str = "written_in_full";
 
 /// A job of a bare drive.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DriveJob {
-    /// `rand read`, `seq write`, `rand trim`, `rand 70/30` (reads before writes and trims); of a
+    /// `rand read`, `seq write`, `rand trim`, `rand 70/30` (reads before writes and trims); for a
     /// trace `replay 70/30`.
     pub io: String,
-    /// The calls that were asked for: `psync`, `mmap`, `io_uring`.
+    /// The requested calls: `psync`, `mmap`, `io_uring`.
     pub method: String,
-    /// Bytes of each I/O; of a trace, in the mean of what was done.
+    /// Bytes of each I/O; for a trace, the mean of its I/Os.
     pub block_bytes: u64,
     /// I/Os that each thread keeps in flight.
     pub depth: u32,
     /// Each thread waits for its I/O.
     pub blocking: bool,
-    /// How it really ran, in the worker's own words; null: it did not say.
+    /// How it really ran, in the worker's own words; null: not reported.
     pub ran: Option<String>,
-    /// How it is known that its file was written in full, in the worker's words; null: it did not
-    /// say.
+    /// The evidence that its file was written in full, in the worker's words; null: not reported.
     pub written: Option<String>,
 }
 
 impl DriveJob {
-    /// That of a drive's case; none of an engine's.
+    /// The job of a drive's case; none for an engine's.
     pub(super) fn from_case(
         case: &Case,
         ran: &CaseEvidence,
@@ -48,7 +47,7 @@ impl DriveJob {
         if !(case.ceiling || ran.is_bare_drive()) {
             return None;
         }
-        // Flushes that have a role of their own have no depth.
+        // Flushes in a role of their own have no depth.
         let moves = |role: &&Role| role.mix.iter().any(|entry| entry.op != Op::Flush);
         let role = mix.roles.iter().find(moves).or(mix.roles.first())?;
         Some(Self {
@@ -90,23 +89,24 @@ fn io(mix: &Mix) -> String {
     }
 }
 
-/// Of all that was done in a phase.
+/// The mean size of all I/Os of a phase.
 fn mean_bytes(ran: &CaseEvidence, phase: &str) -> u64 {
     let phases = ran.record.iter().flat_map(|record| &record.phases);
-    let roles = phases.filter(|done| done.name == phase).flat_map(|done| done.roles.iter().take(1));
+    let roles =
+        phases.filter(|record| record.name == phase).flat_map(|record| record.roles.iter().take(1));
     mean_moved(roles.flat_map(|role| &role.ops))
 }
 
-/// What is flushed or discarded moves no bytes.
-fn mean_moved<'o>(done: impl Iterator<Item = (&'o String, &'o OpResult)>) -> u64 {
-    let moved = done.filter(|(name, _)| !["flush", "delete"].contains(&name.as_str()));
+/// The mean size of the I/Os that move bytes: flushes and discards move none.
+fn mean_moved<'o>(ops: impl Iterator<Item = (&'o String, &'o OpResult)>) -> u64 {
+    let moved = ops.filter(|(name, _)| !["flush", "delete"].contains(&name.as_str()));
     let (bytes, count) = moved.fold((0, 0), |(bytes, count), (_, op)| {
         (bytes + op.read_bytes + op.write_bytes, count + op.count)
     });
     bytes.checked_div(count).unwrap_or(0)
 }
 
-/// What the worker told of itself after a phase.
+/// The worker's report after a phase.
 fn reported_text(case: &CaseEvidence, phase: &str, name: &str) -> Option<String> {
     match case.counters().ok()?.phases.get(phase)?.after.get(name)? {
         Value::Text(text) => Some(text.clone()),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_of_trims_alone_is_called_so() {
+    fn a_job_of_trims_only_has_its_name() {
         let entry = |op| MixEntry { op, weight: 1.0, keys: Choice::Uniform };
         let words = |ops: Vec<Op>| {
             let role = Role {

@@ -1,9 +1,9 @@
-//! From a record to what is known of a run: figures, statistics, findings, answers, comparisons and
-//! searches.
+//! Everything that is computed from the record of a run: figures, statistics, findings, answers,
+//! comparisons and searches.
 //!
-//! Everything here is a pure function of the files of a run: it can be done years later, on another
-//! machine, with no engine installed. It formats nothing but sentences: tables, pages and files are
-//! made of it in `kvdyno-render`.
+//! Everything here is a pure function of the files of a run: it works years later, on another
+//! machine, without any engine. It formats nothing but sentences: `kvdyno-render` makes tables,
+//! pages and files.
 
 pub mod about;
 pub mod answer;

@@ -1,11 +1,11 @@
-//! Those alike together, each once, several or none; and a list in words.
+//! Operations on lists: group equal values, list each once, test for several, print as words.
 
-/// Each value once, in the order of the first.
+/// Each value once, in the order of first occurrence.
 pub fn unique<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
-    together(values, PartialEq::eq).into_iter().filter_map(|same| same.into_iter().next()).collect()
+    together(values, PartialEq::eq).into_iter().filter_map(|set| set.into_iter().next()).collect()
 }
 
-/// Those that are the same together, in the order of the first of each.
+/// Groups equal values, in the order of first occurrence.
 pub fn together<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bool) -> Vec<Vec<T>> {
     let mut sets: Vec<Vec<T>> = Vec::new();
     for one in all {
@@ -17,7 +17,7 @@ pub fn together<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bo
     sets
 }
 
-/// More than one value is among them.
+/// Whether there is more than one distinct value.
 pub fn several<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
     let first = values.next();
     values.any(|value| Some(value) != first)

@@ -13,17 +13,17 @@ pub struct LoadGenerator {
     pub ns_per_op: f64,
     /// Threads it was measured with.
     pub threads: u32,
-    /// Taken before the run, with nothing else at work; else from a case of the null engine, whose
-    /// other roles were at work at the same time.
+    /// Measured before the run, with nothing else running; else taken from a case of the null
+    /// engine, whose other roles ran at the same time.
     pub alone: bool,
-    /// The longest operation of the role it stands for, in the null engine's cases: what the
-    /// machine alone does to a tail.
+    /// The longest operation of that role in the null engine's cases: the machine's own effect on a
+    /// tail.
     pub max_ns: Option<f64>,
 }
 
 impl LoadGenerator {
-    /// As the run took it beforehand, alone on the machine; else from the null engine's closed loop
-    /// with the fewest threads, which shares the machine with the case's other roles.
+    /// The cost as measured before the run; else from the null engine's closed loop with the fewest
+    /// threads.
     pub(super) fn from_groups(evidence: &Evidence, groups: &[Group]) -> Option<Self> {
         let roles = groups
             .iter()

@@ -1,24 +1,25 @@
-//! What an engine loses when the power goes: the verdict beside its speed.
+//! The data that an engine loses when the power goes: a verdict to show next to its speed.
 //!
-//! A run does not test that. A record of its own does, and whoever reads that one fills this in.
+//! A run does not test it. `kvdyno torture` writes its own record, and the reader of that record
+//! fills this in.
 
 use kvdyno_record::torture::{Tally, at_most};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// States of a power loss that an engine was opened in, and those in which it had lost something.
+/// Power-loss states in which an engine was opened, and those in which it had lost data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Lost {
-    /// All of them.
+    /// All states.
     pub states: u64,
-    /// Those in which a write was gone that had been acknowledged.
+    /// States in which an acknowledged write was missing.
     pub lost: u64,
-    /// Those in which it did not open, or showed what was never written, or half a batch.
+    /// States in which it did not open, or returned data that was never written, or half a batch.
     pub corrupt: u64,
 }
 
 impl Lost {
-    /// What was found when the power went; states whose filesystem did not mount say nothing.
+    /// The losses at power failures; states whose filesystem did not mount do not count.
     pub fn from_tally(power: &Tally) -> Self {
         Self { states: power.judged(), lost: power.lost, corrupt: power.corrupt }
     }
@@ -28,7 +29,7 @@ impl Lost {
         let Self { states, lost, corrupt } = self;
         let percent = |share: f64| (1000.0 * share).round() / 10.0;
         let mut words = format!("lost {lost} of {states}");
-        // What is corrupt may have lost something as well, and nobody can see it.
+        // A corrupt state may have lost data as well, which cannot be determined.
         let bound = at_most(states).filter(|_| lost + corrupt == 0);
         if let Some(bound) = bound {
             words += &format!(" (< {} %)", percent(bound));
@@ -47,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_lost_is_not_nothing_to_lose() {
+    fn no_loss_has_an_upper_bound() {
         let words = |lost, states| Lost { states, lost, corrupt: 0 }.words();
         assert_eq!(words(0, 300), "lost 0 of 300 (< 1 %)");
         assert_eq!(words(0, 30), "lost 0 of 30 (< 10 %)");

@@ -1,4 +1,4 @@
-//! One figure: what it is, its value in each trial, and how sure it is.
+//! One figure: its definition, its value in each trial, and its uncertainty.
 
 use crate::stats::{Interval, median, median_interval};
 use schemars::JsonSchema;
@@ -19,11 +19,11 @@ pub enum Direction {
     Higher,
     /// Less is better.
     Lower,
-    /// Neither: it describes.
+    /// Neither: it is descriptive.
     Neither,
 }
 
-/// Whom a figure is from.
+/// The source of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -33,17 +33,17 @@ pub enum Source {
     Kernel,
     /// Counted by the kernel at the block device.
     Device,
-    /// What the kernel counted over what the load generator counted.
+    /// The kernel's count over the load generator's count.
     KernelAndLoadGenerator,
     /// Counted by valgrind's simulated processor.
     Valgrind,
-    /// What the processor counted over what the load generator counted.
+    /// The processor's count over the load generator's count.
     ProcessorAndLoadGenerator,
     /// From the plan.
     Plan,
 }
 
-/// How the values of the trials become one.
+/// How the values of the trials are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Combine {
@@ -53,13 +53,13 @@ pub enum Combine {
     Maximum,
     /// Their sum.
     Sum,
-    /// Their mean: of shares that add up, so that they still do.
+    /// Their mean: for shares that add up, so that the means do, too.
     Mean,
-    /// No trial by itself has samples enough: read off the histograms of all trials, merged.
+    /// Read from the merged histograms of all trials, since no single trial has enough samples.
     MergedHistograms,
 }
 
-/// What a figure is.
+/// The definition of a figure.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Definition {
     /// Its name in exports, unit last: `cpu_ns_per_op`.
@@ -68,11 +68,11 @@ pub struct Definition {
     pub unit: &'static str,
     /// Which way is better.
     pub direction: Direction,
-    /// Whom it is from.
+    /// Its source.
     pub source: Source,
     /// How trials are combined.
     pub combine: Combine,
-    /// What it is, in a sentence.
+    /// Its meaning, in a sentence.
     pub help: &'static str,
 }
 
@@ -85,11 +85,11 @@ pub struct Metric {
     pub unit: &'static str,
     /// Which way is better.
     pub direction: Direction,
-    /// Whom it is from.
+    /// Its source.
     pub source: Source,
-    /// How `value` came from the trials.
+    /// How `value` was combined from the trials.
     pub combine: Combine,
-    /// The figure; null: it could not be measured, or too few samples stand behind it.
+    /// The figure; null: it could not be measured, or has too few samples.
     pub value: Option<f64>,
     /// By trial, in the order of the group's trials.
     pub per_trial: Vec<Option<f64>>,
@@ -99,7 +99,8 @@ pub struct Metric {
     pub min: Option<f64>,
     /// The largest of them.
     pub max: Option<f64>,
-    /// Of the median over whole trials; null below six trials, and where `value` is no median.
+    /// Interval of the median over whole trials; null below six trials, and where `value` is no
+    /// median.
     pub interval: Option<Interval>,
     /// Why a value is missing, in all or in some trials.
     pub missing: Option<String>,
@@ -137,9 +138,9 @@ impl Metric {
         }
     }
 
-    /// A figure read off each trial's histogram, combined as any other: what is shown is what is
-    /// compared. Where no trial by itself has samples enough, that of all trials' histograms
-    /// `merged`, which is compared with nothing.
+    /// A figure from each trial's histogram, combined as any other. Where no single trial has
+    /// enough samples, it is the one of `merged`, the histogram of all trials, which is compared
+    /// with nothing.
     pub fn of_histograms(definition: &Definition, merged: Reading, readings: Vec<Reading>) -> Self {
         let mut metric = Self::new(definition, readings);
         if metric.n > 0 {
@@ -222,15 +223,15 @@ mod tests {
         assert!(metric.interval.unwrap().confidence > 0.96);
     }
 
-    /// Pooled, one slow trial of four would be the p99 of all: no comparison shows that value.
+    /// Pooled, one slow trial of four would be the p99 of all, which no comparison shows.
     #[test]
     fn a_percentile_is_the_median_of_trials_and_not_of_their_samples_pooled() {
         let readings = |values: &[f64]| values.iter().map(|value| Ok(*value)).collect();
-        let of = |pooled, trials| Metric::of_histograms(&PACE, Ok(pooled), trials);
-        let metric = of(90.0, readings(&[10.0, 12.0, 11.0, 90.0]));
+        let percentile = |pooled, trials| Metric::of_histograms(&PACE, Ok(pooled), trials);
+        let metric = percentile(90.0, readings(&[10.0, 12.0, 11.0, 90.0]));
         assert_eq!((metric.value, metric.combine, metric.n), (Some(11.5), Combine::Median, 4));
-        // Where no trial has it, what all have together is better than nothing.
-        let few = of(90.0, vec![Err("needs 10,000 samples".into()); 4]);
+        // Without a value in any trial, the merged one is better than nothing.
+        let few = percentile(90.0, vec![Err("needs 10,000 samples".into()); 4]);
         assert_eq!((few.value, few.combine), (Some(90.0), Combine::MergedHistograms));
         assert_eq!((few.n, few.range()), (0, None));
     }

@@ -1,18 +1,18 @@
-//! What a case is called beside the others of its run: no more than tells them apart.
+//! The name of a case among the others of its run: only what distinguishes it.
 
 use super::group::{Group, data};
 use super::lists::several;
 
-/// What of a case differs within a run.
+/// The properties of a case that differ within a run.
 pub(crate) struct Naming {
     several_rams: bool,
     several_data: bool,
 }
 
 impl Naming {
-    /// Of these cases.
+    /// For the cases of these groups.
     pub(crate) fn for_groups(groups: &[&Group]) -> Self {
-        // A bare drive needs no limit and no data beside engines that have some.
+        // A bare drive has no limit and no data of its own among engines that have.
         let engines = groups.iter().any(|group| group.competes());
         let all = || groups.iter().filter(|group| !(engines && group.bare_drive));
         Self {

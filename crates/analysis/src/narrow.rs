@@ -1,8 +1,9 @@
-//! Rows of which those stay that are of all that is said, or what of it was not measured.
+//! Rows that are selected by one condition after the other, with an error that names the condition
+//! that left none.
 
 use std::fmt::Display;
 
-/// Rows that are of all that was said so far: at least one, once anything was.
+/// The rows that meet all conditions so far: at least one, once there was any.
 pub(crate) struct Narrowed<R> {
     left: Vec<R>,
 }
@@ -12,16 +13,16 @@ impl<R> Narrowed<R> {
         Self { left: rows }
     }
 
-    /// Keeps those that are of `said`, a `what`; all of them where nothing is said.
+    /// Keeps the rows with this `value` of `what`; all of them without a value.
     pub(crate) fn keep(
         &mut self,
         what: &str,
-        said: Option<impl Display>,
+        value: Option<impl Display>,
         is: impl Fn(&R) -> bool,
     ) -> Result<(), String> {
-        let Some(said) = said else { return Ok(()) };
+        let Some(value) = value else { return Ok(()) };
         self.left.retain(is);
-        if self.left.is_empty() { Err(format!("{what} {said} was not measured")) } else { Ok(()) }
+        if self.left.is_empty() { Err(format!("{what} {value} was not measured")) } else { Ok(()) }
     }
 
     pub(crate) fn left(&self) -> &[R] {

@@ -1,9 +1,9 @@
-//! The engines of a run in order, question by question: who is best at what, how many times behind
-//! the others are, and which of them cannot be told apart.
+//! The engines of a run in order, by question: who is best at what, by what factor the others are
+//! behind, and which of them are tied.
 //!
-//! Only equal work is ranked, and only within a durability class. What two figures are worth is
-//! what `kvdyno compare` says of two engines of a run: interval, rank test and noise. An engine
-//! that has no figure stands at the end, with the reason.
+//! Only equal work is ranked, and only within a durability class. Differences are judged as `kvdyno
+//! compare` judges two engines of a run: by interval, rank test and noise. An engine without a
+//! figure comes last, with the reason.
 
 mod question;
 mod standing;
@@ -29,14 +29,14 @@ pub use standing::Standing;
 /// The engines at one question, the best first.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Ranking {
-    /// What is asked.
+    /// The question.
     pub question: Question,
-    /// Of several that answer the question at one setting, the first to look at: measured before
-    /// loaded, by itself before beside others, in the order of the plan.
+    /// The one to look at first among several with the same question and setting: a measured phase
+    /// before a load, a role by itself before one with others, in the order of the plan.
     pub main: bool,
-    /// Data, RAM and volume, where those set it apart from others of the run.
+    /// Data, RAM and volume, where they distinguish it from others of the run.
     pub setting: String,
-    /// What "done" meant for a write: engines of other classes have rankings of their own.
+    /// The durability class: engines of other classes have rankings of their own.
     pub durability: Durability,
     /// The part of the suite; null: it has none.
     pub part: Option<String>,
@@ -44,9 +44,9 @@ pub struct Ranking {
     pub phase: String,
     /// The role; null for figures of the whole process.
     pub role: Option<String>,
-    /// The operation, of a role that does several; null: all of them.
+    /// The operation, for a role that does several; null: all of them.
     pub op: Option<String>,
-    /// The swept number of threads: the most that most engines have figures for.
+    /// The swept number of threads at which most engines have figures; of several, the largest.
     pub threads: Option<u32>,
     /// The figure's name, as in the catalogue.
     pub figure: &'static str,
@@ -59,7 +59,7 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// Over a column: `reads/s`, `update p99 us`.
+    /// A column head: `reads/s`, `update p99 us`.
     pub fn title(&self) -> String {
         match (&self.op, self.question) {
             (Some(op), Question::Tail) => format!("{op} p99.9 us"),
@@ -68,7 +68,7 @@ impl Ranking {
         }
     }
 
-    /// `overwrite writer, 4 threads`: what it was measured by.
+    /// `overwrite writer, 4 threads`: the phase and role behind it.
     pub fn source(&self) -> String {
         let role = self.role.as_ref().filter(|role| **role != self.phase);
         let text = role.map_or_else(|| self.phase.clone(), |role| format!("{} {role}", self.phase));
@@ -96,7 +96,7 @@ pub(super) fn list_rankings(
     let fields = together(competing, |a, b| means(a.1) == means(b.1));
     let mut rankings = Vec::new();
     for all in fields {
-        // One engine is best at everything.
+        // With one engine only there is nothing to rank.
         if !several(all.iter().map(|(_, group)| group.engine_label())) {
             continue;
         }
@@ -110,7 +110,7 @@ pub(super) fn list_rankings(
     rankings
 }
 
-/// Groups with the same data, means and durability class.
+/// Groups with the same data, resources and durability class.
 struct Field<'g> {
     evidence: &'g Evidence,
     engines: &'g [EngineInfo],
@@ -121,7 +121,7 @@ struct Field<'g> {
 /// A figure of a group that answers a question.
 #[derive(Clone, Copy)]
 struct Entry<'g> {
-    at: usize,
+    index: usize,
     group: &'g Group,
     question: Question,
     phase: &'g str,
@@ -129,28 +129,28 @@ struct Entry<'g> {
     role: Option<&'g RoleRow>,
     /// None: all of the role's.
     op: Option<&'g str>,
-    /// What was done, as the role's row says it.
+    /// The operations, as the role's row names them.
     mix: &'g str,
-    /// Roles beside each other; none: a load.
+    /// The number of roles that ran together; none: a load.
     roles: Option<usize>,
     metric: &'g Metric,
 }
 
 impl<'g> Entry<'g> {
-    /// Equal work of one part, the number of threads aside.
+    /// The key of equal work of one part, at any number of threads.
     fn work(&self) -> (Question, Option<&'g str>, [&'g str; 3], &'g str) {
         let group = self.group;
         let peers = if self.roles.is_some() { &group.answer_peers } else { &group.load_peers };
         let role = self.role.map_or("", |role| &role.role);
-        let place = [self.phase, role, self.op.unwrap_or_default()];
-        (self.question, group.part.as_deref(), place, peers)
+        let scope = [self.phase, role, self.op.unwrap_or_default()];
+        (self.question, group.part.as_deref(), scope, peers)
     }
 
     fn peers(&self) -> &'g str {
         if self.roles.is_some() { &self.group.run_peers } else { &self.group.load_peers }
     }
 
-    /// The first to look at is the least.
+    /// The sort key: the first to look at is the smallest.
     fn order(&self) -> (Question, usize) {
         (self.question, self.roles.unwrap_or(usize::MAX))
     }
@@ -162,10 +162,10 @@ impl<'g> Field<'g> {
         sets.sort_by_key(|set| set[0].order());
         let mut rankings: Vec<Ranking> = Vec::new();
         for set in sets {
-            let is_asked = |known: &Ranking| {
-                (known.question, known.op.as_deref()) == (set[0].question, set[0].op)
+            let has_question = |ranking: &Ranking| {
+                (ranking.question, ranking.op.as_deref()) == (set[0].question, set[0].op)
             };
-            let main = !rankings.iter().any(is_asked);
+            let main = !rankings.iter().any(has_question);
             rankings.extend(self.ranking(set, main));
         }
         rankings
@@ -173,13 +173,13 @@ impl<'g> Field<'g> {
 
     fn entries(&self) -> Vec<Entry<'g>> {
         let mut entries = Vec::new();
-        for &(at, group) in &self.groups {
+        for &(index, group) in &self.groups {
             if let Some(load) = &group.load {
                 let whole = |question, figure| {
                     let metric = load.metrics.get(figure)?;
                     let (phase, mix) = (load.phase.as_str(), "insert");
                     Some(Entry {
-                        at,
+                        index,
                         group,
                         question,
                         phase,
@@ -195,26 +195,26 @@ impl<'g> Field<'g> {
                 entries.extend(whole(Question::WriteAmplification, &c::WRITE_AMPLIFICATION));
             }
             for run in &group.runs {
-                of_run(at, group, run, &mut entries);
+                of_run(index, group, run, &mut entries);
             }
         }
         entries
     }
 
-    /// The engines at the most threads that the most of them have figures for, and those that are
-    /// not among them; none where nobody has a figure.
+    /// Ranks the engines at the number of threads at which most have figures, and adds those that
+    /// are absent; none without any figure.
     fn ranking(&self, set: Vec<Entry<'g>>, main: bool) -> Option<Ranking> {
         let figures = |entries: &[Entry<'_>]| {
             entries.iter().filter(|entry| entry.metric.value.is_some()).count()
         };
         let sets = together(set, |a, b| a.peers() == b.peers());
         let chosen = sets.into_iter().max_by_key(|set| (figures(set), set[0].group.threads))?;
-        // Where each number of threads has a load of its own, the first stands for all.
+        // Where each number of threads has its own load, the first represents all.
         let chosen = together(chosen, |a, b| a.group.label == b.group.label);
-        let chosen: Vec<Entry<'g>> = chosen.into_iter().map(|own| own[0]).collect();
+        let chosen: Vec<Entry<'g>> = chosen.into_iter().map(|entries| entries[0]).collect();
         let first = *chosen.first()?;
-        let runners = chosen.iter().map(|&Entry { at, group, metric, .. }| Runner {
-            standing: Standing::new(name(self.engines, group, true), at, group, metric),
+        let runners = chosen.iter().map(|&Entry { index, group, metric, .. }| Runner {
+            standing: Standing::new(name(self.engines, group, true), index, group, metric),
             metric,
             trials: group.trial_numbers(),
         });
@@ -242,35 +242,37 @@ impl<'g> Field<'g> {
 
     /// Engines of the field that did not do this work, each with the reason.
     fn absent(&self, chosen: &[Entry<'_>], first: &Entry<'_>) -> Vec<Standing> {
-        let there = |label: &str| chosen.iter().any(|entry| entry.group.engine_label() == label);
+        let took_part =
+            |label: &str| chosen.iter().any(|entry| entry.group.engine_label() == label);
         let labels = unique(self.groups.iter().map(|(_, group)| group.engine_label()));
-        let absent = labels.into_iter().filter(|label| !there(label));
+        let absent = labels.into_iter().filter(|label| !took_part(label));
         absent
             .filter_map(|label| {
-                let own = || self.groups.iter().filter(|(_, group)| group.engine_label() == label);
-                let (_, group) = own().next()?;
-                let cannot = own().find_map(|(_, group)| self.cannot(group, first.mix));
-                let has = own().any(|(_, group)| {
+                let groups =
+                    || self.groups.iter().filter(|(_, group)| group.engine_label() == label);
+                let (_, group) = groups().next()?;
+                let cannot = groups().find_map(|(_, group)| self.cannot(group, first.mix));
+                let has = groups().any(|(_, group)| {
                     let mut phases = group.runs.iter().map(|run| run.phase.as_str());
                     phases.any(|phase| phase == first.phase)
                 });
-                let otherwise = if has { "its cases do other work" } else { "not asked of it" };
+                let otherwise = if has { "its cases do other work" } else { "not planned for it" };
                 let why = cannot.unwrap_or(otherwise);
                 Some(Standing::absent(name(self.engines, group, true), why))
             })
             .collect()
     }
 
-    /// What is known of the engine in this class.
+    /// The engine's losses in this class.
     fn lost(&self, engine: &str) -> Option<Lost> {
-        let own = |(_, group): &&(usize, &Group)| name(self.engines, group, true) == engine;
-        let (_, group) = self.groups.iter().find(own)?;
-        let of =
+        let is_engine = |(_, group): &&(usize, &Group)| name(self.engines, group, true) == engine;
+        let (_, group) = self.groups.iter().find(is_engine)?;
+        let is_class =
             |info: &&EngineInfo| (&info.label, info.durability) == (&group.label, group.durability);
-        self.engines.iter().find(of)?.lost
+        self.engines.iter().find(is_class)?.lost
     }
 
-    /// What the engine does not have of a mix.
+    /// Why the engine cannot do a mix.
     fn cannot(&self, group: &Group, mix: &str) -> Option<&'static str> {
         let mut cases = self.evidence.cases.iter().filter(|case| case.case.key == group.key);
         let able: &Capabilities = cases.find_map(|case| case.capabilities())?;
@@ -282,8 +284,8 @@ impl<'g> Field<'g> {
     }
 }
 
-/// What the roles of a phase, and the phase as a whole, say to which questions.
-fn of_run<'g>(at: usize, group: &'g Group, run: &'g RunRow, entries: &mut Vec<Entry<'g>>) {
+/// Adds the entries of a phase's roles, and of the phase as a whole.
+fn of_run<'g>(index: usize, group: &'g Group, run: &'g RunRow, entries: &mut Vec<Entry<'g>>) {
     let roles = Some(run.roles.len());
     let writer = run.roles.iter().find(|role| role.does.writes);
     for role in &run.roles {
@@ -291,9 +293,9 @@ fn of_run<'g>(at: usize, group: &'g Group, run: &'g RunRow, entries: &mut Vec<En
             let Some(metric) = metrics.get(figure) else { return };
             let (phase, mix) = (run.phase.as_str(), op.unwrap_or(&role.mix));
             let role = Some(role);
-            entries.push(Entry { at, group, question, phase, role, op, mix, roles, metric });
+            entries.push(Entry { index, group, question, phase, role, op, mix, roles, metric });
         };
-        // What was given a rate got that rate.
+        // A role with a target rate is not ranked by its rate.
         if !role.open_loop {
             add(Question::of_mix(role.does, &role.mix), None, &role.metrics, &c::OPS_PER_S);
         }
@@ -315,7 +317,7 @@ fn of_run<'g>(at: usize, group: &'g Group, run: &'g RunRow, entries: &mut Vec<En
         let Some(metric) = run.metrics.get(figure) else { return };
         let (phase, mix) = (run.phase.as_str(), writer.mix.as_str());
         let (role, op) = (None, None);
-        entries.push(Entry { at, group, question, phase, role, op, mix, roles, metric });
+        entries.push(Entry { index, group, question, phase, role, op, mix, roles, metric });
     };
     whole(Question::Space, &c::SPACE_AMPLIFICATION);
     whole(Question::WriteAmplification, &c::WRITE_AMPLIFICATION);

@@ -1,4 +1,4 @@
-//! What each rank of a crew did beside the others: rates, costs, starts and clocks.
+//! The figures of each rank of a crew: rates, costs, starts and clocks.
 
 use super::catalogue as c;
 use super::evidence::{CaseEvidence, Evidence};
@@ -13,13 +13,13 @@ use serde::Serialize;
 /// A rank of a crew in a load or a measured phase, over the trials of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RankRow {
-    /// Which of the summary's groups.
+    /// Index of the summary's group.
     pub group: usize,
     /// The phase.
     pub phase: String,
-    /// Which, from 0.
+    /// Its number, from 0.
     pub rank: u32,
-    /// Of how many.
+    /// The number of ranks.
     pub of: u32,
     /// The machine it ran on, in the first trial.
     pub host: String,
@@ -34,20 +34,20 @@ pub struct RankRow {
 /// How fast a rank was.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Pace {
-    /// Its operations a second, of all roles; of a load its records.
+    /// Its operations per second, of all roles; for a load its records.
     pub(super) per_s: f64,
-    /// What its threads would have done at the median rank's pace; zero: they had nothing to do.
+    /// The rate of its threads at the median rank's pace; zero: they had nothing to do.
     pub(super) expected_per_s: f64,
 }
 
 impl Pace {
-    /// Of what its threads would have done at the median rank's pace.
+    /// Its rate over that at the median rank's pace.
     pub(super) fn share(self) -> Option<f64> {
         (self.expected_per_s > 0.0).then_some(self.per_s / self.expected_per_s)
     }
 }
 
-/// What a rank's threads of one role did.
+/// A rank's threads of one role.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
     threads: f64,
@@ -55,10 +55,9 @@ struct Part {
 }
 
 /// How fast each rank of a phase was.
-///
-/// A rank is held against the others role by role and thread by thread: threads are dealt out as
-/// evenly as they can be and no further, and readers are faster than writers. Closed loops decide:
-/// of an open loop the schedule says the rate. Where there are open loops alone, they do.
+/// A rank is compared with the others role by role and thread by thread: threads are distributed as
+/// evenly as possible, not exactly, and readers are faster than writers. Closed loops decide, since
+/// an open loop's rate comes from its schedule; without closed loops the open ones do.
 pub(super) fn paces(phase: &PhaseRecord) -> Vec<Pace> {
     let closed = |role: &&RoleResult| role.offered_per_s.is_none();
     let any_closed = phase.roles.iter().any(|role| closed(&role));
@@ -81,20 +80,20 @@ pub(super) fn paces(phase: &PhaseRecord) -> Vec<Pace> {
     paces
 }
 
-/// Half of them are as large, or larger. Of two it is the larger one, and not what lies between
-/// them: a rank that is slow must not make the other look fast.
+/// The upper median: at least half of the values are as large or smaller. Of two values it is the
+/// larger, so that a slow rank does not make the other one look fast.
 pub(super) fn upper_median(sorted: &[f64]) -> Option<f64> {
     sorted.get(sorted.len() / 2).copied()
 }
 
-/// What each rank's threads of a role did: by their own windows, where they are told. Otherwise the
-/// role is the only one, a load or a number of operations, and the rank's row has its figures.
+/// Each rank's threads of a role: by their own windows, where these are recorded. Otherwise the
+/// role is the only one (a load, or a number of operations), and the rank's row has its figures.
 fn parts(phase: &PhaseRecord, role: &RoleResult) -> Vec<Part> {
     let ranks = phase.ranks.len() as u32;
     let part = |(rank, row): (u32, &RankResult)| {
-        let own = RankId { rank, ranks }.threads(role.threads);
-        let threads = f64::from(own.end - own.start);
-        let windows = role.windows.get(own.start as usize..own.end as usize);
+        let threads_range = RankId { rank, ranks }.threads(role.threads);
+        let threads = f64::from(threads_range.end - threads_range.start);
+        let windows = role.windows.get(threads_range.start as usize..threads_range.end as usize);
         let per_s = |count: u64, ns: u64| if ns > 0 { count as f64 * 1e9 / ns as f64 } else { 0.0 };
         let per_s = if role.windows.len() == role.threads as usize {
             let windows = windows.unwrap_or_default().iter();
@@ -107,14 +106,16 @@ fn parts(phase: &PhaseRecord, role: &RoleResult) -> Vec<Part> {
     (0..).zip(&phase.ranks).map(part).collect()
 }
 
-/// How many operations each rank has left undone of those that its open loops had due, as a share.
+/// Each rank's backlog as a share of the operations that its open loops had due.
 pub(super) fn undone(phase: &PhaseRecord) -> Vec<f64> {
     let open = phase.roles.iter().filter(|role| role.offered_per_s.is_some());
     let mut done = vec![0; phase.ranks.len()];
     for role in open {
         for (rank, done) in (0..).zip(&mut done) {
-            let own = RankId { rank, ranks: phase.ranks.len() as u32 }.threads(role.threads);
-            let windows = role.windows.get(own.start as usize..own.end as usize);
+            let threads_range =
+                RankId { rank, ranks: phase.ranks.len() as u32 }.threads(role.threads);
+            let windows =
+                role.windows.get(threads_range.start as usize..threads_range.end as usize);
             *done +=
                 windows.unwrap_or_default().iter().map(|thread| thread.operations).sum::<u64>();
         }
@@ -127,8 +128,8 @@ pub(super) fn undone(phase: &PhaseRecord) -> Vec<f64> {
 
 /// The ranks of every crew.
 pub(super) fn read(evidence: &Evidence, groups: &[Group]) -> Vec<RankRow> {
-    let rows = groups.iter().enumerate().flat_map(|(group, of)| {
-        let cases = evidence.cases.iter().filter(|case| case.case.key == of.key);
+    let rows = groups.iter().enumerate().flat_map(|(group, group_of_row)| {
+        let cases = evidence.cases.iter().filter(|case| case.case.key == group_of_row.key);
         let cases: Vec<&CaseEvidence> = cases.collect();
         let first = cases.first().map_or(&[][..], |case| &case.case.phases);
         first.iter().flat_map(|phase| of_phase(group, &phase.name, &cases)).collect::<Vec<_>>()
@@ -140,7 +141,7 @@ fn of_phase(group: usize, phase: &str, cases: &[&CaseEvidence]) -> Vec<RankRow> 
     let Some(first) = cases.iter().find_map(|case| case.shown(phase)) else { return Vec::new() };
     let paces: Vec<Option<Vec<Pace>>> =
         cases.iter().map(|case| case.shown(phase).map(paces)).collect();
-    let rows = first.ranks.iter().enumerate().map(|(at, row)| RankRow {
+    let rows = first.ranks.iter().enumerate().map(|(index, row)| RankRow {
         group,
         phase: phase.to_owned(),
         rank: row.rank,
@@ -148,20 +149,20 @@ fn of_phase(group: usize, phase: &str, cases: &[&CaseEvidence]) -> Vec<RankRow> 
         host: row.host.clone(),
         cpus: row.cpus,
         threads: row.threads,
-        metrics: metrics(phase, at, cases, &paces),
+        metrics: metrics(phase, index, cases, &paces),
     });
     rows.collect()
 }
 
-/// A rank's figures, of each trial.
+/// A rank's figures, for each trial.
 fn metrics(
     phase: &str,
-    at: usize,
+    index: usize,
     cases: &[&CaseEvidence],
     paces: &[Option<Vec<Pace>>],
 ) -> Metrics {
     let row = |case: &CaseEvidence| -> Result<RankResult, Why> {
-        let row = case.phase(phase)?.ranks.get(at).cloned();
+        let row = case.phase(phase)?.ranks.get(index).cloned();
         row.ok_or_else(|| "the crew had fewer ranks".into())
     };
     let mut metrics = Metrics::default();
@@ -183,18 +184,18 @@ fn metrics(
     add(&c::RANK_SKEW, &|row| Ok(row.skew_ns as f64));
     add(&c::CLOCK_OFFSET, &|row| Ok(row.clock_offset_ns as f64));
     add(&c::CLOCK_ERROR, &|row| many(row.clock_error_ns));
-    let paced = |read: fn(Pace) -> Reading| {
+    let pace_readings = |read: fn(Pace) -> Reading| {
         let reading = |(case, paces): (&&CaseEvidence, &Option<Vec<Pace>>)| {
             case.phase(phase)?;
-            let pace = paces.as_ref().and_then(|paces| paces.get(at).copied());
+            let pace = paces.as_ref().and_then(|paces| paces.get(index).copied());
             read(pace.ok_or("the crew had fewer ranks")?)
         };
         cases.iter().zip(paces).map(reading).collect()
     };
-    metrics.add(&c::RANK_OPS_PER_S, paced(|pace| Ok(pace.per_s)));
+    metrics.add(&c::RANK_OPS_PER_S, pace_readings(|pace| Ok(pace.per_s)));
     let share =
         |pace: Pace| Ok(100.0 * pace.share().ok_or("the rank's threads had nothing to do")?);
-    metrics.add(&c::RANK_PACE, paced(share));
+    metrics.add(&c::RANK_PACE, pace_readings(share));
     metrics
 }
 
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_is_held_against_the_others_thread_by_thread() {
+    fn a_rank_is_compared_with_the_others_thread_by_thread() {
         assert_eq!(percent(&measured(|_| {})), [100, 98, 101, 97]);
         let slow = measured(|phase| {
             let threads = phase.roles[0].windows.len();
@@ -226,18 +227,18 @@ mod tests {
         let rest = percent(&slow);
         assert!(rest[3] < 70 && rest[..3].iter().all(|pace| (97..=103).contains(pace)), "{rest:?}");
         // Two threads where others have one are no faster.
-        let dealt = measured(|phase| {
+        let uneven = measured(|phase| {
             let role = &mut phase.roles[0];
             let window = ThreadWindow { window_ns: 1_000_000_000, operations: 500 };
             (role.threads, role.windows) = (5, vec![window; 5]);
             phase.roles.truncate(1);
         });
-        let per_s: Vec<f64> = paces(&dealt).iter().map(|pace| pace.per_s).collect();
+        let per_s: Vec<f64> = paces(&uneven).iter().map(|pace| pace.per_s).collect();
         assert_eq!(per_s, [1000.0, 500.0, 500.0, 500.0]);
-        assert_eq!(percent(&dealt), [100; 4]);
+        assert_eq!(percent(&uneven), [100; 4]);
     }
 
-    /// The schedule of an open loop says its rate: it would hide what the closed one shows.
+    /// An open loop's rate is its schedule's: it would hide the closed loop's.
     #[test]
     fn closed_loops_decide() {
         let both = measured(|phase| {
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_ranks_the_faster_one_is_the_measure() {
+    fn of_two_ranks_the_faster_one_is_the_reference() {
         assert_eq!(upper_median(&[40.0, 100.0]), Some(100.0));
         assert_eq!(upper_median(&[1.0, 2.0, 3.0]), Some(2.0));
         assert_eq!(upper_median(&[]), None);

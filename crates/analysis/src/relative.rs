@@ -1,6 +1,5 @@
-//! A figure over the one that it stands beside, and whether the two can be told apart. Judged as
-//! `kvdyno compare` judges two engines of a run, so that every table, sentence and page says the
-//! same of the same two figures.
+//! A figure over the one that it is compared with, and whether they differ significantly. Judged as
+//! `kvdyno compare` judges two engines of a run, so that all tables, sentences and pages agree.
 
 use super::group::Group;
 use super::metric::Metric;
@@ -14,28 +13,28 @@ use serde::Serialize;
 pub struct RelativeTo {
     /// The base: an engine's label, or a volume's name.
     pub base: String,
-    /// How many times its figure: the ratio of the medians over trials.
+    /// The ratio of the medians over trials.
     pub ratio: f64,
     /// Lower end of the ratio's 95 % interval; null: the base itself, or too few trials.
     pub low: Option<f64>,
     /// Upper end of it.
     pub high: Option<f64>,
-    /// Whether the two can be told apart.
+    /// Whether the two differ significantly.
     pub verdict: Significance,
 }
 
-/// Whether two figures can be told apart.
+/// Whether two figures differ significantly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Significance {
     /// It is the base itself.
     Base,
-    /// They differ: the ratio's interval leaves 1 out, a rank test agrees, and it is more than
-    /// noise.
+    /// They differ: the ratio's interval excludes 1, a rank test agrees, and the difference exceeds
+    /// the noise.
     Different,
-    /// Undecided, or equal.
+    /// Tied: undecided, or equal.
     NotDistinguishable,
-    /// Too few trials to be sure: equal engines look like this too often.
+    /// Too few trials to be sure: equal engines would often look like this.
     SpreadUnknown,
 }
 
@@ -44,10 +43,10 @@ impl RelativeTo {
     pub fn between(
         base_name: &str,
         (base_group, base): (&Group, &Metric),
-        (group, own): (&Group, &Metric),
+        (group, metric): (&Group, &Metric),
     ) -> Option<Self> {
         let numbers = [base_group, group].map(Group::trial_numbers);
-        let (row, verdict) = judge((base, &numbers[0]), (own, &numbers[1]));
+        let (row, verdict) = judge((base, &numbers[0]), (metric, &numbers[1]));
         let Row { ratio, ratio_low, ratio_high, .. } = row?;
         Some(Self {
             base: base_name.to_owned(),
@@ -58,7 +57,7 @@ impl RelativeTo {
         })
     }
 
-    /// The base's own.
+    /// The base compared with itself.
     pub(super) fn itself(name: &str, metric: &Metric) -> Option<Self> {
         metric.value.filter(|value| *value > 0.0)?;
         let base = name.to_owned();
@@ -104,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_say_how_sure_they_are() {
+    fn cells_show_their_certainty() {
         let cell = |verdict| {
             let base = "LMDB".to_owned();
             RelativeTo { base, ratio: 1.0234, low: None, high: None, verdict }.cell()
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn two_trials_whose_ranges_touch_are_not_told_apart() {
+    fn two_trials_whose_ranges_touch_are_tied() {
         use crate::catalogue as c;
         let metric = |values: [f64; 2]| Metric::new(&c::OPS_PER_S, values.map(Ok).to_vec());
         let verdict = |a, b| judge((&metric(a), &[1, 2]), (&metric(b), &[1, 2])).1;

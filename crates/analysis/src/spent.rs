@@ -1,4 +1,5 @@
-//! What a phase used up: differences between the readings around it, or why there is none.
+//! The resources that a phase used: differences between the readings around it, or why there is
+//! none.
 
 use super::metric::{Reading, Why};
 use kvdyno_record::case::PhaseRecord;
@@ -7,10 +8,10 @@ use kvdyno_record::usage::{
 };
 use kvdyno_record::workload::Data;
 
-/// Of an engine that stores nothing, or nothing below its place.
-pub(super) const NO_FILES: &str = "no files: the engine stores nothing in its place";
+/// For an engine that stores nothing, or nothing in its data directory.
+pub(super) const NO_FILES: &str = "no files: the engine stores nothing in its directory";
 
-const NO_TURN: &str = "the processor's counter had no turn";
+const NO_TURN: &str = "the processor's counter was never scheduled";
 
 const NO_FLUSHES: &str = "the kernel does not count this device's flushes";
 
@@ -25,10 +26,10 @@ impl<'p> Spent<'p> {
         Self { phase }
     }
 
-    /// Of the engine's processes, from the phase's start to its end.
+    /// Usage of the engine's processes, from the phase's start to its end.
     pub(super) fn process(self, pick: impl Fn(&ProcessUsage) -> u64) -> Reading {
         if self.phase.before.elsewhere {
-            return Err("somebody else runs the server".into());
+            return Err("another user runs the server".into());
         }
         let both = self.phase.before.engine().zip(self.phase.after.engine());
         let (before, after) = both.ok_or("the process's counters could not be read")?;
@@ -39,30 +40,30 @@ impl<'p> Spent<'p> {
     pub(super) fn client_cpu_ns(self) -> Reading {
         let (before, after) = (&self.phase.before, &self.phase.after);
         if before.server.is_none() && !before.elsewhere {
-            return Err("the engine is in the process of its client".into());
+            return Err("the engine runs in its client's process".into());
         }
         let both = before.process.as_ref().zip(after.process.as_ref());
         let (before, after) = both.ok_or("the client's counters could not be read")?;
-        let of = |usage: &ProcessUsage| usage.user_ns + usage.system_ns;
-        grown(of(before), of(after), "client's")
+        let cpu_ns = |usage: &ProcessUsage| usage.user_ns + usage.system_ns;
+        grown(cpu_ns(before), cpu_ns(after), "client's")
     }
 
-    /// By the processor, of the engine's process; `why` it does not count that, where it is known.
+    /// A count by the processor, of the engine's process; `why`: the known reason for no count.
     pub(super) fn processor(
         self,
         pick: impl Fn(&ProcessorUsage) -> Option<EventCount>,
         why: Option<&str>,
     ) -> Reading {
         if self.phase.before.elsewhere {
-            return Err("somebody else runs the server".into());
+            return Err("another user runs the server".into());
         }
-        let of = |snapshot: &Snapshot| snapshot.processor.as_ref().and_then(&pick);
-        let both = of(&self.phase.before).zip(of(&self.phase.after));
+        let usage = |snapshot: &Snapshot| snapshot.processor.as_ref().and_then(&pick);
+        let both = usage(&self.phase.before).zip(usage(&self.phase.after));
         let unknown = "the processor does not count it here";
         let why = || why.map_or(Why::from(unknown), |why| why.to_owned().into());
         let (before, after) = both.ok_or_else(why)?;
         let grown = |pick: fn(EventCount) -> u64| grown(pick(before), pick(after), "processor's");
-        // Of a part of the time where counters take turns.
+        // Counters that take turns count for a part of the time.
         let time =
             over(grown(|event| event.enabled_ns)?, grown(|event| event.running_ns)?, NO_TURN)?;
         Ok(grown(|event| event.count)? * time)
@@ -73,17 +74,17 @@ impl<'p> Spent<'p> {
         self.process(|usage| usage.user_ns + usage.system_ns)
     }
 
-    /// Of the device, from the phase's start to its end.
+    /// Usage of the device, from the phase's start to its end.
     pub(super) fn device(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
         device(&self.phase.before, &self.phase.after, pick)
     }
 
-    /// Of the device, up to where everything dirty had reached it.
+    /// Usage of the device, up to the end of the sync.
     pub(super) fn device_synced(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
         device(&self.phase.before, self.synced()?, pick)
     }
 
-    /// Reads of the device, and its writes up to where everything dirty had reached it.
+    /// Reads of the device, and its writes up to the end of the sync.
     pub(super) fn device_ios(self) -> Reading {
         Ok(self.device(|device| device.reads)? + self.device_synced(|device| device.writes)?)
     }
@@ -94,9 +95,9 @@ impl<'p> Spent<'p> {
         match &self.phase.synced {
             Some((snapshot, _)) => Ok(snapshot),
             None if self.written_bytes() == 0 => Ok(&self.phase.after),
-            // There is nothing of the device to be had: that is said in place of this.
+            // Without device counters that is the reason, not this.
             None if self.phase.after.device.is_none() => Ok(&self.phase.after),
-            None => Err("what was written was not synced, so writes are still to come".into()),
+            None => Err("its writes were not synced, so some are still to come".into()),
         }
     }
 
@@ -128,7 +129,7 @@ impl<'p> Spent<'p> {
         grown(before, after, "steal")
     }
 
-    /// Of the swap that was made for the case.
+    /// Usage of the swap that was made for the case.
     pub(super) fn swap(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
         let both = self.phase.before.swap.as_ref().zip(self.phase.after.swap.as_ref());
         let (before, after) = both.ok_or("no swap was made for it")?;
@@ -145,7 +146,7 @@ impl<'p> Spent<'p> {
         self.ops().map(|op| op.items).sum()
     }
 
-    /// Records of a load: of an engine that packs, all those under the keys that it wrote.
+    /// Records of a load: for an engine that packs, all those under the keys that it wrote.
     pub fn records(self, data: &Data) -> f64 {
         let packed = data.packed.filter(|_| data.records > 0);
         let each = packed.map_or(1.0, |packed| packed.records as f64 / data.records as f64);
@@ -157,7 +158,7 @@ impl<'p> Spent<'p> {
         self.ops().map(|op| op.write_bytes).sum()
     }
 
-    /// Bytes of keys and values shown by the engine.
+    /// Bytes of keys and values returned by the engine.
     pub fn read_bytes(self) -> u64 {
         self.ops().map(|op| op.read_bytes).sum()
     }
@@ -182,8 +183,8 @@ pub(super) fn device(
         (Some(before), Some(after)) if before.device == after.device => {
             grown(pick(before), pick(after), "device")
         }
-        (Some(_), Some(_)) => Err("the device under the place changed".into()),
-        _ => Err("no block device with counters under the place".into()),
+        (Some(_), Some(_)) => Err("the data directory's device changed".into()),
+        _ => Err("the data directory's block device has no counters".into()),
     }
 }
 
@@ -194,14 +195,14 @@ pub(super) fn over(above: f64, below: f64, why: &'static str) -> Reading {
 
 /// A share of the database in the page cache, in percent.
 pub(super) fn resident(phase: &PhaseRecord, residency: Option<&Residency>) -> Reading {
-    // Where there are no files to look at, looking has not failed.
+    // Without files there is no failure to read their residency.
     let no_files = phase.database.is_some_and(|database| database.files == 0);
     match residency {
         None if no_files => Err(NO_FILES.into()),
         Some(residency) => {
             over(100.0 * residency.resident_bytes as f64, residency.file_bytes as f64, NO_FILES)
         }
-        None => Err("the page cache could not be looked into".into()),
+        None => Err("the page cache could not be inspected".into()),
     }
 }
 

@@ -1,12 +1,12 @@
-//! When an engine held its writers up. A stall is a state that changes (normal, delayed, stopped),
-//! not a job that is begun and ended: one state ends where the next one begins.
+//! The write stalls of an engine. A stall is a state that changes (normal, delayed, stopped), not a
+//! job with a begin and an end: one state ends where the next one begins.
 
 use kvdyno_record::engine::{Counters, Edge, EngineEvent, EventKind, Value};
 
-/// Engines' own counters of time that writers were held up, by the ends of their names.
+/// The end of the names of engines' counters of stalled time.
 const MICROS: &str = "stall.micros";
 
-/// By how much such a counter grew, with its name; null: the engine has none.
+/// The increase of such a counter, with its name; null: the engine has none.
 pub fn counted_ns<'c>(before: &Counters, after: &'c Counters) -> Option<(&'c str, u64)> {
     let micros = |value: &Value| match value {
         Value::Integer(micros) => Some(*micros),
@@ -22,9 +22,9 @@ pub fn counted_ns<'c>(before: &Counters, after: &'c Counters) -> Option<(&'c str
 pub struct Stall<'e> {
     /// When it began, by the system's clock.
     pub start_ns: u64,
-    /// When it ended; null: it has no length, or its beginning is not known.
+    /// When it ended; null: it has no length, or its beginning is unknown.
     pub end_ns: Option<u64>,
-    /// What the engine said of it.
+    /// The engine's report.
     pub detail: &'e Counters,
 }
 
@@ -35,66 +35,66 @@ impl Stall<'_> {
     }
 }
 
-/// The stalls inside a window, clipped to it. One that began before counts from the window's
+/// The stalls inside a window, clipped to it. A stall that began before counts from the window's
 /// beginning, and one that has not ended, to its end.
 pub fn within(events: &[EngineEvent], (begin, end): (u64, u64)) -> Vec<Stall<'_>> {
     let mut stalls = Vec::new();
     let mut open: Option<(&EngineEvent, u64)> = None;
-    for (event, at) in in_order(events) {
+    for (event, at_ns) in in_order(events) {
         if event.edge == Edge::Point || (event.edge == Edge::End && open.is_none()) {
-            let inside = (begin..end).contains(&at);
-            let stall = Stall { start_ns: at, end_ns: None, detail: &event.detail };
+            let inside = (begin..end).contains(&at_ns);
+            let stall = Stall { start_ns: at_ns, end_ns: None, detail: &event.detail };
             stalls.extend(inside.then_some(stall));
             continue;
         }
-        stalls.extend(open.take().and_then(|open| clipped(open, at, (begin, end))));
-        open = (event.edge == Edge::Begin).then_some((event, at));
+        stalls.extend(open.take().and_then(|open| clipped(open, at_ns, (begin, end))));
+        open = (event.edge == Edge::Begin).then_some((event, at_ns));
     }
     stalls.extend(open.and_then(|open| clipped(open, u64::MAX, (begin, end))));
     stalls
 }
 
-/// Changes that arrive out of order are held back until they fit, but no more than so many: one
-/// may have been lost.
+/// Changes that arrive out of order are held back until they fit, at most this many: one may be
+/// lost.
 const HELD_MAX: usize = 4;
 
-/// The changes of state in the order in which they happened, and when. `RocksDB` tells them after
-/// it has let go of its lock, so that an end can arrive before its beginning; but each says what it
-/// changed from, and that puts them right. One that arrived too early is taken to have happened
-/// with the one it follows.
+/// The changes of state in the order in which they happened, with their times. `RocksDB` reports
+/// them after it releases its lock, so that an end can arrive before its beginning. Each change
+/// names the previous state, which gives the order. A change that arrived too early gets the time
+/// of the one before it.
 fn in_order(events: &[EngineEvent]) -> Vec<(&EngineEvent, u64)> {
-    let of = |event: &EngineEvent, name: &str| match event.detail.get(name) {
+    let text = |event: &EngineEvent, name: &str| match event.detail.get(name) {
         Some(Value::Text(condition)) => Some(condition.clone()),
         _ => None,
     };
-    let (mut ordered, mut held) = (Vec::new(), Vec::new());
+    let (mut ordered, mut pending) = (Vec::new(), Vec::new());
     let (mut state, mut last) = ("normal".to_owned(), 0);
     let stalls = events.iter().filter(|event| event.kind == EventKind::Stall);
     for event in stalls {
-        held.push(event);
-        while !held.is_empty() {
-            let fits = |event: &&EngineEvent| of(event, "prev").is_none_or(|prev| prev == state);
-            let next = match held.iter().position(fits) {
+        pending.push(event);
+        while !pending.is_empty() {
+            let fits = |event: &&EngineEvent| text(event, "prev").is_none_or(|prev| prev == state);
+            let next = match pending.iter().position(fits) {
                 Some(next) => next,
-                None if held.len() > HELD_MAX => 0,
+                None if pending.len() > HELD_MAX => 0,
                 None => break,
             };
-            let event = held.remove(next);
-            state = of(event, "cur").unwrap_or(state);
+            let event = pending.remove(next);
+            state = text(event, "cur").unwrap_or(state);
             last = event.at_unix_ns.max(last);
             ordered.push((event, last));
         }
     }
-    ordered.extend(held.into_iter().map(|event| (event, event.at_unix_ns.max(last))));
+    ordered.extend(pending.into_iter().map(|event| (event, event.at_unix_ns.max(last))));
     ordered
 }
 
 fn clipped(
-    (open, at): (&EngineEvent, u64),
+    (open, at_ns): (&EngineEvent, u64),
     until: u64,
     (begin, end): (u64, u64),
 ) -> Option<Stall<'_>> {
-    let (start_ns, end_ns) = (at.max(begin), until.min(end));
+    let (start_ns, end_ns) = (at_ns.max(begin), until.min(end));
     let stall = Stall { start_ns, end_ns: Some(end_ns), detail: &open.detail };
     (start_ns < end_ns).then_some(stall)
 }
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::fixture::stall as change;
 
-    fn seen(events: &[EngineEvent], window: (u64, u64)) -> Vec<(u64, Option<u64>, bool)> {
+    fn clip(events: &[EngineEvent], window: (u64, u64)) -> Vec<(u64, Option<u64>, bool)> {
         let stalls = within(events, window);
         stalls.iter().map(|stall| (stall.start_ns, stall.end_ns, stall.stopped())).collect()
     }
@@ -119,13 +119,13 @@ mod tests {
             change(200, "normal"),
         ];
         let all = [(90, Some(120), false), (120, Some(150), true), (190, Some(200), false)];
-        assert_eq!(seen(&events, (0, 300)), all);
-        assert_eq!(seen(&events, (100, 195))[0], (100, Some(120), false));
-        assert_eq!(seen(&events, (100, 195))[2], (190, Some(195), false));
-        assert_eq!(seen(&events, (150, 190)), []);
+        assert_eq!(clip(&events, (0, 300)), all);
+        assert_eq!(clip(&events, (100, 195))[0], (100, Some(120), false));
+        assert_eq!(clip(&events, (100, 195))[2], (190, Some(195), false));
+        assert_eq!(clip(&events, (150, 190)), []);
     }
 
-    /// As `RocksDB` told of a stop that was over at once: its end first.
+    /// As `RocksDB` reported a stop that was over at once: its end first.
     #[test]
     fn an_end_that_arrives_before_its_beginning_ends_it() {
         let from = |at, prev: &str, cur| {
@@ -139,17 +139,17 @@ mod tests {
             from(190, "normal", "delayed"),
             from(210, "delayed", "normal"),
         ];
-        assert_eq!(seen(&events, (0, 400)), [(190, Some(210), false)]);
-        // One was lost: what is left is not held back for ever.
+        assert_eq!(clip(&events, (0, 400)), [(190, Some(210), false)]);
+        // One was lost: the others are not held back for ever.
         let lost: Vec<_> = (0..8).map(|n| from(10 * n, "delayed", "stopped")).collect();
-        assert!(!seen(&lost, (0, 400)).is_empty());
+        assert!(!clip(&lost, (0, 400)).is_empty());
     }
 
     #[test]
-    fn one_that_goes_on_lasts_to_the_windows_end() {
+    fn a_stall_without_an_end_lasts_to_the_windows_end() {
         let events = [change(10, "stopped")];
-        assert_eq!(seen(&events, (20, 50)), [(20, Some(50), true)]);
-        assert_eq!(seen(&[change(10, "normal")], (5, 50)), [(10, None, false)]);
-        assert_eq!(seen(&[change(10, "normal")], (20, 50)), []);
+        assert_eq!(clip(&events, (20, 50)), [(20, Some(50), true)]);
+        assert_eq!(clip(&[change(10, "normal")], (5, 50)), [(10, None, false)]);
+        assert_eq!(clip(&[change(10, "normal")], (20, 50)), []);
     }
 }

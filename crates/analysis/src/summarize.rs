@@ -1,4 +1,4 @@
-//! From a record to its summary: what is computed from what, in this order.
+//! Computes a record's summary: each part from which others, in this order.
 
 use super::answer;
 use super::block_io;
@@ -41,7 +41,7 @@ impl Summary {
         for cases in by_key(&evidence.cases) {
             groups.push(Group::read(&cases, host)?);
         }
-        instructions::tell_apart(&mut groups);
+        instructions::subtract_load_generator(&mut groups);
         comparison::compare(&mut groups);
         comparable::mark(&mut groups);
         efficiency::judge(&mut groups);
@@ -110,22 +110,22 @@ fn verdict_of(evidence: &Evidence, findings: &[Finding]) -> Exit {
     }
 }
 
-/// Each volume as it was made first; made again it is alike but for its device's number.
+/// Each volume as it was first made; a later one differs only in its device's number.
 fn volumes(evidence: &Evidence) -> Vec<VolumeRecord> {
-    let made = evidence.recorded().filter_map(|(_, record)| record.volume.as_ref());
-    let volumes = together(made, |a, b| a.name == b.name);
-    volumes.into_iter().map(|same| same[0].clone()).collect()
+    let records = evidence.recorded().filter_map(|(_, record)| record.volume.as_ref());
+    let volumes = together(records, |a, b| a.name == b.name);
+    volumes.into_iter().map(|volumes_of_name| volumes_of_name[0].clone()).collect()
 }
 
-/// Each memory tier as it was first, and what of it was not in force in any case.
+/// Each memory tier as it was first, with all that was not enforced in any case.
 fn tiers(evidence: &Evidence) -> Vec<TierRecord> {
     let mut tiers: Vec<TierRecord> = Vec::new();
     for tier in evidence.recorded().filter_map(|(_, record)| record.ram_limit.tier.as_ref()) {
-        match tiers.iter_mut().find(|known| known.name == tier.name) {
-            Some(known) => {
-                let more = tier.not_enforced.iter().filter(|w| !known.not_enforced.contains(w));
+        match tiers.iter_mut().find(|existing| existing.name == tier.name) {
+            Some(existing) => {
+                let more = tier.not_enforced.iter().filter(|w| !existing.not_enforced.contains(w));
                 let more: Vec<String> = more.cloned().collect();
-                known.not_enforced.extend(more);
+                existing.not_enforced.extend(more);
             }
             None => tiers.push(tier.clone()),
         }

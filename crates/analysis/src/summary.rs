@@ -1,4 +1,4 @@
-//! All figures of a run: what tables, pages, spreadsheets and comparisons are made of.
+//! All figures of a run, for tables, pages, spreadsheets and comparisons.
 
 use super::block_io::PhaseIo;
 use super::claim::Claimed;
@@ -24,8 +24,8 @@ use kvdyno_record::volume::VolumeRecord;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The version of how figures are computed from a record. It changes whenever an old record would
-/// give another figure than before, and stands in every export.
+/// The version of the computation of figures from a record. It changes whenever an old record would
+/// give another figure than before, and is part of every export.
 pub const METHOD_VERSION: u32 = 1;
 
 /// All figures of a run.
@@ -33,23 +33,23 @@ pub const METHOD_VERSION: u32 = 1;
 pub struct Summary {
     /// [`METHOD_VERSION`].
     pub method_version: u32,
-    /// The run.
+    /// The result of its search; null: the run is none.
     pub run: RunInfo,
     /// The machine before the run.
     pub host: Host,
     /// The machine after it.
     pub host_after: Option<Host>,
-    /// What was tested, in the order of the suite.
+    /// The engines under test, in the order of the suite.
     pub engines: Vec<EngineInfo>,
     /// The load generator's own cost on this machine; null: not measured.
     pub load_generator: Option<LoadGenerator>,
-    /// What the machine did to an idle thread before the run; null: not listened to.
+    /// The pauses of an idle thread before the run; null: not measured.
     pub hiccups: Option<HiccupRow>,
     /// What its search found; null: it is none.
     pub search: Option<SearchResult>,
     /// Cases over their trials, in the order of the suite.
     pub groups: Vec<Group>,
-    /// What the run comes to, in sentences: the headline first, then one for each workload.
+    /// The answer in sentences: the headline first, then one for each workload.
     pub answer: Vec<String>,
     /// Engines in order, question by question.
     pub rankings: Vec<Ranking>,
@@ -59,25 +59,25 @@ pub struct Summary {
     pub tiers: Vec<TierRecord>,
     /// Copies of databases that cases worked on.
     pub copies: Vec<Copies>,
-    /// Block I/O by group and phase, where it was watched.
+    /// Block I/O by group and phase, where it was traced.
     pub block_io: Vec<PhaseIo>,
-    /// What each rank of a crew did, in loads and measured phases.
+    /// The figures of each rank of a crew, in loads and measured phases.
     pub ranks: Vec<RankRow>,
     /// Where the time of each load, and of each role of each measured phase, went.
     pub explained: Vec<Explained>,
-    /// How far to trust the figures.
+    /// The confidence in the figures.
     pub confidence: Confidence,
     /// Engines over their versions, where the suite has several of one.
     pub history: Vec<History>,
-    /// What the suite claims, and what came of it.
+    /// The suite's assertions, with their results.
     pub claims: Vec<Claimed>,
-    /// What a study published, beside these figures and in none of them; null: none was asked for.
+    /// A study's published figures, compared with these; null: none was chosen.
     pub study: Option<StudyComparison>,
-    /// What could not be enforced or measured, each sentence once.
+    /// What was not enforced or not measured, each sentence once.
     pub not_measured: Vec<String>,
-    /// What to bear in mind, the worst first.
+    /// The findings, the worst first.
     pub findings: Vec<Finding>,
-    /// How a program that shows this ends.
+    /// The exit code of a program that shows this.
     #[serde(skip)]
     pub(super) verdict: Exit,
 }
@@ -85,13 +85,13 @@ pub struct Summary {
 /// The run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RunInfo {
-    /// Its folder's name.
+    /// Its user's name for it; null: none.
     pub id: String,
     /// The suite.
     pub suite: String,
     /// What its user calls it; null: nothing.
     pub name: Option<String>,
-    /// What its user says of it; null: nothing.
+    /// Its user's note; null: none.
     pub note: Option<String>,
     /// One line about the suite.
     pub title: String,
@@ -105,16 +105,16 @@ pub struct RunInfo {
     pub started_unix_ns: u64,
     /// When it ended; null: it has not.
     pub ended_unix_ns: Option<u64>,
-    /// Where the databases lay.
+    /// The data directory.
     pub place: String,
-    /// Decisions taken from the host, in words.
+    /// Decisions that follow from the host, in words.
     pub sized: Vec<String>,
-    /// What was expected not to work out, before it began, in words.
+    /// Expected problems, reported before the run, in words.
     pub warnings: Vec<String>,
-    /// What the suite asks for and was not run, because the machine lacked what it needs.
+    /// What the suite contains but was not run, because the machine lacked what it needs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
-    /// Columns that tables have because the suite asks for them.
+    /// Additional columns that the suite lists.
     pub columns: Vec<ColumnName>,
     /// Everything planned was done.
     pub complete: bool,
@@ -127,7 +127,7 @@ pub struct RunInfo {
 }
 
 impl Summary {
-    /// Puts a study beside the figures in place of the suite's own; none: none.
+    /// Compares with a study, in place of the suite's own; none: no study.
     pub fn put_beside(&mut self, study: Option<&str>) {
         self.study = study.and_then(|id| StudyComparison::from_summary(id, self));
     }
@@ -138,8 +138,8 @@ impl Summary {
     }
 }
 
-/// How a program that shows `summary` ends: 4 where a finding makes figures invalid, else 3 where
-/// an engine failed. One that does not fit its RAM limit or its time has not failed: that is a
+/// The exit code of a program that shows `summary`: 4 where a finding makes figures invalid, else 3
+/// where an engine failed. An engine that does not fit its RAM limit has not failed: that is a
 /// result.
 pub fn verdict(summary: &Summary) -> Exit {
     summary.verdict

@@ -1,5 +1,5 @@
-//! How much of a role's times lies far out: shares over a limit, mean square. All of it is read off
-//! histograms whose buckets are 0.8 % wide, and no finer than that.
+//! The tail of a role's times: shares over a limit, mean square. All come from histograms with
+//! buckets of 0.8 %, and are no finer than that.
 
 use super::catalogue as c;
 use super::metric::{Metric, Metrics, Reading, Why};
@@ -9,7 +9,7 @@ use kvdyno_record::hlog::Kind;
 /// The limits of [`c::tail`]'s shares.
 const OVER_NS: [u64; 3] = [1_000_000, 2_000_000, 4_000_000];
 
-/// Adds the figures of a clock that has them: of each trial, and of all trials' samples `merged`.
+/// Adds the figures of a clock that has them: for each trial, and from the merged samples of all.
 pub(super) fn add(
     metrics: &mut Metrics,
     clock: Kind,
@@ -40,8 +40,8 @@ pub(super) fn add(
     });
 }
 
-/// Samples above a limit, in percent. A bucket that the limit lies in is counted by where the
-/// recorder put its samples: in its middle.
+/// Samples above a limit, in percent. A bucket that contains the limit counts by its middle, where
+/// the recorder put its samples.
 fn over_percent(samples: &Histogram<u64>, limit_ns: u64) -> Reading {
     let over = samples.iter_recorded().filter(|bucket| bucket.value_iterated_to() > limit_ns);
     let over: u64 = over.map(|bucket| bucket.count_at_value()).sum();

@@ -1,8 +1,8 @@
 //! A suite's figures over its runs: where a figure changed its level, and whether the newest run is
 //! worse than the level before it.
 //!
-//! A history is kept apart from the runs, a line a run: a nightly job keeps the one, and throws the
-//! other away.
+//! A history is a separate file, one line per run: a nightly job keeps the history and deletes the
+//! runs.
 
 pub mod entry;
 mod level;
@@ -20,14 +20,14 @@ use level::Judged;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is asked of a history.
+/// The parameters of a trend.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
     /// Which figures.
     pub figures: Figures,
-    /// The share by which the newest run's may be worse than the last stable level.
+    /// The share by which the newest run may be worse than the last stable level.
     pub gate: Option<f64>,
-    /// Runs of other machines than the newest one's count, too.
+    /// Includes runs of other machines than the newest one's.
     pub any_machine: bool,
 }
 
@@ -40,13 +40,13 @@ pub struct Trend {
     pub machine: String,
     /// The runs, in the order in which they were added.
     pub runs: Vec<RunOf>,
-    /// Runs of the file that are not among them, and why.
+    /// Runs of the file that were left out, and why.
     pub left_out: Vec<LeftOut>,
-    /// Below this share two levels are one.
+    /// Levels closer than this share count as one.
     pub least: f64,
     /// The figures of the newest run's cases, each over all runs.
     pub courses: Vec<Course>,
-    /// What came of the gate; null: none was asked for.
+    /// The result of the gate; null: there is none.
     pub gate: Option<Gate>,
 }
 
@@ -55,16 +55,15 @@ pub struct Trend {
 pub struct RunOf {
     /// Its id.
     pub run: String,
-    /// What it is called: a commit, a version; else its id's beginning.
+    /// Its label: a commit, a version; else the beginning of its id.
     pub label: String,
     /// When it began.
     pub started_unix_ns: u64,
-    /// What else was another one than in the run before: engines' versions, the kernel, this
-    /// program.
+    /// What changed since the run before: engines' versions, the kernel, this program.
     pub differs: Vec<String>,
 }
 
-/// A run that takes no part beside the others.
+/// A run that was left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeftOut {
     /// Its id.
@@ -97,37 +96,37 @@ pub struct Course {
     pub levels: Vec<f64>,
 }
 
-/// From one run on the level is another.
+/// A change of the level at a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
-    /// The first run of the new level: its place in `runs`.
+    /// The index in `runs` of the first run of the new level.
     pub at: usize,
-    /// The new level over the one before; null where that means nothing.
+    /// The new level over the one before; null where that has no meaning.
     pub ratio: Option<f64>,
-    /// Whether that is good.
+    /// Whether it is an improvement.
     pub verdict: Verdict,
 }
 
 impl Trend {
-    /// What a history says; none where nothing is in it.
+    /// The trend of a history; none for an empty one.
     pub fn from_entries(entries: &[Entry], question: &Question) -> Option<Self> {
         let newest = entries.last()?;
-        let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+        let (mut included, mut left_out) = (Vec::new(), Vec::new());
         for entry in entries {
             match stranger(entry, newest, question) {
                 Some(why) => left_out.push(LeftOut { run: entry.run.clone(), why }),
-                None => kept.push(entry),
+                None => included.push(entry),
             }
         }
         let courses: Vec<Course> = wanted(newest, &question.figures)
             .into_iter()
-            .map(|(series, definition)| Course::from_series(series, definition, &kept))
+            .map(|(series, definition)| Course::from_series(series, definition, &included))
             .collect();
-        let gate = question.gate.map(|allowed| gate(allowed, &courses, &kept));
+        let gate = question.gate.map(|allowed| gate(allowed, &courses, &included));
         Some(Self {
             suite: newest.suite.clone(),
             machine: newest.machine.clone(),
-            runs: runs(&kept),
+            runs: runs(&included),
             left_out,
             least: LEAST_NOISE,
             courses,
@@ -135,23 +134,24 @@ impl Trend {
         })
     }
 
-    /// Changes by run, the newest first: its place, and what changed.
+    /// Changes by run, the newest first: the run's index, and its changes.
     pub fn by_run(&self) -> Vec<(usize, Vec<(&Course, &Change)>)> {
-        let places = self.courses.iter().flat_map(|course| &course.changes).map(|change| change.at);
-        let mut places: Vec<usize> = unique(places);
-        places.sort_unstable_by(|a, b| b.cmp(a));
-        let at = |place: usize| {
+        let indices =
+            self.courses.iter().flat_map(|course| &course.changes).map(|change| change.at);
+        let mut indices: Vec<usize> = unique(indices);
+        indices.sort_unstable_by(|a, b| b.cmp(a));
+        let changes_at = |index: usize| {
             let changes = self.courses.iter().flat_map(move |course| {
-                let there = course.changes.iter().filter(move |change| change.at == place);
-                there.map(move |change| (course, change))
+                let at_run = course.changes.iter().filter(move |change| change.at == index);
+                at_run.map(move |change| (course, change))
             });
-            (place, changes.collect())
+            (index, changes.collect())
         };
-        places.into_iter().map(at).collect()
+        indices.into_iter().map(changes_at).collect()
     }
 }
 
-/// Why a run says nothing about the newest one; none: it does.
+/// Why a run cannot be compared with the newest one; none: it can.
 fn stranger(entry: &Entry, newest: &Entry, question: &Question) -> Option<String> {
     if entry.suite != newest.suite {
         return Some(format!("its suite is {}, the newest run's {}", entry.suite, newest.suite));
@@ -159,19 +159,19 @@ fn stranger(entry: &Entry, newest: &Entry, question: &Question) -> Option<String
     if entry.machine != newest.machine && !question.any_machine {
         return Some(format!("made on another machine: {}", entry.machine));
     }
-    let known = |series: &Series| newest.series.iter().any(|other| other.key == series.key);
-    if entry.series.iter().any(known) {
+    let is_in_newest = |series: &Series| newest.series.iter().any(|other| other.key == series.key);
+    if entry.series.iter().any(is_in_newest) {
         return None;
     }
     Some("none of its cases did the newest run's work".to_owned())
 }
 
-/// The figures of a run that are asked for.
+/// The figures of a run that the question selects.
 pub(crate) fn wanted<'e>(
     run: &'e Entry,
     figures: &Figures,
 ) -> Vec<(&'e Series, &'static Definition)> {
-    let of = |series: &'e Series| {
+    let figures_of = |series: &'e Series| {
         let shown = catalogue::ALL.iter().filter(|definition| {
             series.figures.contains_key(definition.name)
                 && definition.direction != Direction::Neither
@@ -179,27 +179,27 @@ pub(crate) fn wanted<'e>(
         });
         shown.map(move |definition| (series, *definition)).collect::<Vec<_>>()
     };
-    run.series.iter().flat_map(of).collect()
+    run.series.iter().flat_map(figures_of).collect()
 }
 
-fn runs(kept: &[&Entry]) -> Vec<RunOf> {
-    let before = std::iter::once(None).chain(kept.iter().map(|entry| Some(*entry)));
+fn runs(entries: &[&Entry]) -> Vec<RunOf> {
+    let before = std::iter::once(None).chain(entries.iter().map(|entry| Some(*entry)));
     let run = |(entry, before): (&&Entry, Option<&Entry>)| RunOf {
         run: entry.run.clone(),
         label: entry.called().to_owned(),
         started_unix_ns: entry.started_unix_ns,
         differs: before.map(|before| entry.differs(before)).unwrap_or_default(),
     };
-    kept.iter().zip(before).map(run).collect()
+    entries.iter().zip(before).map(run).collect()
 }
 
 impl Course {
-    fn from_series(series: &Series, definition: &'static Definition, kept: &[&Entry]) -> Self {
+    fn from_series(series: &Series, definition: &'static Definition, entries: &[&Entry]) -> Self {
         let value = |entry: &&Entry| {
-            let same = entry.series.iter().find(|other| other.same_as(series))?;
-            same.figures.get(definition.name).copied()
+            let other_series = entry.series.iter().find(|other| other.same_as(series))?;
+            other_series.figures.get(definition.name).copied()
         };
-        let values: Vec<Option<f64>> = kept.iter().map(value).collect();
+        let values: Vec<Option<f64>> = entries.iter().map(value).collect();
         let (levels, changes) = levels(&values, definition);
         Self {
             case: series.case.clone(),
@@ -219,7 +219,7 @@ impl Course {
         format!("{}, {}: {}", self.case, self.place(), self.figure)
     }
 
-    /// Whose figure it is: the role's, else the phase's.
+    /// The owner of the figure: the role, else the phase.
     pub fn place(&self) -> &str {
         self.role.as_deref().unwrap_or(&self.phase)
     }
@@ -227,12 +227,12 @@ impl Course {
 
 /// The levels, and the changes between them.
 fn levels(values: &[Option<f64>], definition: &Definition) -> (Vec<f64>, Vec<Change>) {
-    let (places, known): (Vec<usize>, Vec<f64>) = known(values).unzip();
-    let points = change_points(&known, least(definition.name));
+    let (indices, finite): (Vec<usize>, Vec<f64>) = finite_values(values).unzip();
+    let points = change_points(&finite, least(definition.name));
     let starts = std::iter::once(0).chain(points.iter().copied());
-    let ends = points.iter().copied().chain(std::iter::once(known.len()));
+    let ends = points.iter().copied().chain(std::iter::once(finite.len()));
     let levels: Vec<f64> =
-        starts.zip(ends).filter_map(|(start, end)| median(&known[start..end])).collect();
+        starts.zip(ends).filter_map(|(start, end)| median(&finite[start..end])).collect();
     let change = |(&point, levels): (&usize, &[f64])| {
         let (before, after) = (levels[0], levels[1]);
         let better = match definition.direction {
@@ -240,37 +240,37 @@ fn levels(values: &[Option<f64>], definition: &Definition) -> (Vec<f64>, Vec<Cha
             Direction::Lower | Direction::Neither => after < before,
         };
         let verdict = if better { Verdict::Improved } else { Verdict::Regressed };
-        Change { at: places[point], ratio: (before > 0.0).then(|| after / before), verdict }
+        Change { at: indices[point], ratio: (before > 0.0).then(|| after / before), verdict }
     };
     let changes = points.iter().zip(levels.windows(2)).map(change).collect();
     (levels, changes)
 }
 
-/// The values that there are, each with the place of its run.
-fn known(values: &[Option<f64>]) -> impl Iterator<Item = (usize, f64)> {
-    values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?)))
+/// The values that exist, each with the index of its run.
+fn finite_values(values: &[Option<f64>]) -> impl Iterator<Item = (usize, f64)> {
+    values.iter().enumerate().filter_map(|(index, value)| Some((index, (*value)?)))
 }
 
-fn gate(allowed: f64, courses: &[Course], kept: &[&Entry]) -> Gate {
+fn gate(allowed: f64, courses: &[Course], entries: &[&Entry]) -> Gate {
     let (mut regressed, mut not_judged, mut may_hide) = (Vec::new(), Vec::new(), Vec::new());
     for course in courses {
         let lists = [&mut regressed, &mut may_hide];
         Judged::judge(course).file(course, allowed, lists, &mut not_judged);
     }
-    not_judged.extend(lost(kept));
+    not_judged.extend(lost(entries));
     if courses.is_empty() {
-        let why = "the newest run has no figure that could be judged".to_owned();
+        let why = "the newest run has no figure to judge".to_owned();
         not_judged.push(NotJudged { case: "all cases".to_owned(), figure: None, why });
     }
     Gate::from_lists(allowed, regressed, not_judged, may_hide)
 }
 
-/// Cases of the run before that the newest does not have.
-fn lost(kept: &[&Entry]) -> Vec<NotJudged> {
-    let [.., before, newest] = kept else { return Vec::new() };
+/// Cases of the previous run that the newest lacks.
+fn lost(entries: &[&Entry]) -> Vec<NotJudged> {
+    let [.., before, newest] = entries else { return Vec::new() };
     let gone = before.series.iter().filter(|old| !newest.series.iter().any(|s| s.key == old.key));
     let cases = unique(gone.map(|series| series.case.clone()));
-    let why = format!("the newest run has no such case, and run {} has", before.run);
+    let why = format!("the newest run has no such case, but run {} has", before.run);
     cases.into_iter().map(|case| NotJudged { case, figure: None, why: why.clone() }).collect()
 }
 

@@ -1,4 +1,4 @@
-//! The trials of one case, side by side: what rows take their readings from.
+//! The trials of one case: the source of all rows' readings.
 
 use super::evidence::{CaseEvidence, Latencies};
 use super::metric::{Reading, Why};
@@ -40,22 +40,22 @@ impl<'e> Trials<'e> {
     /// A reading of each trial's role, and of one or all of its operations added up.
     pub fn of_role(
         &self,
-        at: &At<'_>,
+        scope: &At<'_>,
         read: impl Fn(&RoleResult, &OpResult) -> Reading,
     ) -> Vec<Reading> {
         let reading = |case: &'e CaseEvidence| {
-            let role = role(case.phase(at.phase)?, at.role)?;
-            read(role, &at.ops(role)?)
+            let role = role(case.phase(scope.phase)?, scope.role)?;
+            read(role, &scope.ops(role)?)
         };
         self.cases.iter().map(|(case, _)| reading(case)).collect()
     }
 
-    /// Each trial's samples at `at`, or why there are none.
-    pub(super) fn samples(&self, at: &At<'_>, kind: Kind) -> Vec<Result<Histogram<u64>, Why>> {
+    /// Each trial's samples in a scope, or why there are none.
+    pub(super) fn samples(&self, scope: &At<'_>, kind: Kind) -> Vec<Result<Histogram<u64>, Why>> {
         let samples = |case: &CaseEvidence, latencies: &Latencies| {
-            case.phase(at.phase)?;
-            let wanted = |op: &str| at.op.is_none_or(|wanted| wanted == op);
-            Ok(samples_of(latencies, (at.phase, at.role, kind), wanted))
+            case.phase(scope.phase)?;
+            let wanted = |op: &str| scope.op.is_none_or(|wanted| wanted == op);
+            Ok(samples_of(latencies, (scope.phase, scope.role, kind), wanted))
         };
         self.cases.iter().map(|(case, latencies)| samples(case, latencies)).collect()
     }
@@ -84,23 +84,23 @@ impl At<'_> {
     }
 }
 
-/// The samples of a phase's role and of those of its operations that are `wanted`, together.
+/// The merged samples of a phase's role, of the operations that are `wanted`.
 pub(super) fn samples_of(
     latencies: &Latencies,
-    of: (&str, &str, Kind),
+    tag: (&str, &str, Kind),
     wanted: impl Fn(&str) -> bool,
 ) -> Histogram<u64> {
     let mut all = hlog::histogram();
     for ((phase, role, op, kind), samples) in latencies {
-        if (phase.as_str(), role.as_str(), *kind) == of && wanted(op) {
+        if (phase.as_str(), role.as_str(), *kind) == tag && wanted(op) {
             samples.add_to(&mut all);
         }
     }
     all
 }
 
-/// What a phase's role did, or why that is not known.
+/// A phase's role, or why it is missing.
 pub(super) fn role<'p>(phase: &'p PhaseRecord, name: &str) -> Result<&'p RoleResult, Why> {
-    let found = phase.roles.iter().find(|role| role.role == name);
-    found.ok_or_else(|| format!("role {name} left no result").into())
+    let result = phase.roles.iter().find(|role| role.role == name);
+    result.ok_or_else(|| format!("role {name} left no result").into())
 }

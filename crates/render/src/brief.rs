@@ -2,7 +2,7 @@
 //! one table, and what it was measured on. No path of the host and not its name.
 
 use super::columns::{Row, loads, phases};
-use super::format::beside;
+use super::format::ratio_cell;
 use super::markdown::{escaped, table, title};
 use super::table::{Side, Table};
 use kvdyno_analysis::answer::answers;
@@ -39,7 +39,7 @@ fn confidence(summary: &Summary) -> String {
 /// A column: whether it is there, its title, and what is in it.
 type Column = (bool, &'static str, Side, fn(&Row<'_>) -> String);
 
-/// What tells the rows apart beside the engine, where it differs.
+/// What distinguishes the rows besides the engine, where it differs.
 fn axes(rows: &[Row<'_>]) -> [Column; 5] {
     let groups = || rows.iter().map(|row| row.group);
     let volume = several(groups().map(|group| &group.volume));
@@ -62,7 +62,7 @@ fn figures(summary: &Summary) -> Table {
         let loads: Vec<Row<'_>> = loads(summary).filter(|row| competes(row)).collect();
         let rates: [Column; 2] = [
             (true, "records/s", Side::Right, |row| rate(row, &c::RECORDS_PER_S)),
-            (true, "vs. first", Side::Right, |row| beside(row.beside())),
+            (true, "vs. first", Side::Right, |row| ratio_cell(row.relative())),
         ];
         return filled(&loads, &rates);
     }
@@ -82,7 +82,7 @@ fn figures(summary: &Summary) -> Table {
         (true, "p99.9 us", Side::Right, |row| us(row, 3)),
         (true, "vs. first", Side::Right, |row| match row.op {
             Some(_) => String::new(),
-            None => beside(row.beside()),
+            None => ratio_cell(row.relative()),
         }),
     ];
     filled(&rows, &columns)
@@ -100,15 +100,15 @@ fn filled(rows: &[Row<'_>], columns: &[Column]) -> Table {
 
 /// The swept number, where it is another role's, tells this line from the next.
 fn threads(row: &Row<'_>) -> String {
-    let own = row.threads().unwrap_or(0);
-    match row.group.threads_swept.filter(|swept| *swept != own) {
-        Some(swept) => format!("{own} (beside {swept})"),
-        None => own.to_string(),
+    let threads = row.threads().unwrap_or(0);
+    match row.group.threads_swept.filter(|swept| *swept != threads) {
+        Some(swept) => format!("{threads} (with {swept})"),
+        None => threads.to_string(),
     }
 }
 
-fn rate(row: &Row<'_>, of: &Definition) -> String {
-    row.value(of).map_or_else(|| "-".to_owned(), |rate| units::grouped(rate.round() as u64))
+fn rate(row: &Row<'_>, figure: &Definition) -> String {
+    row.value(figure).map_or_else(|| "-".to_owned(), |rate| units::grouped(rate.round() as u64))
 }
 
 fn us(row: &Row<'_>, at: usize) -> String {
@@ -137,10 +137,10 @@ fn measured_on(summary: &Summary) -> String {
         .drive
         .as_ref()
         .map(|drive| drive.model.as_ref().map_or_else(|| drive.name.clone(), Clone::clone));
-    let place = [host.filesystem.as_ref().map(|filesystem| filesystem.kind.clone()), drive];
-    let place: Vec<String> = place.into_iter().flatten().collect();
-    if !place.is_empty() {
-        parts.push(place.join(" on "));
+    let storage = [host.filesystem.as_ref().map(|filesystem| filesystem.kind.clone()), drive];
+    let storage: Vec<String> = storage.into_iter().flatten().collect();
+    if !storage.is_empty() {
+        parts.push(storage.join(" on "));
     }
     let engines: Vec<String> = summary.engines.iter().filter_map(engine).collect();
     let trials = summary.trials();
@@ -192,8 +192,8 @@ mod tests {
     fn a_mix_has_a_line_for_each_operation_and_no_latency_of_all() {
         let text = page(&Fixture::mixed(4).summary());
         let line = |op: &str| {
-            let found = text.lines().find(|line| line.starts_with("| LMDB") && line.contains(op));
-            found.unwrap_or_else(|| panic!("{op}: {text}")).to_owned()
+            let line = text.lines().find(|line| line.starts_with("| LMDB") && line.contains(op));
+            line.unwrap_or_else(|| panic!("{op}: {text}")).to_owned()
         };
         assert!(line(" get+update |").contains("|  |  |  |"), "{text}");
         assert!(line(" update |").contains(" 721.7 |"), "{text}");

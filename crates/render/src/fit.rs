@@ -88,12 +88,12 @@ pub(super) fn broken(text: &str, width: usize) -> String {
         return text.to_owned();
     }
     let mut quoted = false;
-    let apart = |letter: char| {
+    let is_break = |letter: char| {
         quoted ^= letter == '`';
         letter == ' ' && !quoted
     };
     let mut lines: Vec<String> = vec![String::new()];
-    for word in text.split(apart).filter(|word| !word.is_empty()) {
+    for word in text.split(is_break).filter(|word| !word.is_empty()) {
         let mut word = word;
         while !word.is_empty() {
             let Some(line) = lines.last_mut() else { break };

@@ -45,7 +45,7 @@ fn namesakes(fleet: &Fleet) -> Vec<Line> {
             of_name.map(|host| format!("{} ran {}", host.name, host.run)).collect();
         (hosts.len() > 1).then(|| {
             let text = format!(
-                "{} machines are called {name}, told apart by their machine ids: {}",
+                "{} machines are called {name}, distinguished by their machine ids: {}",
                 hosts.len(),
                 some(&hosts)
             );
@@ -59,8 +59,8 @@ fn namesakes(fleet: &Fleet) -> Vec<Line> {
 pub(crate) fn left_out(runs: &[LeftOut]) -> Vec<Line> {
     let reasons = unique(runs.iter().map(|run| run.why.as_str()));
     let line = |why: &str| {
-        let alike = runs.iter().filter(|run| run.why == why).count();
-        (Tone::Warning, "left out", format!("{}: {why}", counted(alike, "run")))
+        let runs_with_reason = runs.iter().filter(|run| run.why == why).count();
+        (Tone::Warning, "left out", format!("{}: {why}", counted(runs_with_reason, "run")))
     };
     reasons.into_iter().map(line).collect()
 }
@@ -112,7 +112,7 @@ fn title((title, side): (&str, Column)) -> (String, Column) {
 /// The value of each host; `*`: it stands apart.
 fn each(spread: &Spread) -> Vec<String> {
     let cell = |(host, value): (usize, &Option<f64>)| {
-        let mark = if spread.apart.iter().any(|apart| apart.host == host) { "*" } else { "" };
+        let mark = if spread.apart.iter().any(|outlier| outlier.host == host) { "*" } else { "" };
         value.map_or_else(|| "-".to_owned(), |value| figure(spread.unit, value) + mark)
     };
     let median = figure(spread.unit, spread.median);
@@ -121,13 +121,13 @@ fn each(spread: &Spread) -> Vec<String> {
 
 fn ends(fleet: &Fleet, spread: &Spread) -> Vec<String> {
     let values = spread.values.iter().enumerate();
-    let mut known: Vec<(usize, f64)> =
+    let mut finite: Vec<(usize, f64)> =
         values.filter_map(|(host, value)| Some((host, (*value)?))).collect();
-    known.sort_by(|a, b| a.1.total_cmp(&b.1));
+    finite.sort_by(|a, b| a.1.total_cmp(&b.1));
     let named = |(host, value): &(usize, f64)| {
         format!("{} {}", figure(spread.unit, *value), fleet.hosts[*host].name)
     };
-    let (first, last) = (known.first(), known.last());
+    let (first, last) = (finite.first(), finite.last());
     let ratio = first.zip(last).filter(|(first, _)| first.1 > 0.0);
     let apart: Vec<String> = spread
         .apart
@@ -135,7 +135,7 @@ fn ends(fleet: &Fleet, spread: &Spread) -> Vec<String> {
         .map(|apart| format!("{} {}", fleet.hosts[apart.host].name, by(apart.ratio)))
         .collect();
     vec![
-        known.len().to_string(),
+        finite.len().to_string(),
         first.map(named).unwrap_or_default(),
         figure(spread.unit, spread.median),
         last.map(named).unwrap_or_default(),
@@ -155,12 +155,12 @@ pub fn aid(fleet: &Fleet) -> String {
     if fleet.hosts.len() >= HOSTS_MIN {
         return rule;
     }
-    format!("{rule} Among fewer than {HOSTS_MIN} hosts none can be told from chance.")
+    format!("{rule} Fewer than {HOSTS_MIN} hosts are too few to flag one.")
 }
 
 /// The lines below the table: hosts that stand apart, and what only they have.
 pub fn footer(fleet: &Fleet) -> Vec<Line> {
-    let mut lines: Vec<Line> = fleet.apart.iter().map(|apart| host_apart(fleet, apart)).collect();
+    let mut lines: Vec<Line> = fleet.apart.iter().map(|host| host_apart(fleet, host)).collect();
     if lines.is_empty() && fleet.hosts.len() >= HOSTS_MIN {
         lines.push((Tone::Good, "apart", "no host stands apart from the others".to_owned()));
     }
@@ -171,29 +171,32 @@ pub fn footer(fleet: &Fleet) -> Vec<Line> {
     harmless(lines)
 }
 
-fn host_apart(fleet: &Fleet, apart: &OutlierHost) -> Line {
+fn host_apart(fleet: &Fleet, host: &OutlierHost) -> Line {
     let named = |places: &[usize], word: &str| {
-        let figures = places.iter().map(|place| {
-            let spread = &fleet.spreads[*place];
-            let found = spread.apart.iter().find(|outlier| outlier.host == apart.host);
-            format!("{} {}", spread.name(), found.map(|found| by(found.ratio)).unwrap_or_default())
+        let figures = places.iter().map(|index| {
+            let spread = &fleet.spreads[*index];
+            let outlier = spread.apart.iter().find(|outlier| outlier.host == host.host);
+            format!(
+                "{} {}",
+                spread.name(),
+                outlier.map(|outlier| by(outlier.ratio)).unwrap_or_default()
+            )
         });
         let figures: Vec<String> = figures.collect();
-        let (found, all) = (figures.len(), fleet.spreads.len());
-        (found > 0).then(|| format!("{word} in {found} of {all} figures: {}", some(&figures)))
+        let (outlier, all) = (figures.len(), fleet.spreads.len());
+        (outlier > 0).then(|| format!("{word} in {outlier} of {all} figures: {}", some(&figures)))
     };
-    let only = apart.only_apart.iter().map(|place| {
-        let fact = &fleet.facts[*place];
-        format!("{} {}", fact.what, fact.values[apart.host])
+    let only = host.only_apart.iter().map(|index| {
+        let fact = &fleet.facts[*index];
+        format!("{} {}", fact.what, fact.values[host.host])
     });
     let only: Vec<String> = only.collect();
-    let only = (!only.is_empty()).then(|| {
-        format!("only hosts that stand apart have (which proves nothing): {}", some(&only))
-    });
-    let parts = [named(&apart.worse, "worse"), named(&apart.better, "better"), only];
+    let only = (!only.is_empty())
+        .then(|| format!("only outliers have (which proves nothing): {}", some(&only)));
+    let parts = [named(&host.worse, "worse"), named(&host.better, "better"), only];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let tone = if apart.worse.is_empty() { Tone::Good } else { Tone::Bad };
-    (tone, "apart", format!("{}: {}", fleet.hosts[apart.host].name, parts.join(". ")))
+    let tone = if host.worse.is_empty() { Tone::Good } else { Tone::Bad };
+    (tone, "apart", format!("{}: {}", fleet.hosts[host.host].name, parts.join(". ")))
 }
 
 #[cfg(test)]
@@ -218,10 +221,10 @@ mod tests {
     #[test]
     fn machines_of_one_name_are_said_to_be() {
         let lines = render(["b", "a"]);
-        let (_, _, said) = lines.iter().find(|(_, word, _)| *word == "namesakes").unwrap();
-        let expected = "2 machines are called bench-1, told apart by their machine ids: \
+        let (_, _, text) = lines.iter().find(|(_, word, _)| *word == "namesakes").unwrap();
+        let expected = "2 machines are called bench-1, distinguished by their machine ids: \
                         bench-1 (1) ran run-a; bench-1 (2) ran run-b";
-        assert_eq!(said, expected);
+        assert_eq!(text, expected);
         assert!(render(["a", "a"]).iter().all(|(_, word, _)| *word != "namesakes"));
     }
 }

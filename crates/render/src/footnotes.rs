@@ -9,7 +9,7 @@ pub struct Footnotes {
 impl Footnotes {
     /// The mark for a reason: `[2]`; an equal reason has an equal mark.
     pub fn mark(&mut self, reason: &str) -> String {
-        let at = self.reasons.iter().position(|known| known == reason).unwrap_or_else(|| {
+        let at = self.reasons.iter().position(|other| other == reason).unwrap_or_else(|| {
             self.reasons.push(reason.to_owned());
             self.reasons.len() - 1
         });

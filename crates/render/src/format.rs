@@ -82,8 +82,8 @@ pub(crate) fn trials(metric: Option<&Metric>) -> String {
 }
 
 /// A ratio to the base engine.
-pub(crate) fn beside(beside: Option<&RelativeTo>) -> String {
-    beside.map_or_else(|| "-".to_owned(), RelativeTo::cell)
+pub(crate) fn ratio_cell(ratio_cell: Option<&RelativeTo>) -> String {
+    ratio_cell.map_or_else(|| "-".to_owned(), RelativeTo::cell)
 }
 
 /// As time(1) prints it: `1:15.70`, `2:13:40.00`.

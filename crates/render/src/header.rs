@@ -19,7 +19,7 @@ use kvdyno_record::volume::VolumeRecord;
 /// Findings stand this far in, after the word that says how much they weigh.
 const FINDING_INDENT: usize = 8;
 
-/// The lines above the tables: a word and what it says.
+/// The lines above the tables: a word and its text.
 pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     let mut lines = vec![("run".to_owned(), run(summary))];
     lines.push(("confidence".to_owned(), summary.confidence.words()));
@@ -27,8 +27,10 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
         lines.push(("suite".to_owned(), suite(summary)));
     }
     lines.push(("host".to_owned(), host(&summary.host)));
-    lines.push(("place".to_owned(), place(summary)));
-    lines.extend(summary.volumes.iter().map(|made| ("volume".to_owned(), volume(made))));
+    lines.push(("place".to_owned(), storage(summary)));
+    lines.extend(
+        summary.volumes.iter().map(|volume_record| ("volume".to_owned(), volume(volume_record))),
+    );
     lines.extend(summary.tiers.iter().map(|had| ("tier".to_owned(), tier(had))));
     lines.extend(summary.copies.iter().map(|copies| ("copies".to_owned(), copies.words())));
     lines.extend(datasets(summary).into_iter().map(|text| ("data".to_owned(), text)));
@@ -42,7 +44,7 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     }
     lines.extend(bare_drives(summary).into_iter().map(|text| ("drive".to_owned(), text)));
     lines.push(("generator".to_owned(), load_generator(summary)));
-    lines.extend(summary.not_measured.iter().map(|text| ("not known".to_owned(), text.clone())));
+    lines.extend(summary.not_measured.iter().map(|text| ("unknown".to_owned(), text.clone())));
     lines.into_iter().map(|(word, text)| (word, one_line(&text).into_owned())).collect()
 }
 
@@ -57,18 +59,18 @@ pub fn load_generator(summary: &Summary) -> String {
         n => format!("{n} threads"),
     };
     let has_rows = summary.groups.iter().any(|group| group.stores_nothing);
-    let taken = match (load_generator.alone, has_rows) {
+    let source = match (load_generator.alone, has_rows) {
         (true, true) => format!(
             "{threads} alone before the run; its rows below share the CPUs with other roles"
         ),
         (true, false) => format!("{threads} alone before the run"),
-        (false, _) => format!("{threads} beside the other roles of its cases"),
+        (false, _) => format!("{threads} with the other roles of its cases"),
     };
     let max = load_generator.max_ns.map_or_else(String::new, |ns| {
         format!("; slowest operation in its cases {}", units::duration(ns as u64))
     });
     let ns_per_op = load_generator.ns_per_op;
-    format!("{ns_per_op:.1} ns/op overhead (null engine, {taken}{max}); not subtracted below")
+    format!("{ns_per_op:.1} ns/op overhead (null engine, {source}{max}); not subtracted below")
 }
 
 /// A finding in words: its evidence, its cases, its advice.
@@ -152,7 +154,7 @@ fn host(host: &Host) -> String {
     )
 }
 
-fn place(summary: &Summary) -> String {
+fn storage(summary: &Summary) -> String {
     let host = &summary.host;
     let filesystem = host.filesystem.as_ref().map(filesystem).unwrap_or_default();
     let drive = host.drive.as_ref().map_or_else(|| ", no drive known".to_owned(), drive);
@@ -274,8 +276,8 @@ fn is_bare_drive(engine: &EngineInfo) -> bool {
 /// A worker of a bare drive once, however many jobs it has: our own, and fio.
 fn bare_drives(summary: &Summary) -> Vec<String> {
     let drives = summary.engines.iter().filter(|info| is_bare_drive(info));
-    let line = |same: Vec<&EngineInfo>| {
-        let info = same[0];
+    let line = |engines: Vec<&EngineInfo>| {
+        let info = engines[0];
         let worker = info.worker.as_ref()?;
         let groups = || summary.groups.iter().filter(|group| group.engine == info.engine);
         let jobs = || groups().flat_map(|group| &group.runs).filter_map(|run| run.job.as_ref());
@@ -283,8 +285,8 @@ fn bare_drives(summary: &Summary) -> Vec<String> {
         let written = jobs().find_map(|job| job.written.clone());
         let written = written.map_or_else(String::new, |how| format!("; written in full: {how}"));
         let (title, version, count) = (&worker.title, &worker.version, jobs().count());
-        let of = units::bytes(bytes.unwrap_or(0));
-        Some(format!("{title} {version}: {count} jobs on {of}{written}"))
+        let memory = units::bytes(bytes.unwrap_or(0));
+        Some(format!("{title} {version}: {count} jobs on {memory}{written}"))
     };
     together(drives, |a, b| a.engine == b.engine).into_iter().filter_map(line).collect()
 }

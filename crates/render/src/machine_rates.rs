@@ -36,8 +36,8 @@ impl MachineRates {
             rate(&move |snapshot| snapshot.device.as_ref().and_then(read))
         };
         let mean_us = |read: fn(&DeviceUsage) -> Option<(u64, u64)>| {
-            let of = |snapshot: &Snapshot| snapshot.device.as_ref().and_then(read);
-            let ((ns_before, before), (ns, count)) = (of(before)?, of(now)?);
+            let counter = |snapshot: &Snapshot| snapshot.device.as_ref().and_then(read);
+            let ((ns_before, before), (ns, count)) = (counter(before)?, counter(now)?);
             let (ns, count) = (ns.checked_sub(ns_before)?, count.checked_sub(before)?);
             (count > 0).then(|| ns as f64 / 1e3 / count as f64)
         };

@@ -59,10 +59,10 @@ pub fn series(summaries: &[Summary]) -> anyhow::Result<Vec<Series>> {
 
 /// Whether a run did any of the newest one's work.
 pub fn has_a_row(summary: &Summary, summaries: &[Summary]) -> bool {
-    let known = |key: &str| {
+    let series = |key: &str| {
         newest(summaries).is_some_and(|newest| newest.groups.iter().any(|group| group.key == key))
     };
-    summary.groups.iter().any(|group| known(&group.key))
+    summary.groups.iter().any(|group| series(&group.key))
 }
 
 fn newest(summaries: &[Summary]) -> Option<&Summary> {
@@ -134,10 +134,10 @@ struct Row<'s> {
 
 fn row<'s>(summary: &'s Summary, like: &Group, part: &Part<'_>) -> Option<Row<'s>> {
     let group = summary.groups.iter().find(|group| group.key == like.key)?;
-    let same = |other: &Part<'_>| (other.phase, &other.role) == (part.phase, &part.role);
-    let found = parts(group).into_iter().find(same)?;
-    found.metrics.value(part.main)?;
-    Some(Row { summary, group, metrics: found.metrics })
+    let is_counterpart = |other: &Part<'_>| (other.phase, &other.role) == (part.phase, &part.role);
+    let counterpart = parts(group).into_iter().find(is_counterpart)?;
+    counterpart.metrics.value(part.main)?;
+    Some(Row { summary, group, metrics: counterpart.metrics })
 }
 
 fn file(name: String, rows: &[Row<'_>]) -> anyhow::Result<Series> {
@@ -161,10 +161,10 @@ fn file(name: String, rows: &[Row<'_>]) -> anyhow::Result<Series> {
 
 fn about(row: &Row<'_>) -> Vec<String> {
     let Row { summary, group, .. } = row;
-    let same = |label: &str, durability: Durability| {
+    let is_engine = |label: &str, durability: Durability| {
         (label, durability) == (&group.label, group.durability)
     };
-    let engine = summary.engines.iter().find(|engine| same(&engine.label, engine.durability));
+    let engine = summary.engines.iter().find(|engine| is_engine(&engine.label, engine.durability));
     let worker = engine.and_then(|engine| engine.worker.as_ref());
     let version = worker.map(|worker| worker.version.clone()).unwrap_or_default();
     let sha256: String =
@@ -217,8 +217,8 @@ mod tests {
     }
 
     fn lines(series: &[Series], name: &str) -> Vec<String> {
-        let found = series.iter().find(|series| series.name == name);
-        let csv = &found.unwrap_or_else(|| panic!("{name}: {series:?}")).csv;
+        let by_name = series.iter().find(|series| series.name == name);
+        let csv = &by_name.unwrap_or_else(|| panic!("{name}: {series:?}")).csv;
         String::from_utf8_lossy(csv).lines().map(str::to_owned).collect()
     }
 

@@ -57,7 +57,7 @@ pub(crate) const COLUMNS: [Column; 25] = [
 /// Every engine at every question.
 pub(crate) fn rows(summary: &Summary) -> impl Iterator<Item = (&Ranking, &Standing)> {
     let each = |ranking| move |standing| (ranking, standing);
-    summary.rankings.iter().flat_map(move |of| of.standings.iter().map(each(of)))
+    summary.rankings.iter().flat_map(move |ranking| ranking.standings.iter().map(each(ranking)))
 }
 
 pub(crate) fn csv(summary: &Summary) -> anyhow::Result<Vec<u8>> {
@@ -78,15 +78,16 @@ fn yes(is: bool) -> &'static str {
 }
 
 /// A word of a closed set, as JSON has it.
-fn word(of: impl serde::Serialize) -> String {
-    let word = serde_json::to_value(of).unwrap_or_default();
+fn word(value: impl serde::Serialize) -> String {
+    let word = serde_json::to_value(value).unwrap_or_default();
     word.as_str().unwrap_or_default().to_owned()
 }
 
 /// A table for each setting and class; narrow ones have the main ranking of each question alone.
 pub(crate) fn tables(summary: &Summary, wide: bool) -> Vec<Titled> {
-    let wanted = summary.rankings.iter().filter(|ranking| wide || ranking.main);
-    let fields = together(wanted, |a, b| (&a.setting, a.durability) == (&b.setting, b.durability));
+    let rankings = summary.rankings.iter().filter(|ranking| wide || ranking.main);
+    let fields =
+        together(rankings, |a, b| (&a.setting, a.durability) == (&b.setting, b.durability));
     let mut tables: Vec<Titled> = fields.iter().map(|field| titled(field, wide)).collect();
     if let Some(last) = tables.last_mut() {
         last.aid = wrap(AID, 0);
@@ -123,8 +124,8 @@ fn titled(field: &[&Ranking], wide: bool) -> Titled {
         (true, "from", Side::Right),
         (true, "to", Side::Right),
     ];
-    let there = || columns.iter().filter(|(is, ..)| *is);
-    let mut table = Table::new(there().map(|(_, title, side)| (*title, *side)));
+    let visible = || columns.iter().filter(|(is, ..)| *is);
+    let mut table = Table::new(visible().map(|(_, title, side)| (*title, *side)));
     for ranking in field {
         for (at, standing) in ranking.standings.iter().enumerate() {
             // What is the same below is said once.
@@ -151,13 +152,14 @@ fn titled(field: &[&Ranking], wide: bool) -> Titled {
             table.row(&cells.map(|(cell, _)| cell).collect::<Vec<_>>());
         }
     }
-    let title = format!("Ranking: {}", field.first().map_or_else(String::new, |of| heading(of)));
+    let title =
+        format!("Ranking: {}", field.first().map_or_else(String::new, |ranking| heading(ranking)));
     Titled { name: "ranking", title: title.into(), table, aid: String::new() }
 }
 
 /// A figure as tables of its kind show it.
 pub(crate) fn figure(ranking: &Ranking, standing: &Standing) -> Option<String> {
-    let definition = catalogue::ALL.iter().find(|known| known.name == ranking.figure)?;
+    let definition = catalogue::ALL.iter().find(|definition| definition.name == ranking.figure)?;
     Some((format::format_for(definition).text)(standing.value?))
 }
 

@@ -35,8 +35,8 @@ mod tests {
             if std::env::var_os("KVDYNO_BLESS").is_some() {
                 std::fs::write(&path, &text).unwrap();
             }
-            let known = std::fs::read_to_string(&path).unwrap_or_default();
-            assert!(known == text, "{}: KVDYNO_BLESS=1 cargo test schemas", path.display());
+            let committed = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(committed == text, "{}: KVDYNO_BLESS=1 cargo test schemas", path.display());
         }
     }
 }

@@ -80,12 +80,12 @@ pub fn aid(answer: &SearchResult) -> String {
     let mut aid = format!(
         "Medians of the trials{ranges}. A point meets the target when each of its trials does."
     );
-    let mut told: Vec<&str> = Vec::new();
+    let mut columns: Vec<&str> = Vec::new();
     for clock in answer.conditions.iter().flat_map(|condition| condition.clocks.values()) {
-        if told.contains(clock) {
+        if columns.contains(clock) {
             continue;
         }
-        told.push(clock);
+        columns.push(clock);
         let roles = roles_with(answer, clock);
         aid += &match *clock {
             "response" => format!(

@@ -30,19 +30,19 @@ pub const NAMES: [&str; 3] = ["study", "claims", "published"];
 
 /// The study's machine and data against this run's.
 pub(crate) fn machines(summary: &Summary) -> Option<Titled> {
-    let beside = summary.study.as_ref()?;
-    let study = &beside.study;
+    let comparison = summary.study.as_ref()?;
+    let study = &comparison.study;
     let columns = [("", Side::Left), ("there", Side::Left), ("here", Side::Left)];
     let mut table = Table::new(columns);
     table.lead = Some(1);
-    for one in &beside.differences {
+    for one in &comparison.differences {
         let mark = one.matters.as_ref().map(|why| format!(" {}", table.footnotes.mark(why)));
-        let here = format!("{}{}", one.here, mark.unwrap_or_default());
-        table.row(&[one.what.clone(), one.there.clone(), here]);
+        let here_text = format!("{}{}", one.here, mark.unwrap_or_default());
+        table.row(&[one.what.clone(), one.there.clone(), here_text]);
     }
     let mut aid = vec![
-        wrap(&format!("It asked: {}", study.question), 2),
-        wrap(&format!("\"{}\", {}: {}", study.title, beside.source(), study.url), 2),
+        wrap(&format!("Its question: {}", study.question), 2),
+        wrap(&format!("\"{}\", {}: {}", study.title, comparison.source(), study.url), 2),
     ];
     aid.extend(study.doubts.iter().map(|doubt| wrap(&format!("Doubt: {doubt}"), 2)));
     let title = format!("The study {} and this run", study.id);
@@ -51,10 +51,10 @@ pub(crate) fn machines(summary: &Summary) -> Option<Titled> {
 
 /// Each of the study's tables, with this run's rows under those that they are like.
 pub(crate) fn tables(summary: &Summary) -> Vec<Titled> {
-    let Some(beside) = &summary.study else { return Vec::new() };
-    let mut names: Vec<&str> = beside.published.iter().map(|row| row.table.as_str()).collect();
+    let Some(comparison) = &summary.study else { return Vec::new() };
+    let mut names: Vec<&str> = comparison.published.iter().map(|row| row.table.as_str()).collect();
     names.dedup();
-    names.into_iter().map(|name| published(name, beside, summary)).collect()
+    names.into_iter().map(|name| published(name, comparison, summary)).collect()
 }
 
 /// What rows are of: its title, what a published row says, what one of the run's does.
@@ -97,14 +97,16 @@ impl Heads {
     }
 }
 
-fn published(name: &str, beside: &StudyComparison, summary: &Summary) -> Titled {
-    let rows: Vec<&Published> = beside.published.iter().filter(|row| row.table == name).collect();
+fn published(name: &str, comparison: &StudyComparison, summary: &Summary) -> Titled {
+    let rows: Vec<&Published> =
+        comparison.published.iter().filter(|row| row.table == name).collect();
     let heads = Heads::from_rows(&rows);
-    let left = |title: &str| (title.to_owned(), Side::Left);
+    let left_column = |title: &str| (title.to_owned(), Side::Left);
     let figures = heads.figures.iter().map(|(name, unit)| (title_of(name, unit), Side::Right));
-    let first = std::iter::once(left("")).chain(heads.of.iter().map(|(title, ..)| left(title)));
+    let first = std::iter::once(left_column(""))
+        .chain(heads.of.iter().map(|(title, ..)| left_column(title)));
     let has_words = rows.iter().any(|row| !row.of.words().is_empty());
-    let words = has_words.then(|| left("of"));
+    let words = has_words.then(|| left_column("of"));
     let mut table = Table::titled(first.chain(words.clone()).chain(figures).collect());
     let mut notes = Footnotes::default();
     for row in &rows {
@@ -131,7 +133,7 @@ fn published(name: &str, beside: &StudyComparison, summary: &Summary) -> Titled 
     table.footnotes = notes;
     table.lead = Some(1 + heads.of.len() + usize::from(has_words));
     let title = format!("Published: {}", rows.first().map_or(name, |row| &row.title));
-    let aid = wrap(&format!("published: {}, on {}.", beside.source(), beside.host()), 2);
+    let aid = wrap(&format!("published: {}, on {}.", comparison.source(), comparison.host()), 2);
     Titled { name: "published", title: title.into(), table, aid }
 }
 
@@ -179,7 +181,7 @@ pub(crate) fn text_of(value: &PublishedValue) -> String {
 
 /// A figure's title in the tables of runs, else its name and the unit that it is shown in.
 fn title_of(name: &str, unit: &str) -> String {
-    let Some(figure) = catalogue::ALL.iter().find(|known| known.name == name) else {
+    let Some(figure) = catalogue::ALL.iter().find(|definition| definition.name == name) else {
         let shown = match unit {
             "ns" => "us",
             "B" => "MiB",
@@ -195,8 +197,8 @@ fn title_of(name: &str, unit: &str) -> String {
         let is = column.definition().is_some_and(|of: &Definition| std::ptr::eq(of, *figure));
         !column.title.is_empty() && (is || matches!(column.from, CellSource::Time(at) if time(at)))
     };
-    let found = KINDS.iter().flat_map(|kind| kind.columns).find(is_it);
-    found.map_or_else(|| figure.name.replace('_', " "), |column| column.title.to_owned())
+    let column = KINDS.iter().flat_map(|kind| kind.columns).find(is_it);
+    column.map_or_else(|| figure.name.replace('_', " "), |column| column.title.to_owned())
 }
 
 fn phase(group: &Group, seat: &RowRef) -> String {
@@ -206,9 +208,9 @@ fn phase(group: &Group, seat: &RowRef) -> String {
 }
 
 /// `rand read 4KiB depth 16`.
-fn job(of: &Selectors) -> Option<String> {
-    let depth = of.depth.map(|depth| format!("depth {depth}"));
-    let words = [of.io.clone(), of.block.clone(), depth];
+fn job(selectors: &Selectors) -> Option<String> {
+    let depth = selectors.depth.map(|depth| format!("depth {depth}"));
+    let words = [selectors.io.clone(), selectors.block.clone(), depth];
     Some(words.into_iter().flatten().collect::<Vec<_>>().join(" ")).filter(|job| !job.is_empty())
 }
 

@@ -36,7 +36,7 @@ pub struct Table {
 /// A table with its title and how to read it.
 #[derive(Clone, Debug)]
 pub struct Titled {
-    /// Its short name, by which it is asked for.
+    /// The short name that selects it.
     pub name: &'static str,
     /// What it is.
     pub title: Cow<'static, str>,
@@ -125,7 +125,8 @@ impl Table {
         self.titles.iter().enumerate().map(|(at, (title, side))| {
             let cells = self.rows.iter().map(|row| row[at].as_str());
             let lines: Vec<&str> = title.lines().chain(cells).collect();
-            let longest = |of: fn(&str) -> usize| lines.iter().copied().map(of).max().unwrap_or(0);
+            let longest =
+                |measure: fn(&str) -> usize| lines.iter().copied().map(measure).max().unwrap_or(0);
             let width = longest(|line| line.chars().count());
             Column { side: *side, width, least: longest(fit::longest_piece) }
         })

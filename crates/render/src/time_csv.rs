@@ -81,14 +81,14 @@ fn operations(
 ) -> Vec<Option<f64>> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let done = counts.count > 0;
-    let of = |kind: Kind| {
+    let samples_of = |kind: Kind| {
         let interval = block.iter().find(|i| i.role == role && i.op == op && i.kind == kind)?;
         Some(interval.counts.as_slice())
     };
     let total = |counts: &[(u64, u64)]| counts.iter().map(|(_, n)| n).sum::<u64>();
     // Where a kill cut one of the two files short they are of different slices.
-    let service = of(Kind::Service).filter(|times| total(times) == counts.count);
-    let response = of(Kind::Response).filter(|_| service.is_some());
+    let service = samples_of(Kind::Service).filter(|times| total(times) == counts.count);
+    let response = samples_of(Kind::Response).filter(|_| service.is_some());
     let at = |times: Option<&[(u64, u64)]>, share| {
         let ns = quantile_of_counts(times?.iter().copied(), total(times?), share)?;
         Some(ns as f64 / 1e3)
@@ -142,17 +142,19 @@ pub fn machine(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
         let mut before: Option<(&PhaseRecord, Snapshot)> = None;
         for reading in folder.machine()? {
             let MachineReading { phase, reading, rss_bytes, database } = reading?;
-            let Some(of) = record.phases.iter().find(|known| known.name == phase) else { continue };
+            let Some(phase_record) = record.phases.iter().find(|other| other.name == phase) else {
+                continue;
+            };
             let earlier = match before.take() {
-                Some((known, earlier)) if known.name == of.name => earlier,
-                _ => of.before.clone(),
+                Some((other, earlier)) if other.name == phase_record.name => earlier,
+                _ => phase_record.before.clone(),
             };
             if seconds_between(&earlier, &reading) < RATE_S_MIN {
-                before = Some((of, earlier));
+                before = Some((phase_record, earlier));
                 continue;
             }
             let device = reading.device.as_ref().map_or("", |device| device.device.as_str());
-            let since = reading.at_unix_ns.saturating_sub(of.started_unix_ns);
+            let since = reading.at_unix_ns.saturating_sub(phase_record.started_unix_ns);
             let rates = MachineRates::between(&earlier, &reading);
             let line = [
                 Some(since as f64 / 1e9),
@@ -172,7 +174,7 @@ pub fn machine(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
                 database.map(|size| size.allocated_bytes as f64 / MEBI),
             ];
             write(&mut writer, &about, &[&phase, device], &line)?;
-            before = Some((of, reading));
+            before = Some((phase_record, reading));
         }
     }
     writer.flush()?;
@@ -274,10 +276,10 @@ mod tests {
             counts: vec![(1000, n)],
         };
         let p50 = SERIES.iter().position(|name| *name == "service_p50_us").unwrap();
-        let of = |n| {
+        let slice = |n| {
             operations(&slice, SliceCounts { count: 25, ..counts }, ["r", "get"], &[interval(n)])
                 [p50]
         };
-        assert_eq!((of(25), of(24)), (Some(1.0), None));
+        assert_eq!((slice(25), slice(24)), (Some(1.0), None));
     }
 }

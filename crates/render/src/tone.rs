@@ -1,6 +1,6 @@
 //! What a word's colour says, before it is known whether there are colours.
 
-/// What a coloured word says.
+/// The meaning of a coloured word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// It is right.

@@ -1,4 +1,4 @@
-//! What is said of a trace: sentences, and tables.
+//! A trace as sentences and tables.
 
 use crate::table::{Side, Table};
 use kvdyno_record::units;
@@ -24,33 +24,33 @@ pub fn written(header: &Header, to: &Path, bytes: u64) -> String {
     format!("{}: {requests} requests, {keys}, {}", to.display(), units::bytes(bytes))
 }
 
-/// What is known of the whole: a word, and what it says.
-pub fn facts(found: &Statistics, digest: &str) -> Vec<(&'static str, String)> {
-    let header = &found.header;
+/// The facts of the whole trace: a word and its text.
+pub fn facts(statistics: &Statistics, digest: &str) -> Vec<(&'static str, String)> {
+    let header = &statistics.header;
     let mut lines = vec![
         ("source", source(header)),
         ("checksum", digest.to_owned()),
         ("requests", units::grouped(header.requests)),
-        ("times", times(found)),
-        (what(header.kind, "keys", "4 KiB blocks"), distinct(found)),
+        ("times", times(statistics)),
+        (what(header.kind, "keys", "4 KiB blocks"), distinct(statistics)),
     ];
     if header.joined > 0 {
         let joined = units::grouped(header.joined);
         lines.push(("calls", format!("{joined} requests came in the call of the one before")));
     }
-    if let Some(share) = found.sequential {
+    if let Some(share) = statistics.sequential {
         let text = format!("{} of requests begin where the last one ended", units::percent(share));
         lines.push(("sequential", text));
     }
     for (from, count) in &header.mapped {
         lines.push(("taken", format!("{from}: {}", units::grouped(*count))));
     }
-    for (left, count) in &header.left_out {
-        lines.push(("left out", format!("{left}: {}", units::grouped(*count))));
+    for (omission, count) in &header.left_out {
+        lines.push(("left out", format!("{omission}: {}", units::grouped(*count))));
     }
     lines.extend(header.cut_short.iter().map(|cut| ("cut short", cut.clone())));
-    if found.sampled < 1.0 {
-        let share = 1.0 / found.sampled;
+    if statistics.sampled < 1.0 {
+        let share = 1.0 / statistics.sampled;
         let text = format!("figures of keys are of one key in {share:.1}, a million of them");
         lines.push(("sample", text));
     }
@@ -58,8 +58,8 @@ pub fn facts(found: &Statistics, digest: &str) -> Vec<(&'static str, String)> {
 }
 
 /// The same as lines of text.
-pub fn lines(found: &Statistics, digest: &str) -> String {
-    let lines = facts(found, digest);
+pub fn lines(statistics: &Statistics, digest: &str) -> String {
+    let lines = facts(statistics, digest);
     let widest = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     lines.into_iter().map(|(name, text)| format!("{name:widest$}  {text}\n")).collect()
 }
@@ -79,9 +79,9 @@ fn what<T>(kind: Kind, keys: T, blocks: T) -> T {
     }
 }
 
-fn times(found: &Statistics) -> String {
-    let header = &found.header;
-    let (Some(mean), Some(most)) = (found.mean_per_s, found.most_in_a_second) else {
+fn times(statistics: &Statistics) -> String {
+    let header = &statistics.header;
+    let (Some(mean), Some(most)) = (statistics.mean_per_s, statistics.most_in_a_second) else {
         return "the source has none: only the order is known".to_owned();
     };
     let spread = match header.times {
@@ -90,47 +90,48 @@ fn times(found: &Statistics) -> String {
     };
     let span = units::duration(header.span_ns);
     let (mean, most) = (units::rate(mean), units::grouped(most));
-    format!("{span}, {mean} in the mean, {most} in the busiest second{spread}")
+    format!("{span}, {mean} on average, {most} in the busiest second{spread}")
 }
 
-fn distinct(found: &Statistics) -> String {
-    let part =
-        |keys: f64| units::percent(if found.distinct > 0.0 { keys / found.distinct } else { 0.0 });
-    let (once, read) = (part(found.once), part(found.read_first));
-    let distinct = units::grouped(found.distinct.round() as u64);
-    format!("{distinct} distinct; {once} asked for once, {read} read before they are written")
+fn distinct(statistics: &Statistics) -> String {
+    let part = |keys: f64| {
+        units::percent(if statistics.distinct > 0.0 { keys / statistics.distinct } else { 0.0 })
+    };
+    let (once, read) = (part(statistics.once), part(statistics.read_first));
+    let distinct = units::grouped(statistics.distinct.round() as u64);
+    format!("{distinct} distinct; {once} requested once, {read} read before they are written")
 }
 
 /// Tables with their titles.
-pub fn tables(found: &Statistics) -> Vec<(&'static str, Table)> {
-    let kind = found.header.kind;
+pub fn tables(statistics: &Statistics) -> Vec<(&'static str, Table)> {
+    let kind = statistics.header.kind;
     vec![
-        ("Mix", mix(found)),
-        ("Sizes in bytes", sizes(found)),
-        (what(kind, "Popular keys", "Popular blocks"), popular(found)),
-        ("Working set over time", windows(found)),
+        ("Mix", mix(statistics)),
+        ("Sizes in bytes", sizes(statistics)),
+        (what(kind, "Popular keys", "Popular blocks"), popular(statistics)),
+        ("Working set over time", windows(statistics)),
     ]
 }
 
-fn mix(found: &Statistics) -> Table {
+fn mix(statistics: &Statistics) -> Table {
     let mut table =
         Table::new([("operation", Side::Left), ("requests", Side::Right), ("share", Side::Right)]);
-    for (op, count) in &found.header.ops {
-        let share = found.mix.get(op).copied().unwrap_or(0.0);
+    for (op, count) in &statistics.header.ops {
+        let share = statistics.mix.get(op).copied().unwrap_or(0.0);
         table.row(&[op.name().to_owned(), units::grouped(*count), units::percent(share)]);
     }
     table
 }
 
-fn sizes(found: &Statistics) -> Table {
+fn sizes(statistics: &Statistics) -> Table {
     let titles = ["requests", "mean", "min", "p50", "p90", "p99", "max"];
     let columns = titles.map(|title| (title, Side::Right));
     let mut table = Table::new([("of", Side::Left)].into_iter().chain(columns));
-    let kind = found.header.kind;
+    let kind = statistics.header.kind;
     for (name, lengths) in [
-        ("keys", found.key_bytes),
-        (what(kind, "values written", "writes"), found.written_bytes),
-        (what(kind, "values read", "reads"), found.read_bytes),
+        ("keys", statistics.key_bytes),
+        (what(kind, "values written", "writes"), statistics.written_bytes),
+        (what(kind, "values read", "reads"), statistics.read_bytes),
     ] {
         let Some(Quantiles { count, mean, min, p50, p90, p99, max }) = lengths else { continue };
         let numbers = [count, mean.round() as u64, min, p50, p90, p99, max].map(units::grouped);
@@ -141,39 +142,40 @@ fn sizes(found: &Statistics) -> Table {
 }
 
 /// How much goes to few keys, and what a cache of as many would have.
-fn popular(found: &Statistics) -> Table {
+fn popular(statistics: &Statistics) -> Table {
     let mut table = Table::new([
         ("of the keys", Side::Right),
         ("go to the most\npopular of them", Side::Right),
         ("an LRU cache of\nas many has", Side::Right),
     ]);
-    for point in found.popular.iter().filter(|point| SHARES.contains(&point.keys)) {
+    for point in statistics.popular.iter().filter(|point| SHARES.contains(&point.keys)) {
         table.row(&[point.keys, point.requests, point.lru_hits].map(units::percent));
     }
     table
 }
 
-fn windows(found: &Statistics) -> Table {
-    let timed = found.header.times != Times::None;
+fn windows(statistics: &Statistics) -> Table {
+    let timed = statistics.header.times != Times::None;
     let begins = if timed { "from" } else { "from request" };
-    let kind = found.header.kind;
+    let kind = statistics.header.kind;
     let mut table = Table::new([
         (begins, Side::Right),
         ("requests", Side::Right),
         ("writes", Side::Right),
         (what(kind, "keys", "blocks"), Side::Right),
-        ("never asked\nfor before", Side::Right),
+        ("never requested\nbefore", Side::Right),
     ]);
-    for window in joined(&found.windows) {
+    for window in joined(&statistics.windows) {
         let begins =
             if timed { units::duration(window.begins) } else { units::grouped(window.begins) };
-        let of = |part: f64, of: f64| units::percent(if of > 0.0 { part / of } else { 0.0 });
+        let share =
+            |part: f64, share: f64| units::percent(if share > 0.0 { part / share } else { 0.0 });
         table.row(&[
             begins,
             units::grouped(window.requests),
-            of(window.writes as f64, window.requests as f64),
+            share(window.writes as f64, window.requests as f64),
             units::grouped(window.keys.round() as u64),
-            of(window.new_keys, window.keys),
+            share(window.new_keys, window.keys),
         ]);
     }
     table

@@ -15,7 +15,7 @@ use kvdyno_record::units;
 /// More of a list than this is only counted.
 const LISTED_MAX: usize = 8;
 
-/// A line: how its first word is coloured, the word, and what it says.
+/// A line: the colour of its first word, the word, and its text.
 pub type Line = (Tone, &'static str, String);
 
 /// What a reason says where the versions compared were read by different calls.
@@ -83,7 +83,7 @@ pub fn header(versus: &Versus) -> Vec<Line> {
     let sides = &sides[..if one_run { 1 } else { 2 }];
     for (word, side) in sides.iter().filter(|(_, side)| !side.invalid.is_empty()) {
         let text = format!(
-            "the figures of {} are void: {}; `kvdyno show {}` says why",
+            "the figures of {} are void: {}; `kvdyno show {}` gives the reason",
             if one_run { "this run".to_owned() } else { word.to_uppercase() },
             side.invalid.join(", "),
             side.run
@@ -96,7 +96,7 @@ pub fn header(versus: &Versus) -> Vec<Line> {
         lines.push((Tone::Warning, "trust", format!("{whose} {}", side.confidence.words())));
     }
     let differences = versus.differences.iter();
-    lines.extend(differences.map(|found| (Tone::Warning, "differs", found.words())));
+    lines.extend(differences.map(|difference| (Tone::Warning, "differs", difference.words())));
     harmless(lines)
 }
 
@@ -242,16 +242,16 @@ pub(crate) fn gate(gate: &Gate, [passed, failed, whether]: &[String; 3]) -> Vec<
 
 /// What was not judged, case by case: figures of a case mostly share their reason.
 fn unjudged(list: &[NotJudged]) -> Vec<String> {
-    let alike = list.chunk_by(|a, b| (&a.case, &a.why) == (&b.case, &b.why));
-    let words = |alike: &[NotJudged]| {
-        let NotJudged { case, why, figure } = &alike[0];
+    let equal = list.chunk_by(|a, b| (&a.case, &a.why) == (&b.case, &b.why));
+    let words = |equal: &[NotJudged]| {
+        let NotJudged { case, why, figure } = &equal[0];
         match figure {
-            Some(figure) if alike.len() == 1 => format!("{case}, {figure}: {why}"),
-            Some(_) => format!("{case}, {} figures: {why}", alike.len()),
+            Some(figure) if equal.len() == 1 => format!("{case}, {figure}: {why}"),
+            Some(_) => format!("{case}, {} figures: {why}", equal.len()),
             None => format!("{case}: {why}"),
         }
     };
-    alike.map(words).collect()
+    equal.map(words).collect()
 }
 
 /// The first of a list, and how many more.
@@ -282,20 +282,20 @@ fn noise(noise: &Noise) -> String {
             "this host was not calibrated: differences below {default} are not claimed \
              (`kvdyno calibrate` measures what it resolves)"
         ),
-        Some(known) => format!(
+        Some(calibration) => format!(
             "as calibrated by {} ({}), at least {}{}; figures it does not have: {default}",
-            known.run,
-            of_what(known),
+            calibration.run,
+            of_what(calibration),
             units::percent(noise.least),
             if noise.least > LEAST_NOISE { ", as engine or place are others" } else { "" }
         ),
     }
 }
 
-fn of_what(known: &Calibration) -> String {
-    let [first, second] = known.trials;
-    let drive = known.drive.as_ref().map(|drive| format!(" on {drive}")).unwrap_or_default();
-    format!("{first} + {second} trials of {}{drive}", known.engine)
+fn of_what(calibration: &Calibration) -> String {
+    let [first, second] = calibration.trials;
+    let drive = calibration.drive.as_ref().map(|drive| format!(" on {drive}")).unwrap_or_default();
+    format!("{first} + {second} trials of {}{drive}", calibration.engine)
 }
 
 fn verdict(table: &mut Table, row: &Row, words: &Words) -> String {
@@ -307,7 +307,7 @@ fn verdict(table: &mut Table, row: &Row, words: &Words) -> String {
         Verdict::Undecided => "undecided".to_owned(),
         Verdict::TooFewTrials => "too few trials".to_owned(),
         Verdict::NotComparable => {
-            let why = row.why.as_deref().unwrap_or("not known why");
+            let why = row.why.as_deref().unwrap_or("for an unknown reason");
             format!("not comparable {}", table.footnotes.mark(why))
         }
     }
@@ -339,22 +339,23 @@ pub fn figure(unit: &str, value: f64) -> String {
     }
 }
 
-/// What a calibration says in a sentence.
-pub fn resolution(known: &Calibration) -> String {
+/// A calibration in a sentence.
+pub fn resolution(calibration: &Calibration) -> String {
     let rate = |figure: &str, word: &str| {
-        let of_figure = known.resolves.iter().filter(|found| found.figure == figure);
-        let share = of_figure.map(|found| found.share).reduce(f64::max)?.max(LEAST_NOISE);
+        let of_figure =
+            calibration.resolves.iter().filter(|resolution| resolution.figure == figure);
+        let share = of_figure.map(|resolution| resolution.share).reduce(f64::max)?.max(LEAST_NOISE);
         Some(format!("{word} differences below {}", units::percent(share)))
     };
     let rates = [("ops_per_s", "ops/s"), ("service_ns_p50", "p50"), ("cpu_ns_per_op", "CPU/op")];
     let rates: Vec<String> = rates.iter().filter_map(|(name, word)| rate(name, word)).collect();
-    let (rates, of_what) = (rates.join(", "), of_what(known));
-    let text = format!("this machine, now: {rates} cannot be told from noise ({of_what})");
+    let (rates, of_what) = (rates.join(", "), of_what(calibration));
+    let text = format!("this machine, now: {rates} are within the noise ({of_what})");
     one_line(&text).into_owned()
 }
 
 /// What a calibration resolves, figure by figure.
-pub fn resolutions(known: &Calibration, all: bool) -> Table {
+pub fn resolutions(calibration: &Calibration, all: bool) -> Table {
     let mut table = Table::new([
         ("case", Column::Left),
         ("of", Column::Left),
@@ -364,22 +365,22 @@ pub fn resolutions(known: &Calibration, all: bool) -> Table {
         ("apart", Column::Right),
         ("resolves", Column::Right),
     ]);
-    for found in known.resolves.iter().filter(|found| all || found.usual) {
-        table.row(&resolution_cells(found));
+    for resolution in calibration.resolves.iter().filter(|resolution| all || resolution.usual) {
+        table.row(&resolution_cells(resolution));
     }
     table
 }
 
-fn resolution_cells(found: &Resolution) -> [String; 7] {
-    let Resolution { case, place, figure: name, unit, first, second, share, .. } = found;
-    let apart = 100.0 * (second / first - 1.0);
+fn resolution_cells(resolution: &Resolution) -> [String; 7] {
+    let Resolution { case, place, figure: name, unit, first, second, share, .. } = resolution;
+    let percent_apart = 100.0 * (second / first - 1.0);
     [
         case.clone(),
         place.clone(),
         (*name).to_owned(),
         figure(unit, *first),
         figure(unit, *second),
-        format!("{apart:+.1} %"),
+        format!("{percent_apart:+.1} %"),
         units::percent(*share),
     ]
 }

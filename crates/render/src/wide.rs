@@ -24,13 +24,14 @@ fn table(kind: &Kind, rows: &[Row<'_>]) -> anyhow::Result<Vec<u8>> {
     let columns = || ABOUT.iter().chain(kind.columns).filter(|column| !column.csv.is_empty());
     let figures = catalogue::ALL.iter();
     let figures: Vec<_> =
-        figures.filter(|of| rows.iter().any(|row| row.metrics.get(of).is_some())).collect();
+        figures.filter(|figure| rows.iter().any(|row| row.metrics.get(figure).is_some())).collect();
     let mut writer = csv::Writer::from_writer(Vec::new());
     let names = figures.iter().map(|figure| figure.name);
     writer.write_record(columns().map(|column| column.csv).chain(names))?;
     for row in rows {
         let words = columns().map(|column| column.words(row).csv());
-        let value = |of: &&&_| row.metrics.value(of).map(|v| v.to_string()).unwrap_or_default();
+        let value =
+            |figure: &&&_| row.metrics.value(figure).map(|v| v.to_string()).unwrap_or_default();
         writer.write_record(words.chain(figures.iter().map(value)))?;
     }
     Ok(writer.into_inner()?)

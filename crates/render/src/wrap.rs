@@ -10,11 +10,11 @@ pub fn wrap(text: &str, indent: usize) -> String {
     let mut lines = vec![String::new()];
     let mut column = indent;
     let mut quoted = false;
-    let apart = |letter: char| {
+    let is_break = |letter: char| {
         quoted ^= letter == '`';
         letter == ' ' && !quoted
     };
-    for word in text.split(apart) {
+    for word in text.split(is_break) {
         let length = word.chars().count();
         let begun = column > indent;
         if begun && column + 1 + length > WIDTH {

@@ -13,11 +13,11 @@ const ONE_TRIAL: &str = "one trial: no spread known";
 pub(super) struct Standing<'s> {
     label: &'s str,
     figure: Result<Figure<'s>, String>,
-    /// What became of trials without a figure.
+    /// The outcome of trials that have no figure.
     fate: Option<String>,
 }
 
-/// A figure that has a value, and whose it is.
+/// A figure that has a value.
 #[derive(Clone, Copy)]
 struct Figure<'s> {
     value: f64,
@@ -48,52 +48,52 @@ impl<'s> Standing<'s> {
     }
 }
 
-/// `LMDB reads 2.1 (1.9 to 2.3) times as many keys a second as RocksDB`; none without a figure.
+/// `LMDB reads 2.1 (1.9 to 2.3) times as many keys per second as RocksDB`; none without a figure.
 pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<String> {
     let (ranked, without) = ranked(standings, |a, b| b.total_cmp(&a));
     let Words { verb, noun } = words;
-    // Where nobody did anything there is nothing to compare.
+    // Without any operation there is nothing to compare.
     ranked.first().filter(|(_, figure)| figure.value > 0.0)?;
     let ((best, figure), others) = ranked.split_first()?;
     let text = match others {
-        [] => format!("{best} {verb} {} {noun} a second", figure.spread()),
-        [(other, theirs)] => match compared(figure, theirs) {
-            Compared::Same => format!(
-                "undecided between {best} and {other}: {best} {verb} {} {noun} a second, \
+        [] => format!("{best} {verb} {} {noun} per second", figure.spread()),
+        [(other, other_figure)] => match compare(figure, other_figure) {
+            Comparison::Tied => format!(
+                "undecided between {best} and {other}: {best} {verb} {} {noun} per second, \
                  {other} {}",
                 figure.spread(),
-                theirs.spread()
+                other_figure.spread()
             ),
-            Compared::None => {
-                format!("{best} {verb} {} {noun} a second, {other} none", units::si(figure.value))
+            Comparison::None => {
+                format!("{best} {verb} {} {noun} per second, {other} none", units::si(figure.value))
             }
-            Compared::Times(times) => {
-                format!("{best} {verb} {times} times as many {noun} a second as {other}")
+            Comparison::Times(times) => {
+                format!("{best} {verb} {times} times as many {noun} per second as {other}")
             }
-            Compared::Unsure(times, why) => {
-                format!("{best} {verb} {times} times as many {noun} a second as {other} ({why})")
+            Comparison::Unsure(times, why) => {
+                format!("{best} {verb} {times} times as many {noun} per second as {other} ({why})")
             }
         },
-        several if several.iter().all(|(_, theirs)| is_same(figure, theirs)) => {
+        several if several.iter().all(|(_, other_figure)| is_same(figure, other_figure)) => {
             let all: Vec<String> = ranked.iter().map(|(label, _)| (*label).to_owned()).collect();
             format!(
-                "undecided between {}: {best} {verb} {} {noun} a second",
+                "undecided between {}: {best} {verb} {} {noun} per second",
                 list(&all),
                 figure.spread()
             )
         }
         several => {
-            format!("{best} {verb} the most {noun} a second: {}", beside(figure, several))
+            format!("{best} {verb} the most {noun} per second: {}", multiples(figure, several))
         }
     };
     Some(text + &without)
 }
 
-/// Who is surely ahead of all others.
+/// The engine that is significantly ahead of all others.
 pub(super) fn leader(standings: Vec<Standing<'_>>) -> Option<&str> {
     let (ranked, _) = ranked(standings, |a, b| b.total_cmp(&a));
     let [(best, figure), (_, second), ..] = ranked.as_slice() else { return None };
-    matches!(compared(figure, second), Compared::Times(_)).then_some(*best)
+    matches!(compare(figure, second), Comparison::Times(_)).then_some(*best)
 }
 
 /// `readers, target rate 2.00 k/s, have 99 % answered within 1.2 ms by LMDB and 3.4 ms by RocksDB`.
@@ -115,7 +115,7 @@ pub(super) fn responses(
     Some(format!("{role}{rate} have 99 % answered within {each}{without}"))
 }
 
-/// Those with figures, the best first; and the others in words.
+/// The entries with figures, the best first; and a clause for the others.
 fn ranked(
     standings: Vec<Standing<'_>>,
     order: impl Fn(f64, f64) -> std::cmp::Ordering,
@@ -139,55 +139,55 @@ fn ranked(
     (ranked, without)
 }
 
-enum Compared {
-    Same,
+enum Comparison {
+    Tied,
     None,
     Times(String),
-    /// How many times, and why that is not sure.
+    /// The factor, and why it is uncertain.
     Unsure(String, String),
 }
 
-fn compared(best: &Figure<'_>, other: &Figure<'_>) -> Compared {
+fn compare(best: &Figure<'_>, other: &Figure<'_>) -> Comparison {
     if other.value <= 0.0 {
-        return Compared::None;
+        return Comparison::None;
     }
     let trials = best.metric.n.min(other.metric.n);
-    let beside = RelativeTo::between("", (other.group, other.metric), (best.group, best.metric));
-    let Some(beside) = beside else {
+    let relative = RelativeTo::between("", (other.group, other.metric), (best.group, best.metric));
+    let Some(relative) = relative else {
         let ratio = best.value / other.value;
-        return Compared::Unsure(times(ratio, ratio), "no trials to compare".to_owned());
+        return Comparison::Unsure(times(ratio, ratio), "no trials to compare".to_owned());
     };
-    let ratio = beside.ratio;
-    match beside.verdict {
-        Significance::NotDistinguishable => Compared::Same,
-        _ if trials < 2 => Compared::Unsure(times(ratio, ratio), ONE_TRIAL.to_owned()),
+    let ratio = relative.ratio;
+    match relative.verdict {
+        Significance::NotDistinguishable => Comparison::Tied,
+        _ if trials < 2 => Comparison::Unsure(times(ratio, ratio), ONE_TRIAL.to_owned()),
         Significance::SpreadUnknown => {
             let why = format!("{trials} trials: too few to be sure");
-            Compared::Unsure(times(ratio, ratio), why)
+            Comparison::Unsure(times(ratio, ratio), why)
         }
         Significance::Base | Significance::Different => {
-            let range = beside.low.zip(beside.high).map_or_else(String::new, |(low, high)| {
+            let range = relative.low.zip(relative.high).map_or_else(String::new, |(low, high)| {
                 format!(" ({} to {})", times(low, ratio), times(high, ratio))
             });
-            Compared::Times(format!("{}{range}", times(ratio, ratio)))
+            Comparison::Times(format!("{}{range}", times(ratio, ratio)))
         }
     }
 }
 
 fn is_same(best: &Figure<'_>, other: &Figure<'_>) -> bool {
-    matches!(compared(best, other), Compared::Same)
+    matches!(compare(best, other), Comparison::Tied)
 }
 
 /// `1.9 (1.7 to 2.1) times A and 3 (2 to 4) times B; undecided against C and D`.
-fn beside(best: &Figure<'_>, others: &[(&str, Figure<'_>)]) -> String {
-    let (mut times, mut same, mut unsure, mut idle) = (vec![], vec![], vec![], vec![]);
+fn multiples(best: &Figure<'_>, others: &[(&str, Figure<'_>)]) -> String {
+    let (mut times, mut tied, mut unsure, mut idle) = (vec![], vec![], vec![], vec![]);
     let mut reasons: Vec<String> = Vec::new();
     for (label, other) in others {
-        match compared(best, other) {
-            Compared::Same => same.push((*label).to_owned()),
-            Compared::None => idle.push((*label).to_owned()),
-            Compared::Times(more) => times.push(format!("{more} times {label}")),
-            Compared::Unsure(more, why) => {
+        match compare(best, other) {
+            Comparison::Tied => tied.push((*label).to_owned()),
+            Comparison::None => idle.push((*label).to_owned()),
+            Comparison::Times(more) => times.push(format!("{more} times {label}")),
+            Comparison::Unsure(more, why) => {
                 unsure.push(format!("{more} times {label}"));
                 reasons.push(why);
             }
@@ -197,16 +197,17 @@ fn beside(best: &Figure<'_>, others: &[(&str, Figure<'_>)]) -> String {
     let clauses = [
         (times, String::new(), String::new()),
         (unsure, String::new(), format!(" ({})", reasons.join("; "))),
-        (same, "undecided against ".to_owned(), String::new()),
+        (tied, "undecided against ".to_owned(), String::new()),
         (idle, String::new(), ": none".to_owned()),
     ];
-    let clauses = clauses.into_iter().filter(|(those, ..)| !those.is_empty());
-    let clauses: Vec<String> =
-        clauses.map(|(those, before, after)| format!("{before}{}{after}", list(&those))).collect();
+    let clauses = clauses.into_iter().filter(|(labels, ..)| !labels.is_empty());
+    let clauses: Vec<String> = clauses
+        .map(|(labels, before, after)| format!("{before}{}{after}", list(&labels)))
+        .collect();
     clauses.join("; ")
 }
 
-/// With as many digits as `scale` is said with: two are enough, three where it is close.
+/// Prints a ratio with the digits that `scale` needs: two, or three where it is close to 1.
 pub(super) fn times(ratio: f64, scale: f64) -> String {
     match scale {
         ..1.995 => format!("{ratio:.2}"),

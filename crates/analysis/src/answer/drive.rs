@@ -7,24 +7,25 @@ use crate::lists::together;
 use crate::stats::MIN_TRIALS;
 use kvdyno_record::units;
 
-/// ` Of the raw-device baseline (4 threads at queue depth 1, psync: 21.3 k I/Os of 4 KiB a second),
-/// LMDB reaches 78 % (75 to 81 %), limited by the drive.` Empty where no engine has a share.
+/// ` Of the raw-device baseline (4 threads at queue depth 1, psync: 21.3 k I/Os of 4 KiB per
+/// second), LMDB reaches 78 % (75 to 81 %), limited by the drive.` Empty where no engine has a
+/// share.
 pub(super) fn sentence(engines: Vec<(&str, &RunRow)>) -> String {
-    let told = engines.into_iter().filter_map(|(name, run)| {
+    let shares = engines.into_iter().filter_map(|(name, run)| {
         let standing = run.efficiency.as_ref()?;
         let ceiling = standing.ceiling.as_ref()?;
         let reached = reached(name, run, standing, ceiling)?;
-        Some((whole(ceiling, standing.reads_alone), reached))
+        Some((baseline_words(ceiling, standing.reads_alone), reached))
     });
-    let each = together(told, |(a, _), (b, _)| a == b).into_iter().map(|same| {
-        let (whole, engines): (Vec<_>, Vec<_>) = same.into_iter().unzip();
-        format!(" Of {}, {}.", whole[0], engines.join("; "))
+    let by_baseline = together(shares, |(a, _), (b, _)| a == b);
+    let sentences = by_baseline.into_iter().map(|shares| {
+        let (baselines, engines): (Vec<_>, Vec<_>) = shares.into_iter().unzip();
+        format!(" Of {}, {}.", baselines[0], engines.join("; "))
     });
-    each.collect()
+    sentences.collect()
 }
 
-/// What the drive gives.
-fn whole(ceiling: &BaselineCase, reads_alone: bool) -> String {
+fn baseline_words(ceiling: &BaselineCase, reads_alone: bool) -> String {
     let BaselineCase { in_flight, method, ios_per_s, block_bytes, .. } = ceiling;
     let kind = if reads_alone { "reads" } else { "I/Os" };
     let who = match (ceiling.blocking, in_flight) {
@@ -34,7 +35,7 @@ fn whole(ceiling: &BaselineCase, reads_alone: bool) -> String {
     };
     let per_s = units::si(*ios_per_s);
     let block = units::bytes(*block_bytes);
-    format!("the raw-device baseline ({who}, {method}: {per_s} {kind} of {block} a second)")
+    format!("the raw-device baseline ({who}, {method}: {per_s} {kind} of {block} per second)")
 }
 
 fn reached(
@@ -50,7 +51,7 @@ fn reached(
     let (low, high) = share.range()?;
     let low = low * ceiling.ios_per_s / ceiling.ios_per_s_high;
     let high = high * ceiling.ios_per_s / ceiling.ios_per_s_low;
-    // Whether it is below the drive at all is not known: that is no statement.
+    // A range that spans 100 % gives no answer.
     if low < 100.0 && high >= 100.0 {
         return None;
     }

@@ -1,4 +1,4 @@
-//! The answer of a run of nothing but bare drives, or of the load generator alone.
+//! The answer of a run that measured only bare drives or the load generator.
 
 use super::headline::time;
 use super::words;
@@ -8,8 +8,8 @@ use crate::lists::{several, together};
 use crate::summary::Summary;
 use kvdyno_record::units;
 
-/// `14.7 k writes/s, p99 263 us at depth 1`: the job with the least in flight, and the fastest
-/// where that is another one; of each volume.
+/// `14.7 k writes/s, p99 263 us at depth 1`: for each volume the job with the least in flight, and
+/// the fastest job where that is another one.
 pub(super) fn headline(summary: &Summary) -> Option<String> {
     let measured =
         summary.groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)));

@@ -1,4 +1,4 @@
-//! A run's answer in one line: who is fastest, by how much, and what its slowest operation takes.
+//! A run's answer in one line: the fastest engine, its lead, and its slowest operation.
 //! `RocksDB: 20.0 k ops/s, 2.1x LMDB; update p99 4.8 ms (LMDB 15.1, SQLite 16.2)`.
 
 use super::clause::times;
@@ -13,10 +13,10 @@ use crate::summary::Summary;
 use kvdyno_record::units;
 use std::fmt::Write;
 
-/// More engines than this are not named one by one.
+/// With more engines than this, the line does not name each.
 const NAMED_MAX: usize = 4;
 
-/// Reasons without a figure, of which the rest is left to the tables.
+/// The reasons for missing figures that the line gives; the tables have the rest.
 const FATES_MAX: usize = 3;
 
 /// The line; none where nothing was to be measured.
@@ -33,7 +33,7 @@ pub(super) fn headline(summary: &Summary) -> Option<String> {
     line.or_else(|| fates(summary))
 }
 
-/// What became of engines of which none has a figure.
+/// The outcomes of engines that have no figure.
 fn fates(summary: &Summary) -> Option<String> {
     let groups = summary.groups.iter().filter(|group| group.competes());
     let fate =
@@ -44,32 +44,34 @@ fn fates(summary: &Summary) -> Option<String> {
 }
 
 impl<'s> Setting<'s> {
-    /// Of the first measured phase in which anybody has a figure.
+    /// The line of the first measured phase that has a figure.
     fn run_line(&self) -> Option<String> {
         let phases = 0..self.groups[0].runs.len();
-        phases.into_iter().find_map(|at| {
-            let line = self.phase_line(at)?;
-            let run = &self.groups[0].runs[at];
+        phases.into_iter().find_map(|index| {
+            let line = self.phase_line(index)?;
+            let run = &self.groups[0].runs[index];
             let end = if run.roles.len() > 1 { ", " } else { ": " };
             Some(format!("{}{line}", self.prefix(&run.phase, end)))
         })
     }
 
-    fn phase_line(&self, at: usize) -> Option<String> {
-        let chosen = self.chosen(at)?;
-        let run = chosen[0].runs.get(at)?;
+    fn phase_line(&self, index: usize) -> Option<String> {
+        let chosen = self.chosen(index)?;
+        let run = chosen[0].runs.get(index)?;
         if chosen.iter().any(|group| group.is_counted()) {
-            let counted = |group: &'s Group| Some(&group.runs.get(at)?.metrics);
+            let counted = |group: &'s Group| Some(&group.runs.get(index)?.metrics);
             let entrants = self.entrants(&chosen, counted, &c::INSTRUCTIONS_PER_OP);
             return line("", &entrants, "instructions/op", None);
         }
         let several = run.roles.len() > 1;
         let clauses = run.roles.iter().enumerate().filter_map(|(role, row)| {
-            let metrics = |group: &'s Group| Some(&group.runs.get(at)?.roles.get(role)?.metrics);
+            let metrics = |group: &'s Group| Some(&group.runs.get(index)?.roles.get(role)?.metrics);
             let name = if several { format!("{}: ", row.role) } else { String::new() };
             let rows: Vec<(&str, &RoleRow)> = chosen
                 .iter()
-                .filter_map(|group| Some((self.name(group), group.runs.get(at)?.roles.get(role)?)))
+                .filter_map(|group| {
+                    Some((self.name(group), group.runs.get(index)?.roles.get(role)?))
+                })
                 .collect();
             if row.open_loop {
                 let rate = row.metrics.value(&c::OFFERED_OPS_PER_S).map(units::rate);
@@ -89,7 +91,7 @@ impl<'s> Setting<'s> {
             })
         });
         let text = clauses.collect::<Vec<_>>().join("; ");
-        let missing = self.missing(&chosen, at);
+        let missing = self.missing(&chosen, index);
         (!text.is_empty()).then(|| format!("{text}{missing}"))
     }
 
@@ -107,19 +109,19 @@ impl<'s> Setting<'s> {
         Some(format!("{}{}", self.prefix("", ": "), line("", &entrants, unit, None)?))
     }
 
-    /// What sets it apart from other settings and phases of the run, and what follows that.
+    /// What distinguishes it from other settings and phases of the run, and then `end`.
     fn prefix(&self, phase: &str, end: &str) -> String {
-        let of = |setting: &Setting<'_>| -> usize { setting.groups[0].runs.len() };
-        let phases: usize = settings(self.summary).iter().map(of).max().unwrap_or(0);
+        let phases_of = |setting: &Setting<'_>| -> usize { setting.groups[0].runs.len() };
+        let phases: usize = settings(self.summary).iter().map(phases_of).max().unwrap_or(0);
         let phase = if phases > 1 { phase } else { "" };
-        let apart = super::apart(self.summary, self.groups[0], true);
-        match format!("{phase}{apart}").trim_start_matches(", ") {
+        let suffix = super::setting_suffix(self.summary, self.groups[0], true);
+        match format!("{phase}{suffix}").trim_start_matches(", ") {
             "" => String::new(),
             words => format!("{words}{end}"),
         }
     }
 
-    /// Those with a value, the best first.
+    /// The groups that have a value, the best first.
     fn entrants(
         &self,
         groups: &[&'s Group],
@@ -139,9 +141,9 @@ impl<'s> Setting<'s> {
     }
 
     /// `; redb did not fit`.
-    fn missing(&self, chosen: &[&Group], at: usize) -> String {
+    fn missing(&self, chosen: &[&Group], index: usize) -> String {
         let has = |group: &&&Group| {
-            group.runs.get(at).is_some_and(|run| run.roles.iter().any(|role| role.metrics.any()))
+            group.runs.get(index).is_some_and(|run| run.roles.iter().any(|role| role.metrics.any()))
         };
         let fate = |group: &&Group| {
             let fate = group.fate(0)?;
@@ -167,15 +169,15 @@ struct Entrant<'g> {
     value: f64,
 }
 
-/// How the best stands to another, as every table says it.
+/// The lead of the best over another, as all tables compute it.
 struct Lead {
     ratio: f64,
     verdict: Significance,
 }
 
 impl Entrant<'_> {
-    /// How many times as good as another, whichever way is better.
-    fn over(&self, other: &Self) -> Option<Lead> {
+    /// The lead over another: the factor by which it is better, in the figure's own direction.
+    fn lead_over(&self, other: &Self) -> Option<Lead> {
         let (new, base) = match self.metric.direction {
             Direction::Higher => (self, other),
             Direction::Lower | Direction::Neither => (other, self),
@@ -186,22 +188,22 @@ impl Entrant<'_> {
     }
 }
 
-/// `RocksDB: 20.0 k ops/s, 2.1x LMDB`; of many the first, those tied with it, and the last.
+/// `RocksDB: 20.0 k ops/s, 2.1x LMDB`; of many: the first, those tied with it, and the last.
 fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> Option<String> {
     let (best, others) = all.split_first().filter(|(best, _)| best.value > 0.0)?;
-    let at = threads.map_or_else(String::new, |threads| format!(" at {threads}"));
-    let figure = |one: &Entrant<'_>| format!("{} {unit}", units::si(one.value));
-    let (mut tied, mut apart) = (Vec::new(), Vec::new());
+    let threads_text = threads.map_or_else(String::new, |threads| format!(" at {threads}"));
+    let figure = |entrant: &Entrant<'_>| format!("{} {unit}", units::si(entrant.value));
+    let (mut tied, mut behind) = (Vec::new(), Vec::new());
     for other in others {
-        match best.over(other) {
+        match best.lead_over(other) {
             Some(lead) if lead.verdict == Significance::NotDistinguishable => {
                 tied.push(other.name.to_owned());
             }
-            lead => apart.push((other, lead)),
+            lead => behind.push((other, lead)),
         }
     }
-    let trials = all.iter().map(|one| one.metric.n).min().unwrap_or(0);
-    let unsure = apart.iter().any(|(_, lead)| {
+    let trials = all.iter().map(|entrant| entrant.metric.n).min().unwrap_or(0);
+    let unsure = behind.iter().any(|(_, lead)| {
         lead.as_ref().is_none_or(|lead| lead.verdict == Significance::SpreadUnknown)
     });
     let few = match trials {
@@ -209,7 +211,7 @@ fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> O
         1 => " (1 trial)".to_owned(),
         n => format!(" ({n} trials)"),
     };
-    // With a name before it, a second colon would be one too many.
+    // After the role's name and its colon, no second colon.
     let colon = if role.is_empty() { ":" } else { "" };
     let times = |(other, lead): &(&Entrant<'_>, Option<Lead>)| {
         let ratio = lead.as_ref().map_or(best.value / other.value, |lead| lead.ratio);
@@ -217,26 +219,26 @@ fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> O
     };
     let mut text = role.to_owned();
     let written = if others.is_empty() || tied.is_empty() && all.len() <= NAMED_MAX {
-        write!(text, "{}{colon} {}{at}", best.name, figure(best)).and_then(|()| {
+        write!(text, "{}{colon} {}{threads_text}", best.name, figure(best)).and_then(|()| {
             let against: Vec<String> =
-                apart.iter().map(|pair| format!(", {}x {}", times(pair), pair.0.name)).collect();
+                behind.iter().map(|pair| format!(", {}x {}", times(pair), pair.0.name)).collect();
             write!(text, "{}{few}", against.concat())
         })
     } else if tied.len() == others.len() && all.len() <= NAMED_MAX {
-        let each: Vec<String> = all.iter().map(|one| units::si(one.value)).collect();
-        let names: Vec<String> = all.iter().map(|one| one.name.to_owned()).collect();
-        write!(text, "undecided between {}{at}: {} {unit}", list(&names), list(&each))
+        let each: Vec<String> = all.iter().map(|entrant| units::si(entrant.value)).collect();
+        let names: Vec<String> = all.iter().map(|entrant| entrant.name.to_owned()).collect();
+        write!(text, "undecided between {}{threads_text}: {} {unit}", list(&names), list(&each))
     } else {
         let against = match tied.as_slice() {
             [] => String::new(),
             tied => format!(" (tied with {})", tied.join(", ")),
         };
-        write!(text, "{} fastest{against}{at}, {}", best.name, figure(best)).and_then(|()| {
-            match apart.last() {
+        write!(text, "{} fastest{against}{threads_text}, {}", best.name, figure(best)).and_then(
+            |()| match behind.last() {
                 Some(last) => write!(text, "; {} slowest, {}x{few}", last.0.name, times(last)),
                 None => Ok(()),
-            }
-        })
+            },
+        )
     };
     written.ok().map(|()| text)
 }
@@ -245,12 +247,12 @@ fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> O
 fn p99(leader: &str, rows: &[(&str, &RoleRow)], by_name: bool) -> Option<String> {
     let (_, first) = rows.iter().find(|(name, _)| *name == leader)?;
     let value = |row: &RoleRow, op: &str| {
-        let mut own = row.by_operation();
-        own.find(|(name, _)| *name == op)?.1.value(row.p99())
+        let mut operations = row.by_operation();
+        operations.find(|(name, _)| *name == op)?.1.value(row.p99())
     };
     let by_op = first.by_operation().filter_map(|(op, _)| Some((op, value(first, op)?)));
-    let (op, own) = by_op.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (scale, unit) = scale(own);
+    let (op, longest) = by_op.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (scale, unit) = scale(longest);
     let others: Vec<(&str, f64)> = rows
         .iter()
         .filter(|(name, _)| *name != leader)
@@ -258,7 +260,7 @@ fn p99(leader: &str, rows: &[(&str, &RoleRow)], by_name: bool) -> Option<String>
         .collect();
     let what = if first.is_mix() { format!("{op} p99") } else { "p99".to_owned() };
     let whose = if by_name && rows.len() > 1 { format!("{leader} ") } else { String::new() };
-    let mut text = format!("{what} {whose}{} {unit}", short(own / scale));
+    let mut text = format!("{what} {whose}{} {unit}", short(longest / scale));
     let least = others.iter().map(|(_, ns)| *ns).reduce(f64::min);
     let most = others.iter().map(|(_, ns)| *ns).reduce(f64::max);
     if let (Some(least), Some(most)) = (least, most) {
@@ -273,7 +275,7 @@ fn p99(leader: &str, rows: &[(&str, &RoleRow)], by_name: bool) -> Option<String>
     Some(text)
 }
 
-/// By what a time is divided, and the unit that this makes.
+/// The divisor for a time, and the unit that results.
 fn scale(ns: f64) -> (f64, &'static str) {
     match ns {
         ..1e3 => (1.0, "ns"),
@@ -293,7 +295,7 @@ fn short(value: f64) -> String {
     }
 }
 
-/// A time as these lines have it.
+/// A time in the format of these lines.
 pub(super) fn time(ns: f64) -> String {
     let (scale, unit) = scale(ns);
     format!("{} {unit}", short(ns / scale))

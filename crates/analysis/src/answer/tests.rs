@@ -16,18 +16,18 @@ fn each_workload_has_its_sentence() {
     assert_eq!(
         sentences(&Fixture::new().summary()),
         [
-            "load: LMDB loads 1.06 times as many records a second as RocksDB (2 trials: too few to \
-             be sure).",
-            "measure: At 1 reader and 1 writer: LMDB reads 1.31 times as many keys a second as \
-             RocksDB (2 trials: too few to be sure); RocksDB writes 1.45 times as many records a \
-             second as LMDB (2 trials: too few to be sure).",
+            "load: LMDB loads 1.06 times as many records per second as RocksDB (2 trials: too few \
+             to be sure).",
+            "measure: At 1 reader and 1 writer: LMDB reads 1.31 times as many keys per second as \
+             RocksDB (2 trials: too few to be sure); RocksDB writes 1.45 times as many records \
+             per second as LMDB (2 trials: too few to be sure).",
         ]
     );
 }
 
 /// What is `RocksDB`'s in the fixture is LMDB's on another volume here.
 #[test]
-fn an_engine_on_two_volumes_stands_beside_itself() {
+fn an_engine_on_two_volumes_is_compared_with_itself() {
     let mut fixture = Fixture::new();
     for case in fixture.cases.iter_mut().filter(|case| case.record.case.engine == "rocksdb") {
         "lmdb".clone_into(&mut case.record.case.engine);
@@ -43,14 +43,15 @@ fn an_engine_on_two_volumes_stands_beside_itself() {
     assert_eq!(
         by_volume,
         [
-            "load, LMDB by volume: LMDB on ext4 loads 1.06 times as many records a second as LMDB \
-             on xfs (2 trials: too few to be sure).",
+            "load, LMDB by volume: LMDB on ext4 loads 1.06 times as many records per second as \
+             LMDB on xfs (2 trials: too few to be sure).",
             "measure, LMDB by volume: At 1 reader and 1 writer: LMDB on ext4 reads 1.31 times as \
-             many keys a second as LMDB on xfs (2 trials: too few to be sure); LMDB on xfs writes \
-             1.45 times as many records a second as LMDB on ext4 (2 trials: too few to be sure).",
+             many keys per second as LMDB on xfs (2 trials: too few to be sure); LMDB on xfs \
+             writes 1.45 times as many records per second as LMDB on ext4 (2 trials: too few to be \
+             sure).",
         ]
     );
-    // On one volume there is nobody beside it, and nothing to be told from itself.
+    // On one volume there is no other engine to compare it with.
     assert!(text.iter().any(|text| text.starts_with("load, on xfs: LMDB loads 184 k")), "{text:?}");
     let role = |volume: &str| {
         let group = summary.groups.iter().find(|group| {
@@ -100,7 +101,7 @@ fn other_durability_classes_are_other_workloads() {
 }
 
 #[test]
-fn three_engines_are_ranked_and_what_has_no_figure_says_why() {
+fn three_engines_are_ranked_and_a_missing_figure_has_its_reason() {
     let mut fixture = Fixture::new();
     for case in &mut fixture.cases {
         if case.record.case.engine == "null" {
@@ -112,7 +113,7 @@ fn three_engines_are_ranked_and_what_has_no_figure_says_why() {
         case.options.durability = Durability::Commit;
     }
     let text = sentences(&fixture.summary()).join("\n");
-    assert!(text.contains("null reads the most keys a second: "), "{text}");
+    assert!(text.contains("null reads the most keys per second: "), "{text}");
     assert!(
         text.contains(" times LMDB") && text.contains(" (2 trials: too few to be sure)"),
         "{text}"
@@ -124,14 +125,14 @@ fn three_engines_are_ranked_and_what_has_no_figure_says_why() {
 }
 
 #[test]
-fn how_far_from_the_drive_is_said_as_sure_as_it_is() {
+fn the_share_of_the_drive_has_its_uncertainty() {
     let sentence = |trials| {
         let answers = answers(&Fixture::with_drive(trials).summary());
         answers.into_iter().find(|answer| answer.workload == "measure").unwrap().sentence
     };
     let sure = sentence(4);
     let words = "Of the raw-device baseline (2 threads at queue depth 1, psync: 9.29 k I/Os of \
-                 4.00 KiB a second), LMDB reaches 87 % (83 to 93 %), limited by the latency of \
+                 4.00 KiB per second), LMDB reaches 87 % (83 to 93 %), limited by the latency of \
                  single reads; RocksDB reaches 62 % (59 to 66 %), limited by the CPU.";
     assert!(sure.ends_with(words), "{sure}");
     let unsure = sentence(2);
@@ -140,17 +141,17 @@ fn how_far_from_the_drive_is_said_as_sure_as_it_is() {
 }
 
 #[test]
-fn loads_whose_trials_lie_across_each_other_do_not_differ() {
-    let said = sentences(&Fixture::with_trials(4).summary());
+fn loads_with_overlapping_trials_do_not_differ() {
+    let sentences = sentences(&Fixture::with_trials(4).summary());
     let words = "load: undecided between LMDB and RocksDB: LMDB loads 190 k (185 k to 196 k) \
-                 records a second, RocksDB 180 k (175 k to 185 k).";
-    assert_eq!(said[0], words);
+                 records per second, RocksDB 180 k (175 k to 185 k).";
+    assert_eq!(sentences[0], words);
 }
 
-/// From 51 to 222 % of the drive is no statement, and nor is 119 %.
+/// A range from 51 to 222 % of the drive gives no answer, and 119 % gives none.
 #[test]
-fn a_range_that_spans_the_raw_device_says_nothing() {
-    let said = |spread: &[u64]| {
+fn a_range_that_spans_the_raw_device_gives_no_answer() {
+    let answer = |spread: &[u64]| {
         let mut fixture = Fixture::with_drive(4);
         for (trial, percent) in (1..).zip(spread) {
             let case = fixture.case(&format!("lmdb_t1_r{trial}"));
@@ -161,18 +162,18 @@ fn a_range_that_spans_the_raw_device_says_nothing() {
         }
         sentences(&fixture.summary()).join("\n")
     };
-    assert!(said(&[100; 4]).contains("LMDB reaches 87 %"), "{}", said(&[100; 4]));
+    assert!(answer(&[100; 4]).contains("LMDB reaches 87 %"), "{}", answer(&[100; 4]));
     for spread in [[60, 100, 110, 200], [150; 4]] {
-        let text = said(&spread);
+        let text = answer(&spread);
         assert!(!text.contains("LMDB reaches") && text.contains("RocksDB reaches"), "{text}");
     }
 }
 
-/// What the first line of every screen says, for each shape of run.
+/// The first line of every screen, for each kind of run.
 #[test]
 fn the_headline_is_the_answer() {
     let headline = |fixture: &Fixture| fixture.summary().answer[0].clone();
-    // Of a mix the operation that takes longest is named: its p99 is not hidden behind fast reads.
+    // Of a mix, the line names the slowest operation: fast reads must not hide its p99.
     assert_eq!(
         headline(&Fixture::mixed(4)),
         "LMDB: 11.9 k ops/s at 1 thread, 1.19x RocksDB; update p99 722 us (RocksDB 497)"

@@ -1,8 +1,8 @@
-//! What the volume makes of it: each engine beside itself.
+//! The effect of the volume: each engine compared with itself on other volumes.
 
 use super::clause::{self, Standing};
 use super::words::{self, Words};
-use super::workload::{Answer, apart, metric, rate};
+use super::workload::{Answer, metric, rate, setting_suffix};
 use crate::catalogue as c;
 use crate::engines::title;
 use crate::group::Group;
@@ -10,39 +10,39 @@ use crate::lists::together;
 use crate::metric::Metric;
 use crate::summary::Summary;
 
-/// A sentence for each engine that was on several volumes: its loads, then what it was measured
-/// doing.
+/// A sentence for each engine that was on several volumes: first for its loads, then for its
+/// measured phases.
 pub(super) fn answers(summary: &Summary) -> (Vec<Answer>, Vec<Answer>) {
     let on_volumes = || {
         let competing = summary.groups.iter().filter(|group| group.competes());
         competing.filter(|group| group.volume.is_some())
     };
-    let of = |group: &Group| {
-        format!("{}{}", title(&summary.engines, group), apart(summary, group, false))
+    let engine_name = |group: &Group| {
+        format!("{}{}", title(&summary.engines, group), setting_suffix(summary, group, false))
     };
-    // A load may be a case of its own on one volume, and the beginning of one on another.
+    // On one volume a load may be its own case, on another the first phase of a case.
     let with_loads = on_volumes().filter(|group| group.load.is_some());
     let loads = together(with_loads, |a, b| a.load_on_volumes == b.load_on_volumes);
     let loads = loads.into_iter().filter_map(|groups| {
-        let workload = format!("load, {} by volume", of(groups[0]));
+        let workload = format!("load, {} by volume", engine_name(groups[0]));
         Some(Answer { workload, sentence: load(summary, groups)? })
     });
     let mut runs = Vec::new();
     for groups in together(on_volumes(), |a, b| a.answer_on_volumes == b.answer_on_volumes) {
-        let of = of(groups[0]);
-        for at in 0..groups[0].runs.len() {
-            if let Some((phase, sentence)) = run(summary, &groups, at) {
-                runs.push(Answer { workload: format!("{phase}, {of} by volume"), sentence });
+        let name = engine_name(groups[0]);
+        for index in 0..groups[0].runs.len() {
+            if let Some((phase, sentence)) = run(summary, &groups, index) {
+                runs.push(Answer { workload: format!("{phase}, {name} by volume"), sentence });
             }
         }
     }
     (loads.collect(), runs)
 }
 
-/// Each volume once, where there are several.
+/// One group per volume, where there are several volumes.
 fn each_volume<'s>(groups: impl Iterator<Item = &'s Group>) -> Option<Vec<&'s Group>> {
-    let once = together(groups, |a, b| a.volume == b.volume);
-    (once.len() > 1).then(|| once.into_iter().map(|same| same[0]).collect())
+    let by_volume = together(groups, |a, b| a.volume == b.volume);
+    (by_volume.len() > 1).then(|| by_volume.into_iter().map(|groups| groups[0]).collect())
 }
 
 fn load<'s>(summary: &Summary, groups: Vec<&'s Group>) -> Option<String> {
@@ -52,8 +52,8 @@ fn load<'s>(summary: &Summary, groups: Vec<&'s Group>) -> Option<String> {
     Some(format!("{}.", sentence(&groups, name, rate, &words::LOADS)?))
 }
 
-/// At the most threads that the most volumes have figures for; roles that were given a rate left
-/// out, for that is what they got.
+/// Uses the number of threads at which most volumes have figures. Leaves out roles with a target
+/// rate: their rate is the target.
 fn run<'s>(summary: &Summary, groups: &[&'s Group], at: usize) -> Option<(String, String)> {
     let sets = together(groups.iter().copied(), |a, b| a.run_on_volumes == b.run_on_volumes);
     let figures = |set: &[&Group]| set.iter().filter(|group| rate(group, at, 0).is_some()).count();
@@ -69,8 +69,8 @@ fn run<'s>(summary: &Summary, groups: &[&'s Group], at: usize) -> Option<(String
         })
         .collect();
     let threads = words::threads(&first.roles);
-    let said = format!("At {threads}: {}.", clauses.join("; "));
-    (!clauses.is_empty()).then_some((first.phase.clone(), said))
+    let text = format!("At {threads}: {}.", clauses.join("; "));
+    (!clauses.is_empty()).then_some((first.phase.clone(), text))
 }
 
 fn sentence<'s>(

@@ -1,9 +1,9 @@
-//! What an operation is called in a sentence.
+//! The words for operations in sentences.
 
 use crate::group::RoleRow;
 use crate::lists::list;
 
-/// "LMDB *reads* ... times as many *keys* a second".
+/// "LMDB *reads* ... times as many *keys* per second".
 pub(super) struct Words {
     pub(super) verb: &'static str,
     pub(super) noun: &'static str,
@@ -13,7 +13,7 @@ pub(super) struct Words {
 pub(super) const LOADS: Words = Words { verb: "loads", noun: "records" };
 
 impl Words {
-    /// Those of a mix, as a role's row names it: `get`, `get+update`.
+    /// The words for a mix, as a role's row names it: `get`, `get+update`.
     pub(super) fn for_mix(mix: &str) -> Self {
         let (verb, noun) = match mix {
             "get" => ("reads", "keys"),
@@ -40,7 +40,7 @@ pub(super) fn of_operation(op: &str) -> String {
     format!("{op}s")
 }
 
-/// What an operation is to a drive: one, and several.
+/// The words for an operation of a bare drive: singular, plural.
 pub(super) fn of_drive(op: &str) -> (&'static str, &'static str) {
     match op {
         "get" => ("read", "reads"),

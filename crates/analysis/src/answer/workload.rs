@@ -1,4 +1,4 @@
-//! A workload of a run: its answer, what sets it apart from the others, and its figures.
+//! A workload of a run: its answer, its distinguishing settings, and its figures.
 
 use crate::catalogue as c;
 use crate::group::Group;
@@ -8,17 +8,17 @@ use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a workload's figures come to.
+/// The answer of one workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Answer {
-    /// The phase, and what sets it apart from others of the run.
+    /// The phase, and what distinguishes it from others of the run.
     pub workload: String,
     /// One sentence.
     pub sentence: String,
 }
 
-/// What sets a group's setting apart where a run has several: `, RAM 64GiB, durability commit`.
-pub(super) fn apart(summary: &Summary, group: &Group, by_volume: bool) -> String {
+/// The settings that distinguish a group where a run has several: `, RAM 64GiB, durability commit`.
+pub(super) fn setting_suffix(summary: &Summary, group: &Group, by_volume: bool) -> String {
     let mut text = setting(&summary.groups, group, by_volume);
     let mut others = summary.groups.iter().filter(|other| other.competes());
     if others.any(|other| other.durability != group.durability) {
@@ -27,7 +27,7 @@ pub(super) fn apart(summary: &Summary, group: &Group, by_volume: bool) -> String
     text
 }
 
-/// The same without the durability class.
+/// The same settings without the durability class.
 pub(crate) fn setting(groups: &[Group], group: &Group, by_volume: bool) -> String {
     let others = || groups.iter().filter(|other| other.competes());
     let mut text = String::new();
@@ -52,15 +52,15 @@ pub(crate) fn setting(groups: &[Group], group: &Group, by_volume: bool) -> Strin
     text
 }
 
-pub(super) fn rate(group: &Group, at: usize, role: usize) -> Option<&Metric> {
-    metric(group, at, role, &c::OPS_PER_S).filter(|metric| metric.value.is_some())
+pub(super) fn rate(group: &Group, index: usize, role: usize) -> Option<&Metric> {
+    metric(group, index, role, &c::OPS_PER_S).filter(|metric| metric.value.is_some())
 }
 
 pub(super) fn metric<'g>(
     group: &'g Group,
-    at: usize,
+    index: usize,
     role: usize,
     definition: &Definition,
 ) -> Option<&'g Metric> {
-    group.runs.get(at)?.roles.get(role)?.metrics.get(definition)
+    group.runs.get(index)?.roles.get(role)?.metrics.get(definition)
 }

@@ -1,10 +1,11 @@
-//! What a suite claims, held against the record: holds, does not hold, or cannot be told here.
+//! The claims of a suite, judged by the record: a claim holds, does not hold, or cannot be judged
+//! here.
 //!
-//! The rule. A claim is judged at every point that it speaks of, each trial's own figures against
-//! each other. With four trials or more there is an interval: within the bounds it holds, outside
-//! of them it does not, across one of them it cannot be told. With fewer there is none, and a claim
-//! is judged only where its value is on one side of every bound by a factor of [`FAR`]. It holds
-//! where it holds at every point, and does not where it does not at one.
+//! The rule. A claim is judged at every point that it covers, by each trial's own figures. With
+//! four trials or more there is an interval: within the bounds the claim holds, outside of them it
+//! does not, across a bound it cannot be judged. With fewer trials there is no interval, and a
+//! claim is judged only where its value differs from every bound by a factor of [`FAR`]. It holds
+//! if it holds at every point, and does not if it fails at one.
 
 mod cells;
 #[cfg(test)]
@@ -19,53 +20,53 @@ use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// With fewer than four trials this far off a bound is far: what two runs of one thing differ by is
-/// less.
+/// With fewer than four trials, a value this far from a bound is judged: two runs of the same thing
+/// differ by less.
 pub const FAR: f64 = 2.0;
 
-/// A claim, and what came of it.
+/// A claim with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Claimed {
     /// The sentence.
     pub text: String,
-    /// What must be so, as the suite has it.
+    /// The condition, as the suite has it.
     pub holds: String,
-    /// What came of it.
+    /// The verdict.
     pub verdict: ClaimVerdict,
-    /// Why it cannot be told, or where it does not hold; null: nothing is to be said.
+    /// Why it cannot be judged, or where it does not hold; null: no reason needed.
     pub why: Option<String>,
     /// Every point at which it was judged.
     pub points: Vec<ClaimPoint>,
 }
 
-/// What came of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimVerdict {
-    /// It does, at every point.
+    /// It holds at every point.
     Holds,
-    /// At one point at least it does not.
+    /// It does not hold at one point at least.
     DoesNotHold,
     /// It was not measured, or not often enough.
     CannotTell,
 }
 
-/// A point of what the claim leaves open.
+/// A point in the dimensions that a claim leaves open.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClaimPoint {
-    /// Which: `#4`, `@flash #4`; empty: there is one alone.
+    /// Its name: `#4`, `@flash #4`; empty: there is only one.
     pub at: String,
-    /// What was looked at; where other cells are the bound, its ratio to what they come to.
+    /// The judged value; where other cells are the bound, its ratio to theirs.
     pub value: Option<f64>,
     /// Lower end of its 95 % interval; null: too few trials.
     pub low: Option<f64>,
     /// Upper end of it.
     pub high: Option<f64>,
-    /// Trials that all of its figures have.
+    /// Trials that have all of its figures.
     pub trials: usize,
-    /// What came of it here.
+    /// The verdict at this point.
     pub verdict: ClaimVerdict,
-    /// Why it cannot be told; null: it can.
+    /// Why it cannot be judged; null: it can.
     pub why: Option<String>,
 }
 
@@ -81,7 +82,7 @@ impl ClaimVerdict {
 }
 
 impl Claimed {
-    /// What it comes to over all points: the least and the most of their values.
+    /// The smallest and the largest value over all points.
     pub fn values(&self) -> Option<(f64, f64)> {
         let values = || self.points.iter().filter_map(|point| point.value);
         Some((values().reduce(f64::min)?, values().reduce(f64::max)?))
@@ -94,7 +95,7 @@ pub fn judge(claims: &[Claim], summary: &Summary) -> Vec<Claimed> {
 }
 
 fn judged(claim: &Claim, summary: &Summary) -> Claimed {
-    let told = |verdict, why, points| Claimed {
+    let claimed = |verdict, why, points| Claimed {
         text: claim.text.clone(),
         holds: claim.holds.clone(),
         verdict,
@@ -102,41 +103,42 @@ fn judged(claim: &Claim, summary: &Summary) -> Claimed {
         points,
     };
     if let Some(why) = claim.needs.iter().find_map(|need| lacking(need, summary)) {
-        return told(ClaimVerdict::CannotTell, Some(why), Vec::new());
+        return claimed(ClaimVerdict::CannotTell, Some(why), Vec::new());
     }
-    let found = match cells::points(&claim.relation.cells(), &summary.groups) {
-        Ok(found) => found,
-        Err(why) => return told(ClaimVerdict::CannotTell, Some(why), Vec::new()),
+    let matches = match cells::points(&claim.relation.cells(), &summary.groups) {
+        Ok(matches) => matches,
+        Err(why) => return claimed(ClaimVerdict::CannotTell, Some(why), Vec::new()),
     };
     let points: Vec<ClaimPoint> =
-        found.iter().map(|(at, found)| point(&claim.relation, at, found)).collect();
-    let those = |verdict| points.iter().filter(move |point| point.verdict == verdict);
-    let (against, open) = (those(ClaimVerdict::DoesNotHold), those(ClaimVerdict::CannotTell));
+        matches.iter().map(|(name, cells)| point(&claim.relation, name, cells)).collect();
+    let with_verdict = |verdict| points.iter().filter(move |point| point.verdict == verdict);
+    let (against, open) =
+        (with_verdict(ClaimVerdict::DoesNotHold), with_verdict(ClaimVerdict::CannotTell));
     let against: Vec<&str> = against.map(|point| point.at.as_str()).collect();
     let (verdict, why) = if let Some(first) = against.first() {
         let all = points.len();
         let n = against.len();
-        let at = if first.is_empty() { "" } else { " at " };
+        let prefix = if first.is_empty() { "" } else { " at " };
         let why = (all > 1).then(|| match n {
             _ if n == all => format!("at none of {all} points"),
-            1 => format!("not{at}{first}"),
+            1 => format!("not{prefix}{first}"),
             n => format!("not at {n} of {all} points: {}", against.join(", ")),
         });
         (ClaimVerdict::DoesNotHold, why)
     } else if let Some(first) = open.clone().next() {
-        let at = if first.at.is_empty() { String::new() } else { format!("{}: ", first.at) };
-        let why = first.why.as_ref().map(|why| format!("{at}{why}"));
+        let prefix = if first.at.is_empty() { String::new() } else { format!("{}: ", first.at) };
+        let why = first.why.as_ref().map(|why| format!("{prefix}{why}"));
         (ClaimVerdict::CannotTell, why)
     } else {
         (ClaimVerdict::Holds, None)
     };
-    told(verdict, why, points)
+    claimed(verdict, why, points)
 }
 
-/// One point: the figures of all cells, of the trials that all of them have.
-fn point(relation: &Relation, at: &str, found: &[CellMatch<'_>]) -> ClaimPoint {
+/// One point: the figures of all cells, from the trials that all of them have.
+fn point(relation: &Relation, name: &str, cells: &[CellMatch<'_>]) -> ClaimPoint {
     let mut point = ClaimPoint {
-        at: at.to_owned(),
+        at: name.to_owned(),
         value: None,
         low: None,
         high: None,
@@ -144,20 +146,20 @@ fn point(relation: &Relation, at: &str, found: &[CellMatch<'_>]) -> ClaimPoint {
         verdict: ClaimVerdict::CannotTell,
         why: None,
     };
-    if let Some(why) = found.iter().find_map(CellMatch::missing) {
+    if let Some(why) = cells.iter().find_map(CellMatch::missing) {
         point.why = Some(why);
         return point;
     }
-    let numbers: Vec<u32> = found[0].values.keys().copied().collect();
-    let numbers = numbers.into_iter().filter(|n| found.iter().all(|f| f.values.contains_key(n)));
+    let numbers: Vec<u32> = cells[0].values.keys().copied().collect();
+    let numbers = numbers.into_iter().filter(|n| cells.iter().all(|f| f.values.contains_key(n)));
     let numbers: Vec<u32> = numbers.collect();
-    let samples: Vec<Vec<f64>> = found
+    let samples: Vec<Vec<f64>> = cells
         .iter()
-        .map(|found| numbers.iter().filter_map(|n| found.values.get(n).copied()).collect())
+        .map(|cells| numbers.iter().filter_map(|n| cells.values.get(n).copied()).collect())
         .collect();
     point.trials = numbers.len();
     let Some(estimate) = estimate(&samples, |figures| value(relation, figures)) else {
-        point.why = Some("there is nothing to divide by, or no trial has all of it".to_owned());
+        point.why = Some("the base is 0, or no trial has all its figures".to_owned());
         return point;
     };
     point.value = Some(estimate.value);
@@ -170,7 +172,7 @@ fn point(relation: &Relation, at: &str, found: &[CellMatch<'_>]) -> ClaimPoint {
     point
 }
 
-/// What is held against the bounds: the left side, over the right one where that is of cells.
+/// The value that is compared with the bounds: the left side, over the right one if that has cells.
 fn value(relation: &Relation, figures: &[f64]) -> f64 {
     let mut figures = figures.iter().copied();
     let left = relation.left.value(&mut figures);
@@ -199,7 +201,7 @@ fn is_difference(relation: &Relation) -> bool {
     is_less(&relation.left) || right
 }
 
-/// What the value is to lie between.
+/// The bounds of the value.
 fn bounds(relation: &Relation) -> (f64, f64) {
     let number = |bound: &Bound| match bound {
         Bound::Number(number) => *number,
@@ -224,7 +226,7 @@ fn within((least, most): (f64, f64), (low, high): (f64, f64)) -> (ClaimVerdict, 
     }
 }
 
-/// Without an interval.
+/// The verdict without an interval.
 fn by_far(
     value: f64,
     (low, high): (f64, f64),
@@ -246,15 +248,15 @@ fn by_far(
         1 => "one trial".to_owned(),
         n => format!("{n} trials"),
     };
-    let why = format!("{trials}: no interval below {MIN_TRIALS}, and it is not far off a bound");
+    let why = format!("expected {MIN_TRIALS} trials near a bound, found {trials}");
     (ClaimVerdict::CannotTell, Some(why))
 }
 
-/// What a claim needs that the record does not have.
+/// The requirement of a claim that the record does not meet.
 fn lacking(need: &Need, summary: &Summary) -> Option<String> {
     let host = &summary.host.machine;
-    let has = |of: &dyn Fn(&Group) -> bool| {
-        summary.groups.iter().any(|group| of(group) && group.trials.iter().any(|t| t.done))
+    let has = |matches: &dyn Fn(&Group) -> bool| {
+        summary.groups.iter().any(|group| matches(group) && group.trials.iter().any(|t| t.done))
     };
     let not = |what: &str, name: &str| Some(format!("{what} {name} was not measured"));
     match need {
@@ -268,11 +270,11 @@ fn lacking(need: &Need, summary: &Summary) -> Option<String> {
             Some(format!("no point with {n} threads was measured"))
         }
         Need::Cpus(n) if host.cpus < *n => {
-            Some(format!("it needs {n} processors: here are {}", host.cpus))
+            Some(format!("expected {n} processors, found {}", host.cpus))
         }
         Need::Memory(bytes) if host.memory_bytes < *bytes => {
-            let [needed, here] = [*bytes, host.memory_bytes].map(units::bytes);
-            Some(format!("it needs {needed} of memory: here are {here}"))
+            let [needed, found] = [*bytes, host.memory_bytes].map(units::bytes);
+            Some(format!("expected {needed} of memory, found {found}"))
         }
         Need::DataToRam(n) => {
             let ratio = |group: &Group| {
@@ -281,9 +283,9 @@ fn lacking(need: &Need, summary: &Summary) -> Option<String> {
             };
             let most = summary.groups.iter().filter(|group| group.competes()).map(ratio);
             let most = most.fold(0.0, f64::max);
-            // A limit is rounded to pages.
+            // Limits are rounded to pages.
             let lacks = most < f64::from(*n) * 0.99;
-            lacks.then(|| format!("it needs data of {n} times the RAM: here it is {most:.1}"))
+            lacks.then(|| format!("expected data of {n} times the RAM, found {most:.1}"))
         }
         _ => None,
     }

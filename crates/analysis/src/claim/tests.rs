@@ -1,4 +1,4 @@
-//! Claims of the fixture's engines, whose every figure follows from formulas.
+//! Claims about the fixture's engines, whose figures follow from formulas.
 
 use super::{ClaimVerdict, Claimed};
 use crate::fixture::Fixture;
@@ -50,11 +50,11 @@ fn a_ratio_holds_or_does_not_by_its_interval() {
 }
 
 #[test]
-fn one_trial_tells_what_is_far_off_and_no_more() {
+fn one_trial_decides_only_far_from_the_bounds() {
     let one = Some(Threads::Exactly(1));
     let near = judged(1, claim(ratio(one), Test::Above(Bound::Number(1.1))));
     assert_eq!(near.verdict, ClaimVerdict::CannotTell);
-    assert!(near.why.as_ref().unwrap().starts_with("one trial: no interval"), "{near:?}");
+    assert!(near.why.as_ref().unwrap().ends_with("found one trial"), "{near:?}");
     assert!(near.points[0].value.is_some() && near.points[0].low.is_none());
     let far = judged(1, claim(ratio(one), Test::Above(Bound::Number(0.1))));
     assert_eq!(far.verdict, ClaimVerdict::Holds);
@@ -65,12 +65,13 @@ fn one_trial_tells_what_is_far_off_and_no_more() {
     assert_eq!(less.verdict, ClaimVerdict::CannotTell, "a difference has no factor");
 }
 
-/// Where `RocksDB` did not fit (two readers) is no figure; what is left open is each point.
+/// `RocksDB` has no figure where it did not fit (two readers); an open dimension has several
+/// points.
 #[test]
-fn what_is_not_said_is_every_point() {
+fn an_open_dimension_has_every_point() {
     let all = judged(6, claim(ratio(None), Test::Above(Bound::Number(1.1))));
-    let at: Vec<&str> = all.points.iter().map(|point| point.at.as_str()).collect();
-    assert_eq!(at, ["#1", "#2"]);
+    let names: Vec<&str> = all.points.iter().map(|point| point.at.as_str()).collect();
+    assert_eq!(names, ["#1", "#2"]);
     assert_eq!(all.verdict, ClaimVerdict::CannotTell);
     assert_eq!(all.why.as_deref(), Some("#2: RocksDB: does not fit"));
     let scaled =
@@ -81,19 +82,19 @@ fn what_is_not_said_is_every_point() {
 }
 
 #[test]
-fn sides_are_held_against_each_other() {
+fn two_sides_are_compared() {
     let load = |engine, figure| Side::Figure(cell(engine, None, None, figure));
     let less = Test::Below(Bound::Side(load("rocksdb", "records_per_s")));
-    let told = judged(6, claim(load("lmdb", "records_per_s"), less.clone()));
+    let one = judged(6, claim(load("lmdb", "records_per_s"), less.clone()));
     let more = Test::Above(Bound::Side(load("rocksdb", "records_per_s")));
     let other = judged(6, claim(load("lmdb", "records_per_s"), more));
-    let verdicts = [told.verdict, other.verdict];
-    assert!(verdicts.contains(&ClaimVerdict::Holds), "{told:?} {other:?}");
+    let verdicts = [one.verdict, other.verdict];
+    assert!(verdicts.contains(&ClaimVerdict::Holds), "{one:?} {other:?}");
     assert!(verdicts.contains(&ClaimVerdict::DoesNotHold));
 }
 
 #[test]
-fn what_was_not_measured_is_said() {
+fn missing_measurements_are_reported() {
     let test = Test::Above(Bound::Number(1.0));
     let mut volume = cell("lmdb", None, None, "wall_ns");
     volume.volume = Some("flash-raw".to_owned());
@@ -104,18 +105,18 @@ fn what_was_not_measured_is_said() {
     assert_eq!(why(other), "engine lmdb1 was not measured");
     let which = Side::Figure(Cell { role: None, ..reads("lmdb", None) });
     let which = claim(which, test.clone());
-    assert!(why(which).contains("say which of readers, writer"));
+    assert!(why(which).contains("add one of readers, writer"));
     let load = || Side::Figure(cell("lmdb", None, None, "wall_ns"));
     let needs = |need| Claim { needs: vec![need], ..claim(load(), test.clone()) };
-    assert!(why(needs(Need::Cpus(4096))).starts_with("it needs 4096 processors"));
-    assert!(why(needs(Need::DataToRam(100))).starts_with("it needs data of 100 times"));
+    assert!(why(needs(Need::Cpus(4096))).starts_with("expected 4096 processors"));
+    assert!(why(needs(Need::DataToRam(100))).starts_with("expected data of 100 times"));
     assert!(why(needs(Need::Threads(64))).contains("64 threads"));
     assert_eq!(why(needs(Need::Volume("optane".to_owned()))), "volume optane was not measured");
 }
 
-/// It has no records and feels no RAM limit: those are no points that an engine shares with it.
+/// A bare drive has no records and no RAM limit: it shares no such points with an engine.
 #[test]
-fn a_bare_drive_is_held_against_an_engine() {
+fn a_bare_drive_is_compared_with_an_engine() {
     let mut fixture = Fixture::with_drive(6);
     let drive = fixture.plan.cases.iter().find(|case| case.ceiling).unwrap().label.clone();
     let drive = Cell { phase: "measure".to_owned(), ..cell(&drive, None, None, "ops_per_s") };
@@ -130,47 +131,52 @@ fn a_bare_drive_is_held_against_an_engine() {
 fn windowed(claims: &[Claim]) -> Vec<Claimed> {
     let mut summary = Fixture::with_trials(6).summary();
     for group in &mut summary.groups {
-        let Some(at) = group.runs.iter().position(|run| run.phase == "measure") else { continue };
-        let mut second = group.runs[at].clone();
-        group.runs[at].phase = "measure-w01".to_owned();
+        let Some(index) = group.runs.iter().position(|run| run.phase == "measure") else {
+            continue;
+        };
+        let mut second = group.runs[index].clone();
+        group.runs[index].phase = "measure-w01".to_owned();
         second.phase = "measure-w02".to_owned();
         for role in &mut second.roles {
             let rates = role.metrics.0.iter_mut().filter(|metric| metric.name == "ops_per_s");
             let values = rates.flat_map(|metric| metric.per_trial.iter_mut().flatten());
             values.for_each(|value| *value /= 2.0);
         }
-        group.runs.insert(at + 1, second);
+        group.runs.insert(index + 1, second);
     }
     super::judge(claims, &summary)
 }
 
 #[test]
-fn windows_are_told_apart_and_all_of_them_where_none_is_said() {
+fn windows_are_separate_points_and_all_of_them_count_without_one() {
     let one = Some(Threads::Exactly(1));
-    let of = |window| Cell { window, ..reads("lmdb", one) };
-    let [first, last] = [Window::Number(1), Window::Last].map(|window| of(Some(window)));
+    let reads_in = |window| Cell { window, ..reads("lmdb", one) };
+    let [first, last] = [Window::Number(1), Window::Last].map(|window| reads_in(Some(window)));
     let slower = |one, other| claim(Side::Ratio(one, other), Test::Within { low: 1.9, high: 2.1 });
     let every = |bound| claim(ratio(one), Test::Above(Bound::Number(bound)));
-    let held = Test::Above(Bound::Side(Side::Figure(first.clone())));
+    let above = Test::Above(Bound::Side(Side::Figure(first.clone())));
     let claims = [
         slower(first.clone(), last),
         // At each window, the same of both engines.
         every(1.1),
-        // What says its window belongs to every window of what does not.
-        claim(Side::Figure(of(None)), held),
-        slower(first, of(Some(Window::Number(3)))),
+        // A cell with a window is compared with every window of a cell without.
+        claim(Side::Figure(reads_in(None)), above),
+        slower(first, reads_in(Some(Window::Number(3)))),
     ];
     let claimed = windowed(&claims);
-    let at =
+    let names_of =
         |claimed: &Claimed| claimed.points.iter().map(|point| point.at.clone()).collect::<Vec<_>>();
-    assert_eq!((claimed[0].verdict, at(&claimed[0])), (ClaimVerdict::Holds, vec![String::new()]));
+    assert_eq!(
+        (claimed[0].verdict, names_of(&claimed[0])),
+        (ClaimVerdict::Holds, vec![String::new()])
+    );
     let both = ["w1", "w2"].map(str::to_owned).to_vec();
-    assert_eq!((claimed[1].verdict, at(&claimed[1])), (ClaimVerdict::Holds, both.clone()));
-    assert_eq!((claimed[2].verdict, at(&claimed[2])), (ClaimVerdict::DoesNotHold, both));
+    assert_eq!((claimed[1].verdict, names_of(&claimed[1])), (ClaimVerdict::Holds, both.clone()));
+    assert_eq!((claimed[2].verdict, names_of(&claimed[2])), (ClaimVerdict::DoesNotHold, both));
     assert_eq!(claimed[2].why.as_deref(), Some("not at w2"), "it is half of the first");
     let none = "window w3 of measure was not measured";
     assert_eq!(claimed[3].why.as_deref(), Some(none));
-    // Of a phase that is no more than one there is no window.
+    // A phase that is not repeated has no windows.
     let whole = judged(6, claims[0].clone());
     assert_eq!(whole.why.as_deref(), Some("window w1 of measure was not measured"));
 }

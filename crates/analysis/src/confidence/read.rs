@@ -7,10 +7,10 @@ use super::super::group::Group;
 use super::super::metric::Metric;
 use crate::findings::{Finding, Id};
 
-/// A group whose trials all ended so does not lower the confidence: that is an answer.
+/// The outcome of an engine that does not fit: an answer, and no loss of confidence.
 const DID_NOT_FIT: &str = "does not fit";
 
-/// Nor does one that was not run because its load ended so.
+/// The outcome of a case whose load did not fit: no loss of confidence either.
 const NOT_RUN: &str = "not run";
 
 /// The reading of this name; none where there is nothing to read.
@@ -36,24 +36,24 @@ pub(super) fn reading(
     }
 }
 
-/// What a run is about: its engines; without any its bare drives; without these what there is.
+/// The subjects of a run: its engines; without any its bare drives; without these all groups.
 fn subjects(groups: &[Group]) -> Vec<&Group> {
-    let that = |such: fn(&Group) -> bool| -> Vec<&Group> {
-        groups.iter().filter(|group| such(group)).collect()
+    let select = |wanted: fn(&Group) -> bool| -> Vec<&Group> {
+        groups.iter().filter(|group| wanted(group)).collect()
     };
-    let engines = that(Group::competes);
-    let drives = if engines.is_empty() { that(|group| group.bare_drive) } else { engines };
+    let engines = select(Group::competes);
+    let drives = if engines.is_empty() { select(|group| group.bare_drive) } else { engines };
     if drives.is_empty() { groups.iter().collect() } else { drives }
 }
 
-/// A headline figure: whose, and what it is of: `load`, `readers`.
+/// A headline figure: its group, and what it measures: `load`, `readers`.
 struct Headline<'g> {
     group: &'g Group,
     what: String,
     metric: &'g Metric,
 }
 
-/// All that have a value. What fills a bare drive's file is no figure of it.
+/// All that have a value. A bare drive's load only fills its file: it is no figure.
 fn headlines<'g>(subjects: &'g [&'g Group]) -> impl Iterator<Item = Headline<'g>> {
     let counted = &c::INSTRUCTIONS_PER_OP;
     let all = subjects.iter().flat_map(move |group| {
@@ -88,8 +88,8 @@ fn headlines<'g>(subjects: &'g [&'g Group]) -> impl Iterator<Item = Headline<'g>
 /// Of one engine with the same data and means, at the largest number of threads.
 fn has_most_threads(group: &Group, groups: &[&Group]) -> bool {
     let more = |other: &&Group| !other.runs.is_empty() && other.threads > group.threads;
-    let of = |group: &Group| (group.label.clone(), group.answer_peers.clone());
-    !groups.iter().copied().filter(more).any(|other| of(other) == of(group))
+    let setting = |group: &Group| (group.label.clone(), group.answer_peers.clone());
+    !groups.iter().copied().filter(more).any(|other| setting(other) == setting(group))
 }
 
 fn few_trials(subjects: &[&Group]) -> Option<(f64, String)> {
@@ -102,28 +102,29 @@ fn few_trials(subjects: &[&Group]) -> Option<(f64, String)> {
 }
 
 fn spread(subjects: &[&Group], engines: &[EngineInfo]) -> Option<(f64, String)> {
-    let of = |headline: Headline<'_>| {
+    let reading = |headline: Headline<'_>| {
         let value = headline.metric.value.filter(|value| *value > 0.0)?;
         let (low, high) = headline.metric.range().filter(|_| headline.metric.n > 1)?;
         let percent = 100.0 * (high - low) / value;
         let name = title(engines, headline.group);
         Some((percent, format!("{name} {} spread {percent:.0} %", headline.what)))
     };
-    headlines(subjects).filter_map(of).max_by(|a, b| a.0.total_cmp(&b.0))
+    headlines(subjects).filter_map(reading).max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 fn stolen(subjects: &[&Group]) -> Option<(f64, String)> {
     let runs = subjects.iter().flat_map(|group| &group.runs).map(|run| &run.metrics);
     let loads = subjects.iter().filter_map(|group| group.load.as_ref()).map(|load| &load.metrics);
-    let most = runs.chain(loads).filter_map(|of| of.value(&c::STEAL)).reduce(f64::max)?;
+    let most = runs.chain(loads).filter_map(|metrics| metrics.value(&c::STEAL)).reduce(f64::max)?;
     Some((most, format!("{most:.0} % CPU stolen")))
 }
 
 fn not_steady(subjects: &[&Group], findings: &[Finding]) -> Option<(f64, String)> {
     let finding = findings.iter().find(|finding| finding.id == Id::NotSteady)?;
     let measured = subjects.iter().filter(|group| !group.runs.is_empty());
-    let of = |id: &String| measured.clone().flat_map(|group| &group.trials).any(|t| t.case == *id);
-    let unsteady = finding.cases.iter().filter(|case| of(case)).count();
+    let is_measured =
+        |id: &String| measured.clone().flat_map(|group| &group.trials).any(|t| t.case == *id);
+    let unsteady = finding.cases.iter().filter(|case| is_measured(case)).count();
     let all: usize = measured.clone().map(|group| group.trials.len()).sum();
     let percent = 100.0 * unsteady as f64 / all.max(1) as f64;
     Some((percent, format!("{unsteady} of {all} cases not steady")))
@@ -145,16 +146,17 @@ fn not_done(subjects: &[&Group]) -> (f64, String) {
         group.trials.iter().all(|trial| !trial.done && trial.outcome == word)
     };
     let load_did_not_fit = |group: &Group| {
-        let own = subjects.iter().filter(|other| other.label == group.label);
-        let mut loads = own.filter(|other| other.load.is_some() && other.ram() == group.ram());
+        let same_engine = subjects.iter().filter(|other| other.label == group.label);
+        let mut loads =
+            same_engine.filter(|other| other.load.is_some() && other.ram() == group.ram());
         loads.any(|load| all_ended(load, DID_NOT_FIT))
     };
     let answered = |group: &&&Group| {
         all_ended(group, DID_NOT_FIT) || (all_ended(group, NOT_RUN) && load_did_not_fit(group))
     };
     let trials = subjects.iter().filter(|group| !answered(group)).flat_map(|group| &group.trials);
-    let left = trials.filter(|trial| !trial.done).count();
+    let unfinished = trials.filter(|trial| !trial.done).count();
     let all: usize = subjects.iter().map(|group| group.trials.len()).sum();
-    let percent = 100.0 * left as f64 / all.max(1) as f64;
-    (percent, format!("{left} of {all} cases not done"))
+    let percent = 100.0 * unfinished as f64 / all.max(1) as f64;
+    (percent, format!("{unfinished} of {all} cases not done"))
 }

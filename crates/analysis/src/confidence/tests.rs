@@ -1,4 +1,4 @@
-//! The rule, and that the documentation has it as the code does.
+//! The rule, and that the documentation agrees with the code.
 
 use super::super::fixture::Fixture;
 use super::*;
@@ -6,8 +6,8 @@ use kvdyno_record::case::Outcome;
 
 fn bound(bound: Bound) -> String {
     match bound {
-        Bound::From(from) => format!("from {from}"),
-        Bound::CaseStorage(below) => format!("below {below}"),
+        Bound::AtLeast(from) => format!("from {from}"),
+        Bound::Below(below) => format!("below {below}"),
         Bound::Never => "-".to_owned(),
     }
 }
@@ -32,7 +32,7 @@ fn the_documentation_has_the_rule_that_the_code_follows() {
     for level in [Level::Low, Level::Medium] {
         let ids = FINDINGS
             .iter()
-            .filter(|(id, of, ..)| *of == level && id.severity() != Severity::Invalid);
+            .filter(|(id, grade, ..)| *grade == level && id.severity() != Severity::Invalid);
         let ids: Vec<String> = ids.map(|(id, ..)| format!("`{}`", id.as_str())).collect();
         let invalid = if level == Level::Low { "every invalid one, " } else { "" };
         let row = format!("| {} | {invalid}{} |", level.word(), ids.join(", "));
@@ -75,7 +75,7 @@ fn trials_decide_where_nothing_else_is_wrong() {
 }
 
 #[test]
-fn a_trial_that_was_lost_is_said() {
+fn a_lost_trial_is_reported() {
     let mut fixture = Fixture::with_trials(6);
     fixture.case("lmdb_t1_r1").record.outcome =
         Outcome::Killed { signal: 9, message: "in phase measure".to_owned() };

@@ -1,4 +1,4 @@
-//! Which of the bare drive's cases an engine is held against.
+//! Which of the bare drive's cases an engine is compared with.
 
 use super::super::catalogue as c;
 use super::super::group::{Group, RoleRow, RunRow};
@@ -8,14 +8,14 @@ use super::standing::{ABOVE_PERCENT, BaselineCase, ONE_IO_BYTES};
 use kvdyno_record::units;
 use std::collections::BTreeSet;
 
-/// Kinds of I/O whose shares of reads lie this close are the same kind: a few writes among reads.
+/// Loads whose shares of reads differ by less have the same mix: a few writes among reads.
 const SAME_MIX: f64 = 0.1;
 
-/// Mean sizes further apart than this are other I/Os: past a few KiB a drive is bound by bytes.
+/// Mean sizes that differ by a larger factor are not compared: past a few KiB bytes bind a drive.
 const SAME_SIZE: f64 = 2.0;
 
-/// Mean sizes of baselines that lie this close are one size.
-const OF_A_SIZE: f64 = 1.1;
+/// Mean sizes of baselines that differ by less count as one size.
+const SIZE_TOLERANCE: f64 = 1.1;
 
 /// What a phase did at the device: medians.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl Traffic {
             writes_per_s: value(run, &c::DEVICE_WRITES_PER_S)?,
             read_bytes: mean(&c::DEVICE_READ_BYTES, &c::DEVICE_READS),
             write_bytes: mean(&c::DEVICE_WRITE_BYTES, &c::DEVICE_WRITES),
-            device: device.ok_or("no block device with counters under the place")?,
+            device: device.ok_or("the data directory's block device has no counters")?,
         })
     }
 
@@ -48,7 +48,7 @@ impl Traffic {
         self.reads_per_s + self.writes_per_s
     }
 
-    /// Share of reads among its I/Os; where there is none, of reads that are not there.
+    /// Share of reads among its I/Os; 1 without any I/O.
     fn reads(&self) -> f64 {
         if self.all_per_s() > 0.0 { self.reads_per_s / self.all_per_s() } else { 1.0 }
     }
@@ -67,22 +67,22 @@ pub(super) fn value(run: &RunRow, definition: &'static Definition) -> Result<f64
     value.ok_or_else(|| missing().unwrap_or_else(|| "no figure".to_owned()))
 }
 
-/// Device I/Os a second, trial by trial.
+/// Device I/Os per second, for each trial.
 fn rate(run: &RunRow, reads_alone: bool) -> Metric {
     let per_trial = |definition| run.metrics.get(definition).map_or(&[][..], |m| &m.per_trial);
     let (reads, writes) = (per_trial(&c::DEVICE_READS_PER_S), per_trial(&c::DEVICE_WRITES_PER_S));
     let why = || value(run, &c::DEVICE_READS_PER_S).err().unwrap_or_default();
-    let of_trial = |(reads, writes): (&Option<f64>, &Option<f64>)| -> Reading {
+    let read = |(reads, writes): (&Option<f64>, &Option<f64>)| -> Reading {
         match (*reads, *writes) {
             (Some(reads), _) if reads_alone => Ok(reads),
             (Some(reads), Some(writes)) => Ok(reads + writes),
             _ => Err(why().into()),
         }
     };
-    Metric::new(&c::DEVICE_READS_PER_S, reads.iter().zip(writes).map(of_trial).collect())
+    Metric::new(&c::DEVICE_READS_PER_S, reads.iter().zip(writes).map(read).collect())
 }
 
-/// A case of the bare drive that others are held against.
+/// A case of the bare drive that engines are compared with.
 #[derive(Debug)]
 pub(super) struct Ceiling {
     label: String,
@@ -96,17 +96,17 @@ pub(super) struct Ceiling {
     reads: Metric,
 }
 
-/// Of a bare drive it is known how many I/Os it made itself: the device may have counted fewer
-/// (mmap finds pages in memory), or more (somebody else's).
+/// A bare drive counts its own I/Os: the device may have counted fewer (mmap finds pages in
+/// memory), or more (another process's).
 fn own_rate(run: &RunRow, share: f64, device: &Metric) -> Metric {
-    let own = |trial: usize| -> Option<f64> {
+    let own_per_s = |trial: usize| -> Option<f64> {
         let of_role = |role: &RoleRow| {
             role.metrics.get(&c::OPS_PER_S)?.per_trial.get(trial)?.as_ref().copied()
         };
         run.roles.iter().map(of_role).sum()
     };
-    let of_trial = |(trial, seen): (usize, &Option<f64>)| -> Reading {
-        let both = seen.and_then(|seen| Some(seen.min(share * own(trial)?)));
+    let of_trial = |(trial, counted): (usize, &Option<f64>)| -> Reading {
+        let both = counted.and_then(|counted| Some(counted.min(share * own_per_s(trial)?)));
         both.ok_or_else(|| "no device counters".into())
     };
     Metric::new(&c::DEVICE_READS_PER_S, device.per_trial.iter().enumerate().map(of_trial).collect())
@@ -148,7 +148,7 @@ pub(super) fn all(groups: &[Group]) -> Vec<Ceiling> {
 }
 
 impl Ceiling {
-    /// Mean size of its I/Os: a job's own where each is one I/O, whoever else is at the device.
+    /// Mean size of its I/Os: the job's own where each is one I/O, as others may use the device.
     fn io_bytes(&self, reads_alone: bool) -> Option<f64> {
         if self.job.block_bytes <= ONE_IO_BYTES {
             return Some(self.job.block_bytes as f64);
@@ -183,152 +183,157 @@ impl Ceiling {
     }
 }
 
-/// The ceilings that a phase is held against.
+/// The ceilings that a phase is compared with.
 #[derive(Debug)]
 pub(super) struct Matched {
-    /// With as many in flight; none: not measured, and these were.
-    pub(super) same: Result<BaselineCase, String>,
-    /// The most of all that can be compared.
+    /// The ceiling with as many I/Os in flight, or why there is none.
+    pub(super) equal: Result<BaselineCase, String>,
+    /// The highest of all comparable ceilings.
     pub(super) most: BaselineCase,
-    /// Of reads alone: no ceiling covers the writes.
+    /// Compares reads alone: no ceiling covers the writes.
     pub(super) reads_alone: bool,
 }
 
-/// Finds the ceilings for a phase, or says why none can be compared.
-pub(super) fn matched(
+/// Finds the ceilings for a phase, or the reason why none is comparable.
+pub(super) fn match_ceilings(
     run: &RunRow,
-    (volume, swept): (Option<&str>, Option<u32>),
+    volume: Option<&str>,
+    swept: Option<u32>,
     ceilings: &[Ceiling],
 ) -> Result<Matched, String> {
-    let own = Traffic::from_run(run)?;
-    if own.all_per_s() <= 0.0 {
+    let traffic = Traffic::from_run(run)?;
+    if traffic.all_per_s() <= 0.0 {
         return Err("it made no I/O".to_owned());
     }
-    // A volume that is made anew has the name of its device from whoever was there first: two
-    // filesystems can be loop0 one after the other, and one be loop0 and then loop1.
-    let is_here = |ceiling: &&Ceiling| match volume {
+    // A volume that is made anew gets the next free device: two filesystems can be loop0 one after
+    // the other, and one can be loop0 and then loop1.
+    let on_volume = |ceiling: &&Ceiling| match volume {
         Some(volume) => ceiling.volume.as_deref() == Some(volume),
-        None => ceiling.volume.is_none() && ceiling.traffic.device == own.device,
+        None => ceiling.volume.is_none() && ceiling.traffic.device == traffic.device,
     };
-    let here: Vec<&Ceiling> = ceilings.iter().filter(is_here).collect();
-    if here.is_empty() {
-        let on = volume.map_or_else(|| own.device.clone(), |name| format!("volume {name}"));
-        return Err(format!("no raw-device baseline was taken on {on}"));
+    let ceilings: Vec<&Ceiling> = ceilings.iter().filter(on_volume).collect();
+    if ceilings.is_empty() {
+        let drive = volume.map_or_else(|| traffic.device.clone(), |name| format!("volume {name}"));
+        return Err(format!("no raw-device baseline was taken on {drive}"));
     }
-    let (mut alike, reads_alone) = alike(&own, &here)?;
-    // One that found everything in memory (mmap) says nothing of the drive.
-    alike.retain(|ceiling| ceiling.per_s(reads_alone) > 0.0);
-    if alike.is_empty() {
+    let (mut candidates, reads_alone) = with_same_mix(&traffic, &ceilings)?;
+    // A baseline that found everything in memory (mmap) did not measure the drive.
+    candidates.retain(|ceiling| ceiling.per_s(reads_alone) > 0.0);
+    if candidates.is_empty() {
         return Err("the raw-device baselines made no I/O: they were not the drive's".to_owned());
     }
-    let alike = same_size(&own, alike, reads_alone)?;
+    let candidates = with_same_size(&traffic, candidates, reads_alone)?;
     let by_rate =
         |a: &&&Ceiling, b: &&&Ceiling| a.per_s(reads_alone).total_cmp(&b.per_s(reads_alone));
-    let most = alike.iter().max_by(by_rate).ok_or("no raw-device baseline was taken")?;
-    // An engine that waits for each I/O is held against what waits, where there is such a ceiling.
+    let most = candidates.iter().max_by(by_rate).ok_or("no raw-device baseline was taken")?;
+    // For an engine that waits for each I/O, a baseline that waits comes first.
     let waits = run.roles.iter().all(|role| role.depth.is_none());
     let with = |in_flight: u32, blocking: bool| {
-        let candidates = alike.iter().filter(|ceiling| {
+        let equal = candidates.iter().filter(|ceiling| {
             ceiling.in_flight == in_flight && (!blocking || ceiling.job.blocking)
         });
-        candidates.max_by(by_rate)
+        equal.max_by(by_rate)
     };
-    let wanted = in_flight(run, &own, swept, reads_alone);
-    let same = wanted
+    let depths = in_flight(run, &traffic, swept, reads_alone);
+    let equal = depths
         .iter()
         .find_map(|n| waits.then(|| with(*n, true)).flatten().or_else(|| with(*n, false)));
-    let same = same.map(|same| same.named(reads_alone)).ok_or_else(|| {
-        let there: BTreeSet<u32> = alike.iter().map(|ceiling| ceiling.in_flight).collect();
-        let there: Vec<String> = there.iter().map(ToString::to_string).collect();
+    let equal = equal.map(|equal| equal.named(reads_alone)).ok_or_else(|| {
+        let measured: BTreeSet<u32> = candidates.iter().map(|ceiling| ceiling.in_flight).collect();
+        let measured: Vec<String> = measured.iter().map(ToString::to_string).collect();
         format!(
             "no raw-device baseline with {} in flight, only with {}",
-            wanted[0],
-            there.join(", ")
+            depths[0],
+            measured.join(", ")
         )
     });
-    Ok(Matched { same, most: most.named(reads_alone), reads_alone })
+    Ok(Matched { equal, most: most.named(reads_alone), reads_alone })
 }
 
-/// The ceilings whose I/Os are of the same kind; else those of reads, for its reads alone.
-fn alike<'c>(own: &Traffic, here: &[&'c Ceiling]) -> Result<(Vec<&'c Ceiling>, bool), String> {
-    let like = |reads: f64| {
+/// The ceilings with the same mix of reads and writes; else those of reads, for its reads alone.
+fn with_same_mix<'c>(
+    traffic: &Traffic,
+    ceilings: &[&'c Ceiling],
+) -> Result<(Vec<&'c Ceiling>, bool), String> {
+    let with_reads = |reads: f64| {
         let near = move |ceiling: &&&Ceiling| (ceiling.reads_share - reads).abs() <= SAME_MIX;
-        here.iter().filter(near).copied().collect::<Vec<_>>()
+        ceilings.iter().filter(near).copied().collect::<Vec<_>>()
     };
-    let same = like(own.reads());
-    if !same.is_empty() {
-        return Ok((same, false));
+    let equal = with_reads(traffic.reads());
+    if !equal.is_empty() {
+        return Ok((equal, false));
     }
-    let reading = like(1.0);
-    if reading.is_empty() || own.reads() < SAME_MIX {
-        let writes = units::percent(1.0 - own.reads());
-        return Err(format!("{writes} of its I/Os were writes: no baseline here is of such a mix"));
+    let reading = with_reads(1.0);
+    if reading.is_empty() || traffic.reads() < SAME_MIX {
+        let writes = units::percent(1.0 - traffic.reads());
+        return Err(format!("{writes} of its I/Os were writes: no baseline has such a mix"));
     }
     Ok((reading, true))
 }
 
-fn same_size<'c>(
-    own: &Traffic,
-    alike: Vec<&'c Ceiling>,
+fn with_same_size<'c>(
+    traffic: &Traffic,
+    ceilings: Vec<&'c Ceiling>,
     reads_alone: bool,
 ) -> Result<Vec<&'c Ceiling>, String> {
-    let Some(bytes) = own.bytes(reads_alone) else { return Ok(alike) };
-    let theirs = |ceiling: &&Ceiling| ceiling.io_bytes(reads_alone);
-    let apart = |theirs: f64| (theirs / bytes).max(bytes / theirs);
-    let nearest = alike.iter().filter_map(theirs).min_by(|a, b| apart(*a).total_cmp(&apart(*b)));
-    let Some(near) = nearest else { return Err("the baselines' sizes are not known".to_owned()) };
-    if apart(near) > SAME_SIZE {
-        let [own, theirs] = [bytes, near].map(|b| units::bytes(b.round() as u64));
+    let Some(bytes) = traffic.bytes(reads_alone) else { return Ok(ceilings) };
+    let size = |ceiling: &&Ceiling| ceiling.io_bytes(reads_alone);
+    let factor = |size: f64| (size / bytes).max(bytes / size);
+    let nearest = ceilings.iter().filter_map(size).min_by(|a, b| factor(*a).total_cmp(&factor(*b)));
+    let Some(near) = nearest else { return Err("the baselines' sizes are unknown".to_owned()) };
+    if factor(near) > SAME_SIZE {
+        let [mean, baseline] = [bytes, near].map(|b| units::bytes(b.round() as u64));
         return Err(format!(
-            "its I/Os were of {own} in the mean, the nearest baseline's of {theirs}"
+            "its I/Os have {mean} on average, those of the nearest baseline {baseline}"
         ));
     }
     let of_size = |ceiling: &&Ceiling| {
-        theirs(ceiling).is_some_and(|theirs| (theirs / near).max(near / theirs) <= OF_A_SIZE)
+        size(ceiling).is_some_and(|size| (size / near).max(near / size) <= SIZE_TOLERANCE)
     };
-    Ok(alike.into_iter().filter(of_size).collect())
+    Ok(ceilings.into_iter().filter(of_size).collect())
 }
 
-/// How many it may have had in flight, the best first: of all roles, since the device counts the
-/// I/Os of all (an update may read first); of those whose I/Os most were; as the suite swept it.
-fn in_flight(run: &RunRow, own: &Traffic, swept: Option<u32>, reads_alone: bool) -> Vec<u32> {
-    let sum = |wanted: &dyn Fn(&RoleRow) -> bool| -> u32 {
-        run.roles.iter().filter(|role| wanted(role)).map(RoleRow::in_flight).sum()
+/// How many I/Os it may have had in flight, the best guess first: those of all roles, since the
+/// device counts all I/Os (an update may read first); those of the roles that made most I/Os; the
+/// number that the suite swept.
+fn in_flight(run: &RunRow, traffic: &Traffic, swept: Option<u32>, reads_alone: bool) -> Vec<u32> {
+    let sum = |counts: &dyn Fn(&RoleRow) -> bool| -> u32 {
+        run.roles.iter().filter(|role| counts(role)).map(RoleRow::in_flight).sum()
     };
-    let most = match own.reads() {
+    let most = match traffic.reads() {
         reads if reads_alone || reads >= 1.0 - SAME_MIX => sum(&|role| role.does.reads),
         reads if reads <= SAME_MIX => sum(&|role| role.does.writes),
         _ => sum(&|_| true),
     };
     let depth = run.roles.iter().filter_map(|role| role.depth).max().unwrap_or(1);
     let swept = swept.map(|threads| threads.saturating_mul(depth));
-    let mut wanted = Vec::new();
+    let mut depths = Vec::new();
     for n in [Some(sum(&|_| true)), Some(most), swept].into_iter().flatten() {
-        if n > 0 && !wanted.contains(&n) {
-            wanted.push(n);
+        if n > 0 && !depths.contains(&n) {
+            depths.push(n);
         }
     }
-    wanted
+    depths
 }
 
 impl Matched {
-    /// Its I/Os a second in percent of a ceiling that they pass.
+    /// Its I/Os per second in percent of a ceiling that they exceed.
     pub(super) fn above(&self, run: &RunRow, against: &BaselineCase) -> Option<f64> {
         let percent = against.percent(rate(run, self.reads_alone).value?);
         (percent > ABOVE_PERCENT).then_some(percent)
     }
 
-    /// The shares of a ceiling, trial by trial.
+    /// The shares of a ceiling, for each trial.
     pub(super) fn shares(&self, run: &RunRow, against: &BaselineCase) -> Vec<Reading> {
-        let own = rate(run, self.reads_alone);
-        let why = own.missing.clone().unwrap_or_default();
+        let rate = rate(run, self.reads_alone);
+        let why = rate.missing.clone().unwrap_or_default();
         if let Some(above) = self.above(run, against) {
             let why = format!("{above:.0} % of {}, so that was not its limit", against.name());
-            return vec![Err(why.into()); own.per_trial.len()];
+            return vec![Err(why.into()); rate.per_trial.len()];
         }
         let share = |per_s: &Option<f64>| {
             per_s.map(|per_s| against.percent(per_s)).ok_or_else(|| why.clone().into())
         };
-        own.per_trial.iter().map(share).collect()
+        rate.per_trial.iter().map(share).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! What an engine is held against, when there is nothing to hold it against, and what limits it.
+//! Which baseline an engine is compared with, when there is none, and what limits it.
 
 use super::{BaselineCase, Efficiency};
 use crate::catalogue as c;
@@ -12,9 +12,9 @@ use kvdyno_record::host::Drive;
 use kvdyno_record::usage::{DeviceUsage, Snapshot};
 
 fn run<'s>(summary: &'s Summary, label: &str, threads: u32) -> &'s RunRow {
-    let wanted =
+    let matches =
         |group: &&crate::group::Group| group.label == label && group.threads == Some(threads);
-    &summary.groups.iter().find(wanted).unwrap().runs[0]
+    &summary.groups.iter().find(matches).unwrap().runs[0]
 }
 
 fn standing(summary: &Summary, threads: u32) -> &Efficiency {
@@ -27,8 +27,8 @@ fn share(summary: &Summary, threads: u32, definition: &Definition) -> Option<f64
 
 /// Changes what the device counted in every trial of the cases of an engine or a job.
 fn recount(fixture: &mut Fixture, name: &str, change: impl Fn(&mut DeviceUsage, u64)) {
-    let of = |case: &&mut FixtureCase| case.record.case.id.contains(name);
-    for case in fixture.cases.iter_mut().filter(of) {
+    let is_named = |case: &&mut FixtureCase| case.record.case.id.contains(name);
+    for case in fixture.cases.iter_mut().filter(is_named) {
         for phase in case.record.phases.iter_mut().filter(|phase| phase.kind == "measure") {
             let before = phase.before.device.clone().unwrap();
             let synced = phase.synced.as_mut().map(|(synced, _)| synced);
@@ -48,7 +48,7 @@ fn change_name(before: &mut Snapshot, after: &Snapshot) {
 }
 
 #[test]
-fn an_engine_is_held_against_as_many_threads_that_wait() {
+fn an_engine_is_compared_with_as_many_blocking_threads() {
     let summary = Fixture::with_drive(4).summary();
     for (threads, job) in [(1, "psync-2"), (2, "psync-3")] {
         let standing = standing(&summary, threads);
@@ -56,11 +56,11 @@ fn an_engine_is_held_against_as_many_threads_that_wait() {
         assert_eq!((ceiling.job.as_str(), ceiling.in_flight), (job, threads + 1), "and the writer");
         let most = standing.drive.as_ref().unwrap();
         assert_eq!((most.job.as_str(), most.in_flight), ("uring-32", 32));
-        let own = run(&summary, "LMDB", threads);
-        let ios = own.metrics.value(&c::DEVICE_READS_PER_S).unwrap()
-            + own.metrics.value(&c::DEVICE_WRITES_PER_S).unwrap();
-        let found = share(&summary, threads, &c::CEILING_SHARE).unwrap();
-        assert!((found - 100.0 * ios / ceiling.ios_per_s).abs() < 1e-9, "{found}");
+        let row = run(&summary, "LMDB", threads);
+        let ios = row.metrics.value(&c::DEVICE_READS_PER_S).unwrap()
+            + row.metrics.value(&c::DEVICE_WRITES_PER_S).unwrap();
+        let share_percent = share(&summary, threads, &c::CEILING_SHARE).unwrap();
+        assert!((share_percent - 100.0 * ios / ceiling.ios_per_s).abs() < 1e-9, "{share_percent}");
         assert!(!standing.reads_alone && !standing.cached);
     }
 }
@@ -72,9 +72,9 @@ fn a_ceiling_is_what_the_drive_gave_the_job_and_not_others() {
         recount(&mut fixture, "psync-2", |device, _| device.writes += more_writes);
         standing(&fixture.summary(), 1).ceiling.clone().unwrap()
     };
-    let (alone, beside) = (ceiling(0), ceiling(300_000));
-    assert!((alone.ios_per_s - beside.ios_per_s).abs() < 0.1, "{alone:?} {beside:?}");
-    assert_eq!(beside.job, "psync-2");
+    let (alone, disturbed) = (ceiling(0), ceiling(300_000));
+    assert!((alone.ios_per_s - disturbed.ios_per_s).abs() < 0.1, "{alone:?} {disturbed:?}");
+    assert_eq!(disturbed.job, "psync-2");
 }
 
 #[test]
@@ -105,9 +105,9 @@ fn what_the_bare_drive_did_not_do_is_no_ceiling() {
             device.read_bytes += (device.reads - before) * 60_000;
         });
     });
-    assert_eq!(larger, "its I/Os were of 62.6 KiB in the mean, the nearest baseline's of 4.00 KiB");
+    assert_eq!(larger, "its I/Os have 62.6 KiB on average, those of the nearest baseline 4.00 KiB");
     let writes = why(|fixture| recount(fixture, "lmdb", |device, _| device.writes += 4_000_000));
-    assert_eq!(writes, "98.1 % of its I/Os were writes: no baseline here is of such a mix");
+    assert_eq!(writes, "98.1 % of its I/Os were writes: no baseline has such a mix");
     let idle = why(|fixture| {
         recount(fixture, "lmdb", |device, before| {
             device.reads = before;
@@ -164,8 +164,8 @@ fn writes_that_no_ceiling_covers_leave_the_reads_alone() {
     assert!(standing.reads_alone);
     let reads = run(&summary, "LMDB", 1).metrics.value(&c::DEVICE_READS_PER_S).unwrap();
     let ceiling = standing.ceiling.as_ref().unwrap();
-    let found = share(&summary, 1, &c::CEILING_SHARE).unwrap();
-    assert!((found - 100.0 * reads / ceiling.ios_per_s).abs() < 1e-9, "{found}");
+    let share_percent = share(&summary, 1, &c::CEILING_SHARE).unwrap();
+    assert!((share_percent - 100.0 * reads / ceiling.ios_per_s).abs() < 1e-9, "{share_percent}");
 }
 
 /// Engines read blocks and pages of other sizes than 4 KiB.
@@ -212,8 +212,8 @@ fn a_ceiling_that_made_no_io_is_none() {
     assert_eq!(all, "the raw-device baselines made no I/O: they were not the drive's");
 }
 
-/// One decision: the table of times, the table of limits, the answer and the findings say the same
-/// of a role.
+/// One decision: the table of times, the table of limits, the answer and the findings agree about a
+/// role.
 #[test]
 fn table_sentence_and_finding_name_one_cause() {
     let summary = Fixture::with_drive(4).summary();
@@ -222,9 +222,9 @@ fn table_sentence_and_finding_name_one_cause() {
         ("RocksDB", Cause::CpuUser, "limited by the CPU"),
     ];
     let answers = crate::answer::answers(&summary);
-    let found = |id: Id, case: &String| {
-        let of = summary.findings.iter().filter(|finding| finding.id == id);
-        of.filter(|finding| finding.cases.contains(case)).count()
+    let count_findings = |id: Id, case: &String| {
+        let of_id = summary.findings.iter().filter(|finding| finding.id == id);
+        of_id.filter(|finding| finding.cases.contains(case)).count()
     };
     for (label, cause, clause) in expected {
         let group = summary.groups.iter().position(|g| g.label == label && g.threads == Some(1));
@@ -237,9 +237,9 @@ fn table_sentence_and_finding_name_one_cause() {
         assert!(answers.iter().any(|answer| answer.sentence.contains(clause)), "{answers:?}");
         let case = &summary.groups[group].trials[0].case;
         let id = if cause.is_cpu() { Id::BoundByCpu } else { Id::BoundByLatency };
-        assert_eq!(found(id, case), 1, "{label}");
-        // Its writer waits for others: a lock is not a CPU, whoever asks.
-        assert_eq!(found(Id::BoundByLock, case), usize::from(label == "RocksDB"));
+        assert_eq!(count_findings(id, case), 1, "{label}");
+        // Its writer waits for others: a lock is not a CPU.
+        assert_eq!(count_findings(Id::BoundByLock, case), usize::from(label == "RocksDB"));
     }
 }
 

@@ -1,9 +1,9 @@
-//! What can limit a role, and the words for it in tables and answers.
+//! What can limit a role, with its words for tables and answers.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What limits a role: what took most of its threads' time.
+/// What limits a role: the part that took most of its threads' time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -15,17 +15,17 @@ pub enum Cause {
     NoCpu,
     /// Writes that each wait for a flush of the drive's cache.
     Flushes,
-    /// Making durable what was written before, many writes at a time.
+    /// Syncs of earlier writes, many writes at a time.
     Syncs,
     /// Reads, one after the other.
     Reads,
     /// Calls that write.
     Writes,
-    /// The drive gives no more.
+    /// A drive at its limit.
     DriveFull,
-    /// The device, by what is not told.
+    /// The device, by an unknown kind of request.
     Device,
-    /// The engine held its writers up.
+    /// The engine stalled its writers.
     Stalls,
     /// Other threads.
     Lock,
@@ -33,7 +33,7 @@ pub enum Cause {
     Schedule,
     /// A server.
     Server,
-    /// Nothing took half of the time.
+    /// No part took half of the time.
     Turns,
 }
 
@@ -58,11 +58,11 @@ impl Cause {
         }
     }
 
-    /// In an answer, behind how much of the drive an engine reaches.
+    /// In an answer, after the share of the drive that an engine reaches.
     pub fn clause(self) -> &'static str {
         match self {
             Self::CpuUser | Self::CpuSystem => "limited by the CPU",
-            Self::NoCpu => "limited by CPUs that others had",
+            Self::NoCpu => "limited by other users of the CPUs",
             Self::Flushes => "limited by the drive's flushes",
             Self::Syncs => "limited by syncs to the drive",
             Self::Reads => "limited by the latency of single reads",
@@ -73,11 +73,11 @@ impl Cause {
             Self::Lock => "limited by waits for other threads",
             Self::Schedule => "at its target rate",
             Self::Server => "limited by the server",
-            Self::Turns => "limited by nothing alone",
+            Self::Turns => "no single bottleneck",
         }
     }
 
-    /// Computing, in whichever mode.
+    /// Computing, in either mode.
     pub fn is_cpu(self) -> bool {
         matches!(self, Self::CpuUser | Self::CpuSystem)
     }

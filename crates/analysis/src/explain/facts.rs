@@ -1,5 +1,4 @@
-//! What goes with a phase's time: its operations, and what the device did meanwhile, all trials
-//! together.
+//! A phase's operations and what the device did meanwhile, summed over all trials.
 
 use super::super::block_io::PhaseIo;
 use super::super::spent::Spent;
@@ -7,31 +6,31 @@ use kvdyno_record::blockio::IoKind;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::usage::DeviceUsage;
 
-/// Sums over trials. What is missing in one of them is missing.
+/// Sums over trials. A value that is missing in one of them is missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Facts {
     pub(super) wall_ns: f64,
-    /// Of all roles.
+    /// The threads of all roles.
     pub(super) threads: u32,
-    /// Operations of any role, and of them those that write.
+    /// Operations of any role; `writes` are those that write.
     pub(super) ops: f64,
     pub(super) writes: f64,
-    /// Of the process, or of the server's.
+    /// CPU time of the process, or of the server's.
     pub(super) cpu_ns: Option<f64>,
-    /// The engine is a server: that CPU time has none of the roles' threads in it.
+    /// The engine is a server: its CPU time excludes the roles' threads.
     pub(super) server: bool,
-    /// Time held up was counted by the engine: told of, it may have been less.
+    /// The engine counted its stalls. Without a count, their events give an upper bound.
     pub(super) stalls_counted: bool,
-    /// Page faults an operation.
+    /// Page faults per operation.
     pub(super) faults_per_op: Option<f64>,
-    /// Of the device, while the phase ran.
+    /// Sums of the device, while the phase ran.
     pub(super) device: Option<DeviceSums>,
     pub(super) flushes: Option<f64>,
-    /// A flush's mean time, by the kernel's count or by the watch on block I/O.
+    /// A flush's mean time, by the kernel's count or by the trace of block I/O.
     pub(super) flush_ns_mean: Option<f64>,
 }
 
-/// Of the device.
+/// Sums of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct DeviceSums {
     pub(super) reads: f64,
@@ -99,7 +98,7 @@ impl Facts {
         mean(self.flushes?, self.writes)
     }
 
-    /// The same of one role, whose threads were told apart: its own faults by its own operations.
+    /// The facts of one role with its own threads: its own faults by its own operations.
     pub(super) fn of_role(&self, phases: &[&PhaseRecord], name: &str) -> Self {
         let roles =
             || phases.iter().flat_map(|phase| &phase.roles).filter(|role| role.role == name);
@@ -111,7 +110,7 @@ impl Facts {
     }
 
     /// Share of the time in which the device had a request in flight. Its counters are read just
-    /// outside of the phase, which may make it a trifle more than all of it.
+    /// outside of the phase, which can push the share slightly above 1.
     pub(super) fn busy(&self) -> Option<f64> {
         Some((self.device?.busy_ns / self.wall_ns.max(1.0)).min(1.0))
     }
@@ -126,17 +125,17 @@ impl DeviceSums {
         mean(self.write_ns, self.writes)
     }
 
-    /// Of reads and writes.
+    /// Mean size of reads and writes.
     pub(super) fn bytes_each(&self) -> Option<f64> {
         mean(self.read_bytes + self.write_bytes, self.reads + self.writes)
     }
 }
 
-/// Of a whole device's counters, which not every kernel has.
+/// The difference of a whole device's counter, which not every kernel has.
 fn counted(phase: &PhaseRecord, pick: fn(&DeviceUsage) -> Option<u64>) -> Option<f64> {
     let read = |device: &Option<DeviceUsage>| pick(device.as_ref()?);
     let (before, after) = (read(&phase.before.device)?, read(&phase.after.device)?);
-    after.checked_sub(before).map(|grown| grown as f64)
+    after.checked_sub(before).map(|count| count as f64)
 }
 
 pub(super) fn mean(sum: f64, count: f64) -> Option<f64> {

@@ -1,6 +1,6 @@
-//! What limits a role: what took most of its time, and how that is known: a cause, and a sentence
-//! that says it with its evidence. Tables, answers and findings have their words from here. Where
-//! nothing took most, the sentence says what took turns; where most is not known, there is none.
+//! What limits a role: the part that took most of its time, as a cause and a sentence with
+//! evidence. Tables, answers and findings take their words from here. Where no part took most, the
+//! sentence lists the main parts. Where most of the time is unknown, there is no sentence.
 
 use super::super::lists::list;
 use super::cause::Cause;
@@ -8,92 +8,95 @@ use super::facts::{DeviceSums, Facts, mean};
 use super::time::{Part, Time};
 use kvdyno_record::units::{byte_rate, bytes, duration};
 
-/// What takes more than half cannot be made up for by all the rest together.
+/// A part above this share outweighs all others together.
 const MAIN: f64 = 0.5;
 
-/// Less than a tenth is not worth a clause: it would change no figure by more.
-const WORTH_SAYING: f64 = 0.1;
+/// A part below a tenth gets no clause: it changes no figure by more.
+const REPORTED_MIN: f64 = 0.1;
 
-/// Shares in percent of the most I/Os that the bare drive gave at which it gives no more: its own
-/// trials lie as far apart on a shared machine.
+/// From this percentage of the bare drive's most I/Os on, the drive is at its limit: on a shared
+/// machine its own trials vary as much.
 const DRIVE_FULL: std::ops::RangeFrom<f64> = 80.0..;
 
-/// A flush for every other write: below, writes share them (several writers, or a log that is
-/// synced now and then), and a flush is not the price of a write.
+/// Flushes per write from which each write pays for one. Below, writes share flushes (several
+/// writers, or a log that is synced now and then).
 const FLUSH_EACH: f64 = 0.5;
 
 /// A drive that has a request in flight nearly all of the time.
 const BUSY: f64 = 0.9;
 
-/// Requests of this size are bound by bytes, not by their number: it is where drives come near
-/// their bandwidth at small depth.
+/// From this size on, bytes bind requests, not their number: drives come near their bandwidth at
+/// small depth.
 const LARGE_BYTES: f64 = 65_536.0;
 
-/// A drive that serves several requests at a time is busy with one already: only with so many in
-/// flight does it say that there is no more to be had.
+/// A drive that serves several requests at a time is busy with one already. Only with this many in
+/// flight is a busy drive at its limit.
 const DEPTH_MIN: f64 = 4.0;
 
-/// Reads, times their latency, over the time waited for them: as far apart as this, they are the
-/// same thing counted twice; beyond, readahead or others are in the count.
+/// Reads times their latency, over the time waited for them. Within this range the two agree;
+/// outside it, readahead or other processes are in the count.
 const SAME: std::ops::Range<f64> = 0.5..1.5;
 
-/// A page fault for every tenth operation is a part of what the kernel does for each.
+/// From one page fault in ten operations on, the faults are part of each operation's kernel time.
 const FAULTS_EACH: f64 = 0.1;
 
-/// More than a quarter of a CPU in the engine's own threads.
-const BESIDE_CPUS: f64 = 0.25;
+/// CPUs of the engine's own threads that are reported.
+const OWN_CPUS_MIN: f64 = 0.25;
 
-/// What is judged: the time of all trials together, and what went with it.
+/// A role's time in all trials together, with the facts of its phase.
 pub(super) struct RoleTime<'c> {
     pub(super) subject: &'c str,
     pub(super) threads: u32,
     pub(super) time: &'c Time,
     pub(super) facts: &'c Facts,
     pub(super) of_drive_percent: Option<f64>,
-    /// Of the machine.
+    /// CPUs of the machine.
     pub(super) cpus: u32,
 }
 
-/// The cause and the sentence; none where most of the time is not told.
-pub(super) fn judge(of: &RoleTime<'_>) -> Option<(Cause, String)> {
-    if of.time.total_ns() <= 0.0 {
+/// The cause and the sentence; none where most of the time is unknown.
+pub(super) fn judge(role: &RoleTime<'_>) -> Option<(Cause, String)> {
+    if role.time.total_ns() <= 0.0 {
         return None;
     }
-    let share = |parts: &[Part]| of.time.share(parts);
+    let share = |parts: &[Part]| role.time.share(parts);
     let cpu = share(&[Part::User, Part::System]);
     let (cause, words) = if cpu >= MAIN {
-        of.computing()
+        role.computing()
     } else if share(&Part::AT_DEVICE) >= MAIN {
-        of.at_device()
+        role.at_device()
     } else if share(&[Part::RunQueue]) >= MAIN {
-        (Cause::NoCpu, of.without_cpu())
+        (Cause::NoCpu, role.without_cpu())
     } else if share(&[Part::Stall]) >= MAIN {
-        (Cause::Stalls, of.held_up())
+        (Cause::Stalls, role.held_up())
     } else if share(&[Part::Lock]) >= MAIN {
-        of.locked()
+        role.locked()
     } else if share(&[Part::Idle]) >= MAIN {
-        let percent = of.percent(&[Part::Idle]);
-        (Cause::Schedule, format!("had nothing due for {percent} of the time: the rate was set"))
+        let percent = role.percent(&[Part::Idle]);
+        (
+            Cause::Schedule,
+            format!("had nothing due for {percent} of the time: it has a target rate"),
+        )
     } else if share(&[Part::Network]) >= MAIN {
-        let percent = of.percent(&[Part::Network]);
+        let percent = role.percent(&[Part::Network]);
         (Cause::Server, format!("waited {percent} of the time for another process to answer"))
     } else if share(&[Part::Other]) >= MAIN {
         return None;
     } else {
-        return Some((Cause::Turns, of.turns()));
+        return Some((Cause::Turns, role.turns()));
     };
-    Some((cause, format!("{} {words}{}", of.subject, of.besides(cause))))
+    Some((cause, format!("{} {words}{}", role.subject, role.other_parts(cause))))
 }
 
 impl RoleTime<'_> {
-    /// `71 %`, or `up to 71 %` of stalls that the engine told of and did not count.
+    /// `71 %`, or `up to 71 %` of stalls that the engine reported but did not count.
     fn percent(&self, parts: &[Part]) -> String {
         let at_most = *parts == [Part::Stall] && !self.facts.stalls_counted;
         let at_most = if at_most { "up to " } else { "" };
         format!("{at_most}{:.0} %", 100.0 * self.time.share(parts))
     }
 
-    /// Its CPU time: where, and of whom.
+    /// Its CPU time, by mode.
     fn computing(&self) -> (Cause, String) {
         let (user, system) = (self.time.ns(Part::User), self.time.ns(Part::System));
         let cause = if system > user { Cause::CpuSystem } else { Cause::CpuUser };
@@ -107,7 +110,7 @@ impl RoleTime<'_> {
             && let Some(faults) = self.facts.faults_per_op
         {
             words += &if faults >= FAULTS_EACH {
-                format!(", with {} page faults an operation", number(faults))
+                format!(", with {} page faults per operation", number(faults))
             } else {
                 ", in system calls: there were hardly any page faults".to_owned()
             };
@@ -115,7 +118,7 @@ impl RoleTime<'_> {
         (cause, words)
     }
 
-    /// By what kind of request, and how long the device took for each.
+    /// Its wait for the device, by kind of request, with the device's latency.
     fn at_device(&self) -> (Cause, String) {
         let waited =
             format!("waited {} of the time for the device", self.percent(&Part::AT_DEVICE));
@@ -124,15 +127,19 @@ impl RoleTime<'_> {
         let flushes = self.facts.flushes_per_write().filter(|each| *each >= FLUSH_EACH);
         let reading = read > write + sync;
         if let Some(each) = flushes.filter(|_| !reading && self.may_be_flushes()) {
-            return (Cause::Flushes, format!("{waited}: {}{}", self.flushes(each), self.seen()));
+            return (
+                Cause::Flushes,
+                format!("{waited}: {}{}", self.flushes(each), self.main_kind()),
+            );
         }
         let full = self.of_drive_percent.filter(|percent| DRIVE_FULL.contains(percent));
         if let Some(percent) = full {
-            let words = format!("{waited}: it made {percent:.0} % of the most I/Os the drive gave");
+            let words =
+                format!("{waited}: it made {percent:.0} % of the I/Os that the drive can do");
             return (Cause::DriveFull, words);
         }
         let Some(device) = self.facts.device else {
-            return (self.kind(read, write, sync), format!("{waited}{}", self.seen()));
+            return (self.kind(read, write, sync), format!("{waited}{}", self.main_kind()));
         };
         if let Some(words) = self.no_more_bytes(&device) {
             return (Cause::DriveFull, format!("{waited}: {words}"));
@@ -142,11 +149,11 @@ impl RoleTime<'_> {
             Cause::Reads => self.reads(&device),
             _ => self.written(&device),
         };
-        (cause, format!("{waited}{words}{}", self.seen()))
+        (cause, format!("{waited}{words}{}", self.main_kind()))
     }
 
-    /// A drive that was busy with many large requests, which is as far as that can be told without
-    /// a measured limit.
+    /// A drive that was busy with many large requests. Without a measured limit there is no better
+    /// evidence.
     fn no_more_bytes(&self, device: &DeviceSums) -> Option<String> {
         let busy = self.facts.busy()?;
         let depth = device.queue_ns / self.facts.wall_ns.max(1.0);
@@ -155,7 +162,7 @@ impl RoleTime<'_> {
         let per_s = (device.read_bytes + device.write_bytes) * 1e9 / self.facts.wall_ns;
         full.then(|| {
             format!(
-                "it was busy for {:.0} %, with {} in requests of {}, {} in flight in the mean",
+                "it was busy for {:.0} %, with {} in requests of {}, {} in flight on average",
                 100.0 * busy,
                 byte_rate(per_s),
                 bytes(each as u64),
@@ -164,10 +171,11 @@ impl RoleTime<'_> {
         })
     }
 
-    /// Which kind most of the wait was for. Without samples, what the device was busy with says it.
+    /// The kind of request that most of the wait was for. Without samples, the device's times
+    /// decide.
     fn kind(&self, read: f64, write: f64, sync: f64) -> Cause {
-        let told = read + write + sync;
-        if told < self.time.ns(Part::Device) {
+        let sampled = read + write + sync;
+        if sampled < self.time.ns(Part::Device) {
             let device = self.facts.device.unwrap_or_default();
             return match (device.read_ns, device.write_ns) {
                 (reads, writes) if reads > 2.0 * writes => Cause::Reads,
@@ -182,16 +190,16 @@ impl RoleTime<'_> {
         }
     }
 
-    /// A role that was seen to write or sync; of all roles together, where all they do is write.
+    /// A role with samples in writes or syncs; without samples, roles that only write.
     fn may_be_flushes(&self) -> bool {
-        let seen = self.time.ns(Part::Sync) + self.time.ns(Part::Write);
-        seen > 0.0 || self.facts.writes >= self.facts.ops
+        let sampled_ns = self.time.ns(Part::Sync) + self.time.ns(Part::Write);
+        sampled_ns > 0.0 || self.facts.writes >= self.facts.ops
     }
 
     fn flushes(&self, each: f64) -> String {
         let long = self.facts.flush_ns_mean;
         let long = long.map_or_else(String::new, |ns| format!(" of {} each", duration(ns as u64)));
-        format!("{} flushes a write{long}", number(each))
+        format!("{} flushes per write{long}", number(each))
     }
 
     fn reads(&self, device: &DeviceSums) -> String {
@@ -204,34 +212,34 @@ impl RoleTime<'_> {
         let depth = device.queue_ns / self.facts.wall_ns.max(1.0);
         if SAME.contains(&(device.read_ns / waited.max(1.0))) {
             return format!(
-                ": {} reads an operation, {long} each, {} in flight in the mean: what a read takes \
-                 is what it waited",
+                ": {} reads per operation, {long} each, {} in flight on average: the latency of \
+                 reads explains the wait",
                 number(each),
                 number(depth)
             );
         }
-        format!(": {} reads an operation, {long} each", number(each))
+        format!(": {} reads per operation, {long} each", number(each))
     }
 
     fn written(&self, device: &DeviceSums) -> String {
         let Some(ns) = device.write_ns_mean() else { return String::new() };
         let per_s = device.write_bytes * 1e9 / self.facts.wall_ns.max(1.0);
-        format!(": it wrote {}, {} a request", byte_rate(per_s), duration(ns as u64))
+        format!(": it wrote {}, {} per request", byte_rate(per_s), duration(ns as u64))
     }
 
-    /// What the samples say of the wait.
-    fn seen(&self) -> String {
+    /// The kind of call in which most samples of the wait fell.
+    fn main_kind(&self) -> String {
         let device = Part::AT_DEVICE.map(|part| self.time.ns(part)).iter().sum::<f64>();
         let kinds = [
             (Part::Sync, "in fsync and its like"),
             (Part::Write, "in calls that write"),
             (Part::Read, "in reads and page faults"),
         ];
-        let of = |part| self.time.ns(part) / device.max(1.0);
-        let most = kinds.into_iter().max_by(|a, b| of(a.0).total_cmp(&of(b.0)));
-        let most = most.filter(|(part, _)| of(*part) >= MAIN);
+        let share = |part| self.time.ns(part) / device.max(1.0);
+        let most = kinds.into_iter().max_by(|a, b| share(a.0).total_cmp(&share(b.0)));
+        let most = most.filter(|(part, _)| share(*part) >= MAIN);
         most.map_or_else(String::new, |(part, words)| {
-            format!(", {:.0} % of that {words}", 100.0 * of(part))
+            format!(", {:.0} % of that {words}", 100.0 * share(part))
         })
     }
 
@@ -248,11 +256,10 @@ impl RoleTime<'_> {
         words
     }
 
-    /// What the engine's background work had of the drive meanwhile says whether it is the drive
-    /// that it did not keep up with.
+    /// Stalls, with the device's load: it shows whether the engine's background work waits for it.
     fn held_up(&self) -> String {
         let percent = self.percent(&[Part::Stall]);
-        let by = if self.facts.stalls_counted { "counts" } else { "tells of" };
+        let by = if self.facts.stalls_counted { "counts" } else { "reports" };
         let words = format!("lost {percent} of the time to the engine's stalls, as it {by} them");
         let Some(device) = self.facts.device else { return words };
         let busy = 100.0 * self.facts.busy().unwrap_or(0.0);
@@ -260,7 +267,7 @@ impl RoleTime<'_> {
         format!("{words}, while the device was busy for {busy:.0} %{written}")
     }
 
-    /// Whoever waits for a thread that waits for the drive waits for the drive.
+    /// A wait for another thread; where that thread waits for the drive, a wait for the drive.
     fn locked(&self) -> (Cause, String) {
         let percent = self.percent(&[Part::Lock]);
         let mut words = format!("waited {percent} of the time for other threads (futex)");
@@ -277,9 +284,8 @@ impl RoleTime<'_> {
         (Cause::Lock, words)
     }
 
-    /// Flushes a write, of several threads that write and of which no two share a flush, while the
-    /// drive flushes (or, where that was not timed, is busy) most of the time: who waits is behind
-    /// a commit.
+    /// Flushes per write, where several threads write, none share a flush, and the drive flushes
+    /// (or, without that time, is busy) most of the time: then threads wait behind a commit.
     fn queued_for_flushes(&self) -> Option<f64> {
         let each = self.facts.flushes_per_write().filter(|each| *each >= FLUSH_EACH)?;
         let flushing = self.facts.flushes.zip(self.facts.flush_ns_mean);
@@ -297,48 +303,49 @@ impl RoleTime<'_> {
             (&[Part::Lock], "waited for other threads for"),
             (&[Part::Idle], "had nothing due for"),
             (&[Part::Network], "waited for another process for"),
-            (&[Part::Other], "did what is not known for"),
+            (&[Part::Other], "did something unknown for"),
         ];
-        let mut told: Vec<_> =
-            kinds.into_iter().filter(|(parts, _)| self.time.share(parts) >= WORTH_SAYING).collect();
-        told.sort_by(|a, b| self.time.share(b.0).total_cmp(&self.time.share(a.0)));
-        let words = told.iter().map(|(parts, words)| format!("{words} {}", self.percent(parts)));
+        let mut parts_of_time: Vec<_> =
+            kinds.into_iter().filter(|(parts, _)| self.time.share(parts) >= REPORTED_MIN).collect();
+        parts_of_time.sort_by(|a, b| self.time.share(b.0).total_cmp(&self.time.share(a.0)));
+        let words =
+            parts_of_time.iter().map(|(parts, words)| format!("{words} {}", self.percent(parts)));
         let words: Vec<String> = words.collect();
         if words.is_empty() {
-            return format!("{}: no part of the time is a tenth of it", self.subject);
+            return format!("{}: no part took a tenth of the time", self.subject);
         }
         format!("{} {} of the time", self.subject, list(&words))
     }
 
-    /// What else took a tenth or more, of what distorts a figure.
-    fn besides(&self, cause: Cause) -> String {
+    /// Other parts of a tenth or more that distort a figure.
+    fn other_parts(&self, cause: Cause) -> String {
         let mut words = Vec::new();
         let mut add = |main, part, text: &str| {
-            if cause != main && self.time.share(&[part]) >= WORTH_SAYING {
+            if cause != main && self.time.share(&[part]) >= REPORTED_MIN {
                 words.push(format!("{} {text}", self.percent(&[part])));
             }
         };
         add(Cause::Stalls, Part::Stall, "lost to the engine's stalls");
         add(Cause::NoCpu, Part::RunQueue, "runnable, waiting for CPU");
         let at_device = self.time.share(&Part::AT_DEVICE);
-        if cause == Cause::NoCpu && at_device >= WORTH_SAYING {
+        if cause == Cause::NoCpu && at_device >= REPORTED_MIN {
             words.push(format!("{} waiting for the device", self.percent(&Part::AT_DEVICE)));
         }
-        if let Some(cpus) = self.cpus_beside() {
+        if let Some(cpus) = self.cpus_of_engine() {
             let who = if self.facts.server { "server" } else { "engine's own threads" };
             words.push(format!("the {who} had {cpus:.1} CPUs"));
         }
-        if words.is_empty() { String::new() } else { format!("; besides, {}", words.join("; ")) }
+        if words.is_empty() { String::new() } else { format!("; also {}", words.join("; ")) }
     }
 
-    /// CPUs that threads of the process other than this role's had, where there is but one role, or
-    /// the server's, where that is not the roles' process.
-    fn cpus_beside(&self) -> Option<f64> {
+    /// CPUs of the process's other threads, where there is only one role; or of the server.
+    fn cpus_of_engine(&self) -> Option<f64> {
         let server = self.facts.server;
-        let own = if server { 0.0 } else { self.time.ns(Part::User) + self.time.ns(Part::System) };
-        let cpus = (self.facts.cpu_ns? - own) / self.facts.wall_ns.max(1.0);
+        let role_ns =
+            if server { 0.0 } else { self.time.ns(Part::User) + self.time.ns(Part::System) };
+        let cpus = (self.facts.cpu_ns? - role_ns) / self.facts.wall_ns.max(1.0);
         let alone = self.threads == self.facts.threads || server;
-        (alone && cpus >= BESIDE_CPUS).then_some(cpus)
+        (alone && cpus >= OWN_CPUS_MIN).then_some(cpus)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Where the time of each phase went: on a CPU, waiting for one, for the device, for the engine's
-//! stalls, for other threads, idle; and what it comes to, in a sentence with its evidence.
+//! stalls, for other threads, idle; with the cause and a sentence that gives the evidence.
 //!
-//! `time` divides one trial's time, `judge` says what the trials say together. What each part
-//! means, and what it leaves out, is in docs/method.md ("Where the time went").
+//! `time` divides one trial's time; `judge` finds the cause from all trials. docs/method.md ("Where
+//! the time went") defines the parts.
 
 pub(crate) mod cause;
 mod facts;
@@ -27,7 +27,7 @@ use kvdyno_record::usage::{Snapshot, WaitSamples};
 use kvdyno_record::workload::reads;
 use schemars::JsonSchema;
 use serde::Serialize;
-use time::{OfThreads, Part, Time, blocked_samples, is_enough, samples_between};
+use time::{Part, ThreadReadings, Time, blocked_samples, is_enough, samples_between};
 
 /// Where the time of a load, or of a role in a measured phase, went.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -42,42 +42,42 @@ pub struct Explained {
     pub role: Option<String>,
     /// Its threads.
     pub threads: u32,
-    /// Wait-state samples of blocked threads that the parts of their waiting rest on.
+    /// Wait-state samples of blocked threads behind the parts of their wait.
     pub wait_samples: u64,
     /// The parts in percent, which add up to 100.
     pub metrics: Metrics,
-    /// What limits it; null: most of its time is not told.
+    /// What limits it; null: most of its time is unknown.
     pub cause: Option<Cause>,
-    /// That in a sentence, with what shows it.
+    /// The cause in a sentence, with its evidence.
     pub sentence: Option<String>,
-    /// What is not known, each in words.
+    /// What is unknown, each with the reason.
     pub unknown: Vec<String>,
 }
 
-/// A phase, and what goes with it.
+/// A phase of a group, with its roles.
 struct GroupPhase<'g> {
-    at: usize,
+    index: usize,
     group: &'g Group,
     name: &'g str,
     load: bool,
-    /// Names and threads.
+    /// Names and threads of the roles.
     roles: Vec<(&'g str, u32)>,
-    /// Share of the most that the bare drive did.
+    /// Its share of the bare drive's most I/Os.
     of_drive_percent: Option<f64>,
-    /// Of the machine.
+    /// CPUs of the machine.
     cpus: u32,
 }
 
 /// A trial of a phase.
 struct TrialPhase<'e> {
     phase: &'e PhaseRecord,
-    /// How long each writing thread was held up.
+    /// How long the engine stalled each writing thread.
     stalled_ns: f64,
-    /// By the engine's counter; else by its events.
+    /// From the engine's counter; else from its events.
     counted: bool,
 }
 
-/// Everything that can be told, in the order of the groups.
+/// Explains every phase, in the order of the groups.
 pub(super) fn read(
     evidence: &Evidence,
     groups: &[Group],
@@ -85,20 +85,20 @@ pub(super) fn read(
 ) -> Result<Vec<Explained>, RecordError> {
     let mut all = Vec::new();
     for phase in group_phases(groups, evidence.run.host_before.machine.cpus) {
-        let same = |case: &&CaseEvidence| case.case.key == phase.group.key;
+        let in_group = |case: &&CaseEvidence| case.case.key == phase.group.key;
         let mut trials = Vec::new();
-        for case in evidence.cases.iter().filter(same) {
+        for case in evidence.cases.iter().filter(in_group) {
             trials.push(trial(case, phase.name)?);
         }
-        let here = |io: &&PhaseIo| io.group == phase.at && io.phase == phase.name;
+        let matches = |io: &&PhaseIo| io.group == phase.index && io.phase == phase.name;
         let records: Vec<&PhaseRecord> = trials.iter().flatten().map(|trial| trial.phase).collect();
         if records.is_empty() {
             continue;
         }
-        // The process whose CPU time is counted is not the one that has the roles' threads.
-        let server = evidence.cases.iter().filter(same).any(CaseEvidence::is_server);
+        // The counted CPU time is the server's, not that of the roles' threads.
+        let server = evidence.cases.iter().filter(in_group).any(CaseEvidence::is_server);
         let stalls_counted = trials.iter().flatten().all(|trial| trial.counted);
-        let facts = Facts::from_phases(&records, block_io.iter().find(here));
+        let facts = Facts::from_phases(&records, block_io.iter().find(matches));
         let facts = Facts { server, stalls_counted, ..facts };
         all.extend(of_phase(&phase, &trials, &records, &facts));
     }
@@ -108,11 +108,11 @@ pub(super) fn read(
 /// Loads and measured phases of engines and of the load generator.
 fn group_phases(groups: &[Group], cpus: u32) -> Vec<GroupPhase<'_>> {
     let mut phases = Vec::new();
-    for (at, group) in
+    for (index, group) in
         groups.iter().enumerate().filter(|(_, group)| !group.bare_drive && !group.is_counted())
     {
         phases.extend(group.load.as_ref().map(|load| GroupPhase {
-            at,
+            index,
             group,
             name: &load.phase,
             load: true,
@@ -121,7 +121,7 @@ fn group_phases(groups: &[Group], cpus: u32) -> Vec<GroupPhase<'_>> {
             cpus,
         }));
         phases.extend(group.runs.iter().map(|run| GroupPhase {
-            at,
+            index,
             group,
             name: &run.phase,
             load: false,
@@ -145,11 +145,12 @@ fn trial<'e>(
     let begin = record.started_unix_ns;
     let window = (begin, begin.saturating_add(record.wall_ns));
     let events = case.stalls()?;
-    let told = stalls::within(&events, window);
-    let lasted: u64 = told.iter().filter_map(|s| s.end_ns?.checked_sub(s.start_ns)).sum();
+    let stalls_reported = stalls::within(&events, window);
+    let lasted: u64 =
+        stalls_reported.iter().filter_map(|s| s.end_ns?.checked_sub(s.start_ns)).sum();
     let counted = stalls::counted_ns(&counters.before, &counters.after);
-    // Counted is what writers waited, all together (RocksDB counts a group of them as the one that
-    // leads it, so this may be too little); told is when they may have.
+    // The counter sums the waits of all writers (RocksDB counts only the leader of a group, so it
+    // may be too low); the events give when they may have waited.
     let threads = writers(record).max(1);
     let stalled_ns = match counted {
         Some((_, ns)) => ns as f64 / f64::from(threads),
@@ -172,14 +173,14 @@ fn of_phase(
     records: &[&PhaseRecord],
     facts: &Facts,
 ) -> Vec<Explained> {
-    let one = |&(role, threads): &(&str, u32)| {
+    let explain_role = |&(role, threads): &(&str, u32)| {
         let pooled = trials.iter().flatten().filter_map(|trial| wait_samples(trial.phase, role));
         let pooled = pooled.reduce(|a, b| time::samples_together(&a, &b));
         let times = of_trials(trials, |trial| of_role(trial, role, pooled));
         let facts = facts.of_role(records, role);
         explained(phase, (role, threads), &times, &facts)
     };
-    phase.roles.iter().map(one).collect()
+    phase.roles.iter().map(explain_role).collect()
 }
 
 fn of_trials(
@@ -191,24 +192,24 @@ fn of_trials(
 
 /// A role's wait-state samples of a phase; none where they cannot be read.
 fn wait_samples(phase: &PhaseRecord, role: &str) -> Option<WaitSamples> {
-    let of = |snapshot: &Snapshot| snapshot.wait_samples.as_ref()?.get(role).copied();
-    of(&phase.after).map(|after| samples_between(of(&phase.before).as_ref(), &after))
+    let samples_of = |snapshot: &Snapshot| snapshot.wait_samples.as_ref()?.get(role).copied();
+    samples_of(&phase.after)
+        .map(|after| samples_between(samples_of(&phase.before).as_ref(), &after))
 }
 
-/// A role's time in one trial. Where its samples are too few, those of all trials together say
-/// what it waited for.
+/// A role's time in one trial. With too few samples of its own, it uses those of all trials.
 fn of_role(trial: &TrialPhase<'_>, name: &str, pooled: Option<WaitSamples>) -> Result<Time, Why> {
     let role = trials::role(trial.phase, name)?;
     let usage = role.usage.ok_or_else(|| Why::from("its threads' usage was not recorded"))?;
-    let own = wait_samples(trial.phase, name);
-    let mut time = Time::of_threads(&OfThreads {
+    let samples = wait_samples(trial.phase, name);
+    let mut time = Time::from_readings(&ThreadReadings {
         usage,
-        wait_samples: own.filter(is_enough).or(pooled),
+        wait_samples: samples.filter(is_enough).or(pooled),
         outside_ns: role.offered_per_s.map(|_| (usage.time_ns as f64 - service_ns(role)).max(0.0)),
         stalled_ns: if writes(role) { trial.stalled_ns * f64::from(role.threads) } else { 0.0 },
     });
-    // Those of the other trials are counted there.
-    time.wait_samples = own.as_ref().map_or(0, blocked_samples);
+    // Samples of other trials count there, not here.
+    time.wait_samples = samples.as_ref().map_or(0, blocked_samples);
     Ok(time)
 }
 
@@ -226,7 +227,7 @@ fn explained(
     for (definition, parts) in SHARES {
         let share = |time: &Result<Time, Why>| -> Reading {
             let time = time.as_ref().map_err(Why::clone)?;
-            if let Some(why) = time.untold(parts) {
+            if let Some(why) = time.why_unknown(parts) {
                 return Err(why.clone());
             }
             super::spent::over(100.0 * time.share(parts), f64::from(time.total_ns() > 0.0), NO_TIME)
@@ -238,7 +239,7 @@ fn explained(
         all.add(time);
     }
     let subject = if phase.load { "the load" } else { role };
-    let told = judge(&RoleTime {
+    let verdict = judge(&RoleTime {
         subject,
         threads,
         time: &all,
@@ -252,22 +253,22 @@ fn explained(
     unknown.extend(failed.map(|why| why.clone().into_owned()));
     unknown.dedup();
     Explained {
-        group: phase.at,
+        group: phase.index,
         phase: phase.name.to_owned(),
         load: phase.load,
         role: (!phase.load).then(|| role.to_owned()),
         threads,
         wait_samples: all.wait_samples,
         metrics,
-        cause: told.as_ref().map(|(cause, _)| *cause),
-        sentence: told.map(|(_, sentence)| sentence),
+        cause: verdict.as_ref().map(|(cause, _)| *cause),
+        sentence: verdict.map(|(_, sentence)| sentence),
         unknown,
     }
 }
 
 const NO_TIME: &str = "it took no time";
 
-/// The figures: nine that add up to 100, and what the device's is made of.
+/// The figures: nine that add up to 100, and the parts of the device's.
 const SHARES: [(&Definition, &[Part]); 12] = [
     (&c::TIME_USER, &[Part::User]),
     (&c::TIME_SYSTEM, &[Part::System]),

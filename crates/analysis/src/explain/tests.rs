@@ -1,4 +1,4 @@
-//! How time is divided, and what is said of it.
+//! How time is divided, and the sentences about it.
 
 mod records;
 
@@ -35,15 +35,15 @@ fn whole(time: &Time) {
 }
 
 #[test]
-fn blocked_time_is_divided_as_the_looks_fell() {
+fn blocked_time_is_divided_by_the_samples() {
     let wait_samples =
         WaitSamples { running: 500, sync: 60, write: 20, lock: 20, ..WaitSamples::default() };
-    let of = OfThreads {
+    let readings = ThreadReadings {
         usage: usage(1, 2, 2),
         wait_samples: Some(wait_samples),
-        ..OfThreads::default()
+        ..ThreadReadings::default()
     };
-    let time = Time::of_threads(&of);
+    let time = Time::from_readings(&readings);
     whole(&time);
     let parts = [User, System, RunQueue, Sync, Write, Lock, Other].map(|part| tenths(&time, part));
     assert_eq!(parts, [10, 20, 20, 30, 10, 10, 0]);
@@ -51,7 +51,7 @@ fn blocked_time_is_divided_as_the_looks_fell() {
 }
 
 #[test]
-fn what_nobody_looked_at_is_other_and_said() {
+fn unsampled_time_is_other_and_unknown() {
     for (wait_samples, why) in [
         (None, "cannot read /proc/PID/task/TID/syscall"),
         (
@@ -59,18 +59,20 @@ fn what_nobody_looked_at_is_other_and_said() {
             "19 wait-state samples of blocked threads",
         ),
     ] {
-        let of = OfThreads { usage: usage(1, 1, 0), wait_samples, ..OfThreads::default() };
-        let time = Time::of_threads(&of);
+        let readings =
+            ThreadReadings { usage: usage(1, 1, 0), wait_samples, ..ThreadReadings::default() };
+        let time = Time::from_readings(&readings);
         whole(&time);
         assert_eq!(tenths(&time, Other), 80);
         assert!(time.unknown[0].why.contains(why), "{:?}", time.unknown);
     }
-    // Hardly blocked at all: nothing to be said.
-    let time = Time::of_threads(&OfThreads { usage: usage(9, 1, 0), ..OfThreads::default() });
+    // Hardly blocked at all: nothing to report.
+    let time =
+        Time::from_readings(&ThreadReadings { usage: usage(9, 1, 0), ..ThreadReadings::default() });
     whole(&time);
     assert!(time.unknown.is_empty());
     let without = ThreadsUsage { runqueue_ns: None, ..usage(9, 1, 0) };
-    let time = Time::of_threads(&OfThreads { usage: without, ..OfThreads::default() });
+    let time = Time::from_readings(&ThreadReadings { usage: without, ..ThreadReadings::default() });
     assert!(
         time.unknown[0].why.contains("does not count the wait for a CPU"),
         "{:?}",
@@ -80,66 +82,66 @@ fn what_nobody_looked_at_is_other_and_said() {
 
 #[test]
 fn readings_that_contradict_each_other_add_up_all_the_same() {
-    let of = OfThreads {
+    let readings = ThreadReadings {
         usage: usage(9, 3, 5),
         wait_samples: Some(WaitSamples { read: 50, ..WaitSamples::default() }),
         outside_ns: Some(4.0 * S),
         stalled_ns: 100.0 * S,
     };
-    let time = Time::of_threads(&of);
+    let time = Time::from_readings(&readings);
     whole(&time);
     assert_eq!([User, System, RunQueue].map(|part| tenths(&time, part)), [90, 10, 0]);
-    assert_eq!(tenths(&Time::of_threads(&OfThreads::default()), Other), 0);
+    assert_eq!(tenths(&Time::from_readings(&ThreadReadings::default()), Other), 0);
 }
 
 #[test]
 fn a_stall_is_taken_out_of_sleep_and_of_waits_for_others() {
     let wait_samples = WaitSamples { lock: 20, sleep: 10, read: 50, ..WaitSamples::default() };
-    let of = |stalled_ns| OfThreads {
+    let readings = |stalled_ns| ThreadReadings {
         usage: usage(1, 1, 0),
         wait_samples: Some(wait_samples),
         stalled_ns,
-        ..OfThreads::default()
+        ..ThreadReadings::default()
     };
     let parts = |stalled_s: f64| {
-        let time = Time::of_threads(&of(stalled_s * S));
+        let time = Time::from_readings(&readings(stalled_s * S));
         whole(&time);
         [Stall, Other, Lock, Read].map(|part| tenths(&time, part))
     };
     assert_eq!(parts(0.0), [0, 10, 20, 50]);
     assert_eq!(parts(1.5), [15, 0, 15, 50]);
-    // It is never more than they can have waited, and no wait for the device becomes a stall.
+    // It is at most their wait, and no wait for the device becomes a stall.
     assert_eq!(parts(9.0), [30, 0, 0, 50]);
 }
 
 #[test]
 fn an_open_loop_is_idle_by_its_schedule_and_not_by_its_engine() {
     let wait_samples = WaitSamples { sleep: 60, read: 20, ..WaitSamples::default() };
-    let of = |outside_s: f64| OfThreads {
+    let readings = |outside_s: f64| ThreadReadings {
         usage: usage(1, 1, 0),
         wait_samples: Some(wait_samples),
         outside_ns: Some(outside_s * S),
-        ..OfThreads::default()
+        ..ThreadReadings::default()
     };
-    let time = Time::of_threads(&of(6.0));
+    let time = Time::from_readings(&readings(6.0));
     whole(&time);
     assert_eq!([Idle, Read, Other].map(|part| tenths(&time, part)), [60, 20, 0]);
-    // Outside of its operations it computed, too: what it waited for inside stays.
-    let time = Time::of_threads(&of(9.0));
+    // It also computed outside of its operations: its waits inside stay the same.
+    let time = Time::from_readings(&readings(9.0));
     whole(&time);
     assert_eq!([Idle, Read, Other].map(|part| tenths(&time, part)), [60, 20, 0]);
-    // It slept for longer than its schedule has it: the rest is the engine's.
-    let time = Time::of_threads(&of(4.0));
+    // It slept for longer than its schedule explains: the rest is the engine's.
+    let time = Time::from_readings(&readings(4.0));
     whole(&time);
     assert_eq!([Idle, Read, Other].map(|part| tenths(&time, part)), [40, 20, 20]);
 }
 
-/// Ten seconds of one thread, divided so, and what is said of it.
+/// Explains ten seconds of one thread.
 fn explain(parts: &[(Part, f64)], facts: &Facts) -> Option<(Cause, String)> {
-    said_of(parts, facts, 1, None)
+    explain_role(parts, facts, 1, None)
 }
 
-fn said_of(
+fn explain_role(
     parts: &[(Part, f64)],
     facts: &Facts,
     threads: u32,
@@ -178,7 +180,8 @@ fn a_commit_that_waits_for_flushes() {
         explain(&parts, &facts),
         Some((
             Cause::Flushes,
-            "writer waited 90 % of the time for the device: 2.00 flushes a write of 4.10 ms each, \
+            "writer waited 90 % of the time for the device: 2.00 flushes per write of 4.10 ms \
+             each, \
              78 % of that in fsync and its like"
                 .to_owned()
         ))
@@ -186,7 +189,7 @@ fn a_commit_that_waits_for_flushes() {
     // A group commit: few flushes, so they are not the price of a write.
     let shared = Facts { flushes: Some(100.0), ..facts.clone() };
     assert_eq!(explain(&parts, &shared).unwrap().0, Cause::Syncs);
-    // Readers beside that writer wait for something else.
+    // Readers next to that writer wait for something else.
     assert_eq!(explain(&[(User, 1.0), (Read, 9.0)], &facts).unwrap().0, Cause::Reads);
 }
 
@@ -205,9 +208,9 @@ fn a_drive_by_its_latency_and_by_its_bandwidth() {
         explain(&[(User, 1.0), (System, 1.0), (Read, 8.0)], &reading).unwrap(),
         (
             Cause::Reads,
-            "writer waited 80 % of the time for the device: 1.00 reads an operation, 200 us each, \
-             0.80 in flight in the mean: what a read takes is what it waited, 100 % of that in \
-             reads and page faults"
+            "writer waited 80 % of the time for the device: 1.00 reads per operation, 200 us \
+             each, 0.80 in flight on average: the latency of reads explains the wait, 100 % of \
+             that in reads and page faults"
                 .to_owned()
         )
     );
@@ -224,8 +227,8 @@ fn a_drive_by_its_latency_and_by_its_bandwidth() {
     assert_eq!(cause, Cause::DriveFull);
     assert!(
         words.contains(
-            "it was busy for 98 %, with 500 MiB/s in requests of 1.00 MiB, 6.00 in flight in the \
-             mean"
+            "it was busy for 98 %, with 500 MiB/s in requests of 1.00 MiB, 6.00 in flight on \
+             average"
         ),
         "{words}"
     );
@@ -234,11 +237,11 @@ fn a_drive_by_its_latency_and_by_its_bandwidth() {
     let one = Facts { device: Some(one), ..writing.clone() };
     let (cause, words) = explain(&[(System, 2.0), (Write, 8.0)], &one).unwrap();
     assert_eq!(cause, Cause::Writes);
-    assert!(words.contains("it wrote 500 MiB/s, 1.96 ms a request"), "{words}");
-    let (cause, words) = said_of(&[(Read, 10.0)], &reading, 1, Some(93.0)).unwrap();
+    assert!(words.contains("it wrote 500 MiB/s, 1.96 ms per request"), "{words}");
+    let (cause, words) = explain_role(&[(Read, 10.0)], &reading, 1, Some(93.0)).unwrap();
     assert_eq!(cause, Cause::DriveFull);
-    assert!(words.contains("93 % of the most I/Os the drive gave"), "{words}");
-    // Without a device's counters there is a cause and no more evidence than the looks.
+    assert!(words.contains("93 % of the I/Os that the drive can do"), "{words}");
+    // Without a device's counters the samples are the only evidence.
     assert_eq!(
         explain(&[(User, 1.0), (Write, 9.0)], &facts()).unwrap(),
         (
@@ -260,15 +263,15 @@ fn computing_says_where_and_what_with() {
     let faulting = Facts { faults_per_op: Some(1.5), ..facts() };
     let (cause, words) = explain(&[(User, 2.0), (System, 7.0)], &faulting).unwrap();
     assert_eq!(cause, Cause::CpuSystem);
-    assert!(words.ends_with("with 1.50 page faults an operation"), "{words}");
+    assert!(words.ends_with("with 1.50 page faults per operation"), "{words}");
     let calling = Facts { faults_per_op: Some(0.003), ..facts() };
     let (_, words) = explain(&[(User, 2.0), (System, 7.0)], &calling).unwrap();
     assert!(words.ends_with("in system calls: there were hardly any page faults"), "{words}");
-    // The engine's own threads are told apart where the role is alone.
-    let beside = Facts { cpu_ns: Some(24.0 * S), ..facts() };
-    let (_, words) = explain(&[(User, 9.0), (System, 0.0), (Other, 1.0)], &beside).unwrap();
-    assert!(words.ends_with("; besides, the engine's own threads had 1.5 CPUs"), "{words}");
-    // Each role's own faults, whatever others have beside it.
+    // The engine's own threads count separately where there is only one role.
+    let background = Facts { cpu_ns: Some(24.0 * S), ..facts() };
+    let (_, words) = explain(&[(User, 9.0), (System, 0.0), (Other, 1.0)], &background).unwrap();
+    assert!(words.ends_with("; also the engine's own threads had 1.5 CPUs"), "{words}");
+    // Each role's own faults, without those of others.
     let role = |name: &str, faults: u64| {
         let usage = Some(ThreadsUsage { minor_faults: faults, ..usage(1, 1, 0) });
         let mut case = Fixture::new().case("lmdb_t1_r1").phase("measure").clone();
@@ -277,12 +280,12 @@ fn computing_says_where_and_what_with() {
     };
     assert_eq!((role("readers", 0), role("writer", 0)), (Some(0.0), Some(0.0)));
     assert!(role("writer", 1000) > role("readers", 1000), "it does fewer operations");
-    let server = Facts { server: true, threads: 3, ..beside.clone() };
+    let server = Facts { server: true, threads: 3, ..background.clone() };
     let (_, words) = explain(&[(User, 9.0), (System, 0.0), (Other, 1.0)], &server).unwrap();
-    assert!(words.ends_with("; besides, the server had 2.4 CPUs"), "{words}");
-    let several = Facts { threads: 3, ..beside };
+    assert!(words.ends_with("; also the server had 2.4 CPUs"), "{words}");
+    let several = Facts { threads: 3, ..background };
     let (_, words) = explain(&[(User, 9.0), (Other, 1.0)], &several).unwrap();
-    assert!(!words.contains("besides"), "{words}");
+    assert!(!words.contains("; also"), "{words}");
 }
 
 #[test]
@@ -301,7 +304,7 @@ fn waiting_for_others_has_its_own_words() {
         (
             Cause::Lock,
             "writer waited 75 % of the time for other threads (futex), while the device was busy \
-             for 90 %; besides, 15 % runnable, waiting for CPU"
+             for 90 %; also 15 % runnable, waiting for CPU"
                 .to_owned()
         )
     );
@@ -310,14 +313,14 @@ fn waiting_for_others_has_its_own_words() {
         (
             Cause::Stalls,
             "writer lost 75 % of the time to the engine's stalls, as it counts them, while the \
-             device was busy for 90 %: it wrote 100 MiB/s, 14.0 ms a request; besides, 15 % \
+             device was busy for 90 %: it wrote 100 MiB/s, 14.0 ms per request; also 15 % \
              runnable, waiting for CPU"
                 .to_owned()
         )
     );
-    let told = Facts { stalls_counted: false, ..facts.clone() };
-    let (_, words) = explain(&[(User, 2.5), (Stall, 7.5)], &told).unwrap();
-    let most = "writer lost up to 75 % of the time to the engine's stalls, as it tells of them";
+    let events_only = Facts { stalls_counted: false, ..facts.clone() };
+    let (_, words) = explain(&[(User, 2.5), (Stall, 7.5)], &events_only).unwrap();
+    let most = "writer lost up to 75 % of the time to the engine's stalls, as it reports them";
     assert!(words.starts_with(most), "{words}");
     assert_eq!(case(Idle).0, Cause::Schedule);
     assert_eq!(case(Network).0, Cause::Server);
@@ -326,7 +329,7 @@ fn waiting_for_others_has_its_own_words() {
     assert!(words.ends_with("the process had 0.10 of the machine's 2 CPUs"), "{words}");
 }
 
-/// Writers of an engine that lets in one at a time wait in a futex for what the drive takes.
+/// Writers of a single-writer engine wait in a futex while the drive flushes.
 #[test]
 fn writers_behind_a_commit_queue_for_the_drives_flush() {
     let parts = [(User, 1.0), (Sync, 2.0), (Lock, 7.0)];
@@ -337,18 +340,18 @@ fn writers_behind_a_commit_queue_for_the_drives_flush() {
         device: Some(DeviceSums { busy_ns: 8.4 * S, ..DeviceSums::default() }),
         ..facts()
     };
-    let (cause, words) = said_of(&parts, &commits, 4, None).unwrap();
+    let (cause, words) = explain_role(&parts, &commits, 4, None).unwrap();
     assert_eq!(cause, Cause::Flushes);
     assert_eq!(
         words,
         "writer waited 70 % of the time for other threads (futex): they queue for the single \
-         writer, which waits for the drive's flush (1.02 flushes a write of 8.10 ms each)"
+         writer, which waits for the drive's flush (1.02 flushes per write of 8.10 ms each)"
     );
-    // One flush for many commits, short flushes, one thread alone: who is waited for is open.
+    // One flush for many commits, short flushes, one thread alone: the cause stays open.
     let grouped = Facts { flushes: Some(100.0), ..commits.clone() };
     let short = Facts { flush_ns_mean: Some(1e5), ..commits.clone() };
     for (facts, threads) in [(&grouped, 4), (&short, 4), (&commits, 1)] {
-        assert_eq!(said_of(&parts, facts, threads, None).unwrap().0, Cause::Lock);
+        assert_eq!(explain_role(&parts, facts, threads, None).unwrap().0, Cause::Lock);
     }
 }
 

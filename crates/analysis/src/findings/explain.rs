@@ -1,5 +1,5 @@
-//! Where the time went, of the cases in which one thing took most of it. Like cases of an engine
-//! are one finding: the first is quoted.
+//! Where the time went, for cases in which one part took most of it. Similar cases of an engine
+//! form one finding, which quotes the first.
 
 use super::finding::Finding;
 use super::kinds::Id;
@@ -8,7 +8,7 @@ use crate::explain::{Cause, Explained};
 use crate::group::Group;
 use crate::lists::together;
 
-/// Threads that wait a tenth of their time for a CPU have rates that are too low by as much.
+/// Threads that wait a tenth of their time for a CPU have rates that are a tenth too low.
 const RUNQUEUE_PERCENT: f64 = 10.0;
 
 pub(super) fn findings(groups: &[Group], explained: &[Explained]) -> Vec<Finding> {
@@ -22,8 +22,8 @@ pub(super) fn findings(groups: &[Group], explained: &[Explained]) -> Vec<Finding
     ];
     let mut findings = Vec::new();
     for (id, causes) in kinds {
-        let of = |one: &&Explained| one.cause.is_some_and(|cause| causes.contains(&cause));
-        findings.extend(each_engine(id, groups, explained.iter().filter(of)));
+        let has_cause = |one: &&Explained| one.cause.is_some_and(|cause| causes.contains(&cause));
+        findings.extend(each_engine(id, groups, explained.iter().filter(has_cause)));
     }
     let wanting = explained.iter().filter(|one| {
         one.metrics.value(&c::TIME_RUNQUEUE).is_some_and(|percent| percent >= RUNQUEUE_PERCENT)
@@ -32,18 +32,18 @@ pub(super) fn findings(groups: &[Group], explained: &[Explained]) -> Vec<Finding
     findings
 }
 
-/// One of a kind for each engine.
+/// One finding of a kind per engine.
 fn each_engine<'e>(
     id: Id,
     groups: &[Group],
     explained: impl Iterator<Item = &'e Explained>,
 ) -> Vec<Finding> {
-    let told = explained.filter_map(|one| {
+    let cases = explained.filter_map(|one| {
         let group = groups.get(one.group).filter(|group| group.competes())?;
         Some((&group.label, (group.trials.first()?.case.clone(), words(id, one))))
     });
-    let engines = together(told, |(a, _), (b, _)| a == b).into_iter();
-    let cases = engines.map(|of_one| of_one.into_iter().map(|(_, told)| told));
+    let engines = together(cases, |(a, _), (b, _)| a == b).into_iter();
+    let cases = engines.map(|cases| cases.into_iter().map(|(_, case)| case));
     cases.filter_map(|cases| Finding::of_cases(id, cases)).collect()
 }
 

@@ -1,4 +1,4 @@
-//! A finding, and what findings are made of: records, and phases that were measured.
+//! A finding, and what rules read: records and measured phases.
 
 use super::kinds::{Id, Severity};
 use crate::evidence::{CaseEvidence, Evidence};
@@ -11,15 +11,15 @@ use serde::Serialize;
 /// A typed warning.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// What was found.
+    /// Its kind.
     pub id: Id,
     /// How much it weighs.
     pub severity: Severity,
-    /// What shows it, with figures.
+    /// The evidence, with figures.
     pub evidence: String,
     /// What would help.
     pub advice: String,
-    /// The cases it is about; empty: all of the run.
+    /// The cases it applies to; empty: the whole run.
     pub cases: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ impl Finding {
         Self { id, severity: id.severity(), evidence, advice, cases: Vec::new() }
     }
 
-    /// About cases: each with its evidence, of which the first is quoted. None where there is none.
+    /// About cases: each has its evidence, and the first is quoted. None without cases.
     pub(super) fn of_cases(
         id: Id,
         evidence: impl IntoIterator<Item = (String, String)>,
@@ -46,47 +46,53 @@ impl Finding {
         Some(Self { cases, ..Self::of_run(id, quoted?) })
     }
 
-    /// About cases, by what their records show.
+    /// About cases, from their records.
     pub(super) fn of_records<'e>(
         id: Id,
         evidence: &'e Evidence,
         shown: impl Fn(&'e CaseEvidence, &'e CaseRecord) -> Option<String>,
     ) -> Option<Self> {
-        let of = |(case, record): (&'e CaseEvidence, &'e CaseRecord)| {
+        let evidence_of = |(case, record): (&'e CaseEvidence, &'e CaseRecord)| {
             Some((case.case.id.clone(), shown(case, record)?))
         };
-        Self::of_cases(id, evidence.recorded().filter_map(of))
+        Self::of_cases(id, evidence.recorded().filter_map(evidence_of))
     }
 
-    /// About cases, by what their measured phases show; those of the load generator are left out.
+    /// About cases, from their measured phases; those of the load generator are left out.
     pub(super) fn of_phases<'e>(
         id: Id,
         evidence: &'e Evidence,
         shown: impl Fn(&Measured<'e>) -> Option<String>,
     ) -> Option<Self> {
-        let of = |at: Measured<'e>| Some((at.id(), shown(&at)?));
-        Self::of_cases(id, measured(evidence).filter(|at| !at.of_load_generator()).filter_map(of))
+        let evidence_of = |measured: Measured<'e>| Some((measured.id(), shown(&measured)?));
+        Self::of_cases(
+            id,
+            measured(evidence)
+                .filter(|measured| !measured.of_load_generator())
+                .filter_map(evidence_of),
+        )
     }
 
-    /// The same by what files of the record show, those of the load generator included.
+    /// The same from files of the record, including those of the load generator.
     pub(super) fn of_files<'e>(
         id: Id,
         evidence: &'e Evidence,
         shown: impl Fn(&Measured<'e>) -> Result<Option<String>, RecordError>,
     ) -> Result<Option<Self>, RecordError> {
-        let of = |at: Measured<'e>| Ok(shown(&at)?.map(|words| (at.id(), words)));
+        let evidence_of =
+            |measured: Measured<'e>| Ok(shown(&measured)?.map(|words| (measured.id(), words)));
         let cases: Result<Vec<_>, RecordError> =
-            measured(evidence).filter_map(|at| of(at).transpose()).collect();
+            measured(evidence).filter_map(|measured| evidence_of(measured).transpose()).collect();
         Ok(Self::of_cases(id, cases?))
     }
 
-    /// With advice that depends on what was found.
+    /// With advice that depends on the evidence.
     pub(super) fn with_advice(self, advice: impl Into<String>) -> Self {
         Self { advice: advice.into(), ..self }
     }
 }
 
-/// Every phase that was measured, with its plan.
+/// Every measured phase, with its plan.
 pub(super) fn measured(evidence: &Evidence) -> impl Iterator<Item = Measured<'_>> {
     evidence.recorded().flat_map(|(case, record)| {
         record.phases.iter().filter_map(move |phase| {
@@ -97,7 +103,7 @@ pub(super) fn measured(evidence: &Evidence) -> impl Iterator<Item = Measured<'_>
     })
 }
 
-/// A measured phase, and what it belongs to.
+/// A measured phase, with its case and record.
 #[derive(Clone, Copy)]
 pub(super) struct Measured<'e> {
     pub(super) case: &'e CaseEvidence,
@@ -111,7 +117,7 @@ impl Measured<'_> {
         self.case.case.id.clone()
     }
 
-    /// Bytes and I/Os read at the device.
+    /// I/Os read at the device.
     pub(super) fn device_reads(&self) -> Option<u64> {
         let (before, after) = (&self.phase.before.device, &self.phase.after.device);
         after.as_ref()?.reads.checked_sub(before.as_ref()?.reads)

@@ -1,4 +1,4 @@
-//! Whether the engines gave back what they were given, and whether the cases came to their end.
+//! Whether the engines returned the data they were given, and whether the cases finished.
 
 use super::finding::{Finding, measured};
 use super::kinds::Id;
@@ -25,7 +25,7 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
     all.into_iter().flatten().collect()
 }
 
-/// What was written after the seal was nobody's measurement.
+/// A record that changed after the seal is no longer what was measured.
 pub(super) fn altered(files: &[String]) -> Option<Finding> {
     let first = files.first()?;
     let more = match files.len() - 1 {
@@ -38,8 +38,7 @@ pub(super) fn altered(files: &[String]) -> Option<Finding> {
     ))
 }
 
-/// What a case had come to before its last try would not be seen anywhere. What a user stopped
-/// says nothing of the engine.
+/// Earlier attempts of a case that failed, which no table shows. Interrupted attempts do not count.
 fn failed_before(evidence: &Evidence) -> Option<Finding> {
     let failed =
         |outcome: &Outcome| !matches!(outcome, Outcome::Done | Outcome::Interrupted { .. });
@@ -57,13 +56,13 @@ fn failed_before(evidence: &Evidence) -> Option<Finding> {
     Finding::of_cases(Id::TriedAgain, cases)
 }
 
-/// Keys that were to be there and were not, or the other way round.
+/// Missing keys that must exist, or hits on keys that must not.
 fn missing(evidence: &Evidence) -> Vec<(String, String)> {
     let of_phase = |(case, phase): (&CaseEvidence, &PhaseRecord)| {
         let roles = phase.roles.iter().filter_map(|role| {
             let mistake = expected_hits::mistake_of(&case.case.phases, &phase.name, role)?;
-            let at = format!("phase {}, {}: {mistake}", phase.name, role.role);
-            Some((case.case.id.clone(), at))
+            let words = format!("phase {}, {}: {mistake}", phase.name, role.role);
+            Some((case.case.id.clone(), words))
         });
         roles.collect::<Vec<_>>()
     };
@@ -91,29 +90,30 @@ fn failed(op: &OpResult) -> Option<String> {
     (count > 0).then(words)
 }
 
-/// What `look` says about any operation of any phase.
+/// What `look` reports about any operation of any phase.
 fn over_ops(
     evidence: &Evidence,
     look: impl Fn(&OpResult) -> Option<String>,
 ) -> Vec<(String, String)> {
-    let mut found = Vec::new();
+    let mut cases = Vec::new();
     for (case, phase) in phases(evidence) {
         for role in &phase.roles {
             for (name, op) in &role.ops {
                 if let Some(words) = look(op) {
-                    let at = format!("phase {}, {} {name}: {words}", phase.name, role.role);
-                    found.push((case.case.id.clone(), at));
+                    let words_with_role =
+                        format!("phase {}, {} {name}: {words}", phase.name, role.role);
+                    cases.push((case.case.id.clone(), words_with_role));
                 }
             }
         }
     }
-    found
+    cases
 }
 
 fn verify_failed(evidence: &Evidence) -> Vec<(String, String)> {
     let each = phases(evidence).filter_map(|(case, phase)| {
-        let left = expected_hits::left(&case.case.phases, case.case.data.records);
-        Some((case.case.id.clone(), phase.verified.as_ref()?.mistake(left)?))
+        let records_left = expected_hits::left(&case.case.phases, case.case.data.records);
+        Some((case.case.id.clone(), phase.verified.as_ref()?.mistake(records_left)?))
     });
     each.collect()
 }
@@ -125,22 +125,22 @@ fn damaged(_: &CaseEvidence, record: &CaseRecord) -> Option<String> {
     }
 }
 
-/// A few operations may be due in the last moment: one for each thread, and one in a hundred, are
-/// not counted; a search judges alike.
+/// A few operations may be due at the end: one for each thread, and one in a hundred, do not count;
+/// a search uses the same rule.
 fn open_loop_behind(evidence: &Evidence) -> Option<Finding> {
-    let behind = measured(evidence).flat_map(|at| {
-        let roles = at.phase.roles.iter().filter_map(move |role| {
+    let behind = measured(evidence).flat_map(|measured| {
+        let roles = measured.phase.roles.iter().filter_map(move |role| {
             let offered = role.offered_per_s?;
             let done: u64 = role.ops.values().map(|op| op.count).sum();
             let reached = role.per_second(done).unwrap_or(0.0);
             role.is_behind().then(|| {
                 let words = format!(
-                    "role {} was to do {offered:.0}/s and did {reached:.0}/s: {} operations were \
-                     due and not begun",
+                    "expected {offered:.0}/s from role {}, found {reached:.0}/s: {} operations \
+                     were due and not started",
                     role.role,
                     grouped(role.backlog)
                 );
-                (at.id(), words)
+                (measured.id(), words)
             })
         });
         roles.collect::<Vec<_>>()
@@ -156,14 +156,14 @@ fn cases_not_done(evidence: &Evidence) -> Option<Finding> {
         Some((case.case.id.clone(), words))
     });
     let cases: Vec<(String, String)> = ended.into_iter().chain(damaged).collect();
-    let advice = tried_again(evidence, &cases);
-    let stand = "the other cases stand; log.txt in the case's folder has the engine's words";
-    let found = Finding::of_cases(Id::CasesNotDone, cases)?;
-    Some(found.with_advice(format!("{stand}; {advice}")))
+    let advice = retry_advice(evidence, &cases);
+    let stand = "the other cases are valid; log.txt in the case's folder has the engine's output";
+    let finding = Finding::of_cases(Id::CasesNotDone, cases)?;
+    Some(finding.with_advice(format!("{stand}; {advice}")))
 }
 
-/// Which of the cases a resumed run would try again: by the runner's own rule, not by their words.
-fn tried_again(evidence: &Evidence, cases: &[(String, String)]) -> String {
+/// Which of the cases a resumed run would repeat, by the runner's own rule.
+fn retry_advice(evidence: &Evidence, cases: &[(String, String)]) -> String {
     let left = evidence.left();
     let again = |(id, _): &&(String, String)| left.iter().any(|case| case.case.id == *id);
     let final_ones = "would end the same way again, and stay as they are";
@@ -175,13 +175,13 @@ fn tried_again(evidence: &Evidence, cases: &[(String, String)]) -> String {
 }
 
 fn does_not_fit(evidence: &Evidence) -> Option<Finding> {
-    let such = |outcome: &Outcome| matches!(outcome, Outcome::DoesNotFit { .. });
-    Finding::of_cases(Id::DoesNotFit, ended(evidence, such))
+    let matches = |outcome: &Outcome| matches!(outcome, Outcome::DoesNotFit { .. });
+    Finding::of_cases(Id::DoesNotFit, ended(evidence, matches))
 }
 
-/// Cases whose outcome is `such`, with its words.
-fn ended(evidence: &Evidence, such: impl Fn(&Outcome) -> bool) -> Vec<(String, String)> {
-    let cases = evidence.recorded().filter(|(_, record)| such(&record.outcome));
+/// Cases whose outcome matches, with its words.
+fn ended(evidence: &Evidence, matches: impl Fn(&Outcome) -> bool) -> Vec<(String, String)> {
+    let cases = evidence.recorded().filter(|(_, record)| matches(&record.outcome));
     let words = cases.map(|(case, record)| {
         let message = record.outcome.message().unwrap_or_default();
         (case.case.id.clone(), format!("{}: {message}", case.outcome()))
@@ -194,7 +194,7 @@ fn not_verified(evidence: &Evidence) -> Option<Finding> {
     if phases(evidence).any(|(_, phase)| verified(phase)) {
         return None;
     }
-    // What a bare drive was given is looked at by nobody but its own proof that it lies there.
+    // A bare drive verifies itself.
     Finding::of_records(Id::NotVerified, evidence, |case, record| {
         let engine = !case.stores_nothing() && !case.is_bare_drive();
         let loads = record.phases.iter().any(|phase| phase.kind == "load");

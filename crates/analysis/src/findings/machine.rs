@@ -1,4 +1,4 @@
-//! What the machine did to the figures: stolen time, load, others' limits, slow builds and clocks.
+//! How the machine affected the figures: stolen time, load, outside limits, slow builds and clocks.
 
 use super::finding::{Finding, measured};
 use super::kinds::Id;
@@ -6,26 +6,26 @@ use crate::evidence::Evidence;
 use kvdyno_record::host::settings::{CPUS_ABOVE, IO_ABOVE, NO_LIMIT};
 use kvdyno_record::units::{duration, percent};
 
-/// More stolen time than this shows in tails.
+/// More stolen time than this is visible in tails.
 const STEAL_MAX: f64 = 0.001;
 
 /// A clock that is off by more makes times and rates wrong by 0.05 %.
 const DRIFT_PPM_MAX: f64 = 500.0;
 
-/// A time of day that moves by more than this share of a case was not slewed: the kernel slews by
-/// 0.05 % at most.
+/// A step of the time of day above this share of a case was not slewing: the kernel slews by at
+/// most 0.05 %.
 const SLEWED_MAX: f64 = 0.001;
 
-/// Nor is less than this worth a word.
+/// A smaller step is not reported.
 const STEP_NS_MIN: u64 = 1_000_000_000;
 
-/// A share of the CPUs, or of the last ten seconds, that others used.
+/// Use by other processes, as a share of the CPUs or of the last ten seconds, that is reported.
 const BUSY: f64 = 0.3;
 
 pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 10] = [
     stolen,
     busy,
-    beside,
+    other_run,
     throttled,
     io_limited,
     debug_build,
@@ -42,7 +42,7 @@ fn stolen(evidence: &Evidence) -> Option<Finding> {
         Some(stolen as f64 / (phase.wall_ns.max(1) as f64 * cpus))
     };
     let mut cases: Vec<_> = measured(evidence)
-        .filter_map(|at| Some((at.id(), share(at.phase)?)))
+        .filter_map(|measured_phase| Some((measured_phase.id(), share(measured_phase.phase)?)))
         .filter(|(_, share)| *share > STEAL_MAX)
         .collect();
     let worst = cases.iter().map(|(_, share)| *share).fold(0.0, f64::max);
@@ -67,14 +67,14 @@ fn busy(evidence: &Evidence) -> Option<Finding> {
     (!words.is_empty()).then(|| Finding::of_run(Id::BusyHost, words.join("; ")))
 }
 
-fn beside(evidence: &Evidence) -> Option<Finding> {
+fn other_run(evidence: &Evidence) -> Option<Finding> {
     Finding::of_records(Id::RunBeside, evidence, |_, record| {
         let pid = record.beside.first()?;
-        Some(format!("another run was at work on this machine (process {pid})"))
+        Some(format!("another run was active on this machine (process {pid})"))
     })
 }
 
-/// Between the readings before and after the run: a limit that was never reached did no harm.
+/// Compares the readings before and after the run: a limit that was never reached is harmless.
 fn throttled(evidence: &Evidence) -> Option<Finding> {
     let host = &evidence.run.host_before;
     let after = evidence.run.host_after.as_ref()?.machine.throttled_ns?;
@@ -89,7 +89,7 @@ fn throttled(evidence: &Evidence) -> Option<Finding> {
 fn io_limited(evidence: &Evidence) -> Option<Finding> {
     let limits = evidence.run.host_before.settings.get(IO_ABOVE)?;
     (limits != NO_LIMIT)
-        .then(|| Finding::of_run(Id::IoLimitAbove, format!("I/O is limited by others: {limits}")))
+        .then(|| Finding::of_run(Id::IoLimitAbove, format!("a limit on I/O applies: {limits}")))
 }
 
 fn debug_build(evidence: &Evidence) -> Option<Finding> {
@@ -99,7 +99,7 @@ fn debug_build(evidence: &Evidence) -> Option<Finding> {
     })
 }
 
-/// Engines say so in their build facts, under a name with "assert" in it.
+/// Engines report it in their build facts, under a name with "assert" in it.
 fn assertions(evidence: &Evidence) -> Option<Finding> {
     const OFF: [&str; 6] = ["off", "no", "false", "0", "disabled", "none"];
     Finding::of_records(Id::AssertionsOn, evidence, |_, record| {
@@ -107,7 +107,7 @@ fn assertions(evidence: &Evidence) -> Option<Finding> {
         let (name, value) = build.find(|(name, value)| {
             name.to_lowercase().contains("assert") && !OFF.contains(&value.to_lowercase().as_str())
         })?;
-        Some(format!("the engine's build says {name} = {value}"))
+        Some(format!("the engine's build has {name} = {value}"))
     })
 }
 
@@ -123,7 +123,7 @@ fn clock_drifted(evidence: &Evidence) -> Option<Finding> {
     Finding::of_records(Id::ClockDrifted, evidence, |_, record| {
         let clock = record.clock.as_ref()?;
         let ppm = clock.drift_ppm.filter(|ppm| ppm.abs() > DRIFT_PPM_MAX)?;
-        Some(format!("the {} clock drifted by {ppm:.0} millionths", clock.kind))
+        Some(format!("the {} clock drifted by {ppm:.0} ppm", clock.kind))
     })
 }
 

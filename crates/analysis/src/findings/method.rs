@@ -1,5 +1,5 @@
-//! Whether it was measured long enough, often enough, and far enough above the load generator's
-//! own cost.
+//! Whether the measurement was long enough, repeated enough, and far enough above the load
+//! generator's own cost.
 
 use super::finding::{Finding, measured};
 use super::kinds::Id;
@@ -13,7 +13,7 @@ use kvdyno_record::files::RecordError;
 use kvdyno_record::units::{duration, percent};
 use std::collections::BTreeMap;
 
-/// Below a minute, an LSM tree or a drive is still in its first state.
+/// Below a minute, an LSM tree or a drive is still in its initial state.
 const SHORT_NS: u64 = 60_000_000_000;
 
 /// Below this many slices no trend can be seen.
@@ -25,7 +25,7 @@ const TRIALS_MIN: usize = 6;
 /// Above this share of an operation's time, the load generator is a part of the figure.
 const LOAD_GENERATOR_SHARE_MAX: f64 = 0.1;
 
-/// Above this share of its CPUs, a server's client is what limits.
+/// Above this share of its CPUs, the client is the limit, not the server.
 const CLIENT_SHARE_MAX: f64 = 0.7;
 
 pub(super) fn findings(
@@ -47,38 +47,43 @@ pub(super) fn findings(
 }
 
 fn short(evidence: &Evidence) -> Option<Finding> {
-    Finding::of_phases(Id::ShortMeasure, evidence, |at| {
-        let short = !at.phase.stopped && at.phase.wall_ns < SHORT_NS;
-        short.then(|| format!("measured for {}", duration(at.phase.wall_ns)))
+    Finding::of_phases(Id::ShortMeasure, evidence, |measured| {
+        let short = !measured.phase.stopped && measured.phase.wall_ns < SHORT_NS;
+        short.then(|| format!("measured for {}", duration(measured.phase.wall_ns)))
     })
 }
 
-/// What that takes is between operations: in rates, not in times.
+/// Recording happens between operations: it lowers rates, not times.
 fn requests_recorded(evidence: &Evidence) -> Option<Finding> {
     evidence.run.trace.as_ref()?;
-    let what = "rates are lower by what recording each request took";
+    let what = "rates are lower by the time that recording each request took";
     Some(Finding::of_run(Id::RequestsRecorded, what))
 }
 
 fn few_slices(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     let mut few = Vec::new();
     let mut slices_of: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
-    for at in measured(evidence).filter(|at| !at.of_load_generator() && !at.phase.stopped) {
-        let id = at.id();
+    for measured in measured(evidence)
+        .filter(|measured| !measured.of_load_generator() && !measured.phase.stopped)
+    {
+        let id = measured.id();
         if !slices_of.contains_key(&id) {
-            slices_of.insert(id.clone(), at.case.slices()?);
+            slices_of.insert(id.clone(), measured.case.slices()?);
         }
-        let slices = slices_of[&id].get(&at.phase.name).copied().unwrap_or(0);
+        let slices = slices_of[&id].get(&measured.phase.name).copied().unwrap_or(0);
         if slices < SLICES_MIN {
             let s = if slices == 1 { "" } else { "s" };
-            few.push((id, format!("{slices} slice{s} of {}", duration(at.case.case.slice_ns))));
+            few.push((
+                id,
+                format!("{slices} slice{s} of {}", duration(measured.case.case.slice_ns)),
+            ));
         }
     }
     Ok(Finding::of_cases(Id::FewSlices, few))
 }
 
 fn few_trials(evidence: &Evidence, groups: &[Group]) -> Option<Finding> {
-    // What fills a bare drive's file is no figure of it; a search loads once for all its trials.
+    // A bare drive's load only fills its file; a search loads once for all its trials.
     let loads = evidence.plan.search.is_none();
     let figures = |group: &&Group| group.competes() && loads || !group.runs.is_empty();
     let real = groups.iter().filter(|group| !group.stores_nothing);
@@ -87,7 +92,7 @@ fn few_trials(evidence: &Evidence, groups: &[Group]) -> Option<Finding> {
         Finding::of_run(
             Id::FewTrials,
             match fewest {
-                1 => "one trial: nothing is known of the spread".to_owned(),
+                1 => "one trial: the spread is unknown".to_owned(),
                 n => format!("{n} trials: the extremes are shown, there is no 95 % interval"),
             },
         )
@@ -99,13 +104,13 @@ fn not_settled(evidence: &Evidence) -> Option<Finding> {
         record.phases.iter().find_map(|phase| {
             let (idle, words) = phase.settled.as_ref()?;
             let took = duration(phase.wall_ns);
-            (!idle).then(|| format!("not at rest after {took}: {words}"))
+            (!idle).then(|| format!("not settled after {took}: {words}"))
         })
     })
 }
 
-/// The time of a call against the load generator's per operation, and an open loop's calls against
-/// what the load generator itself took while operations were due.
+/// Compares the mean time of a call with the load generator's time per operation, and an open
+/// loop's calls with the load generator's own time while operations were due.
 fn load_generator_share(
     evidence: &Evidence,
     groups: &[Group],
@@ -123,59 +128,61 @@ fn load_generator_share(
             (group.trials[0].case.clone(), words)
         })
     });
-    let while_due = measured(evidence).filter(|at| !at.of_load_generator()).flat_map(|at| {
-        let roles = at.phase.roles.iter().filter_map(move |role| {
-            let calls_ns: u64 = role.ops.values().map(|op| op.service_ns).sum();
-            (role.own_ns as f64 > calls_ns as f64 * LOAD_GENERATOR_SHARE_MAX).then(|| {
+    let while_due =
+        measured(evidence).filter(|measured| !measured.of_load_generator()).flat_map(|measured| {
+            let roles = measured.phase.roles.iter().filter_map(move |role| {
+                let calls_ns: u64 = role.ops.values().map(|op| op.service_ns).sum();
+                (role.own_ns as f64 > calls_ns as f64 * LOAD_GENERATOR_SHARE_MAX).then(|| {
                 let (own, calls) = (duration(role.own_ns), duration(calls_ns));
                 let words = format!(
                     "role {}: the load generator took {own} while operations were due, the calls \
                      {calls}",
                     role.role
                 );
-                (at.id(), words)
+                (measured.id(), words)
             })
+            });
+            roles.collect::<Vec<_>>()
         });
-        roles.collect::<Vec<_>>()
-    });
     Finding::of_cases(Id::LoadGeneratorShare, large.chain(while_due))
 }
 
-/// A client that computes most of the time on each CPU that its threads can have.
+/// A client that computes most of the time on each of its CPUs.
 fn client_bound(evidence: &Evidence) -> Option<Finding> {
     let cpus = evidence.run.host_before.machine.cpus.max(1);
-    Finding::of_phases(Id::ClientBound, evidence, |at| {
-        let busy =
-            Spent::from_phase(at.phase).client_cpu_ns().ok()? / at.phase.wall_ns.max(1) as f64;
-        let most = f64::from(cpus_of_client(at.phase, cpus));
+    Finding::of_phases(Id::ClientBound, evidence, |measured| {
+        let busy = Spent::from_phase(measured.phase).client_cpu_ns().ok()?
+            / measured.phase.wall_ns.max(1) as f64;
+        let most = f64::from(cpus_of_client(measured.phase, cpus));
         (busy > CLIENT_SHARE_MAX * most)
-            .then(|| format!("the client had {busy:.1} CPUs of the {most:.0} it could have"))
+            .then(|| format!("the client used {busy:.1} CPUs of {most:.0}"))
     })
 }
 
-/// What a client's threads can have of the `cpus` here; those of a crew can have each host's.
+/// The CPUs that a client's threads can use of the `cpus` here; a crew's can use each host's.
 fn cpus_of_client(phase: &PhaseRecord, cpus: u32) -> u32 {
     let mut hosts: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
     for rank in &phase.ranks {
-        let (threads, there) = hosts.entry(&rank.host).or_default();
-        (*threads, *there) = (*threads + rank.threads, rank.cpus);
+        let (threads, cpus_there) = hosts.entry(&rank.host).or_default();
+        (*threads, *cpus_there) = (*threads + rank.threads, rank.cpus);
     }
-    let own: u32 = phase.roles.iter().map(|role| role.threads).sum();
+    let threads_total: u32 = phase.roles.iter().map(|role| role.threads).sum();
     if hosts.is_empty() {
-        return own.clamp(1, cpus);
+        return threads_total.clamp(1, cpus);
     }
-    hosts.values().map(|(threads, there)| *threads.min(there)).sum::<u32>().max(1)
+    hosts.values().map(|(threads, cpus_there)| *threads.min(cpus_there)).sum::<u32>().max(1)
 }
 
-/// The longest that the machine alone took, and from whom: the null engine's cases, which last as
-/// long as the others; else the idle thread that was listened to before the run.
+/// The longest pause of the machine alone, with its source: the null engine's cases, which last as
+/// long as the others; else the idle thread that ran before the run.
 fn alone(
     evidence: &Evidence,
     load_generator: Option<&LoadGenerator>,
 ) -> Option<(f64, &'static str)> {
-    let null = load_generator.and_then(|load_generator| load_generator.max_ns);
+    let null_engine = load_generator.and_then(|load_generator| load_generator.max_ns);
     let idle = || evidence.run.hiccups.as_ref().map(|hiccups| hiccups.max_ns as f64);
-    null.map(|ns| (ns, "the longest operation of the null engine"))
+    null_engine
+        .map(|ns| (ns, "the longest operation of the null engine"))
         .or_else(|| Some((idle()?, "the longest gap in an idle thread's readings of the clock")))
 }
 
@@ -191,8 +198,8 @@ fn tail_below_machine(groups: &[Group], alone_ns: f64, who: &str) -> Option<Find
         })
     });
     let advice = format!(
-        "{who} is what this machine does to anybody: rarer tails below it, and each maximum, \
-             may be the machine's"
+        "{who} shows pauses of this machine: rarer tails below it, and each maximum, may come \
+         from the machine"
     );
     Some(Finding::of_cases(Id::TailBelowLoadGenerator, below)?.with_advice(advice))
 }
@@ -210,13 +217,13 @@ mod tests {
     use crate::fixture::Fixture;
 
     #[test]
-    fn a_run_whose_requests_were_recorded_says_so() {
-        let said = |trace: Option<&str>| {
+    fn a_run_whose_requests_were_recorded_has_a_finding() {
+        let is_reported = |trace: Option<&str>| {
             let mut fixture = Fixture::new();
             fixture.run.trace = trace.map(Into::into);
             let findings = fixture.summary().findings;
             findings.iter().any(|finding| finding.id == Id::RequestsRecorded)
         };
-        assert_eq!([None, Some("/a/t.kvtrace")].map(said), [false, true]);
+        assert_eq!([None, Some("/a/t.kvtrace")].map(is_reported), [false, true]);
     }
 }

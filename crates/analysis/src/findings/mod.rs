@@ -1,8 +1,8 @@
-//! What to bear in mind about a run's figures: typed warnings, each with its evidence and with
-//! advice that knows what was already done.
+//! Warnings about a run's figures: typed, each with its evidence and with advice that considers
+//! what was already done.
 //!
-//! A finding is about figures, not about the program: what a machine cannot do before anything ran
-//! is the doctor's, and a record that contradicts itself is `kvdyno check`'s.
+//! A finding is about figures, not about the program. Before a run, `kvdyno doctor` reports what
+//! the machine lacks; `kvdyno check` reports contradictions in a record.
 
 mod ceiling;
 mod crew;
@@ -28,7 +28,7 @@ pub use finding::Finding;
 pub use kinds::{Id, Severity};
 use kvdyno_record::files::RecordError;
 
-/// Everything that is to be said about a run, the worst first.
+/// All findings of a run, the worst first.
 pub fn judge(
     evidence: &Evidence,
     groups: &[Group],
@@ -38,8 +38,8 @@ pub fn judge(
     let mut findings = Vec::new();
     findings.extend(integrity::altered(&evidence.altered()?));
     findings.extend(integrity::findings(evidence));
-    // What the host of the record says of itself is no evidence of a machine elsewhere, and says
-    // nothing of instructions.
+    // An imported record's host is not the machine that was measured, and no machine affects
+    // counted instructions.
     if !evidence.is_imported() && !evidence.is_counted() {
         findings.extend(memory::RULES.iter().filter_map(|rule| rule(evidence)));
         findings.extend(drive::findings(evidence));

@@ -1,5 +1,5 @@
-//! Whether an engine that anybody can run is compared with one that was built for this processor,
-//! where the processor decides.
+//! Whether a portable build of an engine is compared with one that was built for this processor,
+//! where the processor is the limit.
 
 use super::finding::Finding;
 use super::kinds::Id;
@@ -7,7 +7,7 @@ use crate::evidence::Evidence;
 use crate::explain::{Cause, Explained};
 use crate::group::Group;
 
-/// As engines that are a library say who built it; the others are built where they run.
+/// The build fact of engines that are a library; other engines are built on the machine.
 const FACT: &str = "build";
 const PORTABLE: &str = "official";
 
@@ -21,9 +21,9 @@ pub(super) fn findings(
         let group = groups.get(one.group).filter(|group| group.competes())?;
         let cpu = one.cause.is_some_and(Cause::is_cpu);
         let words = one.sentence.as_ref().filter(|_| cpu && is_portable(evidence, group))?;
-        let (label, beside) = (&group.label, &native.label);
+        let (label, other) = (&group.label, &native.label);
         let words =
-            format!("{label} is an official build for any processor, {beside} is not, and {words}");
+            format!("{label} is an official build for any processor, {other} is not; {words}");
         Some((group.trials.first()?.case.clone(), words))
     });
     Finding::of_cases(Id::PortableBuild, bound)

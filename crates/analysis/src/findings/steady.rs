@@ -1,5 +1,5 @@
-//! Whether what was measured lasted, and whether it was the same for every engine: writers of equal
-//! speed, no stalls, a rate that stays.
+//! Whether the measurement was steady, and the same for every engine: equal writers, no stalls, a
+//! constant rate.
 
 use super::finding::{Finding, Measured, measured};
 use super::kinds::Id;
@@ -11,19 +11,19 @@ use kvdyno_record::engine::EngineEvent;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::units::{duration, grouped, percent};
 
-/// A rate that falls below this share of what it was, or rises as far, is not steady.
+/// A rate that falls below this share of its first value, or rises by as much, is not steady.
 const STEADY: f64 = 0.75;
 
-/// Stalls of a smaller share of the window change no figure that anybody would notice.
+/// Stalls of a smaller share of the window change no figure noticeably.
 const STALLED_MIN: f64 = 0.01;
 
-/// Thirds of at least two slices each.
+/// Three thirds of at least two slices.
 const SLICES_MIN: usize = 6;
 
 pub(super) fn findings(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Finding>, RecordError> {
     let all = [
         writers_unequal(groups),
-        Finding::of_files(Id::WritesStalled, evidence, held_up)?,
+        Finding::of_files(Id::WritesStalled, evidence, stalled)?,
         not_steady(evidence)?,
     ];
     Ok(all.into_iter().flatten().collect())
@@ -31,37 +31,37 @@ pub(super) fn findings(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Find
 
 fn writers_unequal(groups: &[Group]) -> Option<Finding> {
     let unequal = comparable::unequal_writers(groups);
-    let words = unequal.iter().map(|found| {
+    let words = unequal.iter().map(|unequal_pair| {
         let rate = |per_s: f64| grouped(per_s.round() as u64);
-        let ((fast, fast_per_s), (slow, slow_per_s)) = (found.fast, found.slow);
+        let ((fast, fast_per_s), (slow, slow_per_s)) = (unequal_pair.fast, unequal_pair.slow);
         let words = format!(
-            "readers are compared beside writers of unequal speed: {fast} wrote {}/s, {slow} {}/s",
+            "readers are compared at unequal write rates: {fast} wrote {}/s, {slow} {}/s",
             rate(fast_per_s),
             rate(slow_per_s)
         );
-        (found.first.trials[0].case.clone(), words)
+        (unequal_pair.first.trials[0].case.clone(), words)
     });
     Finding::of_cases(Id::WritersUnequal, words)
 }
 
-/// What the engine told of stalls while a phase was measured, or what its counters say.
-fn held_up(at: &Measured<'_>) -> Result<Option<String>, RecordError> {
-    let begin = at.phase.started_unix_ns;
-    let window = (begin, begin.saturating_add(at.phase.wall_ns));
-    let told = Stalls::within_window(&at.case.stalls()?, window);
-    if told.lasted_ns > 0 {
-        return Ok(told.words(at.phase.wall_ns));
+/// The engine's reports of stalls while a phase was measured, or the difference of its counters.
+fn stalled(measured: &Measured<'_>) -> Result<Option<String>, RecordError> {
+    let begin = measured.phase.started_unix_ns;
+    let window = (begin, begin.saturating_add(measured.phase.wall_ns));
+    let reported = Stalls::within_window(&measured.case.stalls()?, window);
+    if reported.lasted_ns > 0 {
+        return Ok(reported.words(measured.phase.wall_ns));
     }
-    let Some(counters) = at.case.counters()?.phases.remove(&at.phase.name) else {
+    let Some(counters) = measured.case.counters()?.phases.remove(&measured.phase.name) else {
         return Ok(None);
     };
-    let grown = stalls::counted_ns(&counters.before, &counters.after);
-    let much = grown.filter(|(_, waited_ns)| counts(*waited_ns, at.phase.wall_ns));
-    Ok(much.map(|(name, waited_ns)| format!("writers waited for {} ({name})", duration(waited_ns))))
+    let waited = stalls::counted_ns(&counters.before, &counters.after);
+    let long = waited.filter(|(_, waited_ns)| is_reported(*waited_ns, measured.phase.wall_ns));
+    Ok(long.map(|(name, waited_ns)| format!("writers waited for {} ({name})", duration(waited_ns))))
 }
 
-/// Whether writers were held up for long enough to say so.
-fn counts(lasted_ns: u64, window_ns: u64) -> bool {
+/// Whether the stalls were long enough to report.
+fn is_reported(lasted_ns: u64, window_ns: u64) -> bool {
     lasted_ns > 0 && lasted_ns as f64 >= window_ns as f64 * STALLED_MIN
 }
 
@@ -89,9 +89,9 @@ impl Stalls {
         let delayed = (self.delayed > 0).then(|| format!("delayed {}", times(self.delayed)));
         let stopped = (self.stopped > 0).then(|| format!("stopped {}", times(self.stopped)));
         let how: Vec<String> = [delayed, stopped].into_iter().flatten().collect();
-        counts(self.lasted_ns, window_ns).then(|| {
+        is_reported(self.lasted_ns, window_ns).then(|| {
             format!(
-                "the engine held writers up: {}, for {} of {}",
+                "the engine stalled its writers: {}, for {} of {}",
                 how.join(", "),
                 duration(self.lasted_ns),
                 duration(window_ns)
@@ -102,34 +102,36 @@ impl Stalls {
 
 fn not_steady(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     let mut cases = Vec::new();
-    for at in measured(evidence).filter(|at| !at.of_load_generator() && !at.phase.stopped) {
-        let roles: Vec<&str> = at.mix.roles.iter().map(|role| role.name.as_str()).collect();
-        let series = Series::read(&at, &roles)?;
-        for (index, role) in at.mix.roles.iter().enumerate() {
+    for measured in measured(evidence)
+        .filter(|measured| !measured.of_load_generator() && !measured.phase.stopped)
+    {
+        let roles: Vec<&str> = measured.mix.roles.iter().map(|role| role.name.as_str()).collect();
+        let series = Series::read(&measured, &roles)?;
+        for (index, role) in measured.mix.roles.iter().enumerate() {
             let words = || drift(&series, index, &role.name);
             if let Some(words) = role.rate.is_none().then(words).flatten() {
-                cases.push((at.id(), words));
+                cases.push((measured.id(), words));
             }
         }
     }
     Ok(Finding::of_cases(Id::NotSteady, cases))
 }
 
-/// What a phase's roles did in each slice: two numbers in place of all that a slice says.
+/// The counts and lengths of a phase's slices.
 #[derive(Debug, Default)]
 struct Series {
     length_ns: Vec<u64>,
-    /// A role after the other.
+    /// One vector per role.
     counts: Vec<Vec<u64>>,
 }
 
 impl Series {
-    fn read(at: &Measured<'_>, roles: &[&str]) -> Result<Self, RecordError> {
+    fn read(measured: &Measured<'_>, roles: &[&str]) -> Result<Self, RecordError> {
         let counts = roles.iter().map(|_| Vec::new()).collect();
         let mut series = Self { length_ns: Vec::new(), counts };
-        for slice in at.case.series()? {
+        for slice in measured.case.series()? {
             let slice = slice?;
-            if slice.phase != at.phase.name {
+            if slice.phase != measured.phase.name {
                 continue;
             }
             series.length_ns.push(slice.length_ns);
@@ -142,7 +144,7 @@ impl Series {
     }
 }
 
-/// How a role's rate in the last third of the slices differs from that in the first.
+/// The change of a role's rate from the first third of the slices to the last.
 fn drift(series: &Series, index: usize, role: &str) -> Option<String> {
     let slices = series.length_ns.len();
     if slices < SLICES_MIN {
@@ -164,7 +166,7 @@ fn drift(series: &Series, index: usize, role: &str) -> Option<String> {
     };
     if first <= 0.0 {
         return Some(format!(
-            "{role}: the rate rose from nothing in the window's first third to {}/s in its last",
+            "{role}: the rate rose from zero in the first third of the window to {}/s in the last",
             grouped(last.round() as u64)
         ));
     }
@@ -183,7 +185,7 @@ mod tests {
     use crate::fixture::stall as change;
 
     #[test]
-    fn stalls_count_as_far_as_they_lie_in_the_window() {
+    fn stalls_count_within_the_window() {
         let events = [
             change(10, "delayed"),
             change(20, "normal"),

@@ -44,7 +44,7 @@ fn names_are_stable_unique_and_as_serialised() {
 }
 
 #[test]
-fn an_honest_run_still_says_what_it_does_not_know() {
+fn a_good_run_still_has_findings_of_its_limits() {
     let ids: Vec<String> = findings(|_| {}).iter().map(|finding| finding.id.as_str()).collect();
     assert_eq!(
         ids,
@@ -83,12 +83,12 @@ fn at_drive(id: Id, case: &str, more_reads: u64) -> Finding {
 }
 
 #[test]
-fn more_than_the_bare_drive_can_do_is_not_believed() {
+fn more_than_the_bare_drive_can_do_is_reported() {
     let above = at_drive(Id::AboveCeiling, "lmdb_t1", 60_000);
-    let words = "LMDB made 14.4 k I/Os a second at the device, 1.53 times what the raw device gave";
+    let words = "LMDB made 14.4 k I/Os per second at the device, 1.53 times what the raw device";
     assert!(above.evidence.contains(words), "{above:?}");
     let shared = at_drive(Id::DriveShared, "psync-2", 20_000);
-    let words = "psync-2 made 9.38 k I/Os a second, and the device did 11.4 k";
+    let words = "psync-2 made 9.38 k I/Os per second, and the device did 11.4 k";
     assert!(shared.evidence.contains(words), "{shared:?}");
 }
 
@@ -121,7 +121,7 @@ fn a_limit_that_is_not_held_has_advice_for_what_was_done() {
         }
     };
     let finding = finding_after(Id::RamLimitNotHeld, open);
-    assert!(finding.evidence.contains("28.0 MiB was asked for and not held: no cgroup"));
+    assert!(finding.evidence.contains("28.0 MiB was requested and not enforced: no cgroup"));
     assert!(finding.advice.contains("doctor"), "{finding:?}");
     let finding = finding_after(Id::RamLimitNotHeld, |fixture| {
         open(fixture);
@@ -200,11 +200,11 @@ fn builds_clocks_and_machines_are_named() {
             }
         }
     };
-    let found_portable = finding_after(Id::PortableBuild, portable(["official", "native"]));
-    assert!(found_portable.evidence.contains("LMDB is not, and"), "{found_portable:?}");
-    assert_eq!(found_portable.cases, ["0004_rocksdb_load_r1", "0005_rocksdb_t1_r1"]);
-    let alike = findings(portable(["official", "official"]));
-    assert!(alike.iter().all(|finding| finding.id != Id::PortableBuild));
+    let one_portable = finding_after(Id::PortableBuild, portable(["official", "native"]));
+    assert!(one_portable.evidence.contains("LMDB is not; "), "{one_portable:?}");
+    assert_eq!(one_portable.cases, ["0004_rocksdb_load_r1", "0005_rocksdb_t1_r1"]);
+    let both_portable = findings(portable(["official", "official"]));
+    assert!(both_portable.iter().all(|finding| finding.id != Id::PortableBuild));
     let stolen = finding_after(Id::CpuStolen, |fixture| {
         let measure = fixture.case("lmdb_t1_r1").phase("measure");
         measure.after.steal_ns = Some(SECOND);
@@ -245,7 +245,7 @@ fn what_the_kernel_does_by_itself_is_named_where_it_matters() {
 }
 
 #[test]
-fn discards_count_where_the_drive_was_told_any() {
+fn discards_count_where_the_drive_had_any() {
     let mounted = |fixture: &mut Fixture| {
         let filesystem = fixture.run.host_before.filesystem.as_mut().unwrap();
         filesystem.options = "rw,noatime,discard".to_owned();
@@ -256,7 +256,7 @@ fn discards_count_where_the_drive_was_told_any() {
         let device = measure.after.device.as_mut().unwrap();
         (device.discards, device.discard_bytes) = (device.discards + 12, 64 << 20);
     });
-    assert!(finding.evidence.contains("told 12 times to forget, 64.0 MiB in all"), "{finding:?}");
+    assert!(finding.evidence.contains("12 discards of 64.0 MiB in all"), "{finding:?}");
     assert_eq!(finding.cases.len(), 1);
     assert!(findings(mounted).iter().all(|finding| finding.id != Id::DiscardOnline));
 }
@@ -315,7 +315,7 @@ fn a_drive_that_got_hot_meanwhile_is_named() {
 }
 
 #[test]
-fn an_idle_thread_speaks_where_no_null_engine_ran() {
+fn an_idle_thread_stands_in_for_the_null_engine() {
     let without_null = |fixture: &mut Fixture| {
         fixture.cases.retain(|case| case.record.case.engine != "null");
         fixture.plan.cases.retain(|case| case.engine != "null");
@@ -338,7 +338,7 @@ fn unsettled_overloaded_and_erring_runs_are_named() {
         (role.offered_per_s, role.backlog, role.own_ns) = (Some(15_000.0), 24_000, 5 * SECOND);
     };
     let behind = finding_after(Id::OpenLoopBehind, overloaded);
-    assert!(behind.evidence.contains("was to do 15000/s and did 11096/s"), "{behind:?}");
+    assert!(behind.evidence.contains("expected 15000/s from role readers"), "{behind:?}");
     finding_after(Id::LoadGeneratorShare, overloaded);
     finding_after(Id::OperationsFailed, |fixture| {
         let op = fixture.case("lmdb_t1_r1").op("measure", "writer", "update");
@@ -353,7 +353,7 @@ fn unsettled_overloaded_and_erring_runs_are_named() {
 }
 
 #[test]
-fn readers_beside_writers_of_unequal_speed_are_named() {
+fn readers_at_unequal_write_rates_are_named() {
     let unequal = finding_after(Id::WritersUnequal, |fixture| {
         for trial in ["lmdb_t1_r1", "lmdb_t1_r2"] {
             let op = fixture.case(trial).op("measure", "writer", "update");
@@ -386,42 +386,43 @@ fn a_rate_that_begins_at_nothing_has_no_percentage() {
             }
         }
     });
-    assert!(rises.evidence.contains("readers: the rate rose from nothing in the"), "{rises:?}");
+    assert!(rises.evidence.contains("readers: the rate rose from zero in the"), "{rises:?}");
     assert!(!rises.evidence.contains('%'), "{rises:?}");
 }
 
 #[test]
 fn stalls_are_named_from_events_and_from_counters() {
-    let told = |change: &dyn Fn(&std::path::Path)| {
+    let stall_finding = |change: &dyn Fn(&std::path::Path)| {
         let folder = tempfile::tempdir().unwrap();
         let run = Fixture::new().write_partial(&folder.path().join("run"));
         change(&run.path.join("cases/0005_rocksdb_t1_r1"));
         let findings = crate::summary::Summary::read(&run).unwrap().findings;
         findings.into_iter().find(|finding| finding.id == Id::WritesStalled)
     };
-    assert_eq!(told(&|_| {}), None);
+    assert_eq!(stall_finding(&|_| {}), None);
     let began = Fixture::new().case("rocksdb_t1_r1").phase("measure").started_unix_ns;
-    let by_events = told(&|case| {
-        let at = began + SECOND;
-        let event = |at: u64, edge: &str, cur: &str| {
+    let by_events = stall_finding(&|case| {
+        let begin_ns = began + SECOND;
+        let event = |at_ns: u64, edge: &str, cur: &str| {
             format!(
-                "{{\"at_unix_ns\":{at},\"kind\":\"stall\",\"edge\":\"{edge}\",\
+                "{{\"at_unix_ns\":{at_ns},\"kind\":\"stall\",\"edge\":\"{edge}\",\
                  \"detail\":{{\"cur\":\"{cur}\"}}}}\n"
             )
         };
-        let events = event(at, "begin", "stopped") + &event(at + 2 * SECOND, "end", "normal");
+        let events =
+            event(begin_ns, "begin", "stopped") + &event(begin_ns + 2 * SECOND, "end", "normal");
         std::fs::write(case.join("events.ndjson"), events).unwrap();
     });
     let evidence = by_events.unwrap().evidence;
     assert!(evidence.contains("stopped once, for 2.00 s of 10.0 s"), "{evidence}");
-    let by_counters = told(&|case| {
+    let by_counters = stall_finding(&|case| {
         let counters = r#"{"phases":{"measure":{"before":{"rocksdb.stall.micros":5},
             "after":{"rocksdb.stall.micros":1500005}}}}"#;
         std::fs::write(case.join("counters.json"), counters).unwrap();
     });
     let evidence = by_counters.unwrap().evidence;
     assert!(evidence.contains("waited for 1.50 s (rocksdb.stall.micros)"), "{evidence}");
-    let hardly = told(&|case| {
+    let hardly = stall_finding(&|case| {
         let counters = r#"{"phases":{"measure":{"before":{"rocksdb.stall.micros":5},
             "after":{"rocksdb.stall.micros":90005}}}}"#;
         std::fs::write(case.join("counters.json"), counters).unwrap();

@@ -5,7 +5,7 @@ use crate::trend::entry::Entry;
 use crate::versus::sides::facts;
 use kvdyno_record::host::{DriveHealth, settings};
 
-/// Settings that say how full or busy a machine is, not how it is set up.
+/// Settings about how full or busy a machine is, not about its setup.
 const NOT_SET_UP: [&str; 3] = [settings::VOLUME_USED, settings::LARGEST_FILE, settings::NO_DEVICE];
 
 /// A host's run.
@@ -13,18 +13,18 @@ const NOT_SET_UP: [&str; 3] = [settings::VOLUME_USED, settings::LARGEST_FILE, se
 pub struct Member {
     /// The figures.
     pub entry: Entry,
-    /// What the host is called.
+    /// The host's name.
     pub name: String,
-    /// Which machine it is; null: the record does not say.
+    /// The machine's identity; null: the record has none.
     pub machine_id: Option<String>,
-    /// What figures of two hosts may differ by, by name.
+    /// Facts that may explain differences between two hosts, by name.
     pub facts: Vec<(String, String)>,
-    /// What the drive says of itself.
+    /// The drive's own report of its health.
     pub drive_health: Option<String>,
 }
 
 impl Member {
-    /// A run's part; findings by which its figures are void, if there are any.
+    /// A run's figures and facts; or the findings that void its figures.
     ///
     /// # Errors
     /// The names of those findings.
@@ -32,7 +32,7 @@ impl Member {
         let entry = Entry::from_summary(summary, None)?;
         let host = &summary.host;
         let health = host.drive.as_ref().and_then(|drive| drive.health.as_ref());
-        let verdict = health.map(|told| if told.is_unwell() { "unwell" } else { "well" });
+        let verdict = health.map(|health| if health.is_unwell() { "unwell" } else { "well" });
         let machine = facts(host).into_iter().filter(|(what, _)| *what != "host");
         let machine = machine.map(|(what, value)| (what.to_owned(), value));
         let verdict = verdict.map(|verdict| ("drive's health".to_owned(), verdict.to_owned()));

@@ -1,13 +1,13 @@
-//! Which runs are one host's: those of one name and one machine. Machines that share an identity,
-//! as clones and containers may, are told apart by their names, and machines of one name by their
-//! identities, where their records have any.
+//! Which runs are of one host: those with the same name and machine identity. Machines with the
+//! same identity (clones, containers) differ by name; machines with the same name differ by
+//! identity, where their records have one.
 
 use super::Member;
 use crate::lists::unique;
 use crate::trend::LeftOut;
 use std::cmp::Reverse;
 
-/// The newest run of each host, by name; why others take no part.
+/// The newest run of each host, by name. Adds the others to `left_out`, with the reason.
 pub(super) fn hosts(mut members: Vec<Member>, left_out: &mut Vec<LeftOut>) -> Vec<Member> {
     for hostname in unique(members.iter().map(|member| member.entry.hostname.clone())) {
         name(&hostname, &mut members, left_out);
@@ -30,30 +30,30 @@ pub(super) fn hosts(mut members: Vec<Member>, left_out: &mut Vec<LeftOut>) -> Ve
     hosts
 }
 
-/// Where several machines have a name, each gets a number with it: by their identities, so that
-/// the order of the runs decides nothing.
+/// Numbers the machines that share a name, in the order of their identities: the order of the runs
+/// does not matter.
 fn name(hostname: &str, members: &mut Vec<Member>, left_out: &mut Vec<LeftOut>) {
-    let its_own = |member: &Member| member.entry.hostname == hostname;
-    let called = members.iter().filter(|member| its_own(member));
+    let has_name = |member: &Member| member.entry.hostname == hostname;
+    let called = members.iter().filter(|member| has_name(member));
     let mut machines = unique(called.filter_map(|member| member.machine_id.clone()));
     if machines.len() < 2 {
         return;
     }
     machines.sort();
     members.retain_mut(|member| {
-        if !its_own(member) {
+        if !has_name(member) {
             return true;
         }
-        let place = |id: &String| machines.iter().position(|other| other == id);
-        let Some(place) = member.machine_id.as_ref().and_then(place) else {
+        let index_of = |id: &String| machines.iter().position(|other| other == id);
+        let Some(index) = member.machine_id.as_ref().and_then(index_of) else {
             let why = format!(
-                "{} machines are called {hostname}, and its record does not say whose it is",
+                "{} machines are called {hostname}, and its record has no machine id",
                 machines.len()
             );
             left_out.push(LeftOut { run: member.entry.run.clone(), why });
             return false;
         };
-        member.name = format!("{hostname} ({})", place + 1);
+        member.name = format!("{hostname} ({})", index + 1);
         true
     });
 }

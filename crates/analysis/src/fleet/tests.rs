@@ -1,11 +1,11 @@
-//! A fleet of the fixture's machine, with figures that go as a test wants them to.
+//! A fleet of the fixture's machine, with the figures that each test needs.
 
 use super::*;
 use crate::fixture::Fixture;
 
 const SLOW: &str = "LMDB t1, readers: ops_per_s";
 
-/// Hosts of which `readers` did so many operations a second.
+/// Hosts whose `readers` ran at these rates.
 fn fleet_of(rates: &[f64]) -> Vec<Member> {
     let member = |(number, rate): (usize, &f64)| {
         let mut member = Member::from_summary(&Fixture::new().summary()).unwrap();
@@ -24,7 +24,7 @@ fn fleet_of(rates: &[f64]) -> Vec<Member> {
     rates.iter().enumerate().map(member).collect()
 }
 
-/// Rates that differ by up to 1.6 %.
+/// Rates that differ by at most 1.6 %.
 fn alike(hosts: usize) -> Vec<f64> {
     (0..hosts).map(|at| 1000.0 + [2.0, -5.0, 8.0, -8.0, 0.0][at % 5]).collect()
 }
@@ -66,11 +66,11 @@ fn slow_hosts_are_named_with_what_only_they_have() {
 }
 
 #[test]
-fn hosts_that_are_alike_and_hosts_that_are_few_do_not_stand_apart() {
+fn hosts_that_are_alike_and_hosts_that_are_few_are_no_outliers() {
     assert_eq!(compare(fleet_of(&alike(20))).apart, []);
     let few = compare(fleet_of(&[1000.0, 1001.0, 999.0, 400.0]));
     assert_eq!((few.apart.len(), few.hosts.len()), (0, 4));
-    // Below what two runs of one program differ by.
+    // A smaller difference than between two runs of one program.
     let mut rates = vec![1000.0; 12];
     rates[5] = 1004.0;
     assert_eq!(compare(fleet_of(&rates)).apart, []);
@@ -113,7 +113,7 @@ fn machines_of_one_name_are_several_hosts_and_machines_of_one_identity_too() {
     call(&mut members[1], "db", Some("a"));
     call(&mut members[2], "db", Some("b"));
     call(&mut members[3], "db", None);
-    // Clones of one machine, and one whose older record does not know which it is.
+    // Clones of one machine, and an older record without a machine id.
     call(&mut members[4], "web-1", Some("a"));
     call(&mut members[5], "web-2", Some("a"));
     call(&mut members[6], "web-2", None);
@@ -126,10 +126,10 @@ fn machines_of_one_name_are_several_hosts_and_machines_of_one_identity_too() {
     assert_eq!(hosts, ["db", "db", "web-1", "web-2"]);
     let reasons: Vec<&str> = fleet.left_out.iter().map(|run| run.why.as_str()).collect();
     let [unknown, db, web] = reasons[..] else { panic!("{reasons:?}") };
-    assert_eq!(unknown, "2 machines are called db, and its record does not say whose it is");
+    assert_eq!(unknown, "2 machines are called db, and its record has no machine id");
     assert!(db.starts_with("db (2) has a newer run: "), "{db}");
     assert!(web.starts_with("web-2 has a newer run: "), "{web}");
-    // Whatever order they are given in.
+    // The order of the runs does not matter.
     members.reverse();
     assert_eq!(runs_of(&compare(members)), expected);
 }

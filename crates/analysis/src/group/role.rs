@@ -5,12 +5,12 @@ use crate::catalogue as c;
 use crate::metric::{Definition, Metrics};
 
 impl RoleRow {
-    /// Operations of all its threads in flight at one time.
+    /// Operations that all its threads have in flight at one time.
     pub fn in_flight(&self) -> u32 {
         self.threads.saturating_mul(self.depth.unwrap_or(1))
     }
 
-    /// It does several kinds of operations: latencies of all together say nothing of any.
+    /// Whether it has several kinds of operations: then their common latencies have no meaning.
     pub fn is_mix(&self) -> bool {
         !self.ops.is_empty()
     }
@@ -20,26 +20,26 @@ impl RoleRow {
         if self.open_loop { &c::RESPONSE_P99 } else { &c::SERVICE_P99 }
     }
 
-    /// Its figures as they may be compared: those of all operations together, without latencies
-    /// where there are several kinds, and the latencies of each of these.
+    /// Its figures in comparable sets: those of all operations together, without latencies where
+    /// there are several kinds; then the latencies of each kind.
     pub fn comparable(&self) -> Vec<(Option<&str>, Metrics)> {
         if !self.is_mix() {
             return vec![(None, self.metrics.clone())];
         }
         let only = |metrics: &Metrics, latencies: bool| {
-            let kept = metrics.0.iter().filter(|one| c::is_latency(one.name) == latencies);
-            Metrics(kept.cloned().collect())
+            let selected = metrics.0.iter().filter(|one| c::is_latency(one.name) == latencies);
+            Metrics(selected.cloned().collect())
         };
         let each = self.ops.iter().map(|row| (Some(row.op.as_str()), only(&row.metrics, true)));
         std::iter::once((None, only(&self.metrics, false))).chain(each).collect()
     }
 
-    /// `clients`; of one of its operations `clients update`.
+    /// `clients`; for one of its operations `clients update`.
     pub fn place(&self, op: Option<&str>) -> String {
         op.map_or_else(|| self.role.clone(), |op| format!("{} {op}", self.role))
     }
 
-    /// Its figures by operation: of one that has a single kind, its own.
+    /// Its figures by operation; for a single kind, its own.
     pub fn by_operation(&self) -> impl Iterator<Item = (&str, &Metrics)> {
         let alone = self.ops.is_empty().then_some((self.mix.as_str(), &self.metrics));
         self.ops.iter().map(|row| (row.op.as_str(), &row.metrics)).chain(alone)

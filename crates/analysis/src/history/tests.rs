@@ -1,4 +1,4 @@
-//! Histories of a record made by hand, whose engines are taken for versions of one.
+//! Histories of a synthetic record, whose engines serve as versions of one.
 
 use super::*;
 use crate::fixture::Fixture;
@@ -14,13 +14,13 @@ fn a_run_without_versions_has_no_history() {
 }
 
 #[test]
-fn versions_stand_in_the_order_of_the_suite_with_a_step_between() {
+fn versions_are_in_the_order_of_the_suite_with_a_step_between() {
     let summary = versions().summary();
     let [history] = &summary.history[..] else { panic!("{:?}", summary.history) };
     assert_eq!(history.engine, "engine");
-    let found: Vec<&str> =
+    let versions: Vec<&str> =
         history.versions.iter().map(|release| release.version.as_str()).collect();
-    assert_eq!(found, ["1.0", "2.0"]);
+    assert_eq!(versions, ["1.0", "2.0"]);
     assert!(!history.figures.is_empty());
     for course in &history.figures {
         assert_eq!((course.values.len(), course.steps.len()), (2, 1), "{course:?}");
@@ -33,14 +33,14 @@ fn versions_stand_in_the_order_of_the_suite_with_a_step_between() {
         .as_ref()
         .and_then(|load| load.metrics.0.iter().find(|m| m.name == "records_per_s"));
     assert_eq!(load.values[1].unwrap().median, group.unwrap().value);
-    // Two trials claim nothing.
+    // Two trials are too few for a verdict.
     let step = load.steps[0].as_ref().unwrap();
     assert_eq!(step.verdict, Verdict::TooFewTrials);
     assert_eq!(history.changes(), Vec::<String>::new());
 }
 
 #[test]
-fn a_change_is_told_with_its_interval_and_the_largest_first() {
+fn a_change_has_its_interval_and_the_largest_comes_first() {
     let step = |ratio: f64, verdict| {
         Some(Step {
             ratio: Some(ratio),

@@ -1,4 +1,4 @@
-//! What readers ask of engines, in the order in which tables have it.
+//! The questions that engines are ranked by, in the order of the tables.
 
 use crate::group::Does;
 use schemars::JsonSchema;
@@ -8,19 +8,19 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
-    /// Records loaded a second.
+    /// Records loaded per second.
     Loading,
-    /// Lookups a second.
+    /// Lookups per second.
     Reads,
-    /// Writes a second: inserts, updates, deletes.
+    /// Writes per second: inserts, updates, deletes.
     Writes,
-    /// Scans a second.
+    /// Scans per second.
     Scans,
-    /// Operations a second of roles that read and write.
+    /// Operations per second of roles that read and write.
     Mixed,
-    /// p99 of an operation that reads, of roles that do several.
+    /// p99 of an operation that reads, in roles that do several.
     ReadLatency,
-    /// p99 of an operation that writes, of roles that do several.
+    /// p99 of an operation that writes, in roles that do several.
     WriteLatency,
     /// Bytes on the volume over bytes of user data.
     Space,
@@ -45,7 +45,7 @@ impl Question {
         Self::Tail,
     ];
 
-    /// Over a column: with its unit.
+    /// A column head, with its unit.
     pub fn title(self) -> &'static str {
         match self {
             Self::Loading => "load/s",
@@ -61,14 +61,14 @@ impl Question {
         }
     }
 
-    /// What is asked, in a few words.
+    /// The question in a few words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Loading => "records loaded a second",
-            Self::Reads => "reads a second",
-            Self::Writes => "writes a second",
-            Self::Scans => "scans a second",
-            Self::Mixed => "reads and writes a second",
+            Self::Loading => "records loaded per second",
+            Self::Reads => "reads per second",
+            Self::Writes => "writes per second",
+            Self::Scans => "scans per second",
+            Self::Mixed => "reads and writes per second",
             Self::ReadLatency => "p99 of reads in a mix",
             Self::WriteLatency => "p99 of writes in a mix",
             Self::Space => "space amplification",
@@ -77,7 +77,7 @@ impl Question {
         }
     }
 
-    /// Of what a role does.
+    /// The question for a role's operations.
     pub(super) fn of_mix(does: Does, mix: &str) -> Self {
         match (does.reads, does.writes) {
             (true, true) => Self::Mixed,

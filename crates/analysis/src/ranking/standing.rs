@@ -1,5 +1,5 @@
-//! Where an engine stands at one question: its place, how many times behind the best it is, and
-//! whether that can be told from chance.
+//! An engine's standing at one question: its place, the factor by which it is behind the best, and
+//! whether that is significant.
 
 use crate::group::Group;
 use crate::lost::Lost;
@@ -10,47 +10,47 @@ use crate::versus::judge::Row;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// An engine at one question.
+/// The engine's usual name.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Standing {
     /// The engine as people call it.
     pub engine: String,
-    /// Which of the summary's groups; null: it did not do this work.
+    /// Index of the summary's group; null: it did not do this work.
     pub group: Option<usize>,
-    /// From 1, and shared by engines that cannot be told from the first of them; null: no figure.
+    /// From 1; engines tied with the first of them share its place; null: no figure.
     pub place: Option<usize>,
-    /// It shares its place.
+    /// Its place is shared.
     pub tied: bool,
-    /// The median over trials: of percentiles, too, each trial's own.
+    /// The median over trials, also of percentiles.
     pub value: Option<f64>,
-    /// Lower end of its range: of the median's interval, below six trials of the trials.
+    /// Lower end of its range: of the median's interval, or below six trials of the trials.
     pub low: Option<f64>,
     /// Upper end of it.
     pub high: Option<f64>,
     /// Trials that have a value.
     pub n: usize,
-    /// How many times worse than the best: the best has 1. Null: nothing to divide by.
+    /// By what factor it is worse than the best, which has 1. Null: nothing to divide by.
     pub behind: Option<f64>,
     /// Lower end of its 95 % interval; null: the best itself, or too few trials.
     pub behind_low: Option<f64>,
     /// Upper end of it.
     pub behind_high: Option<f64>,
-    /// Whether it can be told apart from the best; null: no figure.
+    /// Whether it differs significantly from the best; null: no figure.
     pub verdict: Option<Significance>,
-    /// What the engine loses in this class when the power goes; null: not tested beside this run.
+    /// What the engine loses in this class when the power goes; null: no torture record.
     pub lost: Option<Lost>,
-    /// Why there is no figure, or not of all trials.
+    /// Why there is no figure, or not in all trials.
     pub missing: Option<String>,
 }
 
 impl Standing {
-    pub(super) fn new(engine: &str, at: usize, group: &Group, metric: &Metric) -> Self {
+    pub(super) fn new(engine: &str, index: usize, group: &Group, metric: &Metric) -> Self {
         let values: Vec<f64> = metric.per_trial.iter().flatten().copied().collect();
         let (low, high) = metric.range().unzip();
         let missing = || group.fate(values.len()).or_else(|| metric.missing.clone());
-        let few = "no trial by itself has samples enough".to_owned();
+        let few = "no single trial has enough samples".to_owned();
         Self {
-            group: Some(at),
+            group: Some(index),
             value: median(&values),
             low,
             high,
@@ -64,7 +64,7 @@ impl Standing {
         }
     }
 
-    /// One that did not do this work.
+    /// The standing of an engine that did not do this work.
     pub(super) fn absent(engine: &str, why: &str) -> Self {
         Self {
             engine: engine.to_owned(),
@@ -84,7 +84,7 @@ impl Standing {
         }
     }
 
-    /// `1`, `2=`, `3?`: the place; shared; of too few trials to be sure.
+    /// `1`, `2=`, `3?`: the place; shared; with too few trials to be sure.
     pub fn place_words(&self) -> Option<String> {
         let place = self.place?;
         let unsure = self.verdict == Some(Significance::SpreadUnknown);
@@ -104,7 +104,7 @@ pub(super) struct Runner<'m> {
     pub(super) trials: Vec<u32>,
 }
 
-/// In order, with places; none where nobody has a figure.
+/// Ranks the engines and sets their places; none without any figure.
 pub(super) fn ranked(mut all: Vec<Runner<'_>>, direction: Direction) -> Option<Vec<Standing>> {
     let better = |a: f64, b: f64| match direction {
         Direction::Higher => b.total_cmp(&a),
@@ -117,19 +117,19 @@ pub(super) fn ranked(mut all: Vec<Runner<'_>>, direction: Direction) -> Option<V
     let with_figures = all.iter().take_while(|runner| runner.standing.value.is_some()).count();
     // The first of those that share a place.
     let mut leader = 0;
-    for at in 0..with_figures {
-        let against = |other: usize| Gap::compare(&all[other], &all[at], direction);
-        let best = if at == 0 { Gap::NOTHING } else { against(0) };
-        let tied = at > 0 && against(leader).verdict == Significance::NotDistinguishable;
+    for index in 0..with_figures {
+        let against = |other: usize| Gap::compare(&all[other], &all[index], direction);
+        let best = if index == 0 { Gap::NOTHING } else { against(0) };
+        let tied = index > 0 && against(leader).verdict == Significance::NotDistinguishable;
         if tied {
             all[leader].standing.tied = true;
         } else {
-            leader = at;
+            leader = index;
         }
-        let own = &mut all[at].standing;
-        (own.place, own.tied) = (Some(leader + 1), tied);
-        (own.behind, own.verdict) = (best.ratio, Some(best.verdict));
-        (own.behind_low, own.behind_high) = best.interval.unzip();
+        let standing = &mut all[index].standing;
+        (standing.place, standing.tied) = (Some(leader + 1), tied);
+        (standing.behind, standing.verdict) = (best.ratio, Some(best.verdict));
+        (standing.behind_low, standing.behind_high) = best.interval.unzip();
     }
     (with_figures > 0).then(|| all.into_iter().map(|runner| runner.standing).collect())
 }
@@ -142,11 +142,11 @@ struct Gap {
 }
 
 impl Gap {
-    /// Of the best.
+    /// The best one's.
     const NOTHING: Self = Self { ratio: Some(1.0), interval: None, verdict: Significance::Base };
 
     fn compare(ahead: &Runner<'_>, behind: &Runner<'_>, direction: Direction) -> Self {
-        // The ratio says how many times worse, whichever way is better.
+        // The ratio says how many times worse, in either direction.
         let (base, new) =
             if direction == Direction::Higher { (behind, ahead) } else { (ahead, behind) };
         let (row, verdict) = judge((base.metric, &base.trials), (new.metric, &new.trials));

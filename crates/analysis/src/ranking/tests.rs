@@ -6,26 +6,35 @@ use crate::relative::Significance;
 use crate::summary::Summary;
 use std::sync::LazyLock;
 
-/// Read once: it has many cases.
+/// Read once, since it has many cases.
 static FIELD: LazyLock<Summary> = LazyLock::new(|| Fixture::field(4).summary());
 
 fn main_of<'s>(summary: &'s Summary, question: Question, setting: &str) -> Vec<&'s Ranking> {
     let rankings = summary.rankings.iter();
-    rankings.filter(|of| of.main && of.question == question && of.setting == setting).collect()
+    rankings
+        .filter(|ranking| {
+            ranking.main && ranking.question == question && ranking.setting == setting
+        })
+        .collect()
 }
 
 /// Name, place and factor, in order.
 fn order(ranking: &Ranking) -> Vec<(&str, String, String)> {
-    let behind = |of: &Standing| of.behind.map_or("-".to_owned(), |times| format!("{times:.2}"));
-    let place = |of: &Standing| of.place_words().unwrap_or_default();
-    ranking.standings.iter().map(|of| (of.engine.as_str(), place(of), behind(of))).collect()
+    let behind =
+        |ranking: &Standing| ranking.behind.map_or("-".to_owned(), |times| format!("{times:.2}"));
+    let place = |ranking: &Standing| ranking.place_words().unwrap_or_default();
+    ranking
+        .standings
+        .iter()
+        .map(|ranking| (ranking.engine.as_str(), place(ranking), behind(ranking)))
+        .collect()
 }
 
 #[test]
-fn engines_stand_in_order_and_equals_share_a_place() {
+fn engines_are_in_order_and_equals_share_a_place() {
     let summary = &*FIELD;
     let reads = main_of(summary, Question::Reads, "RAM 28.0 MiB");
-    let commit = reads.iter().find(|of| of.durability == Durability::Commit).unwrap();
+    let commit = reads.iter().find(|one| one.durability == Durability::Commit).unwrap();
     assert_eq!(
         (commit.source().as_str(), commit.part.as_deref()),
         ("randomread readers", Some("4x"))
@@ -34,12 +43,12 @@ fn engines_stand_in_order_and_equals_share_a_place() {
     let names: Vec<&str> = order.iter().map(|(name, ..)| *name).collect();
     assert_eq!(names[0], "direct");
     assert!(names[1..3].contains(&"LMDB") && names[1..3].contains(&"libmdbx"), "{order:?}");
-    // They take as long as each other, and their trials go up and down.
+    // Both are equally fast, and their trials vary.
     assert_eq!([&*order[1].1, &*order[2].1], ["2=", "2="], "{order:?}");
     assert_eq!(names[3], "LMDB 1.0");
     let best = &commit.standings[0];
     assert_eq!((best.behind, best.verdict), (Some(1.0), Some(Significance::Base)));
-    for standing in commit.standings.iter().filter(|of| of.place > Some(3)) {
+    for standing in commit.standings.iter().filter(|one| one.place > Some(3)) {
         assert_eq!(standing.verdict, Some(Significance::Different), "{standing:?}");
         let (low, high) = standing.behind_low.zip(standing.behind_high).unwrap();
         let times = standing.behind.unwrap();
@@ -48,7 +57,7 @@ fn engines_stand_in_order_and_equals_share_a_place() {
 }
 
 #[test]
-fn what_has_no_figure_stands_last_with_its_reason() {
+fn an_engine_without_a_figure_comes_last_with_its_reason() {
     let summary = &*FIELD;
     let [reads, _] = main_of(summary, Question::Reads, "RAM 28.0 MiB")[..] else { panic!() };
     let last = reads.standings.last().unwrap();
@@ -62,25 +71,26 @@ fn what_has_no_figure_stands_last_with_its_reason() {
 }
 
 #[test]
-fn classes_are_ranked_apart_and_neither_the_null_engine_nor_the_drive_is() {
+fn classes_are_ranked_separately_and_the_null_engine_and_the_drive_are_not() {
     let summary = &*FIELD;
     for ranking in &summary.rankings {
-        let names: Vec<&str> = ranking.standings.iter().map(|of| of.engine.as_str()).collect();
+        let names: Vec<&str> =
+            ranking.standings.iter().map(|standing| standing.engine.as_str()).collect();
         let leveldb = names.contains(&"LevelDB");
         assert_eq!(leveldb, ranking.durability == Durability::Async, "{names:?}");
         assert!(!names.iter().any(|name| ["null", "psync-2"].contains(name)), "{names:?}");
-        let groups = ranking.standings.iter().filter_map(|of| of.group);
+        let groups = ranking.standings.iter().filter_map(|standing| standing.group);
         let classes = unique(groups.map(|group| summary.groups[group].durability));
         assert_eq!(classes, [ranking.durability]);
     }
 }
 
 #[test]
-fn every_question_is_answered_by_the_phase_that_asks_it_alone() {
+fn every_question_is_answered_by_the_phase_that_has_its_operations_alone() {
     let summary = &*FIELD;
     let source = |question| {
         let rankings = main_of(summary, question, "RAM 28.0 MiB");
-        let first = rankings.iter().find(|of| of.durability == Durability::Commit);
+        let first = rankings.iter().find(|ranking| ranking.durability == Durability::Commit);
         first.map(|ranking| (ranking.figure, ranking.source()))
     };
     let expected = [
@@ -99,10 +109,10 @@ fn every_question_is_answered_by_the_phase_that_asks_it_alone() {
 }
 
 #[test]
-fn few_trials_claim_no_order_and_one_engine_has_no_ranking() {
+fn few_trials_give_no_order_and_one_engine_has_no_ranking() {
     let summary = Fixture::new().summary();
     let [reads] = main_of(&summary, Question::Reads, "")[..] else { panic!() };
-    // Of two threads one engine has no figures: one thread compares the most.
+    // At two threads one engine has no figures: one thread compares the most.
     assert_eq!((reads.threads, reads.setting.as_str()), (Some(1), ""));
     let expected = [("LMDB", "1", "1.00"), ("RocksDB", "2?", "1.31")];
     assert_eq!(order(reads), expected.map(|(a, b, c)| (a, b.to_owned(), c.to_owned())));
@@ -117,9 +127,15 @@ fn few_trials_claim_no_order_and_one_engine_has_no_ranking() {
 fn lower_is_better_where_it_costs() {
     let summary = &*FIELD;
     let rankings = main_of(summary, Question::WriteAmplification, "RAM 28.0 MiB");
-    let values: Vec<f64> = rankings[0].standings.iter().filter_map(|of| of.value).collect();
+    let values: Vec<f64> =
+        rankings[0].standings.iter().filter_map(|standing| standing.value).collect();
     assert!(values.is_sorted(), "{values:?}");
-    assert!(rankings[0].standings.iter().all(|of| of.behind.is_none_or(|times| times >= 1.0)));
+    assert!(
+        rankings[0]
+            .standings
+            .iter()
+            .all(|standing| standing.behind.is_none_or(|times| times >= 1.0))
+    );
 }
 
 /// A mix is ranked by its rate, and by the p99 of each operation.
@@ -130,7 +146,7 @@ fn a_mix_has_a_ranking_for_each_operations_p99() {
     let best = |one: &super::Ranking| one.standings[0].engine.clone();
     let titles: Vec<_> = main.map(|one| (one.title(), best(one))).collect();
     let has = |title: &str, engine: &str| {
-        titles.iter().any(|(known, best)| known == title && best == engine)
+        titles.iter().any(|(other, best)| other == title && best == engine)
     };
     assert!(has("mixed/s", "LMDB") && has("get p99 us", "LMDB"), "{titles:?}");
     assert!(has("update p99 us", "RocksDB"), "{titles:?}");

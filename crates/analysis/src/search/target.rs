@@ -1,5 +1,5 @@
-//! A target as typed: `p99 < 1ms and reads > 50k/s`. Whether a measured phase can be held against
-//! it is the second gate, [`Target::check`].
+//! A target as typed: `p99 < 1ms and reads > 50k/s`. [`Target::check`] then checks it against a
+//! measured phase.
 
 use kvdyno_record::operations::OpInfo;
 use kvdyno_record::units;
@@ -19,23 +19,23 @@ pub struct Target {
 /// One condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clause {
-    /// What it is about, without the bound: `p99`, `readers.max`.
+    /// The figure without its bound: `p99`, `readers.max`.
     pub about: String,
-    /// Of this role; none: of every role.
+    /// The role; none: every role.
     pub role: Option<String>,
-    /// Of this operation; none: of every one.
+    /// The operation; none: every one.
     pub op: Option<&'static str>,
-    /// What must keep a bound.
+    /// The figure that must keep the bound.
     pub figure: Quantity,
-    /// The bound itself keeps it: `<=`, `>=`.
+    /// The bound itself is allowed: `<=`, `>=`.
     pub inclusive: bool,
-    /// Nanoseconds, or a number each second.
+    /// Nanoseconds, or a number per second.
     pub bound: f64,
-    /// Where it stands in the target.
+    /// Its position in the target.
     span: Range<usize>,
 }
 
-/// What a clause can be about.
+/// The figures of a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// A percentile of the latency in thousandths of a percent: 99900 is p99.9. Response times of
@@ -45,30 +45,30 @@ pub enum Quantity {
     Mean,
     /// The longest of them.
     Longest,
-    /// Keys and records read each second, by operations that only read.
+    /// Keys and records read per second, by operations that only read.
     Reads,
-    /// Records written each second.
+    /// Records written per second.
     Writes,
-    /// Operations each second.
+    /// Operations per second.
     Operations,
 }
 
 impl Quantity {
-    /// A time, which must stay below a bound; rates must stay above.
+    /// Whether it is a time, which must stay below a bound; rates must stay above.
     pub fn is_latency(self) -> bool {
         matches!(self, Self::Percentile(_) | Self::Mean | Self::Longest)
     }
 }
 
-/// A target that cannot be understood, or has nothing to be held against.
+/// A target that is invalid, or does not apply to the phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetError {
     text: String,
     /// The part that is wrong, in bytes.
     span: Range<usize>,
-    /// What is wrong with it.
+    /// The problem.
     problem: String,
-    /// What would be right.
+    /// The remedy.
     pub hint: String,
 }
 
@@ -97,24 +97,23 @@ impl Target {
         Ok(Self { text: text.trim().to_owned(), clauses })
     }
 
-    /// Whether a measured phase has what the target is about.
+    /// Checks that a measured phase has the figures of the target.
     pub fn check(&self, mix: &Mix) -> Result<(), TargetError> {
-        let about_nothing = |clause: &&Clause| !mix.roles.iter().any(|role| clause.concerns(role));
-        let Some(clause) = self.clauses.iter().find(about_nothing) else { return Ok(()) };
+        let is_missing = |clause: &&Clause| !mix.roles.iter().any(|role| clause.concerns(role));
+        let Some(clause) = self.clauses.iter().find(is_missing) else { return Ok(()) };
         let has: Vec<String> = mix.roles.iter().map(role_words).collect();
-        let problem = format!("`{}`: the phase measures nothing of the kind", clause.about);
+        let problem = format!("`{}`: expected such a figure, the phase has none", clause.about);
         Err(self.wrong(clause, problem, format!("its roles: {}", has.join("; "))))
     }
 
-    /// Whether the rate of a role can be searched: what it does is then what is offered, and no
-    /// condition.
+    /// Checks that no condition is on the rate of the role whose rate is searched.
     pub fn check_offered(&self, mix: &Mix, role: &str) -> Result<(), TargetError> {
-        let offered = mix.roles.iter().find(|known| known.name == role);
-        let about_it = |clause: &&Clause| {
+        let offered = mix.roles.iter().find(|other| other.name == role);
+        let is_on_rate = |clause: &&Clause| {
             !clause.figure.is_latency() && offered.is_some_and(|role| clause.concerns(role))
         };
-        let Some(clause) = self.clauses.iter().find(about_it) else { return Ok(()) };
-        let problem = format!("`{}` is what is searched, and no condition", clause.about);
+        let Some(clause) = self.clauses.iter().find(is_on_rate) else { return Ok(()) };
+        let problem = format!("`{}` is the searched rate, not a condition", clause.about);
         let hint = format!(
             "leave it out, and search above it: --between {0}..{1}",
             clause.bound as u64,
@@ -135,18 +134,18 @@ impl fmt::Display for Target {
 }
 
 impl Clause {
-    /// Whether a value keeps the bound.
+    /// Whether a value meets the bound.
     pub fn holds(&self, value: f64) -> bool {
         keeps(self.figure.is_latency(), self.inclusive, self.bound, value)
     }
 
-    /// Whether it is about a role, and some of its operations.
+    /// Whether it applies to a role with some of its operations.
     pub fn concerns(&self, role: &Role) -> bool {
         let named = self.role.as_ref().is_none_or(|name| *name == role.name);
         named && role.mix.iter().any(|entry| self.counts(entry.op.name()))
     }
 
-    /// Whether it is about an operation.
+    /// Whether it applies to an operation.
     pub fn counts(&self, op: &str) -> bool {
         let kind = match self.figure {
             Quantity::Reads => reads(op),
@@ -157,7 +156,7 @@ impl Clause {
     }
 }
 
-/// Whether a value keeps a bound: a latency from above, a rate from below.
+/// Whether a value meets a bound: a latency from below, a rate from above.
 pub(super) fn keeps(latency: bool, inclusive: bool, bound: f64, value: f64) -> bool {
     match (latency, inclusive) {
         (true, false) => value < bound,
@@ -176,13 +175,13 @@ fn role_words(role: &Role) -> String {
 /// The parts between the words `and`, without the space around them.
 fn clause_spans(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
-    let (mut start, mut at) = (0, 0);
+    let (mut start, mut position) = (0, 0);
     for word in text.split_inclusive(char::is_whitespace) {
         if word.trim().eq_ignore_ascii_case("and") {
-            spans.push(trimmed(text, start..at));
-            start = at + word.len();
+            spans.push(trimmed(text, start..position));
+            start = position + word.len();
         }
-        at += word.len();
+        position += word.len();
     }
     spans.push(trimmed(text, start..text.len()));
     spans
@@ -196,7 +195,7 @@ fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
 
 fn clause(text: &str, span: Range<usize>) -> Result<Clause, TargetError> {
     let wrong = |span: Range<usize>, problem: String, hint: &str| TargetError {
-        // Spans are shown below the target as it is kept.
+        // Spans are relative to the trimmed target.
         span: shifted(text, &span),
         text: text.trim().to_owned(),
         problem,
@@ -204,7 +203,11 @@ fn clause(text: &str, span: Range<usize>) -> Result<Clause, TargetError> {
     };
     let part = &text[span.clone()];
     let Some(at) = part.find(['<', '>', '=']) else {
-        let problem = if part.is_empty() { "a condition is missing" } else { "it has no bound" };
+        let problem = if part.is_empty() {
+            "expected a condition, found none"
+        } else {
+            "expected a bound, found none"
+        };
         let hint = format!("a figure, `<` or `>`, and a bound: {EXAMPLE}");
         return Err(wrong(span, problem.to_owned(), &hint));
     };
@@ -214,12 +217,13 @@ fn clause(text: &str, span: Range<usize>) -> Result<Clause, TargetError> {
     let bound_span = trimmed(text, sign_span.end..span.end);
     let about = &text[about_span.clone()];
     let Some((role, op, figure)) = figure(about) else {
-        return Err(wrong(about_span, format!("there is no figure `{about}`"), FIGURES));
+        return Err(wrong(about_span, format!("unknown figure `{about}`"), FIGURES));
     };
     let (sign, wanted) = (&text[sign_span.clone()], if figure.is_latency() { '<' } else { '>' });
     if !sign.starts_with(wanted) || !matches!(&sign[1..], "" | "=") {
         let what = if figure.is_latency() { "a time stays below" } else { "a rate stays above" };
-        let problem = format!("{what} its bound: expected `{wanted}` or `{wanted}=`, not `{sign}`");
+        let problem =
+            format!("{what} its bound: expected `{wanted}` or `{wanted}=`, found `{sign}`");
         return Err(wrong(sign_span, problem, EXAMPLE));
     }
     let bound = bound(figure, &text[bound_span.clone()])
@@ -229,7 +233,7 @@ fn clause(text: &str, span: Range<usize>) -> Result<Clause, TargetError> {
     Ok(Clause { about: about.to_owned(), role, op, figure, inclusive, bound, span })
 }
 
-/// A span of `text` in it without the space at its ends.
+/// A span of `text`, relative to the trimmed text.
 fn shifted(text: &str, span: &Range<usize>) -> Range<usize> {
     let cut = text.len() - text.trim_start().len();
     let most = text.trim().len();
@@ -238,15 +242,15 @@ fn shifted(text: &str, span: &Range<usize>) -> Range<usize> {
 }
 
 fn bound(figure: Quantity, text: &str) -> Result<f64, (String, &'static str)> {
-    const TIMES: &str = "a time has a unit: 800us, 1ms, 1.5ms, 2s";
-    const RATES: &str = "a rate is a number, each second: 50k/s, 1.5M/s, 800/s";
+    const TIMES: &str = "add a unit to the time: 800us, 1ms, 1.5ms, 2s";
+    const RATES: &str = "give the rate per second: 50k/s, 1.5M/s, 800/s";
     let (parsed, hint) = if figure.is_latency() {
         (units::parse_duration(text), TIMES)
     } else {
         (units::parse_count(text.strip_suffix("/s").unwrap_or(text).trim_end()), RATES)
     };
     match parsed {
-        Ok(0) => Err(("nothing meets a bound of 0".to_owned(), hint)),
+        Ok(0) => Err(("expected a bound above 0, found 0".to_owned(), hint)),
         Ok(bound) => Ok(bound as f64),
         Err(error) => Err((error.to_string(), hint)),
     }
@@ -299,7 +303,7 @@ mod tests {
     use kvdyno_record::workload::{Choice, Ends, ExpectedHits, MixEntry, Op};
 
     #[test]
-    fn what_can_be_asked_for() {
+    fn all_forms_of_a_target_are_parsed() {
         let text = " p99 < 1ms and reads > 50k/s AND readers.p99.9<=5ms and get.mean < 20us and \
                     readers.get >= 1.5M/s and readers.scan.max < 1s and ops > 10 and p95 < 2 ms ";
         let target = Target::parse(text).unwrap();
@@ -330,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_shown_with_their_place_and_the_remedy() {
+    fn mistakes_are_shown_with_their_position_and_the_remedy() {
         let mut all = String::new();
         for text in [
             "p99",
@@ -354,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_held_against_what_the_phase_has() {
+    fn a_target_is_checked_against_the_phase() {
         let role = |name: &str, op: Op| Role {
             name: name.to_owned(),
             threads: 1,
@@ -373,7 +377,7 @@ mod tests {
         let error = check("p99 < 1ms and reader.p99 < 1ms").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`reader.p99`: the phase measures nothing of the kind\n  \
+            "`reader.p99`: expected such a figure, the phase has none\n  \
              p99 < 1ms and reader.p99 < 1ms\n                \
              ^^^^^^^^^^^^^^^^"
         );

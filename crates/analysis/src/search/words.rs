@@ -1,4 +1,4 @@
-//! An answer in sentences: where the edge is, what fails beyond it, and how sure that is.
+//! An answer in sentences: where the edge is, what fails beyond it, and how certain that is.
 
 use super::result::{Condition, Outcome, Point, SearchResult};
 use super::target::keeps;
@@ -7,24 +7,25 @@ use crate::stats::median;
 use kvdyno_record::search::Axis;
 use kvdyno_record::units;
 
-/// A cache that grows by more than this share of the database while it is measured is not full yet.
+/// A cache that grows by more than this share of the database during the measurement is not full.
 const FILLING: f64 = 0.05;
 
-/// Data fits where the limit is so many times its keys and values.
+/// Data fits in memory where the limit is this factor of its keys and values.
 const FITS: f64 = 1.3;
 
 impl SearchResult {
-    /// What a point came to: `512 MiB meets it in 3 of 3 trials: p99 880 us, reads 61 k/s`.
+    /// A point's result: `512 MiB meets it in 3 of 3 trials: p99 880 us, reads 61 k/s`.
     pub fn describe_point(&self, point: &Point) -> String {
-        let at = point.value.map_or_else(|| "as fast as it goes".to_owned(), |v| self.words(v));
+        let value_text =
+            point.value.map_or_else(|| "as fast as it goes".to_owned(), |v| self.words(v));
         if let Some(why) = &point.void {
-            return format!("{at} cannot be judged: {why}");
+            return format!("{value_text} cannot be judged: {why}");
         }
         if let Some(why) = &point.stopped {
-            return format!("{at} is to be measured again: {why}");
+            return format!("{value_text} must be measured again: {why}");
         }
         let how = if point.met == point.trials { "meets" } else { "does not meet" };
-        let (number, of) = match point.met {
+        let (number, total) = match point.met {
             met if met == point.trials => (met, point.trials),
             met => (point.trials - met, point.trials),
         };
@@ -36,7 +37,7 @@ impl SearchResult {
             );
         }
         what.extend(point.whys.iter().cloned());
-        format!("{at} {how} it in {number} of {of} trials: {}", what.join(", "))
+        format!("{value_text} {how} it in {number} of {total} trials: {}", what.join(", "))
     }
 
     /// A value of the axis in words: `512 MiB`, `43.2 k/s`.
@@ -48,7 +49,7 @@ impl SearchResult {
     }
 }
 
-/// The same, as `--between` takes it.
+/// The value in the syntax of `--between`.
 fn typed(axis: &Axis, value: u64) -> String {
     match axis {
         Axis::Ram => units::exact_bytes(value),
@@ -56,25 +57,25 @@ fn typed(axis: &Axis, value: u64) -> String {
     }
 }
 
-/// All that is to be said, the answer first.
+/// All sentences, the answer first.
 pub(super) fn sentences(answer: &SearchResult) -> Vec<String> {
     let mut all = vec![first(answer)];
     let goes_on = !answer.sealed;
     match answer.result {
         Outcome::Open => {}
-        Outcome::Stopped => all.push("What was measured before is kept.".to_owned()),
+        Outcome::Stopped => all.push("Earlier measurements are valid.".to_owned()),
         Outcome::Never { easiest } => all.push(after_never(answer, easiest)),
         Outcome::Always { hardest } => all.push(after_always(answer, hardest)),
         Outcome::Between { met, missed, surely_missed, close } => {
             all.push(interval(answer, met, missed, surely_missed));
-            if let Some((at, why)) = stopped(answer).filter(|_| !close) {
+            if let Some((place_text, why)) = stopped(answer).filter(|_| !close) {
                 all.push(format!(
-                    "It is not within {}: the search had to stop {at}: {why}.",
+                    "It is not within {}: the search had to stop {place_text}: {why}.",
                     units::percent(answer.within)
                 ));
             } else if !close && !goes_on {
                 all.push(format!(
-                    "The search was ended before it was within {}: `--between {}..{}` goes on from \
+                    "The search ended before it was within {}: `--between {}..{}` continues from \
                      here.",
                     units::percent(answer.within),
                     typed(&answer.axis, met.min(surely_missed.unwrap_or(missed))),
@@ -89,7 +90,7 @@ pub(super) fn sentences(answer: &SearchResult) -> Vec<String> {
         Outcome::Never { .. } | Outcome::Always { .. } => true,
     };
     if !ended && goes_on {
-        all.push("The search is not over: `kvdyno resume` goes on.".to_owned());
+        all.push("The search is not complete: `kvdyno resume` continues it.".to_owned());
     }
     if let Outcome::Between { met, .. } | Outcome::Always { hardest: met } = answer.result {
         all.extend(answer.point(met).map(confidence));
@@ -103,9 +104,9 @@ pub(super) fn sentences(answer: &SearchResult) -> Vec<String> {
             Axis::Rate { .. } => ("a lower rate", "a higher one"),
         };
         all.push(format!(
-            "Not monotonic: {} met it although {easier} did not, while a search takes for granted \
-             that what {harder} meets, {easier} meets too. The interval holds all of these; more \
-             trials or longer phases would make it narrower.",
+            "Not monotonic: {} met it although {easier} did not, but a search assumes that where \
+             {harder} meets it, {easier} does, too. The interval covers all of these; more trials \
+             or longer phases would narrow it.",
             list(&values)
         ));
     }
@@ -115,21 +116,21 @@ pub(super) fn sentences(answer: &SearchResult) -> Vec<String> {
 fn first(answer: &SearchResult) -> String {
     let SearchResult { engine, target, .. } = answer;
     let words = |value: u64| answer.words(value);
-    let (with, of) = around(answer);
+    let (with, suffix) = around(answer);
     match answer.result {
         Outcome::Open | Outcome::Stopped => match stopped(answer) {
-            Some((at, why)) => {
-                format!("{engine}: the search of `{target}` had to stop {at}: {why}.")
+            Some((place_text, why)) => {
+                format!("{engine}: the search of `{target}` had to stop {place_text}: {why}.")
             }
-            None => format!("{engine}: it is not known yet where `{target}` stops being met."),
+            None => format!("{engine}: it is unknown yet where `{target}` stops being met."),
         },
         Outcome::Never { easiest } => format!(
-            "{engine} does not meet `{target}`, not even {with} {} {of}{}.",
+            "{engine} does not meet `{target}`, not even {with} {} {suffix}{}.",
             words(easiest),
             failing(answer, easiest)
         ),
         Outcome::Always { hardest } => format!(
-            "{engine} meets `{target}` {with} {} {of} already, the {} that was tried.",
+            "{engine} meets `{target}` even {with} {} {suffix}, the {} that was tried.",
             words(hardest),
             match answer.axis {
                 Axis::Ram => "least",
@@ -137,7 +138,7 @@ fn first(answer: &SearchResult) -> String {
             }
         ),
         Outcome::Between { met, missed, .. } => format!(
-            "{engine} meets `{target}` {with} {} {of}{}, and does not {with} {}{}.",
+            "{engine} meets `{target}` {with} {} {suffix}{}, and does not {with} {}{}.",
             words(met),
             share_of_data(answer, met),
             words(missed),
@@ -146,7 +147,7 @@ fn first(answer: &SearchResult) -> String {
     }
 }
 
-/// The words before and behind a value of the axis.
+/// The words before and after a value of the axis.
 fn around(answer: &SearchResult) -> (&'static str, String) {
     match &answer.axis {
         Axis::Ram => ("with", "of RAM".to_owned()),
@@ -154,17 +155,17 @@ fn around(answer: &SearchResult) -> (&'static str, String) {
     }
 }
 
-/// Where the search could not go on, and why.
+/// The point at which the search stopped, and why.
 fn stopped(answer: &SearchResult) -> Option<(String, &str)> {
     let mut points = answer.points.iter().chain(&answer.fastest);
     let (point, why) = points
         .find_map(|point| Some((point, point.void.as_deref().or(point.stopped.as_deref())?)))?;
-    let (with, of) = around(answer);
-    let at = point.value.map_or_else(
+    let (with, suffix) = around(answer);
+    let place_text = point.value.map_or_else(
         || "as fast as it goes".to_owned(),
-        |value| format!("{with} {} {of}", answer.words(value)),
+        |value| format!("{with} {} {suffix}", answer.words(value)),
     );
-    Some((at, why))
+    Some((place_text, why))
 }
 
 /// ` (0.48 x its data)`.
@@ -232,14 +233,14 @@ fn interval(answer: &SearchResult, met: u64, missed: u64, surely_missed: Option<
             }
         ),
         Some(clear) => format!(
-            "It is no sharp edge: {}. The answer is the interval between {} and {}, {} apart.",
+            "The edge is not sharp: {}. The answer is the interval between {} and {}, {} apart.",
             disagreeing(answer),
             words(met.min(clear)),
             words(met.max(clear)),
             apart(met, clear)
         ),
         None => format!(
-            "It is no sharp edge: {}, and some met it even at the {} that was tried.",
+            "The edge is not sharp: {}, and some met it even at the {} that was tried.",
             disagreeing(answer),
             match answer.axis {
                 Axis::Ram => "least RAM",
@@ -249,7 +250,7 @@ fn interval(answer: &SearchResult, met: u64, missed: u64, surely_missed: Option<
     }
 }
 
-/// Where some trials met the target and some did not, or more points did than should.
+/// The points at which trials disagree, or a note that points contradict each other.
 fn disagreeing(answer: &SearchResult) -> String {
     let mixed = answer.points.iter().filter(|point| point.met > 0 && point.met < point.trials);
     let values: Vec<String> = mixed.filter_map(|point| Some(answer.words(point.value?))).collect();
@@ -267,39 +268,42 @@ fn after_never(answer: &SearchResult, easiest: u64) -> String {
     let ran = answer.point(easiest).is_some_and(measured);
     match answer.axis {
         Axis::Ram if ran && easiest as f64 >= FITS * answer.user_bytes as f64 => format!(
-            "That is {:.1} x its data, so more RAM is not what it lacks: fewer threads, other \
-             options, a faster drive or an easier target would help.",
+            "That is {:.1} x its data, so more RAM does not help: try fewer threads, other \
+             options, a faster drive or an easier target.",
             easiest as f64 / answer.user_bytes.max(1) as f64
         ),
         Axis::Ram => format!("`--between {from}..{doubled}` searches above."),
         Axis::Rate { .. } => format!(
-            "`--between {}..{from}` searches below; a latency that is missed at hardly any load is \
-             no question of the rate.",
+            "`--between {}..{from}` searches below; a lower rate does not help a latency that is \
+             missed at nearly no load.",
             typed(&answer.axis, (easiest / 16).max(1))
         ),
     }
 }
 
 fn after_always(answer: &SearchResult, hardest: u64) -> String {
-    let here = typed(&answer.axis, hardest);
+    let hardest_text = typed(&answer.axis, hardest);
     match answer.axis {
         Axis::Ram => {
-            format!("`--between {}..{here}` searches below.", typed(&answer.axis, hardest / 4))
+            format!(
+                "`--between {}..{hardest_text}` searches below.",
+                typed(&answer.axis, hardest / 4)
+            )
         }
         Axis::Rate { .. } => {
             let above = typed(&answer.axis, hardest.saturating_mul(4));
-            format!("`--between {here}..{above}` searches above.")
+            format!("`--between {hardest_text}..{above}` searches above.")
         }
     }
 }
 
-/// What n of n says: with probability p of a trial, n in a row have p^n, which is 5 % or more from
-/// p = 0.05^(1/n) on.
+/// The confidence from n of n: if a trial meets it with probability p, n in a row do with p^n,
+/// which is 5 % or more from p = 0.05^(1/n) on.
 fn confidence(point: &Point) -> String {
     let at_least = |n: u32| 0.05_f64.powf(1.0 / f64::from(n.max(1)));
     let share = |n: u32| format!("{:.0} %", 100.0 * at_least(n));
     let n = point.trials;
-    let more = if n < 10 { format!("; 10 of 10 would say {}", share(10)) } else { String::new() };
+    let more = if n < 10 { format!("; 10 of 10 would show {}", share(10)) } else { String::new() };
     let all = if n == 1 { "The one trial".to_owned() } else { format!("All of {n} trials") };
     format!(
         "{all} met it there: with 95 % confidence, at least {} of all trials \
@@ -308,14 +312,14 @@ fn confidence(point: &Point) -> String {
     )
 }
 
-/// Points that were measured before memory held what it was going to hold.
+/// Points whose page cache was still growing.
 fn filling(answer: &SearchResult) -> Option<String> {
     let grew = |point: &&Point| point.cached_more.is_some_and(|share| share > FILLING);
     let mut values = answer.points.iter().filter(grew).filter_map(|point| point.value).peekable();
     values.peek()?;
     let values: Vec<String> = values.map(|value| answer.words(value)).collect();
     Some(format!(
-        "The page cache was still filling at {}: a longer warmup would change what was measured.",
+        "The page cache was still filling at {}: a longer warmup would change the result.",
         list(&values)
     ))
 }

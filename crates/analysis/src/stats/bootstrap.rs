@@ -1,4 +1,4 @@
-//! The ratio of two medians, how far chance moves it, and how far it moves between equals.
+//! The ratio of two medians, its interval, and its variation between equals.
 //!
 //! All draws are seeded with a constant: the same trials give the same interval.
 
@@ -7,14 +7,14 @@ use super::random::Random;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Of every interval here.
+/// The confidence of every interval here.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Draws behind each interval: the share below an end is then known to a quarter of a percent.
+/// Draws behind each interval: the share below an end is then accurate to a quarter of a percent.
 pub const RESAMPLES: usize = 4000;
 
-/// With fewer trials on a side a bootstrap is too sure of itself: its intervals of four trials miss
-/// the truth up to twice as often as they may.
+/// With fewer trials on a side a bootstrap is overconfident: its intervals of four trials miss the
+/// truth up to twice as often as they may.
 const MIN_DRAWN: usize = 6;
 
 const SEED: u64 = 0x6b76_6479_6e6f;
@@ -34,13 +34,12 @@ pub struct RatioInterval {
 /// (B. Efron, R. Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). None where a
 /// sample is empty, or where zeros are so many that a base's median comes out as one.
 ///
-/// Below six values on a side the interval is instead what the ratio of any new value to any of the
-/// base's comes to: it leaves the truth out only where all of one side lie beyond all of the other,
-/// by chance in 2.9 % (4 and 4) or 0.8 % (5 and 5), pairs or not.
+/// Below six values on a side the interval is instead the range of the ratios of any new value to
+/// any of the base's. It misses the truth only where all values of one side lie beyond all of the
+/// other, by chance in 2.9 % (4 and 4) or 0.8 % (5 and 5), pairs or not.
 ///
-/// Unpaired, both samples are drawn anew, each by itself. `paired`: `base[i]` and `new[i]` were
-/// taken side by side, so pairs are drawn, and what moved both (a machine that drifts) moves the
-/// ratio less.
+/// Unpaired, both samples are drawn separately. `paired`: `base[i]` and `new[i]` were taken side by
+/// side, so pairs are drawn, and what affected both (a machine that drifts) affects the ratio less.
 pub fn ratio_of_medians(base: &[f64], new: &[f64], paired: bool) -> Option<RatioInterval> {
     debug_assert!(!paired || base.len() == new.len());
     let ratio = ratio_of(base, new)?;
@@ -52,9 +51,9 @@ pub fn ratio_of_medians(base: &[f64], new: &[f64], paired: bool) -> Option<Ratio
     let mut drawn = Vec::with_capacity(RESAMPLES);
     for _ in 0..RESAMPLES {
         if paired {
-            for at in 0..base.len() {
+            for index in 0..base.len() {
                 let pair = random.below(base.len());
-                (one[at], other[at]) = (base[pair], new[pair]);
+                (one[index], other[index]) = (base[pair], new[pair]);
             }
         } else {
             one.fill_with(|| base[random.below(base.len())]);
@@ -77,11 +76,11 @@ fn span(ratio: f64, base: &[f64], new: &[f64]) -> Option<RatioInterval> {
     (base_min > 0.0).then_some(interval)
 }
 
-/// How far apart the medians of two handfuls lie when both are of the same thing: 95 % of all
-/// random halvings of `first` and `second` together have a ratio within `1 ± chance`. And never
-/// less than what the two were apart when they were taken.
+/// How far apart the medians of two samples of the same thing lie: 95 % of all random halvings of
+/// `first` and `second` together have a ratio within `1 ± chance`. At least the distance of the two
+/// samples themselves.
 pub fn chance_ratio(first: &[f64], second: &[f64]) -> Option<f64> {
-    let found = apart(ratio_of(first, second))?;
+    let measured = apart(ratio_of(first, second))?;
     let mut all: Vec<f64> = first.iter().chain(second).copied().collect();
     let mut random = Random::new(SEED);
     let mut drawn = Vec::with_capacity(RESAMPLES);
@@ -95,10 +94,10 @@ pub fn chance_ratio(first: &[f64], second: &[f64]) -> Option<f64> {
     }
     drawn.sort_by(f64::total_cmp);
     let within = drawn[((RESAMPLES as f64 * CONFIDENCE) as usize).min(RESAMPLES - 1)];
-    Some(within.max(found)).filter(|chance| chance.is_finite())
+    Some(within.max(measured)).filter(|chance| chance.is_finite())
 }
 
-/// The two are equals: which of them is called the base must not matter.
+/// The distance of two equals: it is the same whichever is the base.
 fn apart(ratio: Option<f64>) -> Option<f64> {
     ratio.filter(|ratio| *ratio > 0.0).map(|ratio| ratio.max(1.0 / ratio) - 1.0)
 }
@@ -108,7 +107,7 @@ fn ratio_of(base: &[f64], new: &[f64]) -> Option<f64> {
     (base > 0.0).then(|| new / base)
 }
 
-/// The same, thousands of times over: sorts where the values lie. Neither is empty.
+/// The same, for thousands of calls: sorts in place. Neither is empty.
 fn ratio_in_place(base: &mut [f64], new: &mut [f64]) -> Option<f64> {
     let [base, new] = [base, new].map(|values| {
         values.sort_unstable_by(f64::total_cmp);
@@ -142,9 +141,9 @@ mod tests {
         }
     }
 
-    /// A machine that slows down by half from trial to trial: pairs see through it.
+    /// A machine that slows down by half from trial to trial: pairs cancel it out.
     #[test]
-    fn pairs_see_through_a_drift() {
+    fn pairs_cancel_a_drift() {
         let base: Vec<f64> = (1..=8_u32).map(|v| 100.0 * f64::from(v)).collect();
         let new: Vec<f64> = base.iter().map(|v| v * 1.1).collect();
         let paired = ratio_of_medians(&base, &new, true).unwrap();
@@ -207,10 +206,10 @@ mod tests {
     fn chance_is_what_random_halves_differ_by() {
         let quiet: Vec<f64> = (0..20_u32).map(|v| 1000.0 + f64::from(v % 3)).collect();
         let loud: Vec<f64> = (0..20_u32).map(|v| 1000.0 + 200.0 * f64::from(v * 7 % 10)).collect();
-        let of = |all: &[f64]| chance_ratio(&all[..10], &all[10..]).unwrap();
-        assert!(of(&quiet) < 0.003, "{}", of(&quiet));
-        assert!((0.2..1.5).contains(&of(&loud)), "{}", of(&loud));
-        // An unlucky pair counts for what it is.
+        let chance = |all: &[f64]| chance_ratio(&all[..10], &all[10..]).unwrap();
+        assert!(chance(&quiet) < 0.003, "{}", chance(&quiet));
+        assert!((0.2..1.5).contains(&chance(&loud)), "{}", chance(&loud));
+        // An unlucky pair counts with its own distance.
         assert!((chance_ratio(&[100.0; 4], &[150.0; 4]).unwrap() - 0.5).abs() < 1e-12);
         assert_eq!(chance_ratio(&[5.0; 4], &[5.0; 4]), Some(0.0));
         assert_eq!(chance_ratio(&[0.0; 4], &[5.0; 4]), None);

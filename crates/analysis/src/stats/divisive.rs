@@ -1,29 +1,29 @@
 //! Where a series of figures changes its level: E-divisive (Matteson and James, "A Nonparametric
 //! Approach for Multiple Change Point Analysis of Multivariate Data", 2014), with Student's t in
-//! place of permutations and a second pass that takes weak points away again (Fleming and others,
-//! "Hunter: Using Change Point Detection to Hunt for Performance Regressions", 2023). So the same
-//! series always gives the same answer.
+//! place of permutations and a second pass that removes weak points (Fleming and others, "Hunter:
+//! Using Change Point Detection to Hunt for Performance Regressions", 2023). The same series
+//! always gives the same answer.
 
 use super::student::{mean, means_differ};
 use std::ops::Range;
 
-/// Chance alone may call a point one so often: first, while points are looked for, then for good.
+/// The probability of a point by chance alone: first while points are searched, then for good.
 const WEAK: f64 = 0.01;
 const STRONG: f64 = 0.001;
-/// Points are looked for in windows of so many values, each half a window on: a large change far
-/// away hides no small one.
+/// Points are searched in windows of this many values, each half a window further: a large change
+/// far away hides no small one.
 const WINDOW: usize = 50;
 
-/// The places of values from which on the level is another one, in order. Levels closer than the
-/// share `least` count as one.
+/// The indices at which a new level starts, in order. Levels closer than the share `least` count as
+/// one.
 pub fn change_points(values: &[f64], least: f64) -> Vec<usize> {
     let mut points = Vec::new();
     let mut start = 0;
     while start < values.len() {
         let end = values.len().min(start + WINDOW);
-        let found = divided(&values[start..end]);
-        let last = found.iter().max().map_or(0, |last| start + last);
-        points.extend(found.into_iter().map(|point| start + point));
+        let window_points = divided(&values[start..end]);
+        let last = window_points.iter().max().map_or(0, |last| start + last);
+        points.extend(window_points.into_iter().map(|point| start + point));
         start = last.max(start + WINDOW / 2);
     }
     points.sort_unstable();
@@ -31,7 +31,7 @@ pub fn change_points(values: &[f64], least: f64) -> Vec<usize> {
     without_weak(values, points, least)
 }
 
-/// Divides where the two sides differ most, and again inside them, as long as that is no chance.
+/// Divides where the two sides differ most, and again inside them, until chance explains the rest.
 fn divided(values: &[f64]) -> Vec<usize> {
     let mut points: Vec<usize> = Vec::new();
     loop {
@@ -39,39 +39,40 @@ fn divided(values: &[f64]) -> Vec<usize> {
             .filter_map(|level| apart_most(values, level))
             .max_by(|(_, a), (_, b)| a.total_cmp(b));
         let Some((point, _)) = best else { return points };
-        let at = points.partition_point(|known| *known < point);
-        let (before, after) = points.split_at(at);
+        let index = points.partition_point(|other| *other < point);
+        let (before, after) = points.split_at(index);
         let (left, right) = sides(values, before, point, after);
         if means_differ(left, right).is_none_or(|p| p >= WEAK) {
             return points;
         }
-        points.insert(at, point);
+        points.insert(index, point);
     }
 }
 
-/// Takes away the weakest point as long as there is one that chance may have made, or that is too
-/// small to matter.
+/// Removes the weakest point while there is one that chance may have made, or that is too small to
+/// matter.
 fn without_weak(values: &[f64], mut points: Vec<usize>, least: f64) -> Vec<usize> {
     loop {
-        let judged = (0..points.len()).map(|at| {
-            let (left, right) = sides(values, &points[..at], points[at], &points[at + 1..]);
-            (at, means_differ(left, right).unwrap_or(1.0), share(mean(left), mean(right)))
+        let judged = (0..points.len()).map(|index| {
+            let (left, right) =
+                sides(values, &points[..index], points[index], &points[index + 1..]);
+            (index, means_differ(left, right).unwrap_or(1.0), share(mean(left), mean(right)))
         });
         let judged: Vec<(usize, f64, f64)> = judged.collect();
         let by_chance = judged.iter().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|p| p.1 >= STRONG);
         let small = judged.iter().min_by(|a, b| a.2.total_cmp(&b.2)).filter(|p| p.2 <= least);
-        let Some((at, ..)) = by_chance.or(small) else { return points };
-        points.remove(*at);
+        let Some((index, ..)) = by_chance.or(small) else { return points };
+        points.remove(*index);
     }
 }
 
-/// By how much the larger is above the smaller, as a share of the smaller.
+/// The difference of the two, as a share of the smaller.
 fn share(left: f64, right: f64) -> f64 {
     let (small, large) = (left.abs().min(right.abs()), left.abs().max(right.abs()));
     if large == 0.0 { 0.0 } else { (right - left).abs() / small }
 }
 
-/// What lies on both sides of `point`, up to the points before and after it.
+/// The values on both sides of `point`, up to the points before and after it.
 fn sides<'v>(
     values: &'v [f64],
     before: &[usize],
@@ -83,27 +84,27 @@ fn sides<'v>(
     (&values[from..point], &values[point..to])
 }
 
-/// The stretches between the points.
+/// The ranges between the points.
 fn levels(points: &[usize], all: usize) -> impl Iterator<Item = Range<usize>> {
     let from = std::iter::once(0).chain(points.iter().copied());
     let to = points.iter().copied().chain(std::iter::once(all));
     from.zip(to).map(|(from, to)| from..to)
 }
 
-/// The point of a stretch that parts it, or a beginning of it, best: the one with the largest
-/// distance by energy, and that distance.
+/// The point of a range that divides it, or a beginning of it, best: the one with the largest
+/// energy distance, and that distance.
 fn apart_most(values: &[f64], level: Range<usize>) -> Option<(usize, f64)> {
-    let values_here = &values[level.clone()];
+    let values_in_level = &values[level.clone()];
     let mut best: Option<(usize, f64)> = None;
-    for point in 1..values_here.len() {
-        let (left, right) = values_here.split_at(point);
+    for point in 1..values_in_level.len() {
+        let (left, right) = values_in_level.split_at(point);
         let within_left = within(left);
-        // What lies between the two sides, and inside the right one, as that grows.
+        // The sums between the two sides, and inside the right one, as it grows.
         let (mut between, mut within_right) = (0.0, 0.0);
-        for (at, value) in right.iter().enumerate() {
+        for (index, value) in right.iter().enumerate() {
             between += left.iter().map(|other| (value - other).abs()).sum::<f64>();
-            within_right += right[..at].iter().map(|other| (value - other).abs()).sum::<f64>();
-            let energy = energy([left.len(), at + 1], between, [within_left, within_right]);
+            within_right += right[..index].iter().map(|other| (value - other).abs()).sum::<f64>();
+            let energy = energy([left.len(), index + 1], between, [within_left, within_right]);
             if best.is_none_or(|(_, most)| energy > most) {
                 best = Some((level.start + point, energy));
             }
@@ -114,20 +115,20 @@ fn apart_most(values: &[f64], level: Range<usize>) -> Option<(usize, f64)> {
 
 /// The sum of the distances of all pairs.
 fn within(values: &[f64]) -> f64 {
-    let of = |(at, value): (usize, &f64)| {
-        values[..at].iter().map(|other| (value - other).abs()).sum::<f64>()
+    let distances = |(index, value): (usize, &f64)| {
+        values[..index].iter().map(|other| (value - other).abs()).sum::<f64>()
     };
-    values.iter().enumerate().map(of).sum()
+    values.iter().enumerate().map(distances).sum()
 }
 
-/// The scaled distance by energy of two samples: of so many values each, from the sums of the
-/// distances between and within them.
+/// The scaled energy distance of two samples of `n` and `m` values, from the sums of the distances
+/// between and within them.
 fn energy([n, m]: [usize; 2], between: f64, within: [f64; 2]) -> f64 {
     let (n, m) = (n as f64, m as f64);
     // A single value has no pair inside.
-    let inside = |sum: f64, own: f64, other: f64| match own {
+    let inside = |sum: f64, count: f64, other: f64| match count {
         1.0 => 0.0,
-        own => 2.0 * other / (own - 1.0) * sum,
+        count => 2.0 * other / (count - 1.0) * sum,
     };
     (2.0 * between - inside(within[0], n, m) - inside(within[1], m, n)) / (n + m)
 }

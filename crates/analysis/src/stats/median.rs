@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The confidence an interval has at least.
+/// The least confidence of an interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// Two order statistics that enclose the median, and how surely.
+/// Two order statistics that enclose the median, with their confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     /// The lower order statistic.
@@ -17,8 +17,7 @@ pub struct Interval {
     pub confidence: f64,
 }
 
-/// The middle value, or the mean of the two in the middle. Values that are not numbers are left
-/// out.
+/// The middle value, or the mean of the two in the middle. Ignores values that are not numbers.
 pub fn median(values: &[f64]) -> Option<f64> {
     let sorted = sorted(values);
     let middle = sorted.len() / 2;
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_than_six_say_nothing() {
+    fn fewer_than_six_have_no_interval() {
         assert_eq!(median_interval(&up_to(5)), None);
         assert_eq!(median_interval(&[]), None);
     }

@@ -1,5 +1,4 @@
-//! Pure numbers: what a handful of trials says, and how sure it is. It knows nothing of records,
-//! units or engines.
+//! Statistics of a few trials. It depends on no record, unit or engine.
 
 mod bootstrap;
 mod divisive;

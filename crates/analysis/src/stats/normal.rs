@@ -1,4 +1,4 @@
-//! The tail of the normal distribution, for tests with more trials than are counted out exactly.
+//! The tail of the normal distribution, for tests with too many trials for an exact count.
 
 use statrs::function::erf::erfc;
 

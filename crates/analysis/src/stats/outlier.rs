@@ -1,43 +1,44 @@
-//! Values that stand apart from the others.
+//! Outliers.
 
 use super::student::mean;
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
-/// The places of values that lie too far from the others: among equal, normal ones there is any
-/// with this chance. At most a third of them are looked for.
+/// The indices of values that lie too far from the others: among equal, normal values there is any
+/// with this chance. At most a third of the values are tested.
 ///
-/// The generalized extreme Studentized deviate (B. Rosner, Technometrics 25, 1983): the value
-/// farthest from the mean is taken away, one after the other; those up to the last that was too far
-/// for what was left stand apart. Several do not hide each other.
+/// The generalized extreme Studentized deviate (B. Rosner, Technometrics 25, 1983): removes the
+/// value farthest from the mean, one after the other; the outliers are those up to the last that
+/// was too far from the rest. Several outliers do not hide each other.
 pub fn outliers(values: &[f64], chance: f64) -> Vec<usize> {
     let n = values.len();
-    let mut left: Vec<(usize, f64)> = values.iter().copied().enumerate().collect();
-    let (mut taken, mut apart) = (Vec::new(), 0);
+    let mut remaining: Vec<(usize, f64)> = values.iter().copied().enumerate().collect();
+    let (mut removed, mut outlier_count) = (Vec::new(), 0);
     for step in 1..=n.saturating_sub(1) / 3 {
-        let known: Vec<f64> = left.iter().map(|(_, value)| *value).collect();
-        let middle = mean(&known);
-        let squares: f64 = known.iter().map(|value| (value - middle).powi(2)).sum();
-        let deviation = (squares / (known.len() - 1) as f64).sqrt();
+        let values_left: Vec<f64> = remaining.iter().map(|(_, value)| *value).collect();
+        let middle = mean(&values_left);
+        let squares: f64 = values_left.iter().map(|value| (value - middle).powi(2)).sum();
+        let deviation = (squares / (values_left.len() - 1) as f64).sqrt();
         let far = |(_, value): &(usize, f64)| (value - middle).abs();
-        let by_distance = |a: &usize, b: &usize| far(&left[*a]).total_cmp(&far(&left[*b]));
-        let Some(farthest) = (0..left.len()).max_by(by_distance) else { break };
-        let studentized = far(&left[farthest]) / deviation;
-        taken.push(left.remove(farthest).0);
+        let by_distance =
+            |a: &usize, b: &usize| far(&remaining[*a]).total_cmp(&far(&remaining[*b]));
+        let Some(farthest) = (0..remaining.len()).max_by(by_distance) else { break };
+        let studentized = far(&remaining[farthest]) / deviation;
+        removed.push(remaining.remove(farthest).0);
         if critical(n, step, chance).is_some_and(|critical| studentized > critical) {
-            apart = step;
+            outlier_count = step;
         }
     }
-    taken.truncate(apart);
-    taken.sort_unstable();
-    taken
+    removed.truncate(outlier_count);
+    removed.sort_unstable();
+    removed
 }
 
-/// What the step's deviate reaches with this chance, if nothing stands apart.
+/// The bound of a step's deviate at this chance, if there is no outlier.
 fn critical(n: usize, step: usize, chance: f64) -> Option<f64> {
-    let (left, freedom) = ((n - step) as f64, (n - step).checked_sub(1)? as f64);
-    let sure = 1.0 - chance / (2.0 * (left + 1.0));
+    let (remaining, freedom) = ((n - step) as f64, (n - step).checked_sub(1)? as f64);
+    let sure = 1.0 - chance / (2.0 * (remaining + 1.0));
     let t = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(sure);
-    Some(left * t / ((freedom + t * t) * (left + 1.0)).sqrt())
+    Some(remaining * t / ((freedom + t * t) * (remaining + 1.0)).sqrt())
 }
 
 #[cfg(test)]
@@ -61,11 +62,11 @@ mod tests {
     }
 
     #[test]
-    fn one_among_equals_stands_apart_and_equals_do_not() {
+    fn one_among_equals_is_an_outlier_and_equals_are_not() {
         assert_eq!(outliers(&[5.0, 5.0, 5.0, 7.0, 5.0], 0.01), [3]);
         let none: [usize; 0] = [];
         assert_eq!(outliers(&[5.0; 9], 0.01), none);
         assert_eq!(outliers(&[], 0.01), none);
-        assert_eq!(outliers(&[1.0, 9.0, 1.0], 0.01), none, "of three none can be told");
+        assert_eq!(outliers(&[1.0, 9.0, 1.0], 0.01), none, "three values are too few");
     }
 }

@@ -1,23 +1,22 @@
-//! Quantiles of a histogram, and how many samples one needs before it means anything.
+//! Quantiles of a histogram, and how many samples each needs.
 
 use hdrhistogram::Histogram;
 
-/// A quantile needs this many samples beyond it: p99.9 stands on 10,000 samples, p99.99 on
-/// 100,000.
+/// A quantile needs this many samples beyond it: p99.9 needs 10,000 samples, p99.99 100,000.
 pub const SAMPLES_BEYOND: f64 = 10.0;
 
 /// How many samples quantile `q` needs.
 pub fn samples_needed(q: f64) -> u64 {
-    // 1 - 0.999 is a little less than 0.001: round to what was meant.
+    // 1 - 0.999 is slightly less than 0.001: round to the intended value.
     (SAMPLES_BEYOND / (1.0 - q)).round() as u64
 }
 
-/// Quantile `q` of all samples of `histogram`; none where too few stand behind it.
+/// Quantile `q` of all samples of `histogram`; none with too few samples.
 pub fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<u64> {
     (histogram.len() >= samples_needed(q)).then(|| histogram.value_at_quantile(q))
 }
 
-/// The same of values that rise, each with how many there are; `all` in sum.
+/// The same for ascending values with their counts, `all` in sum.
 pub fn quantile_of_counts(
     counts: impl IntoIterator<Item = (u64, u64)>,
     all: u64,
@@ -29,8 +28,8 @@ pub fn quantile_of_counts(
         before = before.saturating_add(*count);
         before >= rank
     };
-    let found = || counts.into_iter().find(reaches).map(|(value, _)| value);
-    (all >= samples_needed(q)).then(found).flatten()
+    let value_at_rank = || counts.into_iter().find(reaches).map(|(value, _)| value);
+    (all >= samples_needed(q)).then(value_at_rank).flatten()
 }
 
 #[cfg(test)]
@@ -49,10 +48,10 @@ mod tests {
     }
 
     #[test]
-    fn counts_say_the_same() {
+    fn counts_give_the_same_quantiles() {
         let counts = [(1000, 980), (2000, 20)];
-        let of = |q| quantile_of_counts(counts, 1000, q);
-        assert_eq!([0.5, 0.99, 0.999].map(of), [Some(1000), Some(2000), None]);
+        let quantile_at = |q| quantile_of_counts(counts, 1000, q);
+        assert_eq!([0.5, 0.99, 0.999].map(quantile_at), [Some(1000), Some(2000), None]);
         assert_eq!(quantile_of_counts([], 0, 0.5), None);
     }
 }

@@ -1,10 +1,10 @@
-//! Rank tests: whether two handfuls of trials differ at all, with no assumption about how trials
-//! are distributed.
+//! Rank tests: whether two samples of trials differ at all, with no assumption about their
+//! distribution.
 //!
-//! Both are exact for as many trials as a benchmark has, ties included: the distribution of the
-//! statistic over all labelings is counted out, given the ranks that were found. (The crates that
-//! have these tests refuse ties in the exact one, or have none; counters of bytes and database
-//! sizes tie all the time.) Only past [`EXACT_MAX`] values the normal approximation takes over.
+//! Both are exact for as many trials as a benchmark has, ties included: they enumerate the
+//! statistic over all labelings of the given ranks. (The crates with these tests refuse ties in the
+//! exact one, or have none; counters of bytes and database sizes tie all the time.) Only above
+//! [`EXACT_MAX`] values they use the normal approximation.
 
 use super::normal::two_sided;
 use schemars::JsonSchema;
@@ -14,17 +14,17 @@ use serde::Serialize;
 /// 2.9 %.
 pub const MIN_TRIALS: usize = 4;
 
-/// Up to so many values in all, the distribution is counted out.
+/// Up to this many values in all, the distribution is enumerated.
 const EXACT_MAX: usize = 50;
 
-/// A rank test's statistic, and how often chance alone goes as far.
+/// A rank test's statistic, and its probability by chance alone.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RankTest {
     /// U of the first sample, or the sum of the ranks of positive differences.
     pub statistic: f64,
     /// Two-sided.
     pub p: f64,
-    /// Counted out; else by the normal approximation.
+    /// Enumerated; else from the normal approximation.
     pub exact: bool,
 }
 
@@ -51,7 +51,7 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<RankTest> {
 }
 
 /// The Wilcoxon signed-rank test of differences between pairs (F. Wilcoxon, Biometrics Bulletin 1,
-/// 1945). Differences of zero are left out, as Wilcoxon did; none where no other is there.
+/// 1945). Leaves out differences of zero, as Wilcoxon did; none where there are no others.
 pub fn signed_rank(differences: &[f64]) -> Option<RankTest> {
     let nonzero: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
     let n = nonzero.len();
@@ -85,11 +85,11 @@ fn sums_of_subsets(ranks: &[usize], size: usize) -> Vec<f64> {
     let mut ways = vec![vec![0.0; most + 1]; size + 1];
     ways[0][0] = 1.0;
     for &rank in ranks {
-        // The larger subsets first, so that no rank is taken twice.
-        for taken in (1..=size).rev() {
+        // The larger subsets first, so that no rank counts twice.
+        for count in (1..=size).rev() {
             for sum in rank..=most {
-                let more = ways[taken - 1][sum - rank];
-                ways[taken][sum] += more;
+                let more = ways[count - 1][sum - rank];
+                ways[count][sum] += more;
             }
         }
     }
@@ -114,13 +114,13 @@ fn tail(ways: &[f64], sum: usize) -> f64 {
     let all: f64 = ways.iter().sum();
     let weighted = ways.iter().enumerate().map(|(sum, count)| sum as f64 * count);
     let mean = weighted.sum::<f64>() / all;
-    // Sums are whole numbers: what is less than this apart is equal.
+    // Sums are whole numbers: a smaller difference is a rounding error.
     let distance = (sum as f64 - mean).abs() - 1e-6;
     let as_far = |(sum, _): &(usize, &f64)| (*sum as f64 - mean).abs() >= distance;
     ways.iter().enumerate().filter(as_far).map(|(_, count)| count).sum::<f64>() / all
 }
 
-/// Of a deviation, with a correction of one half for its steps of one.
+/// The p-value of a deviation, with a correction of one half for its steps of one.
 fn normal_p(deviation: f64, variance: f64) -> f64 {
     if variance <= 0.0 {
         return 1.0;
@@ -140,8 +140,8 @@ fn tie_term(ranks: &[usize]) -> f64 {
 mod tests {
     use super::*;
 
-    fn close(found: f64, published: f64) {
-        assert!((found - published).abs() < 6e-5, "{found} is not {published}");
+    fn close(computed: f64, published: f64) {
+        assert!((computed - published).abs() < 6e-5, "{computed} is not {published}");
     }
 
     /// The example in the documentation of `scipy.stats.mannwhitneyu` (ages at which diabetes was
@@ -181,17 +181,17 @@ mod tests {
     /// What the smallest samples can reach: 2 / C(2n, n), and 2 / 2^n for pairs.
     #[test]
     fn few_trials_cannot_reach_five_percent() {
-        let apart = |n: u32| {
+        let p_values = |n: u32| {
             let base: Vec<f64> = (0..n).map(f64::from).collect();
             let new: Vec<f64> = (0..n).map(|v| f64::from(v) + 100.0).collect();
             let differences: Vec<f64> = (0..n).map(|v| f64::from(v) + 1.0).collect();
             (mann_whitney(&base, &new).unwrap().p, signed_rank(&differences).unwrap().p)
         };
-        close(apart(3).0, 0.1);
-        close(apart(4).0, 2.0 / 70.0);
-        close(apart(5).0, 2.0 / 252.0);
-        close(apart(5).1, 0.0625);
-        close(apart(6).1, 0.03125);
+        close(p_values(3).0, 0.1);
+        close(p_values(4).0, 2.0 / 70.0);
+        close(p_values(5).0, 2.0 / 252.0);
+        close(p_values(5).1, 0.0625);
+        close(p_values(6).1, 0.03125);
     }
 
     /// With ties, against all 70 labelings of eight values, one by one.
@@ -202,7 +202,9 @@ mod tests {
         let ranks = doubled_ranks(&all);
         assert_eq!(ranks, [2, 6, 6, 12, 6, 12, 12, 16]);
         let mean = 36;
-        let sum_of = |mask: u32| (0..8).filter(|at| mask >> at & 1 == 1).map(|at| ranks[at]).sum();
+        let sum_of = |mask: u32| {
+            (0..8).filter(|index| mask >> index & 1 == 1).map(|index| ranks[index]).sum()
+        };
         let far = |sum: usize| sum.abs_diff(mean);
         let labelings = (0..256_u32).filter(|mask| mask.count_ones() == 4);
         let (mut as_far, mut count) = (0, 0);
@@ -215,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_say_nothing() {
+    fn equal_values_give_no_evidence() {
         close(mann_whitney(&[5.0; 4], &[5.0; 4]).unwrap().p, 1.0);
         close(mann_whitney(&[5.0; 40], &[5.0; 40]).unwrap().p, 1.0);
         assert_eq!(signed_rank(&[0.0; 6]), None);
         assert_eq!(mann_whitney(&[], &[1.0]), None);
     }
 
-    /// The approximation takes over where it is as good as the counting.
+    /// The approximation is used where it is as good as the enumeration.
     #[test]
     fn many_trials_are_approximated() {
         let first: Vec<f64> = (0..25_u32).map(|v| f64::from(v * 37 % 101)).collect();

@@ -9,12 +9,12 @@
 pub const WINDOW: usize = 5;
 /// After so many rounds a measurement counts as one that does not settle.
 pub const ROUNDS_MAX: usize = 25;
-/// Of the mean.
+/// The largest range, as a share of the mean.
 const RANGE_MAX: f64 = 0.2;
-/// Of the mean.
+/// The largest slope, as a share of the mean.
 const SLOPE_MAX: f64 = 0.1;
 
-/// What a window of rounds says.
+/// The steadiness of a window of rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steadiness {
     /// The largest less the smallest, as a share of the mean.
@@ -30,7 +30,7 @@ impl Steadiness {
     }
 }
 
-/// What the rounds say together; none for fewer than two, or where nothing was done.
+/// The steadiness of the rounds; none for fewer than two, or where nothing was done.
 pub fn steadiness(rounds: &[f64]) -> Option<Steadiness> {
     let n = rounds.len() as f64;
     let mean = rounds.iter().sum::<f64>() / n;
@@ -39,8 +39,8 @@ pub fn steadiness(rounds: &[f64]) -> Option<Steadiness> {
     }
     let middle = (n - 1.0) / 2.0;
     let (mut xy, mut xx) = (0.0, 0.0);
-    for (at, y) in rounds.iter().enumerate() {
-        let x = at as f64 - middle;
+    for (index, y) in rounds.iter().enumerate() {
+        let x = index as f64 - middle;
         xy += x * (y - mean);
         xx += x * x;
     }
@@ -51,7 +51,7 @@ pub fn steadiness(rounds: &[f64]) -> Option<Steadiness> {
 }
 
 /// The first window of five rounds in which every figure is steady: the index of its last round.
-/// Each of `figures` has one value a round.
+/// Each of `figures` has one value per round.
 pub fn first_steady(figures: &[Vec<f64>]) -> Option<usize> {
     let rounds = figures.iter().map(Vec::len).min()?;
     (WINDOW..=rounds).find_map(|end| {
@@ -70,7 +70,8 @@ mod tests {
         (a - b).abs() < 1e-9
     }
 
-    /// By hand: mean 100, range 30; the line through them rises by 7.5 a round, 30 over four steps.
+    /// By hand: mean 100, range 30; the line through them rises by 7.5 per round, 30 over four
+    /// steps.
     #[test]
     fn a_line_has_its_slope_and_its_range() {
         let line = steadiness(&[85.0, 92.5, 100.0, 107.5, 115.0]).unwrap();

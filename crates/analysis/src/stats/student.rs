@@ -3,24 +3,25 @@
 
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
-/// How often chance alone sets the means of two samples of one normal distribution as far apart
-/// (the pooled t-test, two-sided); none where there is nothing to judge by.
+/// The probability by chance alone that the means of two samples of one normal distribution are
+/// this far apart (the pooled t-test, two-sided); none where there are too few values.
 pub fn means_differ(left: &[f64], right: &[f64]) -> Option<f64> {
     let freedom = (left.len() + right.len()).checked_sub(2).filter(|freedom| *freedom > 0)? as f64;
     if left.is_empty() || right.is_empty() {
         return None;
     }
-    let apart = (mean(left) - mean(right)).abs();
+    let difference = (mean(left) - mean(right)).abs();
     let pooled = (squares(left) + squares(right)) / freedom;
     let error = (pooled * (1.0 / left.len() as f64 + 1.0 / right.len() as f64)).sqrt();
-    if apart == 0.0 {
+    if difference == 0.0 {
         return Some(1.0);
     }
-    let beyond = StudentsT::new(0.0, 1.0, freedom).ok()?.sf(apart / error);
+    let beyond = StudentsT::new(0.0, 1.0, freedom).ok()?.sf(difference / error);
     Some((2.0 * beyond).min(1.0))
 }
 
-/// Between what the next value lies, `sure` of it, if nothing changes; none below two values.
+/// The interval of the next value with confidence `sure`, if nothing changes; none below two
+/// values.
 pub fn next_within(values: &[f64], sure: f64) -> Option<(f64, f64)> {
     let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)? as f64;
     let beyond = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.5 + sure / 2.0);
@@ -33,7 +34,7 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Of the differences from the mean.
+/// The sum of the squared differences from the mean.
 fn squares(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum()

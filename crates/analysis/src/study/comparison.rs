@@ -1,4 +1,4 @@
-//! A study's rows, each with the cells of a run that it stands beside or why there is none.
+//! A study's rows, each with its counterparts in a run, or why there is none.
 
 use super::differs::{self, Difference};
 use super::matching::Candidates;
@@ -11,35 +11,35 @@ use crate::summary::Summary;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A study beside a run.
+/// A study compared with a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StudyComparison {
     /// Who published what, where and on which machine.
     pub study: StudyHead,
-    /// Its machine and data against this run's, and why that matters.
+    /// Its machine and data compared with this run's, and the effect.
     pub differences: Vec<Difference>,
-    /// What was published, in its order: never mixed with figures of the run.
+    /// The published figures, in their order: never mixed with figures of the run.
     pub published: Vec<Published>,
 }
 
 /// A published row.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Published {
-    /// The study's table.
+    /// The study's authors, source and machine.
     pub table: String,
-    /// What that is.
+    /// The table's title.
     pub title: String,
-    /// Among which figures of a run it has its like; null: nowhere.
+    /// The kind of a run's figures that it can be compared with; null: none.
     pub beside: Option<TableKind>,
-    /// What it is of.
+    /// What it measured.
     pub of: Selectors,
     /// Its figures.
     pub values: Vec<PublishedValue>,
-    /// Why it is to be doubted; null: it is not.
+    /// Why its figures are doubtful; null: they are not.
     pub doubt: Option<String>,
     /// The authors gave up on it.
     pub gave_up: bool,
-    /// The rows of this run that it stands beside.
+    /// The rows of this run that are its counterparts.
     pub own: Vec<RowRef>,
     /// Why there is none; null: there is one, or it could have none.
     pub why_none: Option<String>,
@@ -57,14 +57,14 @@ pub struct RowRef {
 }
 
 impl StudyComparison {
-    /// A study beside a run; none where there is no study of that name.
+    /// Compares a study with a run; none where there is no study of that name.
     pub fn from_summary(id: &str, summary: &Summary) -> Option<Self> {
         let study = super::named(id)?;
         let mut published = Vec::new();
         for table in &study.table {
-            let candidates = table.beside.map(|place| Candidates::for_table(place, table, summary));
+            let candidates = table.beside.map(|kind| Candidates::for_table(kind, table, summary));
             for row in &table.row {
-                published.push(beside(&study, table, row, candidates.as_ref()));
+                published.push(published_row(&study, table, row, candidates.as_ref()));
             }
         }
         let differences = differs::list_differences(&study.study, summary);
@@ -108,22 +108,23 @@ impl RowRef {
     }
 }
 
-fn beside(
+fn published_row(
     study: &Study,
     table: &StudyTable,
     row: &StudyRow,
     candidates: Option<&Candidates<'_>>,
 ) -> Published {
-    let of = row.of.or(&table.of);
-    let (own, why_none) = match candidates.map(|candidates| candidates.like(&of)) {
-        Some(Ok(own)) => (own, None),
+    let selectors = row.of.or(&table.of);
+    let (rows, why_none) = match candidates.map(|candidates| candidates.like(&selectors)) {
+        Some(Ok(rows)) => (rows, None),
         Some(Err(why)) => (Vec::new(), Some(why)),
         None => (Vec::new(), None),
     };
     let unit = |name: &str| {
-        let known = catalogue::ALL.iter().find(|known| known.name == name);
-        let own = || study.figure.iter().find(|own| own.name == name).map(|own| own.unit.as_str());
-        known.map(|known| known.unit).or_else(own).unwrap_or_default()
+        let in_catalogue = catalogue::ALL.iter().find(|known| known.name == name);
+        let in_study =
+            || study.figure.iter().find(|own| own.name == name).map(|own| own.unit.as_str());
+        in_catalogue.map(|known| known.unit).or_else(in_study).unwrap_or_default()
     };
     let value = |(name, written): (&String, &_)| {
         PublishedValue::new(name, unit(name), *written, row.derived.contains(name))
@@ -132,11 +133,11 @@ fn beside(
         table: table.name.clone(),
         title: table.title.clone(),
         beside: table.beside,
-        of,
+        of: selectors,
         values: row.values.iter().map(value).collect(),
         doubt: row.doubt.clone(),
         gave_up: row.gave_up,
-        own,
+        own: rows,
         why_none,
     }
 }

@@ -1,4 +1,4 @@
-//! A study's machine and data against a run's, and why each difference matters.
+//! A study's machine and data compared with a run's, and the effect of each difference.
 
 use super::published::StudyHead;
 use crate::lists::unique;
@@ -7,23 +7,23 @@ use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What differs.
+/// A difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
-    /// What: `CPU threads`.
+    /// Its name: `CPU threads`.
     pub what: String,
     /// In the study.
     pub there: String,
     /// In this run.
     pub here: String,
-    /// Why it matters for the figures; null: it is as good as equal.
+    /// Its effect on the figures; null: practically equal.
     pub matters: Option<String>,
 }
 
-/// Data from half to twice as much is of the same size.
+/// Data of up to this factor more or less counts as the same size.
 const ALIKE: f64 = 2.0;
 
-/// All that the study tells of.
+/// All known differences.
 pub(super) fn list_differences(study: &StudyHead, summary: &Summary) -> Vec<Difference> {
     let all = [
         cpus(study, summary),
@@ -45,10 +45,10 @@ fn cpus(study: &StudyHead, summary: &Summary) -> Option<Difference> {
     let (there, here) = (study.host.cpus?, summary.host.machine.cpus);
     let matters = match there.cmp(&here) {
         std::cmp::Ordering::Greater => Some(format!(
-            "past {here} busy threads these take turns: throughput by threads ends sooner here"
+            "above {here} busy threads, threads share CPUs here: throughput stops growing earlier"
         )),
         std::cmp::Ordering::Less => {
-            Some("more threads run side by side here: throughput by threads ends later".to_owned())
+            Some("more threads run in parallel here: throughput grows further".to_owned())
         }
         std::cmp::Ordering::Equal => None,
     };
@@ -59,13 +59,13 @@ fn cpus(study: &StudyHead, summary: &Summary) -> Option<Difference> {
 
 fn records(study: &StudyHead, summary: &Summary) -> Option<Difference> {
     let groups = || summary.groups.iter().filter(|group| group.competes());
-    let own = unique(groups().map(|group| group.records));
-    let most = *own.iter().max()?;
+    let record_counts = unique(groups().map(|group| group.records));
+    let most = *record_counts.iter().max()?;
     let ratio = study.data.records as f64 / most as f64;
     let matters = if ratio >= ALIKE {
         Some(format!(
-            "{} times fewer records: wall times, counts and sizes are smaller by that; rates and \
-             figures per record can be held against each other where data:RAM is alike",
+            "{} times fewer records: wall times, counts and sizes are smaller by that factor; \
+             compare rates and figures per record where data:RAM is similar",
             units::si(ratio)
         ))
     } else if ratio <= 1.0 / ALIKE {
@@ -84,23 +84,23 @@ fn records(study: &StudyHead, summary: &Summary) -> Option<Difference> {
         [(key, value)] => format!(" of {key} + {value} bytes"),
         _ => String::new(),
     };
-    let counts: Vec<String> = own.iter().map(|records| units::count(*records)).collect();
+    let counts: Vec<String> = record_counts.iter().map(|records| units::count(*records)).collect();
     Some(difference("records", there, format!("{}{here}", counts.join(", ")), matters))
 }
 
 fn ram(study: &StudyHead, summary: &Summary) -> Option<Difference> {
     let there = study.host.ram.clone().or_else(|| study.host.memory.clone())?;
     let groups = summary.groups.iter().filter(|group| group.competes());
-    let own = unique(groups.map(|group| (group.ram_limit_bytes, group.ram(), group.user_bytes)));
+    let memory = unique(groups.map(|group| (group.ram_limit_bytes, group.ram(), group.user_bytes)));
     let machine = units::bytes(summary.host.machine.memory_bytes);
     let one = |(limit, ram, data): &(Option<u64>, String, u64)| {
         let bytes = limit.unwrap_or(summary.host.machine.memory_bytes) as f64;
         let ram = if limit.is_some() { ram.clone() } else { machine.clone() };
         format!("{ram} (data:RAM {:.1})", *data as f64 / bytes)
     };
-    let here = unique(own.iter().map(one)).join(", ");
-    let matters = "what fits into memory decides how many reads reach the drive: hold data:RAM \
-                   against each other, not bytes";
+    let here = unique(memory.iter().map(one)).join(", ");
+    let matters = "the share of data in memory decides how many reads reach the drive: compare \
+                   data:RAM, not bytes";
     Some(difference("RAM for engine and page cache", there, here, Some(matters.to_owned())))
 }
 
@@ -117,34 +117,34 @@ fn drive(study: &StudyHead, summary: &Summary) -> Option<Difference> {
     if !volumes.is_empty() {
         here += &format!("; volumes {}", volumes.join(", "));
     }
-    let matters = "latency and I/Os a second of the drive bound whatever misses memory: the bare \
-                   drive's own figures say by how much";
+    let matters = "the drive's latency and I/Os per second limit all that misses memory: see the \
+                   bare drive's own figures";
     Some(difference("drive", study.host.drives.join("; "), here, Some(matters.to_owned())))
 }
 
 fn filesystem(study: &StudyHead, summary: &Summary) -> Option<Difference> {
     let there = study.host.filesystem.clone()?;
     let here = summary.host.filesystem.as_ref()?.kind.clone();
-    let matters = (there != here).then(|| "it has its own price for each write".to_owned());
+    let matters = (there != here).then(|| "each write has another cost".to_owned());
     Some(difference("filesystem", there, here, matters))
 }
 
 fn kernel(study: &StudyHead, summary: &Summary) -> Option<Difference> {
     let there = study.host.kernel.clone().or_else(|| study.host.os.clone())?;
     let here = summary.host.kernel.clone();
-    let matters = "years of block layer, page cache and mitigations lie between the two";
+    let matters = "block layer, page cache and mitigations differ between the two";
     let matters = (there != here).then(|| matters.to_owned());
     Some(difference("kernel", there, here, matters))
 }
 
 fn engines(study: &StudyHead, summary: &Summary) -> Option<Difference> {
-    let of = summary.engines.iter().filter_map(|engine| engine.worker.as_ref());
-    let of = of.filter(|worker| !worker.stores_nothing && !worker.bare_drive);
-    let here = unique(of.map(|worker| format!("{} {}", worker.title, worker.version)));
+    let workers = summary.engines.iter().filter_map(|engine| engine.worker.as_ref());
+    let workers = workers.filter(|worker| !worker.stores_nothing && !worker.bare_drive);
+    let here = unique(workers.map(|worker| format!("{} {}", worker.title, worker.version)));
     if here.is_empty() {
         return None;
     }
-    let matters = "other versions: compare the shape before the numbers";
+    let matters = "other versions: compare the shape rather than the numbers";
     let same = here == study.host.engines;
     let matters = (!same).then(|| matters.to_owned());
     Some(difference("engines", study.host.engines.join(", "), here.join(", "), matters))

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// The version of a line.
 pub const FORMAT: u32 = 1;
 
-/// A run, as a history keeps it.
+/// A run, as a history stores it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
     /// [`FORMAT`].
@@ -24,13 +24,13 @@ pub struct Entry {
     pub run: String,
     /// The suite.
     pub suite: String,
-    /// What it is called: a commit, a version; null: nothing.
+    /// Its label: a commit, a version; null: none.
     pub label: Option<String>,
     /// When it began.
     pub started_unix_ns: u64,
     /// The program that made it.
     pub program: String,
-    /// The machine: processors, memory, filesystem, drive. Figures of others are not beside these.
+    /// The machine: processors, memory, filesystem, drive. Runs of others are not compared.
     pub machine: String,
     /// `uname -n`.
     pub hostname: String,
@@ -38,7 +38,7 @@ pub struct Entry {
     pub kernel: String,
     /// Engines by label: version and program.
     pub engines: BTreeMap<String, String>,
-    /// How far to trust its figures, in words.
+    /// The confidence in its figures, in words.
     pub confidence: String,
     /// Its figures, by case, phase and role.
     pub series: Vec<Series>,
@@ -66,8 +66,7 @@ pub struct Series {
 }
 
 impl Entry {
-    /// A run as a line, under a name of its own; findings by which its figures are void, if there
-    /// are any.
+    /// A run as a line, under a name of its own; or the findings that void its figures.
     ///
     /// # Errors
     /// The names of those findings.
@@ -99,43 +98,43 @@ impl Entry {
         })
     }
 
-    /// What tables call it.
+    /// Its name in tables.
     pub fn called(&self) -> &str {
         self.label.as_deref().unwrap_or_else(|| self.run.split('_').next().unwrap_or(&self.run))
     }
 
-    /// What is another one than in the run before.
+    /// What changed since the run before.
     pub(super) fn differs(&self, before: &Self) -> Vec<String> {
         let mut differs = Vec::new();
-        let mut held = |what: &str, old: &str, new: &str| {
+        let mut compare = |what: &str, old: &str, new: &str| {
             if old != new {
                 differs.push(format!("{what}: {old} before, now {new}"));
             }
         };
         for (label, new) in &self.engines {
             if let Some(old) = before.engines.get(label) {
-                held(label, old, new);
+                compare(label, old, new);
             }
         }
-        held("kernel", &before.kernel, &self.kernel);
-        held("kvdyno", &before.program, &self.program);
-        held("machine", &before.machine, &self.machine);
+        compare("kernel", &before.kernel, &self.kernel);
+        compare("kvdyno", &before.program, &self.program);
+        compare("machine", &before.machine, &self.machine);
         differs
     }
 }
 
 impl Series {
-    /// Whether it is the same work's.
+    /// Whether it belongs to the same work.
     pub(crate) fn same_as(&self, other: &Self) -> bool {
         (&self.key, &self.phase, &self.role) == (&other.key, &other.phase, &other.role)
     }
 
-    /// Where its figures stand.
+    /// The scope of its figures.
     pub(crate) fn seat(&self) -> FigureScope {
         match (self.load, &self.role) {
             (true, _) => FigureScope::Load,
             (false, None) => FigureScope::Phase,
-            // Latencies of several kinds of operations together are not kept.
+            // Latencies of several kinds of operations together are not stored.
             (false, Some(_)) => FigureScope::Role { open_loop: self.open_loop, mix: false },
         }
     }
@@ -170,18 +169,18 @@ fn series(group: &Group, naming: &Naming) -> Vec<Series> {
     load.chain(runs).filter(|series| !series.figures.is_empty()).collect()
 }
 
-/// What makes figures of two machines differ, as far as it can be named.
+/// The machine's properties that affect figures.
 fn machine(host: &Host) -> String {
     let machine = &host.machine;
-    // Kernels keep a little more or less of it for themselves.
+    // Kernels reserve a little more or less of it.
     let gibibytes = (machine.memory_bytes as f64 / f64::from(1 << 30)).round();
-    let filesystem = host.filesystem.as_ref().map_or("no filesystem known", |f| f.kind.as_str());
+    let filesystem = host.filesystem.as_ref().map_or("unknown filesystem", |f| f.kind.as_str());
     let drive = host.drive.as_ref().and_then(|drive| drive.model.as_deref());
     let drive = drive.or_else(|| host.drive.as_ref().map(|drive| drive.name.as_str()));
     format!(
         "{} x {}, {gibibytes} GiB, {filesystem} on {}",
         machine.cpus,
         machine.cpu_model,
-        drive.unwrap_or("no drive known")
+        drive.unwrap_or("unknown drive")
     )
 }

@@ -1,21 +1,21 @@
-//! The newest run beside the last stable level.
+//! The newest run compared with the last stable level.
 
-use super::{Course, known};
+use super::{Course, finite_values};
 use crate::metric::Direction;
 use crate::stats::{median, next_within};
 use crate::versus::gate::NotJudged;
 use kvdyno_record::units::percent;
 
-/// A level is stable from so many runs on.
+/// A level is stable from this many runs on.
 pub(super) const STABLE: usize = 4;
-/// How sure it is that the next run of a level lies within what its runs differ by.
+/// The confidence that the next run of a level lies within the variation of its runs.
 const SURE: f64 = 0.999;
 
-/// The newest value of a figure beside the last stable level.
+/// The newest value of a figure compared with the last stable level.
 pub(super) enum Judged {
-    /// It is worse by this share, more than the level's own runs differ.
+    /// It is worse by this share, more than the level's own runs vary.
     Worse(f64),
-    /// It is within what they differ by, or better; at worst it may be worse by this share.
+    /// It is within their variation, or better; at worst it may be worse by this share.
     Within(f64),
     /// Why it cannot be judged.
     Not(String),
@@ -23,7 +23,7 @@ pub(super) enum Judged {
 
 impl Judged {
     pub(super) fn judge(course: &Course) -> Self {
-        let values: Vec<(usize, f64)> = known(&course.values).collect();
+        let values: Vec<(usize, f64)> = finite_values(&course.values).collect();
         let Some((&(newest, value), before)) = values.split_last() else {
             return Self::Not("no run has a value".to_owned());
         };
@@ -33,18 +33,17 @@ impl Judged {
         let Some(level) = stable(course, before) else {
             let before = before.len();
             return Self::Not(format!(
-                "of the runs before it ({before}), fewer than {STABLE} are of one level: at least \
-                 {STABLE} are wanted"
+                "expected {STABLE} runs of one level before it, found fewer among {before}"
             ));
         };
         let Some((middle, (low, high))) = median(&level).zip(next_within(&level, SURE)) else {
-            return Self::Not("the level before it has no middle".to_owned());
+            return Self::Not("the level before it has no median".to_owned());
         };
         if middle <= 0.0 {
             return if value <= 0.0 {
                 Self::Within(0.0)
             } else {
-                Self::Not("the level before it is zero, so that it has no ratio to it".to_owned())
+                Self::Not("the level before it is zero, so there is no ratio".to_owned())
             };
         }
         let (worse, may_be, beyond) = match course.direction {
@@ -56,7 +55,7 @@ impl Judged {
         if beyond { Self::Worse(worse) } else { Self::Within(may_be) }
     }
 
-    /// Puts the figure into the list of a gate that it belongs to.
+    /// Adds the figure to the gate's list that it belongs to.
     pub(super) fn file(
         &self,
         course: &Course,
@@ -81,11 +80,11 @@ impl Judged {
     }
 }
 
-/// The values of the last level that has runs enough, the newest run's aside.
+/// The values of the last level with enough runs, without the newest run's.
 fn stable(course: &Course, before: &[(usize, f64)]) -> Option<Vec<f64>> {
     let mut end = before.len();
     for from in course.changes.iter().rev().map(|change| change.at).chain([0]) {
-        let start = before.partition_point(|(at, _)| *at < from).min(end);
+        let start = before.partition_point(|(index, _)| *index < from).min(end);
         if end - start >= STABLE {
             return Some(before[start..end].iter().map(|(_, value)| *value).collect());
         }

@@ -1,11 +1,11 @@
-//! A history of the fixture's run, with figures that go as a test wants them to.
+//! A history of the fixture's run, with the figures that each test needs.
 
 use super::entry::{Entry, FORMAT};
 use super::*;
 use crate::fixture::Fixture;
 use crate::versus::gate::GateResult;
 
-/// A run of which `readers` did `rate` operations a second.
+/// A run whose `readers` ran at `rate`.
 fn run(number: usize, rate: f64) -> Entry {
     let mut entry = Entry::from_summary(&Fixture::new().summary(), None).unwrap();
     entry.run = format!("2026-11-{number:02}T10-15-02Z_fixture_7f3a");
@@ -24,7 +24,7 @@ fn nights(rates: impl IntoIterator<Item = f64>) -> Vec<Entry> {
 
 /// Rates that differ by up to 1 %.
 fn about(level: f64, count: usize) -> impl Iterator<Item = f64> {
-    (0..count).map(move |at| level * (1.0 + [0.002, -0.005, 0.01, -0.008][at % 4]))
+    (0..count).map(move |index| level * (1.0 + [0.002, -0.005, 0.01, -0.008][index % 4]))
 }
 
 fn gated(entries: &[Entry]) -> Gate {
@@ -51,7 +51,7 @@ fn a_run_is_a_line_and_comes_back_as_it_was() {
 }
 
 #[test]
-fn the_run_from_which_on_it_is_slower_is_named() {
+fn the_first_slower_run_is_named() {
     let entries = nights(about(1000.0, 12).chain(about(900.0, 8)));
     let trend = Trend::from_entries(&entries, &Question::default()).unwrap();
     let [course] = &trend.courses[..] else { panic!("{:?}", trend.courses) };
@@ -63,14 +63,14 @@ fn the_run_from_which_on_it_is_slower_is_named() {
 }
 
 #[test]
-fn the_newest_run_is_held_against_the_last_stable_level() {
+fn the_newest_run_is_compared_with_the_last_stable_level() {
     assert_eq!(gated(&nights(about(1000.0, 13))).result, GateResult::Passed);
     let fell = gated(&nights(about(1000.0, 12).chain([900.0])));
     assert_eq!(fell.result, GateResult::Failed);
     assert!(fell.regressed[0].contains("readers: ops_per_s by 1"), "{fell:?}");
     let rose = gated(&nights(about(1000.0, 12).chain([1100.0])));
     assert_eq!(rose.result, GateResult::Passed);
-    // Two nights later it is no level yet; four later it is.
+    // Three nights are no level yet; six are.
     let later =
         |nights_after| gated(&nights(about(1000.0, 12).chain(about(900.0, nights_after)))).result;
     assert_eq!(later(3), GateResult::Failed);
@@ -78,7 +78,7 @@ fn the_newest_run_is_held_against_the_last_stable_level() {
 }
 
 #[test]
-fn what_its_runs_differ_by_anyway_is_no_regression_and_is_told() {
+fn a_difference_within_the_variation_is_no_regression_and_is_reported() {
     let noisy = [1000.0, 1150.0, 900.0, 1080.0, 950.0, 1120.0, 910.0, 930.0];
     let gate = gated(&nights(noisy));
     assert_eq!(gate.result, GateResult::Passed);
@@ -89,7 +89,7 @@ fn what_its_runs_differ_by_anyway_is_no_regression_and_is_told() {
 fn few_runs_other_machines_and_cases_that_are_gone_cannot_be_judged() {
     let few = gated(&nights(about(1000.0, 3)));
     assert_eq!(few.result, GateResult::CannotJudge);
-    assert!(few.not_judged[0].why.contains("at least 4"), "{few:?}");
+    assert!(few.not_judged[0].why.contains("expected 4 runs"), "{few:?}");
     let mut entries = nights(about(1000.0, 8));
     for entry in &mut entries[..6] {
         entry.machine = "1 x another".to_owned();

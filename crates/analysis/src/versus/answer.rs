@@ -1,4 +1,4 @@
-//! A comparison in one line: what got worse, what better, and how much of the rest is not known.
+//! A comparison in one line: what got worse, what better, and how much of the rest is unknown.
 //! `11.8.1 against 9.10.0: worse readers p99 (+11 %), 2 better; 20 undecided, ops/s at most 4 %
 //! lower`.
 
@@ -7,7 +7,7 @@ use crate::catalogue as c;
 use crate::lists::list;
 use kvdyno_record::units::percent;
 
-/// Figures of a kind, of which the rest is counted.
+/// Figures of a kind that are named; the rest is counted.
 const NAMED_MAX: usize = 3;
 
 pub(super) fn sentences(versus: &Versus) -> Vec<String> {
@@ -25,7 +25,7 @@ pub(super) fn sentences(versus: &Versus) -> Vec<String> {
     .filter_map(|(word, verdict)| figures(versus, word, verdict))
     .collect();
     if counts.judged == 0 {
-        parts.push("nothing could be judged".to_owned());
+        parts.push("no figure could be judged".to_owned());
     }
     let rest = [(counts.undecided, "undecided"), (counts.equal, "equal")];
     let rest = rest.iter().filter(|(n, _)| *n > 0).map(|(n, word)| match *n {
@@ -55,7 +55,7 @@ fn sides(new: &str, base: &str) -> String {
     }
 }
 
-/// What clients get comes before what it costs.
+/// Whether it is a cost: rates and latencies come before costs.
 fn is_cost(figure: &str) -> bool {
     let rates = [&c::OPS_PER_S, &c::RECORDS_PER_S];
     !c::is_latency(figure) && rates.iter().all(|rate| rate.name != figure)
@@ -80,14 +80,14 @@ fn figures(versus: &Versus, word: &str, verdict: Verdict) -> Option<String> {
     (!named.is_empty()).then(|| format!("{word}: {}{more}", named.join(", ")))
 }
 
-/// The part of a case's name that says how many threads: ` at t4`.
+/// The number of threads in a case's name: ` at t4`.
 fn case(name: &str) -> String {
     let word = name.rsplit(' ').next().unwrap_or_default();
     let threads = word.strip_prefix('t').is_some_and(|n| n.chars().all(|c| c.is_ascii_digit()));
     if threads { format!(" at {word}") } else { String::new() }
 }
 
-/// Of rates that are not known to differ: by how much they may have got worse all the same.
+/// The most by which rates without a significant difference may have got worse.
 fn at_most(versus: &Versus) -> Option<String> {
     let rates = [&c::OPS_PER_S, &c::RECORDS_PER_S];
     let open = versus.pairs.iter().flat_map(|pair| &pair.rows).filter(|row| {
@@ -103,7 +103,7 @@ fn at_most(versus: &Versus) -> Option<String> {
     (!each.is_empty()).then(|| format!("Not shown to differ: {}.", list(&each)))
 }
 
-/// `+11 %`, `-3.5 %`; of much `2.4x`.
+/// `+11 %`, `-3.5 %`; for large changes `2.4x`.
 fn change(ratio: f64) -> String {
     match ratio {
         ..0.5 | 2.0.. => format!("{ratio:.2}x"),
@@ -112,7 +112,7 @@ fn change(ratio: f64) -> String {
     }
 }
 
-/// `p99.9`, `ops/s`: a figure as people write it.
+/// `p99.9`, `ops/s`: the usual short name of a figure.
 pub(crate) fn short(figure: &str) -> String {
     let time = |clock: &str| figure.strip_prefix(clock).map(|rest| rest.replace('_', "."));
     match figure {

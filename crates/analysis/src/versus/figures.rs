@@ -6,36 +6,36 @@ use super::super::metric::{Definition, Direction};
 /// Which figures a comparison shows.
 #[derive(Clone, Debug, Default)]
 pub enum Figures {
-    /// Those that most questions are about.
+    /// The usual ones.
     #[default]
     Usual,
-    /// All of which more or less is better, and each operation by itself.
+    /// All with a better direction, and each operation by itself.
     All,
     /// These.
     Named(Vec<&'static Definition>),
 }
 
-/// There is no figure of this name.
+/// An unknown figure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no figure `{name}`")]
+#[error("unknown figure `{name}`")]
 pub struct UnknownFigure {
     /// As typed.
     pub name: String,
-    /// Names that have a part of it in them; all, where none has.
+    /// Names that contain it; all, where none does.
     pub known: Vec<&'static str>,
 }
 
-/// Where a figure stands.
+/// The scope of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FigureScope {
     Load,
     Phase,
-    /// A client group; `mix`: with several kinds of operations.
+    /// A role; `mix`: with several kinds of operations.
     Role {
         open_loop: bool,
         mix: bool,
     },
-    /// One of them.
+    /// One of its operations.
     Op {
         open_loop: bool,
     },
@@ -50,7 +50,7 @@ const PHASE: [&Definition; 4] = [
 ];
 const CLOSED: [&Definition; 4] =
     [&c::OPS_PER_S, &c::SERVICE_P50, &c::SERVICE_P99, &c::SERVICE_P999];
-/// On a schedule, what an operation waited before it began counts.
+/// On a schedule, the wait before an operation began counts.
 const OPEN: [&Definition; 4] =
     [&c::OPS_PER_S, &c::RESPONSE_P50, &c::RESPONSE_P99, &c::RESPONSE_P999];
 
@@ -61,11 +61,11 @@ impl Figures {
         Ok(Self::Named(named))
     }
 
-    pub(crate) fn wants(&self, name: &str, direction: Direction, seat: FigureScope) -> bool {
+    pub(crate) fn wants(&self, name: &str, direction: Direction, scope: FigureScope) -> bool {
         let among = |wanted: &[&Definition]| wanted.iter().any(|figure| figure.name == name);
         let latency = c::is_latency(name);
-        match (self, seat) {
-            // Of operations of several kinds together they say nothing of any.
+        match (self, scope) {
+            // Common latencies of several kinds of operations have no meaning.
             (_, FigureScope::Role { mix: true, .. }) if latency => false,
             (Self::Named(_) | Self::Usual, FigureScope::Op { .. }) if !latency => false,
             (Self::All, _) => direction != Direction::Neither,
@@ -80,8 +80,8 @@ impl Figures {
 }
 
 fn find(name: &str) -> Result<&'static Definition, UnknownFigure> {
-    let found = c::ALL.iter().find(|definition| definition.name == name);
-    found.copied().ok_or_else(|| {
+    let definition = c::ALL.iter().find(|definition| definition.name == name);
+    definition.copied().ok_or_else(|| {
         let all = || c::ALL.iter().map(|definition| definition.name);
         let mut known: Vec<&str> = all().filter(|known| known.contains(name)).collect();
         if known.is_empty() {

@@ -1,4 +1,4 @@
-//! The gate: whether anything got worse by more than may be.
+//! The gate: whether any figure got worse by more than allowed.
 
 use super::super::metric::Direction;
 use super::judge::{Row, Verdict};
@@ -7,38 +7,38 @@ use kvdyno_record::units::percent;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What came of the gate.
+/// The result of the gate.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Gate {
     /// The share by which a figure may get worse.
     pub allowed: f64,
-    /// What came of it.
+    /// The result.
     pub result: GateResult,
-    /// Figures that are certain to have got worse, and by more than that.
+    /// Figures that certainly got worse by more than that.
     pub regressed: Vec<String>,
     /// Figures and cases that cannot be judged, and why.
     pub not_judged: Vec<NotJudged>,
-    /// Figures that passed, but may have got worse by more than that unseen: more trials, or a
-    /// quieter machine, would tell.
+    /// Figures that passed, but may have got worse by more than that: more trials, or a quieter
+    /// machine, would show it.
     pub may_hide: Vec<String>,
 }
 
-/// What a gate could not judge.
+/// A figure or case that the gate could not judge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NotJudged {
     /// The case.
     pub case: String,
-    /// Where the figure stands, and its name; null: the whole case.
+    /// The figure's scope and name; null: the whole case.
     pub figure: Option<String>,
     /// Why not.
     pub why: String,
 }
 
-/// What came of a gate.
+/// The result of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateResult {
-    /// Every figure was judged, and none is certain to have got worse by more than may be.
+    /// Every figure was judged, and none certainly got worse by more than allowed.
     Passed,
     /// At least one is.
     Failed,
@@ -64,7 +64,7 @@ impl Gate {
                     Verdict::Regressed if worse > allowed => {
                         regressed.push(format!("{} by {}", name(), percent(worse)));
                     }
-                    // Past the gate for certain; only whose doing it is, is not known.
+                    // Certainly above the gate, but possibly because of the machine's noise.
                     Verdict::Equal | Verdict::Undecided if worse > allowed && row.is_certain() => {
                         not_judged.push(unjudged());
                     }
@@ -73,8 +73,8 @@ impl Gate {
                         let most = most.map(|most| format!("{} (up to {})", name(), percent(most)));
                         may_hide.extend(most);
                     }
-                    // What the base never had is nothing that could have got worse; and what is
-                    // over other operations says nothing of worse or better.
+                    // A figure that the base lacks cannot have got worse, and one over other
+                    // operations has no better or worse.
                     Verdict::NotComparable if row.base.n == 0 || row.other_work => {}
                     Verdict::TooFewTrials | Verdict::NotComparable => not_judged.push(unjudged()),
                     Verdict::Improved | Verdict::Regressed | Verdict::Changed => {}
@@ -91,13 +91,13 @@ impl Gate {
             not_judged.push(NotJudged {
                 case: "all cases".to_owned(),
                 figure: None,
-                why: "none has a figure that could be judged".to_owned(),
+                why: "no case has a figure to judge".to_owned(),
             });
         }
         Self::from_lists(allowed, regressed, not_judged, may_hide)
     }
 
-    /// A gate from what it found.
+    /// A gate from its lists.
     pub(crate) fn from_lists(
         allowed: f64,
         regressed: Vec<String>,
@@ -113,7 +113,7 @@ impl Gate {
     }
 }
 
-/// Of a figure of which neither way is better, nothing can get worse.
+/// Whether a row was judged: a figure without a better direction cannot get worse.
 fn is_judged(row: &Row) -> bool {
     let left_open = matches!(row.verdict, Verdict::TooFewTrials | Verdict::NotComparable);
     row.direction != Direction::Neither && !left_open
@@ -148,7 +148,7 @@ mod tests {
         Gate::judge(allowed, &[pair], &[])
     }
 
-    /// From nothing to something is no ratio, and no pass either.
+    /// From zero to a value there is no ratio, and no pass either.
     #[test]
     fn a_figure_that_rises_from_zero_is_not_judged() {
         let rises = gate(0.05, 0.02, &c::ERRORS, [&[0.0; 6], &[4096.0; 6]]);
@@ -158,17 +158,17 @@ mod tests {
         assert_eq!(stays.result, GateResult::Passed);
     }
 
-    /// A gate finer than what the machine resolves.
+    /// A gate below the machine's noise.
     #[test]
-    fn what_is_certain_and_below_the_noise_is_not_judged() {
+    fn a_certain_change_below_the_noise_is_not_judged() {
         let base = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2];
         let worse = base.map(|value| value * 1.08);
-        let of = |allowed, noise| gate(allowed, noise, &c::SERVICE_P99, [&base, &worse]);
-        let below = of(0.05, 0.1);
+        let gate_with = |allowed, noise| gate(allowed, noise, &c::SERVICE_P99, [&base, &worse]);
+        let below = gate_with(0.05, 0.1);
         assert_eq!((below.result, below.not_judged.len()), (GateResult::CannotJudge, 1));
         assert!(below.not_judged[0].why.contains("noise") && below.may_hide.is_empty());
-        assert_eq!(of(0.05, 0.02).result, GateResult::Failed);
-        assert_eq!(of(0.09, 0.1).result, GateResult::Passed);
+        assert_eq!(gate_with(0.05, 0.02).result, GateResult::Failed);
+        assert_eq!(gate_with(0.09, 0.1).result, GateResult::Passed);
         let better = gate(0.05, 0.1, &c::SERVICE_P99, [&worse, &base]);
         assert_eq!(better.result, GateResult::Passed);
     }

@@ -1,4 +1,4 @@
-//! One figure of two sides: their ratio, how sure it is, and the word for it.
+//! One figure of two sides: their ratio, its certainty, and the verdict.
 
 use super::super::metric::{Direction, Metric};
 use super::noise::DEFAULT_NOISE;
@@ -13,21 +13,21 @@ const MIN_PAIRS: usize = 7;
 /// A difference is claimed below this probability of chance.
 const SIGNIFICANT: f64 = 0.05;
 
-/// What is said of a figure.
+/// The verdict on a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Better, for certain enough and by more than noise.
+    /// Better, certainly enough and by more than noise.
     Improved,
-    /// Worse, for certain enough and by more than noise.
+    /// Worse, certainly enough and by more than noise.
     Regressed,
-    /// Different, for certain enough and by more than noise, where neither way is better.
+    /// Different, certainly enough and by more than noise, where neither direction is better.
     Changed,
-    /// Equal: the whole interval is within 2 % (of what can be told finer: within its noise).
+    /// Equal: the whole interval is within 2 %, or within the noise where that is smaller.
     Equal,
-    /// The interval holds no difference as well as one: more trials may tell.
+    /// The interval contains equality: more trials may decide.
     Undecided,
-    /// Fewer than [`MIN_TRIALS`] trials on a side: nothing can be claimed.
+    /// Fewer than [`MIN_TRIALS`] trials on a side: no verdict.
     TooFewTrials,
     /// A side has no figure, or there is nothing to divide by.
     NotComparable,
@@ -48,27 +48,27 @@ pub struct Row {
     pub unit: &'static str,
     /// Which way is better.
     pub direction: Direction,
-    /// Of the base.
+    /// The base's trials.
     pub base: Sample,
-    /// Of the new side.
+    /// The new side's trials.
     pub new: Sample,
     /// Trials were taken side by side and compared pair by pair.
     pub paired: bool,
     /// The new side's median over the base's.
     pub ratio: Option<f64>,
-    /// Lower end of its 95 % interval; null where too few trials stand behind it.
+    /// Lower end of its 95 % interval; null with too few trials.
     pub ratio_low: Option<f64>,
     /// Upper end of it.
     pub ratio_high: Option<f64>,
-    /// How often chance alone sets the sides as far apart: of the rank test, two-sided.
+    /// The probability of such a difference by chance alone: of the rank test, two-sided.
     pub p: Option<f64>,
-    /// The share below which no difference is claimed here.
+    /// The share below which no difference is reported.
     pub noise: f64,
-    /// What is said of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why nothing, or no more, is said.
+    /// Why there is no verdict, or no clearer one.
     pub why: Option<String>,
-    /// Both sides have it, over operations of other kinds: nothing to be judged.
+    /// Both sides have it, over operations of other kinds: not comparable.
     #[serde(skip)]
     pub(super) other_work: bool,
     /// Gets are among its operations.
@@ -79,7 +79,7 @@ pub struct Row {
 /// A side's trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Sample {
-    /// The median over trials: of percentiles, too, each trial's own.
+    /// The median over trials, also of percentiles.
     pub median: Option<f64>,
     /// Trials that have a value.
     pub n: usize,
@@ -104,7 +104,7 @@ pub(super) struct Spot<'n> {
     pub(super) op: Option<&'n str>,
 }
 
-/// Two sides' values, and what is to be held against them.
+/// Two sides' values to compare.
 pub(super) struct Bout<'m> {
     pub(super) spot: Spot<'m>,
     pub(super) base: Trials<'m>,
@@ -140,7 +140,7 @@ impl Sample {
 }
 
 impl Row {
-    /// Both sides have it, and it is not to be compared.
+    /// Marks a figure that both sides have as not comparable.
     pub(super) fn part(&mut self, why: &str) {
         self.verdict = Verdict::NotComparable;
         self.other_work = true;
@@ -149,7 +149,7 @@ impl Row {
     }
 }
 
-/// A figure of two engines of one run, each with the numbers of its trials: they were taken side
+/// A figure of two engines of one run, each with the numbers of its trials, which were taken side
 /// by side. None where neither has a value.
 pub(crate) fn side_by_side(
     base: (&Metric, &[u32]),
@@ -193,7 +193,7 @@ impl Bout<'_> {
         Some(row)
     }
 
-    /// Each side's values; paired, only those of trials that both have, in one order.
+    /// Each side's values; if paired, only those of trials that both have, in one order.
     fn samples(&self) -> (Vec<f64>, Vec<f64>) {
         let (base, new) = (self.base.values(), self.new.values());
         let plain = |values: &[(u32, f64)]| values.iter().map(|(_, value)| *value).collect();
@@ -216,7 +216,7 @@ impl Bout<'_> {
         row.ratio = (base_median > 0.0).then(|| new_median / base_median);
         let trials = base.len().min(new.len());
         if trials < MIN_TRIALS {
-            let why = format!("{trials} of the {MIN_TRIALS} trials that are needed on each side");
+            let why = format!("expected {MIN_TRIALS} trials on each side, found {trials}");
             return (Verdict::TooFewTrials, Some(why));
         }
         if base_median == 0.0 && new_median == 0.0 {
@@ -231,7 +231,7 @@ impl Bout<'_> {
         let p = p_value(base, new, self.paired);
         (row.ratio_low, row.ratio_high) = (Some(interval.low), Some(interval.high));
         row.p = Some(p);
-        // A machine that resolves little shows nobody's equality.
+        // Noise above the default must not make figures equal.
         let margin = self.noise.min(DEFAULT_NOISE);
         if row.lies_within(margin) {
             return (Verdict::Equal, Some(format!("equal within {}", units::percent(margin))));
@@ -240,10 +240,10 @@ impl Bout<'_> {
             return (Verdict::Undecided, None);
         }
         if p >= SIGNIFICANT {
-            let why = format!("the rank test does not agree: p = {p:.3}");
+            let why = format!("the rank test disagrees: p = {p:.3}");
             return (Verdict::Undecided, Some(why));
         }
-        // The larger over the smaller, as noise is taken: a half is as far from 1 as the double.
+        // The larger over the smaller, like noise: a half is as far from 1 as the double.
         if interval.ratio.max(1.0 / interval.ratio) - 1.0 <= self.noise {
             let why = "certain, but less than this machine's noise";
             return (Verdict::Undecided, Some(why.to_owned()));
@@ -252,17 +252,17 @@ impl Bout<'_> {
     }
 }
 
-/// Whether the sides differ at all, by ranks. Pairs are asked twice, and the smaller answer counts
-/// double (Bonferroni): as pairs, which see through a machine that drifts and are led astray by one
-/// bad trial; and as two plain samples, which are the other way about.
+/// Whether the sides differ at all, by ranks. Pairs are tested twice, and the smaller p-value
+/// counts double (Bonferroni): as pairs, which cancel a machine that drifts but suffer from one bad
+/// trial; and as two plain samples, where it is the other way round.
 fn p_value(base: &[f64], new: &[f64], paired: bool) -> f64 {
     let plain = mann_whitney(base, new).map_or(1.0, |test| test.p);
     if !paired || base.len() < MIN_PAIRS {
         return plain;
     }
     let positive = base.iter().chain(new).all(|value| *value > 0.0);
-    let apart = |(b, n): (&f64, &f64)| if positive { (n / b).ln() } else { n - b };
-    let differences: Vec<f64> = base.iter().zip(new).map(apart).collect();
+    let difference = |(b, n): (&f64, &f64)| if positive { (n / b).ln() } else { n - b };
+    let differences: Vec<f64> = base.iter().zip(new).map(difference).collect();
     let pairs = signed_rank(&differences).map_or(1.0, |test| test.p);
     (2.0 * plain.min(pairs)).min(1.0)
 }
@@ -276,25 +276,24 @@ fn word(direction: Direction, ratio: f64) -> Verdict {
 }
 
 impl Row {
-    /// The interval does not hold equality.
+    /// Whether the interval excludes equality.
     fn leaves_one_out(&self) -> bool {
         self.ratio_low.is_some_and(|low| low > 1.0)
             || self.ratio_high.is_some_and(|high| high < 1.0)
     }
 
-    /// Its whole interval is no further than a share from equality.
+    /// Whether its whole interval is within a share of equality.
     fn lies_within(&self, share: f64) -> bool {
         self.ratio_low.is_some_and(|low| low >= 1.0 / (1.0 + share))
             && self.ratio_high.is_some_and(|high| high <= 1.0 + share)
     }
 
-    /// The two sides differ, as far as trials can tell: whether the machine's noise is behind it or
-    /// not.
+    /// Whether the two sides differ by their trials, with or without the machine's noise.
     pub(super) fn is_certain(&self) -> bool {
         self.leaves_one_out() && self.p.is_some_and(|p| p < SIGNIFICANT)
     }
 
-    /// By which share it got worse, at this ratio; less than nothing: better.
+    /// The share by which it got worse, at this ratio; negative: better.
     pub(super) fn worse_by(&self, ratio: f64) -> f64 {
         match self.direction {
             Direction::Higher => 1.0 - ratio,
@@ -303,13 +302,13 @@ impl Row {
         }
     }
 
-    /// The most it may have got worse by, as far as is known.
+    /// The most by which it may have got worse.
     pub(super) fn worst_by(&self) -> Option<f64> {
         let ends = [self.ratio_low?, self.ratio_high?];
         Some(ends.map(|end| self.worse_by(end)).into_iter().fold(f64::MIN, f64::max))
     }
 
-    /// Where it stands: `load`, `measure`, `readers`, `readers get`.
+    /// Its scope: `load`, `measure`, `readers`, `readers get`.
     pub fn place(&self) -> String {
         let role = self.role.as_deref().unwrap_or(&self.phase);
         self.op.as_ref().map_or_else(|| role.to_owned(), |op| format!("{role} {op}"))
@@ -360,8 +359,8 @@ mod tests {
         assert!(little.ratio_low.unwrap() > 1.0 && little.why.is_some(), "{little:?}");
     }
 
-    /// The machine was away for one trial: the other pairs are believed. And where it slows down
-    /// all the while, the pairs are.
+    /// The machine paused for one trial: the other pairs decide. And where it slows down all the
+    /// time, the pairs decide.
     #[test]
     fn neither_a_bad_trial_nor_a_drift_hides_a_difference() {
         let mut base = EIGHT;
@@ -374,7 +373,7 @@ mod tests {
         assert_eq!(row(&c::SERVICE_P50, &base, &new, false).verdict, Verdict::Undecided);
     }
 
-    /// However loud a machine is, a figure that all but vanishes is told.
+    /// On the noisiest machine, a figure that nearly vanishes is reported.
     #[test]
     fn a_loss_is_measured_as_a_gain_is() {
         let fifth = EIGHT.map(|value| value / 5.0);
@@ -389,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn few_trials_claim_nothing() {
+    fn few_trials_have_no_verdict() {
         for n in 1..MIN_TRIALS {
             let new = EIGHT.map(|value| value * 2.0);
             let few = row(&c::OPS_PER_S, &EIGHT[..n], &new[..n], true);
@@ -420,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_side_without_a_figure_says_why() {
+    fn a_side_without_a_figure_gives_the_reason() {
         let base = Metric::new(&c::OPS_PER_S, vec![Ok(1.0)]);
         let new = Metric::new(&c::OPS_PER_S, vec![Err("killed (9)".into())]);
         let side = |metric| Trials { metric: Some(metric), numbers: &NUMBERS[..1] };

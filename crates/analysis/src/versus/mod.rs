@@ -1,9 +1,8 @@
-//! Two runs, or two engines of one run, held against each other: figure by figure, with how sure a
-//! difference is.
+//! Two runs, or two engines of one run, compared figure by figure, with the certainty of each
+//! difference.
 //!
-//! [`Versus`] is a pure function of two records and of what this machine can resolve ([`Noise`]).
-//! The terminal's table stands on top of it; a page or a spreadsheet can stand beside that. Its
-//! statistics are explained in `docs/method.md`.
+//! [`Versus`] is a pure function of two records and of the resolution of this machine ([`Noise`]).
+//! `docs/method.md` explains its statistics.
 
 mod answer;
 mod calls;
@@ -30,33 +29,33 @@ use super::summary::METHOD_VERSION;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Of all figures judged, this share is called different by chance alone, if nothing differs.
+/// The share of judged figures that is flagged as different by chance alone, if nothing differs.
 const FALSE_ALARMS: f64 = 1.0 - crate::stats::CONFIDENCE;
 
-/// A comparison.
+/// The base of the comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Versus {
-    /// How figures are computed from a record: of both sides.
+    /// The version of the computation of figures, for both sides.
     pub method_version: u32,
     /// What is compared with.
     pub base: Side,
-    /// What is compared.
+    /// The side that is compared with it.
     pub new: Side,
-    /// What differs between the two that is not the work: host, drive, versions, options.
+    /// Differences between the two besides the work: host, drive, versions, options.
     pub differences: Vec<Difference>,
-    /// Below which a difference is not claimed.
+    /// The noise below which no difference is reported.
     pub noise: Noise,
     /// Cases that do equal work, with their figures.
     pub pairs: Vec<Pair>,
-    /// Cases that have no counterpart.
+    /// Cases without a counterpart.
     pub unpaired: Vec<Unpaired>,
-    /// What it comes to, in sentences: the headline first.
+    /// The answer in sentences: the headline first.
     pub answer: Vec<String>,
     /// How many figures there are of each verdict.
     pub counts: Counts,
-    /// How many of the judged figures chance alone would call different, if nothing differed.
+    /// How many of the judged figures chance alone would flag as different, if nothing differed.
     pub false_alarms_expected: f64,
-    /// What came of the gate; null: none was asked for.
+    /// The result of the gate; null: there is none.
     pub gate: Option<Gate>,
 }
 
@@ -73,7 +72,7 @@ pub struct Counts {
     pub changed: usize,
     /// Equal: the whole interval is close to 1.
     pub equal: usize,
-    /// The interval holds no difference as well as one.
+    /// The interval contains equality.
     pub undecided: usize,
     /// Not judged: too few trials.
     pub too_few_trials: usize,
@@ -81,19 +80,19 @@ pub struct Counts {
     pub not_comparable: usize,
 }
 
-/// What is wanted of a comparison.
+/// The parameters of a comparison.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// Which figures.
     pub figures: Figures,
-    /// What this machine can resolve.
+    /// The resolution of this machine.
     pub noise: Noise,
     /// The share by which a figure may get worse.
     pub gate: Option<f64>,
 }
 
 impl Versus {
-    /// Compares, or says why that would mean nothing.
+    /// Compares, or gives the reason why that would have no meaning.
     pub fn compare(sides: &Sides<'_>, question: &Question) -> Result<Self, Refusal> {
         let paired = pairing::pair(sides, &question.figures, &question.noise)?;
         let rows = || paired.pairs.iter().flat_map(|pair| &pair.rows);

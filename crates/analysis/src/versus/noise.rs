@@ -1,7 +1,7 @@
-//! What a machine can resolve: how far apart its figures lie when nothing differs.
+//! The resolution of a machine: how much its figures vary when nothing differs.
 //!
-//! A calibration is a run of one engine under two labels, interleaved like any two engines. What
-//! its halves differ by is noise; a difference below that is not claimed of two other runs either.
+//! A calibration is a run of one engine under two labels, interleaved like any two engines. The
+//! difference of its halves is noise; a smaller difference of two other runs is not reported.
 
 use super::super::catalogue as c;
 use super::super::group::Group;
@@ -19,26 +19,25 @@ use std::collections::BTreeSet;
 
 /// Without a calibration differences below this share are not claimed.
 pub const DEFAULT_NOISE: f64 = 0.02;
-
-/// However quiet a machine was when it was calibrated: below this, what differs between two runs
-/// of one program (where it lies in memory, what its environment is) is not told from a change.
+/// The least noise, however quiet a machine was during its calibration: smaller differences between
+/// two runs of one program (its memory layout, its environment) are no changes.
 pub const LEAST_NOISE: f64 = 0.01;
 
-/// Of instructions that valgrind counted: runs of one program differ by less.
+/// The noise of instructions that valgrind counted: runs of one program differ by less.
 pub const COUNTED_NOISE: f64 = 0.001;
 
-/// What a comparison takes for noise.
+/// The noise that a comparison assumes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Noise {
-    /// Of figures that were not calibrated: a share.
+    /// For figures that were not calibrated: a share.
     pub default: f64,
-    /// Of figures that were: at least this share.
+    /// For calibrated figures: at least this share.
     pub least: f64,
     /// The newest calibration of the host; null: there is none.
     pub calibration: Option<Calibration>,
 }
 
-/// What a run of one engine against itself says of the machine.
+/// The resolution of a machine, from a run of one engine against itself.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Calibration {
     /// The run.
@@ -57,16 +56,16 @@ pub struct Calibration {
     /// The kind of the filesystem under the databases, where one is known.
     #[serde(skip)]
     pub filesystem: Option<String>,
-    /// Volumes with their kinds of filesystem, and memory tiers: what else its cases were on.
+    /// Volumes with their kinds of filesystem, and memory tiers, of its cases.
     #[serde(skip)]
     pub below: BTreeSet<[Option<String>; 3]>,
     /// Trials under each label.
     pub trials: [usize; 2],
-    /// What it resolves, by figure and place.
+    /// Its resolution, by figure and scope.
     pub resolves: Vec<Resolution>,
 }
 
-/// What differences of a figure can be told from noise.
+/// The resolution of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Resolution {
     /// The case: `t2`, or `load`.
@@ -77,13 +76,13 @@ pub struct Resolution {
     pub figure: &'static str,
     /// Its unit.
     pub unit: &'static str,
-    /// One of those that a comparison shows unasked.
+    /// A comparison shows it by default.
     pub usual: bool,
     /// The median of the first label's trials.
     pub first: f64,
     /// The median of the second's.
     pub second: f64,
-    /// Differences below this share cannot be told from noise.
+    /// Differences below this share are noise.
     pub share: f64,
 }
 
@@ -94,25 +93,26 @@ impl Default for Noise {
 }
 
 impl Noise {
-    /// By a calibration, or without one. That of another engine, or of another place, may raise
-    /// what is taken for noise, and never lowers it.
+    /// The noise from a calibration, or without one. A calibration of another engine or machine can
+    /// raise the noise, but never lowers it.
     pub fn by(calibration: Option<Calibration>, sides: &Sides<'_>) -> Self {
-        let alike = calibration.as_ref().is_some_and(|known| known.is_of(sides));
-        let least = if alike { LEAST_NOISE } else { DEFAULT_NOISE };
+        let matches = calibration.as_ref().is_some_and(|calibration| calibration.is_of(sides));
+        let least = if matches { LEAST_NOISE } else { DEFAULT_NOISE };
         Self { least, calibration, ..Self::default() }
     }
 
-    /// The share below which a difference of a figure is not claimed.
+    /// The share below which a difference of a figure is not reported.
     pub fn share(&self, figure: &str) -> f64 {
         if is_counted(figure) {
             return COUNTED_NOISE;
         }
-        let calibrated = self.calibration.as_ref().and_then(|known| known.share(figure));
+        let calibrated =
+            self.calibration.as_ref().and_then(|calibration| calibration.share(figure));
         calibrated.map_or(self.default, |share| share.max(self.least))
     }
 }
 
-/// The share below which two levels of a figure are one, on any machine.
+/// The share below which two levels of a figure are equal, on any machine.
 pub fn least(figure: &str) -> f64 {
     if is_counted(figure) { COUNTED_NOISE } else { LEAST_NOISE }
 }
@@ -161,8 +161,8 @@ impl Calibration {
         })
     }
 
-    /// Whether both sides are of its engine alone, on its drive and kind of filesystem, and on no
-    /// other volumes and memory tiers than it was.
+    /// Whether both sides are of its engine only, on its drive and kind of filesystem, and on none
+    /// but its volumes and memory tiers.
     fn is_of(&self, sides: &Sides<'_>) -> bool {
         sides.chosen().iter().all(|side| {
             let host = &side.record.summary.host;
@@ -173,10 +173,10 @@ impl Calibration {
         })
     }
 
-    /// What is resolved of a figure, wherever it was taken: the worst place counts.
+    /// The resolution of a figure: the worst of all scopes.
     fn share(&self, figure: &str) -> Option<f64> {
-        let of_figure = self.resolves.iter().filter(|known| known.figure == figure);
-        of_figure.map(|known| known.share).reduce(f64::max)
+        let of_figure = self.resolves.iter().filter(|resolution| resolution.figure == figure);
+        of_figure.map(|resolution| resolution.share).reduce(f64::max)
     }
 }
 
@@ -185,24 +185,24 @@ fn below<'g>(
     groups: impl Iterator<Item = &'g Group>,
 ) -> BTreeSet<[Option<String>; 3]> {
     let kind = |name: &String| {
-        let made = record.summary.volumes.iter().find(|made| made.name == *name)?;
-        made.filesystem.as_ref().map(|found| found.kind.clone())
+        let volume = record.summary.volumes.iter().find(|volume| volume.name == *name)?;
+        volume.filesystem.as_ref().map(|filesystem| filesystem.kind.clone())
     };
-    let of = |group: &Group| {
+    let storage = |group: &Group| {
         [group.volume.clone(), group.volume.as_ref().and_then(kind), group.tier.clone()]
     };
-    groups.map(of).collect()
+    groups.map(storage).collect()
 }
 
 fn filesystem(host: &Host) -> Option<&str> {
-    host.filesystem.as_ref().map(|found| found.kind.as_str())
+    host.filesystem.as_ref().map(|filesystem| filesystem.kind.as_str())
 }
 
 /// A case with its work.
 type Twin<'c> = (&'c Case, String);
 
-/// The two labels of a plan in which one engine runs against itself: `lmdb-a` and `lmdb-b`, the
-/// same in all but the label.
+/// The two labels of a plan in which one engine runs against itself: `lmdb-a` and `lmdb-b`, equal
+/// except for the label.
 pub fn twins(plan: &Plan) -> Option<(String, String)> {
     let mut labels: Vec<&str> = plan.cases.iter().map(|case| case.label.as_str()).collect();
     labels.sort_unstable();
@@ -212,11 +212,11 @@ pub fn twins(plan: &Plan) -> Option<(String, String)> {
         return None;
     }
     let cases = |label: &str| {
-        let own = plan.cases.iter().filter(|case| case.label == label);
-        let mut cases: Vec<(&Case, String)> = own
+        let cases_of_label = plan.cases.iter().filter(|case| case.label == label);
+        let mut cases: Vec<(&Case, String)> = cases_of_label
             .map(|case| (case, Work::from_case(case, plan).equal(Purpose::Runs).to_string()))
             .collect();
-        // Shuffled within each trial.
+        // The order within each trial is random.
         cases.sort_by(|a, b| (a.0.trial, &a.1).cmp(&(b.0.trial, &b.1)));
         cases
     };
@@ -230,10 +230,10 @@ pub fn twins(plan: &Plan) -> Option<(String, String)> {
 
 fn compare(first: &Group, second: &Group, resolves: &mut Vec<Resolution>) {
     let case = first.threads.map_or_else(|| "load".to_owned(), |threads| format!("t{threads}"));
-    let mut add = |place: &str, seat: FigureScope, one: &Metrics, other: &Metrics| {
+    let mut add = |place: &str, scope: FigureScope, one: &Metrics, other: &Metrics| {
         for metric in one.0.iter().filter(|metric| metric.direction != Direction::Neither) {
             let twin = other.0.iter().find(|other| other.name == metric.name);
-            let usual = Figures::Usual.wants(metric.name, metric.direction, seat);
+            let usual = Figures::Usual.wants(metric.name, metric.direction, scope);
             resolves.extend(twin.and_then(|twin| resolution(&case, place, usual, metric, twin)));
         }
     };
@@ -242,9 +242,9 @@ fn compare(first: &Group, second: &Group, resolves: &mut Vec<Resolution>) {
     }
     for (one, other) in first.runs.iter().zip(&second.runs) {
         for (role, twin) in one.roles.iter().zip(&other.roles) {
-            let seat = FigureScope::Role { open_loop: role.open_loop, mix: false };
+            let scope = FigureScope::Role { open_loop: role.open_loop, mix: false };
             for ((op, one), (_, other)) in role.comparable().iter().zip(twin.comparable()) {
-                add(&role.place(*op), seat, one, &other);
+                add(&role.place(*op), scope, one, &other);
             }
         }
         add(&one.phase, FigureScope::Phase, &one.metrics, &other.metrics);

@@ -1,4 +1,4 @@
-//! Which cases stand against each other, and when a comparison is refused.
+//! The pairing of cases, and when a comparison is refused.
 
 use super::super::comparable;
 use super::super::group::{Group, LoadRow, OpRow, RoleRow, RunRow};
@@ -30,11 +30,11 @@ pub struct Pair {
     pub base_key: String,
     /// The new side's case key: equal, unless engine, label or options differ.
     pub new_key: String,
-    /// What "done" meant for a write.
+    /// The durability class of its writes.
     pub durability: Durability,
     /// The swept number of threads.
     pub threads: Option<u32>,
-    /// The RAM limit asked for.
+    /// The requested RAM limit.
     pub ram_limit_bytes: Option<u64>,
     /// Its figures.
     pub rows: Vec<Row>,
@@ -51,19 +51,19 @@ pub struct Unpaired {
     pub why: String,
 }
 
-/// What came of the pairing.
+/// The result of the pairing.
 #[derive(Default)]
 pub(super) struct Paired {
     pub(super) pairs: Vec<Pair>,
     pub(super) unpaired: Vec<Unpaired>,
-    /// Labels that stand against each other.
+    /// Labels that are compared.
     pub(super) labels: Vec<(String, String)>,
-    /// Figures that have a value in any pair, asked for or not.
+    /// Figures that have a value in any pair, whether selected or not.
     pub(super) figures: BTreeSet<&'static str>,
 }
 
 impl Paired {
-    /// Refuses figures that were asked for by name and stand nowhere.
+    /// Refuses figures that were selected by name and exist nowhere.
     fn check(&self, figures: &Figures) -> Result<(), Refusal> {
         let Figures::Named(wanted) = figures else { return Ok(()) };
         let absent = wanted.iter().find(|figure| !self.figures.contains(figure.name));
@@ -90,11 +90,11 @@ pub(super) fn pair(sides: &Sides<'_>, wanted: &Figures, noise: &Noise) -> Result
     let mut paired = Paired::default();
     let mut alone = Vec::new();
     for unit in &base {
-        let Some(at) = counterpart(unit, &free, sides) else {
+        let Some(index) = counterpart(unit, &free, sides) else {
             alone.push(unit);
             continue;
         };
-        let other = free.remove(at);
+        let other = free.remove(index);
         paired.labels.push((unit.group.label.clone(), other.group.label.clone()));
         let pair = compared(unit, other, sides, (wanted, noise), &mut paired.figures);
         if let ([], Some(trouble)) = (pair.rows.as_slice(), unit.group.trouble()) {
@@ -105,11 +105,11 @@ pub(super) fn pair(sides: &Sides<'_>, wanted: &Figures, noise: &Noise) -> Result
     }
     paired.labels.dedup();
     for unit in alone {
-        let same_place = |other: &&&Unit<'_>| {
-            sides.may_stand_beside(&unit.group.label, &other.group.label)
+        let is_counterpart = |other: &&&Unit<'_>| {
+            sides.may_be_paired(&unit.group.label, &other.group.label)
                 && other.group.threads == unit.group.threads
         };
-        if let Some(other) = free.iter().find(same_place) {
+        if let Some(other) = free.iter().find(is_counterpart) {
             let differences = work::differences(&unit.work, &other.work);
             return Err(Refusal::Work { case: unit.name.clone(), differences });
         }
@@ -124,23 +124,23 @@ pub(super) fn pair(sides: &Sides<'_>, wanted: &Figures, noise: &Noise) -> Result
         return Err(Refusal::NoCommonEngine { base: labels(&base), new: labels(&new) });
     }
     paired.check(wanted)?;
-    // A load has none of the figures of reads.
+    // A load has no figures of reads.
     paired.pairs.retain(|pair| !pair.rows.is_empty());
     paired.unpaired.extend(free.iter().map(|unit| unit.alone(false)));
     Ok(paired)
 }
 
-/// The case that did the same: by its key, else by its work under the same label, with other
-/// options. That is then told above the table.
+/// The case with the same work: by its key, else by its work under the same label, with other
+/// options. These are then listed above the table.
 fn counterpart(unit: &Unit<'_>, free: &[&Unit<'_>], sides: &Sides<'_>) -> Option<usize> {
     let same_key = |other: &&Unit<'_>| other.group.key == unit.group.key;
     let same_work = |other: &&Unit<'_>| {
-        sides.may_stand_beside(&unit.group.label, &other.group.label) && other.work == unit.work
+        sides.may_be_paired(&unit.group.label, &other.group.label) && other.work == unit.work
     };
     free.iter().position(same_key).or_else(|| free.iter().position(same_work))
 }
 
-/// `labelled`: their names say the engine's; of two engines' cases it is in the title.
+/// `labelled`: names include the engine; with two engines it is in the title.
 fn units<'r>(chosen: &Chosen<'r>, labelled: bool) -> Vec<Unit<'r>> {
     let naming = Naming::for_groups(&chosen.groups);
     let unit = |group: &&'r Group| {
@@ -171,13 +171,13 @@ fn compared(
     figures: &mut BTreeSet<&'static str>,
 ) -> Pair {
     let group = base.group;
-    let mut rows = Rows {
+    let mut rows = RowBuilder {
         wanted,
         noise,
         paired: sides.side_by_side(),
         labels: sides.names(base.group, new.group),
         numbers: [base, new].map(|unit| unit.group.trials.iter().map(|t| t.trial).collect()),
-        made: Vec::new(),
+        rows: Vec::new(),
         figures,
     };
     if let (Some(base), Some(new)) = (&group.load, &new.group.load) {
@@ -197,25 +197,25 @@ fn compared(
         durability: group.durability,
         threads: group.threads,
         ram_limit_bytes: group.ram_limit_bytes,
-        rows: rows.made,
+        rows: rows.rows,
     }
 }
 
-/// The rows of two cases in the making.
-struct Rows<'q> {
+/// Builds the rows of two cases.
+struct RowBuilder<'q> {
     wanted: &'q Figures,
     noise: &'q Noise,
     paired: bool,
-    /// What the sides are called where their mixes differ.
+    /// The names of the sides where their mixes differ.
     labels: [String; 2],
     /// The trial behind each value, of both sides.
     numbers: [Vec<u32>; 2],
-    made: Vec<Row>,
+    rows: Vec<Row>,
     /// Figures that have a value.
     figures: &'q mut BTreeSet<&'static str>,
 }
 
-impl Rows<'_> {
+impl RowBuilder<'_> {
     fn load(&mut self, base: &LoadRow, new: &LoadRow) {
         let spot = Spot { phase: &base.phase, role: None, op: None };
         self.add(spot, FigureScope::Load, &base.metrics, &new.metrics);
@@ -230,10 +230,10 @@ impl Rows<'_> {
         let spot = Spot { phase: &base.phase, role: None, op: None };
         let labels = &self.labels;
         let different = comparable::different_mixes(&[(&labels[0], base), (&labels[1], new)]);
-        let before = self.made.len();
+        let before = self.rows.len();
         self.add(spot, FigureScope::Phase, &base.metrics, &new.metrics);
         if let Some(why) = different {
-            let rows = self.made[before..].iter_mut();
+            let rows = self.rows[before..].iter_mut();
             rows.filter(|row| comparable::is_per_operation(row.figure))
                 .for_each(|row| row.part(&why));
         }
@@ -242,9 +242,9 @@ impl Rows<'_> {
     fn role(&mut self, phase: &str, base: &RoleRow, new: &RoleRow) {
         let spot = Spot { phase, role: Some(&base.role), op: None };
         let open_loop = base.open_loop;
-        let seat = FigureScope::Role { open_loop, mix: base.is_mix() };
-        let before = self.made.len();
-        self.add(spot, seat, &base.metrics, &new.metrics);
+        let scope = FigureScope::Role { open_loop, mix: base.is_mix() };
+        let before = self.rows.len();
+        self.add(spot, scope, &base.metrics, &new.metrics);
         for OpRow { op, metrics, .. } in &base.ops {
             if let Some(other) = new.ops.iter().find(|other| other.op == *op) {
                 self.add(
@@ -255,19 +255,19 @@ impl Rows<'_> {
                 );
             }
         }
-        for row in &mut self.made[before..] {
+        for row in &mut self.rows[before..] {
             let ops = row.op.as_deref().unwrap_or(&base.mix);
             row.gets = ops.split('+').any(|op| op == "get");
         }
     }
 
-    fn add(&mut self, spot: Spot<'_>, seat: FigureScope, base: &Metrics, new: &Metrics) {
-        if !matches!(seat, FigureScope::Op { .. }) {
+    fn add(&mut self, spot: Spot<'_>, scope: FigureScope, base: &Metrics, new: &Metrics) {
+        if !matches!(scope, FigureScope::Op { .. }) {
             let has_any = |metric: &&Metric| metric.per_trial.iter().any(Option::is_some);
-            let found = base.0.iter().chain(&new.0).filter(has_any);
-            self.figures.extend(found.map(|metric| metric.name));
+            let figures = base.0.iter().chain(&new.0).filter(has_any);
+            self.figures.extend(figures.map(|metric| metric.name));
         }
-        let wanted = |metric: &&Metric| self.wanted.wants(metric.name, metric.direction, seat);
+        let wanted = |metric: &&Metric| self.wanted.wants(metric.name, metric.direction, scope);
         for metric in base.0.iter().filter(wanted) {
             let other = new.0.iter().find(|other| other.name == metric.name);
             let bout = Bout {
@@ -277,7 +277,7 @@ impl Rows<'_> {
                 paired: self.paired,
                 noise: self.noise.share(metric.name),
             };
-            self.made.extend(bout.row());
+            self.rows.extend(bout.row());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Why a comparison would mean nothing.
+//! Why a comparison has no meaning.
 
 use super::work::Difference;
 
@@ -8,13 +8,13 @@ const NAMED_MAX: usize = 3;
 /// Characters of a value in a refusal.
 const VALUE_MAX: usize = 60;
 
-/// Why a comparison would mean nothing.
+/// Why a comparison has no meaning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// They did different work.
     #[error("the workloads differ ({case}): {}", fields(.differences))]
     Work {
-        /// The case in which that was seen.
+        /// The case in which it showed.
         case: String,
         /// What differs.
         differences: Vec<Difference>,
@@ -22,8 +22,8 @@ pub enum Refusal {
     /// They were measured or computed by different methods.
     #[error("the methods differ: {}", .0.words())]
     Method(Difference),
-    /// No engine is in both.
-    #[error("no engine is in both: BASE has {base}, NEW has {new}")]
+    /// No engine is on both sides.
+    #[error("expected an engine on both sides, found {base} in BASE and {new} in NEW")]
     NoCommonEngine {
         /// Labels of the base.
         base: String,
@@ -31,10 +31,10 @@ pub enum Refusal {
         new: String,
     },
     /// Both sides are the same.
-    #[error("both sides are {0}")]
+    #[error("expected two sides, found {0} twice")]
     Same(String),
     /// An engine that the run does not have.
-    #[error("there is no engine `{label}` in run {run}")]
+    #[error("unknown engine `{label}` in run {run}")]
     NoEngine {
         /// As typed.
         label: String,
@@ -43,7 +43,7 @@ pub enum Refusal {
         /// Those that it has.
         known: Vec<String>,
     },
-    /// A figure was asked for that no case has on either side.
+    /// A figure was selected that no case has on either side.
     #[error("no case has the figure `{name}`")]
     NoFigure {
         /// The figure.
@@ -64,7 +64,7 @@ fn fields(differences: &[Difference]) -> String {
     format!("{}{more}", named.join("; "))
 }
 
-/// The beginning of a value, in whole words: all of a phase is no help on a terminal.
+/// The beginning of a value, in whole words: a whole phase is too long for a terminal.
 fn cut(value: &str) -> String {
     let Some((end, _)) = value.char_indices().nth(VALUE_MAX) else { return value.to_owned() };
     let words = value[..end].rsplit_once(' ').map_or(&value[..end], |(words, _)| words);
@@ -77,16 +77,16 @@ mod tests {
 
     #[test]
     fn a_refusal_is_short() {
-        let differs = |at: usize| Difference {
-            what: format!("phases.{at}"),
+        let differs = |index: usize| Difference {
+            what: format!("phases.{index}"),
             base: "none".to_owned(),
             new: "ä".repeat(500),
         };
-        let said = fields(&[differs(0), differs(1), differs(2), differs(3), differs(4)]);
+        let text = fields(&[differs(0), differs(1), differs(2), differs(3), differs(4)]);
         assert!(
-            said.starts_with(&format!("phases.0: none in BASE, {} ... in NEW", "ä".repeat(60)))
+            text.starts_with(&format!("phases.0: none in BASE, {} ... in NEW", "ä".repeat(60)))
         );
-        assert!(said.ends_with("; and 2 more") && said.chars().count() < 320, "{said}");
+        assert!(text.ends_with("; and 2 more") && text.chars().count() < 320, "{text}");
         let one = fields(&[Difference { new: "7".to_owned(), ..differs(0) }]);
         assert_eq!(one, "phases.0: none in BASE, 7 in NEW");
     }

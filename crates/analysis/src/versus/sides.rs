@@ -1,4 +1,4 @@
-//! What is held against each other: two runs, or two engines of one.
+//! The sides of a comparison: two runs, or two engines of one.
 
 use super::super::confidence::Confidence;
 use super::super::efficiency::{self, BaselineCase};
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 /// A run's record and its figures.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// As it lies on disk.
+    /// The record on disk.
     pub evidence: Evidence,
     /// What is computed from it.
     pub summary: Summary,
@@ -34,23 +34,23 @@ impl Record {
     }
 }
 
-/// What is held against each other.
+/// The sides of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub enum Sides<'r> {
     /// Two runs: trials of different times, so never pairs.
     Runs {
-        /// What is compared with.
+        /// The base.
         base: &'r Record,
-        /// What is compared.
+        /// The side that is compared with it.
         new: &'r Record,
     },
-    /// Two engines of a run, by their labels: equal trials stood side by side.
+    /// Two engines of a run, by their labels: equal trials ran close to each other.
     Engines {
         /// The run.
         run: &'r Record,
-        /// What is compared with.
+        /// The base.
         base: &'r str,
-        /// What is compared.
+        /// The side that is compared with it.
         new: &'r str,
     },
 }
@@ -74,11 +74,11 @@ pub struct Side {
     pub trials: usize,
     /// Findings that make its figures invalid, by name.
     pub invalid: Vec<String>,
-    /// How far to trust the run's figures, and why no further.
+    /// The confidence in the run's figures, with the reasons.
     pub confidence: Confidence,
 }
 
-/// A record and the groups of it that take part.
+/// A record and the groups of it that are compared.
 pub(super) struct Chosen<'r> {
     pub(super) record: &'r Record,
     pub(super) groups: Vec<&'r Group>,
@@ -90,8 +90,8 @@ impl<'r> Sides<'r> {
         let label = |typed: &'r str| {
             let engines = || run.summary.engines.iter();
             let by_label = engines().find(|engine| engine.label == typed);
-            let found = by_label.or_else(|| engines().find(|engine| engine.engine == typed));
-            found.map_or(typed, |engine| engine.label.as_str())
+            let engine = by_label.or_else(|| engines().find(|engine| engine.engine == typed));
+            engine.map_or(typed, |engine| engine.label.as_str())
         };
         Self::Engines { run, base: label(base), new: label(new) }
     }
@@ -114,7 +114,7 @@ impl<'r> Sides<'r> {
         &self.records().1.evidence.run.host_before
     }
 
-    /// What two groups are called beside each other: by their engines, of two runs by their sides.
+    /// The names of two groups: by their engines, or for two runs by their sides.
     pub(super) fn names(&self, base: &Group, new: &Group) -> [String; 2] {
         match self {
             Self::Runs { .. } => ["BASE".to_owned(), "NEW".to_owned()],
@@ -133,26 +133,26 @@ impl<'r> Sides<'r> {
     }
 
     /// Whether cases of these labels may be a pair.
-    pub(super) fn may_stand_beside(&self, base_label: &str, new_label: &str) -> bool {
+    pub(super) fn may_be_paired(&self, base_label: &str, new_label: &str) -> bool {
         match self {
             Self::Runs { .. } => base_label == new_label,
             Self::Engines { base, new, .. } => (base_label, new_label) == (*base, *new),
         }
     }
 
-    /// What takes part of the base, and of the new side.
+    /// The compared groups of the base, and of the new side.
     pub(super) fn chosen(&self) -> [Chosen<'r>; 2] {
         self.both().map(|(record, label)| chosen(record, label))
     }
 
-    /// Refuses what cannot be held against each other as a whole.
+    /// Refuses sides that cannot be compared as a whole.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         let (base, new) = self.records();
         match *self {
             Self::Engines { run, base, new } => {
                 for label in [base, new] {
                     let known = run.labels();
-                    if !known.iter().any(|known| known == label) {
+                    if !known.iter().any(|other| other == label) {
                         let id = run.summary.run.id.clone();
                         return Err(Refusal::NoEngine { label: label.to_owned(), run: id, known });
                     }
@@ -173,28 +173,33 @@ impl<'r> Sides<'r> {
         let differs = |(what, base, new): (&str, u32, u32)| {
             Difference::between(what, base.to_string(), new.to_string())
         };
-        methods.into_iter().find_map(differs).map_or(Ok(()), |found| Err(Refusal::Method(found)))
+        let difference = methods.into_iter().find_map(differs);
+        difference.map_or(Ok(()), |difference| Err(Refusal::Method(difference)))
     }
 
-    /// What differs that is not the work, for the labels that are compared.
+    /// Differences other than the work, for the labels that are compared.
     pub(super) fn differences(&self, labels: &[(String, String)]) -> Vec<Difference> {
         let (base, new) = self.records();
-        let mut found = Vec::new();
+        let mut differences = Vec::new();
         if let Self::Runs { .. } = self {
-            found.extend(differing("", facts(&base.summary.host), &facts(&new.summary.host)));
-            found.extend(volumes(base, new));
-            found.extend(tiers(base, new));
-            found.extend(ceilings(base, new));
+            differences.extend(differing("", facts(&base.summary.host), &facts(&new.summary.host)));
+            differences.extend(volumes(base, new));
+            differences.extend(tiers(base, new));
+            differences.extend(ceilings(base, new));
             let programs = (&base.summary.run.program, &new.summary.run.program);
-            found.extend(Difference::between("kvdyno", programs.0.clone(), programs.1.clone()));
+            differences.extend(Difference::between(
+                "kvdyno",
+                programs.0.clone(),
+                programs.1.clone(),
+            ));
         }
-        let mut told: BTreeSet<&(String, String)> = BTreeSet::new();
+        let mut compared: BTreeSet<&(String, String)> = BTreeSet::new();
         for both in labels {
-            if told.insert(both) {
-                engines(base, new, both, &mut found);
+            if compared.insert(both) {
+                engines(base, new, both, &mut differences);
             }
         }
-        found
+        differences
     }
 }
 
@@ -216,13 +221,13 @@ impl Side {
     }
 }
 
-/// The groups that take part: of an engine, or of all that store anything. An engine that measures
-/// the load generator only counts where there is no other.
+/// The compared groups: those of an engine, or all that store anything. The null engine counts only
+/// where there is no other.
 fn chosen<'r>(record: &'r Record, label: Option<&str>) -> Chosen<'r> {
     let groups = &record.summary.groups;
     let stores = groups.iter().any(|group| !group.stores_nothing);
     let competes = groups.iter().any(Group::competes);
-    // Beside engines the drive is a part of the machine, with its jobs that limit nobody apart.
+    // Next to engines the drive is part of the machine, except for its jobs that limit no engine.
     let surroundings = |group: &Group| group.ceiling || (group.bare_drive && group.runs.is_empty());
     let takes_part = |group: &&Group| match label {
         Some(label) => group.label == label,
@@ -232,18 +237,18 @@ fn chosen<'r>(record: &'r Record, label: Option<&str>) -> Chosen<'r> {
     Chosen { record, groups: groups.iter().filter(takes_part).collect() }
 }
 
-/// What the bare drive did, where both measured it in the same way beside their engines and the
-/// ranges are apart.
+/// Differences of the bare drive, where both sides measured it in the same way next to engines and
+/// the ranges do not overlap.
 fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
-    let of = |record: &Record| {
+    let baselines = |record: &Record| {
         let groups = &record.summary.groups;
         if groups.iter().any(Group::competes) { efficiency::ceilings(groups) } else { Vec::new() }
     };
-    let (base, new) = (of(base), of(new));
-    let same = |one: &BaselineCase| {
+    let (base, new) = (baselines(base), baselines(new));
+    let counterpart = |one: &BaselineCase| {
         let like = |other: &&BaselineCase| {
-            let of = |it: &BaselineCase| (it.block_bytes, it.in_flight);
-            (&other.job, &other.volume, of(other)) == (&one.job, &one.volume, of(one))
+            let shape = |it: &BaselineCase| (it.block_bytes, it.in_flight);
+            (&other.job, &other.volume, shape(other)) == (&one.job, &one.volume, shape(one))
                 && (other.reads_share - one.reads_share).abs() < 0.1
         };
         new.iter().find(like)
@@ -252,25 +257,25 @@ fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
         let [low, high] = [one.ios_per_s_low, one.ios_per_s_high].map(units::si);
         format!("{} ({low} to {high})", units::rate(one.ios_per_s))
     };
-    let told = |one: &BaselineCase| {
-        let other = same(one)?;
+    let difference = |one: &BaselineCase| {
+        let other = counterpart(one)?;
         let apart =
             one.ios_per_s_low > other.ios_per_s_high || other.ios_per_s_low > one.ios_per_s_high;
-        let on = one.volume.as_ref().map_or_else(String::new, |volume| format!(" on {volume}"));
-        let what = format!("the drive itself{on}, {} x {}", one.job, one.in_flight);
+        let volume = one.volume.as_ref().map_or_else(String::new, |volume| format!(" on {volume}"));
+        let what = format!("the drive itself{volume}, {} x {}", one.job, one.in_flight);
         (apart && one.n.min(other.n) > 1).then(|| Difference {
             what,
             base: per_s(one),
             new: per_s(other),
         })
     };
-    base.iter().filter_map(told).collect()
+    base.iter().filter_map(difference).collect()
 }
 
 fn protocol(record: &Record) -> u32 {
     let workers = record.evidence.recorded().filter_map(|(_, case)| case.worker.as_ref());
     let protocols = workers.map(|worker| worker.description.protocol);
-    // A run in which no worker was found has no figures either.
+    // A run without a worker has no figures either.
     protocols.max().unwrap_or(kvdyno_record::PROTOCOL)
 }
 
@@ -291,72 +296,76 @@ pub fn facts(host: &Host) -> Vec<Fact> {
     [machine(host), volume(host.filesystem.as_ref(), host.drive.as_ref())].concat()
 }
 
-/// Facts of a machine, by name.
+/// Facts that may explain differences between hosts, by name: of the machine, and of the storage of
+/// its databases.
 fn machine(host: &Host) -> Vec<Fact> {
     let machine = &host.machine;
-    let said = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "not known".to_owned());
+    let or_unknown = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "unknown".to_owned());
     vec![
         ("host", host.hostname.clone()),
         ("processor", format!("{} x {}", machine.cpus, machine.cpu_model)),
         ("memory", units::bytes(machine.memory_bytes)),
         ("kernel", host.kernel.clone()),
         ("system", host.os.clone()),
-        ("clocksource", said(&machine.clocksource)),
-        ("governor", said(&machine.governor)),
-        ("transparent huge pages", said(&machine.transparent_hugepage)),
+        ("clocksource", or_unknown(&machine.clocksource)),
+        ("governor", or_unknown(&machine.governor)),
+        ("transparent huge pages", or_unknown(&machine.transparent_hugepage)),
     ]
 }
 
-/// What differs between volumes of one name: how they were mounted, and on what.
+/// Differences between volumes of one name: their mount options and drives.
 fn volumes(base: &Record, new: &Record) -> Vec<Difference> {
-    let mut found = Vec::new();
+    let mut differences = Vec::new();
     for base in &base.summary.volumes {
         let Some(new) = new.summary.volumes.iter().find(|new| new.name == base.name) else {
             continue;
         };
-        // A record from before the device was asked says nothing of it.
-        let told = base.drive.is_some() && new.drive.is_some();
-        let facts = |made: &VolumeRecord| {
-            let mut facts = volume(made.filesystem.as_ref(), made.drive.as_ref().filter(|_| told));
-            if let Some(image) = &made.image {
-                // The number of a loop device says nothing, its size as little.
+        // An old record may lack the drive.
+        let both_known = base.drive.is_some() && new.drive.is_some();
+        let facts = |volume_record: &VolumeRecord| {
+            let mut facts = volume(
+                volume_record.filesystem.as_ref(),
+                volume_record.drive.as_ref().filter(|_| both_known),
+            );
+            if let Some(image) = &volume_record.image {
+                // The number and size of a loop device have no meaning.
                 facts.retain(|(what, _)| *what != "drive");
                 facts.push(("image on", image.lies_on.clone()));
             }
             facts
         };
-        found.extend(differing(&format!("volume {}: ", base.name), facts(base), &facts(new)));
+        differences.extend(differing(&format!("volume {}: ", base.name), facts(base), &facts(new)));
     }
-    found
+    differences
 }
 
-/// What differs between memory tiers of one name: what they were on, and what of them was in force.
+/// Differences between memory tiers of one name: their storage, and what was enforced.
 fn tiers(base: &Record, new: &Record) -> Vec<Difference> {
-    let facts = |had: &TierRecord| {
-        let swap = had.swap.as_ref();
-        // The number of a loop device says nothing, nor does that of a zram device.
-        let on = match swap.map(|swap| (&swap.image, &swap.compression)) {
+    let facts = |tier: &TierRecord| {
+        let swap = tier.swap.as_ref();
+        // The numbers of loop and zram devices have no meaning.
+        let storage = match swap.map(|swap| (&swap.image, &swap.compression)) {
             Some((Some(image), _)) => format!("an image on {}", image.lies_on),
             Some((_, Some(compression))) => format!("zram by {compression}"),
             _ => swap.map_or_else(|| "none".to_owned(), |swap| swap.device.clone()),
         };
-        let missing = had.not_enforced.join("; ");
+        let missing = tier.not_enforced.join("; ");
         let missing = if missing.is_empty() { "nothing".to_owned() } else { missing };
-        vec![("swap on", on), ("not in force", missing)]
+        vec![("swap on", storage), ("not in force", missing)]
     };
     let pairs = base.summary.tiers.iter().filter_map(|base| {
         Some((base, new.summary.tiers.iter().find(|new| new.name == base.name)?))
     });
-    let told = pairs.flat_map(|(base, new)| {
+    let differences = pairs.flat_map(|(base, new)| {
         differing(&format!("memory tier {}: ", base.name), facts(base), &facts(new))
     });
-    told.collect()
+    differences.collect()
 }
 
-/// Facts of what databases lay on, by name.
+/// Facts of the storage of databases, by name.
 fn volume(filesystem: Option<&Filesystem>, drive: Option<&Drive>) -> Vec<Fact> {
     let none = || "none".to_owned();
-    let said = |fact: Option<&String>| fact.cloned().unwrap_or_else(none);
+    let or_none = |fact: Option<&String>| fact.cloned().unwrap_or_else(none);
     let model = |drive: &Drive| {
         let model = drive.model.as_deref().unwrap_or("no model");
         format!("{} {model}, {}", drive.name, units::bytes(drive.bytes))
@@ -364,20 +373,25 @@ fn volume(filesystem: Option<&Filesystem>, drive: Option<&Drive>) -> Vec<Fact> {
     let ahead = drive.and_then(|drive| drive.read_ahead_bytes).map(units::exact_bytes);
     let firmware = drive.and_then(|drive| drive.firmware.clone());
     let mut facts = vec![
-        ("filesystem", filesystem.map_or_else(none, |found| found.kind.clone())),
-        ("mount options", filesystem.map_or_else(none, |found| found.options.clone())),
+        ("filesystem", filesystem.map_or_else(none, |filesystem| filesystem.kind.clone())),
+        ("mount options", filesystem.map_or_else(none, |filesystem| filesystem.options.clone())),
         ("drive", drive.map_or_else(none, model)),
-        ("scheduler", said(drive.and_then(|drive| drive.scheduler.as_ref()))),
-        ("readahead", said(ahead.as_ref())),
-        ("drive's write cache", said(drive.and_then(|drive| drive.write_cache.as_ref()))),
+        ("scheduler", or_none(drive.and_then(|drive| drive.scheduler.as_ref()))),
+        ("readahead", or_none(ahead.as_ref())),
+        ("drive's write cache", or_none(drive.and_then(|drive| drive.write_cache.as_ref()))),
     ];
-    // Of records from before it was asked nothing is known.
+    // Old records lack the firmware.
     facts.extend(firmware.map(|firmware| ("drive's firmware", firmware)));
     facts
 }
 
-/// What differs between two engines: who they are, how they were built, how they were set up.
-fn engines(base: &Record, new: &Record, labels: &(String, String), found: &mut Vec<Difference>) {
+/// Differences between two engines: identity, build and options.
+fn engines(
+    base: &Record,
+    new: &Record,
+    labels: &(String, String),
+    differences: &mut Vec<Difference>,
+) {
     let info = |record: &'_ Record, label: &str| -> Option<EngineInfo> {
         record.summary.engines.iter().find(|engine| engine.label == label).cloned()
     };
@@ -386,7 +400,7 @@ fn engines(base: &Record, new: &Record, labels: &(String, String), found: &mut V
         if labels.0 == labels.1 { format!("{}: {what}", labels.0) } else { what.to_owned() }
     };
     let mut add = |what: &str, base: String, new: String| {
-        found.extend(Difference::between(whose(what), base, new));
+        differences.extend(Difference::between(whose(what), base, new));
     };
     let version = |engine: &EngineInfo| match &engine.worker {
         Some(worker) => format!("{} {}", worker.title, worker.version),
@@ -399,8 +413,8 @@ fn engines(base: &Record, new: &Record, labels: &(String, String), found: &mut V
         means.unwrap_or_else(|| "not described".to_owned())
     };
     add(b.durability.as_str(), means(&b), means(&n));
-    let (held_base, held_new) = (ram_limit(base, &labels.0), ram_limit(new, &labels.1));
-    add("RAM limit", held_base, held_new);
+    let (limit_of_base, limit_of_new) = (ram_limit(base, &labels.0), ram_limit(new, &labels.1));
+    add("RAM limit", limit_of_base, limit_of_new);
     if b.engine != n.engine {
         return;
     }
@@ -441,11 +455,11 @@ fn worker<'r>(record: &'r Record, label: &str) -> Option<&'r WorkerIdentity> {
 }
 
 fn ram_limit(record: &Record, label: &str) -> String {
-    // A case that was not run had no process to hold.
+    // A case that was not run had no limit to enforce.
     let ran = cases(record, label).filter(|case| !case.phases.is_empty());
     let limits = ran.map(|case| match &case.ram_limit {
         limit if limit.requested_bytes.is_none() => "none".to_owned(),
-        limit => limit.enforced_by.clone().unwrap_or_else(|| "not held".to_owned()),
+        limit => limit.enforced_by.clone().unwrap_or_else(|| "not enforced".to_owned()),
     });
     limits.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(", ")
 }

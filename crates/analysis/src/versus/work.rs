@@ -1,22 +1,22 @@
-//! Where the works of two cases differ, by name.
+//! The differences between the works of two cases, by name.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Something that differs between two sides.
+/// A difference between two sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
-    /// What.
+    /// Its name.
     pub what: String,
-    /// Of the base.
+    /// The base's value.
     pub base: String,
-    /// Of the new side.
+    /// The new side's value.
     pub new: String,
 }
 
 impl Difference {
-    /// One, if the two differ.
+    /// A difference, if the two values differ.
     pub(super) fn between(what: impl Into<String>, base: String, new: String) -> Option<Self> {
         (base != new).then(|| Self { what: what.into(), base, new })
     }
@@ -27,45 +27,46 @@ impl Difference {
     }
 }
 
-/// Every place in which two works differ, by its path.
+/// All differences between two works, by path.
 pub(super) fn differences(base: &Value, new: &Value) -> Vec<Difference> {
-    let mut found = Vec::new();
-    walk("", base, new, &mut found);
-    found
+    let mut differences = Vec::new();
+    walk("", base, new, &mut differences);
+    differences
 }
 
-fn walk(path: &str, base: &Value, new: &Value, found: &mut Vec<Difference>) {
+fn walk(path: &str, base: &Value, new: &Value, differences: &mut Vec<Difference>) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match (base, new) {
         (Value::Object(base), Value::Object(new)) => {
             let only_new = new.keys().filter(|key| !base.contains_key(*key));
             for key in base.keys().chain(only_new) {
-                let of = |side: &serde_json::Map<String, Value>| side.get(key).cloned();
-                let (base, new) = (of(base).unwrap_or_default(), of(new).unwrap_or_default());
-                walk(&below(key), &base, &new, found);
+                let value_in = |side: &serde_json::Map<String, Value>| side.get(key).cloned();
+                let (base, new) =
+                    (value_in(base).unwrap_or_default(), value_in(new).unwrap_or_default());
+                walk(&below(key), &base, &new, differences);
             }
         }
         (Value::Array(base), Value::Array(new)) => {
-            for at in 0..base.len().max(new.len()) {
-                let of = |side: &[Value]| side.get(at).cloned().unwrap_or_default();
-                let (base, new) = (of(base), of(new));
-                walk(&below(&member(&base, &new, at)), &base, &new, found);
+            for index in 0..base.len().max(new.len()) {
+                let value_in = |side: &[Value]| side.get(index).cloned().unwrap_or_default();
+                let (base, new) = (value_in(base), value_in(new));
+                walk(&below(&member(&base, &new, index)), &base, &new, differences);
             }
         }
-        _ => found.extend(Difference::between(path, words(base), words(new))),
+        _ => differences.extend(Difference::between(path, words(base), words(new))),
     }
 }
 
 /// A member of a list by its name or operation, where both sides have the same; else by its index.
-fn member(base: &Value, new: &Value, at: usize) -> String {
+fn member(base: &Value, new: &Value, index: usize) -> String {
     let known_by = |key: &str| {
         let name = base.get(key).filter(|name| new.get(key) == Some(name));
         name.and_then(Value::as_str).map(str::to_owned)
     };
-    known_by("name").or_else(|| known_by("op")).unwrap_or_else(|| at.to_string())
+    known_by("name").or_else(|| known_by("op")).unwrap_or_else(|| index.to_string())
 }
 
-/// A value as a person would say it: `operations_per_s 2000, schedule poisson`.
+/// A value in words: `operations_per_s 2000, schedule poisson`.
 fn words(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
@@ -104,10 +105,10 @@ mod tests {
             json!({ "data": { "records": records }, "ram_limit_bytes": null, "phases": phases })
         };
         assert_eq!(differences(&work(1, 2, true), &work(1, 2, true)), []);
-        let found = differences(&work(1, 2, false), &work(5, 3, true));
-        let found: Vec<String> = found.iter().map(Difference::words).collect();
+        let differences = differences(&work(1, 2, false), &work(5, 3, true));
+        let differences: Vec<String> = differences.iter().map(Difference::words).collect();
         assert_eq!(
-            found,
+            differences,
             [
                 "data.records: 1 in BASE, 5 in NEW",
                 "phases.measure.roles.readers.threads: 2 in BASE, 3 in NEW",
@@ -117,14 +118,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_one_side_lacks_is_told_in_words() {
+    fn a_value_that_one_side_lacks_is_given_in_words() {
         let rate = json!({ "rate": { "operations_per_s": 2000.0, "schedule": "poisson" } });
-        let found = differences(&json!({ "rate": null }), &rate);
+        let differing = differences(&json!({ "rate": null }), &rate);
         let words = "rate: none in BASE, operations_per_s 2000, schedule poisson in NEW";
-        assert_eq!(found[0].words(), words);
+        assert_eq!(differing[0].words(), words);
         let values = json!({ "size": { "uniform": { "min": 1, "max": 9 } } });
-        let found = differences(&json!({ "size": { "fixed": { "bytes": 100 } } }), &values);
-        let words: Vec<String> = found.iter().map(Difference::words).collect();
+        let differing = differences(&json!({ "size": { "fixed": { "bytes": 100 } } }), &values);
+        let words: Vec<String> = differing.iter().map(Difference::words).collect();
         assert!(
             words.contains(&"size.uniform: none in BASE, max 9, min 1 in NEW".to_owned()),
             "{words:?}"

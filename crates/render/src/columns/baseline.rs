@@ -1,4 +1,4 @@
-//! How far from the drive: each engine's I/Os a second against those of the bare drive.
+//! How far from the drive: each engine's I/Os per second compared with the bare drive's.
 
 use super::column::{Column, Kind, figure, main, text};
 use super::line::Line;

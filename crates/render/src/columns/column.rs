@@ -15,7 +15,7 @@ use kvdyno_record::column::ColumnName;
 
 /// A table: its rows and columns.
 pub(crate) struct Kind {
-    /// By which it is asked for.
+    /// The name that selects it.
     pub(crate) name: &'static str,
     /// What it is.
     pub(crate) title: &'static str,
@@ -76,7 +76,7 @@ pub(crate) struct Column {
     /// Whether it is on a terminal now.
     pub(crate) when: fn(&VisibleColumns) -> bool,
     /// As a suite asks for it, who then has it on a terminal.
-    pub(crate) asked: Option<ColumnName>,
+    pub(crate) requested: Option<ColumnName>,
     /// In CSV, for words; figures are there by their names.
     pub(crate) csv: &'static str,
     /// In the workbook; empty: it is not there.
@@ -99,7 +99,7 @@ pub(super) const fn column(
         title,
         side: Side::Right,
         when: |_| true,
-        asked: None,
+        requested: None,
         csv,
         heading: head,
         width: 13,
@@ -110,11 +110,11 @@ pub(super) const fn column(
 
 /// A figure.
 pub(super) const fn figure(
-    of: &'static Definition,
+    definition: &'static Definition,
     title: &'static str,
     heading: &'static str,
 ) -> Column {
-    column(CellSource::Figure(of), title, "", heading)
+    column(CellSource::Figure(definition), title, "", heading)
 }
 
 /// The figure that says how a case in trouble ended.
@@ -159,7 +159,7 @@ impl Column {
 
     /// In wide tables, and where the suite asks for it.
     pub(super) const fn optional(self, name: ColumnName) -> Self {
-        Self { asked: Some(name), ..self.wide() }
+        Self { requested: Some(name), ..self.wide() }
     }
 
     /// It holds words.
@@ -229,7 +229,7 @@ impl Column {
 
     /// How its numbers are shown in the workbook.
     pub(crate) fn shown(&self) -> Show {
-        let own = match self.from {
+        let own_show = match self.from {
             CellSource::Figure(definition)
             | CellSource::Main(definition)
             | CellSource::Range(definition, _) => format::format_for(definition).show,
@@ -240,6 +240,6 @@ impl Column {
             | CellSource::Time(_)
             | CellSource::Tail(_) => Show::Count,
         };
-        self.show.unwrap_or(own)
+        self.show.unwrap_or(own_show)
     }
 }

@@ -65,9 +65,9 @@ pub(super) static TIMES: Kind = Kind {
 /// What really ran: a line for each way, with its jobs.
 fn ran(rows: &[Row<'_>]) -> String {
     let ways = rows.iter().filter_map(|row| Some((row.job()?.ran.as_deref()?, &row.group.label)));
-    let line = |same: Vec<(&str, &String)>| {
-        let jobs = unique(same.iter().map(|(_, label)| label.as_str()));
-        let (way, _) = same[0];
+    let line = |lines: Vec<(&str, &String)>| {
+        let jobs = unique(lines.iter().map(|(_, label)| label.as_str()));
+        let (way, _) = lines[0];
         format!("\n{}", wrap(&format!("ran as {way}: {}", jobs.join(", ")), 0))
     };
     together(ways, |(a, _), (b, _)| a == b).into_iter().map(line).collect()

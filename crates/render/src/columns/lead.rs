@@ -1,4 +1,4 @@
-//! What every row says first.
+//! The first columns of every row.
 
 use super::column::{Column, text, words};
 use crate::cell::Cell;

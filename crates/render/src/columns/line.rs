@@ -25,8 +25,8 @@ const BASE_MAX: usize = 8;
 #[expect(clippy::struct_excessive_bools, reason = "each is a column that is there or not")]
 pub(crate) struct VisibleColumns {
     pub(super) wide: bool,
-    /// What the suite asks for.
-    asked: Vec<ColumnName>,
+    /// The columns that the suite lists.
+    requested: Vec<ColumnName>,
     pub(super) part: bool,
     pub(super) durability: bool,
     pub(super) data: bool,
@@ -55,11 +55,12 @@ impl VisibleColumns {
         let real = || summary.groups.iter().filter(|group| group.competes());
         let engines = || summary.groups.iter().filter(|group| !group.bare_drive);
         let measured = rows.iter().filter(|row| !row.explained.is_some_and(|one| one.load));
-        let mut bases = rows.iter().filter_map(Row::beside).map(|beside| beside.base.as_str());
+        let mut bases =
+            rows.iter().filter_map(Row::relative).map(|relative| relative.base.as_str());
         let base = bases.next().filter(|base| bases.all(|other| other == *base)).unwrap_or("base");
         Self {
             wide,
-            asked: summary.run.columns.clone(),
+            requested: summary.run.columns.clone(),
             part: rows.iter().any(|row| row.group.part.is_some()),
             durability: several(real().map(|group| group.durability)),
             data: several(engines().map(data)),
@@ -80,8 +81,8 @@ impl VisibleColumns {
 
     /// Whether a column is there.
     pub(crate) fn has(&self, column: &Column) -> bool {
-        let asked = column.asked.is_some_and(|name| self.asked.contains(&name));
-        !column.title.is_empty() && (asked || (column.when)(self))
+        let requested = column.requested.is_some_and(|name| self.requested.contains(&name));
+        !column.title.is_empty() && (requested || (column.when)(self))
     }
 
     /// A column's title with the base's label in it.
@@ -95,7 +96,7 @@ impl VisibleColumns {
             return String::new();
         }
         let base = rows.iter().find_map(Row::beside_volume);
-        let base = base.map_or("the first volume", |beside| &beside.base);
+        let base = base.map_or("the first volume", |relative| &relative.base);
         format!("\n{}", wrap(&format!("vs. vol: over the same engine's on {base}."), 0))
     }
 }
@@ -170,10 +171,10 @@ impl<'l, 's> Line<'l, 's> {
 
     /// The row's own threads; where another number is swept, that too: `1 @4`.
     pub(super) fn own_threads(&self) -> String {
-        let own = self.row.threads().unwrap_or(0);
-        match self.row.group.threads_swept.filter(|swept| *swept != own) {
-            Some(swept) => format!("{own} @{swept}"),
-            None => own.to_string(),
+        let threads = self.row.threads().unwrap_or(0);
+        match self.row.group.threads_swept.filter(|swept| *swept != threads) {
+            Some(swept) => format!("{threads} @{swept}"),
+            None => threads.to_string(),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::column::CellSource::{OverBase, Phase, Verdict};
 use super::column::{Column, Kind, figure, main, sheet, text};
 use super::row::loads;
-use crate::format::{Show, beside, trials};
+use crate::format::{Show, ratio_cell, trials};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_record::column::ColumnName as Asked;
 
@@ -55,8 +55,8 @@ const COLUMNS: &[Column] = &[
     text("engine's\ninstr.", |line| line.figure(&c::ENGINE_INSTRUCTIONS_PER_OP))
         .when(|s| s.counted),
     figure(&c::RECORDS_PER_S, "records/s", "records/s").formula("{records loaded}/{wall, s}"),
-    text("vs.\n{base}", |line| beside(line.row.beside())),
-    text("vs.\nvol", |line| beside(line.row.beside_volume())).when(|shown| shown.volume),
+    text("vs.\n{base}", |line| ratio_cell(line.row.relative())),
+    text("vs.\nvol", |line| ratio_cell(line.row.beside_volume())).when(|shown| shown.volume),
     sheet("x base", OverBase("records/s", 1.0)),
     sheet("% of base", OverBase("records/s", 100.0)).show(Show::Tenth),
     sheet("beside the base", Verdict),

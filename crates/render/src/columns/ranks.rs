@@ -1,4 +1,4 @@
-//! The table of a crew's ranks: each process beside the others.
+//! The table of a crew's ranks: one row per process.
 
 use super::column::{Column, Kind, figure, text, words};
 use super::lead::count;

@@ -77,7 +77,7 @@ impl<'s> Row<'s> {
     }
 
     /// Beside the base engine's.
-    pub(crate) fn beside(&self) -> Option<&'s RelativeTo> {
+    pub(crate) fn relative(&self) -> Option<&'s RelativeTo> {
         match (self.role, self.load) {
             (Some((_, role)), _) => role.beside.as_ref().filter(|_| self.op.is_none()),
             (None, load) => load?.beside.as_ref(),
@@ -94,7 +94,7 @@ impl<'s> Row<'s> {
 
     /// Where it stands in its group; it is put in relation to the row at the same place of the
     /// first engine at equal work.
-    pub(crate) fn place(&self) -> (usize, usize, usize) {
+    pub(crate) fn position(&self) -> (usize, usize, usize) {
         (self.at, self.run.map_or(0, |(at, _)| at), self.role.map_or(0, |(at, _)| at))
     }
 
@@ -111,11 +111,11 @@ impl<'s> Row<'s> {
 
     /// Threads: of the role, of the load, of the rank, of all roles together.
     pub(crate) fn threads(&self) -> Option<u32> {
-        let own = self.role.map(|(_, role)| role.threads);
-        let own = own.or_else(|| Some(self.load?.threads));
-        let own = own.or_else(|| Some(self.explained?.threads));
-        let own = own.or_else(|| Some(self.rank?.threads));
-        own.or_else(|| Some(self.run?.1.roles.iter().map(|role| role.threads).sum()))
+        let threads = self.role.map(|(_, role)| role.threads);
+        let threads = threads.or_else(|| Some(self.load?.threads));
+        let threads = threads.or_else(|| Some(self.explained?.threads));
+        let threads = threads.or_else(|| Some(self.rank?.threads));
+        threads.or_else(|| Some(self.run?.1.roles.iter().map(|role| role.threads).sum()))
     }
 
     /// The role's name; of a load, and of all roles together, there is none.
@@ -145,7 +145,7 @@ impl<'s> Row<'s> {
         self.run?.1.efficiency.as_ref()
     }
 
-    /// Several kinds of operations together: their latencies say nothing of any.
+    /// Several kinds of operations together: their common latencies have no meaning.
     pub(crate) fn is_pooled(&self) -> bool {
         self.op.is_none() && self.role.is_some_and(|(_, role)| role.is_mix())
     }

@@ -6,7 +6,7 @@ use super::lead::count;
 use super::row::Row;
 use super::row::engine_phases;
 use crate::cell::Cell;
-use crate::format::{Show, beside, spread, trials};
+use crate::format::{Show, ratio_cell, spread, trials};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::findings::Id;
 use kvdyno_record::column::ColumnName as Asked;
@@ -73,8 +73,8 @@ const COLUMNS: &[Column] = &[
     text("spread\n%", |line| spread(line.row.metric(&c::OPS_PER_S))),
     sheet("ops/s, low end of range", Range(&c::OPS_PER_S, |(low, _)| low)),
     sheet("ops/s, high end of range", Range(&c::OPS_PER_S, |(_, high)| high)),
-    text("vs.\n{base}", |line| beside(line.row.beside())),
-    text("vs.\nvol", |line| beside(line.row.beside_volume())).when(|shown| shown.volume),
+    text("vs.\n{base}", |line| ratio_cell(line.row.relative())),
+    text("vs.\nvol", |line| ratio_cell(line.row.beside_volume())).when(|shown| shown.volume),
     sheet("vs. base", OverBase("ops/s", 1.0)),
     sheet("% of base", OverBase("ops/s", 100.0)).show(Show::Tenth),
     sheet("beside the base", Verdict),

@@ -18,9 +18,9 @@ pub struct BlockHeat {
     pub trial: u32,
     /// The phase.
     pub phase: String,
-    /// What was asked of the device.
+    /// The kind of request.
     pub kind: IoKind,
-    /// Who asked.
+    /// The owner of the request.
     pub owner: IoOwner,
     /// Length of a column.
     pub column_s: f64,

@@ -17,7 +17,7 @@ pub struct FleetData {
     pub program: String,
     /// The figures.
     pub fleet: Fleet,
-    /// What the terminal says above and below its table: a word, and what it says.
+    /// The terminal's lines above and below its table: a word and its text.
     pub remarks: Vec<(String, String)>,
     /// How to read the figures.
     pub aid: String,

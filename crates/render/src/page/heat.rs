@@ -186,15 +186,15 @@ mod tests {
 
     #[test]
     fn tails_are_exact_and_only_where_samples_stand_behind_them() {
-        let of = |counts: &mut dyn Iterator<Item = (u64, u64)>| {
+        let heat = |counts: &mut dyn Iterator<Item = (u64, u64)>| {
             let mut samples = Samples::default();
             samples.add_all(counts);
             samples
         };
-        let up_to = |most| of(&mut (1..=most).map(|value| (value, 1)));
+        let up_to = |most| heat(&mut (1..=most).map(|value| (value, 1)));
         assert_eq!(tails(Some(&up_to(1000))), [Some(500), Some(990), None]);
         assert_eq!(tails(Some(&up_to(10_000))), [Some(5000), Some(9900), Some(9990)]);
-        assert_eq!(tails(Some(&of(&mut [(7, 5)].into_iter()))), [None; 3]);
+        assert_eq!(tails(Some(&heat(&mut [(7, 5)].into_iter()))), [None; 3]);
         assert_eq!(tails(None), [None; 3]);
     }
 

@@ -113,7 +113,7 @@ fn in_flight(folder: &RunFolder, evidence: &Evidence) -> Result<Option<InFlight>
     let mut begun = folder.cases()?;
     begun.retain(|begun| !begun.path.join("case.json").is_file());
     begun.sort_by_key(|begun| begun.path.metadata().and_then(|folder| folder.modified()).ok());
-    let mut found: Option<(&Case, CaseFolder)> = None;
+    let mut running: Option<(&Case, CaseFolder)> = None;
     for begun in begun {
         let name = begun.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let of_it = |case: &&CaseEvidence| {
@@ -123,9 +123,9 @@ fn in_flight(folder: &RunFolder, evidence: &Evidence) -> Result<Option<InFlight>
         // A case that is done again has a record of the time before.
         let case = evidence.cases.iter().filter(open).find(of_it);
         let case = case.or_else(|| evidence.cases.iter().find(of_it));
-        found = case.map(|case| (&case.case, begun)).or(found);
+        running = case.map(|case| (&case.case, begun)).or(running);
     }
-    found.map(|(case, folder)| read(case, &folder)).transpose()
+    running.map(|(case, folder)| read(case, &folder)).transpose()
 }
 
 fn read(case: &Case, folder: &CaseFolder) -> Result<InFlight, RecordError> {

@@ -100,20 +100,20 @@ pub(super) fn within(
         end_ns: stall.end_ns,
         detail: words(stall.detail),
     };
-    let mut found: Vec<Span> = spans.iter().filter(inside).map(clipped).collect();
-    found.extend(stalls::within(events, (from_ns, until_ns)).into_iter().map(stall));
-    let totals = totals(&found);
+    let mut spans_inside: Vec<Span> = spans.iter().filter(inside).map(clipped).collect();
+    spans_inside.extend(stalls::within(events, (from_ns, until_ns)).into_iter().map(stall));
+    let totals = totals(&spans_inside);
     let weight = |span: &Span| std::cmp::Reverse((span.kind == EventKind::Stall, span.length_ns()));
-    found.sort_by_key(weight);
-    found.truncate(MARKS_MAX);
-    found.sort_by_key(|span| (span.start_ns, span.end_ns));
+    spans_inside.sort_by_key(weight);
+    spans_inside.truncate(MARKS_MAX);
+    spans_inside.sort_by_key(|span| (span.start_ns, span.end_ns));
     let mark = |span: Span| Mark {
         kind: span.kind,
         start_s: seconds(span.start_ns - from_ns),
         end_s: span.end_ns.map(|end| seconds(end - from_ns)),
         detail: span.detail,
     };
-    (found.into_iter().map(mark).collect(), totals)
+    (spans_inside.into_iter().map(mark).collect(), totals)
 }
 
 impl Span {
@@ -166,9 +166,9 @@ mod tests {
         ];
         let phase = (2_000_000_000, 10_000_000_000);
         let (marks, totals) = within(&events, &spans(&events), phase);
-        let seen: Vec<_> = marks.iter().map(|m| (m.kind, m.start_s, m.end_s)).collect();
+        let spans: Vec<_> = marks.iter().map(|m| (m.kind, m.start_s, m.end_s)).collect();
         assert_eq!(
-            seen,
+            spans,
             [
                 (Compaction, 0.0, Some(2.0)),
                 (Compaction, 0.0, Some(8.0)),
@@ -187,8 +187,8 @@ mod tests {
         let events = [(90, "delayed"), (120, "stopped"), (150, "normal"), (190, "delayed")];
         let events = events.map(|(at, condition)| change(at * second, condition));
         let (marks, totals) = within(&events, &spans(&events), (100 * second, 200 * second));
-        let seen: Vec<_> = marks.iter().map(|mark| (mark.start_s, mark.end_s)).collect();
-        assert_eq!(seen, [(0.0, Some(20.0)), (20.0, Some(50.0)), (90.0, Some(100.0))]);
+        let spans: Vec<_> = marks.iter().map(|mark| (mark.start_s, mark.end_s)).collect();
+        assert_eq!(spans, [(0.0, Some(20.0)), (20.0, Some(50.0)), (90.0, Some(100.0))]);
         assert_eq!(marks[1].detail, "cur stopped");
         assert_eq!((totals[0].count, totals[0].sum_s), (3, Some(60.0)));
     }

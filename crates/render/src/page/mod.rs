@@ -106,7 +106,7 @@ impl PageData {
         }
         for case in &evidence.cases {
             let Some(group) = group_of(&summary.groups, case) else { continue };
-            if !workloads.iter().any(|known| known.group == group) {
+            if !workloads.iter().any(|workload| workload.group == group) {
                 workloads.extend(workload::list_workloads(group, case));
             }
             let Some(folder) = case.folder() else { continue };

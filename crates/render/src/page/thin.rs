@@ -48,9 +48,9 @@ pub(super) fn rounded(value: f64, digits: i32) -> f64 {
         return value;
     }
     // Powers of ten above 1 are exact: dividing by one gives the nearest decimal.
-    let place = digits - 1 - value.abs().log10().floor() as i32;
-    let power = 10_f64.powi(place.abs());
-    if place >= 0 { (value * power).round() / power } else { (value / power).round() * power }
+    let decimals = digits - 1 - value.abs().log10().floor() as i32;
+    let power = 10_f64.powi(decimals.abs());
+    if decimals >= 0 { (value * power).round() / power } else { (value / power).round() * power }
 }
 
 #[cfg(test)]
@@ -77,8 +77,8 @@ mod tests {
     #[test]
     fn at_most_as_many_as_asked_for() {
         for (length, most) in [(0_usize, 10_usize), (10, 10), (11, 10), (1000, 240), (5, 0)] {
-            let left = length.div_ceil(stride(length, most));
-            assert!(left <= most.max(1), "{length} {most}: {left}");
+            let remaining = length.div_ceil(stride(length, most));
+            assert!(remaining <= most.max(1), "{length} {most}: {remaining}");
         }
     }
 }

@@ -44,7 +44,7 @@ pub struct TimeLine {
 pub struct RoleLine {
     /// The role.
     pub role: String,
-    /// Operations a second.
+    /// Operations per second.
     pub ops_per_s: Vec<f64>,
     /// The longest service time; null: there was no operation.
     pub max_ns: Vec<Option<u64>>,
@@ -61,9 +61,9 @@ pub struct MachineLine {
     pub read_mb_per_s: Vec<Option<f64>>,
     /// Written at the device, in 10^6 bytes.
     pub write_mb_per_s: Vec<Option<f64>>,
-    /// Reads a second at the device.
+    /// Reads per second at the device.
     pub read_iops: Vec<Option<f64>>,
-    /// Writes a second at the device.
+    /// Writes per second at the device.
     pub write_iops: Vec<Option<f64>>,
     /// Mean time of a read at the device; null: it did none.
     pub read_us: Vec<Option<f64>>,
@@ -202,8 +202,8 @@ impl Operations {
         self.end_ns[at] = self.end_ns[at].max(end);
         self.length_ns[at] = self.length_ns[at].saturating_add(slice.length_ns);
         for (name, ops) in &slice.roles {
-            let known = self.roles.iter().position(|(known, _)| known == name);
-            let role = known.unwrap_or_else(|| {
+            let other = self.roles.iter().position(|(other, _)| other == name);
+            let role = other.unwrap_or_else(|| {
                 self.roles.push((name.clone(), vec![Point::default(); at + 1]));
                 self.roles.len() - 1
             });
@@ -315,20 +315,20 @@ fn apart<'r>(
     readings: impl Iterator<Item = Reading<'r>>,
     last: Option<Reading<'r>>,
 ) -> Vec<Reading<'r>> {
-    let mut kept: Vec<Reading<'r>> = Vec::new();
+    let mut spaced: Vec<Reading<'r>> = Vec::new();
     for reading in readings {
         if seconds_between(before, reading.0) >= RATE_S_MIN {
             before = reading.0;
-            kept.push(reading);
+            spaced.push(reading);
         }
     }
-    let Some((now, rss, database)) = last else { return kept };
+    let Some((now, rss, database)) = last else { return spaced };
     if seconds_between(before, now) >= RATE_S_MIN {
-        kept.push((now, rss, database));
-    } else if let Some(point) = kept.last_mut().filter(|_| now.at_unix_ns > before.at_unix_ns) {
+        spaced.push((now, rss, database));
+    } else if let Some(point) = spaced.last_mut().filter(|_| now.at_unix_ns > before.at_unix_ns) {
         *point = (now, point.1.max(rss), database.or(point.2));
     }
-    kept
+    spaced
 }
 
 #[cfg(test)]

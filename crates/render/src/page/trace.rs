@@ -15,7 +15,7 @@ pub struct TraceData {
     pub program: String,
     /// What was found.
     pub trace: Statistics,
-    /// What the terminal says above its tables: a word, and what it says.
+    /// The terminal's lines above its tables: a word and its text.
     pub remarks: Vec<(String, String)>,
 }
 

@@ -17,7 +17,7 @@ pub struct TrendData {
     pub program: String,
     /// The figures.
     pub trend: Trend,
-    /// What the terminal says above and below its table: a word, and what it says.
+    /// The terminal's lines above and below its table: a word and its text.
     pub remarks: Vec<(String, String)>,
     /// What each figure is.
     pub definitions: Vec<&'static Definition>,

@@ -7,7 +7,7 @@ use kvdyno_analysis::versus::Versus;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Two runs, or two engines of one, held against each other.
+/// A comparison of two runs, or of two engines of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct VersusData {
     /// What it shows.
@@ -18,7 +18,7 @@ pub struct VersusData {
     pub versus: Option<Versus>,
     /// Why it was refused.
     pub refused: Option<Refused>,
-    /// What the terminal says above and below its table: a word, and what it says.
+    /// The terminal's lines above and below its table: a word and its text.
     pub remarks: Vec<(String, String)>,
     /// What each figure is.
     pub definitions: Vec<&'static Definition>,
@@ -35,7 +35,7 @@ pub struct Refused {
     pub hint: Option<String>,
 }
 
-/// The names by which a server knows the two runs.
+/// The two runs' names on the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Between {
     /// What is compared with.

@@ -41,12 +41,16 @@ fn loads(order: LoadOrder) -> &'static str {
 
 fn measures(mix: &Mix, swept: Option<u32>) -> String {
     let [first, others @ ..] = mix.roles.as_slice() else { return String::new() };
-    let beside: Vec<String> = others.iter().map(|role| clause(role, swept)).collect();
+    let concurrent: Vec<String> = others.iter().map(|role| clause(role, swept)).collect();
     let title = match &first.replay {
         Some(_) => format!("Replay of {}", subject(&first.mix, |_| "")),
         None => capital(&subject(&first.mix, keys)),
     };
-    if beside.is_empty() { title } else { format!("{title} while {}", beside.join(" and ")) }
+    if concurrent.is_empty() {
+        title
+    } else {
+        format!("{title} while {}", concurrent.join(" and "))
+    }
 }
 
 /// `random reads`, `95 % reads and 5 % updates, zipf keys`.

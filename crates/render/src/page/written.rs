@@ -22,7 +22,7 @@ pub enum WriteReason {
     Compaction,
 }
 
-/// The bytes that an engine says it wrote in a phase of a trial.
+/// The bytes that an engine reports as written in a phase of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Written {
     /// Which of the summary's groups.
@@ -31,7 +31,7 @@ pub struct Written {
     pub trial: u32,
     /// The phase.
     pub phase: String,
-    /// Bytes for each reason that the engine tells; others are not known.
+    /// Bytes for each reason that the engine reports; others are unknown.
     pub bytes: Vec<(WriteReason, u64)>,
     /// Bytes of keys and values that were given to it.
     pub user_bytes: u64,

@@ -81,7 +81,7 @@ pub(super) fn widths(engines: &[String], blocks: &[Block]) -> Vec<usize> {
 /// The words for one figure being larger and smaller than another.
 pub(super) type Than = (&'static str, &'static str);
 
-/// Of what is counted a second.
+/// Of what is counted per second.
 pub(super) const RATE: Than = ("more", "fewer");
 
 /// Of times and costs.
@@ -93,10 +93,10 @@ pub(super) fn versus(
     (other_group, other): (&Group, &Metric),
     than: Than,
 ) -> String {
-    let Some(beside) = RelativeTo::between("", (other_group, other), (group, one)) else {
+    let Some(relative) = RelativeTo::between("", (other_group, other), (group, one)) else {
         return String::new();
     };
-    let RelativeTo { ratio, verdict, .. } = beside;
+    let RelativeTo { ratio, verdict, .. } = relative;
     if ratio <= 0.0 {
         return String::new();
     }
@@ -104,7 +104,7 @@ pub(super) fn versus(
     let word = if turned { than.1 } else { than.0 };
     let upward = |ratio: f64| if turned { 1.0 / ratio } else { ratio };
     let text = format!("{}x {word}", times(upward(ratio)));
-    match (verdict, beside.low.zip(beside.high)) {
+    match (verdict, relative.low.zip(relative.high)) {
         (Significance::NotDistinguishable, _) => "undecided".to_owned(),
         (Significance::SpreadUnknown, _) => match one.n.min(other.n) {
             1 => format!("{text} (1 trial)"),

@@ -51,13 +51,13 @@ pub(super) fn row<'s>(
     }
     let cells = sources.iter().zip(&metrics);
     let cells = cells.map(|(source, metric)| cell(source, *metric, figure, notes)).collect();
-    let of = |source: &Source<'s>| Some((source.group?, source.metric(figure.definition)?));
+    let entry = |source: &Source<'s>| Some((source.group?, source.metric(figure.definition)?));
     let compared = match (sources, figure.than) {
         ([one], Some(_)) => {
             spread(one.metric(figure.definition), format::format_for(figure.definition).text)
         }
         ([one, other], Some(than)) => {
-            let both = of(one).zip(of(other));
+            let both = entry(one).zip(entry(other));
             both.map_or_else(String::new, |(one, other)| versus(one, other, than))
         }
         _ => String::new(),
@@ -79,7 +79,7 @@ fn cell(
                 text += &format!(" {}", notes.mark(&format!("{} {fate}", group.label)));
             }
             match source.beside.filter(|_| figure.than.is_some()) {
-                Some(beside) => format!("{text} {}", times(beside)),
+                Some(relative) => format!("{text} {}", times(relative)),
                 None => text,
             }
         }
@@ -102,12 +102,12 @@ fn missing(group: &Group, metric: Option<&Metric>, notes: &mut Footnotes) -> Str
 }
 
 /// Beside the first of three engines or more: `0.34x`, `~`, `0.34x?`.
-fn times(beside: &RelativeTo) -> String {
-    match beside.verdict {
+fn times(relative: &RelativeTo) -> String {
+    match relative.verdict {
         Significance::Base => String::new(),
-        Significance::Different => format!("{}x", format::ratio(beside.ratio)),
+        Significance::Different => format!("{}x", format::ratio(relative.ratio)),
         Significance::NotDistinguishable => "~".to_owned(),
-        Significance::SpreadUnknown => format!("{}x?", format::ratio(beside.ratio)),
+        Significance::SpreadUnknown => format!("{}x?", format::ratio(relative.ratio)),
     }
 }
 

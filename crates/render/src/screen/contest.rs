@@ -18,12 +18,12 @@ pub(super) struct Contest<'s> {
 
 impl<'s> Contest<'s> {
     pub(super) fn from_summary(summary: &'s Summary) -> Self {
-        let of = |such: &dyn Fn(&Group) -> bool| -> Vec<&'s Group> {
-            summary.groups.iter().filter(|group| such(group)).collect()
+        let select = |matches: &dyn Fn(&Group) -> bool| -> Vec<&'s Group> {
+            summary.groups.iter().filter(|group| matches(group)).collect()
         };
-        let mut groups = of(&Group::competes);
+        let mut groups = select(&Group::competes);
         if groups.is_empty() && !summary.groups.iter().any(|group| group.bare_drive) {
-            groups = of(&|_| true);
+            groups = select(&|_| true);
         }
         let labels = unique(groups.iter().map(|group| group.label.as_str()));
         Self { summary, groups, labels }
@@ -62,7 +62,7 @@ impl<'s> Contest<'s> {
             group.map_or(label, |group| title(&self.summary.engines, group))
         };
         let short = |label: &'s str| cut(title(label), NAME_MAX);
-        let Some(label) = self.labels.iter().find(|known| **known == label) else {
+        let Some(label) = self.labels.iter().find(|other| **other == label) else {
             return cut(label, NAME_MAX);
         };
         let twins = self.labels.iter().filter(|other| short(other) == short(label)).count();
@@ -78,7 +78,7 @@ impl<'s> Contest<'s> {
     /// target rates.
     pub(super) fn is_one_setting(&self) -> bool {
         let all = self.groups.iter();
-        let same = !several(all.clone().map(|group| (group.data_sizes(), group.ram())))
+        let equal_sizes = !several(all.clone().map(|group| (group.data_sizes(), group.ram())))
             && !several(all.clone().map(|group| (&group.volume, group.durability)));
         let once = all.clone().filter(|group| !group.runs.is_empty()).all(|group| {
             let twins = all.clone().filter(|other| !other.runs.is_empty());
@@ -88,6 +88,6 @@ impl<'s> Contest<'s> {
             });
             twins.count() == 1
         });
-        same && once
+        equal_sizes && once
     }
 }

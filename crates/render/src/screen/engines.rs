@@ -32,9 +32,9 @@ pub(super) fn blocks(contest: &Contest<'_>, detail: Detail) -> Part {
         let all = threads(contest, phase);
         let shown = detail.threads(&all);
         if shown.len() < all.len() {
-            let of = |threads: &&Option<u32>| !shown.contains(threads);
+            let is_hidden = |threads: &&Option<u32>| !shown.contains(threads);
             let missing: Vec<String> =
-                all.iter().filter(of).map(|t| t.unwrap_or(1).to_string()).collect();
+                all.iter().filter(is_hidden).map(|t| t.unwrap_or(1).to_string()).collect();
             let words = format!("{} threads", missing.join(", "));
             if !left_out.contains(&words) {
                 left_out.push(words);
@@ -100,8 +100,8 @@ fn load(contest: &Contest<'_>, notes: &mut Footnotes) -> Block {
             let with = |group: &&&Group| group.label == *label && group.load.is_some();
             let group = contest.groups.iter().find(with).copied();
             let load = group.and_then(|group| group.load.as_ref());
-            let beside = load.and_then(|load| load.beside.as_ref());
-            Source { group, metrics: load.map(|load| &load.metrics), beside }
+            let relative = load.and_then(|load| load.beside.as_ref());
+            Source { group, metrics: load.map(|load| &load.metrics), beside: relative }
         })
         .collect();
     let figures: [(&str, Figure); 5] = [
@@ -135,11 +135,11 @@ impl<'s> Runs<'s> {
     }
 
     fn sources(&self, threads: Option<u32>, role: usize, beside: bool) -> Vec<Source<'s>> {
-        let source = |found: Option<(&'s Group, &'s RunRow)>| {
-            let row = found.and_then(|(_, run)| run.roles.get(role));
+        let source = |entry: Option<(&'s Group, &'s RunRow)>| {
+            let row = entry.and_then(|(_, run)| run.roles.get(role));
             let beside = row.and_then(|row| row.beside.as_ref()).filter(|_| beside);
             Source {
-                group: found.map(|(group, _)| group),
+                group: entry.map(|(group, _)| group),
                 metrics: row.map(|row| &row.metrics),
                 beside,
             }
@@ -149,12 +149,12 @@ impl<'s> Runs<'s> {
 
     /// The figures of one of a role's operations.
     fn sources_of(&self, threads: Option<u32>, role: usize, op: &str) -> Vec<Source<'s>> {
-        let source = |found: Option<(&'s Group, &'s RunRow)>| {
-            let row = found.and_then(|(_, run)| run.roles.get(role));
-            let own = row.and_then(|row| row.by_operation().find(|(name, _)| *name == op));
+        let source = |entry: Option<(&'s Group, &'s RunRow)>| {
+            let row = entry.and_then(|(_, run)| run.roles.get(role));
+            let operation = row.and_then(|row| row.by_operation().find(|(name, _)| *name == op));
             Source {
-                group: found.map(|(group, _)| group),
-                metrics: own.map(|(_, metrics)| metrics),
+                group: entry.map(|(group, _)| group),
+                metrics: operation.map(|(_, metrics)| metrics),
                 beside: None,
             }
         };
@@ -239,11 +239,11 @@ impl<'s> Runs<'s> {
                 ("p99.9 us", Figure::plain(&c::SERVICE_P999)),
             ]
         };
-        let wanted = |name: &str| match self.detail {
+        let is_selected = |name: &str| match self.detail {
             Detail::All => !writes_alone || role.open_loop || name == "p99 us",
             _ => name == "p99 us" || (role.open_loop && name == "done/s"),
         };
-        let figures = figures.into_iter().filter(|(name, _)| wanted(name));
+        let figures = figures.into_iter().filter(|(name, _)| is_selected(name));
         let sources = self.sources(last, at, false);
         let mut named = false;
         let mut rows = Vec::new();
@@ -255,41 +255,41 @@ impl<'s> Runs<'s> {
                 }
                 (None, _) => name.to_owned(),
             };
-            let made = row(label, &sources, figure, notes);
-            named |= made.is_some();
-            rows.extend(made);
+            let new_rows = row(label, &sources, figure, notes);
+            named |= new_rows.is_some();
+            rows.extend(new_rows);
         }
         rows
     }
 
     /// `4 threads`; of a client group that stays as it is while another grows: `beside 4 readers`.
     fn row_label(&self, threads: Option<u32>, at: usize) -> String {
-        let found = self.at(threads).into_iter().find_map(|found| Some(found?.1));
-        let Some(run) = found else { return String::new() };
-        let own = run.roles[at].threads;
+        let entry = self.at(threads).into_iter().find_map(|entry| Some(entry?.1));
+        let Some(run) = entry else { return String::new() };
+        let threads_of_role = run.roles[at].threads;
         let others = || run.roles.iter().enumerate().filter(|(other, _)| *other != at);
         let swept = self.shown.len() > 1 && threads.is_some();
         let grown = others().find(|(_, role)| Some(role.threads) == threads).map(|(_, role)| role);
-        match grown.filter(|_| swept && (Some(own) != threads || self.is_fixed(at))) {
+        match grown.filter(|_| swept && (Some(threads_of_role) != threads || self.is_fixed(at))) {
             Some(role) => {
                 let name = match role.threads {
                     1 => role.role.strip_suffix('s').unwrap_or(&role.role),
                     _ => &role.role,
                 };
-                format!("beside {} {name}", role.threads)
+                format!("with {} {name}", role.threads)
             }
-            None if own == 1 => "1 thread".to_owned(),
-            None => format!("{own} threads"),
+            None if threads_of_role == 1 => "1 thread".to_owned(),
+            None => format!("{threads_of_role} threads"),
         }
     }
 
     /// It has the same threads at every number that is swept.
     fn is_fixed(&self, at: usize) -> bool {
-        let of = |threads: &Option<u32>| {
-            let found = self.at(*threads).into_iter().find_map(|found| Some(found?.1));
-            found.map(|run| run.roles[at].threads)
+        let threads_of = |threads: &Option<u32>| {
+            let entry = self.at(*threads).into_iter().find_map(|entry| Some(entry?.1));
+            entry.map(|run| run.roles[at].threads)
         };
-        let all: Vec<Option<u32>> = self.shown.iter().map(of).collect();
+        let all: Vec<Option<u32>> = self.shown.iter().map(threads_of).collect();
         all.windows(2).all(|two| two[0] == two[1])
     }
 }

@@ -17,32 +17,32 @@ pub struct Ending {
 /// `Claims: holds 3, does not hold 1, cannot tell here 2`.
 fn claims(summary: &Summary) -> Option<String> {
     let verdicts = [ClaimVerdict::Holds, ClaimVerdict::DoesNotHold, ClaimVerdict::CannotTell];
-    let told = verdicts.into_iter().filter_map(|verdict| {
+    let counts = verdicts.into_iter().filter_map(|verdict| {
         let n = summary.claims.iter().filter(|claim| claim.verdict == verdict).count();
         (n > 0).then(|| format!("{} {n}", verdict.word()))
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| format!("Claims: {}", told.join(", ")))
+    let counts: Vec<String> = counts.collect();
+    (!counts.is_empty()).then(|| format!("Claims: {}", counts.join(", ")))
 }
 
 pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
     let show = &ending.show;
-    let of = |severity| summary.findings.iter().filter(|f| f.severity == severity).count();
+    let count = |severity| summary.findings.iter().filter(|f| f.severity == severity).count();
     let counted = |n: usize, word: &str| {
         (n > 0).then(|| format!("{n} {word}{}", if n == 1 { "" } else { "s" }))
     };
-    let (invalid, warnings) = (of(Severity::Invalid), of(Severity::Warning));
+    let (invalid, warnings) = (count(Severity::Invalid), count(Severity::Warning));
     let counts = [
         counted(invalid, "invalid finding"),
         counted(warnings, "warning"),
-        counted(of(Severity::Info), "note"),
+        counted(count(Severity::Info), "note"),
     ];
     let counts: Vec<String> = counts.into_iter().flatten().collect();
     let mut texts = Vec::new();
     if !counts.is_empty() {
         texts.push(format!("{}: {show} --findings", counts.join(", ")));
     }
-    texts.extend(claims(summary).map(|told| format!("{told}: {show} --table claims")));
+    texts.extend(claims(summary).map(|counts| format!("{counts}: {show} --table claims")));
     if let Some(study) = &summary.study {
         texts.push(format!("Beside what {} published: {show} --study", study.study.id));
     }

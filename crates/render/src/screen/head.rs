@@ -210,7 +210,7 @@ fn confidence(confidence: &Confidence) -> Vec<Line> {
 }
 
 /// What could not be enforced or measured.
-/// What the suite asks for and the machine could not do.
+/// What the suite contains and the machine could not do.
 fn not_here(summary: &Summary) -> Vec<Line> {
     let line = |text: &String| {
         let text = format!(" {text}");

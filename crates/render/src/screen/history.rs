@@ -35,16 +35,16 @@ pub(super) fn part(history: &History, room: usize) -> Part {
         changes[..fit].iter().map(|text| Line::plain(cut(&format!("  {text}"), COLUMNS_MAX))),
     );
     part.truncate(room);
-    let left = [(changes.len() - fit, "steps"), (rates.len() - shown, "rates")];
-    let left = left.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
-    let left: Vec<String> = left.collect();
-    Part { lines: part, left_out: (!left.is_empty()).then(|| left.join(", ")) }
+    let hidden = [(changes.len() - fit, "steps"), (rates.len() - shown, "rates")];
+    let hidden = hidden.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+    let hidden: Vec<String> = hidden.collect();
+    Part { lines: part, left_out: (!hidden.is_empty()).then(|| hidden.join(", ")) }
 }
 
 fn lines(history: &History, rates: &[&Course]) -> Vec<String> {
     let title = |course: &&Course| {
-        let place = course.place();
-        let (first, rest) = place.split_once(' ').unwrap_or((&place, "records"));
+        let scope = course.place();
+        let (first, rest) = scope.split_once(' ').unwrap_or((&scope, "records"));
         (format!("{first}\n{rest}/s"), Side::Right)
     };
     let engine = (history.engine.clone(), Side::Left);

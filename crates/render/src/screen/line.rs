@@ -58,6 +58,6 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
         return text.into_owned();
     }
-    let kept: String = text.chars().take(columns.saturating_sub(2)).collect();
-    format!("{}..", kept.trim_end())
+    let shortened: String = text.chars().take(columns.saturating_sub(2)).collect();
+    format!("{}..", shortened.trim_end())
 }

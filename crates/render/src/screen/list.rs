@@ -39,19 +39,20 @@ pub(super) fn settings(contest: &Contest<'_>, room: usize) -> Part {
     let rows = rows(contest);
     let mut columns = axes(contest, &rows);
     columns.extend(figures(&rows));
-    let mut left: Vec<String> = Vec::new();
+    let mut left_out: Vec<String> = Vec::new();
     let swept = several(contest.groups.iter().filter(|g| !g.runs.is_empty()).map(|g| g.threads));
     if swept {
-        left.push("other numbers of threads".to_owned());
+        left_out.push("other numbers of threads".to_owned());
     }
     let mut part = table(&rows, &columns, room);
     while widest(&part) > COLUMNS_MAX && columns.len() > 2 {
         columns.pop();
         part = table(&rows, &columns, room);
     }
-    left.extend(part.left_out.take());
-    let left = if left.is_empty() { "further figures".to_owned() } else { left.join("; ") };
-    Part { left_out: Some(left), ..part.within() }
+    left_out.extend(part.left_out.take());
+    let left_out =
+        if left_out.is_empty() { "further figures".to_owned() } else { left_out.join("; ") };
+    Part { left_out: Some(left_out), ..part.within() }
 }
 
 fn widest(part: &Part) -> usize {
@@ -95,13 +96,13 @@ fn rows<'s>(contest: &Contest<'s>) -> Vec<Row<'s>> {
     let mut rows: Vec<Row<'s>> = Vec::new();
     for group in &contest.groups {
         for run in &group.runs {
-            let own = setting(group, run);
-            let known = rows
+            let own_setting = setting(group, run);
+            let existing = rows
                 .iter_mut()
-                .find(|row| row.run.is_some_and(|other| setting(row.group, other) == own));
+                .find(|row| row.run.is_some_and(|other| setting(row.group, other) == own_setting));
             let row = Row { group, run: Some(run), load: load_of(contest, group) };
-            match known {
-                Some(known) if known.group.threads < group.threads => *known = row,
+            match existing {
+                Some(existing) if existing.group.threads < group.threads => *existing = row,
                 Some(_) => {}
                 None => rows.push(row),
             }
@@ -126,16 +127,16 @@ fn offered(role: &RoleRow) -> Option<u64> {
 
 /// The load of the same engine and setting.
 fn load_of<'s>(contest: &Contest<'s>, group: &'s Group) -> Option<&'s LoadRow> {
-    let alike = |other: &&&Group| {
+    let is_peer = |other: &&&Group| {
         let means = |g: &Group| (g.ram(), g.volume.clone(), g.durability);
         let same_data = other.data_sizes() == group.data_sizes();
         other.label == group.label && same_data && means(other) == means(group)
     };
-    let own = group.load.as_ref();
-    own.or_else(|| contest.groups.iter().filter(alike).find_map(|other| other.load.as_ref()))
+    let own_load = group.load.as_ref();
+    own_load.or_else(|| contest.groups.iter().filter(is_peer).find_map(|other| other.load.as_ref()))
 }
 
-/// What tells the rows apart.
+/// What distinguishes the rows.
 fn axes<'s>(contest: &'s Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
     fn column<'s>(title: &str, cell: impl Fn(&Row<'s>) -> String + 's) -> Column<'s> {
         Column { title: title.to_owned(), side: Side::Left, cell: Box::new(cell) }
@@ -190,8 +191,8 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
         }
     }
     for (name, open) in roles {
-        let own = all().filter(|role| role.role == name);
-        let ops = unique(own.flat_map(|role| role.ops.iter().map(|row| row.op.as_str())));
+        let roles = all().filter(|role| role.role == name);
+        let ops = unique(roles.flat_map(|role| role.ops.iter().map(|row| row.op.as_str())));
         let of_role = move |definition: &'static Definition| {
             Box::new(move |row: &Row<'s>| {
                 figure(row.group, role_of(row, name).map(|role| &role.metrics), definition)
@@ -212,9 +213,9 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
         }
         for op in ops {
             let cell = move |row: &Row<'s>| {
-                let own = role_of(row, name)
-                    .and_then(|role| role.by_operation().find(|(known, _)| *known == op));
-                figure(row.group, own.map(|(_, metrics)| metrics), p99)
+                let roles = role_of(row, name)
+                    .and_then(|role| role.by_operation().find(|(other, _)| *other == op));
+                figure(row.group, roles.map(|(_, metrics)| metrics), p99)
             };
             add(format!("{op}\np99 us"), Box::new(cell));
         }
@@ -265,10 +266,10 @@ fn figure(group: &Group, metrics: Option<&Metrics>, definition: &Definition) -> 
 /// What became of each engine, where none has a figure: in the words of its first case that says.
 pub(super) fn fates(contest: &Contest<'_>, room: usize) -> Part {
     let line = |label: &&str| {
-        let of = |group: &&&Group| group.label == **label;
-        let own = || contest.groups.iter().filter(of);
-        let fate = own().find_map(|group| group.fate(0))?;
-        let message = own().flat_map(|group| &group.trials).find_map(|t| t.message.as_deref());
+        let has_label = |group: &&&Group| group.label == **label;
+        let groups = || contest.groups.iter().filter(has_label);
+        let fate = groups().find_map(|group| group.fate(0))?;
+        let message = groups().flat_map(|group| &group.trials).find_map(|t| t.message.as_deref());
         let message = message.map_or_else(String::new, |message| format!(": {message}"));
         Some(Line::plain(cut(&format!("{} {fate}{message}", contest.name(label)), COLUMNS_MAX)))
     };
@@ -280,7 +281,7 @@ pub(super) fn fates(contest: &Contest<'_>, room: usize) -> Part {
 
 type DriveColumn = (&'static str, Side, fn(&TableRow<'_>) -> String);
 
-/// What is said of each job.
+/// The line of each job.
 const DRIVE: [DriveColumn; 12] = [
     ("job", Side::Left, |row| match row.op {
         Some(_) => String::new(),

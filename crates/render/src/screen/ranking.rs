@@ -26,9 +26,8 @@ pub(super) fn part(summary: &Summary, room: usize) -> Part {
     let mut part = Part::default();
     let mut left: Vec<String> = Vec::new();
     let of = if classes { " of the class" } else { "" };
-    let aid = format!(
-        "Place and times behind the best{of}; =: not told apart from the first there; ?: few trials"
-    );
+    let aid =
+        format!("Place and times behind the best{of}; =: tied with the first there; ?: few trials");
     for (at, setting) in settings.iter().enumerate() {
         let lines = block(setting, classes);
         let gap = usize::from(at > 0);

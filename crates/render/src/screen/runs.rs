@@ -23,20 +23,20 @@ impl Detail {
 
     /// The numbers of threads that are shown, of those there are.
     pub(super) fn threads(self, all: &[Option<u32>]) -> Vec<Option<u32>> {
-        let wanted = match self {
+        let is_wanted = match self {
             Self::All => all.len(),
             Self::Few => 4,
             Self::Short => 3,
             Self::Least => 1,
         };
-        if all.len() <= wanted {
+        if all.len() <= is_wanted {
             return all.to_vec();
         }
         // The first and the last, and what lies between them.
-        let step = |at: usize| at * (all.len() - 1) / (wanted - 1).max(1);
-        match wanted {
+        let step = |at: usize| at * (all.len() - 1) / (is_wanted - 1).max(1);
+        match is_wanted {
             1 => all[all.len() - 1..].to_vec(),
-            _ => (0..wanted).map(|at| all[step(at)]).collect(),
+            _ => (0..is_wanted).map(|at| all[step(at)]).collect(),
         }
     }
 }
@@ -54,15 +54,15 @@ impl<'s> Runs<'s> {
     /// The phase of any engine: all have the same roles.
     pub(super) fn any(&self) -> Option<&'s RunRow> {
         let last = *self.shown.last()?;
-        self.at(last).into_iter().find_map(|found| Some(found?.1))
+        self.at(last).into_iter().find_map(|entry| Some(entry?.1))
     }
 
     /// The largest number of threads at which the most engines have figures: percentiles and
     /// costs are of these.
     pub(super) fn headline(&self) -> Option<u32> {
         let figures = |threads: &Option<u32>| {
-            let found = self.at(*threads).into_iter().flatten();
-            found.filter(|(_, run)| run.metrics.value(&c::WALL).is_some()).count()
+            let entries = self.at(*threads).into_iter().flatten();
+            entries.filter(|(_, run)| run.metrics.value(&c::WALL).is_some()).count()
         };
         let best = self.shown.iter().max_by_key(|threads| (figures(threads), **threads));
         best.copied().flatten()
@@ -70,13 +70,13 @@ impl<'s> Runs<'s> {
 
     /// Each engine's group and phase at a number of threads.
     pub(super) fn at(&self, threads: Option<u32>) -> Vec<Option<(&'s Group, &'s RunRow)>> {
-        let of = |label: &&str| {
+        let entry_of = |label: &&str| {
             let groups = self.contest.groups.iter().copied();
-            let mut own = groups.filter(|g| g.label == **label && g.threads == threads);
-            own.find_map(|group| {
+            let mut groups_of_label = groups.filter(|g| g.label == **label && g.threads == threads);
+            groups_of_label.find_map(|group| {
                 Some((group, group.runs.iter().find(|run| run.phase == self.phase)?))
             })
         };
-        self.contest.labels.iter().map(of).collect()
+        self.contest.labels.iter().map(entry_of).collect()
     }
 }

@@ -53,10 +53,10 @@ fn distinct(trials: u32) -> Fixture {
 
 /// Copies of an engine's cases under other names.
 fn more_engines(fixture: &mut Fixture, names: &[&str]) {
-    let own: Vec<_> =
+    let cases: Vec<_> =
         fixture.cases.iter().filter(|case| case.record.case.engine == "lmdb").cloned().collect();
     for (at, name) in names.iter().enumerate() {
-        for mut made in own.clone() {
+        for mut made in cases.clone() {
             let case = &mut made.record.case;
             case.id = case.id.replace("_lmdb_", &format!("_{name}_"));
             case.key = case.key.replace("lmdb", name);
@@ -78,9 +78,9 @@ fn more_engines(fixture: &mut Fixture, names: &[&str]) {
 fn more_threads(fixture: &mut Fixture, numbers: &[u32]) {
     let of_one =
         |case: &&kvdyno_analysis::fixture::FixtureCase| case.record.case.threads == Some(1);
-    let own: Vec<_> = fixture.cases.iter().filter(of_one).cloned().collect();
+    let cases: Vec<_> = fixture.cases.iter().filter(of_one).cloned().collect();
     for number in numbers {
-        for mut made in own.clone() {
+        for mut made in cases.clone() {
             let case = &mut made.record.case;
             case.id = case.id.replace("_t1_", &format!("_t{number}_"));
             case.key = case.key.replace("t1", &format!("t{number}"));
@@ -148,8 +148,8 @@ fn a_field_of_engines_is_ranked_by_question_a_line_each() {
     let text = screen(&Fixture::field(4).summary());
     insta::assert_snapshot!("field", text);
     for engine in ["LMDB 1.0", "rocksdb-tuned", "LevelDB, async", "SurrealKV"] {
-        let of = |line: &&str| line.starts_with(&format!("{engine} "));
-        assert_eq!(text.lines().filter(of).count(), 1, "{engine}\n{text}");
+        let has_name = |line: &&str| line.starts_with(&format!("{engine} "));
+        assert_eq!(text.lines().filter(has_name).count(), 1, "{engine}\n{text}");
     }
     assert!(text.contains("Left out: RAM 512 MiB; "), "{text}");
     // A reason that names many engines is cut, and never left out.
@@ -171,9 +171,9 @@ fn an_engine_that_did_not_fit_is_said_to_and_never_praised() {
     let summary = fixture.summary();
     insta::assert_snapshot!("did_not_fit", screen(&summary));
     let answers = kvdyno_analysis::answer::answers(&summary);
-    let said: Vec<&str> = answers.iter().map(|answer| answer.sentence.as_str()).collect();
-    assert!(said[0].ends_with("; RocksDB did not fit (0 of 4 trials)."), "{said:?}");
-    assert!(said.iter().all(|text| !text.contains("times")), "{said:?}");
+    let sentences: Vec<&str> = answers.iter().map(|answer| answer.sentence.as_str()).collect();
+    assert!(sentences[0].ends_with("; RocksDB did not fit (0 of 4 trials)."), "{sentences:?}");
+    assert!(sentences.iter().all(|text| !text.contains("times")), "{sentences:?}");
 }
 
 #[test]
@@ -231,8 +231,8 @@ fn a_target_rate_shows_response_times() {
 #[test]
 fn several_settings_have_a_row_each() {
     let mut fixture = distinct(2);
-    let own = fixture.cases.clone();
-    for mut made in own {
+    let cases = fixture.cases.clone();
+    for mut made in cases {
         let case = &mut made.record.case;
         case.id = format!("{}_small", case.id);
         case.key = format!("{} small", case.key);

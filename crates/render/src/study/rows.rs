@@ -19,15 +19,15 @@ pub(crate) struct StudyRows<'s> {
 
 impl<'s> StudyRows<'s> {
     pub(crate) fn from_summary(kind: &Kind, summary: &'s Summary) -> Self {
-        let place = match kind.name {
+        let kind_name = match kind.name {
             "load" => Some(TableKind::Load),
             "run" => Some(TableKind::Run),
             "drive" => Some(TableKind::Drive),
             _ => None,
         };
-        let study = summary.study.as_ref().filter(|_| place.is_some());
+        let study = summary.study.as_ref().filter(|_| kind_name.is_some());
         let all = study.iter().flat_map(|study| &study.published);
-        Self { study, rows: all.filter(|row| row.beside == place).collect() }
+        Self { study, rows: all.filter(|row| row.beside == kind_name).collect() }
     }
 
     /// There are such.
@@ -102,7 +102,7 @@ fn name(row: &Published, columns: &[&Column]) -> String {
     words.extend(volume.cloned());
     let others = [("part", &of.part), ("RAM", &of.ram), ("data", &of.records)];
     let others = others.into_iter().filter(|(title, _)| !has(title));
-    words.extend(others.filter_map(|(_, said)| said.clone()));
+    words.extend(others.filter_map(|(_, text)| text.clone()));
     words.retain(|word| !word.is_empty());
     words.join(" ")
 }
@@ -119,7 +119,7 @@ fn figure(row: &Published, column: &Column) -> Option<String> {
 /// What a published row says under a title of words.
 fn row_text(row: &Published, title: &str) -> String {
     let of = &row.of;
-    let said = match title {
+    let text = match title {
         "part" => of.part.clone(),
         "volume" => of.volume.clone(),
         "threads" => of.threads.map(|threads| threads.to_string()),
@@ -133,17 +133,17 @@ fn row_text(row: &Published, title: &str) -> String {
         "depth" => of.depth.map(|depth| depth.to_string()),
         _ => None,
     };
-    said.unwrap_or_default()
+    text.unwrap_or_default()
 }
 
-/// As printed, else of its I/Os a second.
+/// As printed, else from its I/Os per second.
 fn megabytes(row: &Published) -> String {
-    let of = |bytes: f64| format::ratio(bytes / 1e6);
+    let print = |bytes: f64| format::ratio(bytes / 1e6);
     if let Some(printed) = row.value("user_bytes_per_s") {
-        return printed.text(of);
+        return printed.text(print);
     }
     let block = row.of.block.as_ref().and_then(|block| units::parse_bytes(block).ok());
     let value = row.value("ops_per_s").zip(block);
-    let text = |(value, block): (&PublishedValue, u64)| value.text(|ops| of(ops * block as f64));
+    let text = |(value, block): (&PublishedValue, u64)| value.text(|ops| print(ops * block as f64));
     value.map(text).unwrap_or_default()
 }

@@ -45,8 +45,8 @@ fn text(titled: &Titled) -> String {
 #[test]
 fn a_study_stands_beside_a_run() {
     let all = tables::all(&summary(), false);
-    let wanted = ["study", "claims", "load", "published"];
-    let shown = all.iter().filter(|titled| wanted.contains(&titled.name));
+    let expected = ["study", "claims", "load", "published"];
+    let shown = all.iter().filter(|titled| expected.contains(&titled.name));
     insta::assert_snapshot!(shown.map(text).collect::<Vec<_>>().join("\n"));
 }
 
@@ -87,7 +87,7 @@ fn published_figures_are_in_no_other_file() {
     assert!(names.ends_with(&["published", "claims"]), "{names:?}");
     assert_eq!(files, with_files[..files.len()]);
     let csv = |name: &str| {
-        let (_, bytes) = with_files.iter().find(|(known, _)| *known == name).unwrap();
+        let (_, bytes) = with_files.iter().find(|(other, _)| *other == name).unwrap();
         String::from_utf8(bytes.clone()).unwrap()
     };
     let published = csv("published");
@@ -102,8 +102,9 @@ fn published_figures_are_in_no_other_file() {
 #[test]
 fn the_markdown_has_both() {
     let page = markdown::page(&summary());
-    for wanted in ["### The study symas-optane-2018", "### What the suite claims", "### Published"]
+    for expected in
+        ["### The study symas-optane-2018", "### What the suite claims", "### Published"]
     {
-        assert!(page.contains(wanted), "{wanted}");
+        assert!(page.contains(expected), "{expected}");
     }
 }

@@ -7,10 +7,10 @@ use kvdyno_analysis::history::{Course, History, Step};
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::units;
 
-/// In the narrow table: what most ask for first.
+/// The figures of the narrow table.
 const FIRST: [&str; 3] = ["records_per_s", "ops_per_s", "service_ns_p99"];
 
-/// No more steps are told one by one.
+/// The most steps that are listed one by one.
 const TOLD_MAX: usize = 12;
 
 /// A table for each engine that the suite has in several versions.
@@ -50,7 +50,7 @@ fn aid(history: &History) -> String {
         0,
     )];
     let changes = history.changes();
-    lines.extend(history.sentence().map(|told| wrap(&format!("{told}."), 0)));
+    lines.extend(history.sentence().map(|sentence| wrap(&format!("{sentence}."), 0)));
     lines.extend(changes.iter().take(TOLD_MAX).map(|change| wrap(change, 2)));
     let more = changes.len().saturating_sub(TOLD_MAX);
     if more > 0 {

@@ -109,15 +109,15 @@ fn it_stands_below_the_latencies_on_a_terminal_and_in_markdown() {
     let below = |fixture: &Fixture| {
         let summary = fixture.summary();
         let tables = all(&summary, false);
-        let found: Vec<_> = tables
+        let names: Vec<_> = tables
             .iter()
             .filter(|titled| titled.aid.contains("\nscheduling jitter of this machine, 2.00 s"))
             .map(|titled| titled.title.clone())
             .collect();
         let longest = tables.iter().flat_map(|titled| titled.aid.lines()).map(str::len).max();
         assert!(longest <= Some(100), "{longest:?}");
-        assert_eq!(crate::markdown::page(&summary).contains("max 13.4 ms"), !found.is_empty());
-        found
+        assert_eq!(crate::markdown::page(&summary).contains("max 13.4 ms"), !names.is_empty());
+        names
     };
     assert!(below(&fixture).is_empty(), "records of before have none");
     fixture.run.hiccups = Some(hiccups());
@@ -152,16 +152,16 @@ fn a_column_that_the_suite_asks_for_needs_no_wide() {
         let titles: Vec<String> = columns.map(|(title, _)| title.replace('\n', " ")).collect();
         titles
     };
-    let asked = ["took s", "> 1 ms %", "> 2 ms %", "> 4 ms %", "rms us", "dev us", "MB/s"];
-    let asked = asked.into_iter().chain(["items/s", "I/Os /record"]);
+    let names = ["took s", "> 1 ms %", "> 2 ms %", "> 4 ms %", "rms us", "dev us", "MB/s"];
+    let names = names.into_iter().chain(["items/s", "I/Os /record"]);
     let (bare, wide) = (titles(&fixture, false), titles(&fixture, true));
-    for title in asked.clone() {
+    for title in names.clone() {
         assert!(!bare.iter().any(|other| other == title), "{title}: {bare:?}");
         assert!(wide.iter().any(|other| other == title), "{title}: {wide:?}");
     }
     fixture.plan.columns = ColumnName::ALL.iter().map(|(_, column)| *column).collect();
     let shown = titles(&fixture, false);
-    for title in asked {
+    for title in names {
         assert!(shown.iter().any(|other| other == title), "{title}: {shown:?}");
     }
     assert!(!shown.iter().any(|title| title == "p90 us"), "{shown:?}");
@@ -174,11 +174,11 @@ fn ranks_of_a_crew_have_a_table() {
     let mut summary = fixture.summary();
     let ranks = |summary: &_, wide| {
         let tables = all(summary, wide).into_iter();
-        let found = tables.filter(|titled| titled.name == "ranks").map(|titled| {
+        let lines = tables.filter(|titled| titled.name == "ranks").map(|titled| {
             assert!(wide || titled.aid.lines().all(|line| line.len() <= 100), "{}", titled.aid);
             titled.table.text()
         });
-        found.collect::<String>()
+        lines.collect::<String>()
     };
     let narrow = ranks(&summary, false);
     assert!(narrow.lines().all(|line| line.chars().count() <= 100), "{narrow}");
@@ -197,8 +197,8 @@ fn ranks_of_a_crew_have_a_table() {
         rank.of = 1000;
     }
     let of_many = ranks(&summary, false);
-    let left = of_many.lines().filter(|line| line.contains("node")).count();
-    assert_eq!(left, narrow.lines().filter(|line| line.contains(" 0  node0")).count());
+    let remaining = of_many.lines().filter(|line| line.contains("node")).count();
+    assert_eq!(remaining, narrow.lines().filter(|line| line.contains(" 0  node0")).count());
     assert_eq!(ranks(&summary, true).matches("node").count(), summary.ranks.len());
 }
 

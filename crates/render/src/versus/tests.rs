@@ -56,10 +56,10 @@ fn slower(case: &mut kvdyno_record::case::CaseRecord) {
     }
 }
 
-fn row<'v>(versus: &'v Versus, case: &str, place: &str, figure: &str) -> &'v Row {
+fn row<'v>(versus: &'v Versus, case: &str, scope: &str, figure: &str) -> &'v Row {
     let pair = versus.pairs.iter().find(|pair| pair.name == case).unwrap();
-    let found = |row: &&Row| row.place() == place && row.figure == figure;
-    pair.rows.iter().find(found).unwrap()
+    let matches = |row: &&Row| row.place() == scope && row.figure == figure;
+    pair.rows.iter().find(matches).unwrap()
 }
 
 /// The fixture's trials lie 3 % apart, 15 % in all: a tenth is just about seen in six.
@@ -130,7 +130,7 @@ fn costs_of_different_mixes_are_not_ranked() {
     assert_eq!((cpu.verdict, cpu.ratio, cpu.p), (Verdict::NotComparable, None, None));
     assert!(cpu.why.as_ref().unwrap().contains("different mixes: LMDB 89 % get"), "{cpu:?}");
     let gate = versus.gate.as_ref().unwrap();
-    assert!(gate.not_judged.iter().all(|left| !left.why.contains("mixes")), "{gate:?}");
+    assert!(gate.not_judged.iter().all(|entry| !entry.why.contains("mixes")), "{gate:?}");
     let text = text_of(&versus);
     assert!(text.contains("RocksDB better") && text.contains("LMDB better"), "{text}");
     assert!(!text.contains("regressed") && !text.contains("improved"), "{text}");
@@ -153,7 +153,7 @@ fn a_gate_over_nothing_does_not_pass() {
     assert_eq!(nothing.not_judged.len(), 1);
     let run = record(&Fixture::with_trials(TRIALS));
     let sides = Sides::engines(&run, "lmdb", "RocksDB");
-    let of = |names: &[&str], gate| {
+    let gate_of = |names: &[&str], gate| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         Versus::compare(
             &sides,
@@ -161,14 +161,17 @@ fn a_gate_over_nothing_does_not_pass() {
         )
     };
     for gate in [None, Some(0.05)] {
-        let refusal = of(&["ops_per_s", "response_ns_p99"], gate).unwrap_err();
+        let refusal = gate_of(&["ops_per_s", "response_ns_p99"], gate).unwrap_err();
         let Refusal::NoFigure { name, known } = refusal else { panic!("{refusal}") };
         assert_eq!(name, "response_ns_p99");
         assert!(known.contains(&"ops_per_s") && !known.contains(&name), "{known:?}");
     }
-    assert_eq!(of(&["ops_per_s"], Some(0.05)).unwrap().gate.unwrap().result, GateResult::Failed);
+    assert_eq!(
+        gate_of(&["ops_per_s"], Some(0.05)).unwrap().gate.unwrap().result,
+        GateResult::Failed
+    );
     // Neither way is better: that no figure got worse says nothing.
-    let window = of(&["window_ns"], Some(0.05)).unwrap().gate.unwrap();
+    let window = gate_of(&["window_ns"], Some(0.05)).unwrap().gate.unwrap();
     assert_eq!(window.result, GateResult::CannotJudge);
 }
 
@@ -213,10 +216,16 @@ fn other_work_is_refused_and_other_hosts_are_told() {
         case.case.key += "+";
     });
     moved.summary.host.kernel = "6.99.0".to_owned();
-    let told = compared(&base, &moved, None).differences;
-    let told: Vec<String> = told.iter().map(Difference::words).collect();
-    assert!(told[0].starts_with("kernel: ") && told[0].ends_with("6.99.0 in NEW"), "{told:?}");
-    assert!(told.iter().any(|words| words.starts_with("LMDB: option readahead: ")), "{told:?}");
+    let differences = compared(&base, &moved, None).differences;
+    let differences: Vec<String> = differences.iter().map(Difference::words).collect();
+    assert!(
+        differences[0].starts_with("kernel: ") && differences[0].ends_with("6.99.0 in NEW"),
+        "{differences:?}"
+    );
+    assert!(
+        differences.iter().any(|words| words.starts_with("LMDB: option readahead: ")),
+        "{differences:?}"
+    );
 }
 
 /// The same volume by name, on a device that reads further ahead.
@@ -231,9 +240,9 @@ fn volumes_of_one_name_that_differ_are_told() {
         fixture.on_volume("_", "xfs", &drive, true);
         record(&fixture)
     };
-    let told = compared(&on(128 << 10, "loop0"), &on(2 << 20, "loop7"), None).differences;
-    let told: Vec<String> = told.iter().map(Difference::words).collect();
-    assert_eq!(told, ["volume xfs: readahead: 128KiB in BASE, 2MiB in NEW"]);
+    let differences = compared(&on(128 << 10, "loop0"), &on(2 << 20, "loop7"), None).differences;
+    let differences: Vec<String> = differences.iter().map(Difference::words).collect();
+    assert_eq!(differences, ["volume xfs: readahead: 128KiB in BASE, 2MiB in NEW"]);
 }
 
 /// As much swap under another compression is told; twice as much is other work.
@@ -252,9 +261,9 @@ fn memory_tiers_of_one_name_that_differ_are_told() {
         record.summary.run.id += &format!("{bytes}{compression}");
         record
     };
-    let told = compared(&with(1 << 30, "lz4"), &with(1 << 30, "zstd"), None).differences;
-    let told: Vec<String> = told.iter().map(Difference::words).collect();
-    assert_eq!(told, ["memory tier z: swap on: zram by lz4 in BASE, zram by zstd in NEW"]);
+    let differences = compared(&with(1 << 30, "lz4"), &with(1 << 30, "zstd"), None).differences;
+    let differences: Vec<String> = differences.iter().map(Difference::words).collect();
+    assert_eq!(differences, ["memory tier z: swap on: zram by lz4 in BASE, zram by zstd in NEW"]);
     let (base, new) = (with(1 << 30, "lz4"), with(2 << 30, "lz4"));
     let refused = Versus::compare(&Sides::Runs { base: &base, new: &new }, &question(None));
     assert!(format!("{:?}", refused.unwrap_err()).contains("tier"));
@@ -296,11 +305,11 @@ fn calibration() -> Record {
 #[test]
 fn a_calibration_says_what_is_noise() {
     let record = calibration();
-    let known = Calibration::from_record(&record).unwrap();
-    assert_eq!((known.engine.as_str(), known.trials), ("LMDB 0.9.70", [5, 5]));
-    assert!(resolution(&known).starts_with("this machine, now: ops/s differences below"));
-    insta::assert_snapshot!("resolutions", resolutions(&known, false).text());
-    let noise = Noise::by(Some(known), &Sides::engines(&record, "lmdb-a", "lmdb-b"));
+    let calibration = Calibration::from_record(&record).unwrap();
+    assert_eq!((calibration.engine.as_str(), calibration.trials), ("LMDB 0.9.70", [5, 5]));
+    assert!(resolution(&calibration).starts_with("this machine, now: ops/s differences below"));
+    insta::assert_snapshot!("resolutions", resolutions(&calibration, false).text());
+    let noise = Noise::by(Some(calibration), &Sides::engines(&record, "lmdb-a", "lmdb-b"));
     // Its trials lie 3 % apart, up to 30 %.
     assert!((0.03..0.3).contains(&noise.share(c::OPS_PER_S.name)), "{}", noise.share("ops_per_s"));
     // Never varies there: a quiet machine is still not taken for a perfect one.
@@ -313,20 +322,20 @@ fn a_calibration_says_what_is_noise() {
 #[test]
 fn a_calibration_of_something_else_lowers_nothing() {
     let record = calibration();
-    let least = |known: &Calibration| {
+    let least = |calibration: &Calibration| {
         let sides = Sides::engines(&record, "lmdb-a", "lmdb-b");
-        let noise = Noise::by(Some(known.clone()), &sides);
+        let noise = Noise::by(Some(calibration.clone()), &sides);
         assert!(noise.share(c::OPS_PER_S.name) >= 0.03, "it raises still");
         noise.share(c::DATABASE_ALLOCATED.name).to_bits()
     };
-    let known = Calibration::from_record(&record).unwrap();
-    assert_eq!(least(&known), LEAST_NOISE.to_bits());
+    let calibration = Calibration::from_record(&record).unwrap();
+    assert_eq!(least(&calibration), LEAST_NOISE.to_bits());
     let other = Some("another".to_owned());
-    let engine = Calibration { engine_name: "leveldb".to_owned(), ..known.clone() };
-    let drive = Calibration { drive: other.clone(), ..known.clone() };
-    let filesystem = Calibration { filesystem: other.clone(), ..known.clone() };
-    let volume = Calibration { below: [[other.clone(), None, None]].into(), ..known.clone() };
-    let tier = Calibration { below: [[None, None, other]].into(), ..known };
+    let engine = Calibration { engine_name: "leveldb".to_owned(), ..calibration.clone() };
+    let drive = Calibration { drive: other.clone(), ..calibration.clone() };
+    let filesystem = Calibration { filesystem: other.clone(), ..calibration.clone() };
+    let volume = Calibration { below: [[other.clone(), None, None]].into(), ..calibration.clone() };
+    let tier = Calibration { below: [[None, None, other]].into(), ..calibration };
     for other in [engine, drive, filesystem, volume, tier] {
         assert_eq!(least(&other), DEFAULT_NOISE.to_bits(), "{other:?}");
     }
@@ -357,9 +366,9 @@ fn ceilings_are_surroundings_beside_engines_and_jobs_by_themselves() {
     };
     let base = record(&Fixture::with_drive(4));
     let versus = compared(&base, &later(Fixture::with_drive(4)), None);
-    let told = versus.differences.iter().find(|found| found.what.contains("psync-2")).unwrap();
-    assert_eq!(told.what, "the drive itself, psync-2 x 2");
-    assert_eq!(told.base, "9.29 k/s (9.16 k to 9.43 k)");
+    let difference = versus.differences.iter().find(|one| one.what.contains("psync-2")).unwrap();
+    assert_eq!(difference.what, "the drive itself, psync-2 x 2");
+    assert_eq!(difference.base, "9.29 k/s (9.16 k to 9.43 k)");
     assert_eq!(versus.differences.len(), 1, "{:?}", versus.differences);
     assert!(versus.pairs.iter().all(|pair| !pair.name.contains("sync")), "no ceiling is judged");
     assert!(versus.pairs.iter().any(|pair| pair.name == "mix-70-30 t2"));

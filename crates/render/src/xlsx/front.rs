@@ -36,7 +36,7 @@ const SHEETS: [(&str, &str); 12] = [
         "throughput, p99 and cost over threads; their numbers are taken from the other sheets",
     ),
     (RANKING, "engines in order, question by question: place, and how many times behind the best"),
-    (PUBLISHED, "what a study published on another machine, and beside it what came of it here"),
+    (PUBLISHED, "what a study published on another machine, next to the figures of this run"),
     (CLAIMS, "what the suite claims, point by point: holds, does not hold, or cannot tell here"),
     ("Load", "what each load took, with the columns of the published studies"),
     (
@@ -45,7 +45,7 @@ const SHEETS: [(&str, &str); 12] = [
          durability class",
     ),
     ("Cost", "CPU, context switches, device, memory and space of a phase, all roles together"),
-    (DRIVE, "what each job of the bare drive gave, beside the limit of engines: Cost, share"),
+    (DRIVE, "the figures of each job of the bare drive, and the limit of engines: Cost, share"),
     ("Latency percentiles", "of each operation, the median of the trials' own"),
     ("Series", "slice by slice"),
     ("Host", "every fact about the machine, before and after"),

@@ -76,7 +76,7 @@ fn cells(
     let count = counts.count as f64;
     let [length_s, service_s] = [slice.length_ns, counts.service_ns].map(|ns| ns as f64 / 1e9);
     let [length, operations, service] = [LENGTH, COUNT, SERVICE].map(|at| address(row, at));
-    let over = |formula: String, result: f64| {
+    let quotient = |formula: String, result: f64| {
         if result.is_finite() { Cell::Formula { formula, result } } else { Cell::Empty }
     };
     let done = counts.count > 0;
@@ -92,8 +92,8 @@ fn cells(
         Cell::Number(length_s),
         Cell::Number(count),
         Cell::Number(service_s),
-        over(format!("={operations}/{length}"), count / length_s),
-        over(format!("={service}*1000000/{operations}"), service_s * 1e6 / count),
+        quotient(format!("={operations}/{length}"), count / length_s),
+        quotient(format!("={service}*1000000/{operations}"), service_s * 1e6 / count),
         Cell::number(done.then_some(counts.service_ns_max as f64 / 1e3)),
     ]
 }

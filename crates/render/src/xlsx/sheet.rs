@@ -94,7 +94,7 @@ impl Sheet {
         self.next_row
     }
 
-    /// Adds a row, and says where it is.
+    /// Adds a row and returns its number.
     pub(super) fn row(&mut self, cells: &[Cell]) -> Result<u32, XlsxError> {
         self.write(cells, false)
     }

@@ -12,10 +12,10 @@ use kvdyno_analysis::summary::Summary;
 const NUMBERS: &str = "own_groups";
 
 /// What stands behind a published figure: the run's own.
-type Own<'s> = Option<(&'s str, &'s Metric)>;
+type OwnFigure<'s> = Option<(&'s str, &'s Metric)>;
 
 /// A column of that: its name, its width, and what is in it.
-type Column = (&'static str, u16, fn(&Own<'_>) -> Cell);
+type Column = (&'static str, u16, fn(&OwnFigure<'_>) -> Cell);
 
 const HERE: [Column; 6] = [
     ("here", 28, |own| Cell::words(own.map(|(label, _)| label))),
@@ -30,13 +30,14 @@ const HERE: [Column; 6] = [
 pub(super) fn published(summary: &Summary) -> anyhow::Result<Option<Sheet>> {
     let Some(study) = &summary.study else { return Ok(None) };
     let columns = PUBLISHED.iter().filter(|(name, _)| *name != NUMBERS);
-    let own = HERE.iter().map(|(name, width, _)| heading(name, *width, Plain));
-    let headings: Vec<Heading> = columns.clone().map(|(name, _)| named(name)).chain(own).collect();
+    let own_figure = HERE.iter().map(|(name, width, _)| heading(name, *width, Plain));
+    let headings: Vec<Heading> =
+        columns.clone().map(|(name, _)| named(name)).chain(own_figure).collect();
     let mut sheet = Sheet::table("Published", &headings, 3)?;
     for figure in figures(study) {
-        for own in beside(&figure, summary) {
+        for own_figure in own_figures(&figure, summary) {
             let cells = columns.clone().map(|(_, cell)| cell(&figure));
-            let cells = cells.chain(HERE.iter().map(|(.., cell)| cell(&own)));
+            let cells = cells.chain(HERE.iter().map(|(.., cell)| cell(&own_figure)));
             sheet.row(&cells.collect::<Vec<_>>())?;
         }
     }
@@ -45,14 +46,14 @@ pub(super) fn published(summary: &Summary) -> anyhow::Result<Option<Sheet>> {
 }
 
 /// The run's figures that a published one stands beside; where there is none, an empty place.
-fn beside<'s>((_, row, value): &Figure<'s>, summary: &'s Summary) -> Vec<Own<'s>> {
-    let own = row.own.iter().filter_map(|seat| {
+fn own_figures<'s>((_, row, value): &Figure<'s>, summary: &'s Summary) -> Vec<OwnFigure<'s>> {
+    let figures = row.own.iter().filter_map(|seat| {
         let mut metrics = seat.metrics(summary).into_iter().flat_map(|metrics| &metrics.0);
         let metric = metrics.find(|metric| value.is_some_and(|value| metric.name == value.figure));
         Some(Some((summary.groups.get(seat.group)?.label.as_str(), metric?)))
     });
-    let own: Vec<Own<'s>> = own.collect();
-    if own.is_empty() { vec![None] } else { own }
+    let figures: Vec<OwnFigure<'s>> = figures.collect();
+    if figures.is_empty() { vec![None] } else { figures }
 }
 
 /// What the suite claims, a row for each point; none: it claims nothing.

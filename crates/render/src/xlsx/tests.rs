@@ -38,9 +38,9 @@ fn read(bytes: Vec<u8>) -> Read {
     for name in book.sheet_names() {
         read.values.insert(name.clone(), book.worksheet_range(&name).unwrap());
         let formulas = book.worksheet_formula(&name).unwrap();
-        let (top, left) = formulas.start().unwrap_or_default();
+        let (top, first_column) = formulas.start().unwrap_or_default();
         let cells = formulas.used_cells().map(|(row, column, formula)| {
-            ((top + row as u32, left + column as u32), formula.clone())
+            ((top + row as u32, first_column + column as u32), formula.clone())
         });
         read.formulas.insert(name, cells.collect());
     }
@@ -135,9 +135,9 @@ fn a_study_and_claims_have_sheets_of_their_own() {
     assert_eq!(outputs.len(), 10);
     assert_eq!(text(outputs[0], "value"), "10.5104967");
     let load = summary.groups[0].load.as_ref().unwrap();
-    let own = load.metrics.value(&c::FS_OUTPUTS_PER_RECORD).unwrap().to_string();
-    let here = ["here", "here_value"].map(|column| text(outputs[0], column));
-    assert_eq!(here, ["LMDB".to_owned(), own]);
+    let own_value = load.metrics.value(&c::FS_OUTPUTS_PER_RECORD).unwrap().to_string();
+    let cells = ["here", "here_value"].map(|column| text(outputs[0], column));
+    assert_eq!(cells, ["LMDB".to_owned(), own_value]);
     let none = outputs.iter().find(|row| text(row, "engine") == "lmdb1").unwrap();
     let empty = (text(none, "here_value"), text(none, "why_none"));
     assert_eq!(empty, (String::new(), "engine lmdb1 was not measured".to_owned()));
@@ -240,15 +240,15 @@ fn formulas_come_to_the_numbers_that_are_cached() {
         let phase = fixture.case(trial).phase("measure");
         let readers = phase.roles.iter_mut().find(|role| role.role == "readers").unwrap();
         let operations = readers.ops["get"].count / 2;
-        let of = |window_ns| ThreadWindow { window_ns, operations };
-        readers.windows = vec![of(readers.window_ns), of(readers.window_ns * 2 / 3)];
+        let window = |window_ns| ThreadWindow { window_ns, operations };
+        readers.windows = vec![window(readers.window_ns), window(readers.window_ns * 2 / 3)];
     }
     let (_, bytes) = written(&fixture);
     let read = read(bytes);
     let mut counted = BTreeMap::new();
     for (sheet, formulas) in &read.formulas {
         for (at, formula) in formulas {
-            let cell = |of: Option<&str>, at| read.number(of.unwrap_or(sheet), at);
+            let cell = |window: Option<&str>, at| read.number(window.unwrap_or(sheet), at);
             let computed = evaluate::formula(formula, &cell);
             let cached = read.number(sheet, *at).unwrap();
             let near = (computed - cached).abs() <= cached.abs() * 1e-9;

@@ -19,7 +19,7 @@ pub(super) type RowKey = (usize, usize, usize, usize);
 
 /// Group, phase and role, and of an operation its number from 1.
 pub(super) fn key(row: &Row<'_>) -> RowKey {
-    let (group, run, role) = row.place();
+    let (group, run, role) = row.position();
     let op = row.role.zip(row.op).and_then(|((_, role), op)| {
         let at = role.ops.iter().position(|row| row.op == op)?;
         Some(at + 1)
@@ -160,7 +160,7 @@ impl Writer<'_, '_> {
             CellSource::OverBase(of, times) => {
                 return self.over_base(at, of, times).unwrap_or(Cell::Empty);
             }
-            CellSource::Verdict => return Cell::words(row.beside().map(verdict)),
+            CellSource::Verdict => return Cell::words(row.relative().map(verdict)),
             CellSource::Range(definition, end) => {
                 return Cell::number(row.metric(definition).and_then(Metric::range).map(end));
             }
@@ -185,7 +185,7 @@ impl Writer<'_, '_> {
     fn over_base(&self, at: usize, of: &str, times: f64) -> Option<Cell> {
         let row = &self.rows[at];
         let is_peer = |other: &Row<'_>| {
-            let ((_, run, role), (_, other_run, other_role)) = (row.place(), other.place());
+            let ((_, run, role), (_, other_run, other_role)) = (row.position(), other.position());
             (other.op, other_run, other_role) == (row.op, run, role)
                 && other.group.competes()
                 && other.peers() == row.peers()

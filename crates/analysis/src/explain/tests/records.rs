@@ -1,4 +1,4 @@
-//! Whole records explained.
+//! Explanations of whole records.
 
 use super::*;
 use kvdyno_record::engine::{Counters, Value};
@@ -13,8 +13,8 @@ fn adds_up(one: &Explained) {
     assert!(of_device <= one.metrics.value(&c::TIME_DEVICE).unwrap_or(0.0) + 1e-6, "{one:?}");
 }
 
-/// The fixture's LMDB at one reader, with what newer workers tell.
-fn told_apart(fixture: &mut Fixture) {
+/// Adds to the fixture's LMDB at one reader what newer workers record.
+fn add_thread_readings(fixture: &mut Fixture) {
     for trial in ["lmdb_t1_r1", "lmdb_t1_r2"] {
         let case = fixture.case(trial);
         let phase = case.phase("measure");
@@ -43,18 +43,18 @@ fn told_apart(fixture: &mut Fixture) {
 }
 
 #[test]
-fn roles_are_explained_one_by_one_where_their_threads_are_told_apart() {
+fn roles_are_explained_one_by_one_where_their_threads_are_recorded() {
     let mut fixture = Fixture::new();
-    told_apart(&mut fixture);
+    add_thread_readings(&mut fixture);
     let summary = fixture.summary();
-    let of: Vec<_> = summary.explained.iter().filter(|one| one.group == 1).collect();
-    let [readers, writer] = of[..] else { panic!("{of:?}") };
+    let roles: Vec<_> = summary.explained.iter().filter(|one| one.group == 1).collect();
+    let [readers, writer] = roles[..] else { panic!("{roles:?}") };
     assert_eq!(
         (readers.role.as_deref(), writer.role.as_deref()),
         (Some("readers"), Some("writer"))
     );
     assert_eq!(readers.wait_samples, 2 * 150);
-    for one in &of {
+    for one in &roles {
         adds_up(one);
     }
     let value = |one: &Explained, figure| one.metrics.value(figure).unwrap().round() as u64;
@@ -64,24 +64,24 @@ fn roles_are_explained_one_by_one_where_their_threads_are_told_apart() {
     assert_eq!(
         writer.sentence.as_deref(),
         Some(
-            "writer waited 90 % of the time for the device: 2.00 flushes a write of 300 us each, \
+            "writer waited 90 % of the time for the device: 2.00 flushes per write of 300 us each, \
              80 % of that in fsync and its like"
         )
     );
-    let found = |id: crate::findings::Id| {
-        let mut found = summary.findings.iter().filter(|finding| finding.id == id);
-        found.next().map(|finding| finding.evidence.clone()).unwrap_or_default()
+    let evidence = |id: crate::findings::Id| {
+        let mut findings = summary.findings.iter().filter(|finding| finding.id == id);
+        findings.next().map(|finding| finding.evidence.clone()).unwrap_or_default()
     };
-    let flushes = found(crate::findings::Id::BoundByFlushes);
+    let flushes = evidence(crate::findings::Id::BoundByFlushes);
     assert!(flushes.contains("lmdb_t1_r1: writer waited 90 %"), "{flushes}");
-    assert!(found(crate::findings::Id::BoundByLatency).contains("readers waited 80 %"));
+    assert!(evidence(crate::findings::Id::BoundByLatency).contains("readers waited 80 %"));
 }
 
-/// Too few looks in each trial are enough together, and are no more than they were.
+/// Too few samples in each trial are enough together, and each counts once.
 #[test]
 fn samples_of_all_trials_are_counted_once() {
     let mut fixture = Fixture::new();
-    told_apart(&mut fixture);
+    add_thread_readings(&mut fixture);
     for trial in ["lmdb_t1_r1", "lmdb_t1_r2"] {
         let wait_samples = &mut fixture.case(trial).phase("measure").after.wait_samples;
         let readers = wait_samples.as_mut().unwrap().get_mut("readers").unwrap();
@@ -93,11 +93,11 @@ fn samples_of_all_trials_are_counted_once() {
     assert_eq!(readers.metrics.value(&c::TIME_DEVICE_READ).unwrap().round() as u64, 80);
 }
 
-/// One trial whose workers do not tell of their threads: no figures of two kinds.
+/// One trial's workers do not record their threads: figures must not mix two kinds.
 #[test]
-fn a_trial_that_knows_less_explains_nothing() {
+fn a_trial_without_thread_usage_explains_nothing() {
     let mut fixture = Fixture::new();
-    told_apart(&mut fixture);
+    add_thread_readings(&mut fixture);
     fixture.case("lmdb_t1_r2").phase("measure").roles[0].usage = None;
     let summary = fixture.summary();
     let readers = summary.explained.iter().find(|one| one.group == 1).unwrap();
@@ -109,7 +109,7 @@ fn a_trial_that_knows_less_explains_nothing() {
 }
 
 #[test]
-fn counted_stalls_go_before_told_ones() {
+fn counted_stalls_go_before_reported_ones() {
     let text = |name: &str, micros| [(name.to_owned(), Value::Integer(micros))].into();
     let name = "rocksdb.stall.micros";
     let (before, after) = (text(name, 5), text(name, 12));

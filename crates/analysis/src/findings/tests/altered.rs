@@ -1,4 +1,4 @@
-//! A record is sealed: no number of it can be changed without a word.
+//! A record is sealed: every later change of a number is reported.
 
 use super::*;
 use crate::summary::{Summary, verdict};
@@ -14,14 +14,14 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Where the numbers of a text begin.
+/// The positions at which numbers start.
 fn numbers(text: &[u8]) -> Vec<usize> {
-    let digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
-    (0..text.len()).filter(|at| digit(*at) && (*at == 0 || !digit(at - 1))).collect()
+    let digit = |index: usize| text.get(index).is_some_and(u8::is_ascii_digit);
+    (0..text.len()).filter(|index| digit(*index) && (*index == 0 || !digit(index - 1))).collect()
 }
 
-/// Some numbers of each file are changed, and what is shown then says so; the program's own test
-/// changes each number of a small record.
+/// Changes some numbers of each file: each change must be reported. The program's own test changes
+/// each number of a small record.
 #[test]
 fn every_changed_number_is_found() {
     const SHOWN: usize = 24;
@@ -35,19 +35,24 @@ fn every_changed_number_is_found() {
     for path in files {
         let text = fs::read(&path).unwrap();
         let numbers = numbers(&text);
-        for at in numbers.iter().step_by(numbers.len().div_ceil(8).max(1)) {
+        for position in numbers.iter().step_by(numbers.len().div_ceil(8).max(1)) {
             let mut other = text.clone();
-            other[*at] = if text[*at] == b'9' { b'1' } else { text[*at] + 1 };
+            other[*position] = if text[*position] == b'9' { b'1' } else { text[*position] + 1 };
             fs::write(&path, other).unwrap();
-            assert_eq!(run.changed_since_sealed().unwrap().len(), 1, "{} {at}", path.display());
+            assert_eq!(
+                run.changed_since_sealed().unwrap().len(),
+                1,
+                "{} {position}",
+                path.display()
+            );
             changed += 1;
             if changed % SHOWN == 0
                 && let Ok(summary) = Summary::read(&run)
             {
                 let mut findings = summary.findings.iter();
-                let found = findings.find(|found| found.id == Id::RecordAltered);
-                let found = found.unwrap_or_else(|| panic!("{} {at}", path.display()));
-                assert!(found.evidence.contains("is not what was sealed"), "{}", found.evidence);
+                let finding = findings.find(|finding| finding.id == Id::RecordAltered);
+                let finding = finding.unwrap_or_else(|| panic!("{} {position}", path.display()));
+                assert!(finding.evidence.contains("is not what was sealed"), "{finding:?}");
                 assert_ne!(verdict(&summary), kvdyno_record::exit::Exit::Ok);
             }
         }
@@ -72,16 +77,16 @@ fn a_file_more_or_less_and_a_lost_seal_are_found() {
     fs::remove_file(run.path.join("SHA256SUMS")).unwrap();
     assert_eq!(run.changed_since_sealed().unwrap(), ["SHA256SUMS"]);
     fs::remove_file(run.path.join("complete")).unwrap();
-    assert!(run.changed_since_sealed().unwrap().is_empty(), "what goes on has no seal yet");
+    assert!(run.changed_since_sealed().unwrap().is_empty(), "an open run has no seal yet");
 }
 
 #[test]
 fn a_database_smaller_than_its_data_is_found() {
     let mut fixture = Fixture::new();
-    let found = |fixture: &Fixture| {
+    let too_small = |fixture: &Fixture| {
         fixture.summary().findings.into_iter().find(|f| f.id == Id::DatabaseTooSmall)
     };
-    assert!(found(&fixture).is_none());
+    assert!(too_small(&fixture).is_none());
     let case = fixture.case("lmdb_t1_r1");
     let size = kvdyno_record::usage::DatabaseSize {
         allocated_bytes: 119 << 10,
@@ -89,6 +94,6 @@ fn a_database_smaller_than_its_data_is_found() {
         files: 2,
     };
     case.phase("measure").database = Some(size);
-    let words = found(&fixture).unwrap().evidence;
-    assert!(words.contains("of which 119 KiB are files at the end of phase measure"), "{words}");
+    let words = too_small(&fixture).unwrap().evidence;
+    assert!(words.contains("found 119 KiB in files at the end of phase measure"), "{words}");
 }

@@ -1,10 +1,10 @@
-//! Ranks of a crew that stand apart, and such that do not.
+//! Ranks of a crew that are outliers, and ranks that are not.
 
 use super::*;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::workload::{Activity, Rate, Schedule};
 
-/// What is found where the phase of one case of a crew is changed.
+/// The finding after a change of one case's phase.
 fn uneven(change: impl FnOnce(&mut PhaseRecord)) -> Option<Finding> {
     let mut fixture = Fixture::with_crew();
     change(fixture.case("lmdb_t2_r1").phase("measure"));
@@ -21,8 +21,8 @@ fn a_rank_that_is_slower_or_faster_than_the_median_one_is_named() {
     let paced = |percent: u64| {
         uneven(|phase| {
             for role in &mut phase.roles {
-                let at = role.windows.len() / 4 * 2..role.windows.len() / 4 * 3;
-                for thread in &mut role.windows[at] {
+                let range = role.windows.len() / 4 * 2..role.windows.len() / 4 * 3;
+                for thread in &mut role.windows[range] {
                     thread.operations = thread.operations * percent / 100;
                 }
             }
@@ -35,25 +35,25 @@ fn a_rank_that_is_slower_or_faster_than_the_median_one_is_named() {
     // The median rank's threads did 98 or 100 parts where this one's did 101.
     let share = "41.2 % of what its threads would have at the median rank's pace";
     assert!(slow.evidence.contains(share), "{slow:?}");
-    assert!(slow.evidence.contains("its worker had 0.22 CPUs, the median one 0.22"), "{slow:?}");
+    assert!(slow.evidence.contains("its worker had 0.22 CPUs, the median one's 0.22"), "{slow:?}");
     assert_eq!(paced(80), None);
     assert!(paced(150).unwrap().evidence.contains("rank 2 of 4"));
 }
 
-/// As a schedule has few operations: a rank that had none of them due says nothing.
+/// A schedule has few operations: a rank without any of them is no finding.
 #[test]
-fn few_operations_say_nothing_of_a_pace() {
+fn few_operations_are_no_pace() {
     let few = uneven(|phase| {
         for role in &mut phase.roles {
-            for (at, thread) in role.windows.iter_mut().enumerate() {
-                thread.operations = if at % 4 == 2 { 3 } else { 9 };
+            for (index, thread) in role.windows.iter_mut().enumerate() {
+                thread.operations = if index % 4 == 2 { 3 } else { 9 };
             }
         }
     });
     assert_eq!(few, None);
 }
 
-/// Of an open loop the rate is the schedule's: what was left undone tells a slow rank.
+/// An open loop's rate is its schedule's: a slow rank shows in its backlog.
 #[test]
 fn a_rank_that_is_behind_its_schedule_alone_is_named() {
     let behind = |backlogs: [u64; 4]| {
@@ -75,29 +75,29 @@ fn a_rank_that_is_behind_its_schedule_alone_is_named() {
             rank.backlog = backlog;
         }
         fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
-        let found = fixture.summary().findings;
-        found.into_iter().find(|finding| finding.id == Id::ClientsUneven)
+        let findings = fixture.summary().findings;
+        findings.into_iter().find(|finding| finding.id == Id::ClientsUneven)
     };
     let late = behind([3, 0, 0, 1000]).unwrap();
     assert!(late.evidence.contains("rank 3 of 4 (node1) left 25.0 % of its"), "{late:?}");
-    assert_eq!(behind([3, 0, 0, 3]), None, "the last moment explains it");
+    assert_eq!(behind([3, 0, 0, 3]), None, "the end of the phase explains it");
     assert_eq!(behind([1000; 4]), None, "all of them are behind: another finding");
 }
 
 #[test]
-fn ranks_that_began_far_apart_are_named_as_far_as_clocks_are_sure() {
+fn ranks_that_began_far_apart_are_named_within_the_clock_error() {
     let late = |error_ns| {
         uneven(|phase| {
             (phase.ranks[3].skew_ns, phase.ranks[3].clock_error_ns) = (130_000_000, error_ns);
         })
     };
-    let found = late(1_000_000).unwrap();
+    let finding = late(1_000_000).unwrap();
     let words = "rank 3 of 4 (node1) began 129 ms after rank 0 of 4 (node0), a slice is 1.00 s";
-    assert!(found.evidence.contains(words), "{found:?}");
+    assert!(finding.evidence.contains(words), "{finding:?}");
     assert_eq!(late(40_000_000), None);
 }
 
-/// Hosts that are elsewhere have processors of their own.
+/// Ranks on other hosts have their own processors.
 #[test]
 fn the_clients_of_a_crew_can_have_each_hosts_processors() {
     let bound = |hosts: bool| {

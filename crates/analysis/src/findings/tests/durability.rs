@@ -1,4 +1,4 @@
-//! Findings of what the drive was asked for, and by whom.
+//! Findings about the I/O that reached the drive.
 
 use super::{finding_after, findings};
 use crate::findings::Id;
@@ -8,7 +8,7 @@ use kvdyno_record::blockio::{
 };
 
 #[test]
-fn commits_are_held_against_the_flushes_of_the_device() {
+fn commits_are_compared_with_the_flushes_of_the_device() {
     let unflushed = |fixture: &mut Fixture, fua: &str| {
         let drive = fixture.run.host_before.drive.as_mut().unwrap();
         drive.queue.insert("fua".to_owned(), fua.to_owned());
@@ -16,8 +16,8 @@ fn commits_are_held_against_the_flushes_of_the_device() {
         phase.after.device.as_mut().unwrap().flushes =
             phase.before.device.as_ref().unwrap().flushes;
     };
-    let found = finding_after(Id::CommitNotFlushed, |fixture| unflushed(fixture, "0"));
-    assert!(found.evidence.contains("commits by 1 writer, 0 flushes at vda"), "{found:?}");
+    let finding = finding_after(Id::CommitNotFlushed, |fixture| unflushed(fixture, "0"));
+    assert!(finding.evidence.contains("commits by 1 writer, 0 flushes at vda"), "{finding:?}");
     let silent = |change: &dyn Fn(&mut Fixture)| {
         let findings = findings(|fixture| {
             unflushed(fixture, "0");
@@ -25,7 +25,7 @@ fn commits_are_held_against_the_flushes_of_the_device() {
         });
         assert!(findings.iter().all(|finding| finding.id != Id::CommitNotFlushed));
     };
-    // Where every case has as many flushes as commits, and no case only some.
+    // Every case has as many flushes as commits.
     let flushed = |fixture: &mut Fixture| {
         for case in &mut fixture.cases {
             for phase in &mut case.record.phases {
@@ -42,7 +42,7 @@ fn commits_are_held_against_the_flushes_of_the_device() {
 }
 
 #[test]
-fn others_at_the_drive_are_named_where_they_were_seen() {
+fn others_at_the_drive_are_named_where_they_were_traced() {
     let cell = |kind, owner, count| Cell {
         device: 0,
         kind,
@@ -67,10 +67,10 @@ fn others_at_the_drive_are_named_where_they_were_seen() {
     };
     let named = finding_after(Id::ForeignIo, |fixture| watched(fixture, 499, 1));
     assert!(named.evidence.contains("499 (4.99 %) of the requests"), "{named:?}");
-    // Seen by the watch, whatever the drive may do: FUA is counted, too.
+    // The trace counts FUA, too, whatever the drive can do.
     let unflushed = finding_after(Id::CommitNotFlushed, |fixture| watched(fixture, 0, 1));
     assert!(unflushed.evidence.contains("1 flush and 0 FUA writes at"), "{unflushed:?}");
     let quiet = findings(|fixture| watched(fixture, 50, 10_000_000));
-    let about = [Id::ForeignIo, Id::CommitNotFlushed];
-    assert!(quiet.iter().all(|finding| !about.contains(&finding.id)), "{quiet:?}");
+    let ids = [Id::ForeignIo, Id::CommitNotFlushed];
+    assert!(quiet.iter().all(|finding| !ids.contains(&finding.id)), "{quiet:?}");
 }

@@ -1,4 +1,4 @@
-//! How cases end: what the run comes to by it, and what is tried again.
+//! The outcomes of cases: their exit code, and which are repeated.
 
 use crate::findings::Id;
 use crate::fixture::Fixture;
@@ -8,11 +8,11 @@ use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::exit::Exit;
 
 #[test]
-fn a_case_that_failed_says_more_than_a_finding() {
+fn a_failed_case_decides_the_exit_code() {
     let fails = |class| {
         let mut fixture = Fixture::new();
         fixture.case("lmdb_t1_r1").record.outcome =
-            Outcome::Failed { class, message: "as it says".to_owned() };
+            Outcome::Failed { class, message: "a message".to_owned() };
         verdict(&fixture.summary())
     };
     assert_eq!(fails(ErrorClass::Io), Exit::EngineFailed);
@@ -20,8 +20,8 @@ fn a_case_that_failed_says_more_than_a_finding() {
     assert_eq!(verdict(&Fixture::new().summary()), Exit::Ok, "not to fit is a result");
 }
 
-/// Not one case of an engine was done, whatever they came to; one that hung is a failure in any
-/// case.
+/// No case of an engine is done, with any outcomes; a case that ran out of time always counts as a
+/// failure.
 #[test]
 fn nothing_done_and_out_of_time_are_no_success() {
     let verdict_of = |outcome: &dyn Fn(&str) -> Option<Outcome>| {
@@ -42,12 +42,12 @@ fn nothing_done_and_out_of_time_are_no_success() {
         let interrupted = Outcome::Interrupted { message: "in `measure`".to_owned() };
         if id.ends_with("lmdb_t1_r1") { Some(interrupted) } else { engines(id).then(unfit)? }
     };
-    assert_eq!(verdict_of(&stopped), Exit::Ok, "there is something left to do");
+    assert_eq!(verdict_of(&stopped), Exit::Ok, "an interrupted case is left to do");
 }
 
-/// A server that was killed while it started was not run, and done the second time.
+/// A case that was not run at the first attempt (its server was killed), and done at the second.
 #[test]
-fn every_earlier_try_has_a_finding() {
+fn every_earlier_attempt_has_a_finding() {
     let fixture = Fixture::new();
     let folder = tempfile::tempdir().unwrap();
     let run = fixture.write_partial(&folder.path().join("run"));
@@ -70,7 +70,7 @@ fn every_earlier_try_has_a_finding() {
 }
 
 #[test]
-fn what_a_resume_tries_again_is_what_it_says() {
+fn the_advice_names_what_a_resume_repeats() {
     let advice = |outcomes: &[(&str, Outcome)], sealed: bool| {
         let mut fixture = Fixture::new();
         for (case, outcome) in outcomes {
@@ -80,8 +80,8 @@ fn what_a_resume_tries_again_is_what_it_says() {
         let path = folder.path().join("run");
         let run = if sealed { fixture.write(&path) } else { fixture.write_partial(&path) };
         let findings = crate::summary::Summary::read(&run).unwrap().findings;
-        let of = |id| findings.iter().find(|finding| finding.id == id).cloned();
-        (of(Id::CasesNotDone).unwrap().advice, of(Id::RunPartial))
+        let finding = |id| findings.iter().find(|finding| finding.id == id).cloned();
+        (finding(Id::CasesNotDone).unwrap().advice, finding(Id::RunPartial))
     };
     let killed = |signal| Outcome::Killed { signal, message: String::new() };
     let (words, partial) = advice(&[("lmdb_t1_r1", killed(9))], false);
@@ -90,7 +90,7 @@ fn what_a_resume_tries_again_is_what_it_says() {
     let (words, partial) = advice(&[("lmdb_t1_r1", killed(11))], true);
     assert!(words.contains("they would end the same way again"), "{words}");
     assert_eq!(partial, None);
-    // The volume may be mended: read-only, or with errors.
+    // The volume may be repaired: read-only, or with errors.
     let io = Outcome::Failed { class: ErrorClass::Io, message: "Read-only file system".into() };
     let (words, _) = advice(&[("lmdb_t1_r1", io)], false);
     assert!(words.contains("`kvdyno resume` tries them again"), "{words}");

@@ -1,4 +1,4 @@
-//! What databases lay on, and what they were copied by.
+//! The storage of databases, and the method of their copies.
 
 use super::*;
 use kvdyno_record::case::CopyRecord;
@@ -6,9 +6,9 @@ use kvdyno_record::host::Drive;
 use kvdyno_record::plan::Copying;
 
 /// LMDB on a directory of a drive that reads far ahead and holds writes back, `RocksDB` on an
-/// image: each hears of its own, and of the place's nothing is said.
+/// image: each has findings of its own drive, and the data directory has none.
 #[test]
-fn what_is_said_of_a_drive_is_said_of_the_cases_on_it() {
+fn findings_of_a_drive_are_of_the_cases_on_it() {
     let findings = findings(|fixture| {
         for case in &mut fixture.cases {
             let options = &mut case.record.case.options.values;
@@ -31,20 +31,22 @@ fn what_is_said_of_a_drive_is_said_of_the_cases_on_it() {
         fixture.on_volume("_rocksdb_", "image", &near, true);
         fixture.on_volume("_null_", "image", &near, true);
     });
-    let of = |id: Id| -> Vec<&Finding> { findings.iter().filter(|one| one.id == id).collect() };
-    let [readahead] = of(Id::ReadaheadLarge)[..] else { panic!("{findings:#?}") };
+    let findings_of =
+        |id: Id| -> Vec<&Finding> { findings.iter().filter(|one| one.id == id).collect() };
+    let [readahead] = findings_of(Id::ReadaheadLarge)[..] else { panic!("{findings:#?}") };
     assert!(readahead.evidence.contains("sdb reads 4.00 MiB ahead"), "{readahead:?}");
     assert!(readahead.cases.iter().all(|case| case.contains("_lmdb_")), "{readahead:?}");
-    let [throttled] = of(Id::WritesThrottled)[..] else { panic!("{findings:#?}") };
+    let [throttled] = findings_of(Id::WritesThrottled)[..] else { panic!("{findings:#?}") };
     assert!(throttled.cases.iter().all(|case| case.contains("_lmdb_")), "{throttled:?}");
     assert!(throttled.advice.contains("/sys/block/sdb/queue/wbt_lat_usec"), "{throttled:?}");
-    // An image keeps its bytes on the place's drive.
-    let small: Vec<_> = of(Id::SmallAgainstDrive).iter().map(|one| &one.evidence).collect();
+    // An image stores its bytes on the data directory's drive.
+    let small: Vec<_> =
+        findings_of(Id::SmallAgainstDrive).iter().map(|one| &one.evidence).collect();
     let on = |drive: &str| small.iter().any(|evidence| evidence.contains(&format!("of {drive} (")));
     assert!(small.len() == 2 && on("sdb") && on("vda"), "{small:?}");
 }
 
-/// The loop device is gone with its database: there is no switch to be turned.
+/// The loop device is removed with its database: no switch exists.
 #[test]
 fn of_an_image_no_switch_is_advised() {
     let finding = finding_after(Id::WritesThrottled, |fixture| {
@@ -56,7 +58,7 @@ fn of_an_image_no_switch_is_advised() {
     assert!(!finding.advice.contains("/sys/block"), "{finding:?}");
 }
 
-/// Where each write goes elsewhere anyway it costs nothing.
+/// A filesystem that always writes elsewhere has no extra cost.
 #[test]
 fn writes_to_reflinks_are_named_but_on_btrfs() {
     let on = |kind: &str, by: Copying| {
@@ -76,9 +78,9 @@ fn writes_to_reflinks_are_named_but_on_btrfs() {
     }
 }
 
-/// An image in memory is memory, whatever filesystem it has in it; a drive of its own is none.
+/// An image in memory is memory, whatever its filesystem; a drive of its own is not.
 #[test]
-fn an_image_is_what_its_place_is() {
+fn an_image_is_what_its_directory_is() {
     let on = |is_image: bool| {
         move |fixture: &mut Fixture| {
             fixture.run.host_before.filesystem.as_mut().unwrap().kind = "tmpfs".to_owned();

@@ -10,8 +10,8 @@ use std::path::Path;
 /// The interfaces of the page's sources: a name and what is between its braces.
 fn interfaces() -> BTreeMap<String, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../report/src");
-    let mut found = BTreeMap::new();
-    let own = [
+    let mut interfaces = BTreeMap::new();
+    let own_types = [
         "overtime.ts",
         "search.ts",
         "versions.ts",
@@ -25,7 +25,7 @@ fn interfaces() -> BTreeMap<String, String> {
         "sheets.ts",
         "study.ts",
     ];
-    let files = own.into_iter().chain(["data.ts"]);
+    let files = own_types.into_iter().chain(["data.ts"]);
     for file in files {
         let text = std::fs::read_to_string(folder.join(file)).unwrap();
         let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
@@ -33,10 +33,10 @@ fn interfaces() -> BTreeMap<String, String> {
         let text = lines.collect::<Vec<_>>().join(" ");
         for part in text.split("export interface ").skip(1) {
             let (name, body) = part.split_once(" {").unwrap();
-            found.insert(name.to_owned(), braced(body).to_owned());
+            interfaces.insert(name.to_owned(), braced(body).to_owned());
         }
     }
-    found
+    interfaces
 }
 
 /// As far as the brace that closes it.
@@ -57,13 +57,13 @@ fn fields(body: &str) -> Vec<(String, String)> {
         c == ';' && depth == 0
     });
     let pairs = pairs.filter_map(|pair| pair.split_once(':'));
-    pairs.map(|(name, of)| (name.trim().to_owned(), of.trim().to_owned())).collect()
+    pairs.map(|(name, kind)| (name.trim().to_owned(), kind.trim().to_owned())).collect()
 }
 
 struct Mirror {
     interfaces: BTreeMap<String, String>,
     schema: Value,
-    seen: BTreeSet<String>,
+    checked: BTreeSet<String>,
 }
 
 impl Mirror {
@@ -83,28 +83,28 @@ impl Mirror {
         (schema.clone(), nullable)
     }
 
-    fn check(&mut self, place: &str, of: &str, schema: &Value) {
+    fn check(&mut self, path: &str, kind: &str, schema: &Value) {
         let (schema, nullable) = self.resolved(schema);
-        let optional = place.ends_with('?');
-        let says_null = of.ends_with("null") || optional;
-        assert!(!nullable || says_null, "{place} may be null, and {of} may not");
-        let of = of.trim_end_matches(" | null").trim_start_matches('(');
-        if let Some(of) = of.strip_suffix("[]").map(|of| of.trim_end_matches(')'))
+        let optional = path.ends_with('?');
+        let says_null = kind.ends_with("null") || optional;
+        assert!(!nullable || says_null, "{path} may be null, and {kind} may not");
+        let kind = kind.trim_end_matches(" | null").trim_start_matches('(');
+        if let Some(kind) = kind.strip_suffix("[]").map(|kind| kind.trim_end_matches(')'))
             && schema["items"].is_object()
         {
-            return self.check(&format!("{place}[]"), of, &schema["items"]);
+            return self.check(&format!("{path}[]"), kind, &schema["items"]);
         }
-        let body = match (of.strip_prefix('{'), self.interfaces.get(of)) {
+        let body = match (kind.strip_prefix('{'), self.interfaces.get(kind)) {
             (Some(body), _) => braced(body).to_owned(),
-            (None, Some(body)) if self.seen.insert(of.to_owned()) => body.clone(),
+            (None, Some(body)) if self.checked.insert(kind.to_owned()) => body.clone(),
             _ => return,
         };
         // A choice of several shapes is the program's own to tell apart.
         let Some(properties) = schema["properties"].as_object().cloned() else { return };
-        for (name, of) in fields(&body) {
+        for (name, kind) in fields(&body) {
             let property = properties.get(name.trim_end_matches('?'));
-            let property = property.unwrap_or_else(|| panic!("{place} has no {name}"));
-            self.check(&format!("{place}.{name}"), &of, property);
+            let property = property.unwrap_or_else(|| panic!("{path} has no {name}"));
+            self.check(&format!("{path}.{name}"), &kind, property);
         }
     }
 }
@@ -119,16 +119,16 @@ fn the_page_reads_what_the_program_writes() {
         ("FleetData", schema_for!(FleetData)),
         ("TraceData", schema_for!(TraceData)),
     ];
-    let mut seen = BTreeSet::new();
+    let mut checked = BTreeSet::new();
     for (name, schema) in roots {
         let schema = schema.to_value();
         let interfaces = interfaces();
-        let mut mirror = Mirror { interfaces, schema: schema.clone(), seen: BTreeSet::new() };
+        let mut mirror = Mirror { interfaces, schema: schema.clone(), checked: BTreeSet::new() };
         mirror.check(name, name, &schema);
-        seen.append(&mut mirror.seen);
+        checked.append(&mut mirror.checked);
     }
     // What the page makes for itself is not told here.
-    assert!(seen.len() > 30, "{seen:?}");
+    assert!(checked.len() > 30, "{checked:?}");
     for name in [
         "Live",
         "Group",
@@ -144,6 +144,6 @@ fn the_page_reads_what_the_program_writes() {
         "FleetSpread",
         "TraceWindow",
     ] {
-        assert!(seen.contains(name), "{name}: {seen:?}");
+        assert!(checked.contains(name), "{name}: {checked:?}");
     }
 }

@@ -3,7 +3,7 @@
 /// A cell of a sheet (none: its own), by row and column from 0.
 type Look<'l> = &'l dyn Fn(Option<&str>, (u32, u32)) -> Option<f64>;
 
-/// What a formula comes to.
+/// The value of a formula.
 pub(super) fn formula(text: &str, look: Look<'_>) -> f64 {
     let mut reader = Reader { rest: text.trim_start_matches('='), look };
     let value = reader.sum();
@@ -45,14 +45,14 @@ impl<'t> Reader<'t> {
     }
 
     fn one(&mut self) -> f64 {
-        for (name, of) in FUNCTIONS {
+        for (name, function) in FUNCTIONS {
             if self.eat(name) {
                 let (_, first) = self.reference();
                 assert!(self.eat(":"));
                 let (_, last) = self.reference();
                 assert!(self.eat(")"));
                 let cells = (first.0..=last.0).filter_map(|row| (self.look)(None, (row, first.1)));
-                return of(&cells.collect::<Vec<f64>>());
+                return function(&cells.collect::<Vec<f64>>());
             }
         }
         if self.eat("(") {
@@ -83,11 +83,11 @@ impl<'t> Reader<'t> {
         (sheet, (row - 1, column - 1))
     }
 
-    fn while_(&mut self, wanted: impl Fn(char) -> bool) -> &'t str {
-        let end = self.rest.find(|c| !wanted(c)).unwrap_or(self.rest.len());
-        let (taken, rest) = self.rest.split_at(end);
+    fn while_(&mut self, matches: impl Fn(char) -> bool) -> &'t str {
+        let end = self.rest.find(|c| !matches(c)).unwrap_or(self.rest.len());
+        let (part, rest) = self.rest.split_at(end);
         self.rest = rest;
-        taken
+        part
     }
 }
 
