@@ -142,7 +142,7 @@ fn write_amplification_is_counted_to_the_end_of_the_sync() {
     let summary = unsynced.summary();
     let metric = summary.groups[1].runs[0].metrics.get(&c::WRITE_AMPLIFICATION).unwrap();
     assert_eq!(metric.value, None);
-    assert!(metric.missing.as_ref().unwrap().contains("was not synced"));
+    assert!(metric.missing.as_ref().unwrap().contains("were not synced"));
 }
 
 #[test]
@@ -182,8 +182,8 @@ fn hostile_and_missing_things_do_not_break_the_tables() {
     }
     let text = shown(&fixture.summary(), true);
     assert!(!text.contains(['\x1b', '\x07', '\u{202e}', '\r', '\t']), "{text}");
-    assert!(text.contains("no block device with counters under the place"), "{text}");
-    assert!(text.contains("not known  \\u{1b}[2Jno cgroup"), "{text}");
+    assert!(text.contains("the data directory's block device has no counters"), "{text}");
+    assert!(text.contains("unknown    \\u{1b}[2Jno cgroup"), "{text}");
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn an_engine_that_has_not_run_is_told_from_one_that_could_not() {
 #[test]
 fn an_engine_without_files_is_no_failure_to_look() {
     let text = flat(&shown(&Fixture::new().summary(), false));
-    assert!(text.contains("no files: the engine stores nothing in its place"), "{text}");
+    assert!(text.contains("no files: the engine stores nothing in its directory"), "{text}");
     assert!(!text.contains("could not be looked into") && !text.contains("could not be read"));
     let mut fixture = Fixture::new();
     fixture.case("lmdb_t1_r1").phase("measure").resident_after = None;
