@@ -39,7 +39,7 @@ function body(live: Live): HTMLElement | null {
   const bar = h("progress", { max: String(Math.max(1, planned)), value: String(recorded), "aria-label": "Cases done" });
   if (live.state !== "running") {
     return h("section", { class: "live partial", "aria-label": "Progress" }, bar,
-      h("p", {}, `Nothing is at work on this run: ${live.cases_done} of ${planned} cases are done. `, h("code", {}, "kvdyno resume"), " goes on."));
+      h("p", {}, `No program works on this run: ${live.cases_done} of ${planned} cases are done. `, h("code", {}, "kvdyno resume"), " continues it."));
   }
   // What is left is told of whole cases: the phase that is under way is taken off.
   const seconds = live.left_s == null ? null : Math.round(Math.max(0, live.left_s - (flight?.phase_s ?? 0)));

@@ -25,6 +25,6 @@ export function loadTable(view: View): HTMLElement {
   const settled = cases.some((one) => (metricOf(one.load?.metrics, "settle_wall_ns")?.value ?? 0) >= SETTLE_MIN_NS);
   const shown = rows.filter(([title]) => settled || title !== "time to settle");
   return h("div", { class: "load" },
-    h("p", { class: "note" }, "Medians over trials. FS outputs are 512-byte units dirtied (getrusage), as published studies count them; what the device wrote is beside them."),
+    h("p", { class: "note" }, "Medians over trials. FS outputs are 512-byte units dirtied (getrusage), as published studies count them; the device's writes are next to them."),
     table({ head: ["", ...cases.map((one) => one.engine.name)], rows: shown }, "The load"));
 }

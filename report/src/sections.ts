@@ -163,7 +163,7 @@ export function findings(data: PageData): HTMLElement {
 export function notHere(data: PageData): HTMLElement | null {
   const told = data.header.filter(([word]) => word === NOT_HERE).map(([, text]) => text);
   return told.length === 0 ? null : section("not-here", "Not run here",
-    h("p", { class: "note" }, "The suite asks for it, and this machine lacks what it needs: these cells stay empty."),
+    h("p", { class: "note" }, "This machine lacks what these parts of the suite need; their cells stay empty."),
     h("ul", {}, ...told.map((text) => h("li", {}, text))));
 }
 

@@ -59,7 +59,7 @@ function shown(sheet: Sheet): HTMLElement {
 export function sheets(all: Sheet[], drawn: HTMLElement): HTMLElement | null {
   if (all.length === 0) return null;
   const study = all.some((sheet) => sheet.name === "study");
-  const heading = study ? "The study, and this run beside it" : "Claims";
+  const heading = study ? "The study next to this run" : "Claims";
   const claims = all.filter((sheet) => sheet.name === "claims"), rest = all.filter((sheet) => sheet.name !== "claims");
   return h("section", { id: "study", "aria-label": heading }, h("h2", {}, heading), ...claims.map(shown), study ? drawn : null, ...rest.map(shown));
 }

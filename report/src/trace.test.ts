@@ -30,6 +30,6 @@ test("the sentence says what a tenth of the keys gets, and of an empty trace tha
     mix: { get: 1 }, mean_per_s: 12_000, sampled: 1, distinct: 400, key_bytes: null, written_bytes: null, read_bytes: null,
     popular: [{ keys: 0.1, requests: 0.9, lru_hits: 0.62 }], windows: [],
   } satisfies Trace;
-  expect(sentence(trace)).toBe("12,000 requests of 400 keys, 12.0 k a second in the mean. A tenth of the keys gets 90 % of the requests, and an LRU cache of as many would have 62 % of them.");
+  expect(sentence(trace)).toBe("12,000 requests of 400 keys, 12.0 k per second on average. A tenth of the keys gets 90 % of the requests, and an LRU cache of as many would have 62 % of them.");
   expect(sentence({ ...trace, header: { ...trace.header, requests: 0 } })).toBe("There is no request in it.");
 });

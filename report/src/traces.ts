@@ -66,7 +66,7 @@ export function sentence(trace: Trace): string {
   const { popular } = trace;
   const tenth = popular.find((one) => one.keys === 0.1);
   if (!tenth || trace.header.requests === 0) return "There is no request in it.";
-  const rate = trace.mean_per_s == null ? "" : `, ${si(trace.mean_per_s)} a second in the mean`;
+  const rate = trace.mean_per_s == null ? "" : `, ${si(trace.mean_per_s)} per second on average`;
   return `${grouped(trace.header.requests)} requests of ${grouped(trace.distinct)} ${things(trace)}${rate}. A tenth of the ${things(trace)} gets ${share(tenth.requests)} of the requests, `
     + `and an LRU cache of as many would have ${share(tenth.lru_hits)} of them.`;
 }

@@ -29,7 +29,7 @@ describe.skipIf(executablePath === "")("a study beside a run", { timeout: 90_000
     const { page, wrong } = await open(path);
     await scroll(page);
     const section = page.locator("#study");
-    expect(await section.locator("h2").first().textContent()).toBe("The study, and this run beside it");
+    expect(await section.locator("h2").first().textContent()).toBe("The study next to this run");
     expect(await section.locator("[data-sheet='study']").textContent()).toContain("E5-2620");
     const rows = await cells(section.locator("[data-sheet='published'] tbody tr"));
     const at = rows.findIndex((row) => row[0]?.startsWith("published") && row[1] === "rocksdb" && row.includes("444,000"));

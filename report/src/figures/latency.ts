@@ -37,7 +37,7 @@ function draw(view: View): Drawing | null {
   if (list.length === 0) return null;
   return {
     title: `${called} against threads`,
-    note: `Time of an operation, ${better("lower")}; ${trialsNote(view)}.`,
+    note: `Time per operation, ${better("lower")}; ${trialsNote(view)}.`,
     how: ["A line joins medians over trials, of each trial's own percentile.", RANGES],
     controls: [tail],
     chart: (width, theme) => lineChart(list, {

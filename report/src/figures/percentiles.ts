@@ -87,7 +87,7 @@ function panelsOf(view: View, role: string, op: string, clocks: [Clock, Drawn[]]
   const several = clocks.filter(([, drawn]) => drawn.length > 0).length > 1;
   const who = [role, ...(op ? [op] : [])].join(", ");
   return clocks.map(([kind, drawn]) => ({
-    title: several ? `${who}, ${TIMES[kind]}` : `${who}, time of ${view.work.load ? "a call (a batch)" : "an operation"}`,
+    title: several ? `${who}, ${TIMES[kind]}` : `${who}, time of ${view.work.load ? "a call (a batch)" : "one operation"}`,
     short: several ? `${who}, ${kind}` : who,
     lines: drawn.filter((one) => one.curve.points.length > 0),
   }));

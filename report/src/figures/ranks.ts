@@ -28,7 +28,7 @@ function draw(view: View): Drawing | null {
   if (list.length === 0) return null;
   return {
     title: "Ranks of the crew",
-    note: `Each rank's pace beside the median rank's: 100 % is as fast, neither way is better; median of ${trialsNote(view)}.`,
+    note: `Each rank's pace compared with the median rank: 100 % is equal; median of ${trialsNote(view)}.`,
     how: ["What each rank's threads did, over what they would have done had each been as fast as the median rank's of its role. Dashed: where ranks stand far apart (75 %, 133 %)."],
     controls: view.work.load ? [] : [threads],
     chart: (width, theme) => chart(list, width, theme),

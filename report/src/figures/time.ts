@@ -63,7 +63,7 @@ function draw(view: View): Drawing | null {
   return {
     title: "Where the time went",
     note: `Share of the time of each role's threads, mean of ${trialsNote(view)}; neither way is better.`,
-    how: paragraphs("CPU time and the wait for a CPU are counted by the kernel; what threads waited for is from 20 wait-state samples a second.", said(list)),
+    how: paragraphs("CPU time and the wait for a CPU are counted by the kernel; waits come from 20 wait-state samples per second.", said(list)),
     controls: [threads],
     chart: (width, theme) => chart(list, width, theme),
     table: () => ({

@@ -73,7 +73,7 @@ function draw(view: View): Drawing | null {
   return {
     title: "Trade-offs",
     note: `Ops/s of ${role.value} (to the right is better) against what they cost (lower is better). ${trialsNote(view)}.`,
-    how: paragraphs("A point for each engine and number of threads, which is written beside it. The grey line joins those that no other beats in both.", why),
+    how: paragraphs("A point for each engine and number of threads, labelled. The grey line joins the points that no other point beats in both.", why),
     controls: [role],
     chart: (width, theme) => chart(list, width, theme),
     table: () => ({

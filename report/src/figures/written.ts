@@ -79,7 +79,7 @@ function draw(view: View): Drawing | null {
 
 const lacking = (causes: Cause[]): string => {
   const missing = CAUSES.filter(([cause]) => !causes.includes(cause)).map(([, title]) => title);
-  return missing.length === 0 ? "" : `${missing.join(", ")} not told`;
+  return missing.length === 0 ? "" : `${missing.join(", ")} not reported`;
 };
 
 function chart(rows: Row[], width: number, theme: Theme): { height: number; option: Option } {

@@ -117,7 +117,7 @@ function overTime(trace: Trace): HTMLElement | null {
   return section("time", "Over time",
     figure("working-set", `Working set: ${name} asked for`, `Distinct ${name} in each of ${windows.length} stretches as long as each other, and how many of them were never asked for before.`,
       barPlot(sets, [`asked for before as well`, "never asked for before"], x, halves(keys, si), `Working set in ${windows.length} stretches`), behind),
-    figure("requests", "Requests", "In the same stretches; what writes, and deletes, is told apart.",
+    figure("requests", "Requests", "In the same stretches; writes and deletes are shown apart.",
       barPlot(asked, ["read", "write"], x, halves(requests, si), `Requests in ${windows.length} stretches`), behind));
 }
 
