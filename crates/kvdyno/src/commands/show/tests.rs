@@ -416,12 +416,12 @@ fn an_engine_that_has_not_run_is_told_from_one_that_could_not() {
 fn an_engine_without_files_is_no_failure_to_look() {
     let text = flat(&shown(&Fixture::new().summary(), false));
     assert!(text.contains("no files: the engine stores nothing in its directory"), "{text}");
-    assert!(!text.contains("could not be looked into") && !text.contains("could not be read"));
+    assert!(!text.contains("could not be inspected") && !text.contains("could not be read"));
     let mut fixture = Fixture::new();
     fixture.case("lmdb_t1_r1").phase("measure").resident_after = None;
     fixture.case("lmdb_t1_r2").phase("measure").resident_after = None;
     let text = flat(&shown(&fixture.summary(), false));
-    assert!(text.contains("the page cache could not be looked into"), "{text}");
+    assert!(text.contains("the page cache could not be inspected"), "{text}");
 }
 
 #[test]
