@@ -33,7 +33,7 @@ impl Judged {
         let Some(level) = stable(course, before) else {
             let before = before.len();
             return Self::Not(format!(
-                "expected {STABLE} runs of one level before it, found fewer among {before}"
+                "expected {STABLE} earlier runs at one level, found too few among {before}"
             ));
         };
         let Some((middle, (low, high))) = median(&level).zip(next_within(&level, SURE)) else {

@@ -172,7 +172,7 @@ fn a_database_that_is_not_empty_is_left_alone() {
     scratch.write("s.toml", &attached(&whole("redis"), "redis"));
     let url = url("redis", &theirs);
     let done = scratch.start(run(&scratch, &url, &["--yes-load", "localhost"])).wait();
-    done.assert_says("database 3 has 1 keys");
+    done.assert_says("database 3 is not empty (1 keys)");
     assert!(theirs.redis("SELECT 3\r\nGET theirs\r\n").contains("precious"));
 }
 

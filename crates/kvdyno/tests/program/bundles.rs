@@ -30,7 +30,9 @@ fn a_bundle_stands_in_for_its_run() {
     assert_eq!(done.out, "test.tar.zst\n");
     scratch.run(&["check", "test.tar.zst"]).assert_code(0);
     scratch.run(&["show", "test.tar.zst", "--full"]).assert_ok().assert_says("readers");
-    scratch.run(&["compare", "test.tar.zst", "latest"]).assert_says("both sides are run");
+    scratch
+        .run(&["compare", "test.tar.zst", "latest"])
+        .assert_says("expected two sides, found run");
     let export = |run: &str| scratch.run(&["export", run, "--csv", "-"]).out;
     assert_eq!(export("test.tar.zst"), export("latest"));
     // Named after the run by default; equal bytes.

@@ -86,10 +86,12 @@ fn runs_are_compared_case_by_case() {
         .assert_says("null: option latency_ns: 20000 in BASE, 26000 in NEW");
     let json = compare(&scratch, &[base, new, "--json"]);
     assert_eq!(json.json()["pairs"][0]["rows"][0]["paired"], false);
-    compare(&scratch, &[base, base]).assert_code(2).assert_says("both sides are run");
+    compare(&scratch, &[base, base]).assert_code(2).assert_says("expected two sides, found run");
     compare(&scratch, &[base]).assert_code(2);
     compare(&scratch, &[base, "--engines", "null"]).assert_code(2).assert_says("has: null");
-    compare(&scratch, &[base, "--engines", "null,x"]).assert_code(2).assert_says("no engine `x`");
+    compare(&scratch, &[base, "--engines", "null,x"])
+        .assert_code(2)
+        .assert_says("unknown engine `x`");
     compare(&scratch, &[base, new, "--figures", "ops"]).assert_code(2).assert_says("ops_per_s");
     compare(&scratch, &[base, new, "--gate", "much"]).assert_code(2).assert_says("--gate");
 }

@@ -149,7 +149,7 @@ fn assert_not_held(scratch: &Scratch, why: &str) {
         let reason = record.ram_limit.reason.unwrap();
         assert!(reason.contains(why) && reason.contains("; "), "{reason}");
     }
-    scratch.run(&["show", "--full"]).assert_says("not held");
+    scratch.run(&["show", "--full"]).assert_says("ram-limit-not-held");
     scratch.assert_nothing_left();
 }
 

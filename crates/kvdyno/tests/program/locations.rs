@@ -78,7 +78,7 @@ fn a_read_only_place_is_refused() {
     let mounting = "mount -t tmpfs -o size=1m none volume; mount -o remount,ro volume";
     let arguments = ["run", "s.toml", "--place", "volume/place", "--create-place"];
     let done = scratch.start(scratch.kvdyno_after(mounting, &arguments)).wait();
-    assert_refused(&scratch, &done, "lies on tmpfs mounted read-only");
+    assert_refused(&scratch, &done, "is on tmpfs mounted read-only");
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn what_cannot_be_made_is_refused_and_nothing_touched() {
         (&[""], ["`` cannot be the name", "a-z, 0-9, - and _"]),
         (&["../mine"], ["`../mine` cannot be the name", "a-z, 0-9, - and _"]),
         (&["lmdb"], ["`lmdb` is one of kvdyno's own engines", "hint: use another name"]),
-        (&["there"], ["kvdyno-there exists already", "nothing was changed"]),
+        (&["there"], ["kvdyno-there already exists", "nothing was changed"]),
         (
             &["mine", "--into", "gone"],
             ["the directory gone does not exist", "--into needs an existing directory"],

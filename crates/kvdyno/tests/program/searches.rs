@@ -165,7 +165,7 @@ fn a_load_that_does_not_fit_is_an_answer_and_a_full_disk_is_none() {
         [&size[..], &["--engine", "greedy", "--place", "volume/place", "--create-place"]].concat();
     let done = scratch.start(scratch.kvdyno_after(mounting, &arguments)).wait();
     done.assert_code(3).assert_says("had to stop").assert_says("disk full");
-    done.assert_says("The search is not over: `kvdyno resume` goes on.");
+    done.assert_says("The search is not complete: `kvdyno resume` continues it.");
     scratch.assert_nothing_left();
 }
 
@@ -269,7 +269,7 @@ fn assert_goes_on(scratch: &Scratch) {
     let case = "0002_slow_5-s_t1_r1";
     assert_eq!(before[case].outcome, Outcome::Done);
     let shown = flat(&scratch.run(&["show", "--full"]));
-    assert!(shown.contains("The search is not over: `kvdyno resume` goes on."), "{shown}");
+    assert!(shown.contains("The search is not complete: `kvdyno resume` continues it."), "{shown}");
     let answer = scratch.run(&["resume", "--json"]).assert_ok().json();
     assert!(run.is_complete());
     assert_consistent(&run, &answer, false);
@@ -341,7 +341,7 @@ fn no_time_left_ends_the_search_with_what_it_knows() {
         scratch.run(&[&search[..], &["1", "--between", "100..2k", "--budget", "1ms"]].concat());
     // One point gives no result yet, and resume cannot help.
     done.assert_code(4).assert_says("stopped by its --budget");
-    done.assert_says("it is not known yet");
+    done.assert_says("it is unknown yet");
     assert!(scratch.only_run().is_complete());
     assert_eq!(records(&scratch.only_run()).len(), 2);
     scratch.assert_nothing_left();
@@ -382,7 +382,7 @@ fn what_cannot_be_searched_is_refused_with_the_place_and_the_remedy() {
     let engine = ["--engine", "other"];
     let target = |text| [&engine[..], &["--target", text]].concat();
     let done = with(&target("p99 < 1ms and raeds > 5/s"));
-    done.assert_says("there is no figure `raeds`").assert_says("                ^^^^^");
+    done.assert_says("unknown figure `raeds`").assert_says("                ^^^^^");
     done.assert_says("reads, writes and ops above a rate");
     with(&target("p99 > 1ms")).assert_says("a time stays below its bound");
     with(&target("writes > 1/s")).assert_says("its roles: readers (get)");
