@@ -35,7 +35,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 120_000 }, () => {
     const { page, wrong } = await open(pages.field);
     // Of many engines, too, the answer stands above all figures, and is not folded away.
     const headline = page.locator(".answer > .headline");
-    expect(await headline.textContent()).toContain("direct fastest, 11.9 k gets/s");
+    expect(await headline.textContent()).toContain("direct fastest at 1 thread, 11.9 k gets/s");
     expect((await headline.boundingBox())?.y).toBeLessThan(300);
     const figure = page.locator(".figure[data-figure='ranking']");
     expect(await figure.count()).toBe(1);

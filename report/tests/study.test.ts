@@ -62,7 +62,7 @@ describe.skipIf(executablePath === "")("a study beside a run", { timeout: 90_000
     const rows = await page.locator(".scoreboard tbody th").allTextContents();
     expect(rows.filter((row) => /p99\b/.test(row) && !/p99\.9/.test(row))).toEqual(["get p99, 256 threads", "update p99, 256 threads"]);
     const texts = await page.locator(".figure[data-figure='percentiles'] svg text").allTextContents();
-    expect(texts.filter((text) => text.startsWith("clients, "))).toEqual(["clients, get, time of an operation", "clients, update, time of an operation"]);
+    expect(texts.filter((text) => text.startsWith("clients, "))).toEqual(["clients, get, time of one operation", "clients, update, time of one operation"]);
     expect(wrong).toEqual([]);
   });
 
