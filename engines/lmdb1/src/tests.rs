@@ -286,7 +286,7 @@ fn a_mounted_device_is_refused_and_an_open_one_cannot_be_mounted() {
     let mounted = Mounted::new(&device.path, folder.path()).expect("cannot mount");
     assert_refused(open(&device, &[]), ErrorClass::Invalid, &["in use", "lsblk"]);
     drop(mounted);
-    assert_refused(open(&device, &[]), ErrorClass::Invalid, &["not overwritten"]);
+    assert_refused(open(&device, &[]), ErrorClass::Invalid, &["if it may be lost"]);
 
     device.blank();
     let engine = open(&device, &[]).unwrap();

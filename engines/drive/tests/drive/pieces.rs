@@ -108,7 +108,7 @@ fn what_the_place_does_not_do_is_refused_when_it_is_opened() {
     };
     let message = refused(&[], odd.clone());
     assert!(
-        message.contains("multiples of 100 bytes") && message.contains("direct = false"),
+        message.contains("aligned to 100 bytes") && message.contains("direct = false"),
         "{message}"
     );
     let message = refused(&[io("mmap")], requests());

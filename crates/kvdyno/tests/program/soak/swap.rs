@@ -113,7 +113,7 @@ fn a_device_as_swap_is_refused_as_a_place_would_be_and_given_back_blank() {
         device.assert_untouched(&scratch, &arguments, words);
     };
     write("33MiB");
-    refused(&[&confirm], &["memory tier `given`", "has 33554432 bytes, and 34603008 are asked"]);
+    refused(&[&confirm], &["memory tier `given`", "expected 34603008 bytes, found 33554432"]);
     write("32MiB");
     refused(&[], &["would be lost", &confirm]);
     if output("mkfs.ext4", &["-q", path]).is_some() {
