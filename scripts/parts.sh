@@ -13,7 +13,7 @@ for part in "$@"; do
     # In this very shell: a subshell's children are not its parent's.
     times >"$file"; before=$(tail -1 "$file")
     case $part in
-        *+*) ${MAKE:-make} --no-print-directory -j -O ${part//+/ } ;;
+        *+*) ${MAKE:-make} --no-print-directory -j ${part//+/ } ;;
         *) ${MAKE:-make} --no-print-directory "$part" ;;
     esac
     code=$?

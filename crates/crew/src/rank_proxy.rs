@@ -52,7 +52,7 @@ impl RankProxy {
         let errors = child.stderr.take().ok_or_else(gone)?;
         let input = Some(child.stdin.take().ok_or_else(gone)?);
         let (sender, messages) = channel();
-        std::thread::spawn(move || listen(output, |messages| sender.send(messages).is_ok()));
+        std::thread::spawn(move || listen(output, |message| sender.send(message).is_ok()));
         std::thread::spawn(move || pass_on(errors, seat.rank));
         let folder = tempfile::Builder::new().prefix("kvdyno-crew-").tempdir()?;
         let mut job = begin.job.clone();

@@ -42,9 +42,9 @@ pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
     if !counts.is_empty() {
         texts.push(format!("{}: {show} --findings", counts.join(", ")));
     }
-    texts.extend(claims(summary).map(|counts| format!("{counts}: {show} --table claims")));
+    texts.extend(claims(summary).map(|verdicts| format!("{verdicts}: {show} --table claims")));
     if let Some(study) = &summary.study {
-        texts.push(format!("Beside what {} published: {show} --study", study.study.id));
+        texts.push(format!("Next to what {} published: {show} --study", study.study.id));
     }
     let drive = summary.groups.iter().any(|group| group.bare_drive);
     let drive = if drive { " | raw device --drive" } else { "" };

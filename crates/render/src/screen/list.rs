@@ -213,9 +213,9 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
         }
         for op in ops {
             let cell = move |row: &Row<'s>| {
-                let roles = role_of(row, name)
+                let operation = role_of(row, name)
                     .and_then(|role| role.by_operation().find(|(other, _)| *other == op));
-                figure(row.group, roles.map(|(_, metrics)| metrics), p99)
+                figure(row.group, operation.map(|(_, metrics)| metrics), p99)
             };
             add(format!("{op}\np99 us"), Box::new(cell));
         }
