@@ -46,6 +46,7 @@ check: check-style check-tests
 check-style:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	@! command -v mpicc >/dev/null || cargo clippy -p kvdyno-crew --features mpi --all-targets --locked --quiet -- -D warnings
 
 check-tests:
 	$(TEST_CRATES) --lib --bins --test tidy --quiet -- --skip soak::

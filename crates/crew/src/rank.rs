@@ -86,7 +86,7 @@ impl<'t> RankAtWork<'t> {
         while let Some(order) = self.transport.ordered()? {
             self.obey(order)?;
         }
-        if let Some(report) = self.heard() {
+        if let Some(report) = self.receive() {
             self.transport.report(&report)?;
         }
         self.gather()
@@ -94,8 +94,8 @@ impl<'t> RankAtWork<'t> {
 
     /// Passes slices on, those of the ranks below and its own.
     fn gather(&mut self) -> io::Result<()> {
-        if self.transport.asked() {
-            self.gatherer.asked();
+        if self.transport.is_requested() {
+            self.gatherer.request();
         }
         while let Some((rank, slices)) = self.transport.answered()? {
             self.gatherer.answered(rank, slices);
@@ -191,16 +191,16 @@ impl<'t> RankAtWork<'t> {
         let (started_unix_ns, doomed) = (None, None);
         let mut first = First { coordinator, log, program, started_unix_ns, doomed, late };
         while !self.ended {
-            if let Some(report) = self.heard() {
+            if let Some(report) = self.receive() {
                 self.take_in(0, report, &mut first)?;
             }
             while let Some((rank, report)) = self.next_report(&mut first)? {
                 self.take_in(rank, report, &mut first)?;
             }
-            self.hear_program(&mut first)?;
+            self.read_program(&mut first)?;
             if let Err(error) = self.gather_all(&mut first) {
                 let failed = not_gathered(&error, &mut first);
-                self.take(failed, &mut first)?;
+                self.perform(failed, &mut first)?;
             }
             self.look_at_doomed(&mut first)?;
         }
@@ -234,7 +234,7 @@ impl<'t> RankAtWork<'t> {
         }
     }
 
-    fn hear_program(&mut self, first: &mut First) -> io::Result<()> {
+    fn read_program(&mut self, first: &mut First) -> io::Result<()> {
         loop {
             let line = match first.program.try_recv() {
                 Ok(line) => line,
@@ -243,8 +243,8 @@ impl<'t> RankAtWork<'t> {
                 Err(TryRecvError::Disconnected) => return self.order(&Order::End),
             };
             let control = Control::from_json(&line)?;
-            let turns = first.coordinator.told(control);
-            self.take(turns, first)?;
+            let actions = first.coordinator.control(control);
+            self.perform(actions, first)?;
         }
     }
 
@@ -257,21 +257,21 @@ impl<'t> RankAtWork<'t> {
         if first.doomed.get_or_insert_with(Instant::now).elapsed() < PATIENCE {
             return Ok(());
         }
-        let turns = first.coordinator.give_up();
-        self.take(turns, first)
+        let actions = first.coordinator.give_up();
+        self.perform(actions, first)
     }
 
     fn take_in(&mut self, rank: u32, report: Report, first: &mut First) -> io::Result<()> {
         if let (0, Report::Event { event }) = (rank, &report) {
             first.started_unix_ns = started_unix_ns(event).or(first.started_unix_ns);
         }
-        let turns = first.coordinator.hear(rank, report);
-        self.take(turns, first)
+        let actions = first.coordinator.receive(rank, report);
+        self.perform(actions, first)
     }
 
-    fn perform(&mut self, turns: Vec<Action>, first: &mut First) -> io::Result<()> {
-        for turn in turns {
-            match turn {
+    fn perform(&mut self, actions: Vec<Action>, first: &mut First) -> io::Result<()> {
+        for action in actions {
+            match action {
                 Action::Say(event) => send_event(&event)?,
                 Action::Order(order) => self.order(&order)?,
                 Action::Clocks => {
@@ -287,7 +287,7 @@ impl<'t> RankAtWork<'t> {
                     if let Err(error) = self.gather_rest(first) {
                         let failed = not_gathered(&error, first);
                         if !failed.is_empty() {
-                            return self.take(failed, first);
+                            return self.perform(failed, first);
                         }
                     }
                 }
