@@ -8,7 +8,7 @@ import type { View } from "./view";
 
 const COLUMNS = [
   ["records_per_s", "records/s"], ["wall_ns", "wall time"], ["cpu_user_ns", "CPU time, user"], ["cpu_system_ns", "CPU time, system"], ["cpu_percent", "CPU over wall time"],
-  ["database_allocated_bytes", "size on the volume"], ["context_switches_voluntary", "context switches, waited"], ["context_switches_involuntary", "context switches, pushed off"],
+  ["database_used_bytes", "size on the volume"], ["context_switches_voluntary", "context switches, waited"], ["context_switches_involuntary", "context switches, pushed off"],
   ["fs_inputs_512", "FS inputs"], ["fs_outputs_512", "FS outputs"], ["fs_outputs_512_per_record", "FS outputs per record"],
   ["device_write_bytes", "written by the device"], ["write_amplification", "write amplification"], ["settle_wall_ns", "time to settle"],
 ] as const;

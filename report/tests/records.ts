@@ -127,7 +127,7 @@ export const RICH: Bend = {
         group: null, steal_ns: 0,
       },
       rss_bytes: 2e7 + second * 1e5,
-      database: { allocated_bytes: 1.3e8 + second * 1e6, apparent_bytes: 1.4e8, files: 2 },
+      database: { used_bytes: 1.3e8 + second * 1e6, apparent_bytes: 1.4e8, files: 2 },
     }) + "\n").join(""),
     "blockio.ndjson": (_, planned) => Array.from({ length: 11 }, (_, second) => JSON.stringify({
       phase: planned["threads"] == null ? "load" : "measure",

@@ -222,8 +222,10 @@ figures! {
     SETTLE_WALL: "settle_wall_ns", "ns", Lower, LoadGenerator, Median;
     /// Time until everything dirty was on the device, after the phase.
     SYNC_WALL: "sync_wall_ns", "ns", Lower, Kernel, Median;
-    /// Bytes allocated on the volume.
-    DATABASE_ALLOCATED: "database_allocated_bytes", "B", Lower, Kernel, Median;
+    /// Bytes on the volume that hold data. Space set aside and not written is not used.
+    DATABASE_USED: "database_used_bytes", "B", Lower, Kernel, Median;
+    /// Bytes allocated on the volume and not written: logs and maps that grow.
+    DATABASE_RESERVED: "database_reserved_bytes", "B", Neither, Kernel, Median;
     /// Sum of the files' lengths.
     DATABASE_APPARENT: "database_apparent_bytes", "B", Neither, Kernel, Median;
     /// Most memory ever resident in the process, mapped files included.

@@ -194,11 +194,12 @@ fn space(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
     let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>, &CaseEvidence) -> Reading| {
         metrics.add(definition, trials.of_phase(phase, read));
     };
-    add(&c::DATABASE_ALLOCATED, &|spent, case| Ok(size(spent, case)?.allocated_bytes as f64));
+    add(&c::DATABASE_USED, &|spent, case| Ok(size(spent, case)?.used_bytes as f64));
+    add(&c::DATABASE_RESERVED, &|spent, case| Ok(size(spent, case)?.reserved_bytes as f64));
     add(&c::DATABASE_APPARENT, &|spent, case| Ok(size(spent, case)?.apparent_bytes as f64));
     add(&c::SPACE_AMPLIFICATION, &|spent, case| {
         let user = case.case.user_bytes() as f64;
-        over(size(spent, case)?.allocated_bytes as f64, user, "there is no user data")
+        over(size(spent, case)?.used_bytes as f64, user, "there is no user data")
     });
     add(&c::RESIDENT_BEFORE, &|spent, case| {
         cached(spent, case, spent.phase.resident_before.as_ref())
@@ -214,7 +215,7 @@ fn space(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
         let enforced = case.record.as_ref().filter(|record| record.ram_limit.enforced_by.is_some());
         let limit = enforced.and_then(|record| record.ram_limit.requested_bytes);
         let ram = limit.unwrap_or(host.machine.memory_bytes) as f64;
-        over(size(spent, case)?.allocated_bytes as f64, ram, "the machine's memory is not known")
+        over(size(spent, case)?.used_bytes as f64, ram, "the machine's memory is not known")
     });
     let peak = trials.of_case(phase, |record| {
         let server = record.phases.iter().filter_map(|phase| phase.after.server.as_ref());

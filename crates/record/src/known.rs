@@ -93,7 +93,7 @@ pub const FIGURES: [&str; 122] = [
     "space_amplification",
     "settle_wall_ns",
     "sync_wall_ns",
-    "database_allocated_bytes",
+    "database_used_bytes",
     "database_apparent_bytes",
     "rss_peak_bytes",
     "swap_in_bytes_per_op",

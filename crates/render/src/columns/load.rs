@@ -42,7 +42,7 @@ const COLUMNS: &[Column] = &[
     figure(&c::CPU_USER, "user", "user, s"),
     figure(&c::CPU_SYSTEM, "sys", "sys, s"),
     figure(&c::CPU_PERCENT, "CPU\n%", "CPU, %").formula("100*({user, s}+{sys, s})/{wall, s}"),
-    figure(&c::DATABASE_ALLOCATED, "size\nMiB", "size, B"),
+    figure(&c::DATABASE_USED, "size\nMiB", "size, B"),
     figure(&c::SWITCHES_VOLUNTARY, "ctx\nvol", "ctx switches voluntary"),
     figure(&c::SWITCHES_INVOLUNTARY, "ctx\ninvol", "ctx switches involuntary"),
     figure(&c::FS_INPUTS, "FS\nin", "FS in, 512 B"),
