@@ -94,6 +94,7 @@ pub const FIGURES: [&str; 122] = [
     "settle_wall_ns",
     "sync_wall_ns",
     "database_used_bytes",
+    "database_reserved_bytes",
     "database_apparent_bytes",
     "rss_peak_bytes",
     "swap_in_bytes_per_op",
