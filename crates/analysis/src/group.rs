@@ -7,7 +7,7 @@ use super::efficiency::standing::Efficiency;
 use super::evidence::CaseEvidence;
 use super::job::DriveJob;
 use super::lists::{together, unique};
-use super::metric::Metrics;
+use super::metric::{Metrics, Reading};
 use super::relative::RelativeTo;
 use super::trials::{At, Trials};
 use super::{cost, instructions, rates};
@@ -18,7 +18,7 @@ use kvdyno_record::plan::Case;
 use kvdyno_record::samples::Samples;
 use kvdyno_record::units;
 use kvdyno_record::work::{Purpose, Work};
-use kvdyno_record::workload::{self, Mix, Op, Phase, Role};
+use kvdyno_record::workload::{self, Mix, Op, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
 

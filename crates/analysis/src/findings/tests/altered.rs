@@ -90,6 +90,7 @@ fn a_database_smaller_than_its_data_is_found() {
     let case = fixture.case("lmdb_t1_r1");
     let size = kvdyno_record::usage::DatabaseSize {
         used_bytes: 119 << 10,
+        reserved_bytes: 0,
         apparent_bytes: 119 << 10,
         files: 2,
     };
