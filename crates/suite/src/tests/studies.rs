@@ -267,7 +267,7 @@ fn hours_are_windows_and_their_slices_are_longer_where_the_record_asks_for_it() 
     let windows = day.cases.last().unwrap().phases.iter();
     assert_eq!(
         windows
-            .filter(|phase| !phase.name.ends_with("warmup") && phase.name.contains("-w"))
+            .filter(|phase| kvdyno_record::workload::window_of(&phase.name).is_some())
             .count(),
         48
     );
