@@ -101,6 +101,11 @@ pub(super) fn role_metrics(
     metrics
 }
 
+/// The rate while the role was at work, whatever it left behind.
+pub(super) fn in_window(metrics: &Metrics) -> Option<&Metric> {
+    metrics.get(&c::BURST_OPS_PER_S).or_else(|| metrics.get(&c::OPS_PER_S))
+}
+
 /// Adds the percentiles of a kind of times, and their longest.
 fn add_times(
     metrics: &mut Metrics,
