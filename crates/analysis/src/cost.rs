@@ -24,9 +24,8 @@ pub(super) fn of_measure(
         trials.of_phase(phase, |spent, case| device_settled(spent, case, settle, pick))
     };
     let written_per_op = |pick: fn(&DeviceUsage) -> u64| {
-        trials.of_phase(phase, |spent, case| {
-            spent.per_op(device_settled(spent, case, settle, pick))
-        })
+        trials
+            .of_phase(phase, |spent, case| spent.per_op(device_settled(spent, case, settle, pick)))
     };
     metrics.add(&c::DEVICE_WRITES_PER_OP, written_per_op(|device| device.writes));
     metrics.add(&c::DEVICE_WRITE_BYTES_PER_OP, written_per_op(|device| device.write_bytes));

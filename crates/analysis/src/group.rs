@@ -443,10 +443,7 @@ fn role_row(trials: &Trials<'_>, phase: &str, role: &Role, deferred: &[Reading])
         relative: None,
         relative_volume: None,
         ops: if names.len() > 1 { names.iter().map(one).collect() } else { Vec::new() },
-        does: Does {
-            reads: role.mix.iter().any(|entry| reads(&entry.op)),
-            writes,
-        },
+        does: Does { reads: role.mix.iter().any(|entry| reads(&entry.op)), writes },
     }
 }
 

@@ -10,8 +10,8 @@ pub(super) fn shuffle<T>(items: &mut [T], seed: u64) {
 }
 
 /// Shuffles the items of a trial: every second trial has the order of the one before, reversed. In
-/// an even number of trials each item comes before each other as often as after it, and drift of the
-/// machine favours none.
+/// an even number of trials each item comes before each other as often as after it, and drift of
+/// the machine favours none.
 pub(super) fn shuffle_trial<T>(items: &mut [T], seed: u64, trial: u32) {
     shuffle(items, seed.wrapping_add(u64::from(trial.div_ceil(2)) << 32));
     if trial.is_multiple_of(2) {

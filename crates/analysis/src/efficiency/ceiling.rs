@@ -101,9 +101,8 @@ pub(super) struct Ceiling {
 /// memory), or more (another process's).
 fn own_rate(run: &RunRow, share: f64, device: &Metric) -> Metric {
     let own_per_s = |trial: usize| -> Option<f64> {
-        let of_role = |role: &RoleRow| {
-            in_window(&role.metrics)?.per_trial.get(trial)?.as_ref().copied()
-        };
+        let of_role =
+            |role: &RoleRow| in_window(&role.metrics)?.per_trial.get(trial)?.as_ref().copied();
         run.roles.iter().map(of_role).sum()
     };
     let of_trial = |(trial, counted): (usize, &Option<f64>)| -> Reading {

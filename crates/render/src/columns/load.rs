@@ -54,7 +54,8 @@ const COLUMNS: &[Column] = &[
     text("instr.\n/record", |line| line.figure(&c::INSTRUCTIONS_PER_OP)).when(|s| s.counted),
     text("engine's\ninstr.", |line| line.figure(&c::ENGINE_INSTRUCTIONS_PER_OP))
         .when(|s| s.counted),
-    figure(&c::RECORDS_PER_S, "records/s", "records/s").formula("{records loaded}/{rate window, s}"),
+    figure(&c::RECORDS_PER_S, "records/s", "records/s")
+        .formula("{records loaded}/{rate window, s}"),
     text("vs.\n{base}", |line| ratio_cell(line.row.relative())),
     text("vs.\nvol", |line| ratio_cell(line.row.relative_volume())).when(|shown| shown.volume),
     sheet("x base", OverBase("records/s", 1.0)),

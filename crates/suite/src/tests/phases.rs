@@ -122,9 +122,8 @@ fn phases_are_picked_on_the_command_line() {
         phases: phases.iter().map(ToString::to_string).collect(),
         ..set(arguments)
     };
-    let names = |plan: Plan| -> Vec<String> {
-        plan.cases.iter().flat_map(phases_but_settling).collect()
-    };
+    let names =
+        |plan: Plan| -> Vec<String> { plan.cases.iter().flat_map(phases_but_settling).collect() };
     let picked = plan_of(NAMED, &pick(&["fillseq", "readrandom"], &[])).unwrap();
     assert_eq!(names(picked), ["fillseq", "readrandom"]);
     // In every part, whatever phases it selects itself.
