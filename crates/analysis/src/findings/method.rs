@@ -29,7 +29,7 @@ const LOAD_GENERATOR_SHARE_MAX: f64 = 0.1;
 const CLIENT_SHARE_MAX: f64 = 0.7;
 
 /// From this share of a window on, work that is left behind is part of the answer.
-const DEFERRED_SHARE_MIN: f64 = 0.1;
+pub const DEFERRED_SHARE_MIN: f64 = 0.1;
 
 pub(super) fn findings(
     evidence: &Evidence,

@@ -27,6 +27,7 @@ use crate::load_generator::LoadGenerator;
 pub use finding::Finding;
 pub use kinds::{Id, Severity};
 use kvdyno_record::files::RecordError;
+pub use method::DEFERRED_SHARE_MIN;
 
 /// All findings of a run, the worst first.
 pub fn judge(

@@ -9,6 +9,7 @@ use super::cost;
 use super::line::{COLUMNS_MAX, Line, Part, cut};
 use super::runs::{Detail, Runs};
 use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::findings::DEFERRED_SHARE_MIN;
 use kvdyno_analysis::group::{Group, RoleRow, RunRow};
 
 /// More engines than this do not stand side by side.
@@ -206,6 +207,7 @@ impl<'s> Runs<'s> {
             let label = if role.open_loop { format!("{label}: p99 us") } else { label };
             rows.extend(row(label, &sources, figure, notes));
         }
+        rows.extend(self.burst(at, notes));
         rows.extend(if role.is_mix() {
             self.times_by_operation(at, role, notes)
         } else {
@@ -216,6 +218,23 @@ impl<'s> Runs<'s> {
             _ => format!("{}: ", self.phase),
         };
         Block { title: format!("{phase}{}", title(role)), rows }
+    }
+
+    /// The rate of the window alone, where an engine left much of its work behind.
+    fn burst(&self, at: usize, notes: &mut Footnotes) -> Option<Row> {
+        let threads = self.headline();
+        let sources = self.sources(threads, at, false);
+        let is_much = |source: &Source<'_>| {
+            let value = |definition| source.metrics?.value(definition);
+            value(&c::BURST_OPS_PER_S)
+                .zip(value(&c::OPS_PER_S))
+                .is_some_and(|(burst, sustained)| burst >= sustained * (1.0 + DEFERRED_SHARE_MIN))
+        };
+        let label = threads.map_or("burst".to_owned(), |threads| format!("at {threads}: burst"));
+        sources
+            .iter()
+            .any(is_much)
+            .then(|| row(label, &sources, Figure::plain(&c::BURST_OPS_PER_S), notes))?
     }
 
     /// Percentiles at the largest number of threads.
