@@ -1,10 +1,10 @@
 //! `kvdyno bundle`: a run in one file, to publish and repeat elsewhere.
 
-use super::runs;
-use crate::bundle::{self, ENDING};
 use crate::cli::BundleArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
+use crate::records::bundle::{self, ENDING};
+use crate::records::runs;
 use anyhow::Context as _;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::exit::Exit;

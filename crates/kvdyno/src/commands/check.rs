@@ -7,9 +7,9 @@ mod counts;
 mod server;
 mod whole;
 
-use super::runs;
 use crate::cli::CheckArgs;
 use crate::printer::Printer;
+use crate::records::runs;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_render::tone::Tone;

@@ -1,10 +1,10 @@
 //! `kvdyno compare`: compares two runs, or two engines of one.
 
-use super::calibrate::newest;
-use super::{report, runs};
+use super::report;
 use crate::cli::{CompareArgs, ComparisonArgs, RunName};
 use crate::exit::Complaint;
 use crate::printer::Printer;
+use crate::records::runs;
 use anyhow::Context as _;
 use kvdyno_analysis::versus::{
     Figures, GateResult, Noise, Question, Record, Refusal, Sides, Versus,
@@ -58,7 +58,7 @@ pub(super) fn answer(
     runs: &Path,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let noise = Noise::by(newest(runs, sides.host()), sides);
+    let noise = Noise::by(runs::newest_calibration(runs, sides.host()), sides);
     let question = Question { figures, noise, gate };
     let versus = Versus::compare(sides, &question).map_err(|r| refused(&r))?;
     if args.json {

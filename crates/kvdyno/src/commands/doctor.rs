@@ -16,7 +16,7 @@ const INDENT: usize = 29;
 
 pub(crate) fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let place = args.place.as_deref().unwrap_or(Path::new("runs"));
-    let mut checks = doctor::examine(crate::machine::read(&Root::system(), place), place);
+    let mut checks = doctor::examine(crate::running::machine::read(&Root::system(), place), place);
     checks.push(listen(printer)?);
     if args.json {
         printer.json(&checks)?;

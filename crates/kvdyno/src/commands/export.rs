@@ -1,9 +1,9 @@
 //! `kvdyno export`: a run's figures for other programs and for readers elsewhere.
 
-use super::runs;
 use crate::cli::{ExportArgs, RunName, RunsArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
+use crate::records::runs;
 use anyhow::Context as _;
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_analysis::summary::Summary;

@@ -1,8 +1,9 @@
 //! `kvdyno show --by host`: one suite's runs of many machines, side by side.
 
-use super::{compare, report, runs};
+use super::{compare, report};
 use crate::cli::{RunName, ShowArgs};
 use crate::printer::Printer;
+use crate::records::runs;
 use anyhow::Context as _;
 use kvdyno_analysis::fleet::{Fleet, Member};
 use kvdyno_analysis::summary::Summary;

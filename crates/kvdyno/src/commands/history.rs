@@ -1,9 +1,11 @@
 //! `kvdyno history`: a suite's figures over its runs, in a file of their own.
 
-use super::{compare, prepare, report, runs};
+use super::{compare, report};
 use crate::cli::{AddArgs, HistoryAction, HistoryArgs, HistoryShowArgs, RunName};
 use crate::exit::Complaint;
 use crate::printer::Printer;
+use crate::records::runs;
+use crate::running::prepare;
 use anyhow::Context as _;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_analysis::trend::entry::{Entry, FORMAT};

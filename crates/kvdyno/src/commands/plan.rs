@@ -2,10 +2,10 @@
 
 mod grid;
 
-use super::prepare::{Prepared, prepare, report_plan};
 use crate::cli::PlanArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
+use crate::running::prepare::{Prepared, prepare, report_plan};
 use kvdyno_host::{DataDirectory, Root};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::{Case, Copying, Plan};

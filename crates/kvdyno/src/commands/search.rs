@@ -8,12 +8,13 @@
 
 mod points;
 
-use super::prepare::{self, Prepared, limit_not_held};
-use super::{finish, run, runs};
 use crate::cli::{LocationArgs, SearchArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::runner::{Ended, RunEnvironment};
+use crate::records::runs;
+use crate::running::prepare::{self, Prepared, limit_not_held};
+use crate::running::runner::{Ended, RunEnvironment};
+use crate::running::{finish, start};
 use anyhow::Context as _;
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_analysis::search::{self, Next, SearchResult, Target, judged_mix, points_most};
@@ -138,7 +139,7 @@ impl<'a> Query<'a> {
         if args.plan {
             return Ok(Exit::Ok);
         }
-        let env = run::start(checked, &args.keep, printer)?;
+        let env = start::start(checked, &args.keep, printer)?;
         Searching { env, plan: prepared.plan, maker, budget }.finish(args.json, printer)
     }
 }

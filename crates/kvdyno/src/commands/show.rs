@@ -1,15 +1,18 @@
 //! `kvdyno show`: a run on one screen, or selected parts of it.
 
-use super::{fleet, report, runs};
+use super::{fleet, report};
 use crate::cli::{NO_STUDY, OWN_STUDY, RunName, ShowArgs, ViewArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
+use crate::records::runs;
+use crate::running::runner::Ended;
 use anyhow::Context as _;
 use kvdyno_analysis::answer::answers;
 use kvdyno_analysis::findings::Severity;
 use kvdyno_analysis::summary::{Summary, verdict};
 use kvdyno_host::data_directory::left_by;
 use kvdyno_record::exit::Exit;
+use kvdyno_record::files::RunFolder;
 use kvdyno_record::known::STUDIES;
 use kvdyno_record::text::one_line;
 use kvdyno_render::header;
@@ -37,12 +40,19 @@ pub(crate) fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     show(&runs::find(&name)?, &args.view, printer)
 }
 
-/// Prints a run, and returns the exit code.
-pub(super) fn show(
-    folder: &runs::FoundRun,
+/// Shows a run that just ended, and returns the exit code.
+pub(crate) fn show_ended(
+    folder: RunFolder,
+    ended: Ended,
     view: &ViewArgs,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
+    let verdict = show(&folder.into(), view, printer)?;
+    Ok(if ended == Ended::Interrupted { Exit::Interrupted } else { verdict })
+}
+
+/// Prints a run, and returns the exit code.
+fn show(folder: &runs::FoundRun, view: &ViewArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let mut summary = Summary::read(folder).with_context(runs::unread(folder))?;
     put_beside(&mut summary, view)?;
     if view.json {
