@@ -35,7 +35,7 @@ struct Check {
 }
 
 pub(crate) fn run(args: &CheckArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let folder = runs::find(&args.name)?;
+    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
     let checks = all(&folder);
     if args.json {
         printer.json(&checks)?;

@@ -1,11 +1,10 @@
 //! `kvdyno compare`: compares two runs, or two engines of one.
 
 use super::report;
-use crate::cli::{CompareArgs, ComparisonArgs, RunName};
+use crate::cli::{CompareArgs, ComparisonArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
-use anyhow::Context as _;
 use kvdyno_analysis::versus::{
     Figures, GateResult, Noise, Question, Record, Refusal, Sides, Versus,
 };
@@ -88,9 +87,7 @@ fn verdict(versus: &Versus) -> Exit {
 }
 
 fn read(args: &CompareArgs, name: &str) -> anyhow::Result<Record> {
-    let name = RunName { run: name.to_owned(), runs: args.runs.clone() };
-    let folder = runs::find(&name)?;
-    Record::read(&folder).with_context(runs::unread(&folder))
+    runs::read_record(&*runs::find(name, &args.runs.runs)?)
 }
 
 fn sides<'r>(

@@ -1,12 +1,10 @@
 //! `kvdyno show --by host`: one suite's runs of many machines, side by side.
 
 use super::{compare, report};
-use crate::cli::{RunName, ShowArgs};
+use crate::cli::ShowArgs;
 use crate::printer::Printer;
 use crate::records::runs;
-use anyhow::Context as _;
 use kvdyno_analysis::fleet::{Fleet, Member};
-use kvdyno_analysis::summary::Summary;
 use kvdyno_analysis::trend::LeftOut;
 use kvdyno_record::exit::Exit;
 use kvdyno_render::fleet as text;
@@ -17,10 +15,8 @@ pub(super) fn show(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let figures = compare::figures(&args.fleet.figures, args.fleet.all)?;
     let (mut members, mut void) = (Vec::new(), Vec::new());
     for name in &args.names {
-        let name = RunName { run: name.clone(), runs: args.runs.clone() };
         // Only one bundle is unpacked at a time.
-        let folder = runs::find(&name)?;
-        let summary = Summary::read(&folder).with_context(runs::unread(&folder))?;
+        let summary = runs::read_summary(&*runs::find(name, &args.runs.runs)?)?;
         runs::warn_if_altered(&summary, printer);
         match Member::from_summary(&summary) {
             Ok(member) => members.push(member),

@@ -1,13 +1,12 @@
 //! `kvdyno history`: a suite's figures over its runs, in a file of their own.
 
 use super::{compare, report};
-use crate::cli::{AddArgs, HistoryAction, HistoryArgs, HistoryShowArgs, RunName};
+use crate::cli::{AddArgs, HistoryAction, HistoryArgs, HistoryShowArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
 use crate::running::prepare;
 use anyhow::Context as _;
-use kvdyno_analysis::summary::Summary;
 use kvdyno_analysis::trend::entry::{Entry, FORMAT};
 use kvdyno_analysis::trend::{Question, Trend};
 use kvdyno_analysis::versus::GateResult;
@@ -27,9 +26,7 @@ pub(crate) fn run(args: &HistoryArgs, printer: &Printer) -> anyhow::Result<Exit>
 }
 
 fn add(args: &AddArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let name = RunName { run: args.run.clone(), runs: args.runs.clone() };
-    let folder = runs::find(&name)?;
-    let summary = Summary::read(&folder).with_context(runs::unread(&folder))?;
+    let summary = runs::read_summary(&*runs::find(&args.run, &args.runs.runs)?)?;
     runs::warn_if_altered(&summary, printer);
     let entry = match Entry::from_summary(&summary, args.label.clone()) {
         Ok(entry) => entry,

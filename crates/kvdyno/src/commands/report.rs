@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let folder = runs::find(&args.name)?;
+    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
     let data = PageData::read(&folder).with_context(runs::unread(&folder))?;
     let path = args.output.clone().unwrap_or_else(|| page_path(folder.named()));
     write(&data, &path, printer)?;

@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 pub(crate) fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let folder = runs::find(&args.name)?;
+    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
     let old = folder.named().to_owned();
     let runs = &args.name.runs.runs;
     let (prepared, block_io) = {
@@ -154,10 +154,9 @@ impl RecordedRun {
 fn check_sizes(plan: &Plan) -> anyhow::Result<()> {
     let threads = |phase: &Phase| match &phase.work {
         Activity::Load(load) => load.threads,
-        Activity::Warmup(mix) | Activity::Measure(mix) => {
-            mix.roles.iter().map(|role| role.threads).max().unwrap_or(0)
+        _ => {
+            phase.mix().into_iter().flat_map(|mix| &mix.roles).map(|r| r.threads).max().unwrap_or(0)
         }
-        _ => 0,
     };
     let mut ids = BTreeSet::new();
     for case in &plan.cases {

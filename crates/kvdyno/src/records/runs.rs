@@ -2,7 +2,6 @@
 //! suite, `latest`.
 
 use super::bundle::{self, ENDING, Limits};
-use crate::cli::RunName;
 use crate::exit::{Complaint, did_you_mean};
 use crate::printer::Printer;
 use anyhow::Context as _;
@@ -59,31 +58,31 @@ impl FoundRun {
     }
 }
 
-/// The run that the user means.
-pub(crate) fn find(name: &RunName) -> anyhow::Result<FoundRun> {
-    let path = PathBuf::from(&name.run);
+/// The run that the user means, in this directory of runs or elsewhere.
+pub(crate) fn find(name: &str, runs: &Path) -> anyhow::Result<FoundRun> {
+    let path = PathBuf::from(name);
     if path.join("run.json").is_file() {
         return Ok(RunFolder::open(path)?.into());
     }
-    if name.run.ends_with(ENDING) {
+    if name.ends_with(ENDING) {
         return FoundRun::unpack(path);
     }
-    let folders = folders(&name.runs.runs);
+    let folders = folders(runs);
     let newest =
         |selected: &dyn Fn(&Path) -> bool| folders.iter().rev().find(|path| selected(path));
-    let selected = if name.run == "latest" {
+    let selected = if name == "latest" {
         // A calibration describes the machine: `latest` means the run before it.
         newest(&|path| !is_calibration(suite(&id(path)))).or_else(|| newest(&|_| true))
-    } else if let Some(named) = newest(&|path| called(path).as_ref() == Some(&name.run)) {
+    } else if let Some(named) = newest(&|path| called(path).as_deref() == Some(name)) {
         Some(named)
     } else {
-        let begins = |path: &&PathBuf| id(path).starts_with(&name.run);
+        let begins = |path: &&PathBuf| id(path).starts_with(name);
         match folders.iter().filter(begins).collect::<Vec<_>>()[..] {
-            [] => newest(&|path| suite(&id(path)).starts_with(&name.run)),
+            [] => newest(&|path| suite(&id(path)).starts_with(name)),
             [one] => Some(one),
             ref several => {
                 let ids: Vec<String> = several.iter().rev().map(|path| id(path)).collect();
-                let what = format!("`{}` matches the ids of {} runs", name.run, ids.len());
+                let what = format!("`{name}` matches the ids of {} runs", ids.len());
                 let hint = format!("expected one of: {}", ids.join(", "));
                 return Err(Complaint::usage(what).hint(hint).into());
             }
@@ -91,8 +90,18 @@ pub(crate) fn find(name: &RunName) -> anyhow::Result<FoundRun> {
     };
     match selected {
         Some(path) => Ok(RunFolder::open(path.clone())?.into()),
-        None => Err(missing(name, &folders).into()),
+        None => Err(missing(name, runs, &folders).into()),
     }
+}
+
+/// The summary of a run.
+pub(crate) fn read_summary(folder: &RunFolder) -> anyhow::Result<Summary> {
+    Summary::read(folder).with_context(unread(folder))
+}
+
+/// A run for a comparison.
+pub(crate) fn read_record(folder: &RunFolder) -> anyhow::Result<Record> {
+    Record::read(folder).with_context(unread(folder))
 }
 
 /// The context of a read error.
@@ -200,8 +209,8 @@ fn called(path: &Path) -> Option<String> {
     RunFolder { path: path.to_owned() }.run().ok()?.name
 }
 
-fn missing(name: &RunName, folders: &[PathBuf]) -> Complaint {
-    let runs = name.runs.runs.display();
+fn missing(name: &str, runs: &Path, folders: &[PathBuf]) -> Complaint {
+    let runs = runs.display();
     if folders.is_empty() {
         return Complaint::usage(format!("there are no runs in `{runs}`"))
             .hint("`kvdyno run quick` makes one; `--runs DIR` sets another directory");
@@ -210,20 +219,15 @@ fn missing(name: &RunName, folders: &[PathBuf]) -> Complaint {
     let called: Vec<String> = folders.iter().filter_map(|path| called(path)).collect();
     let names = ids.iter().flat_map(|id| [id.as_str(), suite(id)]).chain(["latest"]);
     let names = called.iter().map(String::as_str).chain(names);
-    let meant = did_you_mean(&name.run, &names.collect::<Vec<_>>());
-    Complaint::usage(format!("no run `{}` in `{runs}`", name.run))
+    let meant = did_you_mean(name, &names.collect::<Vec<_>>());
+    Complaint::usage(format!("no run `{name}` in `{runs}`"))
         .hint(format!("{meant}`kvdyno list` lists all runs"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::RunsArgs;
     use crate::exit;
-
-    fn name(runs: &Path, run: &str) -> RunName {
-        RunName { run: run.to_owned(), runs: RunsArgs { runs: runs.to_owned() } }
-    }
 
     #[test]
     fn a_run_by_folder_id_suite_or_latest() {
@@ -233,7 +237,7 @@ mod tests {
             std::fs::create_dir(runs.path().join(id)).unwrap();
             std::fs::write(runs.path().join(id).join("run.json"), "{}").unwrap();
         }
-        let find_id = |run: &str| find(&name(runs.path(), run)).map(|folder| id(&folder.path));
+        let find_id = |run: &str| find(run, runs.path()).map(|folder| id(&folder.path));
         assert_eq!(find_id("latest").unwrap(), ids[1]);
         assert_eq!(find_id("2026-01-01").unwrap(), ids[0]);
         assert_eq!(find_id("quick").unwrap(), ids[0]);
@@ -257,8 +261,7 @@ mod tests {
         make(2, Some("new cache"));
         make(3, Some("ycsb"));
         make(4, None);
-        let find_id =
-            |run: &str| find(&name(runs.path(), run)).map(|run| id(&run.path)[..10].to_owned());
+        let find_id = |run: &str| find(run, runs.path()).map(|run| id(&run.path)[..10].to_owned());
         assert_eq!(find_id("new cache").unwrap(), "2026-01-02");
         assert_eq!(find_id("ycsb").unwrap(), "2026-01-03");
         assert_eq!(find_id("quick").unwrap(), "2026-01-04");
@@ -273,7 +276,7 @@ mod tests {
         let find_run = |id: &str| {
             std::fs::create_dir(runs.path().join(id)).unwrap();
             std::fs::write(runs.path().join(id).join("run.json"), "{}").unwrap();
-            self::id(&find(&name(runs.path(), "latest")).unwrap().path)
+            self::id(&find("latest", runs.path()).unwrap().path)
         };
         let (first, last) = ("2026-01-01T10-00-00Z_calibrate_aaaa", "2026-01-03_calibrated_cccc");
         assert_eq!(find_run(first), first);
@@ -300,7 +303,7 @@ mod tests {
 
     #[test]
     fn no_runs_at_all_says_how_to_make_one() {
-        let error = find(&name(Path::new("/nonexistent"), "latest")).unwrap_err();
+        let error = find("latest", Path::new("/nonexistent")).unwrap_err();
         let hint = exit::complaint(&error).unwrap().hint.clone().unwrap();
         assert!(hint.contains("kvdyno run quick"), "{hint}");
     }

@@ -7,7 +7,6 @@ use crate::cli::PairArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
-use anyhow::Context as _;
 use kvdyno_analysis::stats::MIN_TRIALS;
 use kvdyno_analysis::versus::Record;
 use kvdyno_record::files::RunFolder;
@@ -41,7 +40,7 @@ pub(crate) fn run(
     if ended == Ended::Interrupted {
         return Ok(None);
     }
-    let record = Record::read(&folder).with_context(runs::unread(&folder))?;
+    let record = runs::read_record(&folder)?;
     Ok(Some((folder, record)))
 }
 

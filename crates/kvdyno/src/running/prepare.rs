@@ -7,6 +7,7 @@ use super::runner::{VALGRIND, check_tiers, check_volumes};
 use super::workers::{self, Workers};
 use crate::cli::{LocationArgs, SuiteArgs};
 use crate::exit::Complaint;
+use crate::printer::Printer;
 use crate::records::traces;
 use anyhow::Context as _;
 use kvdyno_host::raw::{self, Consent};
@@ -258,7 +259,7 @@ fn lies_on(place: &Path, volume: &Storage) -> String {
 const LARGE_RECORD: u64 = 64 << 20;
 
 /// Reports what a plan does and needs, and likely problems.
-pub(crate) fn report_plan(prepared: &Prepared, note: impl Fn(&str), warn: impl Fn(&str)) {
+pub(crate) fn report_plan(prepared: &Prepared, note: impl Fn(&str), printer: &Printer) {
     let plan = &prepared.plan;
     note(&outline(plan));
     note(&format!("  place {}", prepared.lies_on));
@@ -269,31 +270,35 @@ pub(crate) fn report_plan(prepared: &Prepared, note: impl Fn(&str), warn: impl F
             units::bytes(record)
         ));
     }
-    for sentence in left_out::sentences(&plan.left_out) {
-        warn(&sentence);
-    }
-    plan.warnings.iter().for_each(|warning| warn(warning));
-    if let Some(warning) = limit_not_held(plan, &prepared.host) {
-        warn(&warning);
-    }
+    warn_of_plan(prepared, printer);
 }
 
-/// A warning that this machine cannot enforce the plan's RAM limit. It comes before hours are spent
-/// on the figures.
-pub(crate) fn limit_not_held(plan: &Plan, host: &Host) -> Option<String> {
-    let limit = plan.cases.iter().filter_map(|case| case.ram_limit_bytes).min()?;
+/// Warns of what the plan leaves out, and of likely problems.
+pub(crate) fn warn_of_plan(prepared: &Prepared, printer: &Printer) {
+    let plan = &prepared.plan;
+    let left_out = left_out::sentences(&plan.left_out);
+    left_out.iter().chain(&plan.warnings).for_each(|warning| printer.warning(warning));
+    warn_of_limit(plan, &prepared.host, printer);
+}
+
+/// Warns if this machine cannot enforce the plan's RAM limit, before hours are spent on the
+/// figures.
+pub(crate) fn warn_of_limit(plan: &Plan, host: &Host, printer: &Printer) {
+    let Some(limit) = plan.cases.iter().filter_map(|case| case.ram_limit_bytes).min() else {
+        return;
+    };
     if host.ram_limit.available {
-        return None;
+        return;
     }
     let memory = host.machine.memory_bytes;
     let user = plan.cases.iter().map(Case::user_bytes).max().unwrap_or(0);
     let times = user as f64 / memory.max(1) as f64;
-    Some(format!(
+    printer.warning(&format!(
         "the RAM limit of {} will NOT be held: {}; the data is {times:.2} x this machine's {}",
         units::bytes(limit),
         host.ram_limit.detail,
         units::bytes(memory)
-    ))
+    ));
 }
 
 /// What a plan does and needs, in a few lines.

@@ -2,7 +2,7 @@
 
 use super::libraries;
 use super::machine;
-use super::prepare::{add_null, check_load_allowed, check_machine, limit_not_held};
+use super::prepare::{add_null, check_load_allowed, check_machine, warn_of_limit};
 use super::runner::{Interrupt, RunEnvironment, Tiers, Volumes, images};
 use super::start::look_first;
 use super::workers::{self, Workers};
@@ -27,7 +27,7 @@ pub(crate) fn start(
     args: &ResumeArgs,
     printer: &Printer,
 ) -> anyhow::Result<(RunEnvironment, Plan)> {
-    let folder = runs::find(&args.name)?;
+    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
     if folder.is_bundle() {
         let message = format!("{} is a bundle, which cannot be changed", folder.named().display());
         return Err(Complaint::usage(message).hint("`kvdyno rerun` repeats its run").into());
@@ -65,9 +65,7 @@ pub(crate) fn start(
     for line in to_do(&Evidence::read(&folder)?, &databases) {
         printer.note(&line);
     }
-    if let Some(warning) = limit_not_held(&plan, &machine::read(&root, volumes.place())) {
-        printer.warning(&warning);
-    }
+    warn_of_limit(&plan, &machine::read(&root, volumes.place()), printer);
     Ok((RunEnvironment::new(folder, lock, &run, tiers, volumes, workers, interrupt), plan))
 }
 

@@ -28,22 +28,14 @@ pub(crate) fn run_prepared(
     printer: &Printer,
 ) -> anyhow::Result<(RunFolder, Ended)> {
     let checked = prepared.check()?;
-    report_plan(prepared, |text| printer.note(text), |text| printer.warning(text));
+    report_plan(prepared, |text| printer.note(text), printer);
     // The plan itself: the stored one has no secrets.
-    finish::run(start(checked, keep, printer)?, &prepared.plan, printer)
+    finish::run(start(checked, keep, None, printer)?, &prepared.plan, printer)
 }
 
-/// Locks the place, creates the run's directory, and records what is known in advance.
+/// Locks the place, creates the run's directory, and records what is known in advance. Requests
+/// are recorded to `trace`.
 pub(crate) fn start(
-    prepared: Checked<'_>,
-    keep: &KeepArgs,
-    printer: &Printer,
-) -> anyhow::Result<RunEnvironment> {
-    start_traced(prepared, keep, None, printer)
-}
-
-/// The same, with requests recorded to `trace`.
-pub(crate) fn start_traced(
     prepared: Checked<'_>,
     keep: &KeepArgs,
     trace: Option<PathBuf>,

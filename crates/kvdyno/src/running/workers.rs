@@ -99,7 +99,8 @@ pub fn find_crew(crew: &Crew) -> Result<PathBuf, Complaint> {
 
 /// Whether PATH contains a program of that name.
 pub fn is_installed(name: &str) -> bool {
-    folders().iter().any(|folder| is_program(&folder.join(name)))
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| is_program(&folder.join(name)))
 }
 
 fn find_crew_in(folders: &[PathBuf], crew: &Crew) -> Result<PathBuf, Complaint> {

@@ -11,7 +11,7 @@ use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::running::prepare::prepare_text;
 use crate::running::runner::Ended;
-use crate::running::start;
+use crate::running::{start, workers};
 use kvdyno_host::raw::Consent;
 use kvdyno_record::exit::Exit;
 use kvdyno_suite::Overrides;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.verbatim(text.as_bytes());
         return Ok(Exit::Ok);
     }
-    if args.with_fio && !is_installed("fio") {
+    if args.with_fio && !workers::is_installed("fio") {
         return Err(Complaint::usage("--with-fio: cannot find the program `fio`")
             .hint("`apt install fio` (Debian, Ubuntu), `dnf install fio` (Fedora, RHEL)")
             .into());
@@ -80,10 +80,4 @@ fn check(args: &DriveArgs) -> Result<(), Complaint> {
 
 fn is_folder(args: &DriveArgs) -> bool {
     args.place.as_ref().is_some_and(|place| place.is_dir() || !place.exists())
-}
-
-/// Whether the shell's PATH contains a program.
-fn is_installed(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

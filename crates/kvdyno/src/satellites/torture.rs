@@ -219,21 +219,7 @@ fn again(
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let record = TortureRecord::read(replay)?;
-    let is_it = |class: &&ClassRecord, victim: &Victim| {
-        class.engine == victim.name
-            && class.durability == victim.class()
-            && class.recording.is_some()
-    };
-    let recording = victims.iter().find_map(|victim| {
-        let class = record.classes.iter().find(|class| is_it(class, victim))?;
-        Some((victim, class.recording.clone()?))
-    });
-    let Some((victim, recording)) = recording else {
-        let what = format!("{} has no recording of this engine and class", replay.display());
-        let hint =
-            "recordings are stored if a power loss showed damage, and for all classes with --keep";
-        return Err(Complaint::usage(what).hint(hint).into());
-    };
+    let (victim, recording) = find_recording(victims, &record, replay)?;
     let kinds = [FilesystemKind::Ext4, FilesystemKind::Xfs];
     let kind = kinds.into_iter().find(|kind| kind.as_str() == record.filesystem);
     let kind = kind.with_context(|| format!("unknown filesystem `{}`", record.filesystem))?;
@@ -272,6 +258,28 @@ fn again(
         image.display()
     ));
     Ok(if damage.is_empty() { Exit::Ok } else { Exit::EngineFailed })
+}
+
+/// The first engine and class with a stored recording, and the recording's name.
+fn find_recording<'v>(
+    victims: &'v [Victim],
+    record: &TortureRecord,
+    replay: &Path,
+) -> Result<(&'v Victim, String), Complaint> {
+    let recording = |victim: &Victim| {
+        let mut classes = record.classes.iter();
+        let is_it = |class: &&ClassRecord| {
+            class.engine == victim.name && class.durability == victim.class()
+        };
+        classes.find(is_it)?.recording.clone()
+    };
+    let mut found = victims.iter().filter_map(|victim| Some((victim, recording(victim)?)));
+    found.next().ok_or_else(|| {
+        let what = format!("{} has no recording of this engine and class", replay.display());
+        Complaint::usage(what).hint(
+            "recordings are stored if a power loss showed damage, and for all classes with --keep",
+        )
+    })
 }
 
 /// Single records and batches, so few that each is written repeatedly.

@@ -103,10 +103,7 @@ impl RunEnvironment {
 
 /// The duration of phases that end by time.
 fn timed(phases: &[Phase]) -> Duration {
-    let by_the_clock = phases.iter().filter_map(|phase| match &phase.work {
-        Activity::Warmup(mix) | Activity::Measure(mix) => mix.ends.duration_ns,
-        _ => None,
-    });
+    let by_the_clock = phases.iter().filter_map(|phase| phase.mix()?.ends.duration_ns);
     Duration::from_nanos(by_the_clock.fold(0, u64::saturating_add))
 }
 
@@ -246,15 +243,9 @@ impl Pass<'_> {
 /// Whether other cases may start from this database: the case completed, or it only read and was
 /// ended for its RAM or its time. (Files survive a killed process.)
 fn leaves_a_database(case: &Case, outcome: &Outcome) -> bool {
-    let writes = |phase: &Phase| match &phase.work {
-        Activity::Load(_) => true,
-        Activity::Warmup(mix) | Activity::Measure(mix) => {
-            mix.roles.iter().any(|role| role.mix.iter().any(|entry| entry.op.writes()))
-        }
-        Activity::Settle { .. }
-        | Activity::Verify { .. }
-        | Activity::Evict
-        | Activity::Reopen { .. } => false,
+    let writes = |phase: &Phase| {
+        let in_mix = phase.mix().is_some_and(|mix| mix.entries().any(|entry| entry.op.writes()));
+        in_mix || matches!(phase.work, Activity::Load(_))
     };
     match outcome {
         Outcome::Done => true,

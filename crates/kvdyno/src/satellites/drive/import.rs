@@ -104,12 +104,9 @@ fn leave_out(file: &Path, report: &mut Report) -> Result<Vec<LeftOut>, Complaint
     report.jobs.retain(|job| {
         let why = job.unusable();
         left_out.extend(why.clone().map(|why| LeftOut {
-            phase: None,
-            part: None,
             engine: format!("job `{}`", job.name),
-            volume: None,
-            tier: None,
             why,
+            ..LeftOut::default()
         }));
         why.is_none()
     });
@@ -191,19 +188,10 @@ fn phase_of(job: &Job, case: &Case, started_unix_ns: u64, ended_unix_ns: u64) ->
         kind: MEASURE.to_owned(),
         started_unix_ns,
         wall_ns: job.window_ns(),
-        stopped: false,
         before: snapshot(ProcessUsage::default(), started_unix_ns),
         after: snapshot(job.usage(), ended_unix_ns),
-        synced: None,
         roles: roles(job, case),
-        ranks: Vec::new(),
-        instructions: None,
-        verified: None,
-        settled: None,
-        evicted: None,
-        resident_before: None,
-        resident_after: None,
-        database: None,
+        ..PhaseRecord::default()
     }
 }
 

@@ -8,9 +8,7 @@ use crate::records::runs;
 use crate::running::runner::{Ended, recorded_files};
 use crate::running::workers::Workers;
 use crate::running::{finish, prepare, start};
-use anyhow::Context as _;
 use kvdyno_analysis::summary::verdict;
-use kvdyno_analysis::versus::Record;
 use kvdyno_record::case::Outcome;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::{Case, Counting, Plan};
@@ -36,13 +34,13 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
     files.iter().try_for_each(|(_, file)| check_free(file, args.force))?;
     check_folder(&output)?;
     let checked = prepared.check()?;
-    prepare::report_plan(&prepared, |text| printer.note(text), |text| printer.warning(text));
-    let environment = start::start_traced(checked, &args.keep, Some(output), printer)?;
+    prepare::report_plan(&prepared, |text| printer.note(text), printer);
+    let environment = start::start(checked, &args.keep, Some(output), printer)?;
     let (folder, ended) = finish::run(environment, &prepared.plan, printer)?;
     if ended == Ended::Interrupted {
         return Ok(Exit::Interrupted);
     }
-    let record = Record::read(&folder).with_context(runs::unread(&folder))?;
+    let record = runs::read_record(&folder)?;
     runs::warn_of_findings(&record.summary, printer);
     let is_done = folder
         .case_records()?

@@ -5,7 +5,7 @@ use super::Talk;
 use crate::running::runner::outcome::EarlyEnd;
 use crate::running::runner::worker::Worker;
 use kvdyno_record::units;
-use kvdyno_record::workload::Activity;
+use kvdyno_record::workload::Phase;
 use std::time::{Duration, Instant};
 
 /// An operation may take this long beyond the phase's end without a report.
@@ -40,9 +40,8 @@ enum Step {
 
 impl Overtime {
     /// For a phase that starts now; none: it does not end by time.
-    pub(super) fn of_phase(work: &Activity) -> Option<Self> {
-        let (Activity::Warmup(mix) | Activity::Measure(mix)) = work else { return None };
-        let duration = Duration::from_nanos(mix.ends.duration_ns?);
+    pub(super) fn of_phase(phase: &Phase) -> Option<Self> {
+        let duration = Duration::from_nanos(phase.mix()?.ends.duration_ns?);
         let (elapsed, looked) = (Duration::ZERO, Instant::now());
         Some(Self { duration, elapsed, looked, threads: None, reported: false })
     }
