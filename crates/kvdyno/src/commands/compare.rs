@@ -11,6 +11,7 @@ use kvdyno_analysis::versus::{
 use kvdyno_record::exit::Exit;
 use kvdyno_record::units;
 use kvdyno_render::page::VersusData;
+use kvdyno_render::table::Table;
 use kvdyno_render::versus as text;
 use kvdyno_render::wrap::wrap;
 use std::path::Path;
@@ -69,7 +70,8 @@ pub(super) fn answer(
             lines(text::footer(&versus), printer);
         }
     } else {
-        print(&versus, printer);
+        let (header, footer) = (text::header(&versus), text::footer(&versus));
+        print(header, &text::table(&versus), &text::aid(&versus), footer, printer);
     }
     Ok(verdict(&versus))
 }
@@ -125,13 +127,20 @@ pub(super) fn refused(refusal: &Refusal) -> Complaint {
     Complaint::usage(format!("cannot compare these: {refusal}")).hint(hint)
 }
 
-fn print(versus: &Versus, printer: &Printer) {
-    lines(text::header(versus), printer);
+/// A table between lines, with what helps to read it.
+pub(super) fn print(
+    header: Vec<text::Line>,
+    table: &Table,
+    aid: &str,
+    footer: Vec<text::Line>,
+    printer: &Printer,
+) {
+    lines(header, printer);
     printer.data("");
-    printer.data(&text::table(versus).text());
-    printer.data(&wrap(&text::aid(versus).replace('\n', " "), 0));
+    printer.data(&table.text());
+    printer.data(&wrap(&aid.replace('\n', " "), 0));
     printer.data("");
-    lines(text::footer(versus), printer);
+    lines(footer, printer);
 }
 
 /// Lines above and below a table: a word, and its text.

@@ -9,7 +9,6 @@ use kvdyno_analysis::trend::LeftOut;
 use kvdyno_record::exit::Exit;
 use kvdyno_render::fleet as text;
 use kvdyno_render::page::FleetData;
-use kvdyno_render::wrap::wrap;
 
 pub(super) fn show(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let figures = compare::figures(&args.fleet.figures, args.fleet.all)?;
@@ -42,16 +41,9 @@ pub(super) fn show(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     } else if let Some(path) = &args.fleet.html {
         report::write(&FleetData::new(fleet), path, printer)?;
     } else {
-        print(&fleet, args.view.wide, printer);
+        let (header, footer) = (text::header(&fleet), text::footer(&fleet));
+        let table = text::table(&fleet, args.view.wide);
+        compare::print(header, &table, &text::aid(&fleet), footer, printer);
     }
     Ok(exit)
-}
-
-fn print(fleet: &Fleet, by_host: bool, printer: &Printer) {
-    compare::lines(text::header(fleet), printer);
-    printer.data("");
-    printer.data(&text::table(fleet, by_host).text());
-    printer.data(&wrap(&text::aid(fleet), 0));
-    printer.data("");
-    compare::lines(text::footer(fleet), printer);
 }

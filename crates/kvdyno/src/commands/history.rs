@@ -13,7 +13,6 @@ use kvdyno_analysis::versus::GateResult;
 use kvdyno_record::exit::Exit;
 use kvdyno_render::page::TrendData;
 use kvdyno_render::trend as text;
-use kvdyno_render::wrap::wrap;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::Path;
@@ -97,7 +96,8 @@ fn show(args: &HistoryShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
             compare::lines(text::footer(&trend), printer);
         }
     } else {
-        print(&trend, printer);
+        let (header, footer) = (text::header(&trend), text::footer(&trend));
+        compare::print(header, &text::table(&trend), &text::aid(&trend), footer, printer);
     }
     Ok(match trend.gate.map(|gate| gate.result) {
         Some(GateResult::Failed) => Exit::Regression,
@@ -127,13 +127,4 @@ fn entries(file: &mut File, path: &Path) -> anyhow::Result<Vec<Entry>> {
         serde_json::from_str(line).with_context(|| at(number))
     };
     text.lines().enumerate().map(read).collect()
-}
-
-fn print(trend: &Trend, printer: &Printer) {
-    compare::lines(text::header(trend), printer);
-    printer.data("");
-    printer.data(&text::table(trend).text());
-    printer.data(&wrap(&text::aid(trend), 0));
-    printer.data("");
-    compare::lines(text::footer(trend), printer);
 }
