@@ -31,9 +31,9 @@ fn show(
     table: fn(&Plan) -> String,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    if let Some(place) = &prepared.place {
+    if let Some(data_dir) = &prepared.data_dir {
         // Like a run; the check for free space comes last.
-        DataDirectory::examine(&Root::system(), place, 0, None)?;
+        DataDirectory::examine(&Root::system(), data_dir, 0, None)?;
     }
     if json {
         printer.json(&prepared.plan)?;

@@ -69,7 +69,7 @@ fn a_rerun_does_equal_work() {
     planned.assert_code(0).assert_says("case");
     assert!(!planned.err.contains("differs: "), "{}", planned.err);
     assert_eq!(scratch.runs(), before, "a plan runs nothing");
-    let done = scratch.run(&["rerun", "b.tar.zst", "--place", "place", "--create-place"]);
+    let done = scratch.run(&["rerun", "b.tar.zst", "--data-dir", "place", "--create-data-dir"]);
     done.assert_ok().assert_says("compare b.tar.zst ");
     assert!(!done.err.contains("differs: "), "{}", done.err);
     // The compared runs, and the result.
@@ -82,7 +82,7 @@ fn a_rerun_does_equal_work() {
     assert!(new.sized[0].contains("_test_"), "{:?}", new.sized);
     let text = |run: &RunFolder| fs::read_to_string(run.path.join("suite.toml")).unwrap();
     assert_eq!(text(&first), text(&second));
-    assert!(second.run().unwrap().place.ends_with("/place"));
+    assert!(second.run().unwrap().data_dir.ends_with("/place"));
     scratch.run(&["check", "latest"]).assert_code(0);
     scratch.assert_nothing_left();
 }

@@ -77,7 +77,7 @@ fn a_shared_load_whose_worker_was_killed_is_done_again_for_the_next_case() {
     let first = attempts.iter().find(|r| r.case.id.contains("slow_load") && r.attempt == 1);
     assert_eq!(first.unwrap().outcome.word(), "killed");
     assert_eq!(record(&run, "slow_load").attempt, 2);
-    scratch.assert_finding("tried-again");
+    scratch.assert_finding("case-retried");
     assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
     assert!(run.is_complete());
     scratch.run(&["check"]).assert_code(0);
@@ -136,8 +136,13 @@ fn a_killed_program_leaves_what_its_resume_takes_away() {
         .measure("operations = 3000")
         .role("readers", GET);
     scratch.write("s.toml", &suite.text());
-    let running =
-        scratch.start(scratch.kvdyno(&["run", "s.toml", "--place", "place", "--create-place"]));
+    let running = scratch.start(scratch.kvdyno(&[
+        "run",
+        "s.toml",
+        "--data-dir",
+        "place",
+        "--create-data-dir",
+    ]));
     scratch.wait_for_phase("keeps_t1", "measure");
     let worker = running.worker().unwrap();
     running.signal(Signal::KILL);
@@ -152,7 +157,7 @@ fn a_killed_program_leaves_what_its_resume_takes_away() {
     let shown = scratch.run(&["show", "--full"]);
     shown.assert_says(" of 4 cases").assert_says(&format!("kvdyno resume {id}"));
     scratch.run(&["check"]).assert_code(0);
-    let refused = scratch.run(&["run", "s.toml", "--place", "place"]);
+    let refused = scratch.run(&["run", "s.toml", "--data-dir", "place"]);
     refused.assert_code(2).assert_says(&id);
 
     let before = records(&scratch.only_run());

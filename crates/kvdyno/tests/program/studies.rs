@@ -56,7 +56,7 @@ fn a_study_runs_as_far_as_this_machine_goes() {
     assert_eq!(loops(&scratch), Vec::<String>::new());
 }
 
-/// A second place for images stands for a second drive; nothing stays there.
+/// A second data directory for images stands for a second drive; nothing stays there.
 #[test]
 fn a_medium_can_be_another_directory() {
     let test = "a_medium_can_be_another_directory";

@@ -40,7 +40,7 @@ fn a_killed_supervisor_costs_a_try() {
         scratch.run(&["check"]).assert_code(0);
         scratch.run(&["resume"]).assert_ok();
         assert_eq!(record(&run, engine).outcome, Outcome::Done);
-        scratch.assert_finding("tried-again");
+        scratch.assert_finding("case-retried");
         scratch.run(&["check"]).assert_code(0);
         scratch.assert_nothing_left();
     }
@@ -64,7 +64,7 @@ fn a_supervisor_killed_while_it_starts_has_a_finding() {
         running.wait().assert_ok();
         let run = scratch.only_run();
         assert_eq!(record(&run, &format!("{engine}_load")).attempt, 2);
-        scratch.assert_finding("tried-again");
+        scratch.assert_finding("case-retried");
         scratch.assert_nothing_left();
     }
 }
