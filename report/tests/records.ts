@@ -251,7 +251,7 @@ export const HOSTILE = `</script><script>window.hit=1</script><img src=x onerror
 export const EVIL: Bend = {
   case: (planned) => { planned["label"] = `${planned["engine"]} ${HOSTILE}`; },
   plan: (plan) => { plan["title"] = HOSTILE; plan["suite"] = HOSTILE; plan["sized"] = [HOSTILE]; },
-  run: (run) => { run["suite"] = HOSTILE; run["command"] = ["kvdyno", HOSTILE]; run["place"] = HOSTILE; run["host_before"]["hostname"] = HOSTILE; },
+  run: (run) => { run["suite"] = HOSTILE; run["command"] = ["kvdyno", HOSTILE]; run["data_dir"] = HOSTILE; run["host_before"]["hostname"] = HOSTILE; },
   record: (record) => {
     record["not_measured"] = [HOSTILE];
     if (record["worker"]) record["worker"]["description"]["engine"]["version"] = HOSTILE;
