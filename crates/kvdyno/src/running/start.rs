@@ -1,4 +1,4 @@
-//! The start of a run: its data directory is locked, its directory created, the idle machine recorded.
+//! The start of a run: locks its data directory, creates its record, measures the idle machine.
 
 use super::finish;
 use super::machine;

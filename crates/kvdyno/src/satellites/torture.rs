@@ -273,8 +273,8 @@ fn find_recording<'v>(
         };
         classes.find(is_it)?.recording.clone()
     };
-    let mut found = victims.iter().filter_map(|victim| Some((victim, recording(victim)?)));
-    found.next().ok_or_else(|| {
+    let mut recorded = victims.iter().filter_map(|victim| Some((victim, recording(victim)?)));
+    recorded.next().ok_or_else(|| {
         let what = format!("{} has no recording of this engine and class", replay.display());
         Complaint::usage(what).hint(
             "recordings are stored if a power loss showed damage, and for all classes with --keep",
