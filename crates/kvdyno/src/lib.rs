@@ -3,17 +3,14 @@
 //! It is not the load generator: this process times no operation. Workers do that
 //! (`kvdyno-worker`), with one process per case.
 
-mod bundle;
 mod cli;
 mod commands;
 pub mod exit;
-pub mod libraries;
-mod machine;
 mod printer;
-pub mod runner;
+mod records;
+pub mod running;
+mod satellites;
 mod steps;
-mod traces;
-pub mod workers;
 
 use anyhow::Context as _;
 use clap::{CommandFactory as _, Parser as _};
@@ -21,6 +18,7 @@ use cli::{Cli, Command, SchemaOf};
 use kvdyno_record::exit::Exit;
 use kvdyno_render::schemas;
 use printer::Printer;
+use running::runner::Interrupt;
 use std::process::ExitCode;
 
 /// Runs the program with the process's arguments.
@@ -35,7 +33,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
     match command {
         Command::Run(args) => commands::run::run(args, printer),
         Command::Quick(args) => commands::quick::run(args, printer),
-        Command::Drive(args) => commands::drive::run(args, printer),
+        Command::Drive(args) => satellites::drive::run(args, printer),
         Command::Plan(args) => commands::plan::run(args, printer),
         Command::Resume(args) => commands::resume::run(args, printer),
         Command::List(args) => commands::list::run(args, printer),
@@ -49,13 +47,13 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Calibrate(args) => commands::calibrate::run(args, printer),
         Command::Size(args) => commands::size::run(args, printer),
         Command::Capacity(args) => commands::capacity::run(args, printer),
-        Command::Torture(args) => commands::torture::run(args, printer),
-        Command::Trace(args) => commands::trace::run(args, printer),
+        Command::Torture(args) => satellites::torture::run(args, printer),
+        Command::Trace(args) => satellites::trace::run(args, printer),
         Command::Export(args) => commands::export::run(args, printer),
         Command::Bundle(args) => commands::bundle::run(args, printer),
         Command::Rerun(args) => commands::rerun::run(args, printer),
-        Command::Engines(args) => commands::engines::run(args, printer),
-        Command::NewEngine(args) => commands::new_engine::run(args, printer),
+        Command::Engines(args) => satellites::engines::run(args, printer),
+        Command::NewEngine(args) => satellites::new_engine::run(args, printer),
         Command::Doctor(args) => commands::doctor::run(args, printer),
         Command::Suites(args) => commands::suites::run(args, printer),
         Command::Schema { of } => printer.json(&schema(*of)).map(|()| Exit::Ok),
@@ -73,7 +71,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
 /// Waits for the end of the run that started it, then cleans up.
 fn reaper() -> anyhow::Result<Exit> {
     // Signals that end a run do not end this process: its work starts after the run's end.
-    let _interrupt = runner::Interrupt::listen()?;
+    let _interrupt = Interrupt::listen()?;
     kvdyno_host::reaper::attend(&kvdyno_host::Root::system())
         .context("only a run can start its reaper")?;
     Ok(Exit::Ok)
@@ -82,7 +80,7 @@ fn reaper() -> anyhow::Result<Exit> {
 /// Serves drives to the program that started it until that program ends.
 fn recorder() -> anyhow::Result<Exit> {
     // Like the reaper: it must outlive the run.
-    let _interrupt = runner::Interrupt::listen()?;
+    let _interrupt = Interrupt::listen()?;
     kvdyno_torture::attend().context("only `kvdyno torture` can start its recorder")?;
     Ok(Exit::Ok)
 }

@@ -76,6 +76,6 @@ mod tests {
         options.values.insert("filesize".to_owned(), (1_u64 << 30).into());
         assert!(refused(1 << 30, &options).unwrap_err().contains("remove filesize"));
         options.values.insert("replication_factor".to_owned(), 2_u64.into());
-        assert!(refused(1 << 30, &options).unwrap_err().contains("serves one server"));
+        assert!(refused(1 << 30, &options).unwrap_err().contains("raw device"));
     }
 }

@@ -269,11 +269,11 @@ mod tests {
     fn a_line_without_an_end_and_a_value_without_bounds_are_refused() {
         let (mut connection, _theirs) = connected(b"$536870913\r\n");
         let error = connection.answer().unwrap_err();
-        assert!(error.message.contains("expected at most 536870912 bytes"), "{error}");
+        assert!(error.message.contains("536870912"), "{error}");
         let (mut connection, mut other) = connected(b"");
         let talker = std::thread::spawn(move || while other.write_all(&[b'+'; 4096]).is_ok() {});
         let error = connection.answer().unwrap_err();
-        assert!(error.message.contains("expected at most 65536 bytes"), "{error}");
+        assert!(error.message.contains("65536"), "{error}");
         drop(connection);
         talker.join().unwrap();
     }

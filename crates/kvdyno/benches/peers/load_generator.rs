@@ -3,8 +3,8 @@
 use super::tools::{identity, median, scratch};
 use super::{Bench, REPEATS, SECOND};
 use anyhow::{Context as _, ensure};
-use kvdyno::runner::load_generator::{random_reads, small_records};
-use kvdyno::runner::solo::{Solo, items_per_s};
+use kvdyno::running::runner::load_generator::{random_reads, small_records};
+use kvdyno::running::runner::solo::{Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::{Durability, Location};
 use kvdyno_record::workload::{Activity, Choice, Domain, Phase};

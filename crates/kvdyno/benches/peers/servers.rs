@@ -6,8 +6,8 @@
 use super::tools::{identity, median, scratch};
 use super::{Bench, REPEATS, SECOND};
 use anyhow::{Context as _, bail, ensure};
-use kvdyno::runner::load_generator::{random_reads, small_records};
-use kvdyno::runner::solo::{Outcome, Solo, items_per_s};
+use kvdyno::running::runner::load_generator::{random_reads, small_records};
+use kvdyno::running::runner::solo::{Outcome, Solo, items_per_s};
 use kvdyno_host::child::Child;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::{DataShape, Durability, Location, Options};

@@ -1,7 +1,7 @@
 //! What every part needs: workers, folders, medians, a peer's output.
 
 use anyhow::{anyhow, ensure};
-use kvdyno::{libraries, workers};
+use kvdyno::running::{libraries, workers};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_suite::{Pick, WantedWorker};
 

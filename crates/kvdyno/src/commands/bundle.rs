@@ -1,10 +1,10 @@
 //! `kvdyno bundle`: a run in one file, to publish and repeat elsewhere.
 
-use super::runs;
-use crate::bundle::{self, ENDING};
 use crate::cli::BundleArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
+use crate::records::bundle::{self, ENDING};
+use crate::records::runs;
 use anyhow::Context as _;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::exit::Exit;
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let folder = runs::find(&args.name)?;
+    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
     if folder.is_bundle() {
         let message = format!("{} is already a bundle", folder.named().display());
         return Err(Complaint::usage(message).into());
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> 
             "`kvdyno check` shows the contradictions; a bundle would present the record as intact";
         return Err(Complaint::usage(message).hint(hint).into());
     }
-    let summary = Summary::read(&folder).with_context(runs::unread(&folder))?;
+    let summary = runs::read_summary(&folder)?;
     let path =
         args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}{ENDING}", summary.run.id)));
     let packed = bundle::pack(&folder, report(&folder, &summary)?, &path)

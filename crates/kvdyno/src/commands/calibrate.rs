@@ -1,18 +1,14 @@
 //! `kvdyno calibrate`: runs one engine against itself, to measure the noise of this machine.
 
-use super::pair;
-use super::runs::{self, CALIBRATE};
 use crate::cli::CalibrateArgs;
 use crate::printer::Printer;
-use crate::workers;
+use crate::records::runs::{self, CALIBRATE};
+use crate::running::{pair, workers};
 use kvdyno_analysis::summary::verdict;
-use kvdyno_analysis::versus::{Calibration, Record, twins};
+use kvdyno_analysis::versus::Calibration;
 use kvdyno_record::exit::Exit;
-use kvdyno_record::files::RunFolder;
-use kvdyno_record::host::Host;
 use kvdyno_render::versus as text;
 use kvdyno_render::wrap::wrap;
-use std::path::Path;
 use toml::{Table, Value};
 
 pub(crate) fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -35,28 +31,6 @@ pub(crate) fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exi
         print(&calibration, args.all, printer);
     }
     Ok(exit)
-}
-
-/// The newest complete calibration of a host among the runs.
-pub(crate) fn newest(runs: &Path, host: &Host) -> Option<Calibration> {
-    runs::folders(runs).into_iter().rev().find_map(|path| {
-        let folder = RunFolder::open(path).ok()?;
-        // Small files first: most runs are no calibrations.
-        let is_one = folder.is_complete()
-            && same_host(&folder.run().ok()?.host_before, host)
-            && twins(&folder.plan().ok()?).is_some();
-        if !is_one {
-            return None;
-        }
-        Calibration::from_record(&Record::read(&folder).ok()?)
-    })
-}
-
-/// Compared by hardware and name: the kernel and the used memory may change.
-fn same_host(one: &Host, other: &Host) -> bool {
-    let facts =
-        |host: &Host| (host.hostname.clone(), host.machine.cpu_model.clone(), host.machine.cpus);
-    facts(one) == facts(other)
 }
 
 fn print(calibration: &Calibration, all: bool, printer: &Printer) {
@@ -101,8 +75,8 @@ const WHAT: &str = "one engine under two labels";
 
 #[cfg(test)]
 mod tests {
-    use super::super::pair::with_two;
     use super::*;
+    use crate::running::pair::with_two;
 
     const SUITE: &str = "\
         [suite]\nname = \"mine\"\n\
@@ -142,6 +116,6 @@ mod tests {
     fn a_suite_that_is_no_toml_is_a_mistake() {
         let twins = |engines: &[Table]| twins_of(engines, None, |_| true);
         let error = with_two("mine.toml", "[suite", CALIBRATE, WHAT, twins).unwrap_err();
-        assert!(error.message.starts_with("mine.toml: "), "{error}");
+        assert!(error.message.contains("mine.toml"), "{error}");
     }
 }

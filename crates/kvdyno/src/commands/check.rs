@@ -7,9 +7,9 @@ mod counts;
 mod server;
 mod whole;
 
-use super::runs;
 use crate::cli::CheckArgs;
 use crate::printer::Printer;
+use crate::records::runs;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_render::tone::Tone;
@@ -35,7 +35,7 @@ struct Check {
 }
 
 pub(crate) fn run(args: &CheckArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let folder = runs::find(&args.name)?;
+    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
     let checks = all(&folder);
     if args.json {
         printer.json(&checks)?;

@@ -1,17 +1,17 @@
 //! `kvdyno compare`: compares two runs, or two engines of one.
 
-use super::calibrate::newest;
-use super::{report, runs};
-use crate::cli::{CompareArgs, ComparisonArgs, RunName};
+use super::report;
+use crate::cli::{CompareArgs, ComparisonArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use anyhow::Context as _;
+use crate::records::runs;
 use kvdyno_analysis::versus::{
     Figures, GateResult, Noise, Question, Record, Refusal, Sides, Versus,
 };
 use kvdyno_record::exit::Exit;
 use kvdyno_record::units;
 use kvdyno_render::page::VersusData;
+use kvdyno_render::table::Table;
 use kvdyno_render::versus as text;
 use kvdyno_render::wrap::wrap;
 use std::path::Path;
@@ -58,7 +58,7 @@ pub(super) fn answer(
     runs: &Path,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let noise = Noise::by(newest(runs, sides.host()), sides);
+    let noise = Noise::by(runs::newest_calibration(runs, sides.host()), sides);
     let question = Question { figures, noise, gate };
     let versus = Versus::compare(sides, &question).map_err(|r| refused(&r))?;
     if args.json {
@@ -70,7 +70,8 @@ pub(super) fn answer(
             lines(text::footer(&versus), printer);
         }
     } else {
-        print(&versus, printer);
+        let (header, footer) = (text::header(&versus), text::footer(&versus));
+        print(header, &text::table(&versus), &text::aid(&versus), footer, printer);
     }
     Ok(verdict(&versus))
 }
@@ -88,9 +89,7 @@ fn verdict(versus: &Versus) -> Exit {
 }
 
 fn read(args: &CompareArgs, name: &str) -> anyhow::Result<Record> {
-    let name = RunName { run: name.to_owned(), runs: args.runs.clone() };
-    let folder = runs::find(&name)?;
-    Record::read(&folder).with_context(runs::unread(&folder))
+    runs::read_record(&*runs::find(name, &args.runs.runs)?)
 }
 
 fn sides<'r>(
@@ -128,13 +127,20 @@ pub(super) fn refused(refusal: &Refusal) -> Complaint {
     Complaint::usage(format!("cannot compare these: {refusal}")).hint(hint)
 }
 
-fn print(versus: &Versus, printer: &Printer) {
-    lines(text::header(versus), printer);
+/// A table between lines, with what helps to read it.
+pub(super) fn print(
+    header: Vec<text::Line>,
+    table: &Table,
+    aid: &str,
+    footer: Vec<text::Line>,
+    printer: &Printer,
+) {
+    lines(header, printer);
     printer.data("");
-    printer.data(&text::table(versus).text());
-    printer.data(&wrap(&text::aid(versus).replace('\n', " "), 0));
+    printer.data(&table.text());
+    printer.data(&wrap(&aid.replace('\n', " "), 0));
     printer.data("");
-    lines(text::footer(versus), printer);
+    lines(footer, printer);
 }
 
 /// Lines above and below a table: a word, and its text.

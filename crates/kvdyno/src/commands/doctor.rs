@@ -16,7 +16,8 @@ const INDENT: usize = 29;
 
 pub(crate) fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let data_dir = args.data_dir.as_deref().unwrap_or(Path::new("runs"));
-    let mut checks = doctor::examine(crate::machine::read(&Root::system(), data_dir), data_dir);
+    let mut checks =
+        doctor::examine(crate::running::machine::read(&Root::system(), data_dir), data_dir);
     checks.push(listen(printer)?);
     if args.json {
         printer.json(&checks)?;

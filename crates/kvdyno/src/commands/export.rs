@@ -1,9 +1,9 @@
 //! `kvdyno export`: a run's figures for other programs and for readers elsewhere.
 
-use super::runs;
-use crate::cli::{ExportArgs, RunName, RunsArgs};
+use crate::cli::{ExportArgs, RunsArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
+use crate::records::runs;
 use anyhow::Context as _;
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_analysis::summary::Summary;
@@ -16,9 +16,8 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     check(args)?;
-    let name = RunName { run: args.first().to_owned(), runs: args.runs.clone() };
-    let folder = runs::find(&name)?;
-    let evidence = read(&folder)?;
+    let folder = runs::find(args.first(), &args.runs.runs)?;
+    let evidence = Evidence::read(&folder).with_context(runs::unread(&folder))?;
     let summary = Summary::from_evidence(&evidence).with_context(runs::unread(&folder))?;
     runs::warn_if_altered(&summary, printer);
     if args.json {
@@ -69,10 +68,6 @@ fn check(args: &ExportArgs) -> Result<(), Complaint> {
     Ok(())
 }
 
-fn read(folder: &RunFolder) -> anyhow::Result<Evidence> {
-    Evidence::read(folder).with_context(runs::unread(folder))
-}
-
 /// The long list, a file for each table, and the time lines.
 fn csv_folder(
     evidence: &Evidence,
@@ -119,9 +114,7 @@ fn otava_folder(
     let (suite, newest) = (first.run.suite.clone(), first.run.id.clone());
     let mut summaries = vec![first];
     for name in args.names.iter().skip(1) {
-        let name = RunName { run: name.clone(), runs: args.runs.clone() };
-        let folder = runs::find(&name)?;
-        summaries.push(Summary::from_evidence(&read(&folder)?)?);
+        summaries.push(runs::read_summary(&*runs::find(name, &args.runs.runs)?)?);
     }
     if args.all_runs {
         summaries.extend(others(&args.runs, &suite, printer));

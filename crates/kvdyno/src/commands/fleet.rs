@@ -1,25 +1,21 @@
 //! `kvdyno show --by host`: one suite's runs of many machines, side by side.
 
-use super::{compare, report, runs};
-use crate::cli::{RunName, ShowArgs};
+use super::{compare, report};
+use crate::cli::ShowArgs;
 use crate::printer::Printer;
-use anyhow::Context as _;
+use crate::records::runs;
 use kvdyno_analysis::fleet::{Fleet, Member};
-use kvdyno_analysis::summary::Summary;
 use kvdyno_analysis::trend::LeftOut;
 use kvdyno_record::exit::Exit;
 use kvdyno_render::fleet as text;
 use kvdyno_render::page::FleetData;
-use kvdyno_render::wrap::wrap;
 
 pub(super) fn show(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let figures = compare::figures(&args.fleet.figures, args.fleet.all)?;
     let (mut members, mut void) = (Vec::new(), Vec::new());
     for name in &args.names {
-        let name = RunName { run: name.clone(), runs: args.runs.clone() };
         // Only one bundle is unpacked at a time.
-        let folder = runs::find(&name)?;
-        let summary = Summary::read(&folder).with_context(runs::unread(&folder))?;
+        let summary = runs::read_summary(&*runs::find(name, &args.runs.runs)?)?;
         runs::warn_if_altered(&summary, printer);
         match Member::from_summary(&summary) {
             Ok(member) => members.push(member),
@@ -45,16 +41,9 @@ pub(super) fn show(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     } else if let Some(path) = &args.fleet.html {
         report::write(&FleetData::new(fleet), path, printer)?;
     } else {
-        print(&fleet, args.view.wide, printer);
+        let (header, footer) = (text::header(&fleet), text::footer(&fleet));
+        let table = text::table(&fleet, args.view.wide);
+        compare::print(header, &table, &text::aid(&fleet), footer, printer);
     }
     Ok(exit)
-}
-
-fn print(fleet: &Fleet, by_host: bool, printer: &Printer) {
-    compare::lines(text::header(fleet), printer);
-    printer.data("");
-    printer.data(&text::table(fleet, by_host).text());
-    printer.data(&wrap(&text::aid(fleet), 0));
-    printer.data("");
-    compare::lines(text::footer(fleet), printer);
 }

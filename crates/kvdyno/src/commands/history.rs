@@ -1,18 +1,18 @@
 //! `kvdyno history`: a suite's figures over its runs, in a file of their own.
 
-use super::{compare, prepare, report, runs};
-use crate::cli::{AddArgs, HistoryAction, HistoryArgs, HistoryShowArgs, RunName};
+use super::{compare, report};
+use crate::cli::{AddArgs, HistoryAction, HistoryArgs, HistoryShowArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
+use crate::records::runs;
+use crate::running::prepare;
 use anyhow::Context as _;
-use kvdyno_analysis::summary::Summary;
 use kvdyno_analysis::trend::entry::{Entry, FORMAT};
 use kvdyno_analysis::trend::{Question, Trend};
 use kvdyno_analysis::versus::GateResult;
 use kvdyno_record::exit::Exit;
 use kvdyno_render::page::TrendData;
 use kvdyno_render::trend as text;
-use kvdyno_render::wrap::wrap;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::Path;
@@ -25,9 +25,7 @@ pub(crate) fn run(args: &HistoryArgs, printer: &Printer) -> anyhow::Result<Exit>
 }
 
 fn add(args: &AddArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let name = RunName { run: args.run.clone(), runs: args.runs.clone() };
-    let folder = runs::find(&name)?;
-    let summary = Summary::read(&folder).with_context(runs::unread(&folder))?;
+    let summary = runs::read_summary(&*runs::find(&args.run, &args.runs.runs)?)?;
     runs::warn_if_altered(&summary, printer);
     let entry = match Entry::from_summary(&summary, args.label.clone()) {
         Ok(entry) => entry,
@@ -98,7 +96,8 @@ fn show(args: &HistoryShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
             compare::lines(text::footer(&trend), printer);
         }
     } else {
-        print(&trend, printer);
+        let (header, footer) = (text::header(&trend), text::footer(&trend));
+        compare::print(header, &text::table(&trend), &text::aid(&trend), footer, printer);
     }
     Ok(match trend.gate.map(|gate| gate.result) {
         Some(GateResult::Failed) => Exit::Regression,
@@ -128,13 +127,4 @@ fn entries(file: &mut File, path: &Path) -> anyhow::Result<Vec<Entry>> {
         serde_json::from_str(line).with_context(|| at(number))
     };
     text.lines().enumerate().map(read).collect()
-}
-
-fn print(trend: &Trend, printer: &Printer) {
-    compare::lines(text::header(trend), printer);
-    printer.data("");
-    printer.data(&text::table(trend).text());
-    printer.data(&wrap(&text::aid(trend), 0));
-    printer.data("");
-    compare::lines(text::footer(trend), printer);
 }

@@ -1,8 +1,8 @@
 //! `kvdyno list`: all runs, oldest first.
 
-use super::runs;
 use crate::cli::ListArgs;
 use crate::printer::Printer;
+use crate::records::runs;
 use kvdyno_analysis::about;
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_host::data_directory::left_by;

@@ -2,10 +2,10 @@
 
 mod grid;
 
-use super::prepare::{Prepared, prepare, report_plan};
 use crate::cli::PlanArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
+use crate::running::prepare::{Prepared, prepare, report_plan};
 use kvdyno_host::{DataDirectory, Root};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::{Case, Copying, Plan};
@@ -14,39 +14,31 @@ use kvdyno_render::table::{Side, Table};
 use kvdyno_render::wrap::wrap;
 
 pub(crate) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let format = match (args.json, args.cases) {
-        (true, _) => PlanFormat::Json,
-        (false, true) => PlanFormat::Cases,
-        (false, false) => PlanFormat::Grid,
-    };
-    report_only(&prepare(&args.suite, &args.runs.runs)?, format, printer)
+    let table = if args.cases { cases } else { grid::table };
+    show(&prepare(&args.suite, &args.runs.runs)?, args.json, table, printer)
 }
 
-/// The format of a plan.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PlanFormat {
-    /// An engine of a part on each line.
-    Grid,
-    /// A case on each line.
-    Cases,
-    Json,
+/// Shows the plan, an engine of a part on each line.
+pub(super) fn only(prepared: &Prepared, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
+    show(prepared, json, grid::table, printer)
 }
 
 /// Shows the plan, and then whether this machine would refuse it: another machine may be able to
 /// run it.
-pub(super) fn only(prepared: &Prepared, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
-    report_only(prepared, if json { PlanFormat::Json } else { PlanFormat::Grid }, printer)
-}
-
-fn report_only(prepared: &Prepared, format: PlanFormat, printer: &Printer) -> anyhow::Result<Exit> {
+fn show(
+    prepared: &Prepared,
+    json: bool,
+    table: fn(&Plan) -> String,
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
     if let Some(data_dir) = &prepared.data_dir {
         // Like a run; the check for free space comes last.
         DataDirectory::examine(&Root::system(), data_dir, 0, None)?;
     }
-    match format {
-        PlanFormat::Json => printer.json(&prepared.plan)?,
-        PlanFormat::Grid => show(prepared, &grid::table(&prepared.plan), printer),
-        PlanFormat::Cases => show(prepared, &cases(&prepared.plan), printer),
+    if json {
+        printer.json(&prepared.plan)?;
+    } else {
+        print(prepared, &table(&prepared.plan), printer);
     }
     prepared.check().map_err(|Complaint { message, hint }| {
         let message = format!("a run would be refused: {message}");
@@ -56,9 +48,9 @@ fn report_only(prepared: &Prepared, format: PlanFormat, printer: &Printer) -> an
 }
 
 /// Outline, grid or cases, and the assumptions of the estimate.
-fn show(prepared: &Prepared, table: &str, printer: &Printer) {
+fn print(prepared: &Prepared, table: &str, printer: &Printer) {
     printer.heading(&prepared.plan.title);
-    report_plan(prepared, |text| printer.data(text), |text| printer.warning(text));
+    report_plan(prepared, |text| printer.data(text), printer);
     printer.data(table);
     let assumptions = &prepared.plan.estimate.assumptions;
     let assumptions: Vec<String> = assumptions.iter().map(|text| wrap(text, 4)).collect();
@@ -66,7 +58,7 @@ fn show(prepared: &Prepared, table: &str, printer: &Printer) {
     printer.data(&format!("Assumptions of the estimate:\n  - {assumptions}"));
 }
 
-/// Every case.
+/// A case on each line.
 fn cases(plan: &Plan) -> String {
     let columns = ["case", "engine", "durability", "RAM limit", "records", "data", "phases"];
     let mut table = Table::new(columns.map(|column| (column, Side::Left)));

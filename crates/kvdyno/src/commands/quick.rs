@@ -2,12 +2,12 @@
 
 mod text;
 
-use super::prepare::{Prepared, describe, prepare_text};
 use super::{plan, run};
 use crate::cli::QuickArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::workers;
+use crate::running::prepare::{Prepared, describe, prepare_text};
+use crate::running::workers;
 use anyhow::Context as _;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::write_atomic;

@@ -1,9 +1,9 @@
 //! `kvdyno report`: a run as one self-contained page of HTML.
 
-use super::runs;
-use crate::bundle::ENDING;
 use crate::cli::ReportArgs;
 use crate::printer::Printer;
+use crate::records::bundle::ENDING;
+use crate::records::runs;
 use anyhow::Context as _;
 use kvdyno_analysis::summary::verdict;
 use kvdyno_record::exit::Exit;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let folder = runs::find(&args.name)?;
+    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
     let data = PageData::read(&folder).with_context(runs::unread(&folder))?;
     let path = args.output.clone().unwrap_or_else(|| page_path(folder.named()));
     write(&data, &path, printer)?;
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> 
 }
 
 /// Writes a page to a file and prints its path; `-`: the page itself to standard output.
-pub(super) fn write(data: &impl Serialize, path: &Path, printer: &Printer) -> anyhow::Result<()> {
+pub(crate) fn write(data: &impl Serialize, path: &Path, printer: &Printer) -> anyhow::Result<()> {
     let page = html(TEMPLATE, data).context("failed to create the page")?;
     if path == Path::new("-") {
         printer.verbatim(page.as_bytes());

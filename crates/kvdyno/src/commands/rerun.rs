@@ -7,14 +7,15 @@
 mod differences;
 mod libraries;
 
-use super::prepare::{Prepared, prepared};
-use super::resume::check_secrets;
-use super::{compare, finish, plan, run, runs};
-use crate::bundle::is_folder_name;
+use super::{compare, plan, show};
 use crate::cli::{CompareArgs, KeepArgs, RerunArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::traces;
+use crate::records::bundle::is_folder_name;
+use crate::records::{runs, traces};
+use crate::running::prepare::{Prepared, prepared};
+use crate::running::resume::check_secrets;
+use crate::running::start;
 use anyhow::Context as _;
 use differences::{Side, differences};
 use kvdyno_record::case::WorkerIdentity;
@@ -30,7 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 pub(crate) fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let folder = runs::find(&args.name)?;
+    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
     let old = folder.named().to_owned();
     let runs = &args.name.runs.runs;
     let (prepared, block_io) = {
@@ -48,8 +49,8 @@ pub(crate) fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     let (runs, io) = (args.name.runs.clone(), block_io.into());
     let keep = KeepArgs { runs, io, ..KeepArgs::default() };
-    let (folder, ended) = run::run_prepared(&prepared, &keep, printer)?;
-    let exit = finish::show(folder.clone(), ended, &args.view, printer)?;
+    let (folder, ended) = start::run_prepared(&prepared, &keep, printer)?;
+    let exit = show::show_ended(folder.clone(), ended, &args.view, printer)?;
     compare(&old, &folder, args, printer);
     Ok(exit)
 }
@@ -153,10 +154,9 @@ impl RecordedRun {
 fn check_sizes(plan: &Plan) -> anyhow::Result<()> {
     let threads = |phase: &Phase| match &phase.work {
         Activity::Load(load) => load.threads,
-        Activity::Warmup(mix) | Activity::Measure(mix) => {
-            mix.roles.iter().map(|role| role.threads).max().unwrap_or(0)
+        _ => {
+            phase.mix().into_iter().flat_map(|mix| &mix.roles).map(|r| r.threads).max().unwrap_or(0)
         }
-        _ => 0,
     };
     let mut ids = BTreeSet::new();
     for case in &plan.cases {
@@ -215,7 +215,7 @@ mod tests {
         check_names(&Fixture::new().plan).unwrap();
         let mut plan = Fixture::new().plan;
         plan.cases[0].id = "../../outside".to_owned();
-        assert!(check_names(&plan).unwrap_err().to_string().contains("not a directory name"));
+        assert!(check_names(&plan).unwrap_err().to_string().contains("../../outside"));
         let mut plan = Fixture::new().plan;
         plan.suite = "a/b".to_owned();
         assert!(check_names(&plan).is_err());
@@ -240,11 +240,11 @@ mod tests {
         );
         with(Medium::Loop { directory: None, bytes: 1 << 30, format: Format::Raw }).unwrap();
         let text = with(Medium::Directory { path: "/home/me".into() }).unwrap_err();
-        assert!(text.contains("`disk` of the recorded run is the directory /home/me"), "{text}");
+        assert!(text.contains("`disk`") && text.contains("/home/me"), "{text}");
         let path = "/dev/sda".into();
         let device = Medium::Device { path, discard: true, format: Format::Raw };
         let text = with(device).unwrap_err();
-        assert!(text.contains("is the device /dev/sda"), "{text}");
+        assert!(text.contains("/dev/sda"), "{text}");
     }
 
     #[test]
@@ -253,7 +253,7 @@ mod tests {
         check_sizes(&plan).unwrap();
         let mut twice = plan.clone();
         twice.cases[1].id = twice.cases[0].id.clone();
-        assert!(check_sizes(&twice).unwrap_err().to_string().contains("two cases"));
+        assert!(check_sizes(&twice).unwrap_err().to_string().contains(&twice.cases[0].id));
         let mut crowded = plan;
         for phase in &mut crowded.cases[0].phases {
             if let Activity::Load(load) = &mut phase.work {

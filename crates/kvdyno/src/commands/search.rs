@@ -8,16 +8,17 @@
 
 mod points;
 
-use super::prepare::{self, Prepared, limit_not_held};
-use super::{finish, run, runs};
 use crate::cli::{LocationArgs, SearchArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::runner::{Ended, RunEnvironment};
+use crate::records::runs;
+use crate::running::prepare::{self, Prepared};
+use crate::running::runner::{Ended, RunEnvironment};
+use crate::running::{finish, start};
 use anyhow::Context as _;
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_analysis::search::{self, Next, SearchResult, Target, judged_mix, points_most};
-use kvdyno_analysis::summary::{Summary, verdict};
+use kvdyno_analysis::summary::verdict;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::{Case, Plan};
@@ -138,7 +139,7 @@ impl<'a> Query<'a> {
         if args.plan {
             return Ok(Exit::Ok);
         }
-        let env = run::start(checked, &args.keep, printer)?;
+        let env = start::start(checked, &args.keep, None, printer)?;
         Searching { env, plan: prepared.plan, maker, budget }.finish(args.json, printer)
     }
 }
@@ -273,11 +274,7 @@ fn print_plan(prepared: &Prepared, search: &Search, printer: &Printer) {
         printer.note(&format!("  {}", wrap(line, 2)));
     }
     printer.note(&format!("  data directory {}", prepared.storage));
-    let left_out = kvdyno_record::left_out::sentences(&plan.left_out);
-    left_out.iter().chain(&plan.warnings).for_each(|warning| printer.warning(warning));
-    if let Some(warning) = limit_not_held(plan, &prepared.host) {
-        printer.warning(&warning);
-    }
+    prepare::warn_of_plan(prepared, printer);
     let is_loaded_by = |case: &Case| {
         let evicts = case.phases.iter().any(|phase| phase.work == Activity::Evict);
         search.axis == Axis::Ram && !case.makes_database() && !evicts
@@ -372,7 +369,7 @@ struct Output<'a> {
 
 /// The result, with the exit code of `size` and `capacity`.
 fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
-    let summary = Summary::read(folder).with_context(runs::unread(folder))?;
+    let summary = runs::read_summary(folder)?;
     let answer = summary.search.as_ref().context("the run is not a search")?;
     runs::warn_of_findings(&summary, printer);
     if json {

@@ -5,16 +5,16 @@
 //! reply. This file moves bytes and schedules the work.
 
 mod guard;
+mod list;
 mod pages;
 mod reply;
 mod route;
-mod shelf;
 mod site;
 
 use crate::cli::ServeArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::runner::Interrupt;
+use crate::running::runner::Interrupt;
 use anyhow::Context as _;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};

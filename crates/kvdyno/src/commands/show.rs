@@ -1,15 +1,17 @@
 //! `kvdyno show`: a run on one screen, or selected parts of it.
 
-use super::{fleet, report, runs};
-use crate::cli::{NO_STUDY, OWN_STUDY, RunName, ShowArgs, ViewArgs};
+use super::{fleet, report};
+use crate::cli::{NO_STUDY, OWN_STUDY, RunsArgs, ShowArgs, ViewArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use anyhow::Context as _;
+use crate::records::runs;
+use crate::running::runner::Ended;
 use kvdyno_analysis::answer::answers;
 use kvdyno_analysis::findings::Severity;
 use kvdyno_analysis::summary::{Summary, verdict};
 use kvdyno_host::data_directory::left_by;
 use kvdyno_record::exit::Exit;
+use kvdyno_record::files::RunFolder;
 use kvdyno_record::known::STUDIES;
 use kvdyno_record::text::one_line;
 use kvdyno_render::header;
@@ -33,17 +35,23 @@ pub(crate) fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
                     NEW` for two runs";
         return Err(Complaint::usage(what).hint(hint).into());
     };
-    let name = RunName { run: name.clone(), runs: args.runs.clone() };
-    show(&runs::find(&name)?, &args.view, printer)
+    show(&runs::find(name, &args.runs.runs)?, &args.view, printer)
 }
 
-/// Prints a run, and returns the exit code.
-pub(super) fn show(
-    folder: &runs::FoundRun,
+/// Shows a run that just ended, and returns the exit code.
+pub(crate) fn show_ended(
+    folder: RunFolder,
+    ended: Ended,
     view: &ViewArgs,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let mut summary = Summary::read(folder).with_context(runs::unread(folder))?;
+    let verdict = show(&folder.into(), view, printer)?;
+    Ok(if ended == Ended::Interrupted { Exit::Interrupted } else { verdict })
+}
+
+/// Prints a run, and returns the exit code.
+fn show(folder: &runs::FoundRun, view: &ViewArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let mut summary = runs::read_summary(folder)?;
     match_study(&mut summary, view)?;
     if view.json {
         printer.json(&summary)?;
@@ -75,9 +83,8 @@ fn ending(folder: &runs::FoundRun) -> Ending {
     let named = folder.named();
     let current = std::env::current_dir().unwrap_or_default();
     let short = named.strip_prefix(&current).unwrap_or(named).display().to_string();
-    let newest = RunName { run: "latest".to_owned(), ..RunName::default() };
     let real = |path: &Path| path.canonicalize().ok();
-    let is_latest = runs::find(&newest)
+    let is_latest = runs::find("latest", &RunsArgs::default().runs)
         .is_ok_and(|folder| real(folder.named()).is_some_and(|path| Some(path) == real(named)));
     let name = if is_latest { String::new() } else { format!(" {short}") };
     let page = report::page_path(named);

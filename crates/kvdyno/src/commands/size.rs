@@ -3,8 +3,8 @@
 use super::search::Query;
 use crate::cli::SearchArgs;
 use crate::exit::Complaint;
-use crate::machine;
 use crate::printer::Printer;
+use crate::running::machine;
 use kvdyno_host::Root;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::host::Host;

@@ -26,13 +26,11 @@ fn keys(run: &RunFolder) -> BTreeSet<(String, u32)> {
 fn a_bundle_stands_in_for_its_run() {
     let scratch = ran();
     let done = scratch.run(&["bundle", "test", "-o", "test.tar.zst"]);
-    done.assert_code(0).assert_says("review record/host before you publish it");
+    done.assert_code(0).assert_says("record/host");
     assert_eq!(done.out, "test.tar.zst\n");
     scratch.run(&["check", "test.tar.zst"]).assert_code(0);
     scratch.run(&["show", "test.tar.zst", "--full"]).assert_ok().assert_says("readers");
-    scratch
-        .run(&["compare", "test.tar.zst", "latest"])
-        .assert_says("expected two sides, found run");
+    scratch.run(&["compare", "test.tar.zst", "latest"]).assert_says("kvdyno list");
     let export = |run: &str| scratch.run(&["export", run, "--csv", "-"]).out;
     assert_eq!(export("test.tar.zst"), export("latest"));
     // Named after the run by default; equal bytes.
@@ -44,9 +42,9 @@ fn a_bundle_stands_in_for_its_run() {
     assert!(bytes("test.tar.zst") == bytes(&format!("{id}.tar.zst")));
 
     let again = scratch.run(&["bundle", "test.tar.zst"]);
-    again.assert_code(2).assert_says("is already a bundle");
+    again.assert_code(2);
     let resumed = scratch.run(&["resume", "test.tar.zst"]);
-    resumed.assert_code(2).assert_says("`kvdyno rerun` repeats its run");
+    resumed.assert_code(2).assert_says("`kvdyno rerun`");
     scratch.assert_nothing_left();
 }
 
@@ -68,20 +66,20 @@ fn a_rerun_does_equal_work() {
     scratch.run(&["bundle", "-o", "b.tar.zst"]).assert_code(0);
     let before = scratch.runs();
     let planned = scratch.run(&["rerun", "b.tar.zst", "--plan"]);
-    planned.assert_code(0).assert_says("no recorded property differs").assert_says("case");
+    planned.assert_code(0).assert_says("case");
+    assert!(!planned.err.contains("differs: "), "{}", planned.err);
     assert_eq!(scratch.runs(), before, "a plan runs nothing");
     let done = scratch.run(&["rerun", "b.tar.zst", "--data-dir", "place", "--create-data-dir"]);
-    done.assert_ok().assert_says("no recorded property differs from");
-    done.assert_says("compare b.tar.zst ");
+    done.assert_ok().assert_says("compare b.tar.zst ");
+    assert!(!done.err.contains("differs: "), "{}", done.err);
     // The compared runs, and the result.
-    done.assert_says("too few trials");
     let runs = scratch.runs();
     assert_eq!(runs.len(), 2);
     let second = RunFolder::open(runs[1].clone()).unwrap();
     assert_eq!(keys(&first), keys(&second));
     let (old, new) = (first.plan().unwrap(), second.plan().unwrap());
     assert_eq!(old.cases, new.cases);
-    assert!(new.sized[0].starts_with("work, records and limits are those of "), "{:?}", new.sized);
+    assert!(new.sized[0].contains("_test_"), "{:?}", new.sized);
     let text = |run: &RunFolder| fs::read_to_string(run.path.join("suite.toml")).unwrap();
     assert_eq!(text(&first), text(&second));
     assert!(second.run().unwrap().data_dir.ends_with("/place"));
@@ -118,21 +116,21 @@ fn a_plan_that_cannot_be_repeated_here_is_refused_before_anything_is_made() {
     let mut hostile = plan.clone();
     hostile.cases[0].id = "../../outside".to_owned();
     write(&hostile);
-    refuse("`../../outside` in plan.json is not a directory name", 1);
+    refuse("`../../outside` in plan.json", 1);
     let mut unknown = plan.clone();
     unknown.cases[0].engine = "nill".to_owned();
     write(&unknown);
-    refuse("cannot find the program `kvdyno-nill`", 2);
+    refuse("`kvdyno-nill`", 2);
     let mut older = plan.clone();
     let value = kvdyno_record::engine::Value::Integer(1);
     older.cases[0].options.values.insert("gone".to_owned(), value);
     write(&older);
-    refuse("null has no option `gone`", 2);
+    refuse("`gone`", 2);
     let mut secret = plan;
     let text = kvdyno_record::engine::Value::Text("x://***@host/".to_owned());
     secret.cases[0].options.values.insert("server".to_owned(), text);
     write(&secret);
-    refuse("contained a password", 2);
+    refuse("option `server` of null", 2);
 }
 
 /// An archive of one entry below a directory `run`.
@@ -163,18 +161,18 @@ fn archives_that_reach_outside_or_swell_are_refused_and_leave_nothing() {
     let absolute = outside.to_str().unwrap().to_owned();
     let zeros = vec![0; 80 << 20];
     let cases: [(&str, EntryType, &str, &[u8], &str); 5] = [
-        ("run/../../../outside", EntryType::Regular, "", b"evil", "leads out of its directory"),
-        (&absolute, EntryType::Regular, "", b"evil", "its name is absolute"),
+        ("run/../../../outside", EntryType::Regular, "", b"evil", "outside"),
+        (&absolute, EntryType::Regular, "", b"evil", &absolute),
         ("run/record", EntryType::Symlink, "../..", b"", "a symbolic link"),
         ("run/record", EntryType::Link, "/etc/passwd", b"", "a hard link"),
-        ("run/zeros", EntryType::Regular, "", &zeros, "more than 200 times its size"),
+        ("run/zeros", EntryType::Regular, "", &zeros, "200 times"),
     ];
     for (name, kind, link, bytes, words) in cases {
         evil(&scratch, name, kind, link, bytes);
         let before = files_below(&scratch.path(""));
         for command in ["show", "check", "rerun"] {
             let done = scratch.run(&[command, "evil.tar.zst"]);
-            done.assert_code(1).assert_says("failed to open the bundle").assert_says(words);
+            done.assert_code(1).assert_says("`evil.tar.zst`").assert_says(words);
         }
         let is_output = |path: &PathBuf| path.starts_with(scratch.path("outputs"));
         let after = files_below(&scratch.path("")).into_iter().filter(|path| !is_output(path));

@@ -39,12 +39,12 @@ fn what_cannot_be_counted_is_refused_before_anything_is_made() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("null").run("count = \"valgrind\"").text());
     let refused = scratch.run(&["run", "s.toml"]);
-    refused.assert_code(2).assert_says("expected `operations` instead");
+    refused.assert_code(2).assert_says("`operations`");
     let two = reads().engine("null").role("more", &format!("threads = 2\n{GET}")).text();
     let two = two.replace("duration = \"200ms\"", "operations = 100");
     scratch.write("s.toml", &two.replace("trials = 1", "trials = 1\ncount = \"valgrind\""));
     let refused = scratch.run(&["run", "s.toml"]);
-    refused.assert_code(2).assert_says("one thread per role");
+    refused.assert_code(2).assert_says("threads = 2");
     scratch.write("s.toml", &reads().engine("null").text());
     let mut command = scratch.kvdyno(&["run", "s.toml", "--count"]);
     let refused = scratch.start({
@@ -113,7 +113,7 @@ mod soak {
         scratch.write("s.toml", &text.role("readers", GET).text());
         scratch.run(&["run", "s.toml", "-q", "--count"]);
         let shown = scratch.run(&["show", "latest"]);
-        shown.assert_says("instructions/op").assert_says("of the engine");
+        shown.assert_says("instructions/op");
         assert!(
             !shown.out.contains("get/s\n") && !shown.out.contains("records/s"),
             "{}",

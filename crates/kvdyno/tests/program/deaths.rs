@@ -42,7 +42,7 @@ fn killed_at(step: &str, place: &[&str]) {
         scratch.run(&["list"]).assert_code(0).assert_says(&runs[0]);
         scratch.run(&["show", &runs[0]]).assert_says("test");
         if step == "sealed" {
-            scratch.run(&["resume"]).assert_code(2).assert_says("is complete");
+            scratch.run(&["resume"]).assert_code(2).assert_says("kvdyno show");
         } else {
             scratch.run(&["resume"]).assert_ok();
         }

@@ -159,9 +159,9 @@ fn a_drive_that_is_too_small_is_refused_and_folded_to() {
         scratch.run(&["run", "s.toml"])
     };
     let refused = replay("drive", "");
-    refused.assert_code(2).assert_says("expected at least 2,5");
+    refused.assert_code(2).assert_says("at least 2,5");
     refused.assert_says("fold = true");
-    replay("null", "").assert_code(2).assert_says("the trace is of a drive");
+    replay("null", "").assert_code(2).assert_says("t.kvtrace");
     replay("drive", "fold = true\nspeed = 1.0\ndepth = 2")
         .assert_code(2)
         .assert_says("either `speed` or `depth`");

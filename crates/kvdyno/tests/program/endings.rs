@@ -110,12 +110,12 @@ fn assert_ends(ending: &Ending) {
     };
     let run = scratch.only_run();
     assert_eq!(record(&run, case).outcome.word(), ending.outcome, "{case} {phase}");
-    scratch.run(&["export", "--json"]).assert_says(ending.finding);
+    scratch.assert_finding(ending.finding);
     assert_eq!(!run.is_complete(), ending.resumable, "{case} {phase}");
     if ending.resumable {
         scratch.run(&["resume"]).assert_ok();
         assert_eq!(record(&run, case).outcome, Outcome::Done);
-        scratch.run(&["export", "--json"]).assert_says("was tried twice: killed (9)");
+        scratch.assert_finding("case-retried");
     }
     scratch.run(&["check"]).assert_code(0);
     scratch.assert_nothing_left();

@@ -105,7 +105,7 @@ fn markdown_goes_to_a_file_or_to_standard_output() {
     let scratch = ran();
     let page = scratch.run(&["export", "--markdown", "-"]).out;
     assert!(page.starts_with(r"## =HYPERLINK(1)\|&lt;script&gt;\`"), "{page}");
-    assert!(page.contains("### Run: what each client group got"), "{page}");
+    assert!(page.contains("\n### Run: "), "{page}");
     assert!(page.contains("\n    kvdyno run s.toml\n"), "{page}");
     scratch.run(&["export", "--markdown", "post.md"]).assert_code(0).assert_says("wrote post.md");
     assert_eq!(fs::read_to_string(scratch.path("post.md")).unwrap(), page);
@@ -122,7 +122,7 @@ fn otava_has_a_row_for_each_run_of_the_suite() {
     let runs: Vec<String> =
         list(&scratch.path("runs")).iter().map(|id| format!("runs/{id}")).collect();
     let done = scratch.run(&["export", "--all-runs", "--otava", "otava"]);
-    done.assert_code(0).assert_says("2 runs that did other work than the newest");
+    done.assert_code(0).assert_says("left out 2 runs");
     let readers = "null-async-t2-measure-readers.csv";
     assert_eq!(count(readers), 1);
     scratch.run(&["export", &runs[1], &runs[0], "--otava", "otava"]).assert_code(0);
@@ -138,15 +138,13 @@ fn what_cannot_be_exported_is_said_and_nothing_is_written() {
     let scratch = ran();
     let before = list(&scratch.path("."));
     let ods = scratch.run(&["export", "--xlsx", "run.ods"]);
-    ods.assert_code(2)
-        .assert_says("expected a file FILE.xlsx")
-        .assert_says("soffice --convert-to ods");
+    ods.assert_code(2).assert_says("run.ods").assert_says("soffice --convert-to ods");
     scratch.run(&["export"]).assert_code(2);
     scratch.run(&["export", "--ods", "run.ods"]).assert_code(2);
     let both = scratch.run(&["export", "--json", "--markdown", "-"]);
-    both.assert_code(2).assert_says("only one output can go to standard output");
+    both.assert_code(2).assert_says("`-`");
     let several = scratch.run(&["export", "test", "latest", "--csv", "figures"]);
-    several.assert_code(2).assert_says("only --otava accepts several runs");
+    several.assert_code(2).assert_says("--otava");
     scratch.run(&["export", "--csv", "-", "--all-runs"]).assert_code(2);
     assert_eq!(list(&scratch.path(".")), before);
 }

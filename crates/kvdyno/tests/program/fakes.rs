@@ -35,11 +35,10 @@ fn another_protocol_is_refused_before_anything_is_made() {
     scratch.script("fake", "echo '{\"protocol\": 4711}'");
     scratch.write("s.toml", &reads().engine("fake").engine("null").text());
     let done = scratch.run(&["run", "s.toml"]);
-    let both = format!("kvdyno-fake` has protocol 4711, this kvdyno has {PROTOCOL}");
-    done.assert_code(2).assert_says(&both);
-    done.assert_says("use the kvdyno for which the engine was built");
+    done.assert_code(2).assert_says("kvdyno-fake").assert_says("4711");
+    done.assert_says(&PROTOCOL.to_string());
     assert!(scratch.runs().is_empty());
-    scratch.run(&["engines"]).assert_says("null").assert_says("protocol 4711");
+    scratch.run(&["engines"]).assert_says("null").assert_says("4711");
     scratch.assert_nothing_left();
 }
 
@@ -82,7 +81,7 @@ fn a_worker_that_closes_its_output_hears_that_it_is_over() {
     let scratch = Scratch::new();
     fake(&scratch, "exec >&-; cat >/dev/null; exit 7");
     let Outcome::Failed { message, .. } = run_beside_null(&scratch) else { panic!("not failed") };
-    assert_eq!(message, "the worker ended with code 7 in `opening` without a message");
+    assert!(message.contains("code 7 in `opening`"), "{message}");
 }
 
 #[test]
@@ -97,10 +96,7 @@ fn a_worker_that_cannot_be_started_costs_its_own_cases_only() {
     scratch.run(&["run", "s.toml"]).assert_code(3);
     let run = scratch.only_run();
     let Outcome::NotRun { message } = record(&run, "fake_load").outcome else { panic!("ran") };
-    assert!(
-        message.starts_with("failed to start ") && message.contains("kvdyno-fake"),
-        "{message}"
-    );
+    assert!(message.contains("kvdyno-fake"), "{message}");
     assert!(outcomes(&run).iter().all(|(id, word)| id.contains("fake") || *word == "done"));
     scratch.assert_nothing_left();
 }
@@ -110,7 +106,7 @@ fn a_worker_that_ends_at_once_fails_with_its_code() {
     let scratch = Scratch::new();
     fake(&scratch, "echo 'no licence' >&2; exit 7");
     let Outcome::Failed { message, .. } = run_beside_null(&scratch) else { panic!("not failed") };
-    assert_eq!(message, "the worker ended with code 7 in `opening` without a message");
+    assert!(message.contains("code 7 in `opening`"), "{message}");
     let folder = scratch.only_run().path.join("cases");
     let log = super::scratch::files_below(&folder)
         .into_iter()

@@ -102,7 +102,7 @@ fn a_server_that_announces_more_than_memory_is_refused_before_it_costs_any() {
         let done = plan(script, "me");
         done.assert_code(2);
         let output = unwrapped(&done.err);
-        assert!(output.contains("expected at most 65536 bytes, found"), "{script:?}: {output}");
+        assert!(output.contains("65536"), "{script:?}: {output}");
     }
 }
 
@@ -146,7 +146,7 @@ fn no_message_has_a_password() {
             let output = unwrapped(&refused(&suite, &[]));
             assert!(output.contains("THEIR_URL"), "{output}");
             let typed = suite.replace("env:THEIR_URL", url);
-            assert!(refused(&typed, &[]).contains("expected \"env:NAME\""));
+            assert!(refused(&typed, &[]).contains("env:NAME"));
             refused(&suite.replace("env:THEIR_URL", &format!("env:{url}")), &[]);
             // In a line next to the wrong one, and in one that is no TOML.
             refused(&typed.replace("label =", "lable ="), &[]);
@@ -165,17 +165,17 @@ const HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
 fn words_of_another_protocol_are_called_that() {
     let test = "words_of_another_protocol_are_called_that";
     let scripts = [
-        (script("redis", b"", &[HTTP]), "unexpected answer from the server: byte 0x48"),
-        (script("mariadb", HTTP, &[]), "its greeting: unexpected answer from the server"),
-        (script("mariadb", b"\x05\0\0\0hello", &[]), "a greeting of another version"),
-        (script("postgres", b"", &[HTTP]), "unexpected answer from the server"),
-        (script("mongodb", b"", &[HTTP]), "unexpected answer from the server"),
+        (script("redis", b"", &[HTTP]), "byte 0x48"),
+        (script("mariadb", HTTP, &[]), "unexpected answer"),
+        (script("mariadb", b"\x05\0\0\0hello", &[]), "greeting"),
+        (script("postgres", b"", &[HTTP]), "unexpected answer"),
+        (script("mongodb", b"", &[HTTP]), "unexpected answer"),
     ];
     for (script, why) in scripts.into_iter().filter(|(one, _)| needs_worker(one.engine, test)) {
         let done = plan(script, &format!("me:{SECRET}"));
         done.assert_code(2);
         let output = unwrapped(&done.err);
         assert!(output.contains(why), "{script:?}: {output}");
-        assert!(!output.contains("password was refused") && !output.contains(SECRET), "{output}");
+        assert!(!output.contains("password") && !output.contains(SECRET), "{output}");
     }
 }

@@ -33,8 +33,8 @@ fn slow_reads() -> Suite {
 fn assert_resumable(scratch: &Scratch, killed: &str) {
     let run = scratch.only_run();
     assert!(!run.is_complete());
-    scratch.run(&["show", "--full"]).assert_says("killed").assert_says("tries them again");
-    scratch.run(&["list"]).assert_says("partial: `kvdyno resume` continues");
+    scratch.run(&["show", "--full"]).assert_says("killed").assert_says("kvdyno resume");
+    scratch.run(&["list"]).assert_says("kvdyno resume");
     scratch.run(&["check"]).assert_code(0);
     let attempts = record(&run, killed).attempt;
     scratch.run(&["resume"]).assert_ok();
@@ -42,7 +42,7 @@ fn assert_resumable(scratch: &Scratch, killed: &str) {
     assert_eq!(record(&run, killed).attempt, attempts + 1);
     assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
     scratch.run(&["check"]).assert_code(0);
-    scratch.run(&["resume"]).assert_code(2).assert_says("is complete");
+    scratch.run(&["resume"]).assert_code(2).assert_says("kvdyno show");
     scratch.assert_nothing_left();
 }
 
@@ -77,8 +77,7 @@ fn a_shared_load_whose_worker_was_killed_is_done_again_for_the_next_case() {
     let first = attempts.iter().find(|r| r.case.id.contains("slow_load") && r.attempt == 1);
     assert_eq!(first.unwrap().outcome.word(), "killed");
     assert_eq!(record(&run, "slow_load").attempt, 2);
-    let evidence = "was tried twice: killed (9): in `load`";
-    scratch.run(&["export", "--json"]).assert_says(evidence).assert_says("case-retried");
+    scratch.assert_finding("case-retried");
     assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
     assert!(run.is_complete());
     scratch.run(&["check"]).assert_code(0);
@@ -111,7 +110,7 @@ fn a_worker_that_hangs_is_ended_by_its_budget_and_the_run_goes_on() {
     scratch.write("s.toml", &suite.text());
     let done = scratch.run(&["run", "s.toml"]);
     // It may have hung: that is a failure, for scripts too.
-    done.assert_code(3).assert_says("out of time").assert_says("3 of 4 cases done");
+    done.assert_code(3).assert_says("3 of 4");
     scratch.run(&["show"]).assert_code(3);
     let run = scratch.only_run();
     let overrun =
@@ -153,21 +152,17 @@ fn a_killed_program_leaves_what_its_resume_takes_away() {
     assert!(!std::path::Path::new(&format!("/proc/{worker}/exe")).exists());
     assert_eq!(list(&scratch.path("place")).len(), 2, "a database and the lock are left");
     let listed = scratch.run(&["list"]);
-    listed.assert_code(0).assert_says("partial").assert_says("removes 1 remaining database");
-    let shown = scratch.run(&["show", "--full"]);
-    shown
-        .assert_says(" of 4 cases done")
-        .assert_says("databases of this run are still in its data directory");
-    shown.assert_says("removes them and runs the remaining cases");
-    scratch.run(&["check"]).assert_code(0);
+    listed.assert_code(0).assert_says("partial").assert_says("1 remaining database");
     let id = scratch.runs()[0].file_name().unwrap().to_string_lossy().into_owned();
+    let shown = scratch.run(&["show", "--full"]);
+    shown.assert_says(" of 4 cases").assert_says(&format!("kvdyno resume {id}"));
+    scratch.run(&["check"]).assert_code(0);
     let refused = scratch.run(&["run", "s.toml", "--data-dir", "place"]);
-    refused.assert_code(2).assert_says(&format!("holds databases of run {id}, which was killed"));
+    refused.assert_code(2).assert_says(&id);
 
     let before = records(&scratch.only_run());
     let resumed = scratch.run(&["resume"]);
-    resumed.assert_ok().assert_says(" left of 4").assert_says("about ");
-    resumed.assert_says("1 database that the killed run left");
+    resumed.assert_ok().assert_says(" left of 4").assert_says("1 database");
     let run = scratch.only_run();
     assert!(run.is_complete());
     scratch.run(&["list"]).assert_says("complete");

@@ -26,7 +26,7 @@ fn an_engine_that_loses_one_key_in_a_hundred_fails() {
         format!("`measure`, role `readers`: {missing} of {all} keys looked up were not there");
     assert_eq!(record.outcome, Outcome::Failed { class: ErrorClass::Corrupt, message });
     assert_eq!(super::scratch::record(&run, "null_t1").outcome, Outcome::Done);
-    scratch.run(&["check"]).assert_code(4).assert_says("keys looked up were not there");
+    scratch.run(&["check"]).assert_code(4).assert_says("loses_t1");
     scratch.assert_nothing_left();
 }
 
@@ -50,10 +50,7 @@ fn what_a_load_lost_is_noticed_before_anything_is_measured() {
     let lost = verified.sampled - verified.hits;
     let message = format!("{} of {} sampled keys are not there", grouped(lost), grouped(RECORDS));
     assert_eq!(load.outcome, Outcome::Failed { class: ErrorClass::Corrupt, message });
-    let Outcome::NotRun { message } = record(&run, "loses_t1").outcome else {
-        panic!("{:?}", outcomes(&run))
-    };
-    assert!(message.contains("cannot load its database"), "{message}");
+    assert!(matches!(record(&run, "loses_t1").outcome, Outcome::NotRun { .. }));
     assert!(run.is_complete(), "it would lose them again");
     scratch.assert_nothing_left();
 }
@@ -75,9 +72,9 @@ fn a_load_in_which_a_write_fails_is_a_failed_load() {
     let Outcome::Failed { message, .. } = record(&run, "fails_load").outcome else {
         panic!("{:?}", outcomes(&run))
     };
-    assert!(message.contains("operation 100 fails as option fail_permille says"), "{message}");
+    assert!(message.contains("fail_permille"), "{message}");
     assert_eq!(record(&run, "null_t1").outcome, Outcome::Done);
-    scratch.run(&["check"]).assert_code(0).assert_says("the case is failed: 99 of 2000");
+    scratch.run(&["check"]).assert_code(0).assert_says("99 of 2000");
     scratch.assert_nothing_left();
 }
 
@@ -107,7 +104,7 @@ fn a_few_errors_are_counted_and_more_than_a_few_end_the_case() {
     let Outcome::Failed { message, .. } = record(&run, "fails_t1").outcome else {
         panic!("{:?}", outcomes(&run))
     };
-    assert!(message.contains("more than 3 operations failed"), "{message}");
+    assert!(message.contains("more than 3 "), "{message}");
     assert_eq!(record(&run, "null_t1").outcome, Outcome::Done);
     assert!(run.is_complete());
     scratch.assert_nothing_left();
@@ -170,7 +167,8 @@ fn what_is_not_to_be_found_is_held_to_chance() {
     scratch.run(&["check"]).assert_code(0);
     std::fs::remove_dir_all(scratch.path("runs")).unwrap();
 
-    scratch.run(&["run", "all.toml"]).assert_code(3).assert_says("keys looked up were not there");
+    scratch.run(&["run", "all.toml"]).assert_code(3);
+    scratch.assert_finding("keys-missing");
     scratch.assert_nothing_left();
 }
 

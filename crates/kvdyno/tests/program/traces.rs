@@ -12,12 +12,12 @@ fn a_trace_is_imported_and_shown() {
     scratch.write("t.csv", &format!("{text}20,hot,3,7"));
     let import = ["trace", "import", "--format", "twitter", "t.csv", "-o", "t.kvtrace"];
     let imported = scratch.run(&import);
-    imported.assert_ok().assert_says("the source ends early: line 41 is truncated");
+    imported.assert_ok().assert_says("line 41");
     assert!(imported.out.contains("t.kvtrace: 40 requests, 21 distinct keys"), "{}", imported.out);
-    scratch.run(&import).assert_code(2).assert_says("exists already");
+    scratch.run(&import).assert_code(2).assert_says("--force");
 
     let shown = scratch.run(&["trace", "show", "t.kvtrace"]).out;
-    for output in ["t.csv (twitter)", "21 distinct", "values written", "spread evenly over each"] {
+    for output in ["t.csv (twitter)", "21 distinct", "values written"] {
         assert!(shown.contains(output), "`{output}`: {shown}");
     }
     let json = scratch.run(&["trace", "show", "t.kvtrace", "--json"]).out;
@@ -54,7 +54,7 @@ fn what_is_no_trace_is_refused_with_where_and_why() {
     scratch.write("t.csv", "7,a,1,0,3,get,0\n7,a,1,0,3,fetch,0\n");
     let import = ["trace", "import", "--format", "twitter", "t.csv", "-o", "t.kvtrace"];
     let refused = scratch.run(&import);
-    refused.assert_code(2).assert_says("line 2: found operation `fetch`");
+    refused.assert_code(2).assert_says("line 2").assert_says("`fetch`");
     let shown = scratch.run(&["trace", "show", "t.csv"]);
-    shown.assert_code(2).assert_says("expected a trace that `kvdyno trace import` wrote");
+    shown.assert_code(2).assert_says("kvdyno trace import");
 }

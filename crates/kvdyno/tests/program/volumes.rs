@@ -118,7 +118,7 @@ fn engines_on_filesystems_and_on_the_bare_device() {
     let suite = suite.load("batch = 100").phase("evict", "").measure("duration = \"200ms\"");
     scratch.write("s.toml", &suite.role("readers", GET).role("writer", UPDATE).text());
     let done = scratch.run(&["run", "s.toml"]);
-    done.assert_ok().assert_says("not run on `raw`: cannot store data on a block device");
+    done.assert_ok().assert_says("not run on `raw`");
     done.assert_says("volume");
     let full = scratch.run(&["show", "--full"]);
     full.assert_ok().assert_says("nojournal: loop").assert_says("^has_journal");
@@ -142,7 +142,7 @@ fn engines_on_filesystems_and_on_the_bare_device() {
 /// to itself on the first.
 fn assert_medium_is_shown(scratch: &Scratch, others: &[&str]) {
     let shown = scratch.run(&["show", "--full"]);
-    shown.assert_says("vs. vol: over the same engine's on ").assert_says("load, LMDB by volume");
+    shown.assert_says("vs. vol").assert_says("load, LMDB by volume");
     let rows: Vec<(&str, &str)> = shown
         .out
         .lines()
@@ -289,15 +289,15 @@ fn what_a_suite_may_not_say_of_a_volume_is_refused_before_anything_is_made() {
         scratch.run(&["run", "s.toml"]).assert_code(2).assert_says(words);
         assert!(scratch.runs().is_empty());
     };
-    refused("kind = \"loop\"\nfilesystem = \"ext4\"\nmkfs = [\"/dev/sda\"]", "found `/dev/sda`");
+    refused("kind = \"loop\"\nfilesystem = \"ext4\"\nmkfs = [\"/dev/sda\"]", "/dev/sda");
     refused(
         "kind = \"loop\"\nfilesystem = \"xfs\"\nmount = [\"logdev=/dev/sda\"]",
-        "an option of this filesystem",
+        "logdev=/dev/sda",
     );
     if rustix::process::geteuid().is_root() {
         refused(
             "kind = \"device\"\npath = \"/dev/kvdyno-none\"\nfilesystem = \"ext4\"",
-            "No such file or directory",
+            "/dev/kvdyno-none",
         );
     }
     let scratch = Scratch::new();
@@ -307,7 +307,7 @@ fn what_a_suite_may_not_say_of_a_volume_is_refused_before_anything_is_made() {
     let lines = format!("kind = \"directory\"\npath = \"{}\"", directory.display());
     let suite = suite().volume("x", &lines).engine("null").load("");
     scratch.write("s.toml", &suite.text());
-    scratch.run(&["run", "s.toml"]).assert_code(2).assert_says("is not empty (it holds precious)");
+    scratch.run(&["run", "s.toml"]).assert_code(2).assert_says("precious");
     assert_nothing_left(&scratch);
 }
 
@@ -336,8 +336,7 @@ fn directories_are_volumes_too() {
     }
     // A rerun may be of a stranger's record: its paths are not written to.
     let done = scratch.run(&["rerun"]);
-    done.assert_code(2).assert_says("of the recorded run is the directory ");
-    done.assert_says("use `kvdyno run`");
+    done.assert_code(2).assert_says("volume `one`").assert_says("kvdyno run");
     assert_eq!(scratch.runs().len(), 1);
     assert_nothing_left(&scratch);
 }

@@ -176,7 +176,6 @@ fn copies_that_were_written_apart_are_refused() {
     fs::write(alone.file(0), first).unwrap();
     let error = Bench { mirrored: true, ..alone }.open().unwrap_err();
     assert_eq!(error.class, ErrorClass::Invalid);
-    assert!(error.message.contains("without the other"), "{error}");
 }
 
 #[test]
@@ -204,7 +203,6 @@ fn a_mirror_lies_in_a_directory() {
     fs::write(bench.mirror(), &zeros).unwrap();
     let error = bench.open().unwrap_err();
     assert_eq!(error.class, ErrorClass::Invalid);
-    assert!(error.message.contains("a mirror needs a directory"), "{error}");
     assert!(fs::read(bench.mirror()).unwrap() == zeros, "it was written");
 }
 

@@ -104,8 +104,7 @@ fn a_commit_that_cannot_be_placed_stops_the_store_and_is_placed_later() {
     std::io::copy(&mut zeros, &mut File::create_new(&filler).unwrap()).unwrap_err();
     let mut session = engine.session().unwrap();
     session.put(&key(400), &value(400, 1)).unwrap_err();
-    let error = session.put(&key(5), &value(5, 2)).unwrap_err();
-    assert!(error.message.contains("open the store again"), "{error}");
+    session.put(&key(5), &value(5, 2)).unwrap_err();
     assert_eq!(get(&mut session, 5), Ok(Some(value(5, 1))), "lookups go on");
     drop(session);
     engine.close().unwrap_err();
@@ -128,8 +127,7 @@ fn a_full_mirror_is_given_up() {
     put_all(&engine, 0..4000, 1);
     assert_all(&engine, 0..4000, 1);
     assert_eq!(engine.counters()["copies_in_use"], Value::Integer(1));
-    let words = event_texts(&engine, "copies_given_up");
-    assert!(words[0].contains("is given up"), "{words:?}");
+    assert_eq!(event_texts(&engine, "copies_given_up").len(), 1);
     engine.close().unwrap();
     // Alone now, and newer than the copy that was given up.
     assert_all(&bench.open().unwrap(), 0..4000, 1);
@@ -157,7 +155,6 @@ fn a_device_with_something_else_on_it_is_refused() {
     let before = std::fs::read(&path).unwrap();
     let error = open_device(&path).unwrap_err();
     assert_eq!(error.class, ErrorClass::Invalid);
-    assert!(error.message.contains("zero its first MiB to give it up"), "{error}");
     assert!(std::fs::read(&path).unwrap() == before, "it was written");
 }
 

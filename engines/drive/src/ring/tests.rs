@@ -91,8 +91,7 @@ fn a_read_past_the_end_is_an_error_and_never_short() {
         let results: Vec<_> = results.into_iter().flatten().collect();
         assert_eq!(results[0], Ok(BLOCK));
         for result in &results[1..] {
-            let error = result.as_ref().unwrap_err();
-            assert!(error.message.contains("the file or device ends at"), "{error}");
+            assert!(result.is_err(), "{result:?}");
         }
     }
 }

@@ -2,8 +2,8 @@
 //! the user's path. Code is never loaded from a recorded path.
 
 use crate::exit::Complaint;
-use crate::libraries::{choose, of_file, of_installed};
-use crate::workers::{self, Workers};
+use crate::running::libraries::{choose, of_file, of_installed};
+use crate::running::workers::{self, Workers};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::library::{self, Installed};
 use kvdyno_record::library::Library;

@@ -1,9 +1,9 @@
 //! Points of a search: the suite changed again, with its cases appended to the plan.
 
 use crate::cli::LocationArgs;
-use crate::commands::prepare::{Prepared, prepare_text};
 use crate::exit::Complaint;
-use crate::workers::Workers;
+use crate::running::prepare::{Prepared, prepare_text};
+use crate::running::workers::Workers;
 use kvdyno_analysis::search::{Next, judged_mix};
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
 use kvdyno_record::search::{Axis, Making, Search};

@@ -1,12 +1,13 @@
 //! The replies: each is read from the directory of runs on request.
 
-use super::super::calibrate::newest;
-use super::super::{compare, resume, runs};
+use super::super::compare;
 use super::guard;
+use super::list::RunList;
 use super::pages::{self, Pages};
 use super::reply::{self, Reply};
 use super::route::{Form, Subject, route};
-use super::shelf::Shelf;
+use crate::records::runs;
+use crate::running::resume;
 use hyper::header::HeaderValue;
 use hyper::{Request, StatusCode};
 use kvdyno_analysis::evidence::Evidence;
@@ -19,7 +20,7 @@ use std::path::PathBuf;
 pub(super) struct Site {
     runs: PathBuf,
     port: u16,
-    shelf: Shelf,
+    list: RunList,
     pages: Pages,
     template: String,
     /// What a browser may do with a reply.
@@ -31,7 +32,7 @@ type Read<T> = anyhow::Result<Option<T>>;
 impl Site {
     pub(super) fn new(runs: PathBuf, port: u16) -> Self {
         let (template, policy) = reply::served(TEMPLATE);
-        Self { runs, port, shelf: Shelf::default(), pages: Pages::default(), template, policy }
+        Self { runs, port, list: RunList::default(), pages: Pages::default(), template, policy }
     }
 
     /// Refusals and unknown paths get an immediate reply.
@@ -75,7 +76,7 @@ impl Site {
         let mut folders = runs::folders(&self.runs);
         folders.reverse();
         let folder = std::path::absolute(&self.runs).unwrap_or_else(|_| self.runs.clone());
-        RunsData::new(&folder, self.shelf.entries(&folders))
+        RunsData::new(&folder, self.list.entries(&folders))
     }
 
     fn report(&self, name: &str, form: Form) -> Read<Reply> {
@@ -105,7 +106,8 @@ impl Site {
         };
         let (base_record, new_record) = (Record::read(&base_folder)?, Record::read(&new_folder)?);
         let sides = Sides::Runs { base: &base_record, new: &new_record };
-        let calibration = newest(&self.runs, &new_record.evidence.run.host_before);
+        let calibration =
+            runs::newest_calibration(&self.runs, &new_record.evidence.run.host_before);
         let noise = Noise::by(calibration, &sides);
         let figures = if all { Figures::All } else { Figures::Usual };
         let question = Question { figures, noise, gate: None };

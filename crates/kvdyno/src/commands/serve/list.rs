@@ -1,0 +1,50 @@
+//! The current list of runs in the directory.
+
+use super::pages::sealed_at;
+use crate::records::runs;
+use kvdyno_analysis::evidence::Evidence;
+use kvdyno_analysis::summary::Summary;
+use kvdyno_record::files::RunFolder;
+use kvdyno_render::page::{RunEntry, State};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// A cache of sealed runs: they do not change, and the list is requested every few seconds. A run
+/// that was sealed again is read again.
+#[derive(Default)]
+pub(super) struct RunList(Mutex<BTreeMap<PathBuf, (SystemTime, RunEntry)>>);
+
+impl RunList {
+    pub(super) fn entries(&self, folders: &[PathBuf]) -> Vec<RunEntry> {
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.retain(|path, _| folders.contains(path));
+        folders.iter().map(|path| entry(path, &mut cache)).collect()
+    }
+}
+
+fn entry(path: &Path, cache: &mut BTreeMap<PathBuf, (SystemTime, RunEntry)>) -> RunEntry {
+    let sealed = sealed_at(path);
+    if let Some((time, entry)) = cache.get(path)
+        && Some(*time) == sealed
+    {
+        return entry.clone();
+    }
+    let name = runs::id(path);
+    match (read(&name, path), sealed) {
+        (Ok(entry), Some(time)) => {
+            cache.insert(path.to_owned(), (time, entry.clone()));
+            entry
+        }
+        (Ok(entry), None) => entry,
+        (Err(error), _) => RunEntry::unreadable(&name, &format!("{error:#}")),
+    }
+}
+
+fn read(name: &str, path: &Path) -> anyhow::Result<RunEntry> {
+    let folder = RunFolder::open(path.to_owned())?;
+    let evidence = Evidence::read(&folder)?;
+    let state = State::new(evidence.complete, runs::is_at_work(&folder));
+    Ok(RunEntry::new(name, &evidence, &Summary::from_evidence(&evidence)?, state))
+}

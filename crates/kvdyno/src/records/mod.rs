@@ -1,0 +1,5 @@
+//! Finds and keeps what runs read and leave: runs, their bundles, recorded requests.
+
+pub(crate) mod bundle;
+pub(crate) mod runs;
+pub(crate) mod traces;

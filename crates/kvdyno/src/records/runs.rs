@@ -1,0 +1,310 @@
+//! Finds a run by what a person types: a directory, a bundle, its name, the beginning of an id, a
+//! suite, `latest`.
+
+use super::bundle::{self, ENDING, Limits};
+use crate::exit::{Complaint, did_you_mean};
+use crate::printer::Printer;
+use anyhow::Context as _;
+use kvdyno_analysis::findings::{Id, Severity};
+use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::versus::{Calibration, Record, twins};
+use kvdyno_record::files::RunFolder;
+use kvdyno_record::host::Host;
+use std::fs::{File, TryLockError};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A run that was found; dropping it removes an unpacked bundle.
+#[derive(Debug)]
+pub(crate) struct FoundRun {
+    folder: RunFolder,
+    bundle: Option<(PathBuf, TempDir)>,
+}
+
+impl Deref for FoundRun {
+    type Target = RunFolder;
+
+    fn deref(&self) -> &RunFolder {
+        &self.folder
+    }
+}
+
+impl From<RunFolder> for FoundRun {
+    fn from(folder: RunFolder) -> Self {
+        Self { folder, bundle: None }
+    }
+}
+
+impl FoundRun {
+    /// It comes from a bundle: files written into its directory are lost.
+    pub(crate) fn is_bundle(&self) -> bool {
+        self.bundle.is_some()
+    }
+
+    /// Its name for the user: its directory, or the bundle.
+    pub(crate) fn named(&self) -> &Path {
+        self.bundle.as_ref().map_or(&self.folder.path, |(bundle, _)| bundle)
+    }
+
+    /// Unpacks a bundle into its own directory.
+    fn unpack(bundle: PathBuf) -> anyhow::Result<Self> {
+        let into = tempfile::Builder::new().prefix("kvdyno-bundle-").tempdir();
+        let into = into.context("failed to create a temporary directory")?;
+        let folder = bundle::unpack(&bundle, into.path(), Limits::default())
+            .with_context(|| format!("failed to open the bundle `{}`", bundle.display()))?;
+        Ok(Self { folder, bundle: Some((bundle, into)) })
+    }
+}
+
+/// The run that the user means, in this directory of runs or elsewhere.
+pub(crate) fn find(name: &str, runs: &Path) -> anyhow::Result<FoundRun> {
+    let path = PathBuf::from(name);
+    if path.join("run.json").is_file() {
+        return Ok(RunFolder::open(path)?.into());
+    }
+    if name.ends_with(ENDING) {
+        return FoundRun::unpack(path);
+    }
+    let folders = folders(runs);
+    let newest =
+        |selected: &dyn Fn(&Path) -> bool| folders.iter().rev().find(|path| selected(path));
+    let selected = if name == "latest" {
+        // A calibration describes the machine: `latest` means the run before it.
+        newest(&|path| !is_calibration(suite(&id(path)))).or_else(|| newest(&|_| true))
+    } else if let Some(named) = newest(&|path| called(path).as_deref() == Some(name)) {
+        Some(named)
+    } else {
+        let begins = |path: &&PathBuf| id(path).starts_with(name);
+        match folders.iter().filter(begins).collect::<Vec<_>>()[..] {
+            [] => newest(&|path| suite(&id(path)).starts_with(name)),
+            [one] => Some(one),
+            ref several => {
+                let ids: Vec<String> = several.iter().rev().map(|path| id(path)).collect();
+                let what = format!("`{name}` matches the ids of {} runs", ids.len());
+                let hint = format!("expected one of: {}", ids.join(", "));
+                return Err(Complaint::usage(what).hint(hint).into());
+            }
+        }
+    };
+    match selected {
+        Some(path) => Ok(RunFolder::open(path.clone())?.into()),
+        None => Err(missing(name, runs, &folders).into()),
+    }
+}
+
+/// The summary of a run.
+pub(crate) fn read_summary(folder: &RunFolder) -> anyhow::Result<Summary> {
+    Summary::read(folder).with_context(unread(folder))
+}
+
+/// A run for a comparison.
+pub(crate) fn read_record(folder: &RunFolder) -> anyhow::Result<Record> {
+    Record::read(folder).with_context(unread(folder))
+}
+
+/// The context of a read error.
+pub(crate) fn unread(folder: &RunFolder) -> impl FnOnce() -> String {
+    let text = format!("failed to read the run in `{}`", folder.path.display());
+    || text
+}
+
+/// The name, or the prefix of the name, of calibrations' suites.
+pub(crate) const CALIBRATE: &str = "calibrate";
+
+/// Whether a suite is one of `kvdyno calibrate`'s, by its name.
+fn is_calibration(suite: &str) -> bool {
+    suite.strip_prefix(CALIBRATE).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
+/// The newest complete calibration of a host among the runs.
+pub(crate) fn newest_calibration(runs: &Path, host: &Host) -> Option<Calibration> {
+    folders(runs).into_iter().rev().find_map(|path| {
+        let folder = RunFolder::open(path).ok()?;
+        // Small files first: most runs are no calibrations.
+        let is_one = folder.is_complete()
+            && same_host(&folder.run().ok()?.host_before, host)
+            && twins(&folder.plan().ok()?).is_some();
+        let record = is_one.then(|| Record::read(&folder).ok())??;
+        Calibration::from_record(&record)
+    })
+}
+
+/// Compared by hardware and name: the kernel and the used memory may change.
+fn same_host(one: &Host, other: &Host) -> bool {
+    let facts =
+        |host: &Host| (host.hostname.clone(), host.machine.cpu_model.clone(), host.machine.cpus);
+    facts(one) == facts(other)
+}
+
+/// Warns in one line if exported figures differ from the sealed ones.
+pub(crate) fn warn_if_altered(summary: &Summary, printer: &Printer) {
+    let altered = summary.findings.iter().find(|finding| finding.id == Id::RecordAltered);
+    if let Some(finding) = altered {
+        printer.warning(&format!("run {}: {}", summary.run.id, finding.evidence));
+    }
+}
+
+/// Reports findings that invalidate or distort a run's figures, for outputs that do not show them.
+pub(crate) fn warn_of_findings(summary: &Summary, printer: &Printer) {
+    for finding in summary.findings.iter().filter(|f| f.severity != Severity::Info) {
+        printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));
+    }
+}
+
+/// Number and interval of further attempts at a lock, because another process may only be checking
+/// it.
+const TRIES: u32 = 10;
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+
+/// Locks a run for this process as long as the file is open. The lock is on the directory itself,
+/// leaves nothing behind, and ends with the process.
+pub(crate) fn lock(run: &RunFolder) -> anyhow::Result<File> {
+    let path = run.path.display();
+    let folder = File::open(&run.path).with_context(|| format!("failed to open {path}"))?;
+    for _ in 0..TRIES {
+        match folder.try_lock() {
+            // `is_at_work` holds it for a moment.
+            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_TRIES),
+            // Filesystems without locks still have the lock of the data directory.
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(folder),
+        }
+    }
+    let message = format!("another kvdyno is running in {path}");
+    Err(Complaint::usage(message).hint("wait until it ends").into())
+}
+
+/// Whether a program runs in a run's directory: it then holds the lock. False on a filesystem
+/// without locks.
+pub(crate) fn is_at_work(run: &RunFolder) -> bool {
+    let Ok(folder) = File::open(&run.path) else { return false };
+    matches!(folder.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+/// The directories of all runs below `runs`, oldest first: ids start with the time.
+pub(crate) fn folders(runs: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(runs) else { return Vec::new() };
+    let mut folders: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.join("run.json").is_file())
+        .collect();
+    folders.sort();
+    folders
+}
+
+/// A run's id: the name of its directory.
+pub(crate) fn id(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The suite in `2026-11-20T10-15-02Z_quick_7f3a`.
+fn suite(id: &str) -> &str {
+    id.split_once('_')
+        .map_or("", |(_, rest)| rest.rsplit_once('_').map_or(rest, |(suite, _)| suite))
+}
+
+/// The run's name by its user.
+fn called(path: &Path) -> Option<String> {
+    RunFolder { path: path.to_owned() }.run().ok()?.name
+}
+
+fn missing(name: &str, runs: &Path, folders: &[PathBuf]) -> Complaint {
+    let runs = runs.display();
+    if folders.is_empty() {
+        return Complaint::usage(format!("there are no runs in `{runs}`"))
+            .hint("`kvdyno run quick` makes one; `--runs DIR` sets another directory");
+    }
+    let ids: Vec<String> = folders.iter().map(|path| id(path)).collect();
+    let called: Vec<String> = folders.iter().filter_map(|path| called(path)).collect();
+    let names = ids.iter().flat_map(|id| [id.as_str(), suite(id)]).chain(["latest"]);
+    let names = called.iter().map(String::as_str).chain(names);
+    let meant = did_you_mean(name, &names.collect::<Vec<_>>());
+    Complaint::usage(format!("no run `{name}` in `{runs}`"))
+        .hint(format!("{meant}`kvdyno list` lists all runs"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit;
+
+    #[test]
+    fn a_run_by_folder_id_suite_or_latest() {
+        let runs = tempfile::tempdir().unwrap();
+        let ids = ["2026-01-01T10-00-00Z_quick_aaaa", "2026-01-02T10-00-00Z_ycsb-a_bbbb"];
+        for id in ids {
+            std::fs::create_dir(runs.path().join(id)).unwrap();
+            std::fs::write(runs.path().join(id).join("run.json"), "{}").unwrap();
+        }
+        let find_id = |run: &str| find(run, runs.path()).map(|folder| id(&folder.path));
+        assert_eq!(find_id("latest").unwrap(), ids[1]);
+        assert_eq!(find_id("2026-01-01").unwrap(), ids[0]);
+        assert_eq!(find_id("quick").unwrap(), ids[0]);
+        assert_eq!(find_id(runs.path().join(ids[0]).to_str().unwrap()).unwrap(), ids[0]);
+        let error = find_id("2026-01").unwrap_err();
+        assert_eq!(exit::of_error(&error), kvdyno_record::exit::Exit::Usage);
+        let hint = exit::complaint(&error).unwrap().hint.clone().unwrap();
+        assert!(ids.iter().all(|id| hint.contains(id)), "{hint}");
+        assert_eq!(exit::of_error(&find_id("nothing").unwrap_err()), exit::of_error(&error));
+    }
+
+    #[test]
+    fn a_run_by_the_name_it_was_given_the_newest_first() {
+        let runs = tempfile::tempdir().unwrap();
+        let make = |day: u32, name: Option<&str>| {
+            let mut fixture = kvdyno_analysis::fixture::Fixture::new();
+            fixture.run.name = name.map(str::to_owned);
+            fixture.write(&runs.path().join(format!("2026-01-0{day}T10-00-00Z_quick_aaaa")));
+        };
+        make(1, Some("new cache"));
+        make(2, Some("new cache"));
+        make(3, Some("ycsb"));
+        make(4, None);
+        let find_id = |run: &str| find(run, runs.path()).map(|run| id(&run.path)[..10].to_owned());
+        assert_eq!(find_id("new cache").unwrap(), "2026-01-02");
+        assert_eq!(find_id("ycsb").unwrap(), "2026-01-03");
+        assert_eq!(find_id("quick").unwrap(), "2026-01-04");
+        let error = find_id("new cash").unwrap_err();
+        let hint = exit::complaint(&error).unwrap().hint.clone().unwrap();
+        assert!(hint.contains("`new cache`"), "{hint}");
+    }
+
+    #[test]
+    fn the_latest_is_no_calibration_unless_there_is_nothing_else() {
+        let runs = tempfile::tempdir().unwrap();
+        let find_run = |id: &str| {
+            std::fs::create_dir(runs.path().join(id)).unwrap();
+            std::fs::write(runs.path().join(id).join("run.json"), "{}").unwrap();
+            self::id(&find("latest", runs.path()).unwrap().path)
+        };
+        let (first, last) = ("2026-01-01T10-00-00Z_calibrate_aaaa", "2026-01-03_calibrated_cccc");
+        assert_eq!(find_run(first), first);
+        assert_eq!(find_run("2026-01-01T11-00-00Z_quick_bbbb"), "2026-01-01T11-00-00Z_quick_bbbb");
+        let again = "2026-01-02T10-00-00Z_calibrate-mine_bbbb";
+        assert_eq!(find_run(again), "2026-01-01T11-00-00Z_quick_bbbb");
+        assert_eq!(find_run(last), last, "a user's suite with the same prefix");
+    }
+
+    #[test]
+    fn a_run_is_taken_once_at_a_time() {
+        let path = tempfile::tempdir().unwrap();
+        let run = RunFolder { path: path.path().to_owned() };
+        assert!(!is_at_work(&run));
+        let first = lock(&run).unwrap();
+        assert!(is_at_work(&run));
+        let error = lock(&run).unwrap_err();
+        assert_eq!(exit::of_error(&error), kvdyno_record::exit::Exit::Usage);
+        drop(first);
+        assert!(!is_at_work(&run));
+        lock(&run).unwrap();
+        assert_eq!(std::fs::read_dir(path.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn no_runs_at_all_says_how_to_make_one() {
+        let error = find("latest", Path::new("/nonexistent")).unwrap_err();
+        let hint = exit::complaint(&error).unwrap().hint.clone().unwrap();
+        assert!(hint.contains("kvdyno run quick"), "{hint}");
+    }
+}

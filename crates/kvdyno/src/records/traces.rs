@@ -1,0 +1,154 @@
+//! The traces of suites and plans: their properties for a suite, and their paths for a plan. A
+//! repeated run may have them elsewhere; the checksum identifies the planned one.
+
+use crate::exit::Complaint;
+use kvdyno_record::plan::Plan;
+use kvdyno_record::replay::{Replay, replays_mut};
+use kvdyno_suite::Trace;
+use kvdyno_trace::{FirstReads, Header, Kind, Times, TraceError, TraceReader};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The properties of the trace `named` in a suite: next to the suite's own file, unless the path is
+/// absolute. To count the keys that are read first takes a pass over all of it.
+pub(crate) fn look_at(suite: &Path, named: &str, first_reads: bool) -> Result<Trace, String> {
+    let file = suite.parent().unwrap_or(Path::new("")).join(named);
+    let file = std::path::absolute(&file).unwrap_or(file);
+    let to_text = |error: TraceError| error.to_string();
+    let reader = TraceReader::open(&file).map_err(to_text)?;
+    let header: Header = reader.header().clone();
+    let digest = reader.digest().map_err(to_text)?;
+    let first_reads = first_reads.then(|| TraceReader::open(&file).and_then(FirstReads::count));
+    let first_reads = first_reads.transpose().map_err(to_text)?;
+    let requests = header.ops.iter().map(|(op, count)| (op.name().to_owned(), *count)).collect();
+    Ok(Trace {
+        file,
+        digest,
+        requests,
+        keys: header.keys,
+        records: header.source.recorded().map(|recorded| recorded.records),
+        value_bytes_max: header.value_bytes_max,
+        first_reads,
+        span_ns: (header.times != Times::None).then_some(header.span_ns),
+        multiple_of: (header.kind == Kind::Blocks).then(|| header.multiple_of.max(1)),
+    })
+}
+
+/// Refuses a plan if a trace is missing, or has changed.
+pub(crate) fn check(plan: &Plan) -> Result<(), Complaint> {
+    locate(&mut plan.clone(), &[], None)
+}
+
+/// Sets the paths of a plan's traces: one of `named`, one of the same name in `folder`, or the
+/// planned path.
+pub(crate) fn locate(
+    plan: &mut Plan,
+    named: &[PathBuf],
+    folder: Option<&Path>,
+) -> Result<(), Complaint> {
+    let mut digests = BTreeMap::new();
+    for file in named {
+        let digest = digest(file).map_err(|why| Complaint::usage(format!("--trace: {why}")))?;
+        digests.insert(digest, file);
+    }
+    let mut files: BTreeMap<String, PathBuf> = BTreeMap::new();
+    for replay in plan.cases.iter_mut().flat_map(|case| &mut case.phases).flat_map(replays_mut) {
+        let file = match files.get(&replay.digest) {
+            Some(file) => file.clone(),
+            None => one(replay, digests.get(&replay.digest).copied(), folder)?,
+        };
+        replay.file = std::path::absolute(&file).unwrap_or(file);
+        files.insert(replay.digest.clone(), replay.file.clone());
+    }
+    Ok(())
+}
+
+fn one(
+    replay: &Replay,
+    named: Option<&PathBuf>,
+    folder: Option<&Path>,
+) -> Result<PathBuf, Complaint> {
+    if let Some(file) = named {
+        return Ok(file.clone());
+    }
+    let folder = folder.zip(replay.file.file_name()).map(|(folder, name)| folder.join(name));
+    let mut looked = Vec::new();
+    for file in folder.into_iter().chain([replay.file.clone()]) {
+        match digest(&file) {
+            Ok(digest) if digest == replay.digest => return Ok(file),
+            Ok(digest) => looked.push(format!("{} has {digest}", file.display())),
+            Err(why) => looked.push(why),
+        }
+    }
+    let what =
+        format!("cannot find the trace with checksum {}: {}", replay.digest, looked.join("; "));
+    Err(Complaint::usage(what)
+        .hint("name it with `kvdyno rerun --trace FILE`; `kvdyno trace show` shows the checksum"))
+}
+
+/// The checksum of a trace's requests. A stranger's plan may name anything: only regular files are
+/// opened.
+fn digest(file: &Path) -> Result<String, String> {
+    if !file.metadata().map_err(|error| format!("{}: {error}", file.display()))?.is_file() {
+        return Err(format!("{} is not a file", file.display()));
+    }
+    TraceReader::open(file).and_then(TraceReader::digest).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_analysis::fixture::Fixture;
+    use kvdyno_record::workload::Activity;
+    use kvdyno_trace::{Format, Op, Request, TraceWriter};
+
+    fn write(file: &Path, key: u64) -> String {
+        let header = Header::new(Kind::Keys, Format::Twitter, "t", Times::Exact);
+        let mut writer = TraceWriter::create(file, header).unwrap();
+        let (at_ns, joined, key_bytes, value_bytes, client) = (0, false, 8, 0, 0);
+        let request = Request { at_ns, op: Op::Get, joined, key, key_bytes, value_bytes, client };
+        writer.write(request).unwrap();
+        writer.finish().unwrap();
+        digest(file).unwrap()
+    }
+
+    #[test]
+    fn a_trace_is_known_by_its_checksum_wherever_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let (mut plan, gone) = (Fixture::new().plan, path("gone/t.kvtrace"));
+        for phase in plan.cases.iter_mut().flat_map(|case| &mut case.phases) {
+            let Activity::Measure(mix) = &mut phase.work else { continue };
+            mix.roles[0].replay = Some(Replay {
+                file: gone.clone(),
+                digest: write(&path("elsewhere"), 7),
+                requests: 1,
+                keys: 8,
+                value_bytes_max: 0,
+                drive: None,
+                speed: None,
+            });
+        }
+        let located = |named: &[PathBuf], folder: Option<&Path>| {
+            let mut plan = plan.clone();
+            locate(&mut plan, named, folder).map_err(|complaint| complaint.to_string())?;
+            let phases = plan.cases.iter_mut().flat_map(|case| &mut case.phases);
+            let files: Vec<_> = phases.flat_map(replays_mut).map(|r| r.file.clone()).collect();
+            assert!(!files.is_empty() && files.iter().all(|file| *file == files[0]));
+            Ok::<_, String>(files[0].clone())
+        };
+        let message = located(&[], Some(folder.path())).unwrap_err();
+        assert!(message.contains("gone/t.kvtrace"), "{message}");
+        assert_eq!(located(&[path("elsewhere")], None), Ok(path("elsewhere")));
+        let other = write(&path("t.kvtrace"), 8);
+        let message = located(&[], Some(folder.path())).unwrap_err();
+        assert!(message.contains(&other), "{message}");
+        write(&path("t.kvtrace"), 7);
+        assert_eq!(located(&[], Some(folder.path())), Ok(path("t.kvtrace")));
+        located(&[folder.path().into()], None).unwrap_err();
+        check(&plan).unwrap_err();
+        std::fs::create_dir(path("gone")).unwrap();
+        write(&gone, 7);
+        check(&plan).unwrap();
+    }
+}

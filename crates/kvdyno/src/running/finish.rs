@@ -1,0 +1,102 @@
+//! The common end of all commands that measure: the remaining cases, and the end of the record.
+
+use super::machine;
+use super::runner::{Ended, RunEnvironment};
+use crate::printer::Printer;
+use crate::steps::passed;
+use kvdyno_analysis::evidence::Evidence;
+use kvdyno_host::{ConcurrentRuns, Root, Storage, evidence, meter};
+use kvdyno_record::files::RunFolder;
+use kvdyno_record::plan::Plan;
+use kvdyno_record::units;
+use std::path::Path;
+use std::time::Duration;
+
+pub(crate) fn run(
+    mut env: RunEnvironment,
+    plan: &Plan,
+    printer: &Printer,
+) -> anyhow::Result<(RunFolder, Ended)> {
+    begin(printer);
+    let estimate = Duration::from_nanos(plan.estimate.wall_ns);
+    let progress = printer.progress(plan.cases.len(), estimate);
+    let ended = env.cases(plan, &progress);
+    drop(progress);
+    close(env, ended, printer)
+}
+
+/// Looks for other runs on this machine.
+pub(crate) fn begin(printer: &Printer) {
+    for pid in ConcurrentRuns::look().others() {
+        printer.warning(&format!(
+            "another run is in progress on this machine (process {pid}): the runs disturb each \
+             other"
+        ));
+    }
+}
+
+/// Releases all resources, and ends the record as far as the run went.
+pub(crate) fn close(
+    env: RunEnvironment,
+    ended: anyhow::Result<Ended>,
+    printer: &Printer,
+) -> anyhow::Result<(RunFolder, Ended)> {
+    let RunEnvironment { root, folder, lock, tiers, volumes, .. } = env;
+    drop(tiers);
+    let data_dir = volumes.data_dir().to_owned();
+    // Keeps the figures even if databases cannot be removed.
+    if let Err(error) = volumes.release() {
+        printer.warning(&format!("cannot unlock the data directory: {error}"));
+    }
+    passed("released");
+    let filed = end(&folder, &root, &data_dir, *ended.as_ref().unwrap_or(&Ended::Partial));
+    drop(lock);
+    let ended = ended?;
+    filed?;
+    print_end(&folder, ended, printer);
+    Ok((folder, ended))
+}
+
+/// Records the machine after the run, and seals a complete run.
+fn end(folder: &RunFolder, root: &Root, data_dir: &Path, ended: Ended) -> anyhow::Result<()> {
+    let volume = Storage::at(root, data_dir).ok();
+    let after = folder.host().join(format!("after_{}", meter::unix_ns() / 1_000_000_000));
+    evidence::save(root, volume.as_ref(), &after)?;
+    let mut run = folder.run()?;
+    run.ended_unix_ns = Some(meter::unix_ns());
+    run.host_after = Some(machine::read(root, data_dir));
+    folder.write_run(&run)?;
+    passed("ended");
+    if ended == Ended::Complete {
+        folder.seal()?;
+        passed("sealed");
+    }
+    Ok(())
+}
+
+/// The number of its failed cases; none: all are done.
+fn undone(evidence: &Evidence) -> Option<String> {
+    let cases = evidence.cases.len();
+    let done = evidence.cases.iter().filter(|case| case.is_done()).count();
+    (done < cases).then(|| format!("{done} of {} done", units::cases(cases)))
+}
+
+fn print_end(folder: &RunFolder, ended: Ended, printer: &Printer) {
+    let path = folder.path.display();
+    match ended {
+        Ended::Complete => match Evidence::read(folder).map(|evidence| undone(&evidence)) {
+            Ok(Some(undone)) => printer.warning(&format!("ended: {path}, {undone}")),
+            _ => printer.note(&format!("complete: {path}")),
+        },
+        Ended::Partial => {
+            let undone = Evidence::read(folder).map_or(0, |evidence| evidence.left().len());
+            let cases = units::cases(undone);
+            printer.warning(&format!("{cases} did not complete; the others are kept"));
+            printer.hint(&format!("run `kvdyno resume {path}` to try {cases} again"));
+        }
+        Ended::Interrupted => {
+            printer.warning("interrupted; completed cases are kept");
+            printer.hint(&format!("run `kvdyno resume {path}` to continue"));
+        }
+    }
+}

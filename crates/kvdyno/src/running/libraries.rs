@@ -1,0 +1,177 @@
+//! Selects the library of an engine: the version or the file in the suite, or the newest installed
+//! one.
+//!
+//! `kvdyno_engine::library` knows the library directory, the command `engines get` fetches
+//! libraries, and the worker, which is started here, describes them.
+
+use crate::exit::Complaint;
+use crate::running::workers::{self, CodeSource, WorkerRefused};
+use anyhow::Context as _;
+use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::engine::library::{self, About, Installed};
+use kvdyno_record::files::sha256;
+use kvdyno_record::library::Library;
+use kvdyno_record::plan::Case;
+use kvdyno_record::protocol::{AttachedServer, WorkerDescription};
+use kvdyno_suite::{Missing, Pick, WantedWorker};
+use std::path::{Path, PathBuf};
+
+/// A server's program by its worker: the path, or the reason why there is none.
+const PROGRAM: &str = "program";
+
+/// The worker's reason why it has no library.
+const LIBRARY: &str = "library";
+
+/// Used if the worker gives no reason.
+const NO_LIBRARY: &str = "it needs a library, and none is installed";
+
+/// The worker at `path` with the needed library, or the reason why there is none.
+pub fn choose(
+    path: PathBuf,
+    needed: &WantedWorker,
+) -> anyhow::Result<Result<WorkerIdentity, Missing>> {
+    if let Pick::Server(reference) = &needed.pick {
+        return Ok(attached(path, reference));
+    }
+    let description = workers::describe(&path, &CodeSource::Itself);
+    let embedded =
+        description.as_ref().ok().filter(|embedded| !embedded.engine.capabilities.library);
+    let engine = &needed.engine;
+    let installed = match (&needed.pick, embedded) {
+        (Pick::Newest, Some(embedded)) => return Ok(Ok(identity(path, embedded.clone(), None)?)),
+        (_, Some(embedded)) => {
+            return Ok(Err(Missing::TakesNone { version: embedded.engine.version.clone() }));
+        }
+        (Pick::File(file), None) => return Ok(of_file(path, file)),
+        (Pick::Newest, None) => library::installed(engine).into_iter().next(),
+        (Pick::Version(version), None) => library::find(engine, version),
+        (Pick::Server(_), None) => None,
+    };
+    let on_path = description.as_ref().ok().and_then(program_of);
+    if let (None, Pick::Newest, Some(program)) = (&installed, &needed.pick, on_path) {
+        return Ok(of_file(path, program));
+    }
+    match (installed, description) {
+        (Some(installed), _) => Ok(of_installed(path, &installed)),
+        (None, Err(error)) if !error.is::<WorkerRefused>() => Err(error),
+        (None, description) if needed.pick == Pick::Newest => {
+            // A worker may search other directories for libraries.
+            let words = match description {
+                Ok(description) => {
+                    let build = &description.engine.build;
+                    build.get(PROGRAM).or_else(|| build.get(LIBRARY)).cloned()
+                }
+                Err(error) => Some(error.to_string()),
+            };
+            let words = words.unwrap_or_else(|| NO_LIBRARY.to_owned());
+            Ok(Err(Missing::NoLibrary(words)))
+        }
+        (None, _) => {
+            let installed = library::installed(engine).into_iter().map(|library| library.version);
+            Ok(Err(Missing::NotInstalled { installed: installed.collect() }))
+        }
+    }
+}
+
+/// The program of a server that its worker finds on PATH.
+fn program_of(worker: &WorkerDescription) -> Option<&Path> {
+    let program = Path::new(worker.engine.build.get(PROGRAM)?);
+    (program.is_absolute() && program.is_file()).then_some(program)
+}
+
+/// The worker with an attached server, which is asked for its description.
+fn attached(path: PathBuf, reference: &str) -> Result<WorkerIdentity, Missing> {
+    let described = workers::describe(&path, &CodeSource::Server(reference.to_owned()));
+    let made = described.and_then(|description| identity(path, description, None));
+    made.map_err(|error| Missing::Unusable(format!("{error:#}")))
+}
+
+/// The worker with an installed library, after a check of its checksum.
+pub fn of_installed(path: PathBuf, installed: &Installed) -> Result<WorkerIdentity, Missing> {
+    let file = std::path::absolute(&installed.path).unwrap_or_else(|_| installed.path.clone());
+    let Installed { version, build, sha256, source, .. } = installed.clone();
+    let about = About { version, build, sha256, source, ..About::default() };
+    with_library(path, file, about)
+}
+
+/// The worker with a library at the user's path.
+pub fn of_file(path: PathBuf, file: &Path) -> Result<WorkerIdentity, Missing> {
+    // An absolute path: workers have another working directory.
+    let whole = library::whole(file).with_context(|| format!("{}", file.display()));
+    let whole = whole.map_err(|error| Missing::Unusable(format!("{error:#}")))?;
+    if !whole.is_file() {
+        return Err(Missing::Unusable(format!("{} is not a file", whole.display())));
+    }
+    // The current contents of the file are meant.
+    let none = String::new;
+    let about = About { sha256: none(), version: none(), ..library::about(&whole) };
+    with_library(path, whole, about)
+}
+
+/// The worker at `path` with the library `file`. Empty fields of `about` are unknown in advance.
+fn with_library(path: PathBuf, file: PathBuf, about: About) -> Result<WorkerIdentity, Missing> {
+    let made = || -> anyhow::Result<WorkerIdentity> {
+        let sum = sha256(&file)
+            .with_context(|| format!("failed to read the library {}", file.display()))?;
+        let expected = &about.sha256;
+        // Check before any of its code runs.
+        anyhow::ensure!(
+            expected.is_empty() || *expected == sum,
+            "{} differs from the installed file: its SHA-256 is {sum}, but {} next to it contains \
+             {expected}; remove the directory and fetch it again",
+            file.display(),
+            library::ABOUT
+        );
+        let description = workers::describe(&path, &CodeSource::Library(file.clone()))?;
+        let version = Some(about.version).filter(|version| !version.is_empty());
+        let library = Library {
+            version: version.unwrap_or_else(|| description.engine.version.clone()),
+            build: about.build.as_str().to_owned(),
+            sha256: sum,
+            source: Some(about.source).filter(|source| !source.is_empty()),
+            path: file,
+        };
+        identity(path, description, Some(library))
+    };
+    made().map_err(|error| Missing::Unusable(format!("{error:#}")))
+}
+
+/// The worker at `path` with the library or server with which a case's run started.
+pub fn again(path: PathBuf, case: &Case) -> anyhow::Result<WorkerIdentity> {
+    if let Some(library) = &case.library {
+        check_unchanged(library)?;
+    }
+    let description = workers::describe(&path, &CodeSource::from_case(case))?;
+    if description.server != case.server {
+        let host = |server: &Option<AttachedServer>| {
+            server.as_ref().map_or("none".to_owned(), |server| server.host.clone())
+        };
+        let (was, is) = (host(&case.server), host(&description.server));
+        let what = format!("{} was attached to a server at {was}, but now to {is}", case.label);
+        return Err(Complaint::usage(what).hint("use `kvdyno run` for a new run").into());
+    }
+    identity(path, description, case.library.clone())
+}
+
+/// Checks that a library is still the file with which the run started. Its authors may be
+/// rebuilding it, and each worker loads it from its path. Figures of two builds would have one
+/// name.
+pub fn check_unchanged(library: &Library) -> Result<(), Complaint> {
+    let (path, was) = (library.path.display(), &library.sha256);
+    let what = match sha256(&library.path) {
+        Ok(is) if is == *was => return Ok(()),
+        Ok(is) => format!(
+            "the library {path} has changed since the run started: its SHA-256 was {was}, now {is}"
+        ),
+        Err(error) => format!("the library {path} of this run is missing: {error}"),
+    };
+    Err(Complaint::usage(what).hint("restore it, or use `kvdyno run` for a new run"))
+}
+
+fn identity(
+    path: PathBuf,
+    description: WorkerDescription,
+    library: Option<Library>,
+) -> anyhow::Result<WorkerIdentity> {
+    Ok(WorkerIdentity { sha256: sha256(&path)?, path, description, library })
+}

@@ -1,0 +1,11 @@
+//! The way of a run from its suite to the end of its record; every command that measures takes it.
+
+pub(crate) mod finish;
+pub mod libraries;
+pub(crate) mod machine;
+pub(crate) mod pair;
+pub(crate) mod prepare;
+pub(crate) mod resume;
+pub mod runner;
+pub(crate) mod start;
+pub mod workers;

@@ -1,0 +1,182 @@
+//! Starts a run again that was interrupted, or whose workers were killed.
+
+use super::libraries;
+use super::machine;
+use super::prepare::{add_null, check_load_allowed, check_machine, warn_of_limit};
+use super::runner::{Interrupt, RunEnvironment, Tiers, Volumes, images};
+use super::start::look_first;
+use super::workers::{self, Workers};
+use crate::cli::ResumeArgs;
+use crate::exit::Complaint;
+use crate::printer::Printer;
+use crate::records::runs;
+use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_host::data_directory::left_by;
+use kvdyno_host::{DataDirLock, Root, meter};
+use kvdyno_record::engine::Value;
+use kvdyno_record::files::RunFolder;
+use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::redact::is_struck_out;
+use kvdyno_record::units;
+use kvdyno_record::workload::window_of;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Acquires what the rest of the run needs, and announces it.
+pub(crate) fn start(
+    args: &ResumeArgs,
+    printer: &Printer,
+) -> anyhow::Result<(RunEnvironment, Plan)> {
+    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
+    if folder.is_bundle() {
+        let message = format!("{} is a bundle, which cannot be changed", folder.named().display());
+        return Err(Complaint::usage(message).hint("`kvdyno rerun` repeats its run").into());
+    }
+    let folder = RunFolder::open(std::path::absolute(&folder.path)?)?;
+    if folder.is_complete() {
+        let message = format!("{} is complete", folder.path.display());
+        return Err(Complaint::usage(message).hint("`kvdyno show` shows it").into());
+    }
+    let plan = folder.plan()?;
+    check_secrets(&plan)?;
+    check_load_allowed(&plan, &args.yes_load)?;
+    let root = Root::system();
+    check_machine(&root, &plan)?;
+    let mut run = folder.run()?;
+    let interrupt = Interrupt::listen()?;
+    let data_dir = Path::new(&run.data_dir);
+    let databases = left_by(data_dir, &run.id);
+    let claim = DataDirLock::new(&root, data_dir, &run.id)?;
+    let lock = runs::lock(&folder)?;
+    let destroy_allowed = &args.destroy_data_on;
+    let tiers = Tiers::acquire(&root, &plan, images(data_dir, &folder.path), destroy_allowed)?;
+    let volumes = Volumes::acquire(&root, claim, &plan, &folder.path, &run.id, destroy_allowed)?;
+    let workers = workers_of(&folder, printer)?;
+    run.resumed_unix_ns.push(meter::unix_ns());
+    run.ended_unix_ns = None;
+    args.named.rename(&mut run);
+    folder.write_run(&run)?;
+    if run.hiccups.is_none() && folder.cases()?.is_empty() {
+        // It was killed before it measured the idle machine.
+        let mut null = Workers::default();
+        add_null(&mut null)?;
+        look_first(&folder, &mut run, &plan, null.plain("null"), &root, printer)?;
+    }
+    for line in to_do(&Evidence::read(&folder)?, &databases) {
+        printer.note(&line);
+    }
+    warn_of_limit(&plan, &machine::read(&root, volumes.data_dir()), printer);
+    Ok((RunEnvironment::new(folder, lock, &run, tiers, volumes, workers, interrupt), plan))
+}
+
+/// The plan of a resumed run, in lines.
+fn to_do(evidence: &Evidence, left_behind: &[PathBuf]) -> Vec<String> {
+    let (pending, planned) = (evidence.left(), evidence.cases.len());
+    let retried = pending.iter().filter(|case| case.record.is_some()).count();
+    let retried = if retried > 0 { format!(", {retried} of them again") } else { String::new() };
+    let mut lines = vec![format!(
+        "resuming {}: {} left of {planned}{retried}, about {}",
+        evidence.run.id,
+        units::cases(pending.len()),
+        units::duration(expected_ns(evidence, &pending))
+    )];
+    lines.extend(pending.iter().filter_map(|case| windows_kept(case)));
+    if !left_behind.is_empty() {
+        let data_dir = &evidence.run.data_dir;
+        let n = left_behind.len();
+        let databases = if n == 1 { "1 database".to_owned() } else { format!("{n} databases") };
+        lines.push(format!("removed from {data_dir}: {databases} that the killed run left"));
+    }
+    lines
+}
+
+/// Windows of a killed attempt stay in the record, but a case is one process: it starts again.
+fn windows_kept(case: &CaseEvidence) -> Option<String> {
+    let record = case.record.as_ref()?;
+    let names = record.phases.iter().map(|phase| phase.name.as_str());
+    let windows: Vec<&str> = names.filter(|name| window_of(name).is_some()).collect();
+    let (first, last) = (windows.first()?, windows.last()?);
+    let windows = if first == last { (*first).to_owned() } else { format!("{first} to {last}") };
+    Some(format!(
+        "{} starts again with empty engine caches: windows {windows} of attempt {} stay in the \
+         record, and tables show the new attempt",
+        record.case.id, record.attempt
+    ))
+}
+
+/// The mean duration of completed cases with the same key; without any, a share of the plan's
+/// estimate.
+pub(crate) fn expected_ns(evidence: &Evidence, pending: &[&CaseEvidence]) -> u64 {
+    let share = evidence.plan.estimate.wall_ns / evidence.cases.len().max(1) as u64;
+    let took = |case: &CaseEvidence| {
+        let same_key = |other: &&CaseEvidence| other.is_done() && other.case.key == case.case.key;
+        let done = evidence.cases.iter().filter(same_key);
+        let took = done.filter_map(|other| Some(other.record.as_ref()?.wall_ns)).max();
+        took.unwrap_or(share)
+    };
+    pending.iter().map(|case| took(case)).fold(0, u64::saturating_add)
+}
+
+/// A record contains no passwords, and a case that needs one cannot run without it.
+pub(crate) fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
+    let struck_out = |value: &Value| matches!(value, Value::Text(text) if is_struck_out(text));
+    for Case { engine, options, .. } in &plan.cases {
+        if let Some((name, _)) = options.values.iter().find(|(_, value)| struck_out(value)) {
+            let what = format!("option `{name}` of {engine} contained a password");
+            return Err(Complaint::usage(format!(
+                "{what}, and a record does not contain passwords"
+            ))
+            .hint("use `kvdyno run` to run the suite again"));
+        }
+    }
+    Ok(())
+}
+
+/// A worker for each engine of the plan. A changed worker is used, with a warning: each case
+/// records its own.
+fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> {
+    let mut workers = Workers::default();
+    for case in folder.plan()?.cases {
+        if workers.identity(&case).is_none()
+            && let Ok(path) = workers::find(&case.engine)
+        {
+            workers.add(&case.engine, libraries::again(path, &case)?);
+        }
+    }
+    let mut reported = BTreeSet::new();
+    for (_, record) in folder.case_records()? {
+        let Some(before) = record.worker else { continue };
+        let current = workers.identity(&record.case);
+        let differs = current.is_some_and(|current| current.sha256 != before.sha256);
+        if differs && reported.insert(record.case.engine.clone()) {
+            printer.warning(&format!(
+                "kvdyno-{} has changed since {}",
+                record.case.engine, record.case.id
+            ));
+        }
+    }
+    Ok(workers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_analysis::fixture::{Fixture, SECOND};
+
+    #[test]
+    fn what_is_left_is_told_with_the_time_that_its_like_took() {
+        let mut fixture = Fixture::new();
+        // The second trial is left: 9 cases, one of which did not fit in the first trial.
+        fixture.cases.truncate(9);
+        let folder = tempfile::tempdir().unwrap();
+        let run = fixture.write_partial(&folder.path().join("run"));
+        let evidence = Evidence::read(&run).unwrap();
+        let expected = 8 * 20 * SECOND + 900 * SECOND / 18;
+        assert_eq!(expected_ns(&evidence, &evidence.left()), expected);
+        let lines = to_do(&evidence, &[PathBuf::from("/mnt/data/x")]);
+        assert!(lines[0].contains("9 cases left of 18"), "{lines:?}");
+        assert!(lines[0].ends_with("3m30s"), "{lines:?}");
+        assert!(lines[1].contains("1 database "), "{lines:?}");
+        assert_eq!(to_do(&evidence, &[]).len(), 1);
+    }
+}

@@ -1,0 +1,212 @@
+//! One case from start to record: starts the worker inside its limit, runs phase after phase with
+//! accounting around each, and judges the outcome.
+
+use super::count;
+use super::environment::CaseEnvironment;
+use super::launcher;
+use super::memory::CaseMemory;
+use super::outcome;
+use super::recording;
+use super::supervisor::Supervisor;
+use super::talk::Talk;
+use super::worker::Worker;
+use crate::running::libraries;
+use kvdyno_host::{ConcurrentRuns, meter};
+use kvdyno_record::case::{CaseRecord, Outcome, RamLimit, WorkerIdentity};
+use kvdyno_record::engine::Location;
+use kvdyno_record::files::{CaseFolder, write_json};
+use kvdyno_record::graph::Consistency;
+use kvdyno_record::plan::Case;
+use kvdyno_record::protocol::Job;
+use kvdyno_record::redact::without_secrets;
+use std::fs::File;
+use std::time::Instant;
+
+/// Runs a case without a record. The record contains failures of the engine; `Err` means that the
+/// record itself cannot be written.
+pub(super) fn run(
+    environment: &CaseEnvironment<'_>,
+    mut record: CaseRecord,
+    concurrent: &mut ConcurrentRuns,
+) -> anyhow::Result<CaseRecord> {
+    // Runs that have ended since the last case did not disturb this one.
+    concurrent.others();
+    let started = Instant::now();
+    record.started_unix_ns = meter::unix_ns();
+    let log = File::create_new(environment.folder.path.join("log.txt"))?;
+    let (memory, mut supervisor, mut worker) = match begin(environment, record.worker.as_ref(), log)
+    {
+        Ok(begun) => begun,
+        Err(unstarted) => {
+            let StartFailure { outcome, ram_limit, not_measured } = *unstarted;
+            let wall_ns = started.elapsed().as_nanos() as u64;
+            let volume = environment.site.volume.clone();
+            let record = CaseRecord { outcome, ram_limit, not_measured, volume, wall_ns, ..record };
+            return file(environment.folder, &record);
+        }
+    };
+    let processor = match &mut supervisor {
+        Some(supervisor) => supervisor.processor.take(),
+        None => count::by_processor(environment, &worker),
+    };
+    // A worker that dies before it reads its job is handled at its end.
+    let _ = worker.send(&job(environment, supervisor.as_ref()));
+    let mut talk = Talk::new(environment, &memory, supervisor, processor, record, started)?;
+    talk.run(&mut worker);
+    let exit = worker.wait()?;
+    talk.end_server();
+    let wall_ns = started.elapsed().as_nanos() as u64;
+    let (mut record, counters, mut ending) = talk.into_result();
+    let log = environment.folder.path.join("log.txt");
+    ending.launcher = environment.case.crew.as_ref().and_then(|_| launcher::last_words(&log));
+    if environment.case.is_counted() {
+        count::move_counts(&environment.folder.path, &mut record.phases)?;
+    }
+    record.ram_limit = memory.end(&mut record.not_measured);
+    record.not_measured.extend(not_isolated(environment.case, record.worker.as_ref()));
+    record.outcome = outcome::judge(
+        environment.case,
+        record.worker.as_ref(),
+        &record.phases,
+        &ending,
+        &exit,
+        &record.ram_limit,
+    );
+    let record = CaseRecord {
+        volume: environment.site.volume.clone(),
+        concurrent_runs: concurrent.others(),
+        wall_ns,
+        process: Some(exit.usage),
+        database_used_by: environment.database_used_by.clone(),
+        database_copy: environment.site.copy.clone(),
+        ..record
+    };
+    write_json(&environment.folder.path.join("counters.json"), &counters)?;
+    file(environment.folder, &record)
+}
+
+/// The outcome of a case without any measurement.
+struct StartFailure {
+    outcome: Outcome,
+    ram_limit: RamLimit,
+    not_measured: Vec<String>,
+}
+
+impl From<Outcome> for StartFailure {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, ram_limit: RamLimit::default(), not_measured: Vec::new() }
+    }
+}
+
+/// The case's memory, and its worker in it, or the server instead; or the outcome without them.
+fn begin<'r>(
+    environment: &'r CaseEnvironment<'r>,
+    worker: Option<&WorkerIdentity>,
+    log: File,
+) -> Result<(CaseMemory<'r>, Option<Supervisor<'r>>, Worker), Box<StartFailure>> {
+    let not_run = |message| Box::new(StartFailure::from(Outcome::NotRun { message }));
+    let worker = worker.ok_or_else(|| not_run("it has no worker".to_owned()))?;
+    if let Some(library) = &worker.library {
+        libraries::check_unchanged(library).map_err(|changed| not_run(changed.message))?;
+    }
+    let memory = CaseMemory::create(environment).map_err(not_run)?;
+    let failed = |error| not_run(format!("failed to start {}: {error}", worker.path.display()));
+    let supervisor = match Supervisor::start(environment, &memory, worker) {
+        Ok(supervisor) => supervisor,
+        Err(complaint) => {
+            let mut not_measured = Vec::new();
+            let ram_limit = memory.end(&mut not_measured);
+            let outcome = outcome::unstarted(environment.case, worker, complaint, &ram_limit);
+            return Err(Box::new(StartFailure { outcome, ram_limit, not_measured }));
+        }
+    };
+    // The client of a server must not use the server's RAM.
+    let group = memory.group().filter(|_| supervisor.is_none());
+    let worker = match (&environment.case.crew, &supervisor) {
+        (Some(crew), _) => Worker::start_crew(crew, worker, &environment.folder.path, group, log),
+        _ if environment.case.is_counted() => {
+            Worker::start_counted(worker, &environment.folder.path, group, log)
+        }
+        (None, Some(_)) => Worker::start(worker, "run", None, log),
+        (None, None) => memory.start(worker, "run", log),
+    };
+    Ok((memory, supervisor, worker.map_err(failed)?))
+}
+
+fn job(environment: &CaseEnvironment<'_>, supervisor: Option<&Supervisor<'_>>) -> Job {
+    let case = environment.case;
+    let location = match supervisor {
+        Some(supervisor) => Location::Server(supervisor.address()),
+        None => environment.site.location(),
+    };
+    Job {
+        protocol: kvdyno_record::PROTOCOL,
+        case: case.id.clone(),
+        location,
+        options: case.options.clone(),
+        shape: case.shape.clone(),
+        data: case.data.clone(),
+        phases: case.phases.clone(),
+        slice_ns: case.slice_ns,
+        errors_max: case.errors_max,
+        folder: environment.folder.path.clone(),
+        trial: case.trial,
+        crew: None,
+        recordings: recording::list_recordings(environment),
+    }
+}
+
+/// The record of a case before any result.
+pub(crate) fn blank(case: &Case, attempt: u32, worker: Option<WorkerIdentity>) -> CaseRecord {
+    CaseRecord {
+        format: kvdyno_record::FORMAT.to_owned(),
+        case: case.clone(),
+        attempt,
+        outcome: Outcome::NotRun { message: String::new() },
+        worker,
+        server: None,
+        ram_limit: RamLimit { requested_bytes: case.ram_limit_bytes, ..RamLimit::default() },
+        volume: None,
+        concurrent_runs: Vec::new(),
+        started_unix_ns: meter::unix_ns(),
+        wall_ns: 0,
+        process: None,
+        opens_ns: Vec::new(),
+        close_ns: None,
+        clock: None,
+        phases: Vec::new(),
+        database_used_by: Vec::new(),
+        database_copy: None,
+        not_measured: Vec::new(),
+    }
+}
+
+/// For a graph on an engine without transactions: how a link and its count stay consistent.
+fn not_isolated(case: &Case, worker: Option<&WorkerIdentity>) -> Option<String> {
+    let consistency = case.data.graph.as_ref()?.consistency;
+    let engine = &worker?.description.engine;
+    match consistency {
+        Consistency::None => Some(format!(
+            "{}: nothing keeps a link and its count together (consistency = \"none\")",
+            case.label
+        )),
+        Consistency::TwoPhase => Some(format!(
+            "{}: a link is written before its count, with a record of both until that is done \
+             (consistency = \"two_phase\")",
+            case.label
+        )),
+        Consistency::Transaction if !engine.keeps_counts(&case.options) => Some(format!(
+            "{}: no transactions: a link and its count are one batch under a latch of the load \
+             generator",
+            case.label
+        )),
+        Consistency::Transaction => None,
+    }
+}
+
+/// Writes a record; text from an engine may contain the URL that it was given.
+pub(super) fn file(folder: &CaseFolder, record: &CaseRecord) -> anyhow::Result<CaseRecord> {
+    let record = without_secrets(record)?;
+    folder.write_record(&record)?;
+    Ok(record)
+}

@@ -1,0 +1,268 @@
+//! Runs a plan: case after case, each in a worker process of its own, each recorded as it ends.
+//!
+//! It computes nothing: it starts, watches and records. A failed case affects only itself and the
+//! cases that need its database; the run continues.
+
+mod blockio;
+pub(crate) mod case;
+mod consent;
+mod count;
+mod environment;
+mod interrupt;
+mod launcher;
+pub mod load_generator;
+mod memory;
+mod outcome;
+mod readings;
+mod recording;
+pub mod solo;
+mod supervisor;
+mod talk;
+mod tiers;
+mod volumes;
+mod worker;
+
+pub(crate) use count::VALGRIND;
+pub(crate) use environment::{RunEnvironment, images};
+pub(crate) use interrupt::Interrupt;
+pub(crate) use load_generator::load_generator_ns_per_op;
+pub(crate) use recording::files as recorded_files;
+pub(crate) use tiers::{Tiers, check as check_tiers};
+pub(crate) use volumes::{Volumes, check as check_volumes};
+
+use crate::exit::Complaint;
+use crate::printer::Progress;
+use crate::steps::passed;
+use anyhow::Context as _;
+use environment::CaseEnvironment;
+use kvdyno_host::{ConcurrentRuns, size};
+use kvdyno_record::case::{CaseRecord, OpResult, Outcome};
+use kvdyno_record::files::CaseFolder;
+use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::units;
+use kvdyno_record::workload::{Activity, Phase};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use volumes::DatabaseLocation;
+
+/// The end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Every case has a final outcome.
+    Complete,
+    /// Some cases can be tried again (killed, not run), with `kvdyno resume`.
+    Partial,
+    Interrupted,
+}
+
+impl RunEnvironment {
+    /// Runs every case of a plan without a final outcome, in order. The plan may grow afterwards.
+    pub(crate) fn cases(&mut self, plan: &Plan, progress: &Progress<'_>) -> anyhow::Result<Ended> {
+        let mut done = self.outcomes()?;
+        // The volume may work again; after another failure of this case it is left alone.
+        done.retain(|_, outcome| !outcome.is_volume_failure());
+        progress.skip(plan.cases.iter().filter(|case| case.is_settled(&done)).count());
+        let mut pass = Pass { env: self, plan, progress, concurrent: ConcurrentRuns::look(), done };
+        for (number, case) in plan.cases.iter().enumerate() {
+            let pending = !case.is_settled(&pass.done);
+            if pending && !pass.env.interrupt.is_requested() {
+                progress.case_started(number + 1, &case.id);
+                let later = plan.cases[number + 1..].iter();
+                let later = later.filter(|later| !later.is_settled(&pass.done));
+                progress.set_timed_after(later.map(|case| timed(&case.phases)).sum());
+                pass.step(case)?;
+            }
+            let needed = |later: &Case| {
+                later.database.id == case.database.id && !later.is_settled(&pass.done)
+            };
+            // A search may add points that use the loaded database.
+            let needed_later = plan.cases[number + 1..].iter().any(needed)
+                || plan.search.is_some() && !case.database.last_use;
+            if !needed_later || pass.env.interrupt.is_requested() {
+                pass.env.databases.remove(&case.database.id);
+                // Databases that cannot be removed now are tried again, and reported, at the end of
+                // the run.
+                let _ = pass.env.volumes.remove(case);
+            }
+        }
+        let all_settled = plan.cases.iter().all(|case| case.is_settled(&pass.done));
+        Ok(match (all_settled, self.interrupt.is_requested()) {
+            (true, _) => Ended::Complete,
+            (false, true) => Ended::Interrupted,
+            (false, false) => Ended::Partial,
+        })
+    }
+
+    /// The outcome of every case with a record; with several attempts, the last.
+    fn outcomes(&self) -> anyhow::Result<BTreeMap<String, Outcome>> {
+        let mut records = self.folder.case_records()?;
+        records.sort_by_key(|(_, record)| record.attempt);
+        Ok(records.into_iter().map(|(_, record)| (record.case.id, record.outcome)).collect())
+    }
+}
+
+/// The duration of phases that end by time.
+fn timed(phases: &[Phase]) -> Duration {
+    let by_the_clock = phases.iter().filter_map(|phase| phase.mix()?.ends.duration_ns);
+    Duration::from_nanos(by_the_clock.fold(0, u64::saturating_add))
+}
+
+/// One pass through the cases of a plan.
+struct Pass<'r> {
+    env: &'r mut RunEnvironment,
+    plan: &'r Plan,
+    progress: &'r Progress<'r>,
+    concurrent: ConcurrentRuns,
+    /// The outcome of each case's last attempt.
+    done: BTreeMap<String, Outcome>,
+}
+
+impl Pass<'_> {
+    /// One pending case, with its load if that must be repeated.
+    fn step(&mut self, case: &Case) -> anyhow::Result<()> {
+        // Without a worker the load is not repeated: its figures are kept.
+        let has_worker = self.env.workers.identity(case).is_some();
+        let needs_load =
+            !case.makes_database() && !self.env.databases.contains_key(&case.database.id);
+        if has_worker && needs_load {
+            let mut cases = self.plan.cases.iter();
+            let Some(loader) = cases.find(|other| other.id == case.database.loaded_by) else {
+                return self.file_not_run(case, "the plan has no case that loads it");
+            };
+            let failed = self.done.get(&loader.id).is_some_and(Outcome::is_volume_failure);
+            if !failed && !self.done.get(&loader.id).is_some_and(Outcome::is_hopeless) {
+                self.execute(loader)?;
+            }
+            if !self.env.databases.contains_key(&case.database.id) {
+                let word = self.done.get(&loader.id).map_or("not run", Outcome::word);
+                let message = format!("cannot load its database: {} {word}", loader.id);
+                return self.file_not_run(case, &message);
+            }
+        }
+        self.execute(case)
+    }
+
+    fn execute(&mut self, case: &Case) -> anyhow::Result<()> {
+        let (folder, attempt) = self.new_folder(case)?;
+        passed(&format!("begun {}", case.id));
+        let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
+        let record = match self.site(case) {
+            Ok(site) => self.measure(case, &folder, site, blank)?,
+            Err(error) => {
+                let outcome = Outcome::NotRun { message: error.message };
+                case::file(&folder, &CaseRecord { outcome, ..blank })?
+            }
+        };
+        self.record_case(record);
+        Ok(())
+    }
+
+    fn measure(
+        &mut self,
+        case: &Case,
+        folder: &CaseFolder,
+        site: DatabaseLocation,
+        record: CaseRecord,
+    ) -> anyhow::Result<CaseRecord> {
+        let copies = case.database.copy.is_some();
+        let used_by = self.env.databases.get(&case.database.id).cloned().unwrap_or_default();
+        let environment = CaseEnvironment {
+            run: self.env,
+            case,
+            folder,
+            site,
+            database_used_by: if copies { Vec::new() } else { used_by },
+            progress: self.progress,
+        };
+        let record = case::run(&environment, record, &mut self.concurrent)?;
+        if copies {
+            // A copy that cannot be removed now is tried again before the next one.
+            let _ = self.env.volumes.remove_copy(case);
+        } else if leaves_a_database(case, &record.outcome) {
+            let used_by = self.env.databases.entry(case.database.id.clone()).or_default();
+            used_by.push(case.id.clone());
+        } else {
+            self.env.databases.remove(&case.database.id);
+        }
+        Ok(record)
+    }
+
+    /// The location of a case's database, or of its copy. A load starts with an empty one.
+    fn site(&mut self, case: &Case) -> Result<DatabaseLocation, Complaint> {
+        if self.env.workers.identity(case).is_none() {
+            let message = format!("cannot find the worker `kvdyno-{}`", case.engine);
+            return Err(Complaint::usage(message));
+        }
+        if case.makes_database() {
+            self.env.databases.remove(&case.database.id);
+        }
+        let site = self.env.volumes.site(case)?;
+        let Some(copying) = case.database.copy else { return Ok(site) };
+        let total = size::measure(&site.path).ok().map(|size| size.used_bytes);
+        let (progress, interrupt) = (self.progress, &self.env.interrupt);
+        let mut go_on = |bytes| {
+            progress.phase("copy", bytes, total, None);
+            !interrupt.is_requested()
+        };
+        self.env.volumes.copy(case, copying, site, &mut go_on)
+    }
+
+    /// An interrupted attempt left a directory without a record: it stays as evidence, and the next
+    /// attempt gets its own.
+    fn new_folder(&self, case: &Case) -> anyhow::Result<(CaseFolder, u32)> {
+        let mut attempt = 1;
+        loop {
+            let folder = self.env.folder.case(case, attempt);
+            match std::fs::create_dir(&folder.path) {
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => attempt += 1,
+                made => {
+                    made.with_context(|| format!("failed to create {}", folder.path.display()))?;
+                    return Ok((folder, attempt));
+                }
+            }
+        }
+    }
+
+    fn file_not_run(&mut self, case: &Case, message: &str) -> anyhow::Result<()> {
+        let (folder, attempt) = self.new_folder(case)?;
+        let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
+        let outcome = Outcome::NotRun { message: message.to_owned() };
+        let record = case::file(&folder, &CaseRecord { outcome, ..blank })?;
+        self.record_case(record);
+        Ok(())
+    }
+
+    fn record_case(&mut self, record: CaseRecord) {
+        let headline = record.outcome.message().map_or_else(|| headline(&record), str::to_owned);
+        self.progress.case_finished(&record.case.id, record.outcome.word(), &headline);
+        passed(&format!("filed {}", record.case.id));
+        self.done.insert(record.case.id, record.outcome);
+    }
+}
+
+/// Whether other cases may start from this database: the case completed, or it only read and was
+/// ended for its RAM or its time. (Files survive a killed process.)
+fn leaves_a_database(case: &Case, outcome: &Outcome) -> bool {
+    let writes = |phase: &Phase| {
+        let in_mix = phase.mix().is_some_and(|mix| mix.entries().any(|entry| entry.op.writes()));
+        in_mix || matches!(phase.work, Activity::Load(_))
+    };
+    match outcome {
+        Outcome::Done => true,
+        Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. } => !case.phases.iter().any(writes),
+        _ => false,
+    }
+}
+
+/// The figures of a case that fit into a progress line.
+fn headline(record: &CaseRecord) -> String {
+    let last = record.phases.iter().rev().find(|phase| !phase.roles.is_empty());
+    let Some(phase) = last else { return String::new() };
+    let roles = phase.roles.iter().map(|role| {
+        // Records for a load, otherwise operations, as in tables.
+        let count = |op: &OpResult| if phase.kind == "load" { op.items } else { op.count };
+        let done: u64 = role.ops.values().map(count).sum();
+        format!("{} {}", role.role, units::rate(role.per_second(done).unwrap_or(0.0)))
+    });
+    roles.collect::<Vec<_>>().join(", ")
+}

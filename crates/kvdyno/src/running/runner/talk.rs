@@ -1,0 +1,467 @@
+//! The conversation with a worker: starts phase after phase, with accounting and a time limit for
+//! each. `outcome.rs` judges the results.
+
+mod machine;
+mod overtime;
+mod served;
+
+use super::blockio::BlockIoOfCase;
+use super::environment::CaseEnvironment;
+use super::memory::CaseMemory;
+use super::outcome::{self, EarlyEnd, Ending};
+use super::supervisor::Supervisor;
+use super::worker::{Worker, WorkerMessage};
+use super::{case, timed};
+use crate::steps;
+use kvdyno_host::cache::{self, Reach};
+use kvdyno_host::meter::Times;
+use kvdyno_host::processor::Processor;
+use kvdyno_host::wait_samples::WaitSampler;
+use kvdyno_host::{Meter, Server, size};
+use kvdyno_record::case::{CaseRecord, Clock, CounterFile, Outcome, PhaseRecord};
+use kvdyno_record::engine::{Counters, ErrorClass};
+use kvdyno_record::protocol::{Control, Event};
+use kvdyno_record::usage::{DatabaseSize, ProcessUsage, Residency, Snapshot};
+use kvdyno_record::workload::{Activity, Phase};
+use overtime::Overtime;
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+/// A worker gets this long to write its results after it was asked to stop.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Interval of checks of a silent worker, and of its threads.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The database's size is read less often than counters: it requires a walk through its files.
+const SIZE_EVERY: Duration = Duration::from_secs(5);
+
+/// The conversation with a worker, and its results.
+pub(super) struct Talk<'r> {
+    environment: &'r CaseEnvironment<'r>,
+    memory: &'r CaseMemory<'r>,
+    meter: Meter<'r>,
+    supervisor: Option<Supervisor<'r>>,
+    server: Server,
+    processor: Option<Processor>,
+    started: Instant,
+    times: Times,
+    machine: File,
+    block_io: BlockIoOfCase,
+    /// Samples of what the roles' threads do.
+    wait_samples: WaitSampler,
+    next_look: Instant,
+    next_reading: Instant,
+    next_size: Instant,
+    /// The phase announced or running, with the readings before it.
+    current: Option<RunningPhase>,
+    stopping: Option<Instant>,
+    pub(super) ending: Ending,
+    pub(super) record: CaseRecord,
+    counters: CounterFile,
+}
+
+/// A phase in progress.
+struct RunningPhase {
+    index: usize,
+    before: Snapshot,
+    resident_before: Option<Residency>,
+    evicted: Option<String>,
+    /// Items at the last progress message, for the rate.
+    last_progress: (u64, u64),
+    overtime: Option<Overtime>,
+}
+
+impl<'r> Talk<'r> {
+    pub(super) fn new(
+        environment: &'r CaseEnvironment<'r>,
+        memory: &'r CaseMemory<'r>,
+        supervisor: Option<Supervisor<'r>>,
+        processor: Option<Processor>,
+        mut record: CaseRecord,
+        started: Instant,
+    ) -> anyhow::Result<Self> {
+        let meter = Meter {
+            root: &environment.run.root,
+            device: environment.site.device.as_ref(),
+            group: memory.group(),
+            swap: memory.swap(),
+        };
+        record.not_measured.clone_from(&environment.site.not_measured);
+        record.not_measured.extend(processor.iter().flat_map(Processor::not_counted));
+        let block_io = BlockIoOfCase::start(environment, &mut record.not_measured);
+        let mut server = Server::default();
+        server.named(supervisor.iter().filter_map(Supervisor::pid).collect());
+        Ok(Self {
+            environment,
+            memory,
+            meter,
+            supervisor,
+            server,
+            processor,
+            started,
+            times: Times::now(),
+            machine: File::create_new(environment.folder.path.join("machine.ndjson"))?,
+            block_io,
+            wait_samples: WaitSampler::default(),
+            next_look: started,
+            next_reading: started,
+            next_size: started,
+            current: None,
+            stopping: None,
+            ending: Ending::default(),
+            record,
+            counters: CounterFile::default(),
+        })
+    }
+
+    /// The results.
+    pub(super) fn into_result(mut self) -> (CaseRecord, CounterFile, Ending) {
+        if let Some(clock) = &mut self.record.clock {
+            clock.time_of_day_step_ns = Some(self.times.step_ns());
+        }
+        (self.record, self.counters, self.ending)
+    }
+
+    /// Reads messages until the worker has closed its output, and waits for its end.
+    pub(super) fn run(&mut self, worker: &mut Worker) {
+        loop {
+            match worker.receive(LOOK_EVERY) {
+                WorkerMessage::Event(event) => self.event(*event, worker),
+                WorkerMessage::Nonsense(line) => {
+                    self.refuse(format!("the worker sent {line:?}"), worker);
+                }
+                WorkerMessage::Silence => {}
+                WorkerMessage::End => break,
+            }
+            self.look(worker);
+        }
+        self.see_off(worker);
+        self.record.not_measured.extend(self.not_watched());
+        self.block_io.end(&self.environment.folder.path, &mut self.record.not_measured);
+        let stopped = self.environment.run.interrupt.is_requested() && !self.is_done();
+        if stopped && self.ending.cut.is_none() {
+            self.ending.cut = Some(EarlyEnd::Interrupted);
+        }
+        self.ending.phase = self.phase_name();
+    }
+
+    /// It has closed its output. If it does not end, it is killed after a while.
+    fn see_off(&mut self, worker: &mut Worker) {
+        worker.close_input();
+        let begun = Instant::now();
+        while !worker.has_ended() {
+            self.look(worker);
+            if begun.elapsed() > PATIENCE && !self.ending.killed_by_us {
+                self.refuse("the worker closed its output and did not end".to_owned(), worker);
+            }
+        }
+    }
+
+    /// A worker that sends invalid messages is ended.
+    fn refuse(&mut self, what: String, worker: &Worker) {
+        self.fail(ErrorClass::Other, what);
+        self.kill(worker);
+    }
+
+    fn is_done(&self) -> bool {
+        let all = self.record.phases.len() == self.environment.case.phases.len();
+        self.ending.is_done && all && self.record.phases.iter().all(|phase| !phase.stopped)
+    }
+
+    fn phase_name(&self) -> String {
+        let phases = &self.environment.case.phases;
+        match &self.current {
+            Some(begun) => phases.get(begun.index).map(|phase| phase.name.clone()),
+            None if self.record.phases.is_empty() => Some("opening".to_owned()),
+            None => Some("closing".to_owned()),
+        }
+        .unwrap_or_default()
+    }
+
+    /// Actions by time: readings, the budget, the user's interrupt.
+    fn look(&mut self, worker: &mut Worker) {
+        let now = Instant::now();
+        if self.current.is_some() && now >= self.next_look {
+            self.next_look = now + LOOK_EVERY;
+            self.look_at_threads(worker.pid());
+        }
+        if self.current.is_some() && now >= self.next_reading {
+            self.next_reading = now + Duration::from_nanos(self.environment.case.slice_ns);
+            self.watch_processes(worker.pid());
+            self.read_machine(worker.pid(), now);
+        }
+        self.look_at_server(worker);
+        self.look_at_overtime(worker);
+        let budget = Duration::from_nanos(self.environment.case.budget_ns);
+        if self.ending.cut.is_none() && self.started.elapsed() > budget {
+            self.ending.cut = Some(EarlyEnd::Overrun);
+            self.kill(worker);
+        }
+        let interrupt = &self.environment.run.interrupt;
+        if interrupt.is_requested() && self.stopping.is_none() {
+            self.stop(worker);
+        }
+        let out_of_patience = self.stopping.is_some_and(|since| since.elapsed() > PATIENCE);
+        if (interrupt.insisted() || out_of_patience) && !self.ending.killed_by_us {
+            self.kill(worker);
+        }
+    }
+
+    fn stop(&mut self, worker: &mut Worker) {
+        self.stopping = Some(Instant::now());
+        worker.control(Control::Stop);
+    }
+
+    fn kill(&mut self, worker: &Worker) {
+        self.ending.killed_by_us = true;
+        worker.kill();
+    }
+
+    fn fail(&mut self, class: ErrorClass, message: String) {
+        self.ending.failure.get_or_insert((class, message));
+    }
+
+    fn event(&mut self, event: Event, worker: &mut Worker) {
+        let phases = self.environment.case.phases.len();
+        if let Some(phase) = phase_of(&event).filter(|phase| *phase as usize >= phases) {
+            let what = format!("protocol error: phase index {phase} out of range 0..{phases}");
+            self.refuse(what, worker);
+            return;
+        }
+        match event {
+            Event::Hello { clock, clock_hz, clock_note, .. } => {
+                let (kind, hz, note) = (clock, clock_hz, clock_note);
+                let (drift_ppm, time_of_day_step_ns) = (None, None);
+                self.record.clock = Some(Clock { kind, hz, note, drift_ppm, time_of_day_step_ns });
+            }
+            Event::Opened { took_ns, .. } => {
+                self.record.opens_ns.push(took_ns);
+                self.watch_processes(worker.pid());
+            }
+            Event::Ready { phase, usage, counters } => {
+                self.ready(phase as usize, usage, counters, worker);
+            }
+            Event::Progress { phase, done, total, elapsed_ns, threads, .. } => {
+                let current = self.current.as_mut().and_then(|begun| begun.overtime.as_mut());
+                if let Some(overtime) = current {
+                    overtime.threads = threads;
+                }
+                self.progress(phase as usize, done, total, elapsed_ns);
+            }
+            finished @ Event::Finished { .. } => {
+                self.finished(finished);
+                worker.control(Control::Go);
+            }
+            Event::Closed { took_ns } => {
+                self.record.close_ns = Some(took_ns);
+                self.closed(worker);
+            }
+            Event::Done { drift_ppm } => {
+                self.ending.is_done = true;
+                if let Some(clock) = &mut self.record.clock {
+                    clock.drift_ppm = drift_ppm;
+                }
+            }
+            Event::Failed { class, message, .. } => self.fail(class, message),
+            Event::Serving { .. } | Event::Halted { .. } => {
+                self.refuse("the worker sent a supervisor's message".to_owned(), worker);
+            }
+        }
+    }
+
+    /// A phase waits for its start: readings come first. After a failed check no phase starts.
+    fn ready(
+        &mut self,
+        index: usize,
+        usage: ProcessUsage,
+        counters: Counters,
+        worker: &mut Worker,
+    ) {
+        let Some(phase) = self.environment.case.phases.get(index) else { return };
+        self.counters.phases.entry(phase.name.clone()).or_default().before = counters;
+        if outcome::is_void(self.environment.case, &self.record.phases) {
+            self.stop(worker);
+            return;
+        }
+        let resident_before = self.residency();
+        self.watch_processes(worker.pid());
+        self.block_io.phase_begins();
+        self.wait_samples.phase_begins();
+        let before = self.snapshot(usage);
+        let (last_progress, evicted, overtime) = ((0, 0), None, Overtime::of_phase(phase));
+        let begun =
+            RunningPhase { index, before, resident_before, evicted, last_progress, overtime };
+        self.current = Some(begun);
+        self.next_reading = Instant::now();
+        self.environment.progress.phase(&phase.name, 0, None, None);
+        worker.control(Control::Go);
+    }
+
+    /// The engine has closed its files. In an evict phase it waits until they are evicted; a reopen
+    /// phase does not wait.
+    fn closed(&mut self, worker: &mut Worker) {
+        let Some(index) = self.current.as_ref().map(|begun| begun.index) else { return };
+        let phase = self.environment.case.phases.get(index);
+        self.while_closed(phase.map(|phase| &phase.work), worker);
+        worker.control(Control::Go);
+    }
+
+    fn evict(&mut self) -> String {
+        let CaseEnvironment { run, site, .. } = self.environment;
+        let eviction = cache::evict(&run.root, &site.path, Reach::Files);
+        let missed = match eviction.as_ref().map(|eviction| (eviction.is_cold(), &eviction.left)) {
+            Ok((false, Ok(residency))) => {
+                let percent = 100.0 * cache::share(residency);
+                Some(format!("after eviction {percent:.0} % of the database was still cached"))
+            }
+            Ok((true, Ok(_))) => None,
+            Ok((_, Err(error))) => Some(format!("cached after eviction: {error}")),
+            Err(error) => Some(format!("cannot empty the page cache: {error}")),
+        };
+        self.record.not_measured.extend(missed);
+        eviction.map_or_else(|error| format!("failed: {error}"), |eviction| eviction.words)
+    }
+
+    fn residency(&self) -> Option<Residency> {
+        cache::residency(&self.environment.site.path)
+            .ok()
+            .filter(|residency| residency.file_bytes > 0)
+    }
+
+    /// Of the database, if it is on this machine.
+    fn size(&self) -> Option<DatabaseSize> {
+        let CaseEnvironment { case, site, .. } = self.environment;
+        size::measure(&site.path).ok().filter(|_| case.server.is_none())
+    }
+
+    /// All counters, the worker's own as it reports them: finer than they can be read here.
+    fn snapshot(&mut self, usage: ProcessUsage) -> Snapshot {
+        Snapshot {
+            process: Some(usage),
+            server: self.server.usage(self.meter.root),
+            elsewhere: self.environment.case.server.is_some(),
+            processor: self.processor.as_mut().map(Processor::usage),
+            wait_samples: self.wait_samples.counts(),
+            ..self.meter.snapshot()
+        }
+    }
+
+    fn progress(&mut self, phase: usize, done: u64, total: Option<u64>, elapsed_ns: u64) {
+        let Some(begun) = &mut self.current else { return };
+        let (before, at_ns) = begun.last_progress;
+        begun.last_progress = (done, elapsed_ns);
+        let seconds = elapsed_ns.saturating_sub(at_ns) as f64 / 1e9;
+        let per_s = (seconds > 0.0).then(|| done.saturating_sub(before) as f64 / seconds);
+        let later = self.environment.case.phases.get(phase + 1..).map_or(Duration::ZERO, timed);
+        let Some(phase) = self.environment.case.phases.get(phase) else { return };
+        let duration = phase.mix().and_then(|mix| mix.ends.duration_ns);
+        // If the phase ends by time, the completed share is the share of the time.
+        let (done, total) = match (total, duration) {
+            (None, Some(duration)) => (elapsed_ns, Some(duration)),
+            (total, _) => (done, total),
+        };
+        let phase_left = duration.map(|all| Duration::from_nanos(all.saturating_sub(elapsed_ns)));
+        self.environment.progress.set_timed_left(later, phase_left);
+        self.environment.progress.phase(&phase.name, done, total, per_s);
+    }
+
+    fn finished(&mut self, event: Event) {
+        let Event::Finished {
+            phase,
+            started_unix_ns,
+            wall_ns,
+            usage_before,
+            usage,
+            counters,
+            roles,
+            verified,
+            settled,
+            stopped,
+            ranks,
+            failed: _,
+        } = event
+        else {
+            return;
+        };
+        let Some(begun) = self.current.take() else { return };
+        let after = self.snapshot(usage.clone());
+        if let Some(phase) = self.environment.case.phases.get(begun.index) {
+            self.block_io.phase_ended(&phase.name);
+        }
+        let resident_after = self.residency();
+        let Some(phase) = self.environment.case.phases.get(phase as usize) else { return };
+        let before = Snapshot { process: Some(usage_before), ..begun.before };
+        let synced = (phase.work != Activity::Evict).then(|| self.sync(usage)).flatten();
+        self.counters.phases.entry(phase.name.clone()).or_default().after = counters;
+        self.record.phases.push(PhaseRecord {
+            name: phase.name.clone(),
+            kind: phase.work.kind().to_owned(),
+            started_unix_ns,
+            wall_ns,
+            stopped,
+            before,
+            after,
+            synced,
+            roles,
+            ranks,
+            instructions: None,
+            verified,
+            settled,
+            evicted: begun.evicted,
+            resident_before: begun.resident_before,
+            resident_after,
+            database: self.size(),
+        });
+        let missed = self.record.phases.last().and_then(|phase| self.block_io.missed(phase));
+        self.record.not_measured.extend(missed);
+        self.file_so_far();
+    }
+
+    /// If more phases follow, the results so far are stored now: hours of windows are not lost with
+    /// the program. A record that cannot be written is reported when the whole record is.
+    fn file_so_far(&self) {
+        let case = self.environment.case;
+        let (done, rest) = case.phases.split_at(self.record.phases.len());
+        let measures = |phase: &Phase| matches!(phase.work, Activity::Measure(_));
+        let Some(last) = done.last().filter(|last| measures(last)) else { return };
+        if !rest.iter().any(measures) {
+            return;
+        }
+        let message = format!("kvdyno ended after `{}`", last.name);
+        let record = CaseRecord {
+            outcome: Outcome::Interrupted { message },
+            ram_limit: self.memory.so_far(),
+            volume: self.environment.site.volume.clone(),
+            wall_ns: self.started.elapsed().as_nanos() as u64,
+            ..self.record.clone()
+        };
+        let _ = case::file(self.environment.folder, &record);
+        steps::passed(&format!("{} of {}", last.name, case.id));
+    }
+
+    /// Syncs all dirty data to the device, so that its counters include everything that the phase
+    /// has written.
+    fn sync(&mut self, usage: ProcessUsage) -> Option<(Snapshot, u64)> {
+        if self.environment.case.server.is_some() {
+            return None;
+        }
+        match cache::sync_volume(&self.environment.site.path) {
+            Ok(took) => Some((self.snapshot(usage), took.as_nanos() as u64)),
+            Err(error) => {
+                self.record.not_measured.push(format!("data written after a phase: {error}"));
+                None
+            }
+        }
+    }
+}
+
+/// The phase of an event, by the worker's count.
+fn phase_of(event: &Event) -> Option<u32> {
+    match event {
+        Event::Ready { phase, .. }
+        | Event::Progress { phase, .. }
+        | Event::Finished { phase, .. } => Some(*phase),
+        _ => None,
+    }
+}

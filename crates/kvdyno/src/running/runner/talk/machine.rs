@@ -1,0 +1,79 @@
+//! Readings of the worker's process and of the machine while a phase runs. The workers of a crew
+//! are elsewhere, or below its launcher: they report their own usage, phase by phase.
+
+use super::{SIZE_EVERY, Talk};
+use crate::running::runner::readings::append;
+use kvdyno_host::process;
+use kvdyno_record::series::MachineReading;
+use kvdyno_record::usage::Snapshot;
+use kvdyno_record::workload::Activity;
+use std::time::Instant;
+
+impl Talk<'_> {
+    /// The process of a single worker.
+    fn alone(&self, pid: u32) -> Option<u32> {
+        self.environment.case.crew.is_none().then_some(pid)
+    }
+
+    /// A sentence about thread samples that are not available.
+    pub(super) fn not_watched(&self) -> Option<String> {
+        if self.environment.case.crew.is_some() {
+            let sentence = "usage and waits of the crew's workers while a phase ran: they report \
+                            them at its end";
+            return Some(sentence.to_owned());
+        }
+        let denied = "waits of the threads: permission denied for /proc/PID/task/TID/syscall";
+        self.wait_samples.denied().then(|| denied.to_owned())
+    }
+
+    /// The threads of a timed phase.
+    pub(super) fn look_at_threads(&mut self, pid: u32) {
+        let Some(pid) = self.alone(pid) else { return };
+        let phases = &self.environment.case.phases;
+        let phase = self.current.as_ref().and_then(|begun| phases.get(begun.index));
+        let roles: Vec<&str> = match phase.map(|phase| &phase.work) {
+            Some(Activity::Load(_)) if self.environment.case.data.graph.is_some() => {
+                vec!["load", "nodes"]
+            }
+            Some(Activity::Load(_)) => vec!["load"],
+            Some(Activity::Measure(mix)) => mix.roles.iter().map(|role| &*role.name).collect(),
+            _ => return,
+        };
+        self.wait_samples.look(self.meter.root, pid, &roles);
+    }
+
+    /// One line of `machine.ndjson`.
+    pub(super) fn read_machine(&mut self, pid: u32, now: Instant) {
+        let root = self.meter.root;
+        let rss_bytes = match self.supervisor {
+            Some(_) if self.environment.case.server.is_some() => None,
+            Some(_) => self.server.memory_bytes(root),
+            None => self.alone(pid).and_then(|pid| process::memory_bytes(root, &[pid])),
+        };
+        let database = (now >= self.next_size).then(|| {
+            self.next_size = now + SIZE_EVERY;
+            self.size()
+        });
+        let reading = MachineReading {
+            phase: self.phase_name(),
+            reading: Snapshot {
+                process: self.alone(pid).and_then(|pid| process::usage(root, &[pid])),
+                server: self.server.usage(root),
+                elsewhere: self.environment.case.server.is_some(),
+                wait_samples: self.wait_samples.counts(),
+                ..self.meter.snapshot()
+            },
+            rss_bytes,
+            database: database.flatten(),
+        };
+        append(&self.machine, &reading);
+        self.block_io.line(&reading.phase);
+    }
+
+    /// The worker, its server and their new children issue block I/O.
+    pub(super) fn watch_processes(&mut self, worker: u32) {
+        self.block_io.of_processes(self.environment, &[worker]);
+        let server = self.server.processes(self.meter.root);
+        self.block_io.of_processes(self.environment, &server);
+    }
+}

@@ -1,0 +1,84 @@
+//! Conversations whose engine is a server: its stop and start, and the end of the case if it ends
+//! by itself.
+
+use super::Talk;
+use crate::running::runner::supervisor::{Complaint, Supervisor};
+use crate::running::runner::worker::Worker;
+use kvdyno_record::engine::ErrorClass;
+use kvdyno_record::workload::Activity;
+use std::time::Duration;
+
+/// A supervisor has noticed its server's end by then.
+const SEEN_WITHIN: Duration = Duration::from_millis(500);
+
+impl Talk<'_> {
+    /// While a client is disconnected for a phase: its server stops, files are evicted, the server
+    /// starts, with other options if the phase has them.
+    pub(super) fn while_closed(&mut self, work: Option<&Activity>, worker: &Worker) {
+        let opens_again = matches!(work, Some(Activity::Evict | Activity::Reopen { .. }));
+        // After a request to stop, it has closed for good.
+        if !opens_again || self.stopping.is_some() {
+            return;
+        }
+        let halted = self.supervisor.as_mut().map(Supervisor::halt);
+        if matches!(work, Some(Activity::Evict)) && !matches!(halted, Some(Err(_))) {
+            let words = self.evict();
+            if let Some(begun) = &mut self.current {
+                begun.evicted = Some(words);
+            }
+        }
+        let serve = |supervisor: &mut Supervisor| {
+            if let Some(Activity::Reopen { options }) = work {
+                supervisor.options.clone_from(options);
+            }
+            supervisor.serve()
+        };
+        let done =
+            halted.unwrap_or(Ok(())).and_then(|()| self.supervisor.as_mut().map_or(Ok(()), serve));
+        if let Err(why) = done {
+            self.server_failed(why, worker);
+        }
+    }
+
+    /// A case ends with its server.
+    pub(super) fn look_at_server(&mut self, worker: &Worker) {
+        let supervisor = self.supervisor.as_mut().filter(|_| self.ending.server.is_none());
+        if let Some(why) = supervisor.and_then(|supervisor| supervisor.complaint(Duration::ZERO)) {
+            self.server_failed(why, worker);
+        }
+    }
+
+    fn server_failed(&mut self, why: Complaint, worker: &Worker) {
+        self.ending.server = Some(why);
+        self.kill(worker);
+    }
+
+    /// The client has ended; its server stops cleanly, if possible.
+    pub(in crate::running::runner) fn end_server(&mut self) {
+        let Some(mut supervisor) = self.supervisor.take() else { return };
+        if self.ending.server.is_none() && self.ending.failure.is_some() {
+            // A client notices its server's end before the supervisor does.
+            self.ending.server = supervisor.complaint(SEEN_WITHIN);
+        }
+        if self.ending.server.is_none() && !self.ending.killed_by_us {
+            self.ending.server = supervisor.halt().err();
+        }
+        // The client's error follows from it.
+        if let Some(Complaint { class, message: servers, .. }) = self.ending.server.clone() {
+            // Either of them may have reported that the volume is full or fails.
+            let telling = |class: &ErrorClass| {
+                matches!(class, ErrorClass::Full | ErrorClass::Io | ErrorClass::Memory)
+            };
+            self.ending.failure = Some(match self.ending.failure.take() {
+                Some((clients, words)) => {
+                    let class = if telling(&clients) { clients } else { class };
+                    (class, format!("{servers}; its client: {words}"))
+                }
+                None => (class, servers),
+            });
+        }
+        let (record, errors) = supervisor.end();
+        self.record.not_measured.extend(errors);
+        self.record.server = Some(record);
+    }
+}

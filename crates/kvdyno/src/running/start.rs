@@ -1,0 +1,194 @@
+//! The start of a run: locks its data directory, creates its record, measures the idle machine.
+
+use super::finish;
+use super::machine;
+use super::prepare::{Checked, Prepared, report_plan};
+use super::runner::{
+    Ended, Interrupt, RunEnvironment, Tiers, Volumes, images, load_generator_ns_per_op,
+};
+use crate::cli::{KeepArgs, NamedArgs};
+use crate::printer::Printer;
+use crate::records::runs;
+use crate::steps::passed;
+use anyhow::Context as _;
+use kvdyno_host::{DataDirLock, DataDirectory, Root, Storage, evidence, hiccups, meter, raw};
+use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::files::{RunFolder, write_atomic};
+use kvdyno_record::host::Host;
+use kvdyno_record::plan::Plan;
+use kvdyno_record::redact::{redact, without_secrets};
+use kvdyno_record::run::RunRecord;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Runs a prepared suite into a new directory, as far as possible.
+pub(crate) fn run_prepared(
+    prepared: &Prepared,
+    keep: &KeepArgs,
+    printer: &Printer,
+) -> anyhow::Result<(RunFolder, Ended)> {
+    let checked = prepared.check()?;
+    report_plan(prepared, |text| printer.note(text), printer);
+    // The plan itself: the stored one has no secrets.
+    finish::run(start(checked, keep, None, printer)?, &prepared.plan, printer)
+}
+
+/// Locks the data directory, creates the run's directory, and records what is known in advance.
+/// Requests are recorded to `trace`.
+pub(crate) fn start(
+    prepared: Checked<'_>,
+    keep: &KeepArgs,
+    trace: Option<PathBuf>,
+    printer: &Printer,
+) -> anyhow::Result<RunEnvironment> {
+    let Prepared { plan, destroy_allowed, .. } = &*prepared;
+    let (root, runs) = (Root::system(), &keep.runs.runs);
+    let id = run_id(&plan.suite);
+    let path = runs.join(&id);
+    let data_dir = prepared.data_dir.clone().unwrap_or_else(|| path.join("volume"));
+    let tiers = Tiers::acquire(&root, plan, images(&data_dir, runs), destroy_allowed)?;
+    let interrupt = Interrupt::listen()?;
+    let mut run = record(&plan.suite, &id, &keep.named, &data_dir, prepared.host.clone());
+    run.block_io = keep.io.watch();
+    run.trace = trace;
+    // A run does not start without its data directory.
+    let (folder, lock, claim) = if raw::is_device(&data_dir) {
+        let claim = DataDirLock::device(&root, &data_dir, &prepared.consent, None)?;
+        let (folder, lock) = create(&path, runs, &prepared, &run)?;
+        (folder, lock, claim)
+    } else {
+        let data_dir = DataDirectory::examine(&root, &data_dir, plan.estimate.space_bytes, None)?;
+        let (folder, lock) = create(&path, runs, &prepared, &run)?;
+        let claim = DataDirLock::acquire(&data_dir, &id).inspect_err(|_| remove(&folder))?;
+        (folder, lock, claim)
+    };
+    let volumes = Volumes::acquire(&root, claim, plan, &folder.path, &id, destroy_allowed)
+        .inspect_err(|_| remove(&folder))?;
+    volumes.warnings().for_each(|warning| printer.warning(warning));
+    passed("claimed");
+    run.data_dir = volumes.data_dir().display().to_string();
+    run.host_before = machine::read(&root, volumes.data_dir());
+    folder.write_run(&run)?;
+    look_first(&folder, &mut run, plan, prepared.workers.plain("null"), &root, printer)?;
+    printer.note(&format!("run {id} in {}", folder.path.display()));
+    let workers = prepared.workers.clone();
+    Ok(RunEnvironment::new(folder, lock, &run, tiers, volumes, workers, interrupt))
+}
+
+/// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two in the same second differ.
+pub(crate) fn run_id(suite: &str) -> String {
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
+    let salt = ((meter::unix_ns() / 1_000) ^ u64::from(std::process::id())) & 0xffff;
+    format!("{now}_{suite}_{salt:04x}")
+}
+
+/// Creates a run's directory and locks it. It gets its name together with everything that `resume`
+/// needs: a killed program leaves a complete directory or none.
+fn create(
+    path: &Path,
+    runs: &Path,
+    prepared: &Prepared,
+    record: &RunRecord,
+) -> anyhow::Result<(RunFolder, File)> {
+    std::fs::create_dir_all(runs)
+        .with_context(|| format!("failed to create the directory of runs {}", runs.display()))?;
+    sweep(runs);
+    // Workers get absolute paths, whatever their own directory.
+    let path: PathBuf = std::path::absolute(path)?;
+    let hidden = path.with_file_name(format!(".{}", record.id));
+    let folder = RunFolder::create(hidden).context("failed to create the run's directory")?;
+    passed("folder");
+    let filed = || -> anyhow::Result<(RunFolder, File)> {
+        let lock = runs::lock(&folder)?;
+        write_atomic(&folder.path.join("suite.toml"), redact(&prepared.text).as_bytes())?;
+        folder.write_plan(&without_secrets(&prepared.plan)?)?;
+        folder.write_run(record)?;
+        passed("filed");
+        std::fs::rename(&folder.path, &path)
+            .with_context(|| format!("failed to create the run's directory {}", path.display()))?;
+        passed("named");
+        Ok((RunFolder::open(path)?, lock))
+    };
+    filed().inspect_err(|_| remove(&folder))
+}
+
+/// Removes what a killed program left while it created a run's directory.
+fn sweep(runs: &Path) {
+    for entry in std::fs::read_dir(runs).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let ours = name.starts_with(".2") && name.contains("Z_");
+        let folder = RunFolder { path: entry.path() };
+        if ours && folder.host().is_dir() && !runs::is_at_work(&folder) {
+            remove(&folder);
+        }
+    }
+}
+
+/// Removes a directory that contains only what [`create`] put into it.
+fn remove(folder: &RunFolder) {
+    let _ = std::fs::remove_dir_all(&folder.path);
+}
+
+/// The facts about a run that are known in advance.
+pub(crate) fn record(
+    suite: &str,
+    id: &str,
+    named: &NamedArgs,
+    data_dir: &Path,
+    host_before: Host,
+) -> RunRecord {
+    let data_dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_owned());
+    RunRecord {
+        format: kvdyno_record::FORMAT.to_owned(),
+        id: id.to_owned(),
+        suite: suite.to_owned(),
+        name: named.name.clone(),
+        note: named.note.clone(),
+        program: kvdyno_record::VERSION.to_owned(),
+        command: std::env::args().map(|word| redact(&word)).collect(),
+        started_unix_ns: meter::unix_ns(),
+        ended_unix_ns: None,
+        resumed_unix_ns: Vec::new(),
+        data_dir: data_dir.display().to_string(),
+        host_before,
+        host_after: None,
+        load_generator_ns_per_op: None,
+        block_io: kvdyno_record::blockio::Watch::Off,
+        trace: None,
+        hiccups: None,
+    }
+}
+
+/// Records the idle machine: host, load generator, hiccups. Once, before the first case.
+pub(crate) fn look_first(
+    folder: &RunFolder,
+    run: &mut RunRecord,
+    plan: &Plan,
+    null: Option<&WorkerIdentity>,
+    root: &Root,
+    printer: &Printer,
+) -> anyhow::Result<()> {
+    let (before, alone) = (folder.host().join("before"), folder.host().join("load_generator"));
+    // Removes what a program that was killed here left.
+    for begun in [&before, &alone] {
+        let _ = std::fs::remove_dir_all(begun);
+    }
+    let volume = Storage::at(root, Path::new(&run.data_dir)).ok();
+    evidence::save(root, volume.as_ref(), &before)?;
+    passed("evidence");
+    let measured = null.map(|null| load_generator_ns_per_op(null, &alone)).transpose();
+    run.load_generator_ns_per_op = measured.unwrap_or_else(|error| {
+        printer
+            .warning(&format!("failed to measure the overhead of the load generator: {error:#}"));
+        None
+    });
+    passed("load generator");
+    let length = hiccups::length(plan.estimate.wall_ns);
+    let hiccups = hiccups::listen(length).map_err(|error| {
+        printer.warning(&format!("failed to store the idle thread's interruptions: {error}"));
+    });
+    run.hiccups = hiccups.ok();
+    folder.write_run(run)?;
+    passed("looked");
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! `kvdyno drive`: the drive below a data directory, without an engine. It writes a suite, and runs
+//! it like `kvdyno run`.
+
+mod import;
+mod steady;
+mod text;
+
+use crate::cli::{DriveArgs, DrivePreset, DriveRw, DriveWay, LocationArgs};
+use crate::commands::show;
+use crate::exit::Complaint;
+use crate::printer::Printer;
+use crate::running::prepare::prepare_text;
+use crate::running::runner::Ended;
+use crate::running::{start, workers};
+use kvdyno_host::raw::Consent;
+use kvdyno_record::exit::Exit;
+use kvdyno_suite::Overrides;
+use std::thread::available_parallelism;
+
+pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let runs = &args.keep.runs.runs;
+    if let Some(file) = &args.import_fio {
+        let folder = import::import(file, runs, &args.keep.named)?;
+        return show::show_ended(folder, Ended::Complete, &args.view, printer);
+    }
+    check(args)?;
+    let cpus = available_parallelism().map_or(1, |cpus| cpus.get() as u32);
+    let text = text::suite(args, cpus);
+    if args.print_suite {
+        printer.verbatim(text.as_bytes());
+        return Ok(Exit::Ok);
+    }
+    if args.with_fio && !workers::is_installed("fio") {
+        return Err(Complaint::usage("--with-fio: cannot find the program `fio`")
+            .hint("`apt install fio` (Debian, Ubuntu), `dnf install fio` (Fedora, RHEL)")
+            .into());
+    }
+    let location =
+        LocationArgs { data_dir: args.data_dir.clone(), create_data_dir: args.create_data_dir };
+    let file = "drive.toml (written by kvdyno drive)";
+    let mut prepared = prepare_text(file, text, Overrides::default(), &location, runs)?;
+    prepared.consent = match &args.destroy_data_on {
+        Some(device) => Consent::Destroy(device.clone()),
+        None if args.read_only => Consent::Read,
+        None => Consent::None,
+    };
+    let (folder, ended) = start::run_prepared(&prepared, &args.keep, printer)?;
+    let exit = show::show_ended(folder.clone(), ended, &args.view, printer)?;
+    if !args.view.json {
+        steady::print_steady(&folder, args.preset == Some(DrivePreset::SniaIops), printer)?;
+    }
+    Ok(exit)
+}
+
+/// An option that would change nothing is refused as a misunderstanding.
+fn check(args: &DriveArgs) -> Result<(), Complaint> {
+    let says = |what: &str, hint: &str| Err(Complaint::usage(what.to_owned()).hint(hint));
+    let mixes = args.rw.iter().any(|rw| matches!(rw, DriveRw::Randrw | DriveRw::Both));
+    if args.read_share.is_some() && !mixes {
+        let hint = "`--rw randrw` (at random) or `--rw rw` (in order)";
+        return says("--read-share: no job both reads and writes", hint);
+    }
+    let rings = args.preset.is_some() || args.io.contains(&DriveWay::IoUring);
+    if (args.sqpoll || args.iopoll) && !rings {
+        let option = if args.sqpoll { "--sqpoll" } else { "--iopoll" };
+        return says(&format!("{option}: no job uses io_uring"), "`--io io_uring,psync`");
+    }
+    let rounds = args.round.is_some() || args.rounds.is_some();
+    if rounds && args.preset != Some(DrivePreset::SniaIops) {
+        let option = if args.round.is_some() { "--round" } else { "--rounds" };
+        let hint = "with other presets, --duration sets the length of a job and --trials the \
+                    number of repetitions";
+        return says(&format!("{option} needs `--preset snia-iops`"), hint);
+    }
+    if let Some(device) = args.destroy_data_on.as_ref().filter(|_| is_folder(args)) {
+        let what = format!("--destroy-data-on={}: PATH is a directory", device.display());
+        return says(&what, "use the device as PATH too");
+    }
+    Ok(())
+}
+
+fn is_folder(args: &DriveArgs) -> bool {
+    args.data_dir.as_ref().is_some_and(|data_dir| data_dir.is_dir() || !data_dir.exists())
+}

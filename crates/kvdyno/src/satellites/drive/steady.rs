@@ -1,0 +1,198 @@
+//! Checks whether the drive was in steady state, by SNIA's rule: over rounds if the suite has them,
+//! otherwise over fifths of each case.
+
+use crate::printer::Printer;
+use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_analysis::stats::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};
+use kvdyno_record::files::{RecordError, RunFolder};
+use kvdyno_record::plan::Case;
+use kvdyno_record::series::Slice;
+use kvdyno_record::units::percent;
+use kvdyno_render::table::{Side, Table};
+use kvdyno_render::wrap::wrap;
+use std::collections::BTreeMap;
+
+/// The jobs whose figures must be steady together to end SNIA's IOPS test.
+const TRACKED: [&str; 3] = ["rw0-4k", "rw65-64k", "rw100-1m"];
+
+/// Prints it below the tables.
+pub(super) fn print_steady(
+    folder: &RunFolder,
+    rounds: bool,
+    printer: &Printer,
+) -> anyhow::Result<()> {
+    let evidence = Evidence::read(folder)?;
+    printer.data("");
+    if rounds {
+        printer.heading("Steady state: rounds");
+        printer.data(&wrap(&by_rounds(&evidence)?, 0));
+    } else {
+        let table = by_slices(&evidence)?;
+        printer.heading("Steady state: fifths of each case");
+        printer.data(&table.text());
+        printer.data(
+            "SNIA PTS 2.0.2 over five equal parts of the measured time: the range of operations \
+             per second at\nmost 20 % of their mean, the fitted line rising or falling by at most \
+             10 %. Its rounds take minutes;\nshorter parts say less about the drive's state.",
+        );
+    }
+    Ok(())
+}
+
+/// Operations that completed in a case's measured phase, in five parts of equal length.
+fn fifths(
+    slices: impl IntoIterator<Item = Result<Slice, RecordError>>,
+) -> Result<Option<[f64; WINDOW]>, RecordError> {
+    // For each slice: start, length, and its operations.
+    let mut measured = Vec::new();
+    for slice in slices {
+        let slice = slice?;
+        if slice.phase == "measure" {
+            let ops = slice.roles.values().flat_map(BTreeMap::values);
+            let count = ops.map(|op| op.count).sum::<u64>() as f64;
+            measured.push((slice.start_ns as f64, slice.length_ns.max(1) as f64, count));
+        }
+    }
+    let end = measured.iter().map(|(start, length, _)| start + length).fold(0.0, f64::max);
+    // A part shorter than a slice would get only a share of it.
+    if measured.len() < WINDOW {
+        return Ok(None);
+    }
+    let mut parts = [0.0; WINDOW];
+    let part_ns = end / WINDOW as f64;
+    for (start, length, count) in measured {
+        for (index, part) in parts.iter_mut().enumerate() {
+            let begin = start.max(index as f64 * part_ns);
+            let stop = (start + length).min((index + 1) as f64 * part_ns);
+            *part += count * ((stop - begin).max(0.0) / length);
+        }
+    }
+    Ok(Some(parts))
+}
+
+/// The measured cases of the drive; fio does not report its slices.
+fn measured(evidence: &Evidence) -> impl Iterator<Item = &CaseEvidence> {
+    let measured = |case: &&CaseEvidence| case.is_done() && case.case.threads.is_some();
+    evidence.cases.iter().filter(measured).filter(|case| case.case.engine != "fio")
+}
+
+fn by_slices(evidence: &Evidence) -> Result<Table, RecordError> {
+    use Side::{Left, Right};
+    let columns =
+        [("job", Left), ("threads", Right), ("trial", Right), ("steady", Left), ("why", Left)];
+    let mut table = Table::new(columns.to_vec());
+    for case in measured(evidence) {
+        let verdict = fifths(case.series()?)?.and_then(|parts| steadiness(&parts));
+        let (word, why) = match verdict {
+            Some(verdict) => (yes(&verdict), words(&verdict)),
+            None => ("?", "too short: fewer than five slices".to_owned()),
+        };
+        let Case { label, threads, trial, .. } = &case.case;
+        let threads = threads.unwrap_or(0).to_string();
+        table.row(&[label.clone(), threads, trial.to_string(), word.to_owned(), why]);
+    }
+    Ok(table)
+}
+
+fn yes(verdict: &Steadiness) -> &'static str {
+    if verdict.is_steady() { "yes" } else { "no" }
+}
+
+/// `range 12 %, slope 3 %`.
+fn words(verdict: &Steadiness) -> String {
+    format!("range {}, slope {}", percent(verdict.range), percent(verdict.slope))
+}
+
+/// For rounds, which are trials: whether the tracked figures became steady, and in which round.
+fn by_rounds(evidence: &Evidence) -> Result<String, RecordError> {
+    let mut figures = Vec::new();
+    for label in TRACKED {
+        let mut rounds = BTreeMap::new();
+        for case in measured(evidence).filter(|case| case.case.label == label) {
+            if let Some(parts) = fifths(case.series()?)? {
+                rounds.insert(case.case.trial, parts.iter().sum());
+            }
+        }
+        figures.push(rounds);
+    }
+    Ok(sentence(&complete(&figures)))
+}
+
+/// The figures of the first complete rounds: a window has consecutive rounds, so rounds after a
+/// failed job do not count.
+fn complete(figures: &[BTreeMap<u32, f64>]) -> Vec<Vec<f64>> {
+    let whole = |round: &u32| figures.iter().all(|figure| figure.contains_key(round));
+    let rounds = (1..=u32::MAX).take_while(whole).count();
+    figures.iter().map(|figure| figure.values().take(rounds).copied().collect()).collect()
+}
+
+fn sentence(figures: &[Vec<f64>]) -> String {
+    let rounds = figures.iter().map(Vec::len).min().unwrap_or(0);
+    if rounds < WINDOW {
+        return format!("{rounds} complete rounds in a row, and at least {WINDOW} are needed");
+    }
+    let end = first_steady(figures);
+    let last = end.map_or(rounds, |end| end + 1);
+    let window = format!("rounds {} to {last}", last + 1 - WINDOW);
+    let each = TRACKED.iter().zip(figures).map(|(label, figure)| {
+        let verdict = steadiness(&figure[last - WINDOW..last]);
+        let words = verdict.map_or("no operations".to_owned(), |verdict| words(&verdict));
+        format!("{label}: {words}")
+    });
+    let each = each.collect::<Vec<_>>().join("; ");
+    match end {
+        Some(_) => format!("steady: yes, in {window} ({each})"),
+        None => format!(
+            "steady: no, not within {rounds} rounds; {window}: {each}. Use more rounds, --rounds \
+             up to {ROUNDS_MAX}; the tables above include all rounds"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_record::series::SliceCounts;
+
+    fn slice(index: u64, count: u64) -> Slice {
+        let counts = SliceCounts { count, ..SliceCounts::default() };
+        let ops = BTreeMap::from([("get".to_owned(), counts)]);
+        let (start_ns, length_ns) = (index * 1_000, 1_000);
+        let roles = BTreeMap::from([("reads".to_owned(), ops)]);
+        Slice { phase: "measure".to_owned(), slice: index, start_ns, length_ns, roles }
+    }
+
+    #[test]
+    fn slices_become_fifths_and_nothing_is_lost() {
+        let fifths = |n: u64| fifths((0..n).map(|index| Ok(slice(index, 100)))).unwrap();
+        let parts = fifths(8).unwrap();
+        assert!(parts.iter().all(|part| (part - 160.0).abs() < 1e-6), "{parts:?}");
+        assert_eq!(fifths(4), None);
+        assert_eq!(fifths(0), None);
+    }
+
+    #[test]
+    fn a_failed_job_ends_the_rounds_and_shifts_none() {
+        let rounds = |all: &[u32]| -> BTreeMap<u32, f64> {
+            all.iter().map(|round| (*round, f64::from(*round))).collect()
+        };
+        let all = [rounds(&[1, 2, 3, 4, 5, 6, 7]), rounds(&[1, 2, 3, 4, 5, 7])];
+        assert_eq!(complete(&all), vec![vec![1.0, 2.0, 3.0, 4.0, 5.0]; 2]);
+        let none = vec![Vec::<f64>::new(); 2];
+        assert_eq!(complete(&[rounds(&[2, 3]), rounds(&[1, 2, 3])]), none);
+    }
+
+    #[test]
+    fn rounds_are_judged_in_words() {
+        let flat = vec![100.0; 6];
+        let falls = vec![500.0, 400.0, 300.0, 200.0, 100.0, 50.0];
+        let yes = sentence(&[flat.clone(), flat.clone(), flat.clone()]);
+        assert!(yes.starts_with("steady: yes, in rounds 1 to 5 (rw0-4k: "), "{yes}");
+        let no = sentence(&[flat.clone(), falls, flat]);
+        assert!(no.starts_with("steady: no, ") && no.contains("rounds 2 to 6: rw0-4k"), "{no}");
+        assert_eq!(
+            sentence(&[vec![1.0; 4]]),
+            "4 complete rounds in a row, and at least 5 are needed"
+        );
+    }
+}

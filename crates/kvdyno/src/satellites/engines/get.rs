@@ -1,0 +1,316 @@
+//! `kvdyno engines get`: puts libraries of an engine into the library directory. Official ones are
+//! fetched, others are built here or linked with the system's; servers are unpacked from packages.
+//! A library is complete or absent, and it is, or is made from, published files.
+
+use super::releases::{self, Binaries, Published, Sources, System};
+use super::{debian, maven, shim};
+use crate::cli::GetArgs;
+use crate::exit::Complaint;
+use crate::printer::{Printer, Progress};
+use crate::running::workers::{self, CodeSource};
+use anyhow::Context as _;
+use kvdyno_record::engine::library::{self, ABOUT, About, Build, Installed};
+use kvdyno_record::exit::Exit;
+use kvdyno_record::files::sha256;
+use kvdyno_record::library::is_version;
+use kvdyno_record::units;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The prefix of unfinished directories.
+const UNFINISHED: &str = ".fetch-";
+
+/// Older ones remain from a killed process.
+const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
+
+pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let published = releases::fetch_published(&args.name)?;
+    let versions = versions_to_get(args, &published)?;
+    let progress = printer.progress(versions.len(), Duration::ZERO);
+    for (index, version) in versions.iter().enumerate() {
+        let name = format!("{} {version}", args.name);
+        let name = name.trim_end();
+        progress.case_started(index + 1, name);
+        if let Some(library) = library::find(&args.name, version) {
+            progress.case_finished(name, "is already installed", &words(&library));
+            continue;
+        }
+        let library = keep(&args.name, |folder| match &published {
+            Published::Maven(binaries) => fetch(&args.name, version, binaries, folder, &progress),
+            Published::Sources(sources) => {
+                build(&args.name, version, sources, folder, &progress, printer)
+            }
+            Published::System(system) => link(&args.name, system, folder),
+            Published::Debian(packages) => debian::unpack(&args.name, packages, folder),
+        })?;
+        let how = match (&published, library.build) {
+            (Published::Debian(_), _) => "unpacked",
+            (_, Build::Native) => "built",
+            (_, Build::System) => "linked",
+            (_, Build::Official | Build::Yours) => "fetched",
+        };
+        progress.case_finished(name, how, &words(&library));
+        if let Some(problem) = unusable(&args.name, &library.path) {
+            printer.warning(&problem);
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// The requested versions; for the system's package its only version, unnamed.
+fn versions_to_get(args: &GetArgs, published: &Published) -> Result<Vec<String>, Complaint> {
+    let name = &args.name;
+    if published.is_of_the_system() {
+        return match args.versions.first() {
+            None => Ok(vec![String::new()]),
+            Some(version) => {
+                let what = format!(
+                    "{name} is only available in the system's own version, not in {version}"
+                );
+                let hint = format!(
+                    "use `kvdyno engines get {name}`, or `kvdyno engines build {name} --prefix \
+                     DIR` for a local build"
+                );
+                Err(Complaint::usage(what).hint(hint))
+            }
+        };
+    }
+    if args.versions.is_empty() {
+        return Ok(published.versions().into_iter().take(1).map(str::to_owned).collect());
+    }
+    if let Some(wrong) = args.versions.iter().find(|version| !is_version(version)) {
+        let hint = "expected a version such as 9.10.0";
+        return Err(Complaint::usage(format!("`{wrong}` cannot be a version")).hint(hint));
+    }
+    Ok(args.versions.clone())
+}
+
+/// `official, 14.3 MiB, /home/me/.cache/...`.
+fn words(library: &Installed) -> String {
+    let bytes = library.path.metadata().map_or(0, |meta| meta.len());
+    let (build, path) = (library.build.as_str(), library.path.display());
+    format!("{build}, {}, {path}", units::bytes(bytes))
+}
+
+/// The worker's error with this library, if there is a worker.
+fn unusable(engine: &str, library: &Path) -> Option<String> {
+    let worker = workers::find(engine).ok()?;
+    let error = workers::describe(&worker, &CodeSource::Library(library.to_owned())).err()?;
+    Some(format!("kvdyno-{engine} cannot use it: {error:#}"))
+}
+
+/// Calls `make` to create a library (or a directory with one), and moves it into the library
+/// directory.
+fn keep(
+    engine: &str,
+    make: impl FnOnce(&Path) -> anyhow::Result<(PathBuf, About)>,
+) -> anyhow::Result<Installed> {
+    let store = library::store();
+    std::fs::create_dir_all(store.join(engine)).map_err(|error| cannot_write(&store, &error))?;
+    sweep(&store);
+    // Next to its target, to be moved in one step.
+    let unfinished = || tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&store);
+    let [work, folder] = [unfinished(), unfinished()]
+        .map(|folder| folder.map_err(|error| cannot_write(&store, &error)));
+    let (work, folder) = (work?, folder?);
+    let (file, about) = make(work.path())?;
+    let text = serde_json::to_vec_pretty(&about)?;
+    // A server's packages are a directory, which replaces the empty one.
+    let target = if file.is_dir() {
+        folder.path().to_owned()
+    } else {
+        folder.path().join(file.file_name().unwrap_or_default())
+    };
+    let ended = std::fs::rename(&file, target)
+        .and_then(|()| std::fs::write(folder.path().join(ABOUT), text))
+        .and_then(|()| settle(folder.path(), &store.join(engine).join(&about.version)));
+    ended.map_err(|error| cannot_write(&store, &error))?;
+    let installed = library::find(engine, &about.version);
+    installed.with_context(|| {
+        let (version, store) = (&about.version, store.display());
+        format!("{engine} {version} was put into {store}, but is not found there")
+    })
+}
+
+/// A library as its authors built it.
+fn fetch(
+    engine: &str,
+    version: &str,
+    published: &Binaries,
+    folder: &Path,
+    progress: &Progress<'_>,
+) -> anyhow::Result<(PathBuf, About)> {
+    let file = published.file()?;
+    let source = published.coordinates(version);
+    let jar = maven::copy(&source, folder, |done, all| {
+        progress.phase("fetching", done, Some(all), None);
+    })?;
+    let library = unpack(&jar, file, folder)?;
+    let sum = sha256(&library)?;
+    if let Some(expected) = published.sha256(version).filter(|expected| *expected != sum) {
+        let what = format!(
+            "{source} differs from the published one: expected SHA-256 {expected} for {file}, \
+             found {sum}"
+        );
+        return Err(Complaint::usage(what).hint("nothing was installed").into());
+    }
+    Ok((library, about(engine, version, Build::Official, sum, source)))
+}
+
+/// A library from source, for this machine's processor.
+fn build(
+    engine: &str,
+    version: &str,
+    sources: &Sources,
+    folder: &Path,
+    progress: &Progress<'_>,
+    printer: &Printer,
+) -> anyhow::Result<(PathBuf, About)> {
+    let built = sources
+        .build(version, folder, |phase, done, all| progress.phase(phase, done, all, None))?;
+    for library in &built.without {
+        printer.warning(&format!(
+            "{engine} {version} is built without {library}: cannot find lib{library} to compile \
+             against"
+        ));
+    }
+    let library = folder.join(format!("lib{engine}.so"));
+    let linked = shim::find_shim(engine)?.link(&built.prefix, &library)?;
+    let source = format!("{}, {}", built.source, linked.compiler);
+    let sum = sha256(&library)?;
+    Ok((library, about(engine, version, Build::Native, sum, source)))
+}
+
+/// The system's library with a shim.
+fn link(engine: &str, system: &System, folder: &Path) -> anyhow::Result<(PathBuf, About)> {
+    let library = folder.join(format!("lib{engine}.so"));
+    let linked = shim::find_shim(engine)?.link(Path::new("/usr"), &library)?;
+    let sum = sha256(&library)?;
+    let package = system.installed();
+    Ok((library, about(engine, &linked.version, Build::System, sum, package)))
+}
+
+fn about(engine: &str, version: &str, build: Build, sha256: String, source: String) -> About {
+    let (engine, version) = (engine.to_owned(), version.to_owned());
+    About { engine, version, build, sha256, source, file: String::new() }
+}
+
+/// Extracts the library from the archive.
+fn unpack(jar: &Path, file: &str, folder: &Path) -> anyhow::Result<PathBuf> {
+    let damaged = || format!("failed to read {}", jar.display());
+    let mut archive = zip::ZipArchive::new(File::open(jar)?).with_context(damaged)?;
+    let mut member = archive.by_name(file).map_err(|error| match error {
+        zip::result::ZipError::FileNotFound => {
+            let what = format!("this release does not contain {file}");
+            let hint = "for a local build use `library = PATH` in a suite";
+            Complaint::usage(what).hint(hint).into()
+        }
+        error => anyhow::Error::new(error).context(damaged()),
+    })?;
+    let path = folder.join(file);
+    let written = File::create_new(&path).and_then(|mut out| {
+        io::copy(&mut member, &mut out)?;
+        out.sync_all()
+    });
+    written.map_err(|error| cannot_write(folder, &error))?;
+    Ok(path)
+}
+
+/// Moves a finished directory to its target. A directory that appeared there meanwhile is
+/// equivalent.
+fn settle(folder: &Path, target: &Path) -> io::Result<()> {
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))?;
+    match std::fs::rename(folder, target) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+        moved => moved,
+    }
+}
+
+/// Removes what killed fetches left.
+fn sweep(store: &Path) {
+    let Ok(entries) = store.read_dir() else { return };
+    for entry in entries.flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+        let age = entry.metadata().and_then(|meta| meta.modified()).ok();
+        let age = age.and_then(|changed| changed.elapsed().ok());
+        if ours && age.is_some_and(|age| age > LEFT_BEHIND) {
+            // A directory that cannot be removed disturbs nothing.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn cannot_write(folder: &Path, error: &io::Error) -> Complaint {
+    let what = format!("failed to store a library in {}: {error}", folder.display());
+    let hint = match error.kind() {
+        io::ErrorKind::StorageFull => {
+            "the disk is full: a library needs up to 20 MB, its build up to 200 MB"
+        }
+        _ => "XDG_CACHE_HOME sets another directory",
+    };
+    Complaint::usage(what).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    fn archive(folder: &Path, name: &str) -> PathBuf {
+        let path = folder.join("a.jar");
+        let mut writer = zip::ZipWriter::new(File::create(&path).unwrap());
+        writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(b"code").unwrap();
+        writer.finish().unwrap();
+        path
+    }
+
+    #[test]
+    fn of_the_systems_package_there_is_one_version() {
+        let versions_of = |name: &str, versions: &[&str]| {
+            let versions = versions.iter().map(ToString::to_string).collect();
+            let args = GetArgs { name: name.to_owned(), versions };
+            versions_to_get(&args, &releases::fetch_published(name).unwrap())
+        };
+        assert_eq!(versions_of("leveldb", &[]).unwrap(), [""]);
+        let refused = versions_of("leveldb", &["1.22"]).unwrap_err();
+        assert!(refused.message.contains("1.22"), "{refused:?}");
+        assert_eq!(versions_of("wiredtiger", &[]).unwrap(), ["11.3.1"]);
+        assert_eq!(versions_of("wiredtiger", &["11.2.0", "11.3.1"]).unwrap().len(), 2);
+        assert!(versions_of("rocksdb", &["../9.10.0"]).is_err());
+    }
+
+    #[test]
+    fn only_the_library_is_unpacked() {
+        let folder = tempfile::tempdir().unwrap();
+        let jar = archive(folder.path(), "librocksdbjni-linux64.so");
+        let path = unpack(&jar, "librocksdbjni-linux64.so", folder.path()).unwrap();
+        assert_eq!(std::fs::read(path).unwrap(), b"code");
+        let error = unpack(&jar, "librocksdbjni-linux-mips.so", folder.path()).unwrap_err();
+        assert!(error.to_string().contains("librocksdbjni-linux-mips.so"), "{error:#}");
+        std::fs::write(&jar, "no archive").unwrap();
+        assert!(unpack(&jar, "x", folder.path()).is_err());
+    }
+
+    #[test]
+    fn a_folder_is_there_whole_or_not_at_all() {
+        let store = tempfile::tempdir().unwrap();
+        let made = |name: &str| {
+            let folder = store.path().join(name);
+            std::fs::create_dir(&folder).unwrap();
+            std::fs::write(folder.join("lib.so"), name).unwrap();
+            folder
+        };
+        let target = store.path().join("9.10.0");
+        settle(&made(".fetch-1"), &target).unwrap();
+        // The first directory stays.
+        settle(&made(".fetch-2"), &target).unwrap();
+        assert_eq!(std::fs::read(target.join("lib.so")).unwrap(), b".fetch-1");
+        // A fetch in progress stays.
+        sweep(store.path());
+        assert!(store.path().join(".fetch-2").exists());
+    }
+}

@@ -1,0 +1,232 @@
+//! Engines without a stable C interface: a shim is compiled against the header of a build, and
+//! linked with it into the file that a worker loads. The workers themselves need no compiler.
+
+use super::tool;
+use crate::exit::Complaint;
+use anyhow::Context as _;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// An engine's shim, and its compiler and linker settings.
+pub(super) struct Shim {
+    /// The name of its file, which sets the language.
+    file: &'static str,
+    source: &'static str,
+    compiler: &'static str,
+    standard: &'static str,
+    /// The engine's header, below an `include` directory.
+    header: &'static str,
+    /// The macros before the parts of the version in it.
+    version: &'static [&'static str],
+    /// The engine's library, as in `-l`.
+    library: &'static str,
+    /// Libraries that a static one may need; only existing and used ones are linked.
+    with: &'static [&'static str],
+    /// The packages for compiling it.
+    packages: &'static str,
+}
+
+static SHIMS: [(&str, Shim); 2] = [
+    (
+        "wiredtiger",
+        Shim {
+            file: "wiredtiger.c",
+            source: include_str!("../../../../../engines/wiredtiger/shim/wiredtiger.c"),
+            compiler: "cc",
+            standard: "-std=gnu11",
+            header: "wiredtiger.h",
+            version: &[
+                "define WIREDTIGER_VERSION_MAJOR",
+                "define WIREDTIGER_VERSION_MINOR",
+                "define WIREDTIGER_VERSION_PATCH",
+            ],
+            library: "wiredtiger",
+            with: &["lz4", "snappy", "zstd", "z", "pthread", "dl", "rt"],
+            packages: "gcc",
+        },
+    ),
+    (
+        "leveldb",
+        Shim {
+            file: "leveldb.cc",
+            source: include_str!("../../../../../engines/leveldb/shim/leveldb.cc"),
+            compiler: "c++",
+            standard: "-std=c++17",
+            header: "leveldb/db.h",
+            version: &["kMajorVersion =", "kMinorVersion ="],
+            library: "leveldb",
+            with: &["snappy", "zstd", "crc32c", "tcmalloc", "pthread"],
+            packages: "g++ libleveldb-dev libsnappy-dev",
+        },
+    ),
+];
+
+/// The shim of `engine`.
+pub(super) fn find_shim(engine: &str) -> Result<&'static Shim, Complaint> {
+    let shim = SHIMS.iter().find(|(name, _)| *name == engine);
+    shim.map(|(_, shim)| shim).ok_or_else(|| {
+        let names: Vec<&str> = SHIMS.iter().map(|(name, _)| *name).collect();
+        let what = format!("`{engine}` has no shim");
+        let hint = format!(
+            "engines with a shim: {}; for other engines use `library = PATH` with a local build as \
+             it is",
+            names.join(", ")
+        );
+        Complaint::usage(what).hint(hint)
+    })
+}
+
+/// The result of linking.
+pub(super) struct LinkedShim {
+    pub(super) version: String,
+    /// The compiler with its version.
+    pub(super) compiler: String,
+}
+
+impl Shim {
+    /// Compiles the shim, and links it with the engine's build in `prefix`, which was installed
+    /// there (`include`, `lib`) or built there, into `library`.
+    pub(super) fn link(&self, prefix: &Path, library: &Path) -> anyhow::Result<LinkedShim> {
+        let remedy = format!("on Debian: `apt-get install {}`", self.packages);
+        let prefix = prefix.canonicalize().with_context(|| format!("{}", prefix.display()))?;
+        let include = prefix.join("include");
+        let header = std::fs::read_to_string(include.join(self.header)).map_err(|error| {
+            let what =
+                format!("failed to read include/{} in {}: {error}", self.header, prefix.display());
+            Complaint::usage(what)
+                .hint(format!("expected a build with `include` and `lib`; {remedy}"))
+        })?;
+        let version = version_in(&header, self.version).with_context(|| {
+            format!("cannot find a version in {}", include.join(self.header).display())
+        })?;
+        let archives = self.libraries(&prefix);
+        if archives.is_empty() {
+            let what = format!("cannot find lib{}.a or .so in {}", self.library, prefix.display());
+            return Err(Complaint::usage(what).hint(remedy).into());
+        }
+        let folder = tempfile::tempdir()?;
+        let source = folder.path().join(self.file);
+        std::fs::write(&source, self.source)?;
+        let mut linked = Ok(());
+        for archive in &archives {
+            let mut command = Command::new(self.compiler);
+            command.args(self.arguments(&source, &include, archive, library));
+            linked = tool::run(command, &remedy, |_| {});
+            if linked.is_ok() {
+                break;
+            }
+        }
+        linked?;
+        Ok(LinkedShim { version, compiler: self.compiler() })
+    }
+
+    fn arguments(
+        &self,
+        source: &Path,
+        include: &Path,
+        archive: &Path,
+        library: &Path,
+    ) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> =
+            [self.standard, "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-o"]
+                .map(OsString::from)
+                .to_vec();
+        arguments.extend([library.into(), "-I".into(), include.into(), source.into()]);
+        arguments.push(archive.into());
+        // Bound to itself: internal calls are not looked up. Linking fails if a symbol is missing.
+        let linker = ["-Wl,-Bsymbolic", "-Wl,--exclude-libs,ALL", "-Wl,-z,defs", "-Wl,--as-needed"];
+        arguments.extend(linker.map(OsString::from));
+        if archive.extension().is_some_and(|extension| extension == "so") {
+            let mut rpath = OsString::from("-Wl,-rpath,");
+            rpath.push(archive.parent().unwrap_or(archive));
+            arguments.push(rpath);
+        }
+        let optional = self.with.iter().filter(|name| has_library(self.compiler, name));
+        arguments.extend(optional.map(|name| OsString::from(format!("-l{name}"))));
+        arguments
+    }
+
+    /// The engine's libraries in a directory, the static one first: it makes one complete file.
+    fn libraries(&self, prefix: &Path) -> Vec<PathBuf> {
+        let multiarch = output(self.compiler, "-print-multiarch");
+        let folders = [format!("lib/{multiarch}"), "lib64".to_owned(), "lib".to_owned()];
+        let folders = folders.iter().map(|folder| prefix.join(folder)).chain([prefix.to_owned()]);
+        let folders: Vec<PathBuf> = folders.collect();
+        let named = |extension: &str| {
+            let name = format!("lib{}.{extension}", self.library);
+            folders.iter().map(move |folder| folder.join(&name)).find(|path| path.is_file())
+        };
+        [named("a"), named("so")].into_iter().flatten().collect()
+    }
+
+    /// `cc (Debian 12.2.0-14) 12.2.0`.
+    fn compiler(&self) -> String {
+        output(self.compiler, "--version").lines().next().unwrap_or(self.compiler).to_owned()
+    }
+}
+
+/// Whether code can be linked with a library of this name here.
+pub(super) fn has_library(compiler: &str, name: &str) -> bool {
+    let path = output(compiler, &format!("-print-file-name=lib{name}.so"));
+    let archive = output(compiler, &format!("-print-file-name=lib{name}.a"));
+    // For a missing file, the compiler prints only the name.
+    path.contains('/') || archive.contains('/')
+}
+
+/// A compiler's output; nothing without a compiler.
+fn output(compiler: &str, question: &str) -> String {
+    let output = Command::new(compiler).arg(question).output();
+    let text = output.map(|output| output.stdout).unwrap_or_default();
+    String::from_utf8_lossy(&text).trim().to_owned()
+}
+
+/// `11.3.1`: the numbers after each of these words.
+fn version_in(header: &str, words: &[&str]) -> Option<String> {
+    let number = |words: &&str| {
+        let rest = header.split_once(words)?.1.trim_start();
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        Some(&rest[..end]).filter(|number| !number.is_empty())
+    };
+    let parts: Option<Vec<&str>> = words.iter().map(number).collect();
+    parts.map(|parts| parts.join("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_tells_its_version() {
+        let header = "#define WIREDTIGER_VERSION_MAJOR\t11\n#define WIREDTIGER_VERSION_MINOR 3\n\
+                      #define WIREDTIGER_VERSION_PATCH 1\n";
+        let wiredtiger = find_shim("wiredtiger").unwrap();
+        assert_eq!(version_in(header, wiredtiger.version).as_deref(), Some("11.3.1"));
+        let header = "static const int kMajorVersion = 1;\nstatic const int kMinorVersion = 23;\n";
+        let leveldb = find_shim("leveldb").unwrap();
+        assert_eq!(version_in(header, leveldb.version).as_deref(), Some("1.23"));
+        assert_eq!(version_in("kMajorVersion = x;", leveldb.version), None);
+        assert!(find_shim("rocksdb").is_err());
+    }
+
+    #[test]
+    fn a_folder_without_a_build_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out.so");
+        let refused = |shim: &Shim| match shim.link(folder.path(), &out) {
+            Ok(_) => panic!("linked with nothing"),
+            Err(error) => format!("{error:#}"),
+        };
+        let wiredtiger = find_shim("wiredtiger").unwrap();
+        assert!(refused(wiredtiger).contains("include/wiredtiger.h"));
+        std::fs::create_dir(folder.path().join("include")).unwrap();
+        let header = folder.path().join("include/wiredtiger.h");
+        std::fs::write(&header, "").unwrap();
+        assert!(refused(wiredtiger).contains("version"));
+        let words: Vec<String> =
+            (wiredtiger.version.iter()).map(|word| format!("#{word} 1\n")).collect();
+        std::fs::write(&header, words.concat()).unwrap();
+        assert!(refused(wiredtiger).contains("libwiredtiger.a"));
+        assert!(!out.exists());
+    }
+}

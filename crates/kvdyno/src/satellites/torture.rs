@@ -1,0 +1,351 @@
+//! `kvdyno torture`: finds what an engine loses when the power fails, or when its process is
+//! killed.
+
+mod boot;
+mod testbed;
+mod text;
+mod trial;
+mod victim;
+
+use crate::cli::TortureArgs;
+use crate::exit::Complaint;
+use crate::printer::{Printer, Progress};
+use crate::running::runner::Interrupt;
+use crate::running::start::run_id;
+use crate::running::{libraries, workers};
+use anyhow::Context as _;
+use kvdyno_host::{Root, meter};
+use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::engine::{Description, Durability, OptionKind, Options, PlaceKind, Value};
+use kvdyno_record::exit::Exit;
+use kvdyno_record::pledge::Units;
+use kvdyno_record::redact::redact;
+use kvdyno_record::torture::{ClassRecord, TortureRecord, Trial, TrialKind};
+use kvdyno_record::volume::FilesystemKind;
+use kvdyno_record::{FORMAT, VERSION, units};
+use kvdyno_suite::{Pick, WantedWorker};
+use kvdyno_torture::verdict::Verdict;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use testbed::Testbed;
+use trial::Trials;
+use victim::{Recovery, Victim};
+
+/// Default number of states for each class.
+const STATES: u64 = 300;
+const STATES_QUICK: u64 = 40;
+
+/// How long a stalled drive does not reply.
+const PAUSE: Duration = Duration::from_secs(30);
+const PAUSE_QUICK: Duration = Duration::from_secs(3);
+
+/// Initial estimate for a class; it is soon replaced by measurements.
+const ESTIMATE: Duration = Duration::from_secs(60);
+
+pub(crate) fn run(args: &TortureArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let kind = FilesystemKind::from(args.filesystem);
+    let victims = victims(args)?;
+    testbed::check(kind)?;
+    if let (Some(replay), Some(state)) = (&args.replay, args.state) {
+        return again(args, &victims, replay, state, printer);
+    }
+    let interrupt = Interrupt::listen()?;
+    let id = run_id("torture");
+    let folder = std::path::absolute(args.runs.runs.join(&id))?;
+    enter(args, &folder)?;
+    fs::create_dir_all(&folder)
+        .with_context(|| format!("failed to create {}", folder.display()))?;
+    let mut record = record(args, id, kind);
+    record.write(&folder)?;
+    let progress = printer.progress(victims.len(), ESTIMATE * victims.len() as u32);
+    for (number, victim) in (1..).zip(&victims) {
+        progress.case_started(number, &victim.label());
+        let class = torture(args, victim, &folder, &progress, &interrupt)?;
+        let word = match text::verdict(&class) {
+            Verdict::Held => "held",
+            Verdict::Broken(_) => "broken",
+            Verdict::CannotTell(_) => "cannot tell",
+        };
+        let power = class.trials.iter().find(|trial| trial.kind == TrialKind::Power);
+        let headline = power.map(text::trial_result).unwrap_or_default();
+        progress.case_finished(&victim.label(), word, &headline);
+        record.classes.push(class);
+        record.write(&folder)?;
+        if interrupt.is_requested() {
+            break;
+        }
+    }
+    drop(progress);
+    if !interrupt.is_requested() {
+        record.ended_unix_ns = Some(meter::unix_ns());
+        record.write(&folder)?;
+    }
+    if args.json {
+        printer.json(&record)?;
+    } else {
+        text::print(&record, &folder, printer);
+    }
+    printer.note(&format!("recorded in {}", folder.display()));
+    Ok(if interrupt.is_requested() { Exit::Interrupted } else { exit(&record) })
+}
+
+fn exit(record: &TortureRecord) -> Exit {
+    let verdicts: Vec<Verdict> = record.classes.iter().map(text::verdict).collect();
+    if verdicts.iter().any(|verdict| matches!(verdict, Verdict::Broken(_))) {
+        Exit::EngineFailed
+    } else if verdicts.iter().any(|verdict| matches!(verdict, Verdict::CannotTell(_))) {
+        Exit::Invalid
+    } else {
+        Exit::Ok
+    }
+}
+
+/// Directories that must stay visible in the private mount namespace.
+fn enter(args: &TortureArgs, folder: &Path) -> anyhow::Result<()> {
+    let temporary = std::env::temp_dir();
+    let data_dir = std::path::absolute(args.data_dir.as_deref().unwrap_or(&temporary))?;
+    Ok(testbed::enter(&[&data_dir, folder])?)
+}
+
+fn record(args: &TortureArgs, id: String, kind: FilesystemKind) -> TortureRecord {
+    TortureRecord {
+        format: FORMAT.to_owned(),
+        id,
+        program: VERSION.to_owned(),
+        command: std::env::args().map(|word| redact(&word)).collect(),
+        kernel: Root::system().text("/proc/sys/kernel/osrelease").unwrap_or_default().trim().into(),
+        started_unix_ns: meter::unix_ns(),
+        ended_unix_ns: None,
+        filesystem: kind.as_str().to_owned(),
+        seed: args.seed,
+        writers: args.writers,
+        states: states(args),
+        classes: Vec::new(),
+    }
+}
+
+fn states(args: &TortureArgs) -> u64 {
+    args.states.unwrap_or(if args.quick { STATES_QUICK } else { STATES })
+}
+
+/// All trials of one class. A failure affects only this class.
+fn torture(
+    args: &TortureArgs,
+    victim: &Victim,
+    folder: &Path,
+    progress: &Progress<'_>,
+    interrupt: &Interrupt,
+) -> anyhow::Result<ClassRecord> {
+    let begun = Instant::now();
+    let testbed = Testbed::new(args.data_dir.as_deref(), args.filesystem.into())?;
+    let trials = Trials {
+        testbed: &testbed,
+        victim,
+        seed: args.seed,
+        states: states(args),
+        pause: if args.quick { PAUSE_QUICK } else { PAUSE },
+        progress,
+        interrupt,
+    };
+    let mut class = class_record(args, victim);
+    class.failed = all(&trials, args.keep, folder, &mut class).err().map(|e| format!("{e:#}"));
+    if class.failed.is_none() && interrupt.is_requested() {
+        class.failed = Some("interrupted".to_owned());
+    }
+    class.took_ns = begun.elapsed().as_nanos() as u64;
+    Ok(class)
+}
+
+fn all(
+    trials: &Trials<'_>,
+    keep: bool,
+    folder: &Path,
+    class: &mut ClassRecord,
+) -> anyhow::Result<()> {
+    let mounted = trials.testbed.make()?;
+    class.trials.push(trials.kills(&mounted)?);
+    mounted.remove()?;
+    let log = trials.record(None)?;
+    class.trials.push(trials.power(&log)?);
+    let commits = trials.victim.class() == Durability::Commit;
+    if commits {
+        class.trials.push(trials.control(&log)?);
+    }
+    let has_examples = |trial: &Trial| trial.kind == TrialKind::Power && !trial.examples.is_empty();
+    if keep || class.trials.iter().any(has_examples) {
+        let name = recording(&class.engine, class.durability);
+        trials.testbed.recorder.save(&folder.join(&name), log.entries)?;
+        class.recording = Some(name);
+    }
+    let faults = [TrialKind::FlushFails, TrialKind::Full, TrialKind::Pause];
+    for kind in faults.into_iter().filter(|_| commits) {
+        if trials.is_interrupted() {
+            break;
+        }
+        class.trials.extend(trials.fault(kind, &log)?);
+    }
+    Ok(())
+}
+
+fn recording(engine: &str, class: Durability) -> String {
+    format!("{engine}-{}.recording", class.as_str())
+}
+
+fn class_record(args: &TortureArgs, victim: &Victim) -> ClassRecord {
+    let (worker, class) = (&victim.worker, victim.class());
+    let engine = &worker.description.engine;
+    ClassRecord {
+        engine: victim.name.clone(),
+        version: engine.version.clone(),
+        worker_sha256: worker.sha256.clone(),
+        library_sha256: worker.library.as_ref().map(|library| library.sha256.clone()),
+        durability: class,
+        means: engine.capabilities.durability.get(&class).cloned().unwrap_or_default(),
+        options: args.set.iter().map(|option| redact(option)).collect(),
+        trials: Vec::new(),
+        recording: None,
+        failed: None,
+        took_ns: 0,
+    }
+}
+
+/// Replays one state of a stored recording: its drive as an image, and the engine's data.
+fn again(
+    args: &TortureArgs,
+    victims: &[Victim],
+    replay: &Path,
+    number: u64,
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    let record = TortureRecord::read(replay)?;
+    let (victim, recording) = find_recording(victims, &record, replay)?;
+    let kinds = [FilesystemKind::Ext4, FilesystemKind::Xfs];
+    let kind = kinds.into_iter().find(|kind| kind.as_str() == record.filesystem);
+    let kind = kind.with_context(|| format!("unknown filesystem `{}`", record.filesystem))?;
+    enter(args, replay)?;
+    let testbed = Testbed::replay(args.data_dir.as_deref(), kind, &replay.join(&recording))?;
+    let (progress, interrupt) = (printer.progress(1, ESTIMATE), Interrupt::listen()?);
+    let trials = Trials {
+        testbed: &testbed,
+        victim: &Victim { units: units_of(record.writers), ..victim.clone() },
+        seed: record.seed,
+        states: record.states,
+        pause: PAUSE,
+        progress: &progress,
+        interrupt: &interrupt,
+    };
+    let log = testbed.recorder.look()?;
+    let state = trial::draw(record.seed, number, &log);
+    let image = replay.join(format!("{recording}.state-{number}.image"));
+    let promised = trials.promised(state.moment, &log);
+    boot::again()?;
+    let damage = match trials.recover(&state, 0, Some(&image))? {
+        Ok(Recovery::Answered(damage)) => promised.damage(&damage).words(),
+        Ok(Recovery::Crashed(words)) => format!("not opened: {words}"),
+        Err(why) => format!("cannot mount the filesystem: {why}"),
+    };
+    drop(progress);
+    let nothing = if damage.is_empty() { "no damage" } else { &damage };
+    printer.data(&format!(
+        "{} state {number}: {}",
+        victim.label(),
+        trial::describe_state(&state, &log)
+    ));
+    printer.data(&format!("{} writes acknowledged: {nothing}", promised.writes()));
+    printer.note(&format!(
+        "the drive before any recovery: {}; mount -o loop, the database is in data/database",
+        image.display()
+    ));
+    Ok(if damage.is_empty() { Exit::Ok } else { Exit::EngineFailed })
+}
+
+/// The first engine and class with a stored recording, and the recording's name.
+fn find_recording<'v>(
+    victims: &'v [Victim],
+    record: &TortureRecord,
+    replay: &Path,
+) -> Result<(&'v Victim, String), Complaint> {
+    let recording = |victim: &Victim| {
+        let mut classes = record.classes.iter();
+        let is_it = |class: &&ClassRecord| {
+            class.engine == victim.name && class.durability == victim.class()
+        };
+        classes.find(is_it)?.recording.clone()
+    };
+    let mut recorded = victims.iter().filter_map(|victim| Some((victim, recording(victim)?)));
+    recorded.next().ok_or_else(|| {
+        let what = format!("{} has no recording of this engine and class", replay.display());
+        Complaint::usage(what).hint(
+            "recordings are stored if a power loss showed damage, and for all classes with --keep",
+        )
+    })
+}
+
+/// Single records and batches, so few that each is written repeatedly.
+fn units_of(writers: u64) -> Units {
+    Units { writers, singles: 12, batches: 4, batch: 8 }
+}
+
+/// Each class of each requested engine.
+fn victims(args: &TortureArgs) -> anyhow::Result<Vec<Victim>> {
+    let mut victims = Vec::new();
+    for name in &args.engines {
+        let worker = worker(name)?;
+        let engine = &worker.description.engine;
+        if !engine.capabilities.places.contains(&PlaceKind::Directory) {
+            let what =
+                format!("{name} does not store data in a directory: it cannot run on the drive");
+            return Err(Complaint::usage(what).into());
+        }
+        let has = engine.capabilities.durability.keys().copied();
+        let classes: Vec<Durability> =
+            has.filter(|has| args.durability.is_empty() || args.durability.contains(has)).collect();
+        if classes.is_empty() {
+            return Err(Complaint::usage(format!("{name} has none of these classes"))
+                .hint(format!("`kvdyno engines {name}` lists its classes"))
+                .into());
+        }
+        for class in classes {
+            let options = options(engine, class, &args.set)?;
+            let units = units_of(args.writers);
+            victims.push(Victim { name: name.clone(), worker: worker.clone(), options, units });
+        }
+    }
+    Ok(victims)
+}
+
+fn worker(name: &str) -> anyhow::Result<WorkerIdentity> {
+    let needed = WantedWorker { engine: name.to_owned(), pick: Pick::Newest };
+    let path: PathBuf = workers::find(name)?;
+    libraries::choose(path, &needed)?.map_err(|missing| {
+        let what = format!("cannot use {name}: {missing:?}");
+        Complaint::usage(what).hint(format!("`kvdyno engines get {name}`")).into()
+    })
+}
+
+/// The engine's defaults, with the --set options.
+fn options(engine: &Description, class: Durability, set: &[String]) -> anyhow::Result<Options> {
+    let mut options = Options::defaults(engine, class);
+    for typed in set {
+        let refused = |why: String| Complaint::usage(format!("--set {typed}: {why}"));
+        let (name, text) =
+            typed.split_once('=').ok_or_else(|| refused("expected NAME=VALUE".to_owned()))?;
+        let spec = engine.options.iter().find(|spec| spec.name == name);
+        let spec =
+            spec.ok_or_else(|| refused(format!("{} has no option `{name}`", engine.name)))?;
+        let value = match spec.kind {
+            OptionKind::Boolean => text.parse().ok().map(Value::Boolean),
+            OptionKind::Integer { .. } => text.parse().ok().map(Value::Integer),
+            OptionKind::Bytes => {
+                let bytes = units::parse_bytes(text).map_err(|error| refused(error.to_string()))?;
+                Some(Value::Integer(bytes))
+            }
+            OptionKind::Choice { .. } | OptionKind::Text => Some(Value::Text(text.to_owned())),
+        };
+        let value = value.ok_or_else(|| refused(format!("expected {}", spec.kind.expected())))?;
+        options.values.insert(name.to_owned(), value);
+    }
+    let resolved = options.resolve(engine);
+    resolved.map_err(|error| Complaint::usage(format!("--set: {error}")).into())
+}

@@ -1,0 +1,114 @@
+//! `kvdyno trace`: imports traces of other formats, records those of a run, and shows their
+//! contents.
+
+mod record;
+
+use crate::cli::{ImportArgs, ShowTraceArgs, TraceAction, TraceArgs};
+use crate::commands::report;
+use crate::exit::Complaint;
+use crate::printer::Printer;
+use kvdyno_record::exit::Exit;
+use kvdyno_record::units;
+use kvdyno_render::page::TraceData;
+use kvdyno_render::trace as text;
+use kvdyno_trace::{Header, Import, Statistics, TraceError, TraceReader, import};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Interval of progress messages during a long import.
+const TOLD_EVERY: Duration = Duration::from_secs(10);
+
+pub(crate) fn run(args: &TraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    match &args.action {
+        TraceAction::Import(args) => bring_in(args, printer),
+        TraceAction::Record(args) => record::run(args, printer),
+        TraceAction::Show(args) => show(args, printer),
+    }
+}
+
+fn bring_in(args: &ImportArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    check_free(&args.output, args.force)?;
+    let task = Import {
+        format: args.format,
+        from: args.file.clone(),
+        to: args.output.clone(),
+        limit: args.limit,
+        scratch: args.scratch.clone(),
+    };
+    let mut reported = Instant::now();
+    let report = |requests| {
+        if reported.elapsed() > TOLD_EVERY {
+            printer.note(&format!("{} requests read", units::grouped(requests)));
+            reported = Instant::now();
+        }
+    };
+    let header = import(&task, report).map_err(complaint)?;
+    warn(&header, printer);
+    conclude(&header, &args.output, printer);
+    Ok(Exit::Ok)
+}
+
+/// Describes the new file.
+fn conclude(header: &Header, file: &Path, printer: &Printer) {
+    let bytes = std::fs::metadata(file).map_or(0, |file| file.len());
+    printer.data(&text::written(header, file, bytes));
+    printer.note(&format!("`kvdyno trace show {}` shows its contents", file.display()));
+}
+
+/// Keeps an existing file, unless --force is given.
+fn check_free(file: &Path, force: bool) -> Result<(), Complaint> {
+    if file.exists() && !force {
+        let message = format!("`{}` exists already", file.display());
+        return Err(Complaint::usage(message).hint("use --force to replace it"));
+    }
+    Ok(())
+}
+
+/// The user can correct a file's contents, but not an error of the system.
+fn complaint(error: TraceError) -> anyhow::Error {
+    match error {
+        TraceError::Malformed { .. } => Complaint::usage(error.to_string()).into(),
+        TraceError::Io { .. } => error.into(),
+    }
+}
+
+/// Differences between the trace and its source.
+fn warn(header: &Header, printer: &Printer) {
+    if let Some(cut) = &header.cut_short {
+        printer
+            .warning(&format!("the source ends early: {cut}; requests before that were imported"));
+    }
+    for (what, count) in &header.left_out {
+        printer.warning(&format!("left out: {what}, {} times", units::grouped(*count)));
+    }
+    if header.out_of_order > 0 {
+        let count = units::grouped(header.out_of_order);
+        printer.warning(&format!(
+            "{count} requests have an earlier time than the one before them; they got its time"
+        ));
+    }
+    if header.requests == 0 {
+        printer.warning("the source has no requests");
+    }
+}
+
+fn show(args: &ShowTraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let reader = TraceReader::open(&args.file).map_err(complaint)?;
+    let statistics = Statistics::read(reader).map_err(complaint)?;
+    if args.json {
+        printer.json(&statistics)?;
+        return Ok(Exit::Ok);
+    }
+    let digest = TraceReader::open(&args.file).and_then(TraceReader::digest).map_err(complaint)?;
+    if let Some(path) = &args.html {
+        report::write(&TraceData::new(statistics, &digest), path, printer)?;
+        return Ok(Exit::Ok);
+    }
+    printer.data(&text::lines(&statistics, &digest));
+    for (title, table) in text::tables(&statistics) {
+        printer.data("\n");
+        printer.heading(title);
+        printer.data(&table.text());
+    }
+    Ok(Exit::Ok)
+}

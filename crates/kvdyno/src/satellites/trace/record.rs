@@ -1,0 +1,119 @@
+//! `kvdyno trace record`: runs one case of a suite, and writes its engine's requests as a trace.
+
+use super::{check_free, complaint, conclude, warn};
+use crate::cli::{RecordTraceArgs, SuiteArgs};
+use crate::exit::Complaint;
+use crate::printer::Printer;
+use crate::records::runs;
+use crate::running::runner::{Ended, recorded_files};
+use crate::running::workers::Workers;
+use crate::running::{finish, prepare, start};
+use kvdyno_analysis::summary::verdict;
+use kvdyno_record::case::Outcome;
+use kvdyno_record::exit::Exit;
+use kvdyno_record::plan::{Case, Counting, Plan};
+use kvdyno_record::protocol::NO_LOAD_GENERATOR;
+use kvdyno_record::replay::replays;
+use kvdyno_record::workload::Activity;
+use kvdyno_trace::TraceReader;
+use std::path::Path;
+
+/// Number of cases in an error message.
+const NAMED: usize = 12;
+
+pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    // Repeated trials would record the same.
+    let suite = SuiteArgs { trials: args.suite.trials.or(Some(1)), ..args.suite.clone() };
+    let mut prepared = prepare::prepare(&suite, &args.keep.runs.runs)?;
+    prepared.destroy_allowed.clone_from(&args.destroy_data_on);
+    prepared.load_allowed.clone_from(&args.yes_load);
+    let case = only_case(&prepared.plan)?;
+    check_case(case, &prepared.workers)?;
+    let output = std::path::absolute(&args.output)?;
+    let files = recorded_files(&output, case);
+    files.iter().try_for_each(|(_, file)| check_free(file, args.force))?;
+    check_folder(&output)?;
+    let checked = prepared.check()?;
+    prepare::report_plan(&prepared, |text| printer.note(text), printer);
+    let environment = start::start(checked, &args.keep, Some(output), printer)?;
+    let (folder, ended) = finish::run(environment, &prepared.plan, printer)?;
+    if ended == Ended::Interrupted {
+        return Ok(Exit::Interrupted);
+    }
+    let record = runs::read_record(&folder)?;
+    runs::warn_of_findings(&record.summary, printer);
+    let is_done = folder
+        .case_records()?
+        .iter()
+        .any(|(_, done)| done.case.id == case.id && matches!(done.outcome, Outcome::Done));
+    for (_, file) in files.iter().filter(|_| is_done) {
+        let reader = TraceReader::open(file).map_err(complaint)?;
+        warn(reader.header(), printer);
+        conclude(reader.header(), file, printer);
+    }
+    if !is_done {
+        printer.warning(&format!("{} did not complete: there is no trace of it", case.id));
+        printer.hint(&format!("`kvdyno show {}` shows the reason", folder.path.display()));
+    }
+    Ok(verdict(&record.summary))
+}
+
+/// The one measured case.
+fn only_case(plan: &Plan) -> Result<&Case, Complaint> {
+    let measures =
+        |case: &&Case| case.phases.iter().any(|phase| matches!(phase.work, Activity::Measure(_)));
+    let cases: Vec<&Case> = plan.cases.iter().filter(measures).collect();
+    if let [case] = cases[..] {
+        return Ok(case);
+    }
+    if cases.is_empty() {
+        let what = "this suite has no measured case";
+        return Err(Complaint::usage(what).hint("expected a phase of kind \"measure\""));
+    }
+    let mut named: Vec<&str> = cases.iter().take(NAMED).map(|case| case.id.as_str()).collect();
+    if cases.len() > NAMED {
+        named.push("...");
+    }
+    let what = format!("expected one measured case, found {}: {}", cases.len(), named.join(", "));
+    Err(Complaint::usage(what).hint(
+        "select one with --engine, --part, --threads 4, --phases, --trials 1 or --set PATH=VALUE; \
+         `kvdyno plan SUITE --cases` lists them",
+    ))
+}
+
+/// Cases without keys, or without a load generator that can record.
+fn check_case(case: &Case, workers: &Workers) -> Result<(), Complaint> {
+    let id = &case.id;
+    let refuse = |what: &str, hint: &str| Err(Complaint::usage(format!("{id}: {what}")).hint(hint));
+    if case.data.graph.is_some() {
+        return refuse("requests of a graph cannot be recorded", "use a suite of keys and values");
+    }
+    if case.crew.is_some() {
+        return refuse("requests of a crew cannot be recorded", "use a suite without [crew]");
+    }
+    if replays(&case.phases).any(|replay| replay.drive.is_some()) {
+        return refuse("a replayed trace of a drive is already recorded", "use another suite");
+    }
+    if case.count == Some(Counting::Valgrind) {
+        return refuse("under valgrind, times have no meaning", "leave --count out");
+    }
+    let load_generator =
+        workers.identity(case).map(|worker| worker.description.load_generator.as_str());
+    if load_generator == Some(NO_LOAD_GENERATOR) {
+        return refuse(
+            "another program does the work, and cannot be recorded",
+            "`kvdyno run --io-log` stores the requests to a drive, and `kvdyno trace import \
+             --format kvdyno` imports them",
+        );
+    }
+    Ok(())
+}
+
+/// A trace is created in its directory: check in advance that this is possible.
+fn check_folder(file: &Path) -> Result<(), Complaint> {
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    tempfile::tempfile_in(folder).map(drop).map_err(|error| {
+        let what = format!("cannot create a file in {}: {error}", folder.display());
+        Complaint::usage(what).hint("--output: expected a file in an existing directory")
+    })
+}
