@@ -5,31 +5,32 @@ use crate::connection::Connection;
 use crate::device;
 use crate::nodes::peers;
 use kvdyno_engine::server::{
-    Address, Launch, Program, ProgramSpec, Served, ServerDirectory, StopSignal,
+    Address, Launch, Program, ProgramSpec, Served, ServerDirectory, ServerProgram, StopSignal,
 };
 use kvdyno_engine::{DataShape, Error, ErrorClass, Options, Result};
 use std::fmt::Write as _;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 
-const SOUGHT: ProgramSpec<'_> = ProgramSpec {
+/// The program of this process.
+pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
     engine: "aerospike",
     title: "Aerospike",
     program: "asd",
     remedy: "kvdyno cannot fetch Aerospike: put `asd` (Community Edition 7.1 or newer) on PATH, \
         or name it by `library = PATH` in a suite",
-};
+    version,
+});
 
-/// Of each server, in a folder of its own.
+/// Files of each server, in its own folder.
 const CONF: &str = "aerospike.conf";
 const FILE: &str = "records";
 
 /// Bytes of a record beside its value: its header, its bin's name and kind, to whole 16 bytes.
 const HEADER_BYTES: u64 = 64;
 
-/// What it takes at least, and what its blocks and caches are of a file.
+/// The least file size: blocks and caches take a share of it.
 const FILE_BYTES_MIN: u64 = 512 << 20;
 
 /// A file or a device that is smaller is none for it.
@@ -38,7 +39,7 @@ const ROOM_MIN: u64 = 128 << 20;
 /// Of a block, and so of a file.
 const BLOCK_BYTES: u64 = 8 << 20;
 
-/// Connections beside those of the sessions: the engine's own, of servers, of who looks.
+/// Connections besides those of sessions: the engine's own, of other servers, and a user's.
 const MORE_CLIENTS: u32 = 64;
 
 /// It takes no smaller limit of them.
@@ -48,21 +49,12 @@ const CLIENTS_MIN: u32 = 1024;
 /// other; nothing is measured before they have.
 const MIGRATE_THREADS: u32 = 32;
 
-static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
-
-/// The program at `path`, the newest that was fetched, or the one on PATH.
-pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
-    let find = || Program::find(&SOUGHT, path, version);
-    let program = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
-    program.check_only(SOUGHT.title, path).map(|()| program)
-}
-
 /// `Aerospike Community Edition build 8.0.0.15`.
 fn version(output: &str) -> Option<&str> {
     output.strip_prefix("Aerospike ")?.rsplit_once(" build ").map(|(_, version)| version.trim())
 }
 
-/// What it is reached at, and what other servers reach it at.
+/// The port for clients, and the ports for other servers.
 #[derive(Clone, Copy)]
 struct Ports {
     service: u16,
@@ -90,7 +82,7 @@ impl Served for Aerospike {
         if let Some(path) = &site.device {
             device::prepare(path, options, data)?;
         }
-        let program = program(None)?;
+        let program = PROGRAM.find(None)?;
         let count = servers(options)?;
         // All are held until each is found, so that they are different ones; the first one's own
         // is among those that are free.
@@ -117,8 +109,7 @@ impl Served for Aerospike {
         })
     }
 
-    /// It takes part in a cluster of all its servers, tells where they are, and has all it is to
-    /// have.
+    /// The server must see the whole cluster, know its peers' addresses and own all its partitions.
     fn answers(address: &Address) -> Result<()> {
         let mut connection = Connection::enter(address)?;
         let replication = connection.info("namespace/kv")?;
@@ -248,8 +239,8 @@ fn record_bytes(data: &DataShape) -> u64 {
     data.records_max.saturating_mul(record)
 }
 
-/// Writes stop where 70 % of the file or the device are records that live, and blocks that are half
-/// full are not gathered.
+/// Writes stop when live records take 70 % of the file or device. Blocks that are half full are not
+/// defragmented.
 pub(crate) fn check_room(what: &str, bytes: u64, data: &DataShape) -> Result<()> {
     let records = record_bytes(data);
     let least = (records / 10 * 15).max(ROOM_MIN);

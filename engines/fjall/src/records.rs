@@ -4,7 +4,7 @@ use fjall::{Iter, Keyspace, LsmError, UserKey};
 use kvdyno_engine::{Direction, Error, ErrorClass, Result, Walk};
 use std::ops::ControlFlow;
 
-/// fjall's error by what is done about it.
+/// fjall's error with its class.
 #[cold]
 #[expect(clippy::needless_pass_by_value, reason = "as map_err passes it")]
 pub(crate) fn failed(error: fjall::Error) -> Error {
@@ -13,7 +13,7 @@ pub(crate) fn failed(error: fjall::Error) -> Error {
     let class = match &error {
         Fjall::Io(error) | Fjall::Storage(LsmError::Io(error)) => io(error),
         Fjall::Locked | Fjall::InvalidVersion(_) => ErrorClass::Invalid,
-        // What it was poisoned by has been the answer to another call, or to a thread of its own.
+        // The original error was returned by another call, or happened in a background thread.
         Fjall::Poisoned => ErrorClass::Io,
         Fjall::Storage(_)
         | Fjall::JournalRecovery(_)
@@ -26,7 +26,7 @@ pub(crate) fn failed(error: fjall::Error) -> Error {
     Error::new(class, error.to_string())
 }
 
-/// What came of a way: how many were shown, and the key of the last if it goes on behind it.
+/// The result of a scan: the number of records, and the last key if the range may continue.
 pub(crate) struct ScanResult {
     pub(crate) count: u64,
     last: Option<UserKey>,
@@ -65,7 +65,7 @@ pub(crate) struct Walking {
 }
 
 impl Walking {
-    /// One that begins behind where `walk` stands.
+    /// An iterator that begins after the position of `walk`.
     pub(crate) fn begin(keyspace: &Keyspace, walk: &Walk) -> Self {
         use std::ops::Bound::{Excluded, Unbounded};
         let last = walk.last().map_or(Unbounded, Excluded);
@@ -76,7 +76,7 @@ impl Walking {
         Self { way: keyspace.range::<&[u8], _>(bounds), stands: None }
     }
 
-    /// Whether it stands where `walk` does.
+    /// Whether it is at the position of `walk`.
     pub(crate) fn goes_on(&self, walk: &Walk) -> bool {
         self.stands.as_deref() == walk.last()
     }

@@ -20,7 +20,7 @@ mod tests {
     };
     use std::time::Duration;
 
-    /// Whether there is a library to test; prints a line where there is none.
+    /// Whether there is a library to test; otherwise prints that the test is skipped.
     fn has_library(test: &str) -> bool {
         let has = !library::installed("leveldb").is_empty();
         if !has {

@@ -18,7 +18,7 @@ use std::time::Duration;
 pub(crate) struct Lmdb {
     env: Env,
     append: bool,
-    /// Let go after the environment, as fields are dropped in this order.
+    /// Released after the environment: fields are dropped in this order.
     _device: Option<Device>,
 }
 

@@ -12,7 +12,7 @@ pub(crate) const TABLE: TableDefinition<'static, &[u8], &[u8]> = TableDefinition
 type RangeIter<'t> = redb::Range<'t, &'static [u8], &'static [u8]>;
 type Guard<'t> = AccessGuard<'t, &'static [u8]>;
 
-/// redb's error by what is done about it.
+/// redb's error with its class.
 #[cold]
 pub(crate) fn failed(error: impl Into<redb::Error>) -> Error {
     use redb::Error as Redb;
@@ -29,7 +29,7 @@ pub(crate) fn failed(error: impl Into<redb::Error>) -> Error {
     Error::new(class, error.to_string())
 }
 
-/// What came of a way: how many were shown, and the key of the last if it goes on behind it.
+/// The result of a scan: the number of records, and the last key if the range may continue.
 struct ScanResult<'t> {
     count: u64,
     last: Option<Guard<'t>>,
@@ -79,12 +79,12 @@ pub(crate) struct Walking {
 }
 
 impl Walking {
-    /// Whether it stands where `walk` does.
+    /// Whether it is at the position of `walk`.
     pub(crate) fn goes_on(&self, walk: &Walk) -> bool {
         walk.last() == Some(&self.stands)
     }
 
-    /// One that begins behind where `walk` stands.
+    /// An iterator that begins after the position of `walk`.
     pub(crate) fn begin(
         table: &ReadOnlyTable<&'static [u8], &'static [u8]>,
         walk: &Walk,
@@ -118,7 +118,7 @@ impl Walking {
     }
 }
 
-/// The table within the one write transaction of the moment: nobody changes what it reads.
+/// The table in the only write transaction: nothing changes what it reads.
 pub(crate) struct ActiveTransaction<'t>(pub(crate) Table<'t, &'static [u8], &'static [u8]>);
 
 impl Transaction for ActiveTransaction<'_> {

@@ -42,7 +42,7 @@ mod tests {
         requests: None,
     };
 
-    /// Whether there is a library to test; says so where there is none.
+    /// Whether there is a library to test; otherwise prints that the test is skipped.
     fn has_library(test: &str) -> bool {
         let has = !library::installed("rocksdb").is_empty();
         if !has {
@@ -106,7 +106,7 @@ mod tests {
         RocksDb::open(&Location::Directory(folder.to_owned()), &options, &SHAPE).unwrap()
     }
 
-    /// What is set is what `RocksDB` says that it runs with, and long values lie in blob files.
+    /// `RocksDB` reports the options that were set, and long values are in blob files.
     #[test]
     fn blob_files_and_tiered_compaction_are_as_they_are_set() {
         if !has_library("blob_files_and_tiered_compaction_are_as_they_are_set") {
@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    /// How versions without a listener tell their events; every version writes the same LOG.
+    /// The events of versions without a listener; every version writes the same LOG.
     #[test]
     fn the_log_tells_of_flushes() {
         if !has_library("the_log_tells_of_flushes") {

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, send, sockopt};
 use std::fmt::{self, Display, Formatter};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -307,31 +307,10 @@ impl Read for Stream {
     }
 }
 
-/// For protocols in which the answer comes after the whole request.
-impl Write for Stream {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.write(bytes),
-            Self::Tcp(stream) => stream.write(bytes),
-            Self::Secured(stream) => {
-                let early = || io::Error::other("the server answers before it was asked");
-                stream.send(bytes)?.ok_or_else(early)
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        if self.is_sent()? {
-            return Ok(());
-        }
-        Err(io::Error::other("the server answers before it was asked"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write as _;
     use std::os::unix::net::UnixListener;
 
     #[test]
