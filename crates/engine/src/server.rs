@@ -42,8 +42,8 @@ pub trait Served: Engine {
     /// How to attach to a server that kvdyno did not start; none: it has no databases of its own.
     const ATTACHMENT: Option<Attachment> = None;
 
-    /// Of its [`counters`](Engine::counters), those that only grow and are worth a time line.
-    const TOLD: &'static [&'static str] = &[];
+    /// The [`counters`](Engine::counters) for the time line; they only grow.
+    const STATISTICS: &'static [&'static str] = &[];
 
     /// How to start it at a site, with the options of the case: what must be there before it is
     /// made by [`Launch::before`].
@@ -103,6 +103,13 @@ pub struct Launch {
     pub replicas: Vec<Command>,
     /// What ends it in order, all writes kept.
     pub stop: StopSignal,
+}
+
+impl Launch {
+    /// One server, of a command alone.
+    pub fn new(command: Command, stop: StopSignal) -> Self {
+        Self { before: Vec::new(), command, replicas: Vec::new(), stop }
+    }
 }
 
 /// A signal that ends a server in order.

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub struct DataDirectory {
     /// Absolute.
     pub path: PathBuf,
-    /// It is there already.
+    /// It exists already.
     pub exists: bool,
     /// Its volume.
     pub volume: Storage,
@@ -44,7 +44,7 @@ pub enum DataDirError {
     #[error("{} is on {kind} mounted read-only; name a writable directory",
         place.display())]
     ReadOnly { place: PathBuf, kind: String },
-    /// Nothing of it is a file that could be kept.
+    /// None of it is a file that could be kept.
     #[error("{} is on {kind}, a virtual filesystem that stores no files; name a directory on a \
         drive", place.display())]
     KeepsNoFiles { place: PathBuf, kind: String },
@@ -54,7 +54,7 @@ pub enum DataDirError {
         place.display(), cause, user(), directory.display())]
     NotWritable {
         place: PathBuf,
-        /// The directory that refuses: the place, or where it would have to be made.
+        /// The directory without permission: the location, or its nearest existing parent.
         directory: PathBuf,
         cause: rustix::io::Errno,
     },
@@ -71,7 +71,7 @@ pub enum DataDirError {
     #[error("{} is inside {}, which run {run} (process {pid}) uses; wait for its end, or name \
         another directory", inside.display(), place.display())]
     Inside { inside: PathBuf, place: PathBuf, run: String, pid: u32 },
-    /// Another run died there.
+    /// Another run was killed there.
     #[error("{} holds databases of run {run}, which was killed; go on with `kvdyno resume {run}`, \
         or remove them: rm -r {removal}", place.display())]
     LeftBehind {
@@ -151,7 +151,7 @@ fn is_there(path: &Path) -> Result<bool, DataDirError> {
         Ok(_) if raw::is_device(path) => Err(DataDirError::ADevice { place: path.to_owned() }),
         Ok(_) => Err(not_a_directory()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // A link to nowhere can neither be used nor made.
+            // A dangling link can be neither used nor created.
             let link = fs::symlink_metadata(path).is_ok();
             if link { Err(not_a_directory()) } else { Ok(false) }
         }
@@ -160,7 +160,7 @@ fn is_there(path: &Path) -> Result<bool, DataDirError> {
     }
 }
 
-/// Refuses a place on a virtual filesystem, which shows the kernel's state as files.
+/// Refuses a location on a virtual filesystem, which shows kernel state as files.
 pub fn check_keeps_files(path: &Path, volume: &Storage) -> Result<(), DataDirError> {
     match volume.kind() {
         "proc" | "sysfs" | "devpts" | "cgroup" | "cgroup2" | "debugfs" | "tracefs"

@@ -91,7 +91,7 @@ impl<E: Served> Engine for Client<E> {
         let mut events = self.client.events();
         if let Some(statistics) = &self.last_statistics {
             let mut statistics = statistics.lock().unwrap_or_else(PoisonError::into_inner);
-            let growth = growth(E::TOLD, &self.client.counters(), &mut statistics);
+            let growth = growth(E::STATISTICS, &self.client.counters(), &mut statistics);
             let log = EventLog::default();
             log.record(EventKind::Other, Edge::Point, growth);
             events.extend(log.drain());

@@ -63,7 +63,7 @@ struct Ports {
 }
 
 impl Served for Aerospike {
-    const TOLD: &'static [&'static str] = &[
+    const STATISTICS: &'static [&'static str] = &[
         "client_read",
         "client_write_error",
         "client_write_success",
@@ -101,12 +101,8 @@ impl Served for Aerospike {
         for number in 0..count {
             commands.push(server(site, program, options, data, &ports, number)?);
         }
-        Ok(Launch {
-            before: Vec::new(),
-            command: commands.remove(0),
-            replicas: commands,
-            stop: StopSignal::Terminate,
-        })
+        let first = commands.remove(0);
+        Ok(Launch { replicas: commands, ..Launch::new(first, StopSignal::Terminate) })
     }
 
     /// The server must see the whole cluster, know its peers' addresses and own all its partitions.
@@ -278,16 +274,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn shape() -> DataShape {
-        DataShape {
-            records: 1 << 20,
-            records_max: 1 << 20,
-            key_bytes: 16,
-            value_bytes_mean: 400,
-            value_bytes_max: 2 << 20,
-            sessions: 10,
-            depth: 1,
-            requests: None,
-        }
+        DataShape { value_bytes_max: 2 << 20, sessions: 10, ..DataShape::uniform(1 << 20, 16, 400) }
     }
 
     #[test]

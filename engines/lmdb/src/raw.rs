@@ -373,9 +373,3 @@ pub(crate) fn version() -> String {
     unsafe { ffi::mdb_version(&raw mut major, &raw mut minor, &raw mut patch) };
     format!("{major}.{minor}.{patch}")
 }
-
-/// Bytes an unprivileged process may still write on the volume of `path`.
-pub(crate) fn free_bytes(path: &Path) -> Result<u64> {
-    let volume = rustix::fs::statvfs(path).map_err(std::io::Error::from)?;
-    Ok(volume.f_bavail * volume.f_frsize)
-}

@@ -68,7 +68,7 @@ fn version(output: &str) -> Option<&str> {
 }
 
 impl Served for Mariadb {
-    const TOLD: &'static [&'static str] = &[
+    const STATISTICS: &'static [&'static str] = &[
         "Innodb_buffer_pool_read_requests",
         "Innodb_buffer_pool_reads",
         "Innodb_buffer_pool_wait_free",
@@ -125,7 +125,7 @@ impl Served for Mariadb {
             set("rocksdb_manual_wal_flush", "0");
         }
         set("thread_handling", options.text("thread_handling")?);
-        Ok(Launch { before, command, replicas: Vec::new(), stop: StopSignal::Terminate })
+        Ok(Launch { before, ..Launch::new(command, StopSignal::Terminate) })
     }
 
     fn answers(address: &Address) -> Result<()> {

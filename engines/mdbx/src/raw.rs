@@ -412,12 +412,6 @@ pub(crate) fn version() -> (String, String, String) {
     }
 }
 
-/// Bytes an unprivileged process may still write on the volume of `path`.
-pub(crate) fn free_bytes(path: &Path) -> Result<u64> {
-    let volume = rustix::fs::statvfs(path).map_err(std::io::Error::from)?;
-    Ok(volume.f_bavail * volume.f_frsize)
-}
-
 /// The longest key on pages of `page` bytes; 0: of the usual size.
 pub(crate) fn key_bytes_max(page: isize) -> u64 {
     // SAFETY: a function of its arguments alone.

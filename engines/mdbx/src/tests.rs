@@ -6,16 +6,7 @@ use kvdyno_engine::{
     conformance,
 };
 
-const SHAPE: DataShape = DataShape {
-    records: 1000,
-    records_max: 1000,
-    key_bytes: 8,
-    value_bytes_mean: 100,
-    value_bytes_max: 100,
-    sessions: 1,
-    depth: 1,
-    requests: None,
-};
+const SHAPE: DataShape = DataShape::uniform(1000, 8, 100);
 
 #[test]
 fn conforms() {

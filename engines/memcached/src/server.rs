@@ -46,7 +46,7 @@ fn version(output: &str) -> Option<&str> {
 }
 
 impl Served for Memcached {
-    const TOLD: &'static [&'static str] = &[
+    const STATISTICS: &'static [&'static str] = &[
         "bytes_read",
         "bytes_written",
         "cmd_set",
@@ -96,7 +96,7 @@ impl Served for Memcached {
         if options.boolean("disable_cas")? {
             command.arg("-C");
         }
-        Ok(Launch { before: Vec::new(), command, replicas: Vec::new(), stop: StopSignal::User1 })
+        Ok(Launch::new(command, StopSignal::User1))
     }
 
     fn answers(address: &Address) -> Result<()> {
@@ -158,16 +158,7 @@ mod tests {
     fn its_memory_is_enough_for_the_records() {
         let description = crate::describe::description(Err(Error::invalid("none")));
         let mut options = Options::defaults(&description, Durability::None);
-        let data = DataShape {
-            records: 1 << 20,
-            records_max: 1 << 20,
-            key_bytes: 16,
-            value_bytes_mean: 432,
-            value_bytes_max: 432,
-            sessions: 1,
-            depth: 1,
-            requests: None,
-        };
+        let data = DataShape::uniform(1 << 20, 16, 432);
         let item = item_bytes_max(&options, &data).unwrap();
         assert_eq!(item, MIB);
         assert_eq!(memory_mib(&options, &data, item).unwrap(), 66 + 704);

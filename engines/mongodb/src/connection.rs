@@ -351,3 +351,73 @@ impl Answers for Connection {
         Ok(Some(begin + head..begin + length))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bson::rawdoc;
+    use kvdyno_engine::server::Stream;
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
+
+    fn connected(sent: &[u8]) -> (Connection, UnixStream) {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(sent).unwrap();
+        let connection = Connection {
+            wire: Wire::new(Stream::Unix(ours)),
+            number: 7,
+            database: DATABASE.to_owned(),
+            messages: true,
+            keys: Keys::Binary,
+            writes_max: 1,
+        };
+        (connection, theirs)
+    }
+
+    /// An `OP_MSG` that answers request 7.
+    fn message(document: &RawDocument) -> Vec<u8> {
+        let length = (MESSAGE_HEAD + document.as_bytes().len()) as u32;
+        let head = [length, 1, 7, OP_MSG, 0].map(u32::to_le_bytes);
+        [&head.concat()[..], &[0], document.as_bytes()].concat()
+    }
+
+    #[test]
+    fn an_answer_is_parsed_once_it_is_complete() {
+        let reply = rawdoc! { "ok": 1.0 };
+        let sent = message(&reply);
+        let (mut connection, mut theirs) = connected(&sent[..sent.len() - 2]);
+        connection.wire.receive().unwrap();
+        assert_eq!(connection.parse_answer().unwrap(), None);
+        theirs.write_all(&sent[sent.len() - 2..]).unwrap();
+        theirs.write_all(&sent).unwrap();
+        for _ in 0..2 {
+            let body = connection.answer().unwrap();
+            assert_eq!(connection.wire.bytes(body), reply.as_bytes());
+        }
+        connection.number = 8;
+        theirs.write_all(&sent).unwrap();
+        assert!(connection.answer().unwrap_err().message.contains("another request"));
+    }
+
+    #[test]
+    fn a_page_lies_where_it_was_received() {
+        let record = rawdoc! { "v": 1 };
+        let batch = rawdoc! { "id": 9_i64, "firstBatch": [record.clone()] };
+        let reply = rawdoc! { "cursor": batch, "ok": 1.0 };
+        let (mut connection, _theirs) = connected(&message(&reply).repeat(2));
+        for _ in 0..2 {
+            let body = connection.answer().unwrap();
+            let page = connection.page(body, "firstBatch").unwrap();
+            let documents: Vec<_> = connection.documents(&page).map(Result::unwrap).collect();
+            assert_eq!((page.cursor, documents), (9, vec![record.as_ref()]));
+        }
+    }
+
+    #[test]
+    fn a_long_greeting_is_refused() {
+        let head = [1_u32 << 20, 1, 7, OP_MSG].map(u32::to_le_bytes).concat();
+        let (mut connection, _theirs) = connected(&head);
+        let error = connection.answer().unwrap_err();
+        assert!(error.message.contains("expected at most 65536 bytes"), "{error}");
+    }
+}

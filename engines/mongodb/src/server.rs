@@ -61,7 +61,7 @@ impl Kind {
 }
 
 impl Served for MongoDb {
-    const TOLD: &'static [&'static str] = &[
+    const STATISTICS: &'static [&'static str] = &[
         "backgroundFlushing.flushes",
         "extra_info.page_faults",
         "network.bytesIn",
@@ -90,12 +90,7 @@ impl Served for MongoDb {
             Kind::Mongod => mongod(&mut command, options, &program.version)?,
             Kind::FerretDb => ferretdb(&mut command, options),
         }
-        Ok(Launch {
-            before: Vec::new(),
-            command,
-            replicas: Vec::new(),
-            stop: StopSignal::Terminate,
-        })
+        Ok(Launch::new(command, StopSignal::Terminate))
     }
 
     fn answers(address: &Address) -> Result<()> {

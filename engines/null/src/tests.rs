@@ -57,16 +57,7 @@ fn open(values: &[(&str, u64)]) -> Null {
         options.values.insert(name.to_owned(), Value::Integer(value));
     }
     let options = options.resolve(&Null::describe()).unwrap();
-    let data = DataShape {
-        records: 1000,
-        records_max: 1000,
-        key_bytes: 16,
-        value_bytes_mean: 100,
-        value_bytes_max: 100,
-        sessions: 1,
-        depth: 1,
-        requests: None,
-    };
+    let data = DataShape::uniform(1000, 16, 100);
     Null::open(&Location::Directory("/nonexistent".into()), &options, &data).unwrap()
 }
 

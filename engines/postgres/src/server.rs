@@ -34,7 +34,7 @@ fn version(output: &str) -> Option<&str> {
 }
 
 impl Served for Postgres {
-    const TOLD: &'static [&'static str] = &[
+    const STATISTICS: &'static [&'static str] = &[
         "bgwriter.buffers_backend",
         "bgwriter.buffers_checkpoint",
         "bgwriter.checkpoints_req",
@@ -97,7 +97,7 @@ impl Served for Postgres {
         for name in ["full_page_writes", "autovacuum"] {
             set(name, if options.boolean(name)? { "on" } else { "off" });
         }
-        Ok(Launch { before, command, replicas: Vec::new(), stop: StopSignal::Interrupt })
+        Ok(Launch { before, ..Launch::new(command, StopSignal::Interrupt) })
     }
 
     fn answers(address: &Address) -> Result<()> {

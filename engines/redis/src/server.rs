@@ -30,7 +30,7 @@ fn version(output: &str) -> Option<&str> {
 }
 
 impl Served for Redis {
-    const TOLD: &'static [&'static str] = &[
+    const STATISTICS: &'static [&'static str] = &[
         "aof_delayed_fsync",
         "evicted_keys",
         "keyspace_hits",
@@ -75,12 +75,7 @@ impl Served for Redis {
         set("auto-aof-rewrite-percentage", rewrite);
         // Without a log, only an orderly shutdown keeps the records.
         set("shutdown-on-sigterm", if append.is_some() { "default" } else { "save" });
-        Ok(Launch {
-            before: Vec::new(),
-            command,
-            replicas: Vec::new(),
-            stop: StopSignal::Terminate,
-        })
+        Ok(Launch::new(command, StopSignal::Terminate))
     }
 
     fn answers(address: &Address) -> Result<()> {

@@ -75,7 +75,7 @@ fn line(version: &str) -> u64 {
     version.split('.').next().and_then(|line| line.parse().ok()).unwrap_or_default()
 }
 
-/// Removes option values that the library does not support: a suite with one is refused before it
+/// Option values that the library does not support: a suite with one is refused before it
 /// begins.
 fn lacks(library: &RocksLibrary, line: u64) -> Vec<&'static str> {
     let available = &library.facts().compressions;

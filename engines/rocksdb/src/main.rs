@@ -31,16 +31,7 @@ mod tests {
     };
     use std::time::Duration;
 
-    const SHAPE: DataShape = DataShape {
-        records: 10,
-        records_max: 10,
-        key_bytes: 1,
-        value_bytes_mean: 8,
-        value_bytes_max: 8,
-        sessions: 1,
-        depth: 1,
-        requests: None,
-    };
+    const SHAPE: DataShape = DataShape::uniform(10, 1, 8);
 
     /// Whether there is a library to test; otherwise prints that the test is skipped.
     fn has_library(test: &str) -> bool {

@@ -341,16 +341,7 @@ mod tests {
 
     #[test]
     fn a_class_is_what_it_promises() {
-        let shape = DataShape {
-            records: 1,
-            records_max: 1,
-            key_bytes: 16,
-            value_bytes_mean: 100,
-            value_bytes_max: 100,
-            sessions: 3,
-            depth: 1,
-            requests: None,
-        };
+        let shape = DataShape { sessions: 3, ..DataShape::uniform(1, 16, 100) };
         let config = |durability| {
             let options = Options { durability, ..options() };
             open_config(&options, &shape).unwrap()

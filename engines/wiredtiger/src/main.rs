@@ -26,16 +26,7 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    const SHAPE: DataShape = DataShape {
-        records: 1000,
-        records_max: 1000,
-        key_bytes: 8,
-        value_bytes_mean: 100,
-        value_bytes_max: 100,
-        sessions: 2,
-        depth: 1,
-        requests: None,
-    };
+    const SHAPE: DataShape = DataShape { sessions: 2, ..DataShape::uniform(1000, 8, 100) };
 
     /// Whether there is a library to test; otherwise prints that the test is skipped.
     fn has_library(test: &str) -> bool {
