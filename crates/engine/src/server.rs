@@ -46,7 +46,7 @@ pub trait Served: Engine {
     const STATISTICS: &'static [&'static str] = &[];
 
     /// How to start it at a site, with the options of the case: what must be there before it is
-    /// made by [`Launch::before`].
+    /// made by [`Launch::setup`].
     fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch>;
 
     /// Fails until the server answers.
@@ -96,7 +96,7 @@ pub struct ServerDirectory {
 #[derive(Debug)]
 pub struct Launch {
     /// Run to their ends before it, in this order.
-    pub before: Vec<Command>,
+    pub setup: Vec<Command>,
     /// The server itself, in the foreground: what forks away is nobody's child.
     pub command: Command,
     /// More servers of the same records, of the same program: they begin and end with it.
@@ -108,7 +108,7 @@ pub struct Launch {
 impl Launch {
     /// One server, of a command alone.
     pub fn new(command: Command, stop: StopSignal) -> Self {
-        Self { before: Vec::new(), command, replicas: Vec::new(), stop }
+        Self { setup: Vec::new(), command, replicas: Vec::new(), stop }
     }
 }
 

@@ -1,4 +1,4 @@
-//! A block device as a location: the conditions before anything is written to it.
+//! A block device as a data directory: the conditions before anything is written to it.
 //!
 //! It is named in full and twice, not in use, and carries nothing known to be of value. Findings
 //! are reported with the remedy; nothing is wiped here.

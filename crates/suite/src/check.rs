@@ -44,7 +44,7 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     if let Some(drive) = &typed.drive {
         jobs_check(drive, typed, mistakes);
     }
-    if let Some(empty) = typed.place.directory.as_ref().filter(|path| path.is_empty()) {
+    if let Some(empty) = typed.data_dir.path.as_ref().filter(|path| path.is_empty()) {
         mistakes.at(&empty.span, "the directory has no name").label("expected a directory");
     }
 }

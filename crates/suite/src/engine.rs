@@ -155,7 +155,7 @@ impl Engine {
     }
 
     /// Whether it may lie on the volume of that name.
-    pub(super) fn lies_on(&self, volume: &str) -> bool {
+    pub(super) fn is_on_volume(&self, volume: &str) -> bool {
         let volumes = self.volumes.as_ref();
         volumes.is_none_or(|volumes| volumes.iter().any(|name| name.value == volume))
     }

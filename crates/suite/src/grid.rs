@@ -177,7 +177,8 @@ impl<'a> Grid<'a> {
             return;
         };
         let volume = &self.part.typed.volume;
-        let lies = |engine: &Engine| volume.iter().any(|volume| engine.lies_on(&volume.name.0));
+        let lies =
+            |engine: &Engine| volume.iter().any(|volume| engine.is_on_volume(&volume.name.0));
         if !engines.iter().any(lies) {
             let part =
                 self.part.name().map_or("the suite".to_owned(), |part| format!("part `{part}`"));
@@ -201,7 +202,7 @@ fn set_up<'a>(
         let data = &sized.data;
         let places = &description.capabilities.places;
         let mut volumes = part.typed.volumes();
-        volumes.retain(|volume| volume.is_none_or(|volume| engine.lies_on(&volume.name.0)));
+        volumes.retain(|volume| volume.is_none_or(|volume| engine.is_on_volume(&volume.name.0)));
         if volumes.is_empty() {
             continue;
         }
@@ -280,14 +281,14 @@ fn misplaced_engines(part: &Part, runnable: &[(&Engine, &wanted::FoundWorker)]) 
     for (engine, worker) in runnable {
         let label = &engine.label.0;
         let is_reported = part.left_out.iter().any(|left_out| left_out.engine == *label);
-        if !part.typed.volume.iter().any(|volume| engine.lies_on(&volume.name.0))
+        if !part.typed.volume.iter().any(|volume| engine.is_on_volume(&volume.name.0))
             && !part.typed.volume.is_empty()
             && !is_reported
         {
             let why = Absent::for_reason("it uses none of the selected volumes");
             notes.push(why.to_left_out(name(), label.clone()));
         }
-        let volumes = part.typed.volume.iter().filter(|volume| engine.lies_on(&volume.name.0));
+        let volumes = part.typed.volume.iter().filter(|volume| engine.is_on_volume(&volume.name.0));
         for volume in volumes {
             let on_device = volume.place() == PlaceKind::Device;
             if let Some(what) = misplaced(worker.engine(), on_device) {
@@ -378,8 +379,8 @@ fn not_copied(part: &Part, setups: &[EngineSetup], host: &SizingHost) -> Vec<Str
     let mut notes: Vec<String> = Vec::new();
     for setup in setups {
         let (label, volume) = (&setup.engine.label.0, setup.volume.map(|at| &at.value));
-        let location =
-            volume.map_or_else(|| "in the place".to_owned(), |v| format!("on `{}`", v.name.0));
+        let location = volume
+            .map_or_else(|| "in the data directory".to_owned(), |v| format!("on `{}`", v.name.0));
         let note = if is_on_device(setup.volume, host.device) {
             let warm =
                 if evicts { "" } else { "; copies start cold and these warm: add an `evict`" };

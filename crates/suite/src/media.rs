@@ -14,8 +14,8 @@ use kvdyno_record::left_out::LeftOut;
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 
-/// The medium's value for images in the run's place.
-const PLACE: &str = "place";
+/// The medium's value for images in the run's data directory.
+const PLACE: &str = "data-dir";
 
 /// Drives by the name of their medium.
 #[derive(Clone, Debug, Default, JsonSchema)]
@@ -62,7 +62,7 @@ impl Media {
             }
             if path.value.is_empty() {
                 let mistake = mistakes.at(&path.span, "the medium has no path");
-                mistake.label("expected a block device, a directory, or \"place\"");
+                mistake.label("expected a block device, a directory, or \"data-dir\"");
             }
         }
     }
@@ -111,7 +111,7 @@ pub(super) fn give(part: &mut Part, mistakes: &mut Mistakes) {
 /// Every engine of the part, and its drive, that would use it.
 fn of_engines(typed: &Typed, part: Option<&String>, absent: &Absent) -> Vec<LeftOut> {
     let lies = |engine: &&super::engine::Engine| {
-        absent.volume.as_ref().is_none_or(|volume| engine.lies_on(volume))
+        absent.volume.as_ref().is_none_or(|volume| engine.is_on_volume(volume))
     };
     let engines = typed.engine.iter().filter(lies).map(|engine| engine.label.0.clone());
     let drive = typed.drive.iter().map(|_| drive::NAME.to_owned());
@@ -136,7 +136,7 @@ fn volume_on(volume: &mut Volume, media: &Media) -> Result<Option<String>, Strin
         volume.path = images(path);
         match &volume.path {
             Some(path) => format!("loop on images in {}", path.value),
-            None => "loop on images in the place".to_owned(),
+            None => "loop on images in the data directory".to_owned(),
         }
     };
     Ok(Some(format!("medium {medium}: {what}")))
@@ -153,16 +153,18 @@ fn tier_on(tier: &mut tier::Tier, media: &Media, mistakes: &mut Mistakes) -> Res
     } else if images(path).is_some() {
         let message = format!("memory tier `{}` is in a directory", tier.name.0);
         let mistake = mistakes.at(&path.span, message);
-        mistake.label("expected a block device, or \"place\" for an image in the run's place");
+        mistake.label(
+            "expected a block device, or \"data-dir\" for an image in the run's data directory",
+        );
     }
     Ok(())
 }
 
 /// A path or a medium.
-type PlaceOf = (Option<At<String>>, Option<At<Name>>);
+type LocationFields = (Option<At<String>>, Option<At<Name>>);
 
 /// Reads the location of a volume or tier.
-pub(super) fn place_of(fields: &mut Fields<'_, '_>, required: bool) -> Option<PlaceOf> {
+pub(super) fn read_location(fields: &mut Fields<'_, '_>, required: bool) -> Option<LocationFields> {
     let medium: Option<At<Name>> = fields.optional("medium");
     let Some(medium) = medium else {
         let path = if required { fields.required("path") } else { fields.optional("path") };

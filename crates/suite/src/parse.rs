@@ -41,8 +41,8 @@ pub struct Overrides {
     pub threads: Vec<u32>,
     /// `--trials N`: replaces `run.trials`.
     pub trials: Option<u32>,
-    /// `--place DIR`: replaces `place.directory`.
-    pub place: Option<PathBuf>,
+    /// `--data-dir DIR`: replaces `data_dir.path`.
+    pub data_dir: Option<PathBuf>,
     /// `--part a,b`: only these parts. Empty: all.
     pub parts: Vec<String>,
     /// `--phases a,b`: replaces `run.phases`, in every part. Empty: as in the suite.
@@ -79,7 +79,7 @@ pub struct Suite {
     /// Additions by the command line, as text.
     pub(super) notes: Vec<String>,
     pub(super) claims: Vec<Claim>,
-    place: Option<PathBuf>,
+    data_dir: Option<PathBuf>,
 }
 
 /// A part of a suite, with everything that it inherits from the suite; the whole suite if it has no
@@ -189,7 +189,7 @@ impl Suite {
             check(&part.typed, &mut mistakes);
         }
         mistakes.none(&source)?;
-        Ok(Self { source, parts, notes, claims, place: overrides.place.clone() })
+        Ok(Self { source, parts, notes, claims, data_dir: overrides.data_dir.clone() })
     }
 
     /// The settings that all parts share.
@@ -219,9 +219,9 @@ impl Suite {
     }
 
     /// The directory for databases; none: a directory inside the run's own.
-    pub fn place(&self) -> Option<&Path> {
-        let typed = self.typed().place.directory.as_ref();
-        self.place.as_deref().or(typed.map(|directory| Path::new(directory.as_str())))
+    pub fn data_dir(&self) -> Option<&Path> {
+        let typed = self.typed().data_dir.path.as_ref();
+        self.data_dir.as_deref().or(typed.map(|directory| Path::new(directory.as_str())))
     }
 
     /// The workers that the suite needs, each once for each library that it loads.

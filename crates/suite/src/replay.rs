@@ -164,7 +164,7 @@ fn check_role(
         ("keys", span(role.keys.as_ref())),
         ("rate", span(role.rate.as_ref())),
         ("os_threads", span(role.os_threads.as_ref())),
-        ("found", span(role.found.as_ref())),
+        ("expected_hits", span(role.expected_hits.as_ref())),
     ];
     for (key, span) in excluded {
         let Some(span) = span else { continue };
@@ -433,5 +433,5 @@ pub(super) fn requests(data: &Data, phases: &[workload::Phase]) -> Option<Reques
     let all = of_drives.map(one).reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
     let mixes = phases.iter().filter_map(workload::Phase::mix);
     let writes = mixes.flat_map(Mix::entries).any(|entry| entry.op.writes());
-    all.map(|(longest, multiple_of)| Requests { longest, multiple_of, writes })
+    all.map(|(longest, multiple_of)| Requests { bytes_max: longest, multiple_of, writes })
 }

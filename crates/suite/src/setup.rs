@@ -28,12 +28,12 @@ pub(super) struct EngineSetup<'a> {
     /// Index of its data set.
     pub(super) data: usize,
     pub(super) limit: Limit,
-    /// None: in the place.
+    /// None: in the data directory.
     pub(super) volume: Option<&'a At<Volume>>,
 }
 
 impl<'a> EngineSetup<'a> {
-    /// An engine embedded in its worker, in the place, never reopened.
+    /// An engine embedded in its worker, in the data directory, never reopened.
     pub(super) fn plain(
         engine: &'a Engine,
         description: &'a Description,

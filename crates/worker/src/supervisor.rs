@@ -92,10 +92,10 @@ impl Running {
         if let Address::Unix(socket) = &site.address {
             let _ = std::fs::remove_file(socket);
         }
-        let Launch { before, command, replicas, stop } = E::launch(site, options, data)?;
+        let Launch { setup, command, replicas, stop } = E::launch(site, options, data)?;
         // Making its place ready is no part of its start.
         let begun = Instant::now();
-        for command in before {
+        for command in setup {
             run_to_end::<E>(command).map_err(|error| if_volume_failed(&site.folder, error))?;
         }
         let address = site.address.clone();
@@ -374,7 +374,7 @@ fn obey<E: Served>(
 }
 
 fn started<E: Served>(job: &ServerJob, on_device: &mut Option<OnDevice>) -> Result<Running> {
-    let (folder, device) = match &job.place {
+    let (folder, device) = match &job.location {
         Location::Device(device) => {
             let acquired = match on_device.take() {
                 Some(acquired) => acquired,

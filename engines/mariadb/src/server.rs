@@ -94,7 +94,7 @@ impl Served for Mariadb {
     const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
 
     fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
-        let before =
+        let setup =
             if site.folder.join(DATA).exists() { Vec::new() } else { first(site, options)? };
         let mut command = command(site, options, DATA)?;
         let mut set = |name: &str, value: &str| {
@@ -125,7 +125,7 @@ impl Served for Mariadb {
             set("rocksdb_manual_wal_flush", "0");
         }
         set("thread_handling", options.text("thread_handling")?);
-        Ok(Launch { before, ..Launch::new(command, StopSignal::Terminate) })
+        Ok(Launch { setup, ..Launch::new(command, StopSignal::Terminate) })
     }
 
     fn answers(address: &Address) -> Result<()> {

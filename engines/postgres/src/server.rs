@@ -56,7 +56,7 @@ impl Served for Postgres {
     fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
         let program = &PROGRAM.find(None)?.path;
         let made = site.folder.join(DATA).exists();
-        let before = if made { Vec::new() } else { make(site, program)? };
+        let setup = if made { Vec::new() } else { make(site, program)? };
         let mut command = site.command(program);
         command.args(["-D", DATA]);
         let mut set = |name: &str, value: &str| {
@@ -97,7 +97,7 @@ impl Served for Postgres {
         for name in ["full_page_writes", "autovacuum"] {
             set(name, if options.boolean(name)? { "on" } else { "off" });
         }
-        Ok(Launch { before, ..Launch::new(command, StopSignal::Interrupt) })
+        Ok(Launch { setup, ..Launch::new(command, StopSignal::Interrupt) })
     }
 
     fn answers(address: &Address) -> Result<()> {

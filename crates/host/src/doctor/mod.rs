@@ -52,7 +52,7 @@ pub fn judge(host: &Host) -> Vec<Diagnostic> {
     RULES.iter().flat_map(|rules| apply(rules, host)).collect()
 }
 
-/// The problem with the kind of filesystem below a location, if there is one.
+/// The problem with the kind of filesystem below a data directory, if there is one.
 pub(super) fn warn_of_filesystem(filesystem: Filesystem) -> Option<Diagnostic> {
     let host = Host { filesystem: Some(filesystem), ..Host::default() };
     apply(&[volume::KIND], &host).pop().filter(|check| check.severity == Level::Warning)
