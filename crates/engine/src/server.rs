@@ -9,9 +9,9 @@ mod program;
 pub mod turns;
 mod wire;
 
-pub use address::{Address, BY_NAME, Elsewhere, Secrecy, Secret, Secured, Stream, near, send_to};
+pub use address::{Address, BY_NAME, Elsewhere, Secrecy, Secret, Secured, Stream, send_to};
 pub use program::{Program, ProgramSpec, ServerProgram};
-pub use wire::{Answers, GREETING_BYTES_MAX, Tickets, Wire, decimal, nonsense, too_long};
+pub use wire::{Answers, Tickets, Wire, decimal, nonsense};
 
 use crate::{DataShape, Durability, Engine, Options, Result};
 use std::fs::File;
@@ -32,6 +32,9 @@ pub const SECRET: &str = "kvdyno.secret";
 
 /// An engine whose data a server keeps.
 pub trait Served: Engine {
+    /// Its program.
+    const PROGRAM: &'static ServerProgram;
+
     /// The name of its Unix socket, in the folder it is started in.
     const SOCKET: &'static str = "server.sock";
 

@@ -20,7 +20,7 @@ const STATISTICS: &str = "statistics";
 /// A client of a server. The server runs already, or, in a directory, in this process's care: so
 /// that the conformance kit and `torture` have both as one engine.
 pub(crate) struct Client<E> {
-    client: E,
+    engine: E,
     server: Option<Running>,
     /// The report of settling an attached server.
     elsewhere: Option<Settled>,
@@ -35,7 +35,7 @@ impl<E: Served> Engine for Client<E> {
         Self: 'e;
 
     fn use_library(path: Option<&Path>) -> Result<()> {
-        E::use_library(path)
+        E::PROGRAM.find(path).map(drop)
     }
 
     fn describe() -> Description {
@@ -58,40 +58,40 @@ impl<E: Served> Engine for Client<E> {
         let location = started.as_ref().unwrap_or(location);
         let elsewhere = Address::for_engine::<E>(location)?.elsewhere().map(Elsewhere::settled);
         let wants_statistics = elsewhere.is_none() && options.boolean(STATISTICS)?;
-        let client = E::open(location, options, data)?;
+        let engine = E::open(location, options, data)?;
         let last_statistics = wants_statistics.then(Mutex::default);
-        let client = Self { client, server, elsewhere, last_statistics };
+        let client = Self { engine, server, elsewhere, last_statistics };
         // Earlier changes belong to no event.
         client.events();
         Ok(client)
     }
 
     fn session(&self) -> Result<Self::Session<'_>> {
-        self.client.session()
+        self.engine.session()
     }
 
     fn settle(&self, limit: Duration) -> Result<Settled> {
-        self.elsewhere.clone().map_or_else(|| self.client.settle(limit), Ok)
+        self.elsewhere.clone().map_or_else(|| self.engine.settle(limit), Ok)
     }
 
     fn sync(&self) -> Result<()> {
-        if self.elsewhere.is_some() { Ok(()) } else { self.client.sync() }
+        if self.elsewhere.is_some() { Ok(()) } else { self.engine.sync() }
     }
 
     fn close(self) -> Result<()> {
-        self.client.close()?;
+        self.engine.close()?;
         self.server.map_or(Ok(()), |server| server.stop().map(drop))
     }
 
     fn counters(&self) -> Counters {
-        if self.elsewhere.is_some() { Counters::new() } else { self.client.counters() }
+        if self.elsewhere.is_some() { Counters::new() } else { self.engine.counters() }
     }
 
     fn events(&self) -> Vec<EngineEvent> {
-        let mut events = self.client.events();
+        let mut events = self.engine.events();
         if let Some(statistics) = &self.last_statistics {
             let mut statistics = statistics.lock().unwrap_or_else(PoisonError::into_inner);
-            let growth = growth(E::STATISTICS, &self.client.counters(), &mut statistics);
+            let growth = growth(E::STATISTICS, &self.engine.counters(), &mut statistics);
             let log = EventLog::default();
             log.record(EventKind::Other, Edge::Point, growth);
             events.extend(log.drain());
@@ -111,7 +111,7 @@ where
     type Graph<'e> = G::Graph<'e>;
 
     fn graph(engine: &Self::Engine, isolation: Isolation) -> Result<G::Graph<'_>> {
-        G::graph(&engine.client, isolation)
+        G::graph(&engine.engine, isolation)
     }
 }
 

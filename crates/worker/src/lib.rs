@@ -113,7 +113,7 @@ where
 }
 
 fn served_main<E: Served, G: GraphEngine<Engine = Client<E>>>() -> ExitCode {
-    run_command::<E>(|command, server| match (command, server) {
+    run_command::<Client<E>>(|command, server| match (command, server) {
         (Command::Serve, None) => Some(supervisor::serve::<E>()),
         (Command::Serve, Some(server)) => Some(attached::serve::<E>(server)),
         (Command::Describe, None) => Some(describe::<Client<E>>()),

@@ -9,7 +9,6 @@ use kvdyno_engine::{
     Counters, DataShape, Description, Engine, Error, ErrorClass, Location, Options, Result,
     Session, Settled, Value, Write,
 };
-use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -84,10 +83,6 @@ fn add(counters: &mut Counters, name: &str, value: &str) {
 
 impl Engine for Aerospike {
     type Session<'e> = Client<'e>;
-
-    fn use_library(path: Option<&Path>) -> Result<()> {
-        PROGRAM.find(path).map(drop)
-    }
 
     fn describe() -> Description {
         description(PROGRAM.find(None))

@@ -63,6 +63,7 @@ struct Ports {
 }
 
 impl Served for Aerospike {
+    const PROGRAM: &'static ServerProgram = &PROGRAM;
     const STATISTICS: &'static [&'static str] = &[
         "client_read",
         "client_write_error",

@@ -231,6 +231,6 @@ impl Transaction for ActiveTransaction<'_> {
                 begun.range::<&[u8], _>(keyspace, range.bounds())
             }
         };
-        Ok(show(&mut way, range.direction, range.limit, visit)?.count)
+        Ok(show(&mut way, range.direction, range.limit, visit)?.0)
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::cursor::Steps;
 use crate::library::ffi;
+use crate::size::free_bytes;
 use crate::value::{bytes, check, error, val};
 use kvdyno_engine::{Error, ErrorClass, Range, Records, Result, Walk};
 use std::ffi::{CStr, CString, OsStr, c_int};

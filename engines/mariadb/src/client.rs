@@ -14,7 +14,6 @@ use kvdyno_engine::{
 };
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::time::Duration;
 
 /// Rows of one statement of a scan: the server sends all of them, even if the scan breaks off.
@@ -54,10 +53,6 @@ impl Mariadb {
 
 impl Engine for Mariadb {
     type Session<'e> = Client;
-
-    fn use_library(path: Option<&Path>) -> Result<()> {
-        PROGRAM.find(path).map(drop)
-    }
 
     fn describe() -> Description {
         description(PROGRAM.find(None))

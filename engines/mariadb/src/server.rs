@@ -68,6 +68,7 @@ fn version(output: &str) -> Option<&str> {
 }
 
 impl Served for Mariadb {
+    const PROGRAM: &'static ServerProgram = &PROGRAM;
     const STATISTICS: &'static [&'static str] = &[
         "Innodb_buffer_pool_read_requests",
         "Innodb_buffer_pool_reads",

@@ -8,7 +8,6 @@ use kvdyno_engine::{
     Counters, DataShape, Description, Engine, Location, Options, Result, Session, Settled, Value,
     Write,
 };
-use std::path::Path;
 use std::time::Duration;
 
 /// Entries of `stats` that do not describe the work, or change at each read.
@@ -46,10 +45,6 @@ fn counter(text: String) -> Value {
 
 impl Engine for Memcached {
     type Session<'e> = Client;
-
-    fn use_library(path: Option<&Path>) -> Result<()> {
-        PROGRAM.find(path).map(drop)
-    }
 
     fn describe() -> Description {
         description(PROGRAM.find(None))

@@ -46,6 +46,7 @@ fn version(output: &str) -> Option<&str> {
 }
 
 impl Served for Memcached {
+    const PROGRAM: &'static ServerProgram = &PROGRAM;
     const STATISTICS: &'static [&'static str] = &[
         "bytes_read",
         "bytes_written",

@@ -18,7 +18,6 @@ use kvdyno_engine::{
 use std::collections::HashMap;
 use std::fs::File;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Looks for records.
@@ -68,10 +67,6 @@ impl MongoDb {
 
 impl Engine for MongoDb {
     type Session<'e> = Client;
-
-    fn use_library(path: Option<&Path>) -> Result<()> {
-        PROGRAM.find(path).map(drop)
-    }
 
     fn describe() -> Description {
         description(PROGRAM.find(None))

@@ -61,6 +61,7 @@ impl Kind {
 }
 
 impl Served for MongoDb {
+    const PROGRAM: &'static ServerProgram = &PROGRAM;
     const STATISTICS: &'static [&'static str] = &[
         "backgroundFlushing.flushes",
         "extra_info.page_faults",

@@ -13,7 +13,6 @@ use kvdyno_engine::{
 };
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Rows of a scan per request.
@@ -64,10 +63,6 @@ impl Postgres {
 
 impl Engine for Postgres {
     type Session<'e> = Client;
-
-    fn use_library(path: Option<&Path>) -> Result<()> {
-        PROGRAM.find(path).map(drop)
-    }
 
     fn describe() -> Description {
         description(PROGRAM.find(None))

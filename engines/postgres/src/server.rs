@@ -34,6 +34,7 @@ fn version(output: &str) -> Option<&str> {
 }
 
 impl Served for Postgres {
+    const PROGRAM: &'static ServerProgram = &PROGRAM;
     const STATISTICS: &'static [&'static str] = &[
         "bgwriter.buffers_backend",
         "bgwriter.buffers_checkpoint",

@@ -8,7 +8,6 @@ use kvdyno_engine::{
     Counters, DataShape, Description, Durability, Engine, Location, Options, Result, Session,
     Settled, Value, Write,
 };
-use std::path::Path;
 use std::time::Duration;
 
 /// Fields of `INFO` that do not describe the work, or change at each read.
@@ -35,10 +34,6 @@ impl Redis {
 
 impl Engine for Redis {
     type Session<'e> = Client;
-
-    fn use_library(path: Option<&Path>) -> Result<()> {
-        PROGRAM.find(path).map(drop)
-    }
 
     fn describe() -> Description {
         description(PROGRAM.find(None))

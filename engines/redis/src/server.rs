@@ -30,6 +30,7 @@ fn version(output: &str) -> Option<&str> {
 }
 
 impl Served for Redis {
+    const PROGRAM: &'static ServerProgram = &PROGRAM;
     const STATISTICS: &'static [&'static str] = &[
         "aof_delayed_fsync",
         "evicted_keys",

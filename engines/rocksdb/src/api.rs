@@ -4,8 +4,6 @@
 //! versions between them. Functions that some versions lack are optional; their callers handle a
 //! missing one.
 
-#![expect(unsafe_code, reason = "the types of C functions, and looking them up")]
-
 use kvdyno_engine::{library_functions, opaque_types};
 use std::ffi::{c_char, c_int, c_uchar, c_void};
 

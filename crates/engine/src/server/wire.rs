@@ -17,7 +17,7 @@ const READ_BYTES: usize = 64 << 10;
 
 /// The limit of what a server sends before records are expected: its greeting and its settings.
 /// The listener may be hostile, or no server of that protocol.
-pub const GREETING_BYTES_MAX: usize = 64 << 10;
+const GREETING_BYTES_MAX: usize = 64 << 10;
 
 /// A connection with its buffers.
 #[derive(Debug)]
@@ -294,7 +294,7 @@ pub fn decimal(number: usize, digits: &mut [u8; 20]) -> &[u8] {
 
 /// A server's answer is longer than its limit.
 #[cold]
-pub fn too_long(bytes: usize, bytes_max: usize) -> Error {
+fn too_long(bytes: usize, bytes_max: usize) -> Error {
     nonsense(&format!("expected at most {bytes_max} bytes, found {bytes} or more"))
 }
 
