@@ -1,7 +1,7 @@
-//! An assembler for the kernel's small machine: named registers, operations and labels in, the
-//! eight-byte instructions of BPF out (Documentation/bpf/standardization/instruction-set.rst).
+//! An assembler for the kernel's BPF machine: it translates named registers, operations and labels
+//! into the eight-byte instructions (Documentation/bpf/standardization/instruction-set.rst).
 //!
-//! It knows the instructions that our programs use, and nothing of what they do.
+//! It knows only the instructions that our programs use, not their purpose.
 
 use super::system::{Instruction, Map};
 use std::os::fd::{AsFd, AsRawFd};
@@ -147,7 +147,7 @@ impl Assembler {
         }
     }
 
-    /// Adds to eight bytes in memory, whoever else does at the same time.
+    /// Adds to eight bytes in memory, atomically.
     pub(super) fn add_to_memory(&mut self, to: Register, offset: i16, from: Register) {
         self.push(code::ATOMIC_ADD, to, from as u8, offset, 0);
     }

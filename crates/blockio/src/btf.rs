@@ -35,13 +35,13 @@ pub(super) struct Btf {
     strings: usize,
 }
 
-/// A type, as much as is asked of it.
+/// A type, with the parts that are needed.
 #[derive(Default)]
 struct Type {
     kind: u32,
     /// The place of its name among the strings.
     name: u32,
-    /// What a pointer points to, or another name stands for.
+    /// The target of a pointer or of an alias.
     refers: u32,
     /// How many members, values or parameters it has, and where they are.
     count: usize,
@@ -60,7 +60,7 @@ pub(super) struct Tracepoint {
 }
 
 impl Btf {
-    /// Reads it; `None` where it is not what it should be.
+    /// Parses it; `None`: it is malformed.
     pub(super) fn parse(bytes: Vec<u8>) -> Option<Self> {
         let mut btf = Self { bytes, types: vec![Type::default()], strings: 0 };
         if btf.word(0)? & 0xffff != MAGIC {
@@ -150,7 +150,7 @@ impl Btf {
         self.types.get(id as usize)
     }
 
-    /// The name of the member or value that stands here.
+    /// The name of the member or value at this offset.
     fn name(&self, offset: usize) -> Option<&str> {
         self.string(self.word(offset)?)
     }

@@ -55,7 +55,7 @@ impl Layout {
         let bit = |name| btf.enumerator(name).map(|bit| 1 << bit).ok_or(name);
         Ok(Self {
             tracepoints: Moment::ALL.into_iter().map(tracepoint).collect::<Result<_, _>>()?,
-            // Until Linux 5.16 a request knew its disk itself.
+            // Until Linux 5.16 a request had a pointer to its disk.
             to_disk: match btf.field("request", "rq_disk") {
                 Some(disk) => vec![disk],
                 None => vec![field("request", "q")?, field("request_queue", "disk")?],

@@ -1,11 +1,11 @@
-//! Block I/O as the kernel sees it: each request to the device under a volume, by kind and by who
-//! asked, with the time that the device took.
+//! Block I/O as the kernel sees it: each request to the device below a volume, by kind and by
+//! requesting process, with the device's time for it.
 //!
-//! Small programs run in the kernel where a request enters a queue, is merged there, is handed to
-//! the driver and is completed, and count there; here they are assembled for the running kernel,
-//! loaded and read. Nothing stays behind: all of it ends with this process. The wait in the
-//! scheduler's queue is not part of a latency: it is the kernel's, not the device's. Why it is
-//! made like this, and what it costs: docs/decisions/0008-block-io-from-the-kernel.md.
+//! Small programs run in the kernel when a request enters a queue, is merged there, is issued to
+//! the driver and is completed, and count there. They are assembled here for the running kernel,
+//! loaded and read. All of it ends with this process. A latency does not include the wait in the
+//! scheduler's queue, which is the kernel's and not the device's. The reasons and the costs:
+//! docs/decisions/0008-block-io-from-the-kernel.md.
 
 mod assembler;
 mod btf;
@@ -73,7 +73,7 @@ impl BlockWatch {
         &self.devices
     }
 
-    /// These processes are ours as well. What they asked for before is somebody else's.
+    /// Adds processes of ours. Their earlier requests count as others'.
     pub fn add_ours(&mut self, processes: &[u32]) {
         for process in processes {
             if self.ours.insert(*process) {

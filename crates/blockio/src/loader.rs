@@ -1,5 +1,5 @@
-//! From nothing to programs that run: the kernel's layout, the tables, the programs in that order,
-//! and in words why not.
+//! Loads and starts the programs: the kernel's layout, the tables, the programs in that order, or
+//! the reason why not.
 
 use super::btf::Btf;
 use super::layout::{Layout, Moment};

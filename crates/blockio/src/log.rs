@@ -1,4 +1,4 @@
-//! Every request as a line of `blockio.csv`, written by a thread of its own as they come.
+//! Writes every request as a line of `blockio.csv`, in its own thread.
 
 use super::maps::{Event, LOG_BYTES, of_cell};
 use super::ring::Ring;
@@ -54,7 +54,7 @@ impl Log {
         Ok(Self { stop, writer })
     }
 
-    /// Writes what is left, and says how many lines there are.
+    /// Writes the rest, and returns the number of lines.
     pub(super) fn end(self) -> io::Result<u64> {
         let Self { stop, writer } = self;
         drop(stop);
@@ -62,7 +62,7 @@ impl Log {
     }
 }
 
-/// The file, and what is needed to write a line.
+/// The file, and the state for writing a line.
 struct LineWriter {
     file: csv::Writer<BufWriter<File>>,
     devices: Vec<WatchedDevice>,
@@ -80,7 +80,7 @@ impl LineWriter {
         Ok(Self { file, devices, unix_ahead_ns, count: 0, error: None })
     }
 
-    /// After an error nothing more is written; the end tells of it.
+    /// After an error nothing more is written; the end returns it.
     fn write(&mut self, event: &Event) {
         if self.error.is_none() {
             match self.line(event) {

@@ -52,14 +52,14 @@ pub(super) struct InFlight {
     /// Its device, kind and owner.
     pub(super) cell: u32,
     pub(super) fua: u32,
-    /// It was seen to enter a queue: who asked is known from there.
+    /// It was seen entering a queue, so the requesting process is known.
     pub(super) entered: u32,
     pub(super) owner: u32,
     pub(super) process: u32,
     pub(super) name: [u8; 16],
 }
 
-/// What is counted of a device, kind and owner, by each processor.
+/// The counts of a device, kind and owner, per processor.
 #[repr(C)]
 pub(super) struct Counts {
     pub(super) count: u64,
@@ -85,7 +85,7 @@ pub(super) struct Event {
 /// Slots of latency: up to 75 minutes.
 pub(super) const SLOTS: usize = 320;
 
-/// What is lost, by its place among the counts of it.
+/// Lost events, by their index in the counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LossCause {
     Unseen = 0,

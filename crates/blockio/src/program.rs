@@ -22,7 +22,7 @@ use Register::{Frame, R0, R1, R2, R3, R4, R6, R7, R8, R9};
 use kvdyno_record::blockio::{IoKind, IoOwner};
 use std::mem::offset_of;
 
-/// What a program is assembled from.
+/// The inputs for assembling a program.
 pub(super) struct Source<'s> {
     pub(super) layout: &'s Layout,
     pub(super) devices: &'s [Watched],
@@ -103,8 +103,8 @@ impl Source<'_> {
         asm.exit();
     }
 
-    /// A request is merged into another and freed: who asked for it is not who asks for the next
-    /// one at its address.
+    /// A request is merged into another and freed: the next request at its address may come from
+    /// another process.
     fn merged(&self, asm: &mut Assembler) {
         let end = asm.label();
         self.find_in_flight(asm);
@@ -326,9 +326,9 @@ impl Source<'_> {
         asm.place(logged);
     }
 
-    /// A request that was not seen to begin is lost, if it is for a watched device. A write that
-    /// asked for a flush as well is completed once more, with no bytes, when that is done: it is
-    /// nobody's loss.
+    /// If the beginning of a request was not seen, it is counted as lost, if it is for a watched
+    /// device. A write with a flush is completed a second time, without bytes, when the flush is
+    /// done: that is not lost.
     fn unseen(&self, asm: &mut Assembler, end: Label) {
         self.device_of_request(asm, end);
         let lost = asm.label();
@@ -358,7 +358,7 @@ fn slot_of_latency(asm: &mut Assembler) {
     let (small, done) = (asm.label(), asm.label());
     asm.set(R2, R8);
     asm.jump(If::Below, R8, 8, done);
-    // R2: what is left above bit 3; R3: how far it was shifted.
+    // R2: the bits above bit 3; R3: the shift.
     asm.set(R3, 0);
     for bits in [32, 16, 8, 4, 2, 1] {
         let below = asm.label();
@@ -377,7 +377,7 @@ fn slot_of_latency(asm: &mut Assembler) {
     asm.place(small);
 }
 
-/// The entry in R7 is in flight no more, and who asked is to be noted anew.
+/// The entry in R7 is no longer in flight; its requesting process must be set again.
 fn forget(asm: &mut Assembler) {
     asm.store(Size::Eight, R7, place(offset_of!(InFlight, issued_ns)), 0);
     asm.store(Size::Four, R7, place(offset_of!(InFlight, entered)), 0);
@@ -396,7 +396,7 @@ fn on_stack(asm: &mut Assembler, to: Register, offset: i16) {
     asm.calculate(Do::Add, to, i32::from(offset));
 }
 
-/// Where a field lies, as instructions say it.
+/// The offset of a field, as in instructions.
 const fn place(offset: usize) -> i16 {
     offset as i16
 }

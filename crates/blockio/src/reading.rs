@@ -5,7 +5,7 @@ use super::system::Program;
 use kvdyno_record::blockio::{BlockIo, Cell, Lost};
 use std::io;
 
-/// Words of [`Counts`] before its slots.
+/// Fields of [`Counts`] before its slots, in 64-bit words.
 const HEADER: usize = size_of::<Counts>() / 8 - SLOTS;
 
 /// Reads everything that was counted.

@@ -29,7 +29,7 @@ pub(super) enum MapKind {
     Ring = 27,
 }
 
-/// The largest of the structures that bpf(2) takes, as far as we fill it: 64-bit words, the rest 0.
+/// The largest of bpf(2)'s structures, as far as we fill it: 64-bit words, the rest 0.
 const ATTRIBUTE_WORDS: usize = 16;
 
 /// `BPF_PROG_TYPE_TRACING`, and its `BPF_TRACE_RAW_TP`: the arguments of a tracepoint with their
@@ -45,7 +45,7 @@ const COMPLAINT_BYTES: usize = 1 << 16;
 pub(super) struct Map {
     fd: OwnedFd,
     key_bytes: usize,
-    /// Of what is looked up from here: of a table by processor, all processors'.
+    /// The size of a value: for a per-processor table, of all processors.
     value_bytes: usize,
 }
 
@@ -65,7 +65,7 @@ impl Map {
         Ok(Self { fd, key_bytes, value_bytes: value_bytes.next_multiple_of(8) * copies })
     }
 
-    /// The value, in 64-bit words; of a table by processor, one processor after the other.
+    /// The value, in 64-bit words; for a per-processor table, one processor after the other.
     pub(super) fn lookup(&self, key: &[u8], value: &mut Vec<u64>) -> io::Result<()> {
         value.clear();
         value.resize(self.value_bytes / 8, 0);
@@ -110,7 +110,7 @@ impl AsFd for Map {
     }
 }
 
-/// One instruction, as the kernel takes it: `struct bpf_insn`.
+/// One instruction for the kernel: `struct bpf_insn`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct Instruction {
@@ -121,7 +121,7 @@ pub(super) struct Instruction {
     pub(super) number: i32,
 }
 
-/// A program that the kernel has taken, running at its tracepoint as long as this lives.
+/// A loaded program, which runs at its tracepoint while this exists.
 #[derive(Debug)]
 pub(super) struct Program {
     program: OwnedFd,

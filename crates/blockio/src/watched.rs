@@ -16,7 +16,7 @@ pub(super) struct Watched {
     pub(super) sectors: Option<Range<u64>>,
 }
 
-/// Deeper than any stack of devices that there is.
+/// Deeper than any real stack of devices.
 const DEPTH_MAX: u32 = 8;
 
 /// The devices right above the drives.

@@ -16,6 +16,7 @@
 //! }
 //! ```
 
+mod adjusted;
 mod field;
 mod flight;
 mod graph;
@@ -35,6 +36,7 @@ use field::{Field, Outcome, Stop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+pub use adjusted::{Adjust, Adjusted, Only};
 pub use report::{Check, Report, Verdict};
 
 /// Runs every check in directories (or files, for an engine of raw devices) that the kit makes

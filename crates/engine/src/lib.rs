@@ -42,7 +42,7 @@ pub use describe::{BatchKind, Capabilities, Description, Durability, PlaceKind, 
 pub use error::{Error, ErrorClass, Result};
 pub use option::{OptionKind, OptionSpec, Preset, Setting};
 pub use options::Options;
-pub use range::{Direction, Range, Walk};
+pub use range::{Direction, Range, Walk, show_records};
 pub use shape::{DataShape, Location, Requests};
 pub use traits::{Engine, Session, Settled, Write};
 pub use transaction::{Records, Transaction, Transactions, ValueVisitor};

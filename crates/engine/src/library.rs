@@ -10,9 +10,13 @@
 //! the version's folder is what a suite writes. It may have a word behind the number,
 //! `11.8.1-native`, so that two builds of a version stand side by side.
 
+#[cfg(feature = "dynamic")]
+pub mod dynamic;
+
 use crate::{Error, ErrorClass, Result};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -68,6 +72,10 @@ pub struct About {
     /// A server's program, below this folder; empty: the library is the one that lies in it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub file: String,
+    /// Checksum of the source of kvdyno's shim in it; empty: it has none, or one from before this
+    /// was recorded.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub shim: String,
 }
 
 /// A library that is there.
@@ -140,6 +148,24 @@ pub fn check_only(title: &str, loaded: &Path, required: Option<&Path>) -> Result
         ))),
         _ => Ok(()),
     }
+}
+
+/// Facts of the file at `path` for a description: where it comes from, its path under `name`, and
+/// `more`. Empty ones are left out.
+pub fn build_facts<const N: usize>(
+    path: &Path,
+    name: &str,
+    more: [(&str, String); N],
+) -> BTreeMap<String, String> {
+    let about = about(path);
+    let facts = [
+        ("build", about.build.as_str().to_owned()),
+        (name, path.display().to_string()),
+        ("sha256", about.sha256),
+        ("source", about.source),
+    ];
+    let filled = facts.into_iter().chain(more).filter(|(_, value)| !value.is_empty());
+    filled.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// The contents of the library at `path` and of those that were loaded with it whose names begin
@@ -286,7 +312,7 @@ mod tests {
             build: Build::Official,
             sha256: "5694d08a".to_owned(),
             source: format!("org.rocksdb:rocksdbjni:{version}"),
-            file: String::new(),
+            ..About::default()
         }
     }
 

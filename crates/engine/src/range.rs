@@ -75,6 +75,31 @@ impl<'a> Range<'a> {
     }
 }
 
+/// Shows records from one end of an iterator, `limit` at most. `show` shows one and returns its
+/// key. Returns how many were shown, and the last key unless the iterator came to its end.
+#[inline]
+pub fn show_records<I: DoubleEndedIterator, K>(
+    records: &mut I,
+    direction: Direction,
+    limit: u64,
+    mut show: impl FnMut(I::Item) -> Result<(K, ControlFlow<()>)>,
+) -> Result<(u64, Option<K>)> {
+    let (mut shown, mut last) = (0, None);
+    while shown < limit {
+        let next = match direction {
+            Direction::Forward => records.next(),
+            Direction::Reverse => records.next_back(),
+        };
+        let Some(record) = next else { return Ok((shown, None)) };
+        let (key, flow) = show(record)?;
+        (shown, last) = (shown + 1, Some(key));
+        if flow.is_break() {
+            break;
+        }
+    }
+    Ok((shown, last))
+}
+
 /// Where a walk over all records stands.
 #[derive(Clone, Debug)]
 pub struct Walk {
@@ -97,6 +122,15 @@ impl Walk {
     /// The key it showed last; none: it has not begun.
     pub fn last(&self) -> Option<&[u8]> {
         self.begun.then_some(&self.last)
+    }
+
+    /// The keys that it has not shown.
+    pub fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        let last = self.last().map_or(Bound::Unbounded, Bound::Excluded);
+        match self.direction {
+            Direction::Forward => (last, Bound::Unbounded),
+            Direction::Reverse => (Bound::Unbounded, last),
+        }
     }
 
     /// It showed `key`.

@@ -5,20 +5,21 @@
 //! generator (`kvdyno_worker::main_served`).
 
 mod address;
+mod program;
 pub mod turns;
 mod wire;
 
-pub use address::{Address, BY_NAME, Elsewhere, Secrecy, Secret, Secured, Stream, near, send_to};
-pub use wire::{Answers, GREETING_BYTES_MAX, Tickets, Wire, decimal, nonsense, too_long};
+pub use address::{Address, BY_NAME, Elsewhere, Secrecy, Secret, Secured, Stream, send_to};
+pub use program::{Program, ProgramSpec, ServerProgram};
+pub use wire::{Answers, Tickets, Wire, decimal, nonsense};
 
-use crate::{DataShape, Durability, Engine, Error, Options, Result, library};
-use std::collections::BTreeMap;
-use std::fmt::Display;
+use crate::{DataShape, Durability, Engine, Options, Result};
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The option that says by what the server is reached, of every server.
 pub const LISTEN: &str = "listen";
@@ -31,6 +32,9 @@ pub const SECRET: &str = "kvdyno.secret";
 
 /// An engine whose data a server keeps.
 pub trait Served: Engine {
+    /// Its program.
+    const PROGRAM: &'static ServerProgram;
+
     /// The name of its Unix socket, in the folder it is started in.
     const SOCKET: &'static str = "server.sock";
 
@@ -41,11 +45,11 @@ pub trait Served: Engine {
     /// How to attach to a server that kvdyno did not start; none: it has no databases of its own.
     const ATTACHMENT: Option<Attachment> = None;
 
-    /// Of its [`counters`](Engine::counters), those that only grow and are worth a time line.
-    const TOLD: &'static [&'static str] = &[];
+    /// The [`counters`](Engine::counters) for the time line; they only grow.
+    const STATISTICS: &'static [&'static str] = &[];
 
     /// How to start it at a site, with the options of the case: what must be there before it is
-    /// made by [`Launch::before`].
+    /// made by [`Launch::setup`].
     fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch>;
 
     /// Fails until the server answers.
@@ -104,6 +108,13 @@ pub struct Launch {
     pub stop: StopSignal,
 }
 
+impl Launch {
+    /// One server, of a command alone.
+    pub fn new(command: Command, stop: StopSignal) -> Self {
+        Self { setup: Vec::new(), command, replicas: Vec::new(), stop }
+    }
+}
+
 /// A signal that ends a server in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopSignal {
@@ -118,7 +129,7 @@ pub enum StopSignal {
 impl ServerDirectory {
     /// A command of a server's program here, with the libraries that were unpacked with it.
     pub fn command(&self, program: &Path) -> Command {
-        let mut command = command(program);
+        let mut command = program::command(program);
         command.current_dir(&self.folder);
         command
     }
@@ -140,102 +151,36 @@ impl ServerDirectory {
     }
 }
 
-/// A server's program, which its engine has in the place of a library.
-#[derive(Clone, Debug)]
-pub struct Program {
-    /// Its file.
-    pub path: PathBuf,
-    /// As it says itself.
-    pub version: String,
-    /// What decides its speed, for a description.
-    pub build: BTreeMap<String, String>,
+/// The connection that an engine keeps for its own work, besides those of its sessions.
+#[derive(Debug)]
+pub struct ControlConnection<C> {
+    connection: Mutex<C>,
+    has_graph: OnceLock<()>,
 }
 
-/// The program that is looked for.
-#[derive(Clone, Copy, Debug)]
-pub struct ProgramSpec<'s> {
-    /// Whose it is.
-    pub engine: &'s str,
-    /// The server's name.
-    pub title: &'s str,
-    /// What it is called where it is on PATH.
-    pub program: &'s str,
-    /// What to do where there is none.
-    pub remedy: &'s str,
-}
+impl<C> ControlConnection<C> {
+    /// Keeps `connection`.
+    pub fn new(connection: C) -> Self {
+        Self { connection: Mutex::new(connection), has_graph: OnceLock::new() }
+    }
 
-impl ProgramSpec<'_> {
-    /// The one at `path`; or the newest that was fetched; or the one on PATH.
-    fn chosen(&self, path: Option<&Path>) -> Result<PathBuf> {
-        let chosen = library::chosen(self.engine, self.title, path, self.remedy);
-        if path.is_some() || chosen.is_ok() {
-            return chosen;
+    /// The connection, for one user at a time.
+    pub fn lock(&self) -> MutexGuard<'_, C> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `create` before the first use of a graph, to create its tables.
+    pub fn ensure_graph(&self, create: impl FnOnce(&mut C) -> Result<()>) -> Result<()> {
+        let mut connection = self.lock();
+        if !self.has_graph() {
+            create(&mut connection)?;
+            let _ = self.has_graph.set(());
         }
-        let folders = std::env::var_os("PATH").unwrap_or_default();
-        let mut programs = std::env::split_paths(&folders).map(|folder| folder.join(self.program));
-        programs.find(|program| program.is_absolute() && is_executable(program)).map_or(chosen, Ok)
-    }
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-}
-
-impl Program {
-    /// The one at `path`, the newest that was fetched, or the one on PATH. `version` parses the
-    /// output of `--version`.
-    pub fn find(
-        sought: &ProgramSpec<'_>,
-        path: Option<&Path>,
-        version: impl Fn(&str) -> Option<&str>,
-    ) -> Result<Self> {
-        let ProgramSpec { title, remedy, .. } = sought;
-        let path = sought.chosen(path)?;
-        let refused = |what: &dyn Display| {
-            Error::invalid(format!("program {}: {what}; {remedy}", path.display()))
-        };
-        let output = command(&path).arg("--version").output().map_err(|error| refused(&error))?;
-        let reply = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        let version = version(&reply).ok_or_else(|| {
-            let errors = String::from_utf8_lossy(&output.stderr);
-            refused(&format!("expected the version of {title}, found: {reply} {}", errors.trim()))
-        })?;
-        let about = library::about(&path);
-        let facts = [
-            ("build", about.build.as_str().to_owned()),
-            ("program", path.display().to_string()),
-            ("sha256", about.sha256),
-            ("source", about.source),
-            ("says", reply.clone()),
-        ];
-        let filled = facts.into_iter().filter(|(_, value)| !value.is_empty());
-        let build = filled.map(|(name, value)| (name.to_owned(), value)).collect();
-        Ok(Self { version: version.to_owned(), build, path })
+        Ok(())
     }
 
-    /// Version and build for a description; of one that is not there, why.
-    pub fn describe(program: Result<&Self>) -> (String, BTreeMap<String, String>) {
-        match program {
-            Ok(program) => (program.version.clone(), program.build.clone()),
-            Err(error) => {
-                ("unknown".to_owned(), BTreeMap::from([("program".to_owned(), error.message)]))
-            }
-        }
+    /// Whether the tables of a graph were created.
+    pub fn has_graph(&self) -> bool {
+        self.has_graph.get().is_some()
     }
-
-    /// Refuses another program than this one, which the process has been told.
-    pub fn check_only(&self, title: &str, required: Option<&Path>) -> Result<()> {
-        library::check_only(title, &self.path, required)
-    }
-}
-
-/// A command of a program, with the libraries that were unpacked with it.
-fn command(program: &Path) -> Command {
-    let mut command = Command::new(program);
-    command.stdin(Stdio::null());
-    let libraries = library::beside(program);
-    if !libraries.is_empty() {
-        command.env("LD_LIBRARY_PATH", libraries.join(":"));
-    }
-    command
 }

@@ -81,6 +81,20 @@ fn one() -> u32 {
 }
 
 impl DataShape {
+    /// Records of equal length, for one session with one operation in flight.
+    pub const fn uniform(records: u64, key_bytes: u32, value_bytes: u64) -> Self {
+        Self {
+            records,
+            records_max: records,
+            key_bytes,
+            value_bytes_mean: value_bytes,
+            value_bytes_max: value_bytes,
+            sessions: 1,
+            depth: 1,
+            requests: None,
+        }
+    }
+
     /// The number that a key stands for, for engines of
     /// [`numbered_keys_only`](crate::Capabilities::numbered_keys_only) with so many `records`.
     #[inline]

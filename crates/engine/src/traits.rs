@@ -6,7 +6,10 @@ use crate::{
 };
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Between two polls of background work.
+const POLL_EVERY: Duration = Duration::from_millis(20);
 
 /// A storage engine under test.
 ///
@@ -266,6 +269,24 @@ pub struct Settled {
 }
 
 impl Settled {
+    /// Polls until `work` names none, or `limit` has passed. `idle` is the note if it names none.
+    pub fn poll(
+        limit: Duration,
+        idle: &str,
+        mut work: impl FnMut() -> Result<Option<String>>,
+    ) -> Result<Self> {
+        let begun = Instant::now();
+        loop {
+            match work()? {
+                None => return Ok(Self { idle: true, note: idle.to_owned() }),
+                Some(work) if begun.elapsed() >= limit => {
+                    return Ok(Self { idle: false, note: format!("waited for {work}") });
+                }
+                Some(_) => std::thread::sleep(POLL_EVERY),
+            }
+        }
+    }
+
     /// An engine without background work is always at rest.
     pub fn at_once() -> Self {
         Self { idle: true, note: "no background work".to_owned() }

@@ -1,8 +1,7 @@
 //! The page cache: evicts a database's files from it, and proves how much of them is left.
 //!
-//! A file that somebody cached before makes a RAM limit void: its pages are charged to others. So
-//! eviction comes first, with the engine closed, because pages that a live process has mapped
-//! stay where they are.
+//! Cached pages of a file are charged to whoever read it first, so they would defeat a RAM limit.
+//! Eviction comes first, with the engine closed: pages that a live process has mapped stay cached.
 
 use super::Root;
 use super::pages::{self, Cached};
@@ -36,7 +35,7 @@ pub enum Reach {
 /// The result of an eviction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Eviction {
-    /// The methods, in words; for the record.
+    /// The names of the methods, for the record.
     pub words: String,
     /// The rest in memory, or why it is unknown.
     pub left: Result<Residency, String>,
@@ -81,13 +80,13 @@ pub fn evict(root: &Root, path: &Path, reach: Reach) -> io::Result<Eviction> {
     Ok(Eviction { words, left: remaining })
 }
 
-/// Writes each file out and lets go of its pages; how many files could not be opened.
+/// Writes each file out and drops its pages. Returns how many files could not be opened.
 fn advise(path: &Path) -> io::Result<u64> {
     let mut unreadable = 0;
     for file in files(path)? {
         match File::open(&file) {
             Ok(file) => {
-                // Dirty pages cannot be let go of.
+                // Dirty pages cannot be dropped.
                 fsync(&file)?;
                 fadvise(&file, 0, None, Advice::DontNeed)?;
             }
@@ -117,9 +116,9 @@ pub fn residency(path: &Path) -> io::Result<Residency> {
         };
         let stat = file.metadata()?;
         let cached = look(&path, &file, &mut sum.method)?;
-        // Of a file with holes only what is on the device can have come from there: 1 GiB in a
-        // map of 1 TiB is no 0.1 % when all of it is cached.
-        // A device is all there, though how much of it is a database only the engine knows.
+        // Of a sparse file only the allocated part counts: 1 GiB in a map of 1 TiB is not 0.1 %
+        // when all of it is cached. A device has no holes, though only the engine knows how much of
+        // it is a database.
         sum.file_bytes += if raw::is_device(&path) {
             file.seek(SeekFrom::End(0))?
         } else {

@@ -35,7 +35,7 @@ pub struct Child {
 pub struct ExitStatus {
     /// Its exit code, where it ended by itself.
     pub code: Option<i32>,
-    /// The signal that it died of.
+    /// The signal that killed it.
     pub signal: Option<i32>,
     /// From wait4(2): what `time` prints. No `io`: `/proc/PID` is gone.
     pub usage: ProcessUsage,
@@ -66,7 +66,7 @@ impl Child {
             use std::os::fd::AsFd;
             set_parent_process_death_signal(Some(Signal::KILL))?;
             if getppid() != Some(parent) {
-                // It died before it could be noticed.
+                // It died before it could be watched.
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
             let _ = setrlimit(Resource::Nofile, files);

@@ -1,7 +1,7 @@
 //! The lock of a run on its data directory, which is restored at the end.
 //!
-//! It removes what was made through it and nothing else: databases by their folders' names from
-//! its ledger, directories only when they are empty.
+//! It removes only what was created through it: databases by their folders' names in its ledger,
+//! directories only when they are empty.
 
 use super::Root;
 use super::data_directory::{
@@ -261,7 +261,7 @@ mod tests {
         DataDirLock::new(&Root::system(), path, run)
     }
 
-    /// What is left when the process is killed: the lock falls, nothing is removed.
+    /// The state after the process was killed: the lock is released, nothing is removed.
     fn kill(mut claim: DataDirLock) {
         claim.released = true;
     }

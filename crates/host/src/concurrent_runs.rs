@@ -1,8 +1,8 @@
-//! Other runs of this program on this machine at the same time, which would measure each other.
+//! Other runs of this program on this machine at the same time, which would disturb each other.
 //!
-//! Each run listens on a socket that has a name and no file, and stays connected to those that were
-//! there before. So each knows of the others from its first moment to its last, nothing is left
-//! behind, and runs of all users are seen. Containers with networks of their own are not.
+//! Each run listens on a socket that has a name and no file, and stays connected to the earlier
+//! runs. So each knows the others from its start to its end, nothing is left behind, and runs of
+//! all users are seen. Containers with their own networks are not.
 
 use rustix::net::sockopt::socket_peercred;
 use std::collections::BTreeSet;
@@ -48,7 +48,7 @@ impl ConcurrentRuns {
         Self { others: others.collect(), listener: mine.map(|(_, listener)| listener) }
     }
 
-    /// Their process numbers: those that were at work at any time since this was last asked.
+    /// The process numbers of runs that were active at any time since the last call.
     pub fn others(&mut self) -> Vec<u32> {
         if let Some(listener) = &self.listener {
             while let Ok((stream, _)) = listener.accept() {
@@ -62,7 +62,7 @@ impl ConcurrentRuns {
     }
 }
 
-/// Who is at the other end.
+/// The process at the other end.
 fn pid(stream: &UnixStream) -> Option<u32> {
     stream.set_nonblocking(true).ok()?;
     let pid = socket_peercred(stream).ok()?.pid;

@@ -36,7 +36,7 @@ pub enum CopyError {
     Io {
         /// What.
         path: PathBuf,
-        /// In the system's words.
+        /// As the operating system describes it.
         source: io::Error,
     },
 }
@@ -57,10 +57,10 @@ struct Copier<'a> {
     go_on: &'a mut dyn FnMut(u64) -> bool,
 }
 
-/// Copies all files below `from` into the empty directory `to`, on the same filesystem, and brings
-/// them to the device. Neither is left in the page cache; what could not be taken out of it is
-/// said. Where the filesystem has no reflinks the files are copied. `go_on` is told how many bytes
-/// are done, and asked.
+/// Copies all files below `from` into the empty directory `to`, on the same filesystem, and syncs
+/// them. Both are removed from the page cache; what remains in it is reported. Without reflinks the
+/// files are copied byte by byte. `go_on` gets the number of copied bytes, and false stops the
+/// copy.
 pub fn database(
     root: &Root,
     from: &Path,
@@ -130,7 +130,7 @@ impl Copier<'_> {
                     self.bytes += stat.len().min(stat.blocks() * 512);
                     return Ok((self.go_on)(self.bytes));
                 }
-                // What is copied from here on makes a copy of the whole.
+                // Copies from here on complete the copy.
                 Err(errno) => {
                     self.by = Copying::Copy;
                     self.instead = Some(no_reflink(errno));

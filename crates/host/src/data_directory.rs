@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub struct DataDirectory {
     /// Absolute.
     pub path: PathBuf,
-    /// It is there already.
+    /// It exists already.
     pub exists: bool,
     /// Its volume.
     pub volume: Storage,
@@ -44,7 +44,7 @@ pub enum DataDirError {
     #[error("{} is on {kind} mounted read-only; name a writable directory",
         data_dir.display())]
     ReadOnly { data_dir: PathBuf, kind: String },
-    /// Nothing of it is a file that could be kept.
+    /// None of it is a file that could be kept.
     #[error("{} is on {kind}, a virtual filesystem that stores no files; name a directory on a \
         drive", data_dir.display())]
     KeepsNoFiles { data_dir: PathBuf, kind: String },
@@ -54,7 +54,7 @@ pub enum DataDirError {
         data_dir.display(), cause, user(), directory.display())]
     NotWritable {
         data_dir: PathBuf,
-        /// The directory that refuses: the data directory, or where it would have to be made.
+        /// The directory without permission: the data directory, or its nearest existing parent.
         directory: PathBuf,
         cause: rustix::io::Errno,
     },
@@ -71,7 +71,7 @@ pub enum DataDirError {
     #[error("{} is inside {}, which run {run} (process {pid}) uses; wait for its end, or name \
         another directory", inside.display(), data_dir.display())]
     Inside { inside: PathBuf, data_dir: PathBuf, run: String, pid: u32 },
-    /// Another run died there.
+    /// Another run was killed there.
     #[error("{} holds databases of run {run}, which was killed; go on with `kvdyno resume {run}`, \
         or remove them: rm -r {removal}", data_dir.display())]
     LeftBehind {
@@ -151,7 +151,7 @@ fn is_there(path: &Path) -> Result<bool, DataDirError> {
         Ok(_) if raw::is_device(path) => Err(DataDirError::ADevice { data_dir: path.to_owned() }),
         Ok(_) => Err(not_a_directory()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // A link to nowhere can neither be used nor made.
+            // A dangling link can be neither used nor created.
             let link = fs::symlink_metadata(path).is_ok();
             if link { Err(not_a_directory()) } else { Ok(false) }
         }
@@ -160,7 +160,7 @@ fn is_there(path: &Path) -> Result<bool, DataDirError> {
     }
 }
 
-/// Refuses a data directory on a virtual filesystem, which shows the kernel's state as files.
+/// Refuses a data directory on a virtual filesystem, which shows kernel state as files.
 pub fn check_keeps_files(path: &Path, volume: &Storage) -> Result<(), DataDirError> {
     match volume.kind() {
         "proc" | "sysfs" | "devpts" | "cgroup" | "cgroup2" | "debugfs" | "tracefs"

@@ -23,8 +23,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// The device with this number; `None` where there is none, as for the anonymous numbers of
-    /// tmpfs, overlay, NFS and btrfs.
+    /// The device with this number; `None`: there is none, as for the anonymous numbers of tmpfs,
+    /// overlay, NFS and btrfs.
     pub fn find(root: &Root, (major, minor): (u32, u32)) -> Option<Self> {
         Self::at(root, &format!("/sys/dev/block/{major}:{minor}"))
     }
@@ -52,10 +52,10 @@ impl Device {
         format!("/sys/block/{}", self.disk)
     }
 
-    /// Fails, in words, where the kernel keeps no counters.
+    /// Fails with a reason if the kernel keeps no counters.
     pub fn check_counters(&self, root: &Root) -> Result<(), String> {
         match root.switch(format!("{}/queue/iostats", self.disk_directory())) {
-            // It counts whatever the switch says.
+            // It counts, whatever the switch is set to.
             Some(false) if self.disk.starts_with("zram") => Ok(()),
             Some(false) => Err(format!(
                 "{} has no I/O counters: its queue/iostats is \

@@ -5,7 +5,7 @@ use super::root::chosen;
 use super::{Root, health};
 use kvdyno_record::host::Drive;
 
-/// Reads it. The whole device, where a partition is meant.
+/// Reads it; for a partition, the whole device.
 pub(super) fn read(root: &Root, device: &Device) -> Drive {
     let directory = device.disk_directory();
     let queue_directory = format!("{directory}/queue");

@@ -1,7 +1,7 @@
 //! Keeps the files that [`super::facts`] reads, verbatim, under their own paths: the folder is a
-//! tree of copies that [`Root::at`] can be pointed at years later.
+//! tree of copies for [`Root::at`], also years later.
 //!
-//! No environment variable is kept, nor any process but ours.
+//! It contains no environment variables, and no processes except ours.
 
 use super::{Root, Storage, settings};
 use std::fs;
@@ -37,10 +37,10 @@ const FILES: [&str; 24] = [
 
 const DIRECTORIES: [&str; 2] = ["/sys/class/dmi/id", "/sys/devices/system/cpu/vulnerabilities"];
 
-/// What firmware tells of one machine alone: not needed to judge a figure, and not ours to spread.
+/// Serial numbers and the like: not needed to judge a figure, and not ours to publish.
 const PRIVATE: [&str; 4] = ["serial", "uuid", "asset_tag", "modalias"];
 
-/// Copies what is there into `folder`; what this user may not read is left out.
+/// Copies existing files into `folder`; files that this user may not read are left out.
 pub fn save(root: &Root, volume: Option<&Storage>, folder: &Path) -> io::Result<()> {
     for path in FILES {
         copy(root, path, folder)?;

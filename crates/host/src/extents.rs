@@ -21,8 +21,8 @@ pub(super) struct Pieces {
     pub(super) name: String,
 }
 
-/// Of the largest file below a directory that is large enough to tell anything; `None` where there
-/// is none, or where the filesystem does not say.
+/// The extents of the largest file below a directory; `None`: no file is large enough, or the
+/// filesystem does not report them.
 pub(super) fn of_largest(directory: &Path) -> Option<Pieces> {
     let (bytes, path) = largest(directory).filter(|(bytes, _)| *bytes >= BYTES_MIN)?;
     let extents = count(&path).ok()?;
@@ -39,7 +39,7 @@ fn largest(directory: &Path) -> Option<(u64, PathBuf)> {
     while let Some(directory) = directories.pop_front() {
         let Ok(entries) = fs::read_dir(&directory) else { continue };
         for entry in entries.filter_map(Result::ok) {
-            // Of a symbolic link itself, not of what it points to.
+            // For a symbolic link, its own size.
             let Ok(stat) = entry.metadata() else { continue };
             count += 1;
             if count > ENTRIES_MAX {
@@ -55,7 +55,7 @@ fn largest(directory: &Path) -> Option<(u64, PathBuf)> {
     largest
 }
 
-/// The extents of a file. What was not yet written to the drive is not brought there for it.
+/// The extents of a file. Unwritten data is not flushed for this.
 fn count(path: &Path) -> io::Result<u64> {
     fiemap(path)?.try_fold(0, |count, extent| extent.map(|_| count + 1))
 }

@@ -1,4 +1,4 @@
-//! Fills [`Host`]: what the machine is, before and after a run.
+//! Fills [`Host`]: the machine's properties, before and after a run.
 
 use super::device::Device;
 use super::root::{chosen, keyed, ranges};
@@ -34,14 +34,14 @@ pub fn read(root: &Root, directory: &Path) -> Host {
         root: rustix::process::geteuid().is_root(),
         ram_limit: group::availability(root),
         drop_caches: cache::drop_caches_availability(root),
-        // Only who watches block I/O can tell.
+        // Known only if block I/O is recorded.
         block_io: None,
         settings,
     }
 }
 
-/// What else is told of the device under the volume, where it is told: how ext4 keeps its journal,
-/// and how wide the way to it is.
+/// Further facts of the device below the volume, if known: ext4's journal mode, and the width of
+/// its link.
 fn about_device(root: &Root, device: &Device) -> impl Iterator<Item = (String, String)> {
     let journal = root.text(format!("/proc/fs/ext4/{}/options", device.name)).map(|options| {
         let has = |option: &str| options.lines().any(|line| line == option);
@@ -120,7 +120,7 @@ fn length(list: &str) -> u32 {
 const HYPERVISORS: [&str; 6] =
     ["QEMU", "KVM", "VMware", "Xen", "Microsoft Corporation", "Amazon EC2"];
 
-/// The processor says so on x86; elsewhere the firmware may.
+/// The processor reports it on x86; elsewhere the firmware may.
 fn virtual_machine(root: &Root, cpuinfo: &str) -> Option<bool> {
     if let Some(flags) = cpu_field(cpuinfo, "flags") {
         return Some(flags.split(' ').any(|flag| flag == "hypervisor"));

@@ -1,8 +1,8 @@
-//! The health report of a drive: wear and temperature. No command sent here changes anything or
-//! wakes a sleeping disk.
+//! The health report of a drive: wear and temperature. The commands sent here change nothing and
+//! wake no sleeping disk.
 //!
-//! `NVMe` drives are asked by an ioctl, for which one must be root; SATA and SAS drives through
-//! `smartctl`, where that is installed. Virtual drives say nothing.
+//! `NVMe` drives are read by an ioctl, which needs root; SATA and SAS drives by `smartctl`, if it
+//! is installed. Virtual drives report nothing.
 
 #![expect(unsafe_code, reason = "ioctl(2) has no safe wrapper")]
 
@@ -21,7 +21,7 @@ const GET_LOG_PAGE: u8 = 2;
 const HEALTH_PAGE: u32 = 2;
 const PAGE_BYTES: usize = 512;
 const KELVIN: i64 = 273;
-/// `NVMe` counts what was written in thousands of 512-byte units.
+/// `NVMe` counts written data in thousands of 512-byte units.
 const WRITTEN_UNIT: u64 = 512_000;
 
 /// A drive that does not answer must not delay a run.
@@ -45,8 +45,8 @@ struct AdminCommand {
     result: u32,
 }
 
-/// Asks a whole device, by the kernel's name of it. `None` where it does not tell, or not us; a
-/// tree of copies has no drives.
+/// Reads the report of a whole device, by its kernel name. `None`: it has none, or this user may
+/// not read it; a tree of copies has no drives.
 pub(super) fn read(root: &Root, disk: &str) -> Option<DriveHealth> {
     if !root.is_system() || !rustix::process::geteuid().is_root() {
         return None;

@@ -1,8 +1,8 @@
-//! What the machine does to a thread that does nothing but read the clock: interrupts, other
-//! threads, a hypervisor that gives the processor to others.
+//! Pauses of a thread that only reads the clock: interrupts, other threads, a hypervisor that gives
+//! the processor to others.
 //!
-//! The gaps between two readings follow on each other, so that no time is lost: they add up to the
-//! whole. What a gap means for an engine's tail is told by whoever reads the record.
+//! The gaps between readings are consecutive, so they add up to the whole time. The reader of the
+//! record judges what a gap means for an engine's tail.
 
 use kvdyno_record::hlog;
 use kvdyno_record::run::Hiccups;

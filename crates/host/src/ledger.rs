@@ -1,8 +1,8 @@
-//! The file that locks a data directory and lists what a run made there: `.kvdyno-lock`.
+//! The file that locks a data directory and lists what a run created there: `.kvdyno-lock`.
 //!
-//! Its lock (flock(2)) falls when the run's process dies, however it dies; its lines remain, so
-//! that a resumed run knows what may be removed. One JSON value a line, written before the thing
-//! that it names is made: a line cut off at the end names nothing that exists.
+//! The kernel releases its lock (flock(2)) when the run's process ends, however it ends. Its lines
+//! remain, so that a resumed run knows what may be removed. Each line is one JSON value, written
+//! before the thing that it names is created: a truncated last line names nothing that exists.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ pub(super) enum Entry {
     Directory(PathBuf),
     /// A database's folder in the data directory.
     Database(String),
-    /// A database's folder is gone.
+    /// A database's folder was removed.
     Removed(String),
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Reads it from a directory; `None` where there is none. `InvalidData`: it is damaged.
+    /// Reads it from a directory; `None`: there is none. `InvalidData`: it is damaged.
     pub(super) fn read(directory: &Path) -> io::Result<Option<Self>> {
         match fs::read(directory.join(NAME)) {
             Ok(bytes) => Self::parse(&bytes),
@@ -47,8 +47,8 @@ impl Ledger {
         }
     }
 
-    /// What it names may be removed, so nothing is believed that this program would not have
-    /// written. Only the last line may be cut off.
+    /// Things that it names may be removed, so it is accepted only if this program could have
+    /// written it. Only the last line may be truncated.
     fn parse(bytes: &[u8]) -> io::Result<Option<Self>> {
         let mut ledger = Self::default();
         for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -109,7 +109,7 @@ impl Lock {
         Ledger::parse(&bytes)
     }
 
-    /// Begins anew.
+    /// Starts an empty ledger.
     pub(super) fn begin(&mut self, entries: &[Entry]) -> io::Result<()> {
         self.file.set_len(0)?;
         self.file.rewind()?;

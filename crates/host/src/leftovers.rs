@@ -1,17 +1,15 @@
-//! What the kernel keeps of a run that is killed, and that is not gone with the last process that
-//! had it open: control groups, and swap.
+//! Kernel objects that outlive a killed run and its last process: control groups, and swap.
 //!
-//! The one list of them is the kernel's own (the groups' folders, `/proc/swaps`), which is never
-//! out of date: each thing says itself whose it is, a group by its name, swap by its label. The
-//! reaper reads it when it has seen its maker die (`group::bury`), and each run before it
-//! begins.
+//! Their only list is the kernel's own (the groups' folders, `/proc/swaps`), which is always
+//! current. Each object names its owner: a group by its name, swap by its label. The reaper reads
+//! the list when its parent has died (`group::bury`), and each run does before it begins.
 
 use super::owner::Owner;
 use super::{Root, group, swap};
 use std::path::PathBuf;
 
-/// Takes away what those left that are gone, and whose reaper was killed as well; what that
-/// was. What has a process in it, or is used, stays all the same: it is somebody's still.
+/// Removes what dead runs left whose reapers were killed as well; returns what that was. Groups
+/// with processes and swap in use stay: they belong to somebody.
 pub fn sweep(root: &Root) -> Vec<PathBuf> {
     // First swap: a device that it lies on may be this run's.
     let mut swept = swap::take_away(root, |owner| owner.is_gone(root));

@@ -1,9 +1,8 @@
 //! The measured machine: its properties, its resource usage, and its limits.
 //!
-//! It reads `/proc`, `/sys` and control groups, limits RAM, evicts caches, claims places and
-//! spawns children. It decides nothing about a run, and prints nothing. All reading goes through
-//! a [`Root`], so that a folder of copies can stand in for a machine. What is read from where:
-//! docs/host.md.
+//! It reads `/proc`, `/sys` and control groups, limits RAM, evicts caches, locks directories and
+//! spawns children. It decides nothing about a run, and prints nothing. All reading goes through a
+//! [`Root`], so a folder of copies can replace a machine. docs/host.md lists the sources.
 
 pub mod cache;
 pub mod child;

@@ -13,7 +13,7 @@ const APPLICATION: u128 = 0xfc1b_645e_af27_4948_ad4d_5b5e_a7a7_6acb;
 /// `sd_id128_get_machine_app_specific(3)` makes. None where it has none, as in many containers.
 pub(super) fn hashed(root: &Root) -> Option<String> {
     let text = root.text("/etc/machine-id").filter(|text| text.len() == 32)?;
-    // A machine that was never started has a word there, or zeros.
+    // A machine before its first boot has a word there, or zeros.
     let id = u128::from_str_radix(&text, 16).ok().filter(|id| *id != 0)?;
     let mut mac = Hmac::<Sha256>::new_from_slice(&id.to_be_bytes()).ok()?;
     mac.update(&APPLICATION.to_be_bytes());
@@ -33,7 +33,7 @@ mod tests {
     use super::super::testing::Fake;
     use super::*;
 
-    /// What `systemd-id128 machine-id --app-specific` (252) says of the same two numbers.
+    /// The output of `systemd-id128 machine-id --app-specific` (252) for the same two numbers.
     #[test]
     fn it_is_what_systemd_makes_of_it() {
         let id_of = |text: &str| hashed(&Fake::new().file("/etc/machine-id", text).root);

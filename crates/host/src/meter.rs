@@ -68,7 +68,7 @@ impl Times {
         Self { time_of_day_ns: unix_ns(), monotonic: Instant::now() }
     }
 
-    /// How far the time of day was moved since: what it has gained on the monotonic clock.
+    /// How far the time of day was adjusted since: its gain on the monotonic clock.
     pub fn step_ns(&self) -> i64 {
         let elapsed = i128::try_from(self.monotonic.elapsed().as_nanos()).unwrap_or(i128::MAX);
         let step = i128::from(unix_ns()) - i128::from(self.time_of_day_ns) - elapsed;

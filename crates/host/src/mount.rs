@@ -1,5 +1,4 @@
-//! What is mounted where, and what is swapped to: `/proc/self/mountinfo` and `/proc/swaps`, line by
-//! line.
+//! Mounts and swap areas: `/proc/self/mountinfo` and `/proc/swaps`, line by line.
 
 use super::Root;
 use super::device::parse_number;
@@ -21,7 +20,7 @@ pub struct Mount {
     pub options: String,
     /// `ext4`, `tmpfs`, `cgroup2`.
     pub kind: String,
-    /// What is mounted: a device's path, a server's export, a word.
+    /// The mounted source: a device's path, a server's export, a word.
     pub source: String,
     /// Options of the filesystem.
     pub super_options: String,
@@ -64,8 +63,7 @@ impl Mount {
 
 /// All mounts, in the kernel's order: a later one hides an earlier one at the same point.
 pub fn all(root: &Root) -> Vec<Mount> {
-    // `self` is the first thread of this process; one that has entered a mount namespace of its own
-    // sees other mounts.
+    // `self` is the process's first thread; a thread in its own mount namespace sees other mounts.
     let thread = if root.is_system() { "thread-self" } else { "self" };
     let text = root.text(format!("/proc/{thread}/mountinfo")).unwrap_or_default();
     text.lines().filter_map(Mount::parse).collect()

@@ -10,7 +10,7 @@ use std::io;
 const MPOL_DEFAULT: libc::c_int = 0;
 const MPOL_BIND: libc::c_int = 2;
 
-/// A mask of nodes: as many as any kernel knows.
+/// A mask of nodes: the most that any kernel supports.
 type Mask = [libc::c_ulong; 1024 / libc::c_ulong::BITS as usize];
 
 /// Fails where there is no memory on a node.
@@ -29,8 +29,8 @@ pub fn check(root: &Root, node: u32) -> Result<(), Unavailable> {
     Err(Unavailable::new(reason, remedy))
 }
 
-/// Does something (start a process) while this thread takes memory from one node alone. Who is
-/// started meanwhile does so for good.
+/// Runs `act` (starting a process) while this thread allocates memory from one node only. A
+/// process started meanwhile keeps that.
 pub fn bound<T>(node: u32, act: impl FnOnce() -> T) -> io::Result<T> {
     let mut mask: Mask = [0; size_of::<Mask>() / size_of::<libc::c_ulong>()];
     let word = mask.get_mut((node / libc::c_ulong::BITS) as usize);

@@ -16,7 +16,7 @@ pub(super) struct Owner {
     pub(super) pid: u32,
     /// The PID namespace of that number; 0: not known.
     pub(super) namespace: u64,
-    /// When it began, in ticks since boot; 0: it was gone.
+    /// Its start time, in ticks since boot; 0: it had ended.
     pub(super) began: u64,
 }
 
@@ -28,8 +28,8 @@ impl Owner {
         Self { pid, namespace, began: stat.map_or(0, |stat| stat.starttime) }
     }
 
-    /// It is known to be no more: of our own namespace, or of one that nobody is in, which only the
-    /// machine's first namespace can tell.
+    /// Whether it is known to have ended. That can be known of our own namespace, and of a
+    /// namespace without processes, which only the machine's first namespace can tell.
     pub(super) fn is_gone(&self, root: &Root) -> bool {
         let now = Self::read(root, self.pid);
         if [self.namespace, now.namespace].contains(&0) {

@@ -25,11 +25,11 @@ const WINDOW_BYTES: u64 = 1 << 30;
 pub(super) struct Cached {
     /// In memory.
     pub(super) resident_bytes: u64,
-    /// Not yet written back; `mincore` cannot tell.
+    /// Not written back yet; `mincore` does not report it.
     pub(super) dirty_bytes: u64,
 }
 
-/// Asks the kernel's own count. `EPERM` for another user's file, `ENOSYS` before Linux 6.5.
+/// Reads the kernel's own count. `EPERM` for another user's file, `ENOSYS` before Linux 6.5.
 pub(super) fn cachestat(file: &File) -> io::Result<Cached> {
     // A length of 0 means to the end.
     let range = cachestat_range { off: 0, len: 0 };
@@ -53,13 +53,13 @@ pub(super) fn cachestat(file: &File) -> io::Result<Cached> {
 
 /// The kernel has cachestat(2).
 pub(super) fn has_cachestat() -> bool {
-    // Whatever it says of this file (that it is not ours, most likely), it has been asked.
+    // The system call exists, whatever it returns for this file.
     let result = File::open("/proc/self/exe").and_then(|file| cachestat(&file));
     !result.is_err_and(|error| error.raw_os_error() == Some(libc::ENOSYS))
 }
 
-/// Maps the file and asks for each page. To those who neither own the file nor may write to it the
-/// kernel calls every page resident; they get an error here.
+/// Maps the file and checks each page. The kernel reports every page as resident to users who
+/// neither own the file nor may write to it; they get an error here.
 pub(super) fn mincore(path: &Path, file: &File) -> io::Result<Cached> {
     let stat = fstat(file)?;
     let owner = rustix::process::geteuid().as_raw();

@@ -3,7 +3,8 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Does it again as long as it fails by what `passes`, and there is time; what it came to.
+/// Repeats `act` while it fails with an error that `passes` accepts and time remains. Returns the
+/// last result.
 pub(crate) fn retry<T, E>(
     limit: Duration,
     pause: Duration,

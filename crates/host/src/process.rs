@@ -50,8 +50,8 @@ pub(super) fn forks(pids: &[u32]) -> bool {
     pids.len() > 2
 }
 
-/// Memory of these processes now: resident, and of a server that forks what is shared once (`Pss`,
-/// for which the kernel walks all their pages).
+/// Memory of these processes now: resident, and for a server that forks, shared memory counted once
+/// (`Pss`, for which the kernel walks all their pages).
 pub fn memory_bytes(root: &Root, pids: &[u32]) -> Option<u64> {
     if !forks(pids) {
         return rss_bytes(root, pids);
@@ -98,7 +98,7 @@ pub fn io(root: &Root, pid: u32) -> Option<ProcessIo> {
     })
 }
 
-/// As wait4(2) and getrusage(2) give it. `io` is for whoever read it while the process lived.
+/// As wait4(2) and getrusage(2) return it. `io` must be read while the process lives.
 pub fn from_rusage(rusage: &libc::rusage) -> ProcessUsage {
     let count = |value: libc::c_long| u64::try_from(value).unwrap_or_default();
     let time =
@@ -117,12 +117,12 @@ pub fn from_rusage(rusage: &libc::rusage) -> ProcessUsage {
     }
 }
 
-/// The time that clock ticks of `/proc` stand for.
+/// The duration of clock ticks in `/proc`.
 pub(super) fn ticks_ns(ticks: u64) -> u64 {
     ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second().max(1))
 }
 
-/// What is read of one process.
+/// The readings of one process.
 pub(super) struct Reading {
     pub(super) stat: Stat,
     pub(super) switches: (u64, u64),

@@ -42,7 +42,7 @@ impl Processor {
         }
     }
 
-    /// What is not counted, and why, in a sentence for each reason.
+    /// Events that are not counted: a sentence for each reason.
     pub fn not_counted(&self) -> Vec<String> {
         let all = [&self.instructions, &self.cycles, &self.cache_misses, &self.branch_misses];
         let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
@@ -58,7 +58,7 @@ impl Processor {
         sentences.collect()
     }
 
-    /// What has been counted so far.
+    /// The counts so far.
     pub fn usage(&mut self) -> ProcessorUsage {
         ProcessorUsage {
             instructions: read(&mut self.instructions),
@@ -75,7 +75,7 @@ fn why(error: &io::Error) -> String {
         None => return error.to_string(),
         Some(Errno::NOENT) => "this machine has no such counters, as most virtual ones",
         Some(Errno::ACCESS) => "`sysctl kernel.perf_event_paranoid=2` allows it",
-        // Seccomp's word, where the kernel's own is the one above.
+        // Seccomp's error; the kernel's own is the one above.
         Some(Errno::PERM) => "a container's filter: `--cap-add PERFMON` allows it",
         Some(Errno::SRCH) => "the process has ended",
         Some(_) => "perf_event_open(2)",

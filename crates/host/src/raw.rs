@@ -1,7 +1,7 @@
-//! A block device as a data directory: what has to be true before anything is written to it.
+//! A block device as a data directory: the conditions before anything is written to it.
 //!
-//! It is named in full and twice, in use by nobody, and carries nothing that is known to be of
-//! value. Whatever is found is said with its name and the way out; nothing is ever wiped here.
+//! It is named in full and twice, not in use, and carries nothing known to be of value. Findings
+//! are reported with the remedy; nothing is wiped here.
 
 pub mod label;
 mod signature;
@@ -17,8 +17,8 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _}
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long one is waited for who has a device for a moment: the kernel itself when it lets go of
-/// it, or a tool that looks at it.
+/// How long to wait for a short use of the device: by the kernel after its release, or by a tool
+/// that reads it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What the user allows to be done to a block device.
@@ -28,7 +28,7 @@ pub enum Consent {
     Destroy(PathBuf),
     /// It may be read.
     Read,
-    /// Nothing was said.
+    /// Nothing was reported.
     None,
 }
 
@@ -39,14 +39,14 @@ pub struct Raw {
     pub path: PathBuf,
     /// How large it is.
     pub bytes: u64,
-    /// As typed, with what it is.
+    /// As typed, with its kind.
     name: String,
     /// Nothing is written to it.
     reading: bool,
     /// The label of filesystems that the run makes on it.
     own_run: Option<String>,
-    /// Locked as udev wants it to be, so that nobody probes it meanwhile (systemd,
-    /// Block Device Locking). Not held exclusively: its worker does that.
+    /// Locked as udev expects, so that nothing probes it meanwhile (systemd, Block Device Locking).
+    /// It is not open exclusively: its worker does that.
     lock: Option<File>,
 }
 
@@ -58,7 +58,7 @@ pub enum RawError {
     #[error("{} is the block device {}: expected its full name {}",
         typed.display(), path.display(), path.display())]
     NotInFull { typed: PathBuf, path: PathBuf },
-    /// A node that somebody made elsewhere.
+    /// A device node outside of `/dev`.
     #[error("{} is a device node outside /dev; expected a name that `lsblk -p` \
         lists", path.display())]
     NotBelowDev {
@@ -88,7 +88,7 @@ pub enum RawError {
         {}", path.display())]
     Signed {
         name: String,
-        /// What was found, and where.
+        /// The finding, and its offset.
         found: String,
         path: PathBuf,
     },
@@ -107,14 +107,14 @@ pub fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|stat| stat.file_type().is_block_device())
 }
 
-/// The size of a block device; zero where it cannot be told.
+/// The size of a block device; zero: unknown.
 pub fn bytes(root: &Root, path: &Path) -> u64 {
     let Some(number) = number(path) else { return 0 };
     let sectors = root.number::<u64>(format!("{}/size", directory(number)));
     sectors.unwrap_or_default().saturating_mul(512)
 }
 
-/// Refuses a block device that cannot be written. What is none is for whoever takes it to refuse.
+/// Refuses a block device that cannot be written. The caller handles other files.
 pub fn check_writable(root: &Root, path: &Path) -> Result<(), RawError> {
     if number(path).is_some_and(|number| is_read_only(root, number)) {
         return Err(RawError::ReadOnly { name: path.display().to_string(), path: path.to_owned() });
@@ -137,9 +137,8 @@ fn directory((major, minor): (u32, u32)) -> String {
 }
 
 impl Raw {
-    /// Looks at a block device, and takes it. Nothing is written. Where the run makes filesystems
-    /// with a label of its `own_run` on it, one that it left there when it was killed is no
-    /// stranger's.
+    /// Checks a block device, and claims it. Nothing is written. A filesystem with the label of
+    /// `own_run` is accepted: the run left it when it was killed.
     pub fn acquire(
         root: &Root,
         typed: &Path,
@@ -186,19 +185,19 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Looks again, between two cases: nobody holds it exclusively then, and somebody may have
-    /// come to use it. Short marks are left to `blkid`: the blocks of the run are noise, and two
-    /// bytes of it are soon like any.
+    /// Checks again between two cases: nothing holds it exclusively then, and it may have come into
+    /// use. Short marks are left to `blkid`: the run's blocks are noise, in which two given bytes
+    /// are common.
     pub fn check(&self, root: &Root) -> Result<(), RawError> {
         if self.reading {
             return Ok(());
         }
         self.check_unused(root, self.number()?)?;
-        // What is mounted in another namespace only this tells.
+        // Only this detects mounts in other namespaces.
         let options = File::options().read(true).clone();
         let file = exclusively(&self.path, options).map_err(|error| self.refused(error))?;
         if self.own_run.is_some() {
-            // Nothing of ours is left on it between two cases, or what says that it is ours.
+            // Between two cases it has none of our data, or a mark that it is ours.
             return self.check_strangers(&file);
         }
         let signature =
@@ -259,8 +258,8 @@ impl Raw {
         }
     }
 
-    /// By number, so that it does not matter by which name it is in use: itself, its partitions,
-    /// the disk it is a part of, and what is built on any of them.
+    /// By number, so that its names do not matter: the device, its partitions, its disk, and
+    /// anything built on them.
     fn check_unused(&self, root: &Root, number: (u32, u32)) -> Result<(), RawError> {
         let disk = root.path(directory(number)).join("../dev");
         let disk = fs::read_to_string(disk).ok().and_then(|text| parse_number(&text));
@@ -313,8 +312,8 @@ fn partitions(root: &Root, number: (u32, u32)) -> Vec<(u32, u32)> {
     names.filter_map(|name| parse_number(&root.text(format!("{directory}/{name}/dev"))?)).collect()
 }
 
-/// Opens a device to write to it, exclusively: refused where a filesystem, swap, a volume manager
-/// or a program has it so, and none of them comes to have it meanwhile.
+/// Opens a device for writing, exclusively: this fails if a filesystem, swap, a volume manager or a
+/// program holds it, and prevents that meanwhile.
 pub(super) fn open_to_write(path: &Path) -> io::Result<File> {
     exclusively(path, File::options().read(true).write(true).clone())
 }

@@ -1,8 +1,8 @@
-//! A process of ours that outlives this one by a moment, and takes away what the kernel does not:
-//! control groups, and swap. Whatever ends us, kill -9 included, it sees its end of a socket close.
+//! A process that outlives this one briefly, and removes what the kernel does not: control groups,
+//! and swap. However this process ends, even by kill -9, its end of a socket closes.
 //!
-//! It makes the swap itself, so that there is no moment in which nobody knows of it. It does
-//! nothing else, and no work while we live. Why it is there:
+//! It creates the swap itself, so that there is always a process responsible for it. It does
+//! nothing else, and is idle while this process lives. The reasons:
 //! docs/decisions/0009-a-reaper.md.
 
 use super::owner::Owner;
@@ -20,21 +20,23 @@ use std::process::{Child, Command, Stdio};
 /// The command of this program that it is started with.
 pub const COMMAND: &str = "reaper";
 
-/// What it is told, a JSON line each.
+/// Its requests, one JSON line each.
 #[derive(Debug, Serialize, Deserialize)]
 enum Request {
     /// Makes swap, and switches it on.
     On(SwapSpec),
-    /// Switches it off, and takes it away.
+    /// Switches it off, and removes it.
     Off,
     /// There is nothing left to take away.
     Done,
 }
 
-/// What it says to each but the last: the swap that is, or was, on; or why there is none.
+/// Its answer to each request but the last: the swap that is, or was, on; or the reason why there
+/// is none.
 type Answer = Result<Option<SwapRecord>, String>;
 
-/// This process's end. Dropped, the other is told that it is not needed any more, and has ended.
+/// This process's end. When it is dropped, the other process learns that it is not needed any more,
+/// and ends.
 #[derive(Debug)]
 pub struct Reaper {
     child: Child,
@@ -42,8 +44,8 @@ pub struct Reaper {
 }
 
 impl Reaper {
-    /// Starts it: this very program, however it is called by now. It is in a process group of its
-    /// own, out of the way of Ctrl-C, and has nothing of ours open.
+    /// Starts it: this program's own file, whatever its path is now. It is in its own process
+    /// group, unaffected by Ctrl-C, and inherits no open files.
     pub fn start() -> io::Result<Self> {
         let (stream, theirs) = UnixStream::pair()?;
         let mut command = Command::new("/proc/self/exe");
@@ -76,7 +78,7 @@ impl Drop for Reaper {
     fn drop(&mut self) {
         let _ = send(&self.stream, &Request::Done);
         let _ = self.child.wait();
-        // It may have been killed, or there was no room for what was in a case's swap.
+        // It may have been killed, or the case's swap did not fit into memory.
         leftovers::take_back(&Root::system());
     }
 }
@@ -87,24 +89,24 @@ fn send(mut stream: &UnixStream, words: &impl Serialize) -> io::Result<()> {
     stream.write_all(&line)
 }
 
-/// The other end: what the process does that was started so. Its standard input is the socket, by
-/// which it knows who started it.
+/// The other end: the started process. Its standard input is the socket, which identifies the
+/// process that started it.
 pub fn attend(root: &Root) -> io::Result<()> {
     let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let pid = socket_peercred(&stream)?.pid.as_raw_nonzero().get().unsigned_abs();
-    // Asked now: when it is dead, the number may be another's.
+    // Read now: after its death, the number may belong to another process.
     let owner = Owner::read(root, pid);
     let mut swap = None;
     if listen(root, &stream, &mut swap).is_err() {
-        // First those that could still use the swap: what is theirs need not be read back.
+        // Processes that could still use the swap come first: their pages need not be read back.
         group::remove_dead(root, owner);
     }
     drop(swap);
     Ok(())
 }
 
-/// Does what it is told until it is not needed any more. Fails where the other end is gone without
-/// a word.
+/// Processes requests until it is not needed any more. Fails if the other end closes without a
+/// message.
 fn listen(root: &Root, stream: &UnixStream, swap: &mut Option<Swap>) -> io::Result<()> {
     for line in BufReader::new(stream).lines() {
         let answer: Answer = match serde_json::from_str(&line?)? {

@@ -30,7 +30,7 @@ impl Root {
         self.base == Path::new("/")
     }
 
-    /// This process, as the tree knows it.
+    /// This process, in the tree.
     pub fn pid(&self) -> u32 {
         self.pid
     }
@@ -49,7 +49,8 @@ impl Root {
         }
     }
 
-    /// A file's text without the white space at its ends; `None` where it cannot be read.
+    /// A file's text without the white space at its ends. Files of `/proc` and `/sys` need not be
+    /// UTF-8 (`cmdline`, device models), so other bytes are replaced.
     pub fn text(&self, absolute: impl AsRef<Path>) -> Option<String> {
         text(&self.path(absolute))
     }
@@ -59,12 +60,11 @@ impl Root {
         self.text(absolute)?.parse().ok()
     }
 
-    /// A file of `/proc` as `procfs-core` takes it apart; `None` where it cannot be read, or is not
-    /// what it should be. Read by ourselves is what that is too narrow or too slow for: of
-    /// `mountinfo` it forgets the order of options, and that a path may have escapes; loads and
-    /// pressures it rounds to 32 bits; `meminfo`, `status` and `limits` it takes whole or not at
-    /// all (sandboxes show a part); and of `stat` and `cpuinfo` it reads every processor's lines,
-    /// where we need one, some of it ten times a second.
+    /// A file of `/proc`, parsed by `procfs-core`; `None`: it cannot be read, or is malformed. We
+    /// parse some files ourselves, because `procfs-core` loses the order of options and escapes in
+    /// `mountinfo`, rounds loads and pressures to 32 bits, accepts `meminfo`, `status` and `limits`
+    /// only as a whole (sandboxes show a part), and reads every processor's lines of `stat` and
+    /// `cpuinfo`, where we need one, some of it ten times a second.
     pub(super) fn parsed<T: FromRead>(&self, absolute: impl AsRef<Path>) -> Option<T> {
         T::from_file(self.path(absolute)).ok()
     }
@@ -131,7 +131,7 @@ pub fn ranges(list: &str) -> impl Iterator<Item = RangeInclusive<u32>> {
     })
 }
 
-/// Of a list of words the one in brackets: `none [mq-deadline] kyber`.
+/// The word in brackets in a list: `none [mq-deadline] kyber`.
 pub(super) fn chosen(text: &str) -> &str {
     let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(text, |(word, _)| word)

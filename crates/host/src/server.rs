@@ -1,9 +1,10 @@
-//! A server's processes: found anew at each reading, because a server starts some for each session,
-//! and what those used that have ended stays in the sum.
+//! A server's processes, found again at each reading: a server starts some for each session, and
+//! the usage of ended ones stays in the sum.
 //!
-//! The kernel hands what a process used to the one that waits for it: CPU time and faults in its
-//! `cutime` and kin, I/O in its `io`. So live processes are summed with what they took over. Where
-//! nobody waits, and for context switches, which are handed to nobody, the last reading is kept.
+//! The kernel adds a process's usage to the process that waits for it: CPU time and faults in
+//! `cutime` and similar fields, I/O in `io`. So live processes are summed with these fields. If
+//! nothing waits for a process, and for context switches, which are not added anywhere, the last
+//! reading is kept.
 
 use super::Root;
 use super::process::{Reading, forks, memory_bytes, summed, ticks_ns, with_descendants};
@@ -59,7 +60,7 @@ impl Server {
         self.walked.map(|(_, bytes)| bytes)
     }
 
-    /// What it has used since it was first read; none: it is none, or was never to be read.
+    /// Its usage since the first reading; none: it is not a server, or could never be read.
     pub fn usage(&mut self, root: &Root) -> Option<ProcessUsage> {
         if self.named.is_empty() {
             return None;

@@ -16,7 +16,7 @@ const RESERVED_MIN: u64 = 1 << 20;
 /// compactions make them, are left out; a file with two names counts once.
 pub fn measure(path: &Path) -> io::Result<DatabaseSize> {
     if raw::is_device(path) {
-        // How much of it is in use only the engine knows: a zero would be no answer.
+        // Only the engine knows how much of it is in use; zero would be wrong.
         return Err(io::Error::new(io::ErrorKind::Unsupported, "a device has no files"));
     }
     let mut size = DatabaseSize::default();

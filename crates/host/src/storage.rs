@@ -15,7 +15,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What stands for a filesystem's name where there is none.
+/// Stands for a missing filesystem name.
 const RAW: &str = "raw";
 
 /// What lies under a path.
@@ -25,19 +25,19 @@ pub struct Storage {
     pub directory: PathBuf,
     /// The mount it lies on.
     pub mount: Option<Mount>,
-    /// The device whose counters tell what the volume did, or why there is none.
+    /// The device whose counters cover the volume, or the reason why there is none.
     pub device: Result<Device, String>,
     /// Its size.
     pub total_bytes: u64,
     /// Free to this user.
     pub free_bytes: u64,
-    /// In use. Less than what is not free where some is held back for root.
+    /// In use. Less than the part that is not free, if some is reserved for root.
     pub used_bytes: u64,
     /// Nothing can be written to it.
     pub read_only: bool,
 }
 
-/// What a filesystem is good for in a measurement.
+/// How suitable a filesystem is for measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilesystemClass {
     /// A device of this machine.
@@ -93,7 +93,7 @@ impl Storage {
         })
     }
 
-    /// A block device itself: all of it is free to whoever may have it.
+    /// A block device itself: all of it is free.
     fn raw(root: &Root, path: PathBuf, number: (u32, u32)) -> Self {
         let bytes = raw::bytes(root, &path);
         let (point, kind) = (path.clone(), RAW.to_owned());
@@ -115,12 +115,12 @@ impl Storage {
         self.mount.as_ref().map_or("unknown", |mount| &mount.kind)
     }
 
-    /// What the filesystem is good for.
+    /// How suitable the filesystem is.
     pub fn class(&self) -> FilesystemClass {
         FilesystemClass::from_kind(self.kind())
     }
 
-    /// What its device says of itself, where there is one.
+    /// The device's properties, if there is one.
     pub fn drive(&self, root: &Root) -> Option<Drive> {
         self.device.as_ref().ok().map(|device| drive::read(root, device))
     }

@@ -63,8 +63,8 @@ impl Fake {
     }
 }
 
-/// A folder on a real filesystem (`/tmp` often is in memory), or a line that says why this test
-/// cannot test here.
+/// A folder on a real filesystem (`/tmp` is often in memory), or a printed line with the reason to
+/// skip the test.
 pub fn disk_folder(test: &str) -> Option<tempfile::TempDir> {
     let directory = Path::new("/var/tmp");
     let volume = Storage::at(&Root::system(), directory).unwrap();
@@ -89,8 +89,9 @@ pub(super) fn write_file(path: &Path, bytes: usize) {
 /// The user that owns nothing.
 pub(super) const NOBODY: u32 = 65534;
 
-/// Runs one test of this binary again as nobody; it finds out by [`is_nobody`]. Says so and gives
-/// `false` where this process may not become another user or that user may not run the binary.
+/// Runs one test of this binary again as user `nobody`, which it detects by [`is_nobody`]. Returns
+/// `false` with a printed line if this process may not change its user, or if that user may not run
+/// the binary.
 pub fn again_as_nobody(test: &str) -> bool {
     use std::os::unix::process::CommandExt;
     if !needs_root(test) {

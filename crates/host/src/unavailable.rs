@@ -7,7 +7,7 @@ use rustix::process::{getegid, geteuid};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}; {remedy}")]
 pub struct Unavailable {
-    /// Why not: a clause that names what was looked at.
+    /// The reason: a clause that names what was checked.
     pub reason: String,
     /// What would help: a clause that begins with a verb.
     pub remedy: String,
@@ -26,8 +26,8 @@ impl From<Unavailable> for Availability {
     }
 }
 
-/// Who runs this, in numbers, as chown(1) takes them. `$USER` would be root's in root's shell; who
-/// came by sudo is meant, not root, where root itself is refused (a network filesystem).
+/// The user and group, as numbers for chown(1). `$USER` would be root in root's shell. Under sudo
+/// it is the calling user, not root, where root itself is refused (a network filesystem).
 pub(super) fn user() -> String {
     let effective = (geteuid().as_raw(), getegid().as_raw());
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());

@@ -1,9 +1,9 @@
-//! Wait-state samples: what the threads of a phase's roles are doing, seen from outside. Some
-//! twenty times a second `/proc/PID/task/TID/syscall` of each is read, which says `running`, or the
-//! call in which the thread waits.
+//! Wait-state samples: the states of a phase's threads, read from outside. About twenty times a
+//! second, `/proc/PID/task/TID/syscall` of each is read, which contains `running`, or the call in
+//! which the thread waits.
 //!
-//! The worker names its threads by their role ([`THREAD_NAME`]); the engine's own are left alone.
-//! What they say of a phase is the better the more samples there are.
+//! The worker names its threads by their role ([`THREAD_NAME`]); the engine's own threads are not
+//! sampled. More samples give a better picture of a phase.
 
 use super::Root;
 use kvdyno_record::usage::{THREAD_NAME, WaitSamples};
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!((counts["readers"].running, counts["writer"].running), (80, 80));
     }
 
-    /// Two threads of this process: one asleep until it is told, one that waits for a lock.
+    /// Two threads of this process: one sleeps until it is woken, one waits for a lock.
     #[test]
     fn real_threads_are_seen_waiting() {
         let lock = std::sync::Mutex::new(());

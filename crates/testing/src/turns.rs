@@ -39,16 +39,7 @@ pub fn open<E: Engine>(
     options: &[(&str, Value)],
 ) -> Result<E> {
     std::fs::create_dir_all(folder)?;
-    let data = DataShape {
-        records: RECORDS,
-        records_max: RECORDS,
-        key_bytes: 16,
-        value_bytes_mean: 100,
-        value_bytes_max: 100,
-        sessions: 1,
-        depth: 1,
-        requests: None,
-    };
+    let data = DataShape::uniform(RECORDS, 16, 100);
     let mut all = Options::defaults(&E::describe(), durability);
     let named = options.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
     all.values.extend(named);

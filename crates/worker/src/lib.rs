@@ -8,11 +8,11 @@
 //! the machine and verdicts belong to the program.
 
 mod attached;
-mod attached_client;
 mod bijection;
 mod block;
 mod calls;
 mod chooser;
+mod client;
 mod clock;
 mod collector;
 mod control;
@@ -46,7 +46,7 @@ mod values;
 mod verify;
 mod zipf;
 
-use attached_client::{AttachedClient, ClientGraph};
+use client::{Client, ClientGraph};
 use clock::Best;
 use control::Listener;
 use graph::OverKeys;
@@ -59,7 +59,6 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use supervisor::SupervisedServer;
 
 const USAGE: &str = "\
 A worker of kvdyno. It is started by `kvdyno run`; by hand:
@@ -102,7 +101,7 @@ pub fn main_with_graph<G: GraphEngine>() -> ExitCode {
 /// The `main` of an engine whose data a server stores. Where nothing is measured, one process runs
 /// server and client.
 pub fn main_served<E: Served>() -> ExitCode {
-    served_main::<E, OverKeys<AttachedClient<E>>, OverKeys<SupervisedServer<E>>>()
+    served_main::<E, OverKeys<Client<E>>>()
 }
 
 /// The `main` of a server whose client has a graph of its own.
@@ -110,29 +109,20 @@ pub fn main_served_with_graph<G: GraphEngine>() -> ExitCode
 where
     G::Engine: Served,
 {
-    served_main::<
-        G::Engine,
-        ClientGraph<G, AttachedClient<G::Engine>>,
-        ClientGraph<G, SupervisedServer<G::Engine>>,
-    >()
+    served_main::<G::Engine, ClientGraph<G>>()
 }
 
-fn served_main<E, G, K>() -> ExitCode
-where
-    E: Served,
-    G: GraphEngine<Engine = AttachedClient<E>>,
-    K: GraphEngine<Engine = SupervisedServer<E>>,
-{
-    run_command::<E>(|command, server| match (command, server) {
+fn served_main<E: Served, G: GraphEngine<Engine = Client<E>>>() -> ExitCode {
+    run_command::<Client<E>>(|command, server| match (command, server) {
         (Command::Serve, None) => Some(supervisor::serve::<E>()),
         (Command::Serve, Some(server)) => Some(attached::serve::<E>(server)),
-        (Command::Describe, None) => Some(describe::<AttachedClient<E>>()),
+        (Command::Describe, None) => Some(describe::<Client<E>>()),
         (Command::Describe, Some(server)) => Some(attached::describe::<E>(server)),
         (Command::Run, _) => Some(run::<G>()),
         (_, Some(_)) => None,
-        (Command::Pledge, None) => Some(pledge::pledge::<SupervisedServer<E>>()),
-        (Command::Recover, None) => Some(pledge::recover::<SupervisedServer<E>>()),
-        (Command::Conformance(folder, words), None) => Some(check::<K>(&folder, &words)),
+        (Command::Pledge, None) => Some(pledge::pledge::<Client<E>>()),
+        (Command::Recover, None) => Some(pledge::recover::<Client<E>>()),
+        (Command::Conformance(folder, words), None) => Some(check::<G>(&folder, &words)),
     })
 }
 

@@ -1,17 +1,13 @@
 //! Starts a server, stops it, and is its parent to the end. `serve` does so for a run, inside the
-//! case's RAM limit; [`SupervisedServer`] for the conformance kit and for `torture`, in which
-//! server and client are one engine on a folder.
+//! case's RAM limit; [`Client`](crate::client::Client) for the conformance kit and for `torture`,
+//! in which server and client are one engine on a folder.
 
 #![expect(unsafe_code, reason = "what runs between fork and exec")]
 
-use crate::attached_client::ClientWrapper;
 use crate::on_device::OnDevice;
 use crate::output::send;
 use kvdyno_engine::server::{Address, LISTEN, Launch, SECRET, Served, ServerDirectory, StopSignal};
-use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, EngineEvent, Error, ErrorClass, Location, Options,
-    Result, Settled,
-};
+use kvdyno_engine::{DataShape, Error, ErrorClass, Location, Options, Result};
 use kvdyno_record::protocol::{Event, ServerJob, SupervisorOrder};
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags, open, statvfs};
 use rustix::mount::{MountFlags, mount};
@@ -54,17 +50,30 @@ const LOG: &str = "kvdyno-server.log";
 const NOBODY: &[u8] = b"65534 0 1";
 
 /// A server that runs. Dropped, it is killed.
-struct Running {
+pub(crate) struct Running {
     /// The server, and those that are its replicas.
     children: Vec<Child>,
     stop: StopSignal,
     command: Vec<String>,
     folder: PathBuf,
-    address: Address,
+    pub(crate) address: Address,
     took: Duration,
 }
 
 impl Running {
+    /// Starts it in a folder with its log.
+    pub(crate) fn start_in<E: Served>(
+        folder: &Path,
+        options: &Options,
+        data: &DataShape,
+    ) -> Result<Self> {
+        let address = address::<E>(folder, options)?;
+        let site = ServerDirectory { folder: folder.to_owned(), device: None, address };
+        let log = File::options().create(true).append(true).open(folder.join(LOG))?;
+        Self::start::<E>(&site, options, data, Some(&log))
+            .map_err(|error| error.context(&format!("{} in {}", LOG, folder.display())))
+    }
+
     /// Starts it, and waits until it answers.
     fn start<E: Served>(
         site: &ServerDirectory,
@@ -83,10 +92,10 @@ impl Running {
         if let Address::Unix(socket) = &site.address {
             let _ = std::fs::remove_file(socket);
         }
-        let Launch { setup: before, command, replicas, stop } = E::launch(site, options, data)?;
+        let Launch { setup, command, replicas, stop } = E::launch(site, options, data)?;
         // Making its place ready is no part of its start.
         let begun = Instant::now();
-        for command in before {
+        for command in setup {
             run_to_end::<E>(command).map_err(|error| if_volume_failed(&site.folder, error))?;
         }
         let address = site.address.clone();
@@ -123,7 +132,7 @@ impl Running {
     }
 
     /// Ends it in order.
-    fn stop(mut self) -> Result<Duration> {
+    pub(crate) fn stop(mut self) -> Result<Duration> {
         let begun = Instant::now();
         if let Some(why) = self.exit_error() {
             return Err(why);
@@ -399,74 +408,6 @@ pub(crate) fn orders() -> Receiver<Result<SupervisorOrder>> {
         }
     });
     orders
-}
-
-/// A server and its client as one engine on a folder.
-pub(crate) struct SupervisedServer<E> {
-    client: E,
-    server: Running,
-}
-
-impl<E: Served> Engine for SupervisedServer<E> {
-    type Session<'e>
-        = E::Session<'e>
-    where
-        Self: 'e;
-
-    fn use_library(path: Option<&Path>) -> Result<()> {
-        E::use_library(path)
-    }
-
-    fn describe() -> Description {
-        let mut description = E::describe();
-        // This use counts no resources.
-        description.capabilities.external_processes = false;
-        description
-    }
-
-    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
-        let folder = location.directory()?;
-        let address = address::<E>(folder, options)?;
-        let site = ServerDirectory { folder: folder.to_owned(), device: None, address };
-        let log = File::options().create(true).append(true).open(folder.join(LOG))?;
-        let server = Running::start::<E>(&site, options, data, Some(&log))
-            .map_err(|error| error.context(&format!("{} in {}", LOG, folder.display())))?;
-        let client = E::open(&Location::Server(server.address.to_string()), options, data)?;
-        Ok(Self { client, server })
-    }
-
-    fn session(&self) -> Result<Self::Session<'_>> {
-        self.client.session()
-    }
-
-    fn settle(&self, limit: Duration) -> Result<Settled> {
-        self.client.settle(limit)
-    }
-
-    fn sync(&self) -> Result<()> {
-        self.client.sync()
-    }
-
-    fn close(self) -> Result<()> {
-        self.client.close()?;
-        self.server.stop().map(drop)
-    }
-
-    fn counters(&self) -> Counters {
-        self.client.counters()
-    }
-
-    fn events(&self) -> Vec<EngineEvent> {
-        self.client.events()
-    }
-}
-
-impl<E: Served> ClientWrapper for SupervisedServer<E> {
-    type Client = E;
-
-    fn client(&self) -> &E {
-        &self.client
-    }
 }
 
 #[cfg(test)]

@@ -3,19 +3,14 @@
 use crate::connection::{Connection, digest};
 use crate::describe::description;
 use crate::nodes::Nodes;
-use crate::server::program;
-use kvdyno_engine::server::{Address, Tickets, Wire};
+use crate::server::PROGRAM;
+use kvdyno_engine::server::{Address, Answers as _, ControlConnection, Tickets, Wire};
 use kvdyno_engine::{
     Counters, DataShape, Description, Engine, Error, ErrorClass, Location, Options, Result,
     Session, Settled, Value, Write,
 };
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-/// Between two looks at what the servers do in the background.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+use std::time::Duration;
 
 /// Retries of a write that a server is too busy for.
 const TRIES: u32 = 10_000;
@@ -45,15 +40,14 @@ pub(crate) const READS: &str = "client_read";
 /// Aerospike servers, as their client has them.
 pub(crate) struct Aerospike {
     nodes: Nodes,
-    /// Besides those of the sessions.
-    control: Mutex<Vec<Connection>>,
+    control: ControlConnection<Vec<Connection>>,
     flush_max: Duration,
 }
 
 impl Aerospike {
     /// The counters of all servers' namespaces, summed.
     fn statistics(&self) -> Result<Counters> {
-        let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut control = self.control.lock();
         let mut counters = Counters::new();
         for server in control.iter_mut() {
             let reply = server.info("namespace/kv")?;
@@ -73,7 +67,7 @@ impl Aerospike {
     }
 }
 
-/// Numbers of several servers add up; of anything else the first one's word stands.
+/// Sums the numbers of several servers. For text, the first server's value is kept.
 fn add(counters: &mut Counters, name: &str, value: &str) {
     match (value.parse::<u64>(), counters.get_mut(name)) {
         (Ok(more), Some(Value::Integer(sum))) => *sum += more,
@@ -90,19 +84,15 @@ fn add(counters: &mut Counters, name: &str, value: &str) {
 impl Engine for Aerospike {
     type Session<'e> = Client<'e>;
 
-    fn use_library(path: Option<&Path>) -> Result<()> {
-        program(path).map(drop)
-    }
-
     fn describe() -> Description {
-        description(program(None))
+        description(PROGRAM.find(None))
     }
 
     fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
         let nodes = Nodes::connect(&Address::for_engine::<Self>(location)?)?;
         let control = nodes.addresses.iter().map(Connection::open).collect::<Result<_>>()?;
         let flush_max = Duration::from_millis(options.integer("flush_max_ms")?.max(1));
-        Ok(Self { nodes, control: Mutex::new(control), flush_max })
+        Ok(Self { nodes, control: ControlConnection::new(control), flush_max })
     }
 
     fn session(&self) -> Result<Client<'_>> {
@@ -118,32 +108,17 @@ impl Engine for Aerospike {
 
     /// Blocks that are to be written, or to be gathered into fewer.
     fn settle(&self, limit: Duration) -> Result<Settled> {
-        let begun = Instant::now();
-        loop {
-            let at_work = self.at_work(|name| {
-                name.ends_with(".write_q")
-                    || name.ends_with(".defrag_q")
-                    || name.ends_with("partitions_remaining")
-            })?;
-            let idle = at_work.is_none();
-            let note = match at_work {
-                None => "no block is to be written or defragmented".to_owned(),
-                Some(work) => format!("waited for {work}"),
-            };
-            if idle || begun.elapsed() >= limit {
-                return Ok(Settled { idle, note });
-            }
-            sleep(LOOK_EVERY);
-        }
+        let works = [".write_q", ".defrag_q", "partitions_remaining"];
+        Settled::poll(limit, "no block is to be written or defragmented", || {
+            self.at_work(|name| works.iter().any(|work| name.ends_with(work)))
+        })
     }
 
     /// There is no command for it: a block in memory is written within `flush_max_ms`, which may
     /// have begun just before. Without `direct_files` it is then the kernel's.
     fn sync(&self) -> Result<()> {
         sleep(2 * self.flush_max);
-        while self.at_work(|name| name.ends_with(".write_q"))?.is_some() {
-            sleep(LOOK_EVERY);
-        }
+        Settled::poll(Duration::MAX, "", || self.at_work(|name| name.ends_with(".write_q")))?;
         Ok(())
     }
 
@@ -166,7 +141,7 @@ impl Engine for Aerospike {
 pub(crate) struct Client<'e> {
     nodes: &'e Nodes,
     servers: Vec<Server>,
-    /// The server of each of several.
+    /// The server of each key in a multiget or batch.
     nodes_asked: Vec<usize>,
 }
 
@@ -180,7 +155,7 @@ fn is_refused(answer: &Result<()>) -> bool {
 }
 
 impl Client<'_> {
-    /// Writes down that a record is read; gives of whom.
+    /// Queues the read of a record. Returns its server's index.
     #[inline]
     fn get(&mut self, key: &[u8]) -> usize {
         let digest = digest(key);
@@ -189,7 +164,7 @@ impl Client<'_> {
         node
     }
 
-    /// Writes down that a record is written; gives of whom.
+    /// Queues the write of a record. Returns its server's index.
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> usize {
         let digest = digest(key);
@@ -257,8 +232,8 @@ impl Session for Client<'_> {
         }
     }
 
-    /// A record that is deleted is there again after a restart: its block is not written anew, and
-    /// what would outlive that (durable deletes) this edition does not have.
+    /// Deleted records return after a restart, because their blocks are not rewritten. Durable
+    /// deletes need the Enterprise Edition.
     fn delete(&mut self, _key: &[u8]) -> Result<()> {
         Err(Error::unsupported("deletes that outlive a restart"))
     }

@@ -31,7 +31,7 @@ const AROUND: usize = 8;
 /// Bytes of a message's header.
 const HEADER: usize = 22;
 
-/// Of the header's three bytes of what is asked.
+/// The header's three bytes of flags.
 const READ_ALL: [u8; 3] = [1 | 2, 0, 0];
 /// Whatever was there is replaced, other bins as well.
 const WRITE: [u8; 3] = [0, 1, 16];
@@ -93,7 +93,7 @@ impl Connection {
         let out = &mut self.wire.out;
         out.push(HEADER as u8);
         out.extend_from_slice(&flags);
-        // Nothing of what transactions need; a result, a generation and a life are of answers.
+        // No transaction fields; result, generation and expiry are used in answers only.
         out.extend_from_slice(&[0; 10]);
         out.extend_from_slice(&PATIENCE_MS.to_be_bytes());
         out.extend_from_slice(&2_u16.to_be_bytes());
@@ -125,12 +125,7 @@ impl Connection {
         self.wire.out.extend_from_slice(name.as_bytes());
         self.wire.out.push(b'\n');
         self.wire.send()?;
-        let body = loop {
-            match self.body(INFO)? {
-                Some(body) => break body,
-                None => self.wire.receive()?,
-            }
-        };
+        let body = self.wait_for(|connection| connection.body(INFO))?;
         let reply = String::from_utf8_lossy(self.wire.bytes(body)).into_owned();
         self.wire.forget();
         let reply = reply.split_once('\t').map(|(_, reply)| reply.trim_end());
@@ -150,24 +145,11 @@ impl Connection {
         self.answer()
     }
 
-    /// Waits for the next answer: where a value lies, if there is one. It stays there until the
-    /// next call.
-    #[inline]
-    pub(crate) fn answer(&mut self) -> Result<Option<Range<usize>>> {
-        self.wire.forget();
-        loop {
-            match self.value_at_hand()? {
-                Some(value) => return Ok(value),
-                None => self.wire.receive()?,
-            }
-        }
-    }
-
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
         self.wire.bytes(range)
     }
 
-    /// Where the next message's body lies, once all of it is there.
+    /// Where the next message's body lies, once it is complete.
     #[inline]
     fn body(&mut self, kind: u8) -> Result<Option<Range<usize>>> {
         let (begin, unread) = self.wire.unread();
@@ -188,12 +170,18 @@ impl Connection {
 }
 
 impl Answers for Connection {
+    type Answer = Option<Range<usize>>;
+
     fn wire(&mut self) -> &mut Wire {
         &mut self.wire
     }
 
+    fn value(answer: Self::Answer) -> Option<Range<usize>> {
+        answer
+    }
+
     #[inline]
-    fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>> {
+    fn parse_answer(&mut self) -> Result<Option<Self::Answer>> {
         let Some(body) = self.body(MESSAGE)? else { return Ok(None) };
         let bytes = self.wire.bytes(body.clone());
         let value = value_of(bytes)?;
@@ -233,7 +221,7 @@ fn value_of(answer: &[u8]) -> Result<Option<Range<usize>>> {
     Ok(Some(start..end))
 }
 
-/// What a result means, in the words of its documentation.
+/// The error of a result code, as its documentation explains it.
 fn refused(code: u8) -> Error {
     let (class, words) = match code {
         4 => (ErrorClass::Invalid, "parameter error"),
@@ -306,7 +294,7 @@ mod tests {
         assert_eq!(connection.answer().unwrap(), None);
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Full);
         assert!(connection.answer().unwrap().unwrap().is_empty());
-        assert_eq!(connection.value_at_hand().unwrap(), None, "half of an answer");
+        assert_eq!(connection.parse_answer().unwrap(), None, "half of an answer");
         theirs.write_all(&more[more.len() - 2..]).unwrap();
         let value = connection.answer().unwrap().unwrap();
         assert_eq!(connection.bytes(value), b"half");

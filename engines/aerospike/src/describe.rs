@@ -9,7 +9,7 @@ use kvdyno_engine::{
 /// A block of its storage has 8 MiB, and a record lies in one.
 const VALUE_BYTES_MAX: u64 = (8 << 20) - (64 << 10);
 
-/// The description with the program in use; `Err`: why there is none.
+/// The description with the program in use. `Err`: the reason why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let (version, build) = Program::describe(program);
     Description {

@@ -1,5 +1,5 @@
-//! A raw device in the place of a server's file: what it must be, and that nothing is on it before
-//! its first start.
+//! A raw device in place of a server's file: its requirements, and how it is cleared before the
+//! first start.
 
 use crate::server::{check_room, servers};
 use kvdyno_engine::{DataShape, Error, Options, Result};
@@ -12,10 +12,10 @@ use std::path::Path;
 /// A server has its header here; of one that was not there yet it is zeros.
 const HEADER_BYTES: usize = 1 << 20;
 
-/// Zeroed at a time: who is killed meanwhile ends.
+/// Bytes zeroed at a time, so that a kill takes effect between two of them.
 const PIECE_BYTES: u64 = 1 << 30;
 
-/// Refuses a device that is not for these servers, and empties one that no server had yet.
+/// Refuses a device that is not for these servers, and clears an unused one.
 pub(crate) fn prepare(path: &Path, options: &Options, data: &DataShape) -> Result<()> {
     let about = |error: Error| error.context(&path.display().to_string());
     let mut file = File::options().read(true).write(true).open(path)?;

@@ -5,31 +5,32 @@ use crate::connection::Connection;
 use crate::device;
 use crate::nodes::peers;
 use kvdyno_engine::server::{
-    Address, Launch, Program, ProgramSpec, Served, ServerDirectory, StopSignal,
+    Address, Launch, Program, ProgramSpec, Served, ServerDirectory, ServerProgram, StopSignal,
 };
 use kvdyno_engine::{DataShape, Error, ErrorClass, Options, Result};
 use std::fmt::Write as _;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 
-const SOUGHT: ProgramSpec<'_> = ProgramSpec {
+/// The program of this process.
+pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
     engine: "aerospike",
     title: "Aerospike",
     program: "asd",
     remedy: "kvdyno cannot fetch Aerospike: put `asd` (Community Edition 7.1 or newer) on PATH, \
         or name it by `library = PATH` in a suite",
-};
+    version,
+});
 
-/// Of each server, in a folder of its own.
+/// Files of each server, in its own folder.
 const CONF: &str = "aerospike.conf";
 const FILE: &str = "records";
 
 /// Bytes of a record beside its value: its header, its bin's name and kind, to whole 16 bytes.
 const HEADER_BYTES: u64 = 64;
 
-/// What it takes at least, and what its blocks and caches are of a file.
+/// The least file size: blocks and caches take a share of it.
 const FILE_BYTES_MIN: u64 = 512 << 20;
 
 /// A file or a device that is smaller is none for it.
@@ -38,7 +39,7 @@ const ROOM_MIN: u64 = 128 << 20;
 /// Of a block, and so of a file.
 const BLOCK_BYTES: u64 = 8 << 20;
 
-/// Connections beside those of the sessions: the engine's own, of servers, of who looks.
+/// Connections besides those of sessions: the engine's own, of other servers, and a user's.
 const MORE_CLIENTS: u32 = 64;
 
 /// It takes no smaller limit of them.
@@ -48,21 +49,12 @@ const CLIENTS_MIN: u32 = 1024;
 /// other; nothing is measured before they have.
 const MIGRATE_THREADS: u32 = 32;
 
-static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
-
-/// The program at `path`, the newest that was fetched, or the one on PATH.
-pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
-    let find = || Program::find(&SOUGHT, path, version);
-    let program = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
-    program.check_only(SOUGHT.title, path).map(|()| program)
-}
-
 /// `Aerospike Community Edition build 8.0.0.15`.
 fn version(output: &str) -> Option<&str> {
     output.strip_prefix("Aerospike ")?.rsplit_once(" build ").map(|(_, version)| version.trim())
 }
 
-/// What it is reached at, and what other servers reach it at.
+/// The port for clients, and the ports for other servers.
 #[derive(Clone, Copy)]
 struct Ports {
     service: u16,
@@ -71,7 +63,8 @@ struct Ports {
 }
 
 impl Served for Aerospike {
-    const TOLD: &'static [&'static str] = &[
+    const PROGRAM: &'static ServerProgram = &PROGRAM;
+    const STATISTICS: &'static [&'static str] = &[
         "client_read",
         "client_write_error",
         "client_write_success",
@@ -90,7 +83,7 @@ impl Served for Aerospike {
         if let Some(path) = &site.device {
             device::prepare(path, options, data)?;
         }
-        let program = program(None)?;
+        let program = PROGRAM.find(None)?;
         let count = servers(options)?;
         // All are held until each is found, so that they are different ones; the first one's own
         // is among those that are free.
@@ -109,16 +102,11 @@ impl Served for Aerospike {
         for number in 0..count {
             commands.push(server(site, program, options, data, &ports, number)?);
         }
-        Ok(Launch {
-            setup: Vec::new(),
-            command: commands.remove(0),
-            replicas: commands,
-            stop: StopSignal::Terminate,
-        })
+        let first = commands.remove(0);
+        Ok(Launch { replicas: commands, ..Launch::new(first, StopSignal::Terminate) })
     }
 
-    /// It takes part in a cluster of all its servers, tells where they are, and has all it is to
-    /// have.
+    /// The server must see the whole cluster, know its peers' addresses and own all its partitions.
     fn answers(address: &Address) -> Result<()> {
         let mut connection = Connection::enter(address)?;
         let replication = connection.info("namespace/kv")?;
@@ -248,8 +236,8 @@ fn record_bytes(data: &DataShape) -> u64 {
     data.records_max.saturating_mul(record)
 }
 
-/// Writes stop where 70 % of the file or the device are records that live, and blocks that are half
-/// full are not gathered.
+/// Writes stop when live records take 70 % of the file or device. Blocks that are half full are not
+/// defragmented.
 pub(crate) fn check_room(what: &str, bytes: u64, data: &DataShape) -> Result<()> {
     let records = record_bytes(data);
     let least = (records / 10 * 15).max(ROOM_MIN);
@@ -287,16 +275,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn shape() -> DataShape {
-        DataShape {
-            records: 1 << 20,
-            records_max: 1 << 20,
-            key_bytes: 16,
-            value_bytes_mean: 400,
-            value_bytes_max: 2 << 20,
-            sessions: 10,
-            depth: 1,
-            requests: None,
-        }
+        DataShape { value_bytes_max: 2 << 20, sessions: 10, ..DataShape::uniform(1 << 20, 16, 400) }
     }
 
     #[test]

@@ -32,16 +32,7 @@ fn main() -> Result<()> {
 }
 
 fn compare(folder: &std::path::Path, depth: u32) -> Result<()> {
-    let shape = DataShape {
-        records: RECORDS,
-        records_max: RECORDS,
-        key_bytes: 8,
-        value_bytes_mean: VALUE_BYTES as u64,
-        value_bytes_max: VALUE_BYTES as u64,
-        sessions: 1,
-        depth,
-        requests: None,
-    };
+    let shape = DataShape { depth, ..DataShape::uniform(RECORDS, 8, VALUE_BYTES as u64) };
     let options = Options::defaults(&Direct::describe(), Durability::Async);
     let engine = Direct::open(&Location::Directory(folder.to_owned()), &options, &shape)?;
     let mut session = engine.session()?;

@@ -1,5 +1,5 @@
-//! Memory that begins where `O_DIRECT` wants it to, for the few reads and writes that do not go
-//! through a ring: headers, recovery, repairs.
+//! Memory aligned for `O_DIRECT`, for the few reads and writes outside the ring: headers, recovery,
+//! repairs.
 
 use crate::format::PAGE;
 use std::ops::{Deref, DerefMut};

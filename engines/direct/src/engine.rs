@@ -103,9 +103,9 @@ impl Engine for Direct {
     }
 }
 
-/// Where the mirror lies. Its file is named after the first place, so that one directory can take
-/// the mirrors of many stores, and none is taken for another's. A device would have to be cleared
-/// for us by whoever owns the rules for devices, and those know of the first place only.
+/// The location of the mirror. Its file name is derived from the first place, so that one directory
+/// can hold the mirrors of many stores. A mirror cannot be a device: the program checks and clears
+/// only the first place.
 fn mirror_of(location: &Location, mirror: &Path) -> Result<(Location, String)> {
     if mirror.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
         return Err(Error::invalid(format!(

@@ -4,7 +4,8 @@
 use kvdyno_engine::{Error, Result};
 use twox_hash::XxHash3_64;
 
-/// Everything begins on a multiple of this: what `O_DIRECT` wants on any drive of today.
+/// Everything begins on a multiple of this: the alignment that `O_DIRECT` needs on any current
+/// drive.
 pub const PAGE: usize = 4096;
 
 /// Where the two header copies lie: far apart, so that no single write can take both.
@@ -103,7 +104,7 @@ impl Geometry {
         self.data_at() + block * u64::from(self.block_bytes)
     }
 
-    /// Length of the file, or of what is used of a device.
+    /// Length of the file, or of the used part of a device.
     pub fn file_bytes(&self) -> u64 {
         self.block_at(self.blocks())
     }
@@ -115,7 +116,7 @@ impl Geometry {
         (record / pack, (record % pack) as u32)
     }
 
-    /// The records of a block, in words.
+    /// The records of a block, as text.
     pub fn records_of(&self, block: u64) -> String {
         let first = block * u64::from(self.pack);
         let last = (first + u64::from(self.pack)).min(self.records).saturating_sub(1);
@@ -141,7 +142,7 @@ const JOURNAL_BYTES: u64 = 4 << 20;
 /// The kernel's offsets are signed.
 const FILE_BYTES_MAX: u128 = (i64::MAX >> 1) as u128;
 
-/// Two bytes tell lengths up to 65,534, four the longer ones; zero is "no record".
+/// Two bytes hold lengths up to 65,534, four hold longer ones; zero is "no record".
 fn length_bytes(value_bytes: u64) -> usize {
     if value_bytes < u64::from(u16::MAX) { 2 } else { 4 }
 }
@@ -185,7 +186,7 @@ impl std::fmt::Display for BlockState {
     }
 }
 
-/// A store's geometry, and the seed that tells its blocks from those of any other store.
+/// A store's geometry, and the seed that distinguishes its blocks from those of other stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// The geometry.

@@ -1,5 +1,5 @@
-//! The header: what a store is and in which state it was left, as one page of bytes, and which of
-//! several headers is to be believed. It reads and writes nothing.
+//! The header: a store's geometry and state in one page, and which of several headers is valid. It
+//! reads and writes nothing.
 
 use crate::format::{Format, Geometry, PAGE};
 use kvdyno_engine::{Error, Result};
@@ -55,8 +55,8 @@ impl Header {
         page
     }
 
-    /// The header in a page; `None` where there is none, or a damaged one. A sound header of a
-    /// later format is an error: it must not be taken for damage and repaired.
+    /// The header in a page; `None`: there is none, or it is damaged. A sound header of a later
+    /// format is an error: it must not be repaired as if it were damaged.
     pub fn decode(page: &[u8]) -> Result<Option<Self>> {
         let mut fields = Fields { page, at: 0 };
         let checksum = XxHash3_64::oneshot(&page[..CHECKSUM_AT]);
@@ -126,9 +126,9 @@ pub enum Verdict {
 
 /// Judges two copies by their headers.
 ///
-/// A header that says "alone" was written before the first block that the other copy did not get.
-/// Headers of a pair differ by one generation at most, where a crash fell between their writes,
-/// and nothing else is written then: a larger step is an old copy put back.
+/// A header with state "alone" was written before the first block that the other copy missed.
+/// Headers of a pair differ by at most one generation, after a crash between their writes, and
+/// nothing else is written then. A larger difference means that an old copy was put back.
 pub fn judge(first: &Header, second: &Header) -> Result<Verdict> {
     if first.uuid != second.uuid {
         return Err(Error::invalid(

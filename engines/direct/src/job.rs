@@ -1,5 +1,5 @@
-//! One operation in flight: what it is for, how far it has come, and the changes that a write will
-//! make to its block.
+//! One operation in flight: its purpose, its progress, and the changes that a write makes to its
+//! block.
 
 use crate::format::Format;
 use kvdyno_engine::Error;
@@ -17,7 +17,7 @@ pub(crate) enum Goal {
 /// The stage of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// There is none.
+    /// No record.
     Idle,
     /// Waits for the lock of its block.
     Locking,
@@ -103,7 +103,7 @@ impl Changes {
         self.list.push(Change { index, end: self.bytes.len(), stored: value.is_some() });
     }
 
-    /// Whether nothing of the block's old image is left: each of `pack` records, in order.
+    /// Whether nothing of the block's old image remains: all `pack` records are written, in order.
     pub(crate) fn cover(&self, pack: u32) -> bool {
         let each = self.list.iter().zip(0..pack).all(|(change, index)| change.index == index);
         each && self.list.len() >= pack as usize

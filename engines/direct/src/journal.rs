@@ -66,7 +66,7 @@ impl Journal {
         self.state().placed.front() == Some(&true)
     }
 
-    /// Called after a flush has succeeded: what it covered is in place for good.
+    /// Called after a successful flush: everything before it is durable in place.
     pub(crate) fn flushed(&self, cover: Cover) {
         let mut state = self.state();
         while state.oldest < cover.0 {

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// The counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Count {
-    /// Blocks of one copy written anew from the other.
+    /// Blocks of one copy rewritten from the other.
     Repaired,
-    /// Blocks of which no sound copy is left, each time one was asked for.
+    /// Blocks without a sound copy, counted at each read.
     Corrupt,
     /// Blocks that were sound when they were read again: the first read met a write.
     Reread,
@@ -22,7 +22,7 @@ pub(crate) enum Count {
     GivenUp,
     /// Block images written to the journal.
     Journaled,
-    /// Flushes asked of each copy.
+    /// Flushes of each copy.
     Flushes,
     /// Times that writes waited for room in the journal.
     JournalFull,

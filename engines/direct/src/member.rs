@@ -38,7 +38,7 @@ pub(crate) enum MemberState {
 }
 
 impl Member {
-    /// Opens the copy at a place, an empty file where there is none.
+    /// Opens the copy at a location, or creates an empty file.
     pub(crate) fn open(location: &Location, name: &str) -> Result<Self> {
         let (path, fixed) = (location.blocks(name)?, matches!(location, Location::Device(_)));
         let device = path.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device());
@@ -174,8 +174,8 @@ impl Member {
             .map_err(|error| self.doing("zero", error.into()))
     }
 
-    /// The next range at or after `from` that may hold something, below `end`: a file knows its
-    /// holes, a device has none.
+    /// The next range at or after `from`, below `end`, that may hold data: files have holes,
+    /// devices do not.
     pub(crate) fn next_data(&self, from: u64, end: u64) -> Result<Option<(u64, u64)>> {
         let whence = |to: Result<u64, rustix::io::Errno>| match to {
             Ok(offset) => Ok(Some(offset)),
@@ -201,9 +201,9 @@ impl Member {
         self.file.write_all_at(bytes, offset).map_err(|error| self.doing("write", error))
     }
 
-    /// Sees to it that a range has room, so that no write to it is cut short by a full filesystem.
-    /// What is there stays; a device has all its room. `pages`: of a single page, too,
-    /// which a filesystem takes whole or not at all.
+    /// Allocates a range, so that a full filesystem cannot cut a write to it short. Existing data
+    /// stays; a device needs no allocation. `pages`: also of a single page, which a filesystem
+    /// writes as a whole or not at all.
     pub(crate) fn make_room(&self, offset: u64, bytes: u64, pages: bool) -> Result<()> {
         use rustix::io::Errno;
         let has_room =

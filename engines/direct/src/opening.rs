@@ -18,7 +18,7 @@ pub(crate) struct StoreSpec {
     pub(crate) value_bytes: u64,
     /// Zero: what the store has, or as many as fit into a page.
     pub(crate) pack: u64,
-    /// A fresh first place is to be made anew from its mirror.
+    /// A new first place is to be rebuilt from its mirror.
     pub(crate) rebuild: bool,
     /// The journal will be used.
     pub(crate) commit: bool,
@@ -31,7 +31,7 @@ pub(crate) struct OpenStore {
     pub(crate) header: Header,
 }
 
-/// Opens the store at one place or two, making it where there is none.
+/// Opens the store at one or two locations, or creates it.
 pub(crate) fn open(places: &[(Location, String)], spec: StoreSpec, log: &Log) -> Result<OpenStore> {
     let (mut members, mut away) = (Vec::new(), None);
     for (index, (location, name)) in places.iter().enumerate() {
@@ -194,7 +194,7 @@ fn fits(geometry: &Geometry, spec: StoreSpec) -> Result<()> {
     Err(Error::invalid(format!("{what}; empty the directory to start anew")))
 }
 
-/// Writes the header of this opening to every copy; one that refuses is left out.
+/// Writes this opening's header to every copy; a copy with an error is dropped.
 fn begin(mut members: Vec<Member>, mut header: Header, log: &Log) -> Result<OpenStore> {
     header.epoch += 1;
     header.clean = false;
@@ -241,9 +241,9 @@ fn replay_where_possible(members: &mut Vec<Member>, header: &Header, log: &Log) 
     }
 }
 
-/// Puts the journal's images in place where what lies there is older or torn. Only images of the
-/// opening that was not closed count: those before it were made durable when it ended. An error
-/// comes with the copy that it is of; doing all of it again does no harm.
+/// Writes the journal's images to their blocks if those are older or torn. Only images of the
+/// opening that was not closed count: earlier ones became durable when their opening ended. An
+/// error is returned with its copy. Repeating all of it is safe.
 fn replay(members: &[Member], header: &Header) -> Result<u64, (usize, Error)> {
     let (format, geometry) = (header.format(), &header.geometry);
     let block_bytes = geometry.block_bytes as usize;
@@ -318,7 +318,7 @@ fn resilver(from: &Member, to: &Member, header: &Header) -> Result<(u64, u64)> {
 mod tests {
     use super::*;
 
-    /// One copy's drive refuses to be read: here, a file that is open for writing only.
+    /// One copy's drive fails to read; simulated by a file that is open for writing only.
     #[test]
     fn an_unreadable_journal_leaves_the_other_copy() {
         let folder = tempfile::tempdir().unwrap();

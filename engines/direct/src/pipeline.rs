@@ -1,12 +1,13 @@
-//! The way of an operation: locked, read, changed, journaled, flushed, put in place, answered. Any
-//! number of them are on their way at once; a call that waits is one operation waited for.
+//! The steps of an operation: locked, read, changed, journaled, flushed, written in place,
+//! answered. Any number of operations can be in progress; a call that waits is one operation waited
+//! for.
 //!
-//! A lookup reads its block without a lock. If what it gets is not sound, it may have met a write:
-//! it is looked at again under the lock, where repairs are made, too.
+//! A lookup reads its block without a lock. If the block is not sound, a write may have been in
+//! progress: the block is read again under the lock, and repaired there.
 //!
-//! In class `commit` the new image goes to the journal first and is flushed there; then it is
-//! written in place and the operation is answered. So there is a sound image of the block at any
-//! moment, and the flush that makes the block itself durable is that of a later operation.
+//! In class `commit` the new image goes to the journal first and is flushed there. Then it is
+//! written in place, and the operation is answered. So a sound image of the block exists at any
+//! moment, and a later operation's flush makes the block itself durable.
 
 use crate::format::BlockState;
 use crate::job::{Changes, Goal, Job, Part, Stage};
@@ -21,7 +22,7 @@ use std::sync::MutexGuard;
 /// Operations on their way, a slot each.
 pub(crate) struct Pipeline<'e> {
     store: &'e Store,
-    /// Before the jobs: nothing is in flight any more when their locks are let go.
+    /// Dropped before the jobs: nothing is in flight when their locks are released.
     ring: Ring,
     jobs: Vec<Job<'e>>,
     /// Jobs that wait for their block's lock, in the order in which they came.
@@ -105,7 +106,7 @@ impl<'e> Pipeline<'e> {
         self.lock_those_that_wait()
     }
 
-    /// Hands over what is not yet under way.
+    /// Submits all queued operations.
     #[inline]
     pub(crate) fn send(&mut self) -> Result<()> {
         self.ring.send()
@@ -164,7 +165,7 @@ impl<'e> Pipeline<'e> {
         Ok(())
     }
 
-    /// Nothing of ours is in flight: other sessions hold what the next job waits for.
+    /// Nothing of this session is in flight: other sessions hold the locks of the next job.
     #[cold]
     fn wait_for_others(&mut self) -> Result<()> {
         // Who holds a lock must not wait for another one.
@@ -248,7 +249,7 @@ impl<'e> Pipeline<'e> {
         let job = &self.jobs[slot as usize];
         let inspected = match result {
             Ok(()) => self.store.format.inspect(job.block, self.ring.buffer(slot)),
-            // The other copy may do better, and tells what was wrong if it does not.
+            // The other copy is tried, and its error is reported if it fails too.
             Err(_) => BlockState::Bad,
         };
         let suspect = match inspected {
@@ -449,7 +450,7 @@ impl<'e> Pipeline<'e> {
 }
 
 impl Drop for Pipeline<'_> {
-    /// What was begun is brought to its end: others wait for its locks and for its journal entries.
+    /// Operations in progress are completed: others wait for their locks and journal entries.
     fn drop(&mut self) {
         while self.open > 0 && self.turn().is_ok() {
             self.done.clear();

@@ -27,7 +27,7 @@ pub(crate) struct Store {
     /// Each write goes through the journal and is flushed.
     pub(crate) commit: bool,
     live: [AtomicBool; 2],
-    /// A write in place or a flush failed, and no copy is left that would know what it holds.
+    /// A write in place or a flush failed, and no copy is left with known contents.
     broken: AtomicBool,
     header: Mutex<Header>,
     locks: Box<[Mutex<()>]>,
@@ -147,8 +147,8 @@ impl Store {
         true
     }
 
-    /// A flush failed. What was written since the one before may be lost, and asking again would
-    /// be answered with success.
+    /// A flush failed. Writes since the previous flush may be lost, and another flush would report
+    /// success.
     pub(crate) fn flush_failed(&self, member: usize, why: &Error) -> bool {
         let others = self.give_up(member, why);
         if !others {

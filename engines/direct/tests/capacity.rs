@@ -20,16 +20,7 @@ fn a_hundred_billion_records_in_64_mb() {
     let folder = tempfile::tempdir().unwrap();
     let location = Location::Directory(folder.path().to_owned());
     let mut options = Options::defaults(&Direct::describe(), Durability::Commit);
-    let mut shape = DataShape {
-        records: RECORDS,
-        records_max: RECORDS,
-        key_bytes: 8,
-        value_bytes_mean: 32,
-        value_bytes_max: 32,
-        sessions: 8,
-        depth: 128,
-        requests: None,
-    };
+    let mut shape = DataShape { sessions: 8, depth: 128, ..DataShape::uniform(RECORDS, 8, 32) };
     let before = peak_kib();
     options.values.insert("pack".to_owned(), Value::Integer(64));
     let engine = match Direct::open(&location, &options, &shape) {

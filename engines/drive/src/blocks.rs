@@ -48,7 +48,7 @@ impl Blocks {
         if in_directory {
             blocks.demand_whole()?;
         } else {
-            // A file that stands in for a device may be loaded in place.
+            // A file used like a device may be loaded in place.
             let unwritten = matches!(blocks.proof()?, Proof::NotWritten { .. });
             blocks.fresh = unwritten && !drive_options.read_only;
         }
@@ -100,7 +100,7 @@ impl Blocks {
         prove(&self.file, self.bytes)
     }
 
-    /// Refuses where a block was not written; else how that is known.
+    /// Fails if a block was not written; else returns how that is known.
     pub(crate) fn demand_whole(&self) -> Result<String> {
         match self.proof()? {
             Proof::Whole(how) | Proof::Unknown(how) => Ok(how),
@@ -114,8 +114,8 @@ impl Blocks {
     }
 }
 
-/// Opens a file or device, trying again for half a second while it is busy: the kernel lets go of a
-/// ring's files a moment after the ring was closed, or its process killed.
+/// Opens a file or device, and retries for half a second while it is busy: the kernel releases a
+/// ring's files shortly after the ring is closed or its process is killed.
 pub fn open_when_free(options: &OpenOptions, path: &Path) -> io::Result<File> {
     const ATTEMPTS: u32 = 20;
     let busy = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy;
@@ -148,8 +148,8 @@ fn opened(path: &Path, direct: bool, flags: OFlags) -> Result<File> {
     })
 }
 
-/// What offsets and lengths of operations past the page cache must be multiples of, in bytes:
-/// `STATX_DIOALIGN`, else the device's logical block, else 4096. Zero: the file refuses them.
+/// The alignment of offsets and lengths of direct I/O in bytes: `STATX_DIOALIGN`, else the device's
+/// logical block, else 4096. Zero: the file does not support it.
 pub fn alignment(file: &File) -> u32 {
     let stat = statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
     let stat = stat.filter(|stat| stat.stx_mask & StatxFlags::DIOALIGN.bits() != 0);

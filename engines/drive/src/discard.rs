@@ -1,5 +1,5 @@
-//! Bytes that are no longer needed: of a device, what its discard makes of them; of a file, a hole,
-//! of which the filesystem may tell its drive.
+//! Discarding bytes. A device gets a discard request; in a file a hole is punched, and the
+//! filesystem may pass that on to its drive.
 #![expect(unsafe_code, reason = "an ioctl that the libraries do not have")]
 
 use kvdyno_engine::{Error, Result};

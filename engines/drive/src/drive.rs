@@ -33,7 +33,7 @@ impl Drive {
         Ok(DataShape::number(key, self.records)? * self.block_bytes as u64)
     }
 
-    /// Refuses a piece that is not within the blocks of the plan.
+    /// Refuses a piece outside of the plan's blocks.
     #[inline]
     pub(crate) fn demand_inside(&self, offset: u64, bytes: u64) -> Result<()> {
         let all = self.records * self.block_bytes as u64;
@@ -44,7 +44,8 @@ impl Drive {
         Err(Error::invalid(what))
     }
 
-    /// Refuses unless every block was written: what never was is answered by the file system.
+    /// Fails unless every block was written: the filesystem answers reads of unwritten blocks by
+    /// itself.
     pub(crate) fn demand_whole(&self) -> Result<()> {
         if self.whole.get().is_none() {
             self.blocks.file.sync_all()?;
@@ -69,7 +70,7 @@ impl Drive {
         Ok(ring)
     }
 
-    /// Operations in flight that the plan asks of each session.
+    /// The plan's operations in flight of each session.
     pub(crate) fn depth(&self) -> u32 {
         self.depth.max(1)
     }

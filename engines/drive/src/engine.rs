@@ -67,7 +67,7 @@ impl Engine for Drive {
         Ok(Settled::at_once())
     }
 
-    /// The end of a load: it is proved here that all of it is there, or else by the first read.
+    /// At the end of a load: checks that everything is there; else the first read would find out.
     fn sync(&self) -> Result<()> {
         self.blocks.file.sync_all()?;
         if let (false, Ok(how)) = (self.is_whole(), self.blocks.demand_whole()) {
@@ -105,7 +105,7 @@ impl Engine for Drive {
     }
 }
 
-/// Refuses requests by offset that these calls do not do.
+/// Refuses requests by offset that the location cannot perform.
 fn check_calls(data: &DataShape, drive_options: DriveOptions) -> Result<()> {
     let Some(requests) = &data.requests else { return Ok(()) };
     if drive_options.calls == Calls::Mmap {

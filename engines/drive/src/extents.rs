@@ -11,7 +11,7 @@ use std::io;
 /// The file system's report on the first bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Proof {
-    /// All are written; in these words.
+    /// All are written. The text names the evidence.
     Whole(String),
     /// A byte that is not, and why.
     NotWritten { at: u64, why: &'static str },
@@ -47,7 +47,7 @@ fn by_fiemap(file: &File, bytes: u64) -> io::Result<Proof> {
     Ok(Proof::Whole(format!("FIEMAP: {extents} extents, all written")))
 }
 
-/// Tells holes, and not what was allocated and never written.
+/// Reports holes, but not ranges that are allocated and unwritten.
 fn by_seeking(file: &File, bytes: u64) -> Proof {
     match seek(file, SeekFrom::Hole(0)) {
         Ok(offset) if offset < bytes => Proof::NotWritten { at: offset, why: "a hole" },

@@ -1,13 +1,12 @@
-//! The bare drive: the engine `drive`, and the ring that engines on raw blocks put their operations
-//! through.
+//! The bare drive: the engine `drive`, and the ring for engines on raw blocks.
 //!
-//! It is: aligned buffers and an `io_uring` over files opened with `O_DIRECT`, which says what of
-//! what was asked for really runs ([`How`]); and on it [`Drive`], whose keys are the numbers of its
-//! blocks, so that a drive is measured by the load generator that measures engines.
+//! It has aligned buffers and an `io_uring` over files opened with `O_DIRECT`, which reports the
+//! features in use ([`How`]). [`Drive`] is an engine whose keys are block numbers, so that the load
+//! generator for engines measures drives as well.
 //!
-//! It is not: an event loop, or a general wrapper of `io_uring`. It knows reads, writes and flushes
-//! of blocks. Whether a device may be overwritten at all is decided before it, by the program; it
-//! only takes none that is in use.
+//! It is not an event loop, or a general wrapper of `io_uring`. It performs reads, writes and
+//! flushes of blocks. The program decides whether a device may be overwritten; this crate only
+//! refuses devices in use.
 
 mod blocks;
 mod describe;

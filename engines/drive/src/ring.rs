@@ -1,5 +1,5 @@
-//! Operations on blocks, a buffer each: queued, sent, and answered in any order. What carries them
-//! (`io_uring`, or plain calls where it is forbidden) is chosen once, and [`How`] tells.
+//! Operations on blocks, each with a buffer: queued, sent, and answered in any order. The backend
+//! (`io_uring`, or plain calls where it is forbidden) is chosen once, and [`How`] reports it.
 
 pub use crate::flight::Setup;
 use crate::flight::{Flight, Kind};
@@ -21,7 +21,7 @@ const DEPTH_MAX: u32 = 1 << 15;
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     flight: Flight,
-    /// Bytes that are done already, where the kernel answered with fewer than asked for.
+    /// Bytes that are done after a short read or write.
     done: usize,
     busy: bool,
 }
@@ -36,7 +36,7 @@ enum Carrier {
 /// Buffers, files, and operations between them. It stays with the thread that made it.
 #[derive(Debug)]
 pub struct Ring {
-    /// Before the region: the kernel lets go of the buffers first.
+    /// Dropped before the region: the kernel must release the buffers first.
     carrier: Carrier,
     region: Region,
     files: Vec<File>,
@@ -48,8 +48,8 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring over files that the caller opened with `O_DIRECT`. What of `setup` is not to be had
-    /// is done without; [`Ring::how`] tells.
+    /// A ring over files that the caller opened with `O_DIRECT`. Features of `setup` that are not
+    /// available are left out; [`Ring::how`] reports them.
     pub fn new(files: &[File], setup: &Setup) -> Result<Self> {
         let mut ring = Self::psync(files, setup)?;
         match Uring::new(&ring.files, &mut ring.region, setup) {
@@ -162,7 +162,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Puts what is left of a slot's operation into the queue.
+    /// Queues the rest of a slot's operation.
     #[inline]
     fn start(&mut self, slot: u32) {
         let Slot { mut flight, done, .. } = self.slots[slot as usize];
@@ -176,7 +176,7 @@ impl Ring {
         }
     }
 
-    /// Hands over what was queued, and does not wait.
+    /// Submits the queue without waiting.
     #[inline]
     pub fn send(&mut self) -> Result<()> {
         match &mut self.carrier {
@@ -188,9 +188,9 @@ impl Ring {
         Ok(())
     }
 
-    /// Waits for at least one answer, and shows each that is there with its slot: how many bytes,
-    /// always as many as asked for. Returns how many were shown; zero: nothing is in flight. Sends
-    /// what was not sent.
+    /// Waits for at least one answer, and shows each available one with its slot: the number of
+    /// bytes, always as many as requested. Returns how many were shown; zero: nothing is in flight.
+    /// Submits the queue first.
     pub fn complete(&mut self, mut done: impl FnMut(u32, Result<usize>)) -> Result<usize> {
         self.complete_shown(|slot, result| done(slot, result.map(<[u8]>::len)))
     }
@@ -213,7 +213,7 @@ impl Ring {
         Ok(answered)
     }
 
-    /// Takes the kernel's answers, waiting where there is none.
+    /// Reads the kernel's answers, and waits if there are none.
     #[inline]
     fn reap(&mut self, done: &mut impl FnMut(u32, Result<&[u8]>)) -> Result<usize> {
         let mut answered = 0;
@@ -300,8 +300,8 @@ impl Ring {
 }
 
 impl Drop for Ring {
-    /// The kernel may still write into the buffers: they are freed after it is done with them. If
-    /// it does not even say so, they are never freed.
+    /// The kernel may still write into the buffers, so they are freed only after it is done. If
+    /// that cannot be determined, they are never freed.
     fn drop(&mut self) {
         while matches!(self.carrier, Carrier::Uring(_)) && self.open > 0 {
             if self.reap(&mut |_, _| {}).is_err() {

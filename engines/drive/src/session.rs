@@ -1,4 +1,4 @@
-//! One thread's handle: a ring of its own, or the map of all. A value is the block in its buffer.
+//! One thread's handle: its own ring, or the shared map. A value is the block in its buffer.
 
 use crate::describe::Calls;
 use crate::discard::discard;
@@ -65,8 +65,8 @@ impl<'e> DriveSession<'e> {
         }
     }
 
-    /// A write is of a whole block, and to what was opened for it: a map of pages that may not be
-    /// written would end the process.
+    /// A write must be a whole block, to a location opened for writing: a write to a read-only map
+    /// would kill the process.
     #[inline]
     fn accepts(&self, value: &[u8]) -> Result<()> {
         if value.len() == self.drive.block_bytes && !self.drive.options.read_only {
@@ -81,7 +81,7 @@ impl<'e> DriveSession<'e> {
         Err(Error::invalid(what))
     }
 
-    /// The ring, for a piece that is neither outside nor longer than was announced.
+    /// The ring, after a check that the piece is within bounds and not longer than announced.
     #[inline]
     fn ring_for(&mut self, offset: u64, bytes: usize) -> Result<&mut Ring> {
         self.demand_whole()?;

@@ -32,7 +32,7 @@ impl std::fmt::Debug for Ringed {
 }
 
 impl Uring {
-    /// A ring over `files` and the buffers of `region`, or why there is none.
+    /// A ring over `files` and the buffers of `region`, or the reason why there is none.
     pub(crate) fn new(
         files: &[File],
         region: &mut Region,
@@ -124,8 +124,8 @@ impl Uring {
         }
     }
 
-    /// Reads one block of each file: a ring may be set up where no operation of it is allowed, and
-    /// a file may be refused only then. What the read itself says is left to the real ones.
+    /// Reads one block of each file: setup may succeed though every operation is forbidden, or a
+    /// file unsupported. Errors of the read itself are left to later reads.
     fn probe(&mut self, files: &[File], setup: &Setup, region: &Region) -> io::Result<()> {
         for file in 0..files.len() {
             let flight = Flight { kind: Kind::Read, file, offset: 0, bytes: setup.block_bytes };
@@ -197,7 +197,7 @@ impl Uring {
         }
     }
 
-    /// Hands over what is queued and waits for `want` answers.
+    /// Submits the queue and waits for `want` answers.
     #[inline]
     pub(crate) fn enter(&mut self, want: usize) -> io::Result<()> {
         loop {
@@ -224,7 +224,7 @@ impl Uring {
         Some((entry.user_data() as u32, entry.result()))
     }
 
-    /// Hands over what is queued. A polling thread of the kernel takes it from the queue by itself.
+    /// Submits the queue. A polling kernel thread reads the queue by itself.
     #[inline]
     pub(crate) fn send(&mut self) -> io::Result<()> {
         if self.ring.0.params().is_setup_sqpoll() {
@@ -238,8 +238,8 @@ impl Uring {
 }
 
 impl Drop for Uring {
-    /// A ring that is closed lets go of its files some time later, and a device would be busy for
-    /// who opens it next: so it lets go of them here.
+    /// The kernel releases a closed ring's files some time later, and a device would be busy for
+    /// the next open. So the files are released here.
     fn drop(&mut self) {
         let submitter = self.ring.0.submitter();
         if self.registered_files {
@@ -251,8 +251,8 @@ impl Drop for Uring {
     }
 }
 
-/// A ring, and the flags that decide when its completions become answers: when the thread enters
-/// the kernel (`COOP_TASKRUN`), and not by interrupting it. Decision 0006 has what was measured.
+/// A ring, with flags for when its completions are processed: when the thread enters the kernel
+/// (`COOP_TASKRUN`), not by interrupts. Decision 0006 has the measurements.
 fn build(setup: &Setup) -> io::Result<(IoUring, &'static str)> {
     let base = || {
         let mut builder: Builder<squeue::Entry, cqueue::Entry> = IoUring::builder();
@@ -296,8 +296,8 @@ fn refusal(error: &io::Error) -> String {
     format!("no io_uring: {error}{hint}")
 }
 
-/// Why a file's device cannot be polled, as far as sysfs knows: older kernels take polled
-/// operations for such a device, and wait for the interrupt nevertheless.
+/// Why a file's device cannot be polled, according to sysfs: older kernels accept polled operations
+/// for such a device, and wait for the interrupt anyway.
 fn not_polled(file: &File) -> Option<String> {
     let metadata = file.metadata().ok()?;
     let device = if metadata.rdev() == 0 { metadata.dev() } else { metadata.rdev() };

@@ -1,8 +1,8 @@
-//! `kvdyno-fio`: a worker that has fio do each phase of a drive's job, and files what fio reports.
+//! `kvdyno-fio`: a worker that runs fio for each phase of a drive's job, and records fio's results.
 //!
-//! The load generator has no part in it: fio chooses the blocks, keeps the operations in flight and
-//! measures. What the program sees is the protocol of any worker, so that both stand in one record,
-//! interleaved. It works on the file or device that a case of engine `drive` has written.
+//! The load generator is not involved: fio chooses the blocks, keeps the operations in flight and
+//! measures. The program uses the usual worker protocol, so both appear in one record, interleaved.
+//! fio works on the file or device that a case of engine `drive` has written.
 
 mod child;
 mod command;

@@ -99,7 +99,7 @@ impl<'j> Case<'j> {
     fn begin(job: &'j Job) -> Result<Self> {
         let (sender, controls) = channel();
         std::thread::spawn(move || {
-            // The end of the program's words is the receiver's end.
+            // When the input ends, the channel is closed.
             for line in io::stdin().lines().map_while(io::Result::ok) {
                 let control = Control::from_json(&line);
                 if control.is_ok_and(|control| sender.send(control).is_err()) {

@@ -64,7 +64,7 @@ fn options() -> Vec<OptionSpec> {
     [memory_and_journal(), tables()].concat()
 }
 
-/// What is kept in memory, and logged.
+/// Options of memory and the journal.
 fn memory_and_journal() -> Vec<OptionSpec> {
     vec![
         OptionSpec::bytes(
@@ -100,7 +100,7 @@ fn memory_and_journal() -> Vec<OptionSpec> {
     ]
 }
 
-/// How tables are written, and what the database is.
+/// Options of tables and of the database.
 fn tables() -> Vec<OptionSpec> {
     vec![
         OptionSpec::words(
@@ -225,7 +225,7 @@ fn at_least(options: &Options, name: &str, least: u64) -> Result<u64> {
     }
 }
 
-/// What a keyspace says of the options that it was made with, which it keeps to.
+/// The options that a keyspace was created with; they stay.
 pub(crate) fn effective(keyspace: &Keyspace) -> Counters {
     let config = &keyspace.config;
     Counters::from(

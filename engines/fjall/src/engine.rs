@@ -137,7 +137,7 @@ impl Session for FjallSession<'_> {
         visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let mut way = self.store.keyspace.range::<&[u8], _>(range.bounds());
-        Ok(show(&mut way, range.direction, range.limit, visit)?.count)
+        Ok(show(&mut way, range.direction, range.limit, visit)?.0)
     }
 
     fn walk(

@@ -1,10 +1,10 @@
 //! fjall's iterators as ranges and walks, and what goes wrong.
 
 use fjall::{Iter, Keyspace, LsmError, UserKey};
-use kvdyno_engine::{Direction, Error, ErrorClass, Result, Walk};
+use kvdyno_engine::{Direction, Error, ErrorClass, Result, Walk, show_records};
 use std::ops::ControlFlow;
 
-/// fjall's error by what is done about it.
+/// fjall's error with its class.
 #[cold]
 #[expect(clippy::needless_pass_by_value, reason = "as map_err passes it")]
 pub(crate) fn failed(error: fjall::Error) -> Error {
@@ -13,7 +13,7 @@ pub(crate) fn failed(error: fjall::Error) -> Error {
     let class = match &error {
         Fjall::Io(error) | Fjall::Storage(LsmError::Io(error)) => io(error),
         Fjall::Locked | Fjall::InvalidVersion(_) => ErrorClass::Invalid,
-        // What it was poisoned by has been the answer to another call, or to a thread of its own.
+        // The original error was returned by another call, or happened in a background thread.
         Fjall::Poisoned => ErrorClass::Io,
         Fjall::Storage(_)
         | Fjall::JournalRecovery(_)
@@ -26,36 +26,19 @@ pub(crate) fn failed(error: fjall::Error) -> Error {
     Error::new(class, error.to_string())
 }
 
-/// What came of a way: how many were shown, and the key of the last if it goes on behind it.
-pub(crate) struct ScanResult {
-    pub(crate) count: u64,
-    last: Option<UserKey>,
-}
-
-/// Shows records of `way` in this direction, `limit` at most.
+/// Shows records of `way`, as [`show_records`].
 #[inline]
 pub(crate) fn show(
     way: &mut Iter,
     direction: Direction,
     limit: u64,
     mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-) -> Result<ScanResult> {
-    let mut shown = ScanResult { count: 0, last: None };
-    while shown.count < limit {
-        let next = match direction {
-            Direction::Forward => way.next(),
-            Direction::Reverse => way.next_back(),
-        };
-        let Some(record) = next else { return Ok(ScanResult { last: None, ..shown }) };
+) -> Result<(u64, Option<UserKey>)> {
+    show_records(way, direction, limit, |record| {
         let (key, value) = record.into_inner().map_err(failed)?;
-        shown.count += 1;
-        let broke_off = visit(&key, &value).is_break();
-        shown.last = Some(key);
-        if broke_off {
-            break;
-        }
-    }
-    Ok(shown)
+        let flow = visit(&key, &value);
+        Ok((key, flow))
+    })
 }
 
 /// An iterator that is kept open from call to call of a walk, and the key it showed last.
@@ -65,18 +48,12 @@ pub(crate) struct Walking {
 }
 
 impl Walking {
-    /// One that begins behind where `walk` stands.
+    /// An iterator that begins after the position of `walk`.
     pub(crate) fn begin(keyspace: &Keyspace, walk: &Walk) -> Self {
-        use std::ops::Bound::{Excluded, Unbounded};
-        let last = walk.last().map_or(Unbounded, Excluded);
-        let bounds = match walk.direction() {
-            Direction::Forward => (last, Unbounded),
-            Direction::Reverse => (Unbounded, last),
-        };
-        Self { way: keyspace.range::<&[u8], _>(bounds), stands: None }
+        Self { way: keyspace.range::<&[u8], _>(walk.bounds()), stands: None }
     }
 
-    /// Whether it stands where `walk` does.
+    /// Whether it is at the position of `walk`.
     pub(crate) fn goes_on(&self, walk: &Walk) -> bool {
         self.stands.as_deref() == walk.last()
     }
@@ -88,7 +65,7 @@ impl Walking {
         limit: u64,
         visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let ScanResult { count, last } = show(&mut self.way, walk.direction(), limit, visit)?;
+        let (count, last) = show(&mut self.way, walk.direction(), limit, visit)?;
         match &last {
             None => walk.ended(),
             Some(last) => walk.passed(last),

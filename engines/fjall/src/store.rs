@@ -88,7 +88,8 @@ impl Store {
         self.persisted()
     }
 
-    /// A single write has gone as far as its keyspace's own option says: to the system, or nowhere.
+    /// A single write is persisted as its keyspace's option sets it: to the operating system, or
+    /// not at all.
     #[inline]
     fn persisted(&self) -> Result<()> {
         match self.persist {
@@ -117,7 +118,7 @@ impl Store {
         batch.commit().map_err(failed)
     }
 
-    /// Commits what `body` wrote if it succeeds; dropped before that, nothing of it is there.
+    /// Commits the writes of `body` if it succeeds. A dropped transaction leaves nothing.
     pub(crate) fn transaction<R>(
         &self,
         body: impl FnOnce(&mut ActiveTransaction<'_>) -> Result<R>,
@@ -153,8 +154,8 @@ impl Store {
     }
 }
 
-/// The one keyspace. It keeps to the options that it was made with, whatever is asked for later, so
-/// whether its writes go to the system by themselves is in its name.
+/// The one keyspace. It keeps the options that it was created with, so its name shows whether its
+/// writes go to the operating system by themselves.
 fn keyspace_of(database: &Database, settings: Settings) -> Result<Keyspace> {
     let (name, other) = match settings.persist {
         None => ("manual", "records"),
@@ -230,6 +231,6 @@ impl Transaction for ActiveTransaction<'_> {
                 begun.range::<&[u8], _>(keyspace, range.bounds())
             }
         };
-        Ok(show(&mut way, range.direction, range.limit, visit)?.count)
+        Ok(show(&mut way, range.direction, range.limit, visit)?.0)
     }
 }

@@ -2,45 +2,16 @@
 
 #![expect(unsafe_code, reason = "the types of C functions, and looking them up")]
 
-use kvdyno_engine::{Error, ErrorClass, Result};
-use libloading::Library;
-use std::ffi::{CStr, c_char, c_int};
+pub(crate) use kvdyno_engine::library::dynamic::text;
+use kvdyno_engine::{Error, ErrorClass, Result, library_functions, opaque_types};
+use std::ffi::{c_char, c_int};
 
-/// Opaque types of the shim.
-macro_rules! opaque {
-    ($($name:ident)*) => { $(#[repr(C)] pub(crate) struct $name { _inside: [u8; 0] })* };
-}
-
-opaque! { Database Session Cursor }
-
-macro_rules! functions {
-    ($(fn $name:ident($($type:ty),*) $(-> $gives:ty)?;)*) => {
-        /// The functions, without the `kvdyno_leveldb_` before each name.
-        pub(crate) struct Api {
-            $(pub(crate) $name: unsafe extern "C" fn($($type),*) $(-> $gives)?,)*
-        }
-
-        impl Api {
-            /// Finds them in `library`. `Err`: the name of one that is not there.
-            pub(crate) fn load(library: &Library) -> Result<Self, &'static str> {
-                // SAFETY: the fields have the types that the shim gives these names.
-                unsafe {
-                    Ok(Self {
-                        $($name: {
-                            let name = concat!("kvdyno_leveldb_", stringify!($name));
-                            *library.get(name).map_err(|_| name)?
-                        },)*
-                    })
-                }
-            }
-        }
-    };
-}
+opaque_types! { Database Session Cursor }
 
 type Text = *const c_char;
 type Bytes = *const u8;
 
-/// What a database is opened with, in the shim's order.
+/// Options for opening a database, in the shim's order.
 #[repr(C)]
 pub(crate) struct Settings {
     pub(crate) write_buffer_size: u64,
@@ -54,33 +25,37 @@ pub(crate) struct Settings {
     pub(crate) paranoid_checks: u64,
 }
 
-functions! {
-    fn shim() -> c_int;
-    fn version(*mut c_int, *mut c_int);
-    fn last_error() -> Text;
+library_functions! {
+    /// The functions, without the `kvdyno_leveldb_` before each name.
+    struct Api: "kvdyno_leveldb_"
+    required {
+        fn version(*mut c_int, *mut c_int);
+        fn last_error() -> Text;
 
-    fn open(Text, *const Settings, *mut *mut Database) -> c_int;
-    fn close(*mut Database);
-    fn compact(*mut Database, c_int);
-    fn property(*mut Database, Text) -> Text;
-    fn open_session(*mut Database, c_int) -> *mut Session;
-    fn close_session(*mut Session);
+        fn open(Text, *const Settings, *mut *mut Database) -> c_int;
+        fn close(*mut Database);
+        fn compact(*mut Database, c_int);
+        fn property(*mut Database, Text) -> Text;
+        fn open_session(*mut Database, c_int) -> *mut Session;
+        fn close_session(*mut Session);
 
-    fn get(*mut Session, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
-    fn put(*mut Session, Bytes, usize, Bytes, usize) -> c_int;
-    fn remove(*mut Session, Bytes, usize) -> c_int;
-    fn batch_clear(*mut Session);
-    fn batch_put(*mut Session, Bytes, usize, Bytes, usize);
-    fn batch_remove(*mut Session, Bytes, usize);
-    fn batch_write(*mut Session) -> c_int;
+        fn get(*mut Session, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
+        fn put(*mut Session, Bytes, usize, Bytes, usize) -> c_int;
+        fn remove(*mut Session, Bytes, usize) -> c_int;
+        fn batch_clear(*mut Session);
+        fn batch_put(*mut Session, Bytes, usize, Bytes, usize);
+        fn batch_remove(*mut Session, Bytes, usize);
+        fn batch_write(*mut Session) -> c_int;
 
-    fn open_cursor(*mut Session) -> *mut Cursor;
-    fn close_cursor(*mut Cursor);
-    fn end(*mut Cursor, c_int);
-    fn seek(*mut Cursor, Bytes, usize, c_int);
-    fn step(*mut Cursor, c_int);
-    fn record(*const Cursor, *mut Bytes, *mut usize, *mut Bytes, *mut usize) -> c_int;
-    fn status(*const Cursor) -> c_int;
+        fn open_cursor(*mut Session) -> *mut Cursor;
+        fn close_cursor(*mut Cursor);
+        fn end(*mut Cursor, c_int);
+        fn seek(*mut Cursor, Bytes, usize, c_int);
+        fn step(*mut Cursor, c_int);
+        fn record(*const Cursor, *mut Bytes, *mut usize, *mut Bytes, *mut usize) -> c_int;
+        fn status(*const Cursor) -> c_int;
+    }
+    optional {}
 }
 
 impl Api {
@@ -116,14 +91,4 @@ impl Api {
         };
         Error::new(class, message)
     }
-}
-
-/// # Safety
-/// `text` is null or a C string.
-pub(crate) unsafe fn text(text: Text) -> String {
-    if text.is_null() {
-        return String::new();
-    }
-    // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

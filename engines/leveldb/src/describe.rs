@@ -7,7 +7,7 @@ use kvdyno_engine::{
 };
 use std::collections::BTreeMap;
 
-/// The description with the library in use; `Err`: why there is none.
+/// The description with the library in use. `Err`: the reason why there is none.
 pub(crate) fn description(library: Result<&LevelDbLibrary>) -> Description {
     let (version, build) = match library {
         Ok(library) => (library.version.clone(), library.build.clone()),

@@ -70,8 +70,8 @@ impl Engine for LevelDb {
         Ok(LevelDbSession::new(&self.database, self.durability))
     }
 
-    /// `LevelDB` has no call that waits, and none that can be called off: a thread does both, and
-    /// goes on behind our back where a compaction goes over the limit.
+    /// `LevelDB` has no call that waits, and no call that can be cancelled. A thread does both, and
+    /// continues in the background if a compaction exceeds the limit.
     fn settle(&self, limit: Duration) -> Result<Settled> {
         let deadline = Instant::now().checked_add(limit);
         let (database, everything) = (Arc::clone(&self.database), self.compact_to_settle);
@@ -89,7 +89,7 @@ impl Engine for LevelDb {
         })?;
         let idle = match ended.recv_timeout(limit) {
             Ok(idle) => {
-                // It ends after its word; that it panicked would have been printed.
+                // It ends after this message; a panic would have been printed.
                 let _ = settling.join();
                 idle
             }

@@ -20,7 +20,7 @@ mod tests {
     };
     use std::time::Duration;
 
-    /// Whether there is a library to test; prints a line where there is none.
+    /// Whether there is a library to test; otherwise prints that the test is skipped.
     fn has_library(test: &str) -> bool {
         let has = !library::installed("leveldb").is_empty();
         if !has {
@@ -50,16 +50,7 @@ mod tests {
         let mut options = Options::defaults(&LevelDb::describe(), Durability::Async);
         options.values.insert("write_buffer_size".to_owned(), Value::Integer(1 << 20));
         options.values.insert("settle".to_owned(), Value::Text("compact".to_owned()));
-        let shape = DataShape {
-            records: 20_000,
-            records_max: 20_000,
-            key_bytes: 8,
-            value_bytes_mean: 1000,
-            value_bytes_max: 1000,
-            sessions: 1,
-            depth: 1,
-            requests: None,
-        };
+        let shape = DataShape::uniform(20_000, 8, 1000);
         let engine = LevelDb::open(&location, &options, &shape).unwrap();
         let mut session = engine.session().unwrap();
         let tables = |engine: &LevelDb| match &engine.counters()["leveldb.sstables"] {

@@ -53,7 +53,7 @@ impl Drop for Cursor {
 }
 
 impl Cursor {
-    /// What it stands on, until it moves.
+    /// The current record, until the cursor moves.
     fn record(&self) -> Option<(&[u8], &[u8])> {
         let (mut key, mut key_bytes, mut value, mut bytes) = (null(), 0, null(), 0);
         // SAFETY: the cursor is live; key and value live until it moves, which takes `&mut self`.
@@ -82,8 +82,8 @@ impl Cursor {
         unsafe { (self.api.step)(self.raw, backward(direction)) };
     }
 
-    /// Shows the records of `range` from the one it stands on. Where the limit was reached or
-    /// `visit` broke off it stands on the last one afterwards, and that is the second thing told.
+    /// Shows the records of `range` from the current one. Also returns whether the cursor is on the
+    /// last shown record, which is so after the limit or a break.
     fn show(
         &mut self,
         range: &Range<'_>,
@@ -92,7 +92,7 @@ impl Cursor {
         let mut shown = 0;
         while let Some((key, value)) = self.record().filter(|(key, _)| !range.ends_before(key)) {
             shown += 1;
-            // Not past the last record asked for: its step would be paid for nothing.
+            // No step after the last requested record: it would cost time for nothing.
             if visit(key, value).is_break() || shown == range.limit {
                 return Ok((shown, true));
             }
@@ -178,7 +178,7 @@ impl Session for LevelDbSession<'_> {
             cursor.seek(&range);
             cursor
         });
-        // Of the key that was shown last the walk goes on with the next, if it is still there.
+        // The walk continues after the key that was shown last, if it still exists.
         if last.is_some() && cursor.record().map(|(key, _)| key) == last {
             cursor.step(range.direction);
         }

@@ -8,7 +8,7 @@ use kvdyno_engine::{Direction, Range, Result};
 use std::ffi::c_int;
 use std::ops::ControlFlow;
 
-/// A cursor under way, and the record it stands on.
+/// A cursor and its current record.
 pub(crate) struct Steps {
     cursor: *mut ffi::MDB_cursor,
     pub(crate) key: ffi::MDB_val,
@@ -29,7 +29,7 @@ impl Steps {
     }
 
     /// Shows the records of `range`, but not the one with the key `skip`. With `goes_on` the cursor
-    /// stands on the record before the first.
+    /// is on the record before the first.
     ///
     /// # Safety
     /// The cursor's transaction is live, and is not written in while this runs.
@@ -72,7 +72,7 @@ impl Steps {
         }
     }
 
-    /// To the first record of `range`.
+    /// Moves to the first record of `range`.
     ///
     /// # Safety
     /// The cursor's transaction is live.

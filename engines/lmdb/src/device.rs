@@ -1,9 +1,8 @@
-//! A raw block device under LMDB: claimed, looked at, and only then opened.
-//! LMDB itself overwrites a mounted device without a warning, maps past a device's end and dies
-//! there
-//! of SIGBUS, writes through a null pointer when a blank device is opened with `MDB_WRITEMAP`, and
-//! leaves a lock file in `/dev`. This file is what stands between. It never erases anything: to
-//! decide that a device may be overwritten, and to blank it before each load, is the program's.
+//! A raw block device for LMDB: claimed and checked before it is opened. LMDB itself overwrites a
+//! mounted device without a warning, dies of SIGBUS when it maps past a device's end, writes
+//! through a null pointer when it opens a blank device with `MDB_WRITEMAP`, and leaves a lock file
+//! in `/dev`. This file prevents that. It never erases anything: the program decides whether a
+//! device may be overwritten, and blanks it before each load.
 
 use crate::library::{PAGE_HEADER_BYTES, ffi};
 use crate::raw::Env;
@@ -23,7 +22,7 @@ const MAP_STEP_BYTES: u64 = 2 << 20;
 /// The signatures of filesystems, RAID and partition tables at a device's start lie within.
 const START_BYTES: u64 = 1 << 20;
 
-/// A device that no other process can mount or claim as long as this lives.
+/// A device that no other process can mount or claim while this exists.
 pub(crate) struct Device {
     /// Opened `O_EXCL`: on a block device that keeps out mounts, swap, RAID and other claims, but
     /// not LMDB, which opens it plainly.
@@ -34,7 +33,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Claims the device, and refuses one that holds anything but zeros or an LMDB database.
+    /// Claims the device, and refuses one with contents other than zeros or an LMDB database.
     pub(crate) fn claim(path: &Path) -> Result<Self> {
         let opened =
             OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(path);
@@ -51,8 +50,8 @@ impl Device {
         Ok(Self { _claim: claim, path: path.canonicalize()?, bytes, blank })
     }
 
-    /// The size of the map: `map_size`, or where that is 0 the whole device. Refuses what would not
-    /// fit before a load finds out in its middle.
+    /// The size of the map: `map_size`, or the whole device if that is 0. Refuses data that would
+    /// not fit, before the load.
     pub(crate) fn map_bytes(&self, map_size: u64, needed: u64) -> Result<u64> {
         let room = self.bytes / MAP_STEP_BYTES * MAP_STEP_BYTES;
         let (bytes, whose) = match map_size {
@@ -88,7 +87,7 @@ impl Device {
             drop(Env::open(&link, flags & !ffi::MDB_WRITEMAP, map_bytes, readers)?);
         }
         let env = Env::open(&link, flags, map_bytes, readers)?;
-        // LMDB enlarges the map to what the meta page says is used: a copy of a larger device.
+        // LMDB enlarges the map to the size in the meta page, which may be from a larger device.
         let mapped = env.info()?.me_mapsize as u64;
         if mapped > self.bytes {
             let what = format!(
@@ -134,8 +133,8 @@ fn is_blank(path: &Path, device: &File, bytes: u64) -> Result<bool> {
     )))
 }
 
-/// As LMDB knows one (`mdb_env_read_header` in mdb.c): a flag in the page's header, and the magic
-/// number that begins the struct behind it.
+/// LMDB's own check (`mdb_env_read_header` in mdb.c): a flag in the page's header, and the magic
+/// number at the start of the struct after it.
 fn is_meta_page(page: &[u8]) -> bool {
     const META: u16 = 8;
     const MAGIC: u32 = 0xBEEF_C0DE;

@@ -3,14 +3,12 @@
 use crate::describe;
 use crate::device::{Device, PAGE};
 use crate::library::{self, ffi};
-use crate::raw::{self, Env};
+use crate::raw::Env;
 use crate::session::EnvSession;
 use crate::size;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, Error, ErrorClass, Location, Options, PlaceKind,
-    Result, Settled, Value,
+    Counters, DataShape, Description, Engine, Location, Options, PlaceKind, Result, Settled, Value,
 };
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,7 +16,7 @@ use std::time::Duration;
 pub(crate) struct Lmdb {
     env: Env,
     append: bool,
-    /// Let go after the environment, as fields are dropped in this order.
+    /// Released after the environment: fields are dropped in this order.
     _device: Option<Device>,
 }
 
@@ -50,7 +48,7 @@ impl Engine for Lmdb {
             bytes => bytes.next_multiple_of(PAGE),
         };
         if flags & ffi::MDB_WRITEMAP != 0 {
-            refuse_sigbus(directory, file_bytes.min(map_bytes))?;
+            size::refuse_sigbus(directory, file_bytes.min(map_bytes))?;
         }
         let env = Env::open(directory, flags, map_bytes, readers)?;
         Ok(Self { env, append, _device: None })
@@ -107,20 +105,4 @@ fn raw_device(location: &Location) -> Option<&Path> {
         Location::Device(path) if library::PLACES.contains(&PlaceKind::Device) => Some(path),
         _ => None,
     }
-}
-
-/// Writing through the map to a block that the volume cannot give kills the process with SIGBUS,
-/// where a write call would return ENOSPC. So the space is looked for first.
-fn refuse_sigbus(directory: &Path, file_bytes: u64) -> Result<()> {
-    const BLOCK: u64 = 512;
-    let allocated = directory.join("data.mdb").metadata().map_or(0, |file| file.blocks() * BLOCK);
-    let free = raw::free_bytes(directory)?;
-    if file_bytes.saturating_sub(allocated) <= free {
-        return Ok(());
-    }
-    let what = format!(
-        "the data may take {file_bytes} bytes, {free} are free, and under MDB_WRITEMAP a full \
-         volume is a SIGBUS: use writemap = off, or a larger volume"
-    );
-    Err(Error::new(ErrorClass::Full, what))
 }

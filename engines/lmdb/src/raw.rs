@@ -5,6 +5,7 @@
 
 use crate::cursor::Steps;
 use crate::library::ffi;
+use crate::size::free_bytes;
 use crate::value::{bytes, check, error, val};
 use kvdyno_engine::{Error, ErrorClass, Range, Records, Result, Walk};
 use std::ffi::{CStr, CString, OsStr, c_int};
@@ -372,10 +373,4 @@ pub(crate) fn version() -> String {
     // SAFETY: three out parameters; the returned string is static and not used.
     unsafe { ffi::mdb_version(&raw mut major, &raw mut minor, &raw mut patch) };
     format!("{major}.{minor}.{patch}")
-}
-
-/// Bytes an unprivileged process may still write on the volume of `path`.
-pub(crate) fn free_bytes(path: &Path) -> Result<u64> {
-    let volume = rustix::fs::statvfs(path).map_err(std::io::Error::from)?;
-    Ok(volume.f_bavail * volume.f_frsize)
 }

@@ -1,7 +1,9 @@
 //! How large a file the data can need, and how large a map.
 
-use crate::library;
-use kvdyno_engine::DataShape;
+use crate::library::{self, FILE, WRITEMAP};
+use kvdyno_engine::{DataShape, Error, ErrorClass, Result};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
 /// Most bytes that the records can take in the file, from LMDB's page layout (mdb.c: `NODESIZE` 8,
 /// two bytes of index per node, values over half a page on overflow pages of their
@@ -37,4 +39,26 @@ pub(crate) fn map_bytes(data: &DataShape, page: u64) -> u64 {
     const ADDRESS_SPACE: u64 = 1 << 46;
     let bytes = file_bytes(data, page).saturating_mul(2).saturating_add(SPARE);
     bytes.min(ADDRESS_SPACE).next_multiple_of(page)
+}
+
+/// Writing through the map to a block that the volume cannot give kills the process with SIGBUS,
+/// where a write call would return ENOSPC. So the space is looked for first.
+pub(crate) fn refuse_sigbus(directory: &Path, file_bytes: u64) -> Result<()> {
+    const BLOCK: u64 = 512;
+    let allocated = directory.join(FILE).metadata().map_or(0, |file| file.blocks() * BLOCK);
+    let free = free_bytes(directory)?;
+    if file_bytes.saturating_sub(allocated) <= free {
+        return Ok(());
+    }
+    let what = format!(
+        "the data may take {file_bytes} bytes, {free} are free, and under {WRITEMAP} a full \
+         volume is a SIGBUS: use writemap = off, or a larger volume"
+    );
+    Err(Error::new(ErrorClass::Full, what))
+}
+
+/// Bytes an unprivileged process may still write on the volume of `path`.
+pub(crate) fn free_bytes(path: &Path) -> Result<u64> {
+    let volume = rustix::fs::statvfs(path).map_err(std::io::Error::from)?;
+    Ok(volume.f_bavail * volume.f_frsize)
 }

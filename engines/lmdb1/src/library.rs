@@ -17,3 +17,7 @@ pub(crate) const SPACE_FACTOR: f64 = 2.2;
 
 /// What a leaf keeps of a value on overflow pages: an `MDB_ovpage`.
 pub(crate) const OVERFLOW_NODE_BYTES: u64 = 24;
+
+/// The file with the data, and the flag for writing through the map.
+pub(crate) const FILE: &str = "data.mdb";
+pub(crate) const WRITEMAP: &str = "MDB_WRITEMAP";

@@ -96,16 +96,7 @@ impl Drop for Mounted {
 }
 
 fn shape(records: u64) -> DataShape {
-    DataShape {
-        records,
-        records_max: records,
-        key_bytes: 8,
-        value_bytes_mean: 1000,
-        value_bytes_max: 1000,
-        sessions: 2,
-        depth: 1,
-        requests: None,
-    }
+    DataShape { sessions: 2, ..DataShape::uniform(records, 8, 1000) }
 }
 
 fn options(changes: &[(&str, Value)]) -> Options {

@@ -1,21 +1,19 @@
-//! The client: a session is a connection of its own, with its statements prepared.
+//! The client. Each session has its own connection, with prepared statements.
 
 use crate::connection::{Connection, Part, Progress, Statement};
 use crate::describe::{KEY_BYTES_MAX, VALUE_BYTES_MAX, description};
 use crate::graph::{self, RoundTrips};
-use crate::server::program;
+use crate::server::PROGRAM;
 use crate::statements::{Scan, ScanStart, Several, Statements};
 use crate::transaction;
 use crate::upkeep::{self, Storage};
-use kvdyno_engine::server::{Address, Tickets, nonsense};
+use kvdyno_engine::server::{Address, Answers as _, ControlConnection, Tickets, nonsense};
 use kvdyno_engine::{
     Counters, DataShape, Description, Direction, Durability, Engine, Error, Location, Options,
     Range, Result, Session, Settled, Transaction, Write,
 };
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Rows of one statement of a scan: the server sends all of them, even if the scan breaks off.
@@ -30,24 +28,17 @@ pub(crate) struct Mariadb {
     address: Address,
     durability: Durability,
     storage: Storage,
-    /// Besides those of the sessions.
-    control: Mutex<Connection>,
-    /// Of a graph; none: they are not made yet.
-    graph: OnceLock<()>,
+    control: ControlConnection<Connection>,
     round_trips: RoundTrips,
 }
 
 impl Mariadb {
-    /// A connection of its own for a handle on a graph, whose tables are there then. What has none
-    /// has no such tables.
-    pub(crate) fn of_graph(&self) -> Result<Connection> {
-        let mut control = self.control();
-        if self.graph.get().is_none() {
-            for table in graph::tables(self.storage) {
-                control.query(&table, |_| ())?;
-            }
-            let _ = self.graph.set(());
-        }
+    /// A connection for a handle on a graph. Creates the graph's tables before its first use.
+    pub(crate) fn connect_for_graph(&self) -> Result<Connection> {
+        self.control.ensure_graph(|control| {
+            let mut tables = graph::tables(self.storage).into_iter();
+            tables.try_for_each(|table| control.query(&table, |_| ()))
+        })?;
         Connection::open(&self.address)
     }
 
@@ -58,21 +49,13 @@ impl Mariadb {
     pub(crate) fn round_trips(&self) -> RoundTrips {
         self.round_trips
     }
-
-    fn control(&self) -> MutexGuard<'_, Connection> {
-        self.control.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Engine for Mariadb {
     type Session<'e> = Client;
 
-    fn use_library(path: Option<&Path>) -> Result<()> {
-        program(path).map(drop)
-    }
-
     fn describe() -> Description {
-        description(program(None))
+        description(PROGRAM.find(None))
     }
 
     fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
@@ -85,9 +68,9 @@ impl Engine for Mariadb {
         for table in storage.tables(options) {
             control.query(&table, |_| ())?;
         }
-        let (control, graph) = (Mutex::new(control), OnceLock::new());
+        let control = ControlConnection::new(control);
         let round_trips = RoundTrips::from_options(options);
-        Ok(Self { address, durability: options.durability, storage, control, graph, round_trips })
+        Ok(Self { address, durability: options.durability, storage, control, round_trips })
     }
 
     fn session(&self) -> Result<Client> {
@@ -98,13 +81,13 @@ impl Engine for Mariadb {
     }
 
     fn settle(&self, limit: Duration) -> Result<Settled> {
-        upkeep::settle(&mut self.control(), self.storage, limit)
+        upkeep::settle(&mut self.control.lock(), self.storage, limit)
     }
 
     fn sync(&self) -> Result<()> {
         match self.durability {
             Durability::Commit => Ok(()),
-            class => upkeep::sync(&mut self.control(), self.storage, class),
+            class => upkeep::sync(&mut self.control.lock(), self.storage, class),
         }
     }
 
@@ -113,11 +96,11 @@ impl Engine for Mariadb {
     }
 
     fn counters(&self) -> Counters {
-        upkeep::counters(&mut self.control())
+        upkeep::counters(&mut self.control.lock())
     }
 }
 
-/// What is longer would not fit into the table's columns, or not into one packet.
+/// Longer ones do not fit into the table's columns, or into one packet.
 #[inline]
 fn check(key: &[u8], value: &[u8]) -> Result<()> {
     let fits = |bytes: &[u8], most: u64| bytes.len() as u64 <= most;
@@ -135,7 +118,7 @@ fn check(key: &[u8], value: &[u8]) -> Result<()> {
 pub(crate) struct Client {
     pub(crate) connection: Connection,
     pub(crate) statements: Statements,
-    /// The key that a scan goes on behind.
+    /// The last key of a scan, to continue after it.
     last: Vec<u8>,
     tickets: Tickets,
 }
@@ -149,7 +132,6 @@ impl Client {
         key: &[u8],
         visit: impl FnOnce(Option<&[u8]>) -> R,
     ) -> Result<R> {
-        self.connection.wire.forget();
         self.connection.execute(statement, [key].into_iter(), None);
         self.connection.wire.send()?;
         let value = self.connection.answer()?.value;
@@ -159,7 +141,6 @@ impl Client {
     /// Executes a prepared statement that shows nothing.
     #[inline]
     pub(crate) fn done(&mut self, statement: Statement, parameters: &[&[u8]]) -> Result<()> {
-        self.connection.wire.forget();
         self.connection.execute(statement, parameters.iter().copied(), None);
         self.connection.wire.send()?;
         self.connection.answer().map(drop)
@@ -171,8 +152,8 @@ impl Client {
         self.done(self.statements.put, &[key, value])
     }
 
-    /// Shows the records of a range; one of very many by several statements, because what was asked
-    /// for is sent to its end.
+    /// Shows the records of a range. A very long range takes several statements, because the server
+    /// sends each result to its end.
     pub(crate) fn show(
         &mut self,
         range: &Range<'_>,
@@ -231,7 +212,8 @@ impl Client {
         columns.map(|[key, value]| (key, value)).ok_or_else(|| nonsense("a row of other columns"))
     }
 
-    /// Looks some keys up by one statement; a key that is asked for twice is found twice.
+    /// Looks up some keys by one statement. A repeated key is found again for each of its
+    /// positions.
     fn find(&mut self, keys: &[&[u8]], visit: &mut impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
         let statement = self.statements.several(&mut self.connection, Several::Get, keys.len())?;
         self.connection.wire.forget();
@@ -256,7 +238,6 @@ impl Client {
         let statement = self.statements.several(&mut self.connection, kind, piece.len())?;
         let bytes =
             piece.iter().flat_map(|write| std::iter::once(write.key()).chain(write.value()));
-        self.connection.wire.forget();
         self.connection.execute(statement, bytes, None);
         self.connection.wire.send()?;
         self.connection.answer().map(drop)
@@ -273,8 +254,8 @@ fn kind(write: &Write<'_>) -> Several {
     }
 }
 
-/// What a batch comes to, in the order of kinds and keys: the last write of each key. In one order
-/// of keys two batches do not wait for each other in a circle.
+/// The last write of each key, sorted by kind and key. Batches that lock keys in one order cannot
+/// deadlock.
 fn last_of_each<'w, 'b>(writes: &'w [Write<'b>]) -> Vec<&'w Write<'b>> {
     let mut all: Vec<_> = writes.iter().enumerate().collect();
     all.sort_unstable_by(|(position, one), (other_place, other)| {

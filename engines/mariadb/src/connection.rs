@@ -1,6 +1,6 @@
-//! One connection, and the protocol of `MySQL` as `MariaDB` speaks it: prepared statements with
-//! binary parameters and rows, text for the rest. What is written down is sent together, and what
-//! comes back is shown where it was received.
+//! One connection, and `MySQL`'s protocol as in `MariaDB`: prepared statements with binary
+//! parameters and rows, text for the rest. Requests are collected and sent together; results are
+//! shown in the receive buffer.
 
 use crate::handshake::{self, Login, NAME};
 use crate::lengths::{length, push_length, words};
@@ -8,7 +8,7 @@ use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::ops::Range;
 
-/// A packet of this length goes on in the next: none of ours does.
+/// A packet of this length continues in the next; ours are shorter.
 pub(crate) const PACKET_BYTES_MAX: usize = 0xff_ffff;
 
 /// The first byte of a packet: all went well, a row of a prepared statement, the end of the rows,
@@ -35,7 +35,7 @@ pub(crate) struct Statement {
     parameters: u16,
 }
 
-/// What a statement is executed with.
+/// A parameter of a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Parameter<'b> {
     Bytes(&'b [u8]),
@@ -139,7 +139,7 @@ impl Connection {
         self.wire.bytes(range)
     }
 
-    /// Writes a packet down; its number is 0 in all but the first words of a connection.
+    /// Queues a packet. Its number is 0 except in the handshake.
     #[inline]
     fn packet(&mut self, number: u8, body: impl FnOnce(&mut Vec<u8>)) {
         let begin = self.wire.out.len();
@@ -250,44 +250,13 @@ impl Connection {
         Ok(())
     }
 
-    /// Waits for what one statement came to. It stays where it is until [`Connection::forget`].
-    #[inline]
-    pub(crate) fn answer(&mut self) -> Result<Answer> {
-        loop {
-            match self.answer_at_hand()? {
-                None => self.wire.receive()?,
-                Some(answer) => return Ok(answer),
-            }
-        }
-    }
-
-    /// The same, if all of it is there.
-    #[inline]
-    pub(crate) fn answer_at_hand(&mut self) -> Result<Option<Answer>> {
-        let (begun, mut answer, mut progress) =
-            (self.wire.unread().0, Answer::default(), Progress::default());
-        while let Some(part) = self.part_at_hand(&mut progress)? {
-            match part {
-                Part::Row(row) => answer.value = self.columns::<1>(row).map(|[value]| value),
-                Part::End => return Ok(Some(Answer { done: progress.done, ..answer })),
-            }
-        }
-        self.wire.read_to(begun);
-        Ok(None)
-    }
-
     /// Waits for the next part of an answer.
     #[inline]
     pub(crate) fn part(&mut self, progress: &mut Progress) -> Result<Part> {
-        loop {
-            match self.part_at_hand(progress)? {
-                Some(part) => return Ok(part),
-                None => self.wire.receive()?,
-            }
-        }
+        self.wait_for(|connection| connection.part_at_hand(progress))
     }
 
-    /// The same, if it is there. An error is the end of an answer.
+    /// The next part of an answer, if it is complete. An error ends the answer.
     #[inline]
     fn part_at_hand(&mut self, progress: &mut Progress) -> Result<Option<Part>> {
         while let Some(packet) = self.parse()? {
@@ -312,7 +281,7 @@ impl Connection {
         Ok(None)
     }
 
-    /// The first columns of a row of a prepared statement, none of which is NULL.
+    /// The first columns of a row of a prepared statement. They must not be NULL.
     #[inline]
     pub(crate) fn columns<const N: usize>(&self, row: Range<usize>) -> Option<[Range<usize>; N]> {
         let bytes = self.bytes(row.clone());
@@ -329,12 +298,7 @@ impl Connection {
 
     /// Waits for the next packet.
     fn next(&mut self) -> Result<Range<usize>> {
-        loop {
-            match self.parse()? {
-                Some(packet) => return Ok(packet),
-                None => self.wire.receive()?,
-            }
-        }
+        self.wait_for(Self::parse)
     }
 
     #[inline]
@@ -357,12 +321,29 @@ impl Connection {
 }
 
 impl Answers for Connection {
+    type Answer = Answer;
+
     fn wire(&mut self) -> &mut Wire {
         &mut self.wire
     }
 
-    fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>> {
-        Ok(self.answer_at_hand()?.map(|answer| answer.value))
+    fn value(answer: Answer) -> Option<Range<usize>> {
+        answer.value
+    }
+
+    /// The result of one statement.
+    #[inline]
+    fn parse_answer(&mut self) -> Result<Option<Answer>> {
+        let (begun, mut answer, mut progress) =
+            (self.wire.unread().0, Answer::default(), Progress::default());
+        while let Some(part) = self.part_at_hand(&mut progress)? {
+            match part {
+                Part::Row(row) => answer.value = self.columns::<1>(row).map(|[value]| value),
+                Part::End => return Ok(Some(Answer { done: progress.done, ..answer })),
+            }
+        }
+        self.wire.read_to(begun);
+        Ok(None)
     }
 }
 
@@ -375,7 +356,7 @@ impl Drop for Connection {
     }
 }
 
-/// The server's own words, and what they mean to us: a number, `#` and five letters, a text.
+/// The error and class for a server's error packet: a number, `#` and five letters, a text.
 fn refused(packet: &[u8]) -> Error {
     let number = packet.get(1..3).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
     let words = String::from_utf8_lossy(packet.get(3..).unwrap_or_default()).into_owned();
@@ -385,7 +366,7 @@ fn refused(packet: &[u8]) -> Error {
     };
     let says = |what: &str| words.contains(what);
     let class = match number {
-        // Somebody else's lock, waited for too long or in a circle; a row that has changed.
+        // A lock timeout, a deadlock, or a row that has changed.
         1020 | 1205 | 1213 => ErrorClass::Conflict,
         1021 | 1114 => ErrorClass::Full,
         _ if says("No space left") || says("error 28") || says("errno: 28") => ErrorClass::Full,
@@ -429,7 +410,7 @@ mod tests {
         let described = [described, end.clone()].concat();
         let (mut connection, mut theirs) = connected(&described[..described.len() - 2]);
         connection.wire.receive().unwrap();
-        assert!(connection.answer_at_hand().unwrap().is_none(), "its end is not there yet");
+        assert!(connection.parse_answer().unwrap().is_none(), "its end is not there yet");
         theirs.write_all(&described[described.len() - 2..]).unwrap();
         let value = connection.answer().unwrap().value.unwrap();
         assert_eq!(connection.bytes(value), b"abc");

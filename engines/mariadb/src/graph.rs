@@ -1,5 +1,5 @@
-//! `LinkBench`'s graph in its own tables. A handle is a connection of its own, with the statements
-//! prepared; reads are statements on their own, each write is one transaction.
+//! `LinkBench`'s graph in its own tables. Each handle has its own connection with prepared
+//! statements. A read is one statement, a write one transaction.
 
 mod audit;
 mod load;
@@ -16,6 +16,7 @@ use Parameter::{Bytes, Number};
 use kvdyno_engine::graph::{
     Added, Audited, Chunk, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
 };
+use kvdyno_engine::server::Answers as _;
 use kvdyno_engine::server::nonsense;
 use kvdyno_engine::{Options, Result};
 use load::Loads;
@@ -26,15 +27,15 @@ use std::ops::RangeInclusive;
 /// Links of one statement that looks some up.
 const SOME: usize = 127;
 
-/// `MyRocks` ends a transaction whose rows have changed since it began, as each count has that is
-/// asked for much; no more is needed, for rows are locked as they are read. And those that wait for
-/// each other in a circle would do so for a second.
+/// `MyRocks` aborts a transaction if its rows changed after its start, which happens often to
+/// popular counts. Rows are locked as they are read, so a weaker isolation is enough. Without
+/// deadlock detection, deadlocks would last a second.
 const OF_MYROCKS: [&str; 2] = [
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
     "SET SESSION rocksdb_deadlock_detect = ON",
 ];
 
-/// How the statements of a write come to the server.
+/// How a write's statements are sent to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RoundTrips {
     /// Together: each write is one statement of several, in one round trip.
@@ -62,7 +63,7 @@ impl GraphEngine for Tables {
     type Graph<'e> = Handle<'e>;
 
     fn graph(engine: &Mariadb, isolation: Isolation) -> Result<Handle<'_>> {
-        let mut connection = engine.of_graph()?;
+        let mut connection = engine.connect_for_graph()?;
         if engine.storage() == Storage::RocksDb {
             for setting in OF_MYROCKS {
                 connection.query(setting, |_| ())?;
@@ -86,11 +87,11 @@ pub(crate) struct Handle<'e> {
     round_trips: RoundTrips,
 }
 
-/// A statement and what it is executed with.
+/// A statement and its parameters.
 type Prepared<'p> = (Statement, &'p [Parameter<'p>]);
 
 impl Handle<'_> {
-    /// Sends a statement that is to be executed; its answer is waited for by whoever asks.
+    /// Sends a statement. The caller waits for its answer.
     fn ask(&mut self, (statement, parameters): Prepared<'_>) -> Result<()> {
         self.connection.wire.forget();
         self.connection.execute_with(statement, parameters.iter().copied());
@@ -156,7 +157,6 @@ impl Handle<'_> {
 
     /// Begins a transaction by its first statement, which is sent with the begin.
     fn begin(&mut self, (statement, parameters): Prepared<'_>) -> Result<()> {
-        self.connection.wire.forget();
         if !self.alone {
             self.connection.execute_with(self.statements.begin, std::iter::empty());
         }
@@ -180,7 +180,7 @@ impl Handle<'_> {
     fn whole(&mut self, prepared: Prepared<'_>) -> Result<u64> {
         self.unit(|graph| {
             let changed = graph.lookup(prepared, |row| row.ok_or_else(another)?.large())?;
-            // Behind the row it says that it is done.
+            // After the row, the end of the statement follows.
             graph.connection.answer()?;
             Ok(changed)
         })
@@ -333,7 +333,12 @@ impl Graph for Handle<'_> {
 
     fn audit(&mut self, go_on: impl Fn() -> bool, visit: impl FnMut(Audited)) -> Result<u64> {
         // Both are read at once, and may be left in the middle.
-        audit::audit(self.engine.of_graph()?, self.engine.of_graph()?, go_on, visit)
+        audit::audit(
+            self.engine.connect_for_graph()?,
+            self.engine.connect_for_graph()?,
+            go_on,
+            visit,
+        )
     }
 }
 
@@ -351,7 +356,7 @@ fn numbers_of<'p>(node: &Node<'_>) -> [Parameter<'p>; 3] {
     [node.kind.into(), node.version, node.time.into()].map(Number)
 }
 
-/// What is there is nothing that the tables have.
+/// The error for an unexpected row.
 fn another() -> kvdyno_engine::Error {
     nonsense("a row of other columns")
 }

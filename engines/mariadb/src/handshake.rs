@@ -1,4 +1,4 @@
-//! The first words of a connection: who comes in, and what both can do.
+//! The handshake: authentication and capabilities of both sides.
 
 use kvdyno_engine::server::nonsense;
 use kvdyno_engine::{Error, Result};
@@ -30,10 +30,10 @@ const LONGEST_PACKET: u32 = 1 << 30;
 /// That all after it is hidden.
 const HIDES: u32 = 1 << 11;
 
-/// Bytes of a greeting after its version: a number, half of the nonce, a zero, what it can do.
+/// Bytes of a greeting after the version: a number, half of the nonce, a zero, capabilities.
 const ABLE_AT: usize = 4 + 8 + 1;
 
-/// Who comes in, and to which database; an empty one is none.
+/// The user, and the database; empty: none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Login<'l> {
     pub(crate) user: &'l str,
@@ -67,7 +67,7 @@ pub(crate) fn beginning(login: Login<'_>, hidden: bool) -> Vec<u8> {
     answer
 }
 
-/// What is to be answered to a server's greeting.
+/// The answer to a server's greeting.
 pub(crate) fn answer(greeting: &[u8], login: Login<'_>, hidden: bool) -> Result<Vec<u8>> {
     let nonce = nonce(greeting).ok_or_else(|| nonsense("a greeting of another version"))?;
     let mut answer = beginning(login, hidden);
@@ -84,8 +84,8 @@ pub(crate) fn answer(greeting: &[u8], login: Login<'_>, hidden: bool) -> Result<
     Ok(answer)
 }
 
-/// What is to be answered to a server that asks for a proof by another nonce: it may have taken the
-/// user for one of another method.
+/// The answer to a server that asks for a proof with another nonce: its default method may not be
+/// the user's.
 pub(crate) fn again(request: &[u8], password: &str) -> Result<Vec<u8>> {
     let mut words = request.splitn(2, |byte| *byte == 0);
     let method = words.next().unwrap_or_default();
@@ -109,8 +109,8 @@ fn after_version(greeting: &[u8]) -> Option<&[u8]> {
     rest.get(end + 1..)
 }
 
-/// The 20 bytes that the server has drawn for this connection: 8 after its version and the
-/// connection's number, 12 after what it can do.
+/// The server's 20 random bytes for this connection: 8 after version and connection number, 12
+/// after the capabilities.
 fn nonce(greeting: &[u8]) -> Option<[u8; 20]> {
     let rest = after_version(greeting)?.get(4..)?;
     let mut nonce = [0; 20];
@@ -175,7 +175,7 @@ mod tests {
         let proof = proof(b"secret", &nonce);
         let answer = answer(&greeting(), login("secret"), false).unwrap();
         assert!(!answer.windows(6).any(|window| window == b"secret"));
-        // The server knows SHA1(SHA1(password)) alone, and finds what it is made of.
+        // The server stores SHA1(SHA1(password)), and checks the proof against it.
         let twice: [u8; 20] = Sha1::digest(Sha1::digest(b"secret")).into();
         let mixed: [u8; 20] = Sha1::new().chain_update(nonce).chain_update(twice).finalize().into();
         let once: [u8; 20] = std::array::from_fn(|index| proof[index] ^ mixed[index]);

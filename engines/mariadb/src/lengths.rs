@@ -1,4 +1,4 @@
-//! Lengths before what is so long, as packets have them.
+//! Length prefixes in packets.
 
 /// In the place of a length in a row of text.
 const NULL: u8 = 0xfb;
@@ -26,7 +26,7 @@ pub(crate) fn length(bytes: &[u8], offset: usize) -> Option<(usize, usize)> {
         number[..count].copy_from_slice(bytes.get(offset + 1..offset + 1 + count)?);
         let length = u64::from_le_bytes(number) as usize;
         let begin = offset + 1 + count;
-        // What ends nowhere is none.
+        // A length without its end is not a length.
         begin.checked_add(length).map(|_| (length, begin))
     };
     match *bytes.get(offset)? {
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(words(b"\x01a\xfb\0\x02bc"), [Some("a"), None, Some(""), Some("bc")]);
     }
 
-    /// Added up, this length led back to where it stands, for ever.
+    /// The sum would overflow to the same position, and parsing would never end.
     #[test]
     fn a_length_beyond_all_memory_is_none() {
         let row = [&[0xfe], &(-9_i64).to_le_bytes()[..]].concat();

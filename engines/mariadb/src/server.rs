@@ -6,32 +6,35 @@ use crate::elsewhere;
 use crate::handshake::NAME;
 use crate::upkeep::{Storage, log_value};
 use kvdyno_engine::server::{
-    Address, Attachment, Launch, Program, ProgramSpec, Served, ServerDirectory, StopSignal,
+    Address, Attachment, Launch, ProgramSpec, Served, ServerDirectory, ServerProgram, StopSignal,
 };
 use kvdyno_engine::{DataShape, Durability, Error, Options, Result};
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 
-const SOUGHT: ProgramSpec<'_> = ProgramSpec {
+const REMEDY: &str = "`kvdyno engines get mariadb` fetches the system's packages without installing them; \
+             `library = PATH` in a suite names a program `mariadbd`";
+
+/// The program of this process.
+pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
     engine: "mariadb",
     title: "MariaDB",
     program: "mariadbd",
-    remedy: "`kvdyno engines get mariadb` fetches the system's packages without installing them; \
-             `library = PATH` in a suite names a program `mariadbd`",
-};
+    remedy: REMEDY,
+    version,
+});
 
-/// The folder of the database, below that of the server, and what it is called until it is whole.
-/// Its owner alone may enter: the socket in it is open to whoever reaches it.
+/// The folder of the database in that of the server, and its name until it is complete. Only its
+/// owner may enter: the socket in it needs no password.
 const DATA: &str = "data";
 const UNFINISHED: &str = "data.unfinished";
 
-/// Statements that a new database is made by; gone before the server starts.
+/// Statements that create a database; removed before the server starts.
 const FIRST: &str = "kvdyno-first.sql";
 
-/// Connections beside those of the sessions: the engine's own, and somebody who looks.
+/// Connections besides those of sessions: the engine's own, and a user's.
 const MORE_CLIENTS: u32 = 32;
 
 /// Options that are handed on as they are, by what keeps the records.
@@ -59,22 +62,14 @@ const FLAGS: [(Storage, &str); 4] = [
     (Storage::RocksDb, "rocksdb_use_direct_io_for_flush_and_compaction"),
 ];
 
-static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
-
-/// The program at `path`, the newest that was fetched, or the one on PATH.
-pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
-    let find = || Program::find(&SOUGHT, path, version);
-    let program = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
-    program.check_only(SOUGHT.title, path).map(|()| program)
-}
-
 /// `/place/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)`.
 fn version(output: &str) -> Option<&str> {
     output.split_once("Ver ")?.1.split_once("-MariaDB").map(|(version, _)| version)
 }
 
 impl Served for Mariadb {
-    const TOLD: &'static [&'static str] = &[
+    const PROGRAM: &'static ServerProgram = &PROGRAM;
+    const STATISTICS: &'static [&'static str] = &[
         "Innodb_buffer_pool_read_requests",
         "Innodb_buffer_pool_reads",
         "Innodb_buffer_pool_wait_free",
@@ -94,13 +89,13 @@ impl Served for Mariadb {
         "Rocksdb_wal_bytes",
     ];
 
-    // It runs as root where it is told to, so that no user namespace is needed: the root that it is
-    // has no more than the one that starts it, and nobody else reaches it.
+    // It runs as root if kvdyno does, so no user namespace is needed: it gains no rights, and other
+    // users cannot reach it.
     const SOCKET: &'static str = "data/server.sock";
     const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
 
     fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
-        let before =
+        let setup =
             if site.folder.join(DATA).exists() { Vec::new() } else { first(site, options)? };
         let mut command = command(site, options, DATA)?;
         let mut set = |name: &str, value: &str| {
@@ -121,7 +116,7 @@ impl Served for Mariadb {
         set("skip-name-resolve", "1");
         set("pid-file", "server.pid");
         set("max-connections", &(data.sessions + MORE_CLIENTS).to_string());
-        // Each session has some of its own.
+        // Each session has its own prepared statements.
         set("max-prepared-stmt-count", "1048576");
         set("max-allowed-packet", "64M");
         let storage = Storage::from_options(options)?;
@@ -131,7 +126,7 @@ impl Served for Mariadb {
             set("rocksdb_manual_wal_flush", "0");
         }
         set("thread_handling", options.text("thread_handling")?);
-        Ok(Launch { setup: before, command, replicas: Vec::new(), stop: StopSignal::Terminate })
+        Ok(Launch { setup, ..Launch::new(command, StopSignal::Terminate) })
     }
 
     fn answers(address: &Address) -> Result<()> {
@@ -139,13 +134,13 @@ impl Served for Mariadb {
     }
 }
 
-/// The server's program with what it must be told whenever it comes to the data.
+/// The server's program with the options that every start needs.
 fn command(site: &ServerDirectory, options: &Options, data: &str) -> Result<Command> {
-    let program = &program(None)?.path;
+    let program = &PROGRAM.find(None)?.path;
     let storage = Storage::from_options(options)?;
     let mut command = site.command(program);
-    // Nothing of a server that is installed; as root where root starts it, and anybody else is who
-    // they are.
+    // Ignores the settings of an installed server. Root needs `--user`; other users stay who they
+    // are.
     command.args(["--no-defaults", "--user=root"]);
     let mut set = |name: &str, value: &str| {
         command.arg(format!("--{name}={value}"));
@@ -161,7 +156,7 @@ fn command(site: &ServerDirectory, options: &Options, data: &str) -> Result<Comm
             set("innodb_compression_algorithm", options.text("innodb_compression")?);
         }
         Storage::InnoDb => {}
-        // Neither its memory nor its files.
+        // Without memory and files for the performance schema.
         Storage::RocksDb => {
             set("innodb", "OFF");
             set("default-storage-engine", "Aria");
@@ -170,10 +165,10 @@ fn command(site: &ServerDirectory, options: &Options, data: &str) -> Result<Comm
     if storage == Storage::RocksDb && data == DATA {
         set("plugin-dir", &path(&plugins(program)?));
         set("plugin-load-add", "ha_rocksdb");
-        // What cannot open its files ends the server: else it would go on without.
+        // If the plugin cannot open its files, the server must end, not run without it.
         set("rocksdb", "FORCE");
     }
-    // What makes a database knows nothing of the plugin yet.
+    // The bootstrap does not load the plugin.
     let applies = |other: Storage| other == storage && (other == Storage::InnoDb || data == DATA);
     for (_, name) in BYTES.into_iter().filter(|(other, _)| applies(*other)) {
         set(name, &options.integer(name)?.to_string());
@@ -190,18 +185,18 @@ fn command(site: &ServerDirectory, options: &Options, data: &str) -> Result<Comm
     Ok(command)
 }
 
-/// Makes the database: the server reads the statements of its own package, and ours, and ends. One
-/// that was not finished is begun anew.
+/// Creates the database: the server runs the statements of its package and ours, and ends. An
+/// unfinished database is removed first.
 fn first(site: &ServerDirectory, options: &Options) -> Result<Vec<Command>> {
     let unfinished = site.folder.join(UNFINISHED);
     if unfinished.exists() {
         fs::remove_dir_all(&unfinished)?;
     }
     DirBuilder::new().mode(0o700).create(&unfinished)?;
-    let share = share(&program(None)?.path)?;
+    let share = share(&PROGRAM.find(None)?.path)?;
     let tables = NAMES.iter().find_map(|name| fs::read_to_string(share.join(name)).ok());
     let tables = tables.ok_or_else(|| absent(NAMES[0]))?;
-    // Whoever reaches the socket may come in; at the port a password is asked for.
+    // The socket needs no password, the port does.
     let by = match &site.address {
         Address::Tcp { secret, .. } => format!(" IDENTIFIED BY '{secret}'"),
         Address::Unix(_) | Address::Elsewhere(_) => String::new(),
@@ -221,7 +216,7 @@ fn first(site: &ServerDirectory, options: &Options) -> Result<Vec<Command>> {
     Ok(vec![make, rename])
 }
 
-/// What its tables are made by, in older and newer packages.
+/// The scripts that create the system tables, in older and newer packages.
 const NAMES: [&str; 2] = ["mysql_system_tables.sql", "mariadb_system_tables.sql"];
 
 /// The folder that it was unpacked to, or installed in: `usr` of `usr/sbin/mariadbd`.
@@ -245,7 +240,7 @@ fn plugins(program: &Path) -> Result<PathBuf> {
 }
 
 fn absent(name: &str) -> Error {
-    Error::invalid(format!("{name} is missing next to the program; {}", SOUGHT.remedy))
+    Error::invalid(format!("{name} is missing next to the program; {REMEDY}"))
 }
 
 #[cfg(test)]

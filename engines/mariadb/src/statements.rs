@@ -10,7 +10,7 @@ pub(crate) const LOCK: &str = "SELECT v FROM kv WHERE k = ? FOR UPDATE";
 /// More statements of several rows than this are not kept prepared.
 const SEVERAL_MAX: usize = 100;
 
-/// Statements of several rows, each prepared for every number of rows that was asked for.
+/// Statements of several rows, each prepared once for each number of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Several {
     /// Stores records. Both this and `REPLACE` look for the key first. This one is defined to

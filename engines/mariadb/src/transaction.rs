@@ -21,8 +21,8 @@ pub(crate) fn run<R>(
     }
 }
 
-/// The server ends a transaction itself when it finds that it must not go on, and would take what
-/// follows for statements on their own: after an error there is nothing but the end.
+/// The server may end a transaction by itself, and would run later statements on their own. So
+/// nothing follows an error except the rollback.
 struct ActiveTransaction<'c> {
     client: &'c mut Client,
     failed: Option<Error>,

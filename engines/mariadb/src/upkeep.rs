@@ -3,11 +3,7 @@
 use crate::connection::Connection;
 use crate::describe::KEY_BYTES_MAX;
 use kvdyno_engine::{Counters, Durability, Options, Result, Settled, Value};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-/// Between two looks at what the server does in the background.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The counters that are reported.
 const COUNTED: [&str; 8] =
@@ -43,7 +39,7 @@ impl Storage {
         }
     }
 
-    /// The setting that says when its log is written and synced.
+    /// The setting for writing and syncing the log.
     pub(crate) fn log_setting(self) -> &'static str {
         match self {
             Self::InnoDb => "innodb_flush_log_at_trx_commit",
@@ -114,7 +110,7 @@ pub(crate) fn settle(
             }
             let settled =
                 wait(control, begun, limit, "purge and writing of dirty pages", innodb_at_work);
-            // In the other order: what is usual is not above the most.
+            // In reverse order: a default must not exceed its maximum.
             for ((name, _), value) in EAGER.into_iter().zip(before).rev() {
                 control.query(&format!("SET GLOBAL {name} = {}", value?), |_| ())?;
             }
@@ -130,13 +126,10 @@ fn wait(
     what: &str,
     at_work: fn(&mut Connection) -> Result<bool>,
 ) -> Result<Settled> {
-    loop {
-        let idle = !at_work(control)?;
-        if idle || begun.elapsed() >= limit {
-            return Ok(Settled { idle, note: format!("waited for {what}") });
-        }
-        sleep(LOOK_EVERY);
-    }
+    let remaining = limit.saturating_sub(begun.elapsed());
+    Settled::poll(remaining, &format!("waited for {what}"), || {
+        Ok(at_work(control)?.then(|| what.to_owned()))
+    })
 }
 
 fn global(control: &mut Connection, name: &str) -> Result<String> {

@@ -2,15 +2,12 @@
 
 use crate::describe::{self, PAGE};
 use crate::library::ffi;
-use crate::raw::{self, Env};
+use crate::raw::Env;
 use crate::session::EnvSession;
 use crate::size;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, Error, ErrorClass, Location, Options, Result,
-    Settled, Value,
+    Counters, DataShape, Description, Engine, Location, Options, Result, Settled, Value,
 };
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::time::Duration;
 
 /// An open environment of libmdbx.
@@ -31,7 +28,7 @@ impl Engine for Mdbx {
         let opening = describe::opening(options, data)?;
         if opening.flags & ffi::MDBX_WRITEMAP != 0 {
             let needed = size::file_bytes(data, PAGE).min(opening.size_upper as u64);
-            refuse_sigbus(directory, needed)?;
+            size::refuse_sigbus(directory, needed)?;
         }
         let env = Env::open(directory, &opening)?;
         Ok(Self { env, append: options.boolean("append")? })
@@ -95,20 +92,4 @@ impl Engine for Mdbx {
         }
         counters
     }
-}
-
-/// Writing through the map to a block that the volume cannot give kills the process with SIGBUS,
-/// where a write call would return ENOSPC. So the space is looked for first.
-fn refuse_sigbus(directory: &Path, file_bytes: u64) -> Result<()> {
-    const BLOCK: u64 = 512;
-    let allocated = directory.join("mdbx.dat").metadata().map_or(0, |file| file.blocks() * BLOCK);
-    let free = raw::free_bytes(directory)?;
-    if file_bytes.saturating_sub(allocated) <= free {
-        return Ok(());
-    }
-    let what = format!(
-        "the data may take {file_bytes} bytes, {free} are free, and under MDBX_WRITEMAP a full \
-         volume is a SIGBUS: use writemap = off, or a larger volume"
-    );
-    Err(Error::new(ErrorClass::Full, what))
 }

@@ -18,3 +18,7 @@ pub(crate) const PAGE_HEADER_BYTES: u64 = 20;
 
 /// What a leaf keeps of a value on pages of its own: a `pgno_t`.
 pub(crate) const OVERFLOW_NODE_BYTES: u64 = 4;
+
+/// The file with the data, and the flag for writing through the map.
+pub(crate) const FILE: &str = "mdbx.dat";
+pub(crate) const WRITEMAP: &str = "MDBX_WRITEMAP";

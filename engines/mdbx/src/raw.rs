@@ -153,7 +153,7 @@ impl Env {
         Ok(flags)
     }
 
-    /// Syncs what is not, and closes.
+    /// Syncs the rest, and closes.
     pub(crate) fn close(self) -> Result<()> {
         let env = std::mem::ManuallyDrop::new(self).env;
         // SAFETY: transactions borrow the environment, so none is left; its drop does not run.
@@ -180,9 +180,9 @@ unsafe fn begin(
     unsafe { ffi::mdbx_txn_begin_ex(env, null_mut(), flags, txn, null_mut()) }
 }
 
-/// A read transaction and its cursor, parked between reads: each renews it, so that it sees the
-/// newest commit, and parks it again, so that it holds no old page back. Only a walk leaves it live
-/// where it stands.
+/// A read transaction and its cursor, parked between reads. Each read renews it, to see the newest
+/// commit, and parks it again, so that it retains no old page. Only a walk leaves it live at its
+/// position.
 pub(crate) struct Reader<'e> {
     txn: *mut ffi::MDBX_txn,
     cursor: *mut ffi::MDBX_cursor,
@@ -192,8 +192,8 @@ pub(crate) struct Reader<'e> {
 }
 
 impl<'e> Reader<'e> {
-    /// Looks at the newest commit, and parks the transaction again. What is shown of the map cannot
-    /// leave `look`: it borrows the snapshot.
+    /// Calls `look` with the newest commit, and parks the transaction again. Shown memory of the
+    /// map cannot leave `look`: it borrows the snapshot.
     #[inline]
     pub(crate) fn renewed<R>(
         &mut self,
@@ -333,7 +333,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Puts; with `append`, only past the last key, and tells whether it was.
+    /// Puts; with `append`, only after the last key, and returns whether that was so.
     #[inline]
     pub(crate) fn put(&mut self, key: &[u8], value: &[u8], append: bool) -> Result<bool> {
         let (key, mut value) = (val(key), val(value));
@@ -410,12 +410,6 @@ pub(crate) fn version() -> (String, String, String) {
         let how = [build.options, build.compiler, build.flags].map(text).join("; ");
         (number, text(version.git.describe), how)
     }
-}
-
-/// Bytes an unprivileged process may still write on the volume of `path`.
-pub(crate) fn free_bytes(path: &Path) -> Result<u64> {
-    let volume = rustix::fs::statvfs(path).map_err(std::io::Error::from)?;
-    Ok(volume.f_bavail * volume.f_frsize)
 }
 
 /// The longest key on pages of `page` bytes; 0: of the usual size.

@@ -2,21 +2,11 @@
 
 use super::engine::Mdbx;
 use kvdyno_engine::{
-    DataShape, Description, Durability, Engine, ErrorClass, Location, Options, Preset, Result,
-    Session, Settled, Value, conformance,
+    DataShape, Durability, Engine, ErrorClass, Location, Options, Preset, Session, Value,
+    conformance,
 };
-use std::time::Duration;
 
-const SHAPE: DataShape = DataShape {
-    records: 1000,
-    records_max: 1000,
-    key_bytes: 8,
-    value_bytes_mean: 100,
-    value_bytes_max: 100,
-    sessions: 1,
-    depth: 1,
-    requests: None,
-};
+const SHAPE: DataShape = DataShape::uniform(1000, 8, 100);
 
 #[test]
 fn conforms() {
@@ -26,42 +16,10 @@ fn conforms() {
 }
 
 /// The kit takes the weakest class, which writes through the map; this one copies pages.
-struct WithoutNone(Mdbx);
-
-impl Engine for WithoutNone {
-    type Session<'e> = <Mdbx as Engine>::Session<'e>;
-
-    fn describe() -> Description {
-        let mut description = Mdbx::describe();
-        description.capabilities.durability.remove(&Durability::None);
-        description
-    }
-
-    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
-        Mdbx::open(location, options, data).map(Self)
-    }
-
-    fn session(&self) -> Result<Self::Session<'_>> {
-        self.0.session()
-    }
-
-    fn settle(&self, limit: Duration) -> Result<Settled> {
-        self.0.settle(limit)
-    }
-
-    fn sync(&self) -> Result<()> {
-        self.0.sync()
-    }
-
-    fn close(self) -> Result<()> {
-        self.0.close()
-    }
-}
-
 #[test]
 fn conforms_without_writing_through_the_map() {
     let scratch = tempfile::tempdir().unwrap();
-    let report = conformance::run::<WithoutNone>(scratch.path());
+    let report = conformance::run::<conformance::Only<Mdbx, 1>>(scratch.path());
     assert!(report.conforms(), "{report}");
 }
 

@@ -1,20 +1,14 @@
-//! The client: a session is a connection of its own.
+//! The client. Each session has its own connection.
 
 use crate::connection::{Answer, Connection};
 use crate::describe::description;
-use crate::server::program;
-use kvdyno_engine::server::{Address, Tickets, nonsense};
+use crate::server::PROGRAM;
+use kvdyno_engine::server::{Address, Answers as _, ControlConnection, Tickets, nonsense};
 use kvdyno_engine::{
     Counters, DataShape, Description, Engine, Location, Options, Result, Session, Settled, Value,
     Write,
 };
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-/// Between two looks at what the server does in the background.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+use std::time::Duration;
 
 /// Entries of `stats` that do not describe the work, or change at each read.
 const NOT_COUNTED: [&str; 4] = ["pid", "time", "pointer_size", "libevent"];
@@ -22,14 +16,13 @@ const NOT_COUNTED: [&str; 4] = ["pid", "time", "pointer_size", "libevent"];
 /// A memcached server, as its client has it.
 pub(crate) struct Memcached {
     address: Address,
-    /// Besides those of the sessions.
-    control: Mutex<Connection>,
+    control: ControlConnection<Connection>,
 }
 
 impl Memcached {
     /// The server's counters.
     fn statistics(&self) -> Result<Counters> {
-        let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut control = self.control.lock();
         control.line("stats");
         control.wire.send()?;
         let mut counters = Counters::new();
@@ -53,17 +46,13 @@ fn counter(text: String) -> Value {
 impl Engine for Memcached {
     type Session<'e> = Client;
 
-    fn use_library(path: Option<&Path>) -> Result<()> {
-        program(path).map(drop)
-    }
-
     fn describe() -> Description {
-        description(program(None))
+        description(PROGRAM.find(None))
     }
 
     fn open(location: &Location, _options: &Options, _data: &DataShape) -> Result<Self> {
         let address = Address::for_engine::<Self>(location)?;
-        let control = Mutex::new(Connection::open(&address)?);
+        let control = ControlConnection::new(Connection::open(&address)?);
         Ok(Self { address, control })
     }
 
@@ -74,25 +63,15 @@ impl Engine for Memcached {
 
     /// A hash table that grows, and memory that goes over to records of another size.
     fn settle(&self, limit: Duration) -> Result<Settled> {
-        let begun = Instant::now();
         let works = ["hash_is_expanding", "slab_reassign_running"];
-        loop {
+        Settled::poll(limit, "neither the hash table nor slabs are being moved", || {
             let counters = self.statistics()?;
-            let at_work =
-                works.iter().find(|work| counters.get(**work) == Some(&Value::Integer(1)));
-            let note = match at_work {
-                None => "neither the hash table nor slabs are being moved".to_owned(),
-                Some(work) => format!("waited for {work}"),
-            };
-            if at_work.is_none() || begun.elapsed() >= limit {
-                return Ok(Settled { idle: at_work.is_none(), note });
-            }
-            sleep(LOOK_EVERY);
-        }
+            let at_work = |work: &&str| counters.get(*work) == Some(&Value::Integer(1));
+            Ok(works.into_iter().find(at_work).map(str::to_owned))
+        })
     }
 
-    /// There is nothing to be made durable: what it has it takes up again after an end in order,
-    /// and after no other, whatever lies on the disk.
+    /// Nothing can be made durable: the server keeps its records only in an orderly shutdown.
     fn sync(&self) -> Result<()> {
         Ok(())
     }
@@ -136,7 +115,7 @@ impl Session for Client {
         self.connection.ask().map(drop)
     }
 
-    /// Lookups that are sent together, which is how the meta commands have it.
+    /// Pipelined lookups: the meta commands have no other multiget.
     fn multiget(
         &mut self,
         keys: &[&[u8]],

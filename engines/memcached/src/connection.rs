@@ -31,7 +31,7 @@ pub(crate) struct Connection {
     pub(crate) wire: Wire,
 }
 
-/// One answer, as it lies in what was received.
+/// One answer. Ranges are positions in the receive buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// A value.
@@ -40,7 +40,7 @@ pub(crate) enum Answer {
     Nothing,
     /// Done.
     Done,
-    /// The end of what was asked for quietly, of a list.
+    /// The end of quiet commands or of a list.
     End,
     /// A number the server keeps of itself: its name, and the number.
     Statistic(Range<usize>, Range<usize>),
@@ -122,25 +122,24 @@ impl Connection {
         self.answer()
     }
 
-    /// Waits for the next answer. It stays where it is until the next call.
-    #[inline]
-    pub(crate) fn answer(&mut self) -> Result<Answer> {
-        self.wire.forget();
-        loop {
-            match self.parse()? {
-                Some(answer) => return Ok(answer),
-                None => self.wire.receive()?,
-            }
-        }
-    }
-
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
         self.wire.bytes(range)
     }
+}
 
-    /// `None`: it is not all there yet.
+impl Answers for Connection {
+    type Answer = Answer;
+
+    fn wire(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+
+    fn value(answer: Answer) -> Option<Range<usize>> {
+        if let Answer::Value(range) = answer { Some(range) } else { None }
+    }
+
     #[inline]
-    fn parse(&mut self) -> Result<Option<Answer>> {
+    fn parse_answer(&mut self) -> Result<Option<Answer>> {
         let (begin, unread) = self.wire.unread();
         let filled = begin + unread.len();
         let Some(end) = unread.iter().position(|byte| *byte == b'\n') else {
@@ -179,19 +178,6 @@ impl Connection {
     }
 }
 
-impl Answers for Connection {
-    fn wire(&mut self) -> &mut Wire {
-        &mut self.wire
-    }
-
-    fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>> {
-        Ok(self.parse()?.map(|answer| match answer {
-            Answer::Value(range) => Some(range),
-            _ => None,
-        }))
-    }
-}
-
 /// The number a line begins with; flags may follow.
 #[inline]
 fn number(digits: &[u8]) -> Result<usize> {
@@ -206,7 +192,7 @@ fn number(digits: &[u8]) -> Result<usize> {
     Ok(number)
 }
 
-/// The server's own words, and what they mean to us.
+/// The error and class for a server's error message.
 fn refused(words: &[u8]) -> Error {
     let words = String::from_utf8_lossy(words).into_owned();
     let class = match words.as_str() {
@@ -247,7 +233,7 @@ mod tests {
         assert_eq!((connection.bytes(name), connection.bytes(value)), (&b"pid"[..], &b"42"[..]));
         assert_eq!(connection.answer().unwrap(), Answer::End);
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Memory);
-        assert_eq!(connection.parse().unwrap(), None, "half of a value");
+        assert_eq!(connection.parse_answer().unwrap(), None, "half of a value");
         theirs.write_all(b"cde\r\n").unwrap();
         let Answer::Value(range) = connection.answer().unwrap() else { panic!("no value") };
         assert_eq!(connection.bytes(range), b"abcde");

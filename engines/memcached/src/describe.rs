@@ -9,7 +9,7 @@ use kvdyno_engine::{
 /// An item is 1 GiB at most, and half of the memory.
 const VALUE_BYTES_MAX: u64 = 256 << 20;
 
-/// The description with the program in use; `Err`: why there is none.
+/// The description with the program in use. `Err`: the reason why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let (version, build) = Program::describe(program);
     Description {

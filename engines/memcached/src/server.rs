@@ -3,29 +3,30 @@
 use crate::client::Memcached;
 use crate::connection::{Connection, USER};
 use kvdyno_engine::server::{
-    Address, Launch, Program, ProgramSpec, Served, ServerDirectory, StopSignal,
+    Address, Launch, ProgramSpec, Served, ServerDirectory, ServerProgram, StopSignal,
 };
 use kvdyno_engine::{DataShape, Error, Options, Result};
 use std::path::Path;
-use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-const SOUGHT: ProgramSpec<'_> = ProgramSpec {
+/// The program of this process.
+pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
     engine: "memcached",
     title: "memcached",
     program: "memcached",
     remedy: "`kvdyno engines get memcached` fetches the system's package without installing it; \
              `library = PATH` in a suite names a program memcached",
-};
+    version,
+});
 
 /// The file that its memory is mapped from.
 const MEMORY: &str = "memory";
 
-/// What it leaves beside that when it ends in order, and takes away when it starts.
+/// The file that it writes beside that in an orderly shutdown, and removes when it starts.
 const MEMORY_META: &str = "memory.meta";
 
-/// The file with who may come in at its port.
+/// The file with the user and the password of the port.
 const AUTH: &str = "kvdyno.auth";
 
 /// Connections besides those of the sessions: the control connection, and a user's.
@@ -34,19 +35,10 @@ const MORE_CLIENTS: u32 = 32;
 /// Bytes of a record beside key and value: a header, a version, ends of text.
 const HEADER_BYTES: u64 = 64;
 
-/// Memory is handed out by pages, to each of some 60 sizes of chunks its own.
+/// Memory is allocated by pages, separately for each of about 60 chunk sizes.
 const PAGES: u64 = 64;
 
 const MIB: u64 = 1 << 20;
-
-static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
-
-/// The program at `path`, the newest that was fetched, or the one on PATH.
-pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
-    let find = || Program::find(&SOUGHT, path, version);
-    let program = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
-    program.check_only(SOUGHT.title, path).map(|()| program)
-}
 
 /// `memcached 1.6.18`.
 fn version(output: &str) -> Option<&str> {
@@ -54,7 +46,8 @@ fn version(output: &str) -> Option<&str> {
 }
 
 impl Served for Memcached {
-    const TOLD: &'static [&'static str] = &[
+    const PROGRAM: &'static ServerProgram = &PROGRAM;
+    const STATISTICS: &'static [&'static str] = &[
         "bytes_read",
         "bytes_written",
         "cmd_set",
@@ -66,8 +59,8 @@ impl Served for Memcached {
 
     fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
         wait_for_another_second(&site.folder.join(MEMORY_META));
-        let mut command = site.command(&program(None)?.path);
-        // Of root alone it asks whom to become.
+        let mut command = site.command(&PROGRAM.find(None)?.path);
+        // As root it requires a user name.
         command.args(["-u", "root", "-U", "0", "-M", "-e", MEMORY]);
         let mut set = |flag: &str, value: &str| {
             command.arg(flag).arg(value);
@@ -104,7 +97,7 @@ impl Served for Memcached {
         if options.boolean("disable_cas")? {
             command.arg("-C");
         }
-        Ok(Launch { setup: Vec::new(), command, replicas: Vec::new(), stop: StopSignal::User1 })
+        Ok(Launch::new(command, StopSignal::User1))
     }
 
     fn answers(address: &Address) -> Result<()> {
@@ -114,8 +107,8 @@ impl Served for Memcached {
     }
 }
 
-/// The longest item it is to take: a value, with what is stored beside it. Above 1 MiB it takes
-/// halves of that alone, and says no more than that.
+/// The longest item: a value with its metadata. Above 1 MiB the server accepts only multiples of
+/// 512 KiB.
 fn item_bytes_max(options: &Options, data: &DataShape) -> Result<u64> {
     const BESIDE: u64 = 4 << 10;
     let item = options.integer("max_item_size")?.max(data.value_bytes_max + BESIDE);
@@ -141,7 +134,7 @@ fn memory_mib(options: &Options, data: &DataShape, item: u64) -> Result<u64> {
     Ok(least + (records / MIB as f64).ceil() as u64)
 }
 
-/// What was kept in this second by the clock it does not take up again: its own rule.
+/// The server ignores a memory file from the current second, so this waits for the next one.
 fn wait_for_another_second(file: &Path) {
     let Ok(file) = file.metadata().and_then(|meta| meta.modified()) else { return };
     let second =
@@ -166,16 +159,7 @@ mod tests {
     fn its_memory_is_enough_for_the_records() {
         let description = crate::describe::description(Err(Error::invalid("none")));
         let mut options = Options::defaults(&description, Durability::None);
-        let data = DataShape {
-            records: 1 << 20,
-            records_max: 1 << 20,
-            key_bytes: 16,
-            value_bytes_mean: 432,
-            value_bytes_max: 432,
-            sessions: 1,
-            depth: 1,
-            requests: None,
-        };
+        let data = DataShape::uniform(1 << 20, 16, 432);
         let item = item_bytes_max(&options, &data).unwrap();
         assert_eq!(item, MIB);
         assert_eq!(memory_mib(&options, &data, item).unwrap(), 66 + 704);

@@ -1,6 +1,5 @@
 //! Answers of a server: success, and documents, where they were received.
 
-use crate::connection::MESSAGE_HEAD;
 use bson::{RawBsonRef, RawDocument};
 use kvdyno_engine::server::nonsense;
 use kvdyno_engine::{Error, ErrorClass, Result};
@@ -10,9 +9,9 @@ use std::ops::Range;
 /// One page of what a find found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Page {
-    /// Names what else there is; zero: that was all.
+    /// The cursor for the next page; zero: this is the last page.
     pub(crate) cursor: i64,
-    /// Where its documents lie in what was received.
+    /// Where its documents lie in the receive buffer.
     pub(crate) documents: Range<usize>,
     /// As elements of an array, each behind its kind and its name; else one behind the other.
     pub(crate) listed: bool,
@@ -69,9 +68,9 @@ fn of_hex(text: &str) -> Option<Vec<u8>> {
     pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
-/// The page in an answer to a command.
+/// The page in an answer to a command. The answer's document is at `begin` in the receive buffer.
 #[inline]
-pub(crate) fn page(reply: &RawDocument, batch: &str) -> Result<Page> {
+pub(crate) fn page(reply: &RawDocument, begin: usize, batch: &str) -> Result<Page> {
     let cursor = reply.get_document("cursor").map_err(unread)?;
     let (mut id, mut documents) = (0, None);
     for element in cursor {
@@ -83,7 +82,7 @@ pub(crate) fn page(reply: &RawDocument, batch: &str) -> Result<Page> {
     }
     let array = documents.ok_or_else(|| nonsense("an answer without a page"))?.as_bytes();
     // Without its length, and the zero at its end.
-    let begin = MESSAGE_HEAD + array.as_ptr().addr() - reply.as_bytes().as_ptr().addr();
+    let begin = begin + array.as_ptr().addr() - reply.as_bytes().as_ptr().addr();
     let documents = begin + 4..begin + array.len() - 1;
     Ok(Page { cursor: id, documents, listed: true })
 }
@@ -134,7 +133,7 @@ pub(crate) fn matched_count(reply: &RawDocument) -> Result<u64> {
 /// Of an error that ended a transaction, which may be tried again.
 const TRANSIENT: &str = "TransientTransactionError";
 
-/// The server's own words, and what they mean to us.
+/// The error and class for a server's error document.
 pub(crate) fn refused(reply: &RawDocument) -> Error {
     refused_in(reply, reply)
 }
@@ -199,9 +198,9 @@ mod tests {
             "ok": 1.0,
         };
         done(&reply).unwrap();
-        let page_read = page(&reply, "firstBatch").unwrap();
+        let page_read = page(&reply, 21, "firstBatch").unwrap();
         assert_eq!(page_read.cursor, 7);
-        let received = [&[0; MESSAGE_HEAD][..], reply.as_bytes()].concat();
+        let received = [&[0; 21][..], reply.as_bytes()].concat();
         let records = |documents: Documents<'_>| {
             let records = documents.map(|one| record(one.unwrap()).unwrap());
             records.map(|(key, value)| (key.into_owned(), value.to_vec())).collect::<Vec<_>>()

@@ -1,6 +1,6 @@
-//! BSON, written where it will be sent from: what is written for each operation is a few bytes
-//! around key and value, and a document that is built first and copied then costs more than that.
-//! What comes back is read with the crate `bson`.
+//! BSON, written directly into the send buffer: an operation adds only a few bytes to key and
+//! value, and building and copying a document would cost more. Answers are parsed by the crate
+//! `bson`.
 
 use kvdyno_engine::server::decimal;
 
@@ -111,7 +111,7 @@ impl<'a> Document<'a> {
         self
     }
 
-    /// An array of documents, one of each of `items`.
+    /// An array with a document for each of `items`.
     #[inline]
     pub(crate) fn array<T>(
         self,
@@ -122,7 +122,7 @@ impl<'a> Document<'a> {
         self.list(name, items, |list, index, item| list.inner(index, |one| fill(one, item)))
     }
 
-    /// An array, of which `fill` writes each of `items` under the name it is given.
+    /// An array. `fill` writes each of `items` under its index.
     #[inline]
     pub(crate) fn list<T>(
         mut self,

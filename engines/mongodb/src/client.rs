@@ -1,16 +1,16 @@
-//! The client: a session is a connection of its own.
+//! The client. Each session has its own connection.
 //!
-//! A put is an `update` that replaces, or inserts (`upsert`): unlike `findAndModify` it sends no
-//! document back, and unlike `insert` it does not mind what is there.
+//! A put is an `update` that replaces or inserts (`upsert`). `findAndModify` would return a
+//! document, and `insert` would fail for an existing key.
 
 use crate::answer::{Page, record};
 use crate::bytes::{Document, Keys};
 use crate::connection::{ADMIN, COLLECTION, Connection, Find, Target};
 use crate::describe::{KEY_BYTES_MAX, VALUE_BYTES_MAX, description};
 use crate::graph;
-use crate::server::{DATA, program};
+use crate::server::{DATA, PROGRAM};
 use bson::{RawBsonRef, RawDocument};
-use kvdyno_engine::server::Address;
+use kvdyno_engine::server::{Address, ControlConnection};
 use kvdyno_engine::{
     Counters, DataShape, Description, Direction, Durability, Engine, Error, ErrorClass, Location,
     Options, Range, Result, Session, Settled, Value, Write,
@@ -18,8 +18,6 @@ use kvdyno_engine::{
 use std::collections::HashMap;
 use std::fs::File;
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Looks for records.
@@ -42,25 +40,13 @@ const NOT_COUNTED: [&str; 4] = ["pid", "uptime", "uptimeMillis", "uptimeEstimate
 pub(crate) struct MongoDb {
     address: Address,
     durability: Durability,
-    /// Besides those of the sessions.
-    control: Mutex<Connection>,
-    /// Its collections of a graph are there.
-    graph: OnceLock<()>,
+    control: ControlConnection<Connection>,
 }
 
 impl MongoDb {
-    fn control(&self) -> MutexGuard<'_, Connection> {
-        self.control.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A connection for requests of a graph, whose collections are there.
-    pub(crate) fn of_graph(&self) -> Result<Connection> {
-        let mut control = self.control();
-        if self.graph.get().is_none() {
-            graph::create(&mut control)?;
-            let _ = self.graph.set(());
-        }
-        drop(control);
+    /// A connection for a handle on a graph. Creates the graph's collections before its first use.
+    pub(crate) fn connect_for_graph(&self) -> Result<Connection> {
+        self.control.ensure_graph(graph::create)?;
         Connection::open(&self.address)
     }
 
@@ -82,18 +68,14 @@ impl MongoDb {
 impl Engine for MongoDb {
     type Session<'e> = Client;
 
-    fn use_library(path: Option<&Path>) -> Result<()> {
-        program(path).map(drop)
-    }
-
     fn describe() -> Description {
-        description(program(None))
+        description(PROGRAM.find(None))
     }
 
     fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
         let address = Address::for_engine::<Self>(location)?;
-        let control = Mutex::new(Connection::open(&address)?);
-        Ok(Self { address, durability: options.durability, control, graph: OnceLock::new() })
+        let control = ControlConnection::new(Connection::open(&address)?);
+        Ok(Self { address, durability: options.durability, control })
     }
 
     fn session(&self) -> Result<Client> {
@@ -101,7 +83,8 @@ impl Engine for MongoDb {
         Ok(Client { connection, journaled: self.journaled() })
     }
 
-    /// All of it into its files. By a connection of its own, which is let go when it takes longer.
+    /// Writes everything to the files. It uses its own connection, which is closed if this takes
+    /// too long.
     fn settle(&self, limit: Duration) -> Result<Settled> {
         let begun = Instant::now();
         let mut connection = Connection::open(&self.address)?;
@@ -122,7 +105,7 @@ impl Engine for MongoDb {
         if self.durability == Durability::Commit {
             return Ok(());
         }
-        let done = self.control().command(ADMIN, |doc| doc.int("fsync", 1)).map(drop);
+        let done = self.control.lock().command(ADMIN, |doc| doc.int("fsync", 1)).map(drop);
         match done {
             Err(error) if error.class == ErrorClass::Unsupported => self.sync_files(),
             done => done,
@@ -136,7 +119,7 @@ impl Engine for MongoDb {
     /// All numbers of `serverStatus`, by their names one below the other.
     fn counters(&self) -> Counters {
         let mut counters = Counters::new();
-        let mut control = self.control();
+        let mut control = self.control.lock();
         if let Ok(status) = control.command(ADMIN, |doc| doc.int("serverStatus", 1)) {
             flatten("", status, &mut counters);
         }
@@ -198,8 +181,7 @@ impl Client {
             let applied = self.apply_once(writes);
             tries += 1;
             match applied {
-                // What went before it is there already, and is put there again: nobody is told of
-                // any before all are.
+                // Earlier writes of the command are repeated: none is reported before all are done.
                 Err(error) if error.class == ErrorClass::Conflict && tries < TRIES => {}
                 applied => return applied,
             }
@@ -327,7 +309,7 @@ impl Session for Client {
         self.show(page, &find, range.limit, visit)
     }
 
-    /// One find; a key that is asked for twice is found twice.
+    /// One find. A repeated key is found again for each of its positions.
     fn multiget(
         &mut self,
         keys: &[&[u8]],
@@ -341,7 +323,7 @@ impl Session for Client {
         for (index, key) in keys.iter().enumerate() {
             indexes.entry(key).or_default().push(index);
         }
-        // One more than there can be: the first page then knows that it is the last.
+        // One more than can be found: so the first page is known to be the last.
         let find = Find { documents: keys.len() as i32 + 1, ..RECORDS };
         let page = self.connection.find(&find, |filter| {
             filter.inner("_id", |id| {

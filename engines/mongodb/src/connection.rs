@@ -1,23 +1,18 @@
-//! One connection, and the protocol. Servers since 3.6 are spoken to in `OP_MSG`; older ones, which
-//! do not know that, in `OP_QUERY` (commands and finds), `OP_GET_MORE` and `OP_KILL_CURSORS`, which
-//! are gone since 5.1. Which of the two is what the server says of itself first decides, asked in
-//! the one `OP_QUERY` that all of them take.
+//! One connection, and the protocol: `OP_MSG` for servers since 3.6, else `OP_QUERY` (commands and
+//! finds), `OP_GET_MORE` and `OP_KILL_CURSORS`, which were removed in 5.1. The first reply decides;
+//! it answers the one `OP_QUERY` that all servers accept.
 
 use crate::answer::{Documents, Page, document, done, page, refused, word};
 use crate::bytes::{Document, Keys};
 use crate::elsewhere;
-use crate::server::{Kind, program};
+use crate::server::{Kind, PROGRAM};
 use bson::RawDocument;
-use kvdyno_engine::server::{Address, GREETING_BYTES_MAX, Stream, nonsense, too_long};
-use kvdyno_engine::{Error, ErrorClass, Result};
-use std::io::{Read as _, Write as _};
+use kvdyno_engine::Result;
+use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
 use std::ops::Range;
 use std::time::Duration;
 
-/// Bytes of one receive call.
-const READ_BYTES: usize = 64 << 10;
-
-/// The database that records are in, of a server of its own.
+/// The database of the records, in a server that kvdyno started.
 const DATABASE: &str = "kvdyno";
 
 /// The target of a command.
@@ -44,14 +39,17 @@ const OP_GET_MORE: u32 = 2005;
 const OP_KILL_CURSORS: u32 = 2007;
 const OP_MSG: u32 = 2013;
 
-/// Length, number, number of what is answered, kind.
+/// Length, request number, number of the answered request, kind.
 const HEADER_BYTES: usize = 16;
 
 /// The longest message that a server takes or sends (`maxMessageSizeBytes`).
 const MESSAGE_BYTES_MAX: usize = 48_000_000;
 
 /// Before the document of an `OP_MSG`: flags, and the kind of its section.
-pub(crate) const MESSAGE_HEAD: usize = HEADER_BYTES + 5;
+const MESSAGE_HEAD: usize = HEADER_BYTES + 5;
+
+/// Before the documents of an `OP_REPLY`: flags, a cursor, its offset, and a count.
+const REPLY_HEAD: usize = HEADER_BYTES + 20;
 
 /// In an `OP_REPLY`: there is no such cursor, and the query failed.
 const FAILURES: u32 = 0b11;
@@ -63,7 +61,7 @@ fn database_of<'d>(whose: Target<'d>, own_database: &'d str) -> &'d str {
     }
 }
 
-/// What is looked for, beside a filter.
+/// A find without its filter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Find<'f> {
     pub(crate) collection: &'f str,
@@ -90,15 +88,11 @@ pub(crate) fn numbers<'d>(doc: Document<'d>, fields: &[(&str, i32)]) -> Document
 /// A connection to a server.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stream: Stream,
-    out: Vec<u8>,
-    received: Vec<u8>,
-    /// An answer is no longer: a greeting, or a message with records.
-    answer_bytes_max: usize,
+    wire: Wire,
     number: u32,
     /// The database that records are in.
     database: String,
-    /// It speaks `OP_MSG`.
+    /// The server supports `OP_MSG`.
     pub(crate) messages: bool,
     /// How it takes keys.
     pub(crate) keys: Keys,
@@ -110,27 +104,25 @@ impl Connection {
     /// For records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
         let mut connection = Self::enter(address)?;
-        connection.answer_bytes_max = MESSAGE_BYTES_MAX;
+        connection.wire.expect_records();
         Ok(connection)
     }
 
     /// For the server's own information.
     pub(crate) fn enter(address: &Address) -> Result<Self> {
-        let (stream, elsewhere) = (address.connect()?, address.elsewhere());
+        let elsewhere = address.elsewhere();
         let mut connection = Self {
-            stream: stream.hidden(address)?.unwrap_or(stream),
+            wire: Wire::open(address)?,
             database: elsewhere.map_or(DATABASE, |remote| &remote.database).to_owned(),
-            out: Vec::with_capacity(READ_BYTES),
-            received: Vec::with_capacity(READ_BYTES),
-            answer_bytes_max: GREETING_BYTES_MAX,
             number: 0,
             messages: false,
-            keys: match program(None).map(Kind::from_program) {
+            keys: match PROGRAM.find(None).map(Kind::from_program) {
                 Ok(Kind::FerretDb) if elsewhere.is_none() => Keys::Hex,
                 _ => Keys::Binary,
             },
             writes_max: 1000,
         };
+        connection.wire.hide(address)?;
         let (wire, writes) = {
             let reply = connection.command(ADMIN, |doc| doc.int("isMaster", 1))?;
             (reply.get_i32("maxWireVersion"), reply.get_i32("maxWriteBatchSize"))
@@ -152,22 +144,45 @@ impl Connection {
         whose: Target<'_>,
         fill: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
     ) -> Result<&RawDocument> {
+        let body = self.ask(whose, fill)?;
+        self.reply_to_command(body)
+    }
+
+    /// Sends a command and waits for its answer: where it lies.
+    #[inline]
+    fn ask(
+        &mut self,
+        whose: Target<'_>,
+        fill: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
+    ) -> Result<Range<usize>> {
         if self.messages {
             self.begin(OP_MSG);
             // No flags; one section, which is a document.
-            self.out.extend_from_slice(&[0; 5]);
-            let document = fill(Document::begin(&mut self.out));
+            self.wire.out.extend_from_slice(&[0; 5]);
+            let document = fill(Document::begin(&mut self.wire.out));
             document.text("$db", database_of(whose, &self.database)).end();
         } else {
             self.begin(OP_QUERY);
             self.query(&format!("{}.$cmd", database_of(whose, &self.database)), -1);
-            fill(Document::begin(&mut self.out)).end();
+            fill(Document::begin(&mut self.wire.out)).end();
         }
         self.send()?;
-        let body = self.answer()?;
-        let reply = document(&self.received[body])?;
+        self.answer()
+    }
+
+    /// The answer to a command, which must be a success.
+    #[inline]
+    fn reply_to_command(&self, body: Range<usize>) -> Result<&RawDocument> {
+        let reply = document(self.wire.bytes(body))?;
         done(reply)?;
         Ok(reply)
+    }
+
+    /// The page in an answer to a command.
+    #[inline]
+    fn page(&self, body: Range<usize>, batch: &str) -> Result<Page> {
+        let begin = body.start;
+        page(self.reply_to_command(body)?, begin, batch)
     }
 
     /// The first page of a find.
@@ -178,7 +193,7 @@ impl Connection {
         filter: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
     ) -> Result<Page> {
         if self.messages {
-            let reply = self.command(Target::Ours, |doc| {
+            let body = self.ask(Target::Ours, |doc| {
                 let doc = doc.text("find", find.collection).inner("filter", filter);
                 let doc = fill(doc, "sort", find.sort);
                 let doc = fill(doc, "projection", find.fields);
@@ -187,21 +202,21 @@ impl Connection {
                 } else {
                     doc.int("batchSize", find.documents)
                 }
-            });
-            return page(reply?, "firstBatch");
+            })?;
+            return self.page(body, "firstBatch");
         }
         self.begin(OP_QUERY);
         // Below zero: that is all, and there is to be no cursor.
         let documents = if find.alone { -find.documents } else { find.documents };
         self.query(&self.namespace(find.collection), documents);
-        let query = Document::begin(&mut self.out);
+        let query = Document::begin(&mut self.wire.out);
         if find.sort.is_empty() {
             filter(query).end();
         } else {
             fill(query.inner("$query", filter), "$orderby", find.sort).end();
         }
         if !find.fields.is_empty() {
-            numbers(Document::begin(&mut self.out), find.fields).end();
+            numbers(Document::begin(&mut self.wire.out), find.fields).end();
         }
         self.send()?;
         self.reply()
@@ -210,17 +225,17 @@ impl Connection {
     /// The next page of a cursor.
     pub(crate) fn more(&mut self, cursor: i64, find: &Find<'_>, documents: i32) -> Result<Page> {
         if self.messages {
-            let reply = self.command(Target::Ours, |doc| {
+            let body = self.ask(Target::Ours, |doc| {
                 let doc = doc.long("getMore", cursor).text("collection", find.collection);
                 doc.int("batchSize", documents)
-            });
-            return page(reply?, "nextBatch");
+            })?;
+            return self.page(body, "nextBatch");
         }
         self.begin(OP_GET_MORE);
-        self.out.extend_from_slice(&[0; 4]);
+        self.wire.out.extend_from_slice(&[0; 4]);
         self.name(&self.namespace(find.collection));
-        self.out.extend_from_slice(&documents.to_le_bytes());
-        self.out.extend_from_slice(&cursor.to_le_bytes());
+        self.wire.out.extend_from_slice(&documents.to_le_bytes());
+        self.wire.out.extend_from_slice(&cursor.to_le_bytes());
         self.send()?;
         self.reply()
     }
@@ -235,41 +250,42 @@ impl Connection {
             return killed.map(drop);
         }
         self.begin(OP_KILL_CURSORS);
-        self.out.extend_from_slice(&[0; 4]);
-        self.out.extend_from_slice(&1_u32.to_le_bytes());
-        self.out.extend_from_slice(&cursor.to_le_bytes());
+        self.wire.out.extend_from_slice(&[0; 4]);
+        self.wire.out.extend_from_slice(&1_u32.to_le_bytes());
+        self.wire.out.extend_from_slice(&cursor.to_le_bytes());
         // It is not answered.
         self.send()
     }
 
     /// Waits no longer than that for any answer from now on.
     pub(crate) fn patience(&self, limit: Duration) -> Result<()> {
-        Ok(self.stream.patience(limit)?)
+        self.wire.patience(limit)
     }
 
     /// The documents of a page.
     #[inline]
     pub(crate) fn documents(&self, page: &Page) -> Documents<'_> {
-        Documents { rest: &self.received[page.documents.clone()], listed: page.listed }
+        Documents { rest: self.wire.bytes(page.documents.clone()), listed: page.listed }
     }
 
-    /// A message of this kind; what it says is to follow.
+    /// Begins a message of this kind; its contents follow.
     #[inline]
     fn begin(&mut self, kind: u32) {
         self.number = self.number.wrapping_add(1);
-        self.out.clear();
-        self.out.extend_from_slice(&[0; 4]);
-        self.out.extend_from_slice(&self.number.to_le_bytes());
-        self.out.extend_from_slice(&[0; 4]);
-        self.out.extend_from_slice(&kind.to_le_bytes());
+        let out = &mut self.wire.out;
+        out.clear();
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&self.number.to_le_bytes());
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&kind.to_le_bytes());
     }
 
     /// The head of an `OP_QUERY`: no flags, nothing left out, so many documents.
     fn query(&mut self, namespace: &str, documents: i32) {
-        self.out.extend_from_slice(&[0; 4]);
+        self.wire.out.extend_from_slice(&[0; 4]);
         self.name(namespace);
-        self.out.extend_from_slice(&[0; 4]);
-        self.out.extend_from_slice(&documents.to_le_bytes());
+        self.wire.out.extend_from_slice(&[0; 4]);
+        self.wire.out.extend_from_slice(&documents.to_le_bytes());
     }
 
     /// Database and collection together.
@@ -278,71 +294,130 @@ impl Connection {
     }
 
     fn name(&mut self, name: &str) {
-        self.out.extend_from_slice(name.as_bytes());
-        self.out.push(0);
+        self.wire.out.extend_from_slice(name.as_bytes());
+        self.wire.out.push(0);
     }
 
     #[inline]
     fn send(&mut self) -> Result<()> {
-        let length = (self.out.len() as u32).to_le_bytes();
-        self.out[..4].copy_from_slice(&length);
-        self.stream.write_all(&self.out)?;
-        Ok(self.stream.flush()?)
+        let length = (self.wire.out.len() as u32).to_le_bytes();
+        self.wire.out[..4].copy_from_slice(&length);
+        self.wire.send()
     }
 
-    /// Waits for an answer: where its documents lie in what was received.
-    #[inline]
-    fn answer(&mut self) -> Result<Range<usize>> {
-        self.receive()?;
-        let word = |offset| word(&self.received, offset);
-        // Flags and a section; flags, a cursor, a place in it and a count.
-        let head = match word(12) {
-            OP_MSG if self.received.get(HEADER_BYTES + 4) == Some(&0) => MESSAGE_HEAD,
-            OP_REPLY => HEADER_BYTES + 20,
-            kind => return Err(nonsense(&format!("kind {kind}"))),
-        };
-        if word(8) != self.number || self.received.len() < head {
-            return Err(nonsense("an answer to another request"));
-        }
-        Ok(head..self.received.len())
-    }
-
-    /// An answer to a find of its own message.
+    /// Waits for the `OP_REPLY` of a find.
     fn reply(&mut self) -> Result<Page> {
         let documents = self.answer()?;
-        if word(&self.received, HEADER_BYTES) & FAILURES != 0 {
-            let words = document(&self.received[documents]);
+        let head = self.wire.bytes(documents.start - REPLY_HEAD..documents.start);
+        if word(head, HEADER_BYTES) & FAILURES != 0 {
+            let words = document(self.wire.bytes(documents));
             return Err(words.map_or_else(|error| error, refused));
         }
-        let cursor = self.received[HEADER_BYTES + 4..].first_chunk().copied().unwrap_or_default();
+        let cursor = head[HEADER_BYTES + 4..].first_chunk().copied().unwrap_or_default();
         Ok(Page { cursor: i64::from_le_bytes(cursor), documents, listed: false })
     }
+}
 
-    /// Receives one message as a whole, in memory that grows with what has arrived.
+impl Answers for Connection {
+    /// Where the documents of a message lie.
+    type Answer = Range<usize>;
+
+    fn wire(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+
+    fn value(answer: Range<usize>) -> Option<Range<usize>> {
+        Some(answer)
+    }
+
     #[inline]
-    fn receive(&mut self) -> Result<()> {
-        self.received.resize(READ_BYTES, 0);
-        let (mut filled, mut length) = (0, HEADER_BYTES);
-        while filled < length {
-            if filled == self.received.len() {
-                self.received.resize(length.min(2 * filled), 0);
-            }
-            let read = self.stream.read(&mut self.received[filled..])?;
-            if read == 0 {
-                return Err(Error::new(
-                    ErrorClass::Unavailable,
-                    "the server closed the connection",
-                ));
-            }
-            filled += read;
-            if filled >= HEADER_BYTES && length == HEADER_BYTES {
-                length = word(&self.received, 0) as usize;
-                if length > self.answer_bytes_max {
-                    return Err(too_long(length, self.answer_bytes_max));
-                }
-            }
+    fn parse_answer(&mut self) -> Result<Option<Range<usize>>> {
+        let (begin, message) = self.wire.unread();
+        if message.len() < HEADER_BYTES {
+            return Ok(None);
         }
-        self.received.truncate(length);
-        Ok(())
+        let length = word(message, 0) as usize;
+        self.wire.check_length(length, MESSAGE_BYTES_MAX)?;
+        let Some(message) = message.get(..length) else { return Ok(None) };
+        let head = match word(message, 12) {
+            OP_MSG if message.get(HEADER_BYTES + 4) == Some(&0) => MESSAGE_HEAD,
+            OP_REPLY => REPLY_HEAD,
+            kind => return Err(nonsense(&format!("kind {kind}"))),
+        };
+        if word(message, 8) != self.number || length < head {
+            return Err(nonsense("an answer to another request"));
+        }
+        self.wire.read_to(begin + length);
+        Ok(Some(begin + head..begin + length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bson::rawdoc;
+    use kvdyno_engine::server::Stream;
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
+
+    fn connected(sent: &[u8]) -> (Connection, UnixStream) {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(sent).unwrap();
+        let connection = Connection {
+            wire: Wire::new(Stream::Unix(ours)),
+            number: 7,
+            database: DATABASE.to_owned(),
+            messages: true,
+            keys: Keys::Binary,
+            writes_max: 1,
+        };
+        (connection, theirs)
+    }
+
+    /// An `OP_MSG` that answers request 7.
+    fn message(document: &RawDocument) -> Vec<u8> {
+        let length = (MESSAGE_HEAD + document.as_bytes().len()) as u32;
+        let head = [length, 1, 7, OP_MSG, 0].map(u32::to_le_bytes);
+        [&head.concat()[..], &[0], document.as_bytes()].concat()
+    }
+
+    #[test]
+    fn an_answer_is_parsed_once_it_is_complete() {
+        let reply = rawdoc! { "ok": 1.0 };
+        let sent = message(&reply);
+        let (mut connection, mut theirs) = connected(&sent[..sent.len() - 2]);
+        connection.wire.receive().unwrap();
+        assert_eq!(connection.parse_answer().unwrap(), None);
+        theirs.write_all(&sent[sent.len() - 2..]).unwrap();
+        theirs.write_all(&sent).unwrap();
+        for _ in 0..2 {
+            let body = connection.answer().unwrap();
+            assert_eq!(connection.wire.bytes(body), reply.as_bytes());
+        }
+        connection.number = 8;
+        theirs.write_all(&sent).unwrap();
+        assert!(connection.answer().unwrap_err().message.contains("another request"));
+    }
+
+    #[test]
+    fn a_page_lies_where_it_was_received() {
+        let record = rawdoc! { "v": 1 };
+        let batch = rawdoc! { "id": 9_i64, "firstBatch": [record.clone()] };
+        let reply = rawdoc! { "cursor": batch, "ok": 1.0 };
+        let (mut connection, _theirs) = connected(&message(&reply).repeat(2));
+        for _ in 0..2 {
+            let body = connection.answer().unwrap();
+            let page = connection.page(body, "firstBatch").unwrap();
+            let documents: Vec<_> = connection.documents(&page).map(Result::unwrap).collect();
+            assert_eq!((page.cursor, documents), (9, vec![record.as_ref()]));
+        }
+    }
+
+    #[test]
+    fn a_long_greeting_is_refused() {
+        let head = [1_u32 << 20, 1, 7, OP_MSG].map(u32::to_le_bytes).concat();
+        let (mut connection, _theirs) = connected(&head);
+        let error = connection.answer().unwrap_err();
+        assert!(error.message.contains("expected at most 65536 bytes"), "{error}");
     }
 }

@@ -8,13 +8,13 @@ use kvdyno_engine::{
 };
 use std::collections::BTreeMap;
 
-/// Before 4.2 an entry of an index has 1024 bytes at most, with what is around it.
+/// Before 4.2 an index entry has at most 1024 bytes, with its overhead.
 pub(crate) const KEY_BYTES_MAX: usize = 1000;
 
-/// A document has 16 MiB at most, with its key and what is around both.
+/// A document has at most 16 MiB, with its key and overhead.
 pub(crate) const VALUE_BYTES_MAX: usize = (16 << 20) - (16 << 10);
 
-/// The description with the program in use; `Err`: why there is none.
+/// The description with the program in use. `Err`: the reason why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let kind = program.as_ref().map_or(Kind::Mongod, |program| Kind::from_program(program));
     let (version, build) = match program {

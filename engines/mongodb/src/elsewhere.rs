@@ -23,7 +23,7 @@ fn address(reference: &str, database: &str) -> Result<Address> {
     Ok(kvdyno_attach::address(remote))
 }
 
-/// What follows the first words of a connection: whether it is `FerretDB`, and who comes in.
+/// The steps after the first reply: authentication, and whether it is `FerretDB`.
 pub(crate) fn enter(connection: &mut Connection, there: &Elsewhere) -> Result<()> {
     if !there.user.is_empty() {
         authenticate(connection, there)?;
@@ -62,7 +62,7 @@ fn authenticate(connection: &mut Connection, there: &Elsewhere) -> Result<()> {
         if done {
             return Ok(());
         }
-        // One that wants an empty word more, once.
+        // Some servers expect one empty message more.
         if checked {
             return Err(nonsense("the proof does not end"));
         }
@@ -70,21 +70,21 @@ fn authenticate(connection: &mut Connection, there: &Elsewhere) -> Result<()> {
     }
 }
 
-/// Its class is asked for by each write.
+/// Each write requests its own durability.
 fn look(address: &Address) -> Result<Look> {
     let mut control = Connection::enter(address)?;
     let reply = control.command(ADMIN, |doc| doc.int("buildInfo", 1))?;
     let version = reply.get_str("ferretdbVersion").or_else(|_| reply.get_str("version"));
     let version = version.map_err(|_| nonsense("buildInfo"))?.trim_start_matches('v').to_owned();
     let reply = control.command(ADMIN, |doc| doc.int("isMaster", 1))?;
-    // A member of a set has transactions since 4.0, and what stands before a cluster since 4.2.
+    // Members of a replica set have transactions since 4.0, routers of a cluster since 4.2.
     let wire = reply.get_i32("maxWireVersion").unwrap_or_default();
     let member = reply.get_str("setName").is_ok() && wire >= 7;
     let router = reply.get_str("msg").is_ok() && wire >= 8;
     Ok(Look { version, durability: None, transactions: member || router })
 }
 
-/// It comes to be with its first record.
+/// The server creates it with its first record.
 fn create(address: &Address) -> Result<()> {
     let mut control = Connection::enter(address)?;
     let reply = control.command(Target::Ours, |doc| doc.int("listCollections", 1))?;

@@ -1,7 +1,7 @@
-//! `LinkBench`'s graph in collections of its own. A handle is a connection of its own.
+//! `LinkBench`'s graph in its own collections. Each handle has its own connection.
 //!
-//! Documents are named by what they are looked for by: a link by its type and both ids, a count by
-//! its node and type, a node by its id.
+//! A document's `_id` is what it is looked up by: type and both ids for a link, node and type for a
+//! count, the id for a node.
 
 mod audit;
 mod documents;
@@ -70,7 +70,7 @@ impl GraphEngine for Collections {
     type Graph<'e> = Handle<'e>;
 
     fn graph(engine: &MongoDb, isolation: Isolation) -> Result<Handle<'_>> {
-        let (connection, journaled) = (engine.of_graph()?, engine.journaled());
+        let (connection, journaled) = (engine.connect_for_graph()?, engine.journaled());
         let unit = Unit::new();
         Ok(Handle { engine, connection, isolation, journaled, unit })
     }
@@ -91,8 +91,7 @@ impl Handle<'_> {
         self.connection.keys
     }
 
-    /// Inserts documents, which `fill` says, in as many commands as it takes, by the bytes of their
-    /// `data`.
+    /// Inserts documents that `fill` writes, in as many commands as the bytes of their `data` need.
     fn insert<T>(
         &mut self,
         collection: &str,
@@ -100,7 +99,7 @@ impl Handle<'_> {
         data: impl Fn(&T) -> usize,
         fill: impl for<'d> Fn(Document<'d>, &T) -> Document<'d>,
     ) -> Result<()> {
-        /// What is around the data of a document.
+        /// The bytes of a document besides its data.
         const AROUND: usize = 200;
         while !rest.is_empty() {
             let mut bytes = 0;
@@ -274,7 +273,12 @@ impl Graph for Handle<'_> {
     }
 
     fn audit(&mut self, go_on: impl Fn() -> bool, visit: impl FnMut(Audited)) -> Result<u64> {
-        if !audit::audit(self.engine.of_graph()?, self.engine.of_graph()?, go_on, visit)? {
+        if !audit::audit(
+            self.engine.connect_for_graph()?,
+            self.engine.connect_for_graph()?,
+            go_on,
+            visit,
+        )? {
             return Ok(0);
         }
         let reply = self.connection.command(Target::Ours, |doc| {

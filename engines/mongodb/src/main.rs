@@ -1,8 +1,8 @@
 //! `kvdyno-mongodb`: the worker of engine `mongodb`, and the supervisor of its server: any
-//! `mongod`, or `FerretDB`, which speaks its protocol over `SQLite`.
+//! `mongod`, or `FerretDB`, which implements its protocol over `SQLite`.
 //!
-//! A record is a document `{_id: key, v: value}`, both binary. Servers order binary by its length
-//! first: keys of one length, which all keys of a suite are, lie in the order of their bytes.
+//! A record is a document `{_id: key, v: value}`, both binary. Servers sort binary by length first.
+//! All keys of a suite have one length, so they sort by their bytes.
 
 mod answer;
 mod bytes;

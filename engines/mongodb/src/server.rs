@@ -4,33 +4,25 @@ use crate::client::MongoDb;
 use crate::connection::{ADMIN, Connection};
 use crate::elsewhere;
 use kvdyno_engine::server::{
-    Address, Attachment, Launch, Program, ProgramSpec, Served, ServerDirectory, StopSignal,
+    Address, Attachment, Launch, Program, ProgramSpec, Served, ServerDirectory, ServerProgram,
+    StopSignal,
 };
 use kvdyno_engine::{DataShape, Durability, Error, Options, Result};
-use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 
-const SOUGHT: ProgramSpec<'_> = ProgramSpec {
+/// The program of this process.
+pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
     engine: "mongodb",
     title: "MongoDB",
     program: "mongod",
     remedy: "there is no package of MongoDB that could be fetched: `library = PATH` in a suite \
              names a program mongod, of any version since 2.6, from MongoDB's own site or built \
              from its sources, or a ferretdb 1.x",
-};
+    version,
+});
 
 /// The folder of the database, below that of the server.
 pub(crate) const DATA: &str = "data";
-
-static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
-
-/// The program at `path`, the newest that was fetched, or the one on PATH.
-pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
-    let find = || Program::find(&SOUGHT, path, version);
-    let program = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
-    program.check_only(SOUGHT.title, path).map(|()| program)
-}
 
 /// `db version v3.0.10`; `version: v1.24.2` where it is `FerretDB`.
 fn version(output: &str) -> Option<&str> {
@@ -41,7 +33,7 @@ fn version(output: &str) -> Option<&str> {
 /// The kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// `MongoDB` itself, or one that takes its words.
+    /// `MongoDB`, or a server with its options.
     Mongod,
     /// `FerretDB`, over `SQLite`.
     FerretDb,
@@ -69,7 +61,8 @@ impl Kind {
 }
 
 impl Served for MongoDb {
-    const TOLD: &'static [&'static str] = &[
+    const PROGRAM: &'static ServerProgram = &PROGRAM;
+    const STATISTICS: &'static [&'static str] = &[
         "backgroundFlushing.flushes",
         "extra_info.page_faults",
         "network.bytesIn",
@@ -92,13 +85,13 @@ impl Served for MongoDb {
             ));
         }
         std::fs::create_dir_all(site.folder.join(DATA))?;
-        let program = program(None)?;
+        let program = PROGRAM.find(None)?;
         let mut command = site.command(&program.path);
         match Kind::from_program(program) {
             Kind::Mongod => mongod(&mut command, options, &program.version)?,
             Kind::FerretDb => ferretdb(&mut command, options),
         }
-        Ok(Launch { setup: Vec::new(), command, replicas: Vec::new(), stop: StopSignal::Terminate })
+        Ok(Launch::new(command, StopSignal::Terminate))
     }
 
     fn answers(address: &Address) -> Result<()> {

@@ -267,7 +267,7 @@ impl Session for NullSession<'_> {
     }
 }
 
-/// No records, but as many as were asked for: that is what costs the load generator.
+/// Shows as many records as requested without having any: that is the load generator's cost.
 fn as_many_as_asked_for(range: Range<'_>, value: &[u8], visit: &mut Records<'_>) -> u64 {
     let key = range.from.unwrap_or_default();
     let broken_off = (0..range.limit).find(|_| visit(key, value).is_break());

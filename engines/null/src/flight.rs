@@ -6,7 +6,7 @@ use kvdyno_engine::Result;
 /// The result of an operation in flight.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// The value that stands for all.
+    /// The value of every record.
     Value,
     /// A value of the store.
     Stored(Vec<u8>),

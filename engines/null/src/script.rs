@@ -107,15 +107,15 @@ fn busy_wait(time: Duration) {
     while start.elapsed() < time {}
 }
 
-/// Looking at the clock takes tens of nanoseconds itself, and waits end between two looks: so the
-/// wait asked for is shortened by what trials say it is too long. The shortest trial counts: the
-/// others tell of a busy machine.
+/// Reading the clock takes tens of nanoseconds, and a wait ends between two readings. So the
+/// requested wait is shortened by the excess that trials found. The shortest trial counts: a busy
+/// machine makes trials longer.
 fn calibrated(latency: Duration) -> Duration {
     const NEGLIGIBLE_FROM: Duration = Duration::from_micros(10);
     const ROUNDS: u32 = 3;
     const TRIALS: u32 = 20;
     const TRIAL: Duration = Duration::from_micros(100);
-    // Whoever has rested is let run for some time, on a busy machine too.
+    // After a rest, a thread runs for some time, even on a busy machine.
     const REST: Duration = Duration::from_micros(500);
     if latency >= NEGLIGIBLE_FROM {
         return latency;

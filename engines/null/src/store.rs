@@ -1,5 +1,5 @@
-//! An ordered map behind a lock: contents for tests that must find again what they wrote. It is
-//! kept in one file while the engine is closed, and is not meant to be fast.
+//! An ordered map behind a lock: contents for tests that must read what they wrote. It is stored in
+//! one file while the engine is closed, and is not optimised.
 
 use kvdyno_engine::{
     Direction, Error, ErrorClass, Range, Records, Result, Transaction, ValueVisitor,
@@ -105,7 +105,7 @@ pub(crate) fn scan(
     shown
 }
 
-/// A transaction: it works on the records themselves, and knows what was there before.
+/// A transaction: it changes the records directly, and keeps their old values.
 struct ActiveTransaction<'r> {
     records: &'r mut Map,
     before: Vec<(Vec<u8>, Option<Vec<u8>>)>,

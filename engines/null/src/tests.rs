@@ -1,9 +1,9 @@
 //! The null engine against the conformance kit, and its misbehaviour.
 
-use crate::engine::{Null, NullSession};
+use crate::engine::Null;
+use kvdyno_engine::conformance::{self, Adjust, Adjusted};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, Location, Options, Result, Session,
-    Settled, Value, conformance,
+    DataShape, Description, Durability, Engine, Location, Options, Result, Session, Value,
 };
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ fn conforms() {
 #[test]
 fn conforms_with_contents() {
     let scratch = tempfile::tempdir().unwrap();
-    let report = conformance::run::<Memory<0>>(scratch.path());
+    let report = conformance::run::<Adjusted<Memory<0>>>(scratch.path());
     assert!(report.conforms(), "{report}");
 }
 
@@ -26,7 +26,7 @@ fn conforms_with_contents() {
 #[test]
 fn an_engine_that_loses_keys_does_not_conform() {
     let scratch = tempfile::tempdir().unwrap();
-    let report = conformance::run::<Memory<50>>(scratch.path());
+    let report = conformance::run::<Adjusted<Memory<50>>>(scratch.path());
     let failed: Vec<_> = report.failures().map(|check| check.name).collect();
     assert!(failed.contains(&"random load of 20000 keys"), "{report}");
     assert!(failed.contains(&"agrees with a model"), "{report}");
@@ -34,43 +34,20 @@ fn an_engine_that_loses_keys_does_not_conform() {
 }
 
 /// The null engine with `store = memory`, held to what it then claims; it loses keys.
-struct Memory<const LOSE_PERMILLE: u64>(Null);
+struct Memory<const LOSE_PERMILLE: u64>;
 
-impl<const LOSE_PERMILLE: u64> Engine for Memory<LOSE_PERMILLE> {
-    type Session<'e> = NullSession<'e>;
+impl<const LOSE_PERMILLE: u64> Adjust for Memory<LOSE_PERMILLE> {
+    type Engine = Null;
 
-    fn describe() -> Description {
-        let mut description = Null::describe();
+    fn describe(description: &mut Description) {
         description.capabilities.stores_nothing = false;
         description.options.retain(|option| option.name != "store");
-        description
     }
 
-    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
-        let mut options = options.clone();
+    fn configure(_: &Location, options: &mut Options) -> Result<()> {
         options.values.insert("store".to_owned(), Value::Text("memory".to_owned()));
         options.values.insert("lose_permille".to_owned(), Value::Integer(LOSE_PERMILLE));
-        Null::open(location, &options, data).map(Self)
-    }
-
-    fn session(&self) -> Result<NullSession<'_>> {
-        self.0.session()
-    }
-
-    fn settle(&self, limit: Duration) -> Result<Settled> {
-        self.0.settle(limit)
-    }
-
-    fn sync(&self) -> Result<()> {
-        self.0.sync()
-    }
-
-    fn close(self) -> Result<()> {
-        self.0.close()
-    }
-
-    fn counters(&self) -> Counters {
-        self.0.counters()
+        Ok(())
     }
 }
 
@@ -80,16 +57,7 @@ fn open(values: &[(&str, u64)]) -> Null {
         options.values.insert(name.to_owned(), Value::Integer(value));
     }
     let options = options.resolve(&Null::describe()).unwrap();
-    let data = DataShape {
-        records: 1000,
-        records_max: 1000,
-        key_bytes: 16,
-        value_bytes_mean: 100,
-        value_bytes_max: 100,
-        sessions: 1,
-        depth: 1,
-        requests: None,
-    };
+    let data = DataShape::uniform(1000, 16, 100);
     Null::open(&Location::Directory("/nonexistent".into()), &options, &data).unwrap()
 }
 

@@ -1,33 +1,27 @@
-//! The client: a session is a connection of its own, with its statements prepared.
+//! The client. Each session has its own connection, with prepared statements.
 
 use crate::connection::{Connection, refused};
 use crate::describe::{KEY_BYTES_MAX, description};
 use crate::graph;
-use crate::server::program;
+use crate::server::PROGRAM;
 use crate::statements::{ALWAYS, Scans, TABLE, array};
 use crate::transaction;
-use kvdyno_engine::server::{Address, Tickets, nonsense};
+use kvdyno_engine::server::{Address, Answers as _, ControlConnection, Tickets, nonsense};
 use kvdyno_engine::{
     Counters, DataShape, Description, Durability, Engine, Error, Location, Options, Range, Result,
     Session, Settled, Transaction, Value, Write,
 };
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Rows of a scan that are asked for at once.
+/// Rows of a scan per request.
 const ROWS: u32 = 500;
 
-/// How the server says that a statement took longer than it was given.
+/// The code of a statement that exceeded its timeout.
 const CANCELLED: &str = "(57014)";
 
-/// Between two looks at what the server does in the background.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// What its statistics are asked for.
+/// Queries for the server's statistics.
 const STATISTICS: [(&str, &str); 4] = [
     ("database", "SELECT * FROM pg_stat_database WHERE datname = current_database()"),
     ("bgwriter", "SELECT * FROM pg_stat_bgwriter"),
@@ -40,30 +34,18 @@ pub(crate) struct Postgres {
     address: Address,
     durability: Durability,
     vacuums: bool,
-    /// Beside those of the sessions.
-    control: Mutex<Connection>,
-    /// The tables of a graph are there.
-    graph: OnceLock<()>,
+    control: ControlConnection<Connection>,
 }
 
 impl Postgres {
-    fn control(&self) -> MutexGuard<'_, Connection> {
-        self.control.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A connection of its own for a handle on a graph, whose tables are there then. What has none
-    /// has no such tables.
-    pub(crate) fn of_graph(&self) -> Result<Connection> {
-        let mut control = self.control();
-        if self.graph.get().is_none() {
-            for statement in graph::TABLES {
-                control.query(statement, |_, _| ())?;
-            }
-            let _ = self.graph.set(());
-        }
-        drop(control);
+    /// A connection for a handle on a graph. Creates the graph's tables before its first use.
+    pub(crate) fn connect_for_graph(&self) -> Result<Connection> {
+        self.control.ensure_graph(|control| {
+            let mut tables = graph::TABLES.iter();
+            tables.try_for_each(|table| control.query(table, |_, _| ()).map(drop))
+        })?;
         let mut connection = Connection::open(&self.address)?;
-        // A row that another has changed is read anew, wherever the server is.
+        // Statements must read rows anew that others have changed, whatever the server's default.
         let level = "SET default_transaction_isolation = 'read committed'";
         connection.query(level, |_, _| ())?;
         Ok(connection)
@@ -74,7 +56,7 @@ impl Postgres {
         const ASKED: &str =
             "SELECT pid FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'";
         let mut count = 0;
-        self.control().query(ASKED, |_, _| count += 1)?;
+        self.control.lock().query(ASKED, |_, _| count += 1)?;
         Ok(count)
     }
 }
@@ -82,12 +64,8 @@ impl Postgres {
 impl Engine for Postgres {
     type Session<'e> = Client;
 
-    fn use_library(path: Option<&Path>) -> Result<()> {
-        program(path).map(drop)
-    }
-
     fn describe() -> Description {
-        description(program(None))
+        description(PROGRAM.find(None))
     }
 
     fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
@@ -95,8 +73,8 @@ impl Engine for Postgres {
         let mut control = Connection::open(&address)?;
         control.query(&format!("SET client_min_messages = error; {TABLE}"), |_, _| ())?;
         let vacuums = address.elsewhere().is_none() && options.text("settle")? == "vacuum";
-        let (control, graph) = (Mutex::new(control), OnceLock::new());
-        Ok(Self { address, durability: options.durability, vacuums, control, graph })
+        let control = ControlConnection::new(control);
+        Ok(Self { address, durability: options.durability, vacuums, control })
     }
 
     fn session(&self) -> Result<Client> {
@@ -115,12 +93,12 @@ impl Engine for Postgres {
     /// Everything into the table's files, and cleaned up where that is wanted.
     fn settle(&self, limit: Duration) -> Result<Settled> {
         let begun = Instant::now();
-        let tables = if self.graph.get().is_some() { graph::NAMES } else { "kv" };
+        let tables = if self.control.has_graph() { graph::NAMES } else { "kv" };
         let vacuum = format!("VACUUM ANALYZE {tables}; CHECKPOINT");
         let work = if self.vacuums { vacuum.as_str() } else { "CHECKPOINT" };
         let limit_ms = limit.as_millis().clamp(1, i32::MAX as u128);
         {
-            let mut control = self.control();
+            let mut control = self.control.lock();
             control.query(&format!("SET statement_timeout = {limit_ms}"), |_, _| ())?;
             let done = work.split("; ").try_for_each(|one| control.query(one, |_, _| ()).map(drop));
             control.query("SET statement_timeout = 0", |_, _| ())?;
@@ -132,19 +110,16 @@ impl Engine for Postgres {
                 done => done?,
             }
         }
-        loop {
-            let idle = self.workers()? == 0;
-            if idle || begun.elapsed() >= limit {
-                return Ok(Settled { idle, note: format!("{work}; waited for autovacuum") });
-            }
-            sleep(LOOK_EVERY);
-        }
+        let note = format!("{work}; waited for autovacuum");
+        let remaining = limit.saturating_sub(begun.elapsed());
+        let workers = || Ok((self.workers()? > 0).then(String::new));
+        Ok(Settled { note, ..Settled::poll(remaining, "", workers)? })
     }
 
-    /// What is in the log is in the files after a checkpoint; where the server syncs nothing, the
+    /// A checkpoint writes the log's contents to the files. If the server does not sync, the
     /// filesystem is synced.
     fn sync(&self) -> Result<()> {
-        let mut control = self.control();
+        let mut control = self.control.lock();
         match self.durability {
             Durability::Commit => Ok(()),
             Durability::None => control.query("CHECKPOINT", |_, _| ()).map(drop),
@@ -164,7 +139,7 @@ impl Engine for Postgres {
         let mut counters = Counters::new();
         for (group, query) in &STATISTICS {
             // A view that this version does not have is left out.
-            let _ = self.control().query(query, |names, row| {
+            let _ = self.control.lock().query(query, |names, row| {
                 for (name, value) in names.iter().zip(row) {
                     let number = value.and_then(|value| value.parse().ok());
                     if let Some(number) = number {
@@ -177,8 +152,8 @@ impl Engine for Postgres {
     }
 }
 
-/// The server compresses keys before it finds them too long: which it takes depends on what is in
-/// them.
+/// The server compresses a key before it checks the length, so the limit would depend on the key's
+/// content.
 #[inline]
 pub(crate) fn check(key: &[u8]) -> Result<()> {
     if key.len() as u64 <= KEY_BYTES_MAX {
@@ -196,7 +171,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Executes a prepared statement, and shows what it found.
+    /// Executes a prepared statement and shows its result.
     #[inline]
     pub(crate) fn lookup<R>(
         &mut self,
@@ -204,7 +179,6 @@ impl Client {
         key: &[u8],
         visit: impl FnOnce(Option<&[u8]>) -> R,
     ) -> Result<R> {
-        self.connection.wire.forget();
         self.connection.execute(statement, &[key], 0);
         self.connection.sync();
         self.connection.wire.send()?;
@@ -215,7 +189,6 @@ impl Client {
     /// Executes a prepared statement that shows nothing.
     #[inline]
     pub(crate) fn done(&mut self, statement: &str, parameters: &[&[u8]]) -> Result<()> {
-        self.connection.wire.forget();
         self.connection.execute(statement, parameters, 0);
         self.connection.sync();
         self.connection.wire.send()?;
@@ -262,7 +235,7 @@ impl Client {
                         more = visit(bytes(key), bytes(value)).is_continue();
                     }
                 }
-                // There are more; who has seen enough leaves them.
+                // More rows follow; after a break they are not fetched.
                 (b's', _) if more => {
                     self.connection.go_on(ROWS);
                     self.connection.flush();
@@ -303,7 +276,7 @@ impl Session for Client {
         }
     }
 
-    /// One statement; a key that is asked for twice is found twice.
+    /// One statement. A repeated key is found again for each of its positions.
     fn multiget(
         &mut self,
         keys: &[&[u8]],
@@ -339,7 +312,6 @@ impl Session for Client {
 
     /// Statements up to one end are one transaction.
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
-        self.connection.wire.forget();
         writes.iter().try_for_each(|write| check(write.key()))?;
         for write in writes {
             match *write {

@@ -1,6 +1,5 @@
 //! One connection, and the protocol (version 3): prepared statements with binary parameters and
-//! results. What is written down is sent together, and what comes back is shown where it was
-//! received.
+//! results. Requests are collected and sent together; results are shown in the receive buffer.
 
 use kvdyno_attach::Scram;
 use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
@@ -15,8 +14,7 @@ const PROTOCOL: u32 = 3 << 16;
 /// The format of parameters and results: as they are, not as text.
 const BINARY: u16 = 1;
 
-/// What a server asks of whoever comes in: nothing more, the password as it is, a proof of it, and
-/// how the proof goes on and ends.
+/// Authentication requests: none, the password in plain text, SCRAM, and SCRAM's later steps.
 const LET_IN: u32 = 0;
 const OPENLY: u32 = 3;
 const PROVED: u32 = 10;
@@ -59,7 +57,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// To one database of a server, for what it says of itself.
+    /// Connects to a database for information about the server.
     pub(crate) fn enter(address: &Address, database: &str) -> Result<Self> {
         let mut wire = Wire::open(address)?;
         let elsewhere = address.elsewhere();
@@ -189,7 +187,7 @@ impl Connection {
         self.go_on(rows);
     }
 
-    /// Has the statement executed last go on for so many rows.
+    /// Continues the last statement for this many rows.
     #[inline]
     pub(crate) fn go_on(&mut self, rows: u32) {
         self.message(b'E', |out| {
@@ -198,19 +196,19 @@ impl Connection {
         });
     }
 
-    /// Ends what was written down since the last end: outside of a transaction it is one.
+    /// Ends the statements since the last end. Outside of a transaction they are one.
     #[inline]
     pub(crate) fn sync(&mut self) {
         self.message(b'S', |_| ());
     }
 
-    /// Asks for what there is, without an end.
+    /// Requests the results so far, without an end.
     pub(crate) fn flush(&mut self) {
         self.message(b'H', |_| ());
     }
 
-    /// Statements as text, one after the other; shows each row with the names of its columns. What
-    /// the server says that the last of them did: `COMMIT`.
+    /// Runs statements as text, and shows each row with its column names. Returns the command tag
+    /// of the last one, such as `COMMIT`.
     pub(crate) fn query(
         &mut self,
         statements: &str,
@@ -241,50 +239,10 @@ impl Connection {
         }
     }
 
-    /// Waits for what the statements up to an end came to. It stays where it is until
-    /// [`Connection::forget`].
-    #[inline]
-    pub(crate) fn answer(&mut self) -> Result<Answer> {
-        loop {
-            match self.answer_at_hand() {
-                Ok(None) => self.receive()?,
-                Ok(Some(answer)) => return Ok(answer),
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// The same, if all of it is there.
-    #[inline]
-    pub(crate) fn answer_at_hand(&mut self) -> Result<Option<Answer>> {
-        let (begun, mut answer, mut failed) = (self.wire.unread().0, Answer::default(), None);
-        while let Some((kind, contents)) = self.parse()? {
-            match kind {
-                b'D' => answer.value = first_column(self.wire.received(), contents),
-                b'E' => {
-                    failed = Some(refused(self.bytes(contents)));
-                    self.complaint.clone_from(&failed);
-                }
-                b'Z' => {
-                    self.complaint = None;
-                    return failed.map_or(Ok(Some(answer)), Err);
-                }
-                _ => {}
-            }
-        }
-        self.wire.read_to(begun);
-        Ok(None)
-    }
-
     /// Waits for the next message.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Message> {
-        loop {
-            match self.parse()? {
-                Some(message) => return Ok(message),
-                None => self.receive()?,
-            }
-        }
+        self.wait_for(Self::parse)
     }
 
     #[inline]
@@ -306,11 +264,6 @@ impl Connection {
         Ok(Some((kind, contents)))
     }
 
-    /// One that hangs up may have said why.
-    fn receive(&mut self) -> Result<()> {
-        self.wire.receive().map_err(|error| self.complaint.take().unwrap_or(error))
-    }
-
     /// The columns of a row.
     pub(crate) fn columns(&self, row: Range<usize>) -> Vec<Option<Range<usize>>> {
         columns_of(self.wire.received(), row)
@@ -318,16 +271,41 @@ impl Connection {
 }
 
 impl Answers for Connection {
+    type Answer = Answer;
+
     fn wire(&mut self) -> &mut Wire {
         &mut self.wire
     }
 
+    /// A server that closes the connection may have sent the reason before.
     fn receive(&mut self) -> Result<()> {
-        self.receive()
+        self.wire.receive().map_err(|error| self.complaint.take().unwrap_or(error))
     }
 
-    fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>> {
-        Ok(self.answer_at_hand()?.map(|answer| answer.value))
+    fn value(answer: Answer) -> Option<Range<usize>> {
+        answer.value
+    }
+
+    /// The result of all statements up to an end.
+    #[inline]
+    fn parse_answer(&mut self) -> Result<Option<Answer>> {
+        let (begun, mut answer, mut failed) = (self.wire.unread().0, Answer::default(), None);
+        while let Some((kind, contents)) = self.parse()? {
+            match kind {
+                b'D' => answer.value = first_column(self.wire.received(), contents),
+                b'E' => {
+                    failed = Some(refused(self.bytes(contents)));
+                    self.complaint.clone_from(&failed);
+                }
+                b'Z' => {
+                    self.complaint = None;
+                    return failed.map_or(Ok(Some(answer)), Err);
+                }
+                _ => {}
+            }
+        }
+        self.wire.read_to(begun);
+        Ok(None)
     }
 }
 
@@ -337,7 +315,7 @@ fn hide(wire: &mut Wire, address: &Address) -> Result<()> {
     wire.out.extend_from_slice(&HIDE.to_be_bytes());
     wire.send()?;
     wire.receive()?;
-    // One byte, and nothing behind it: what somebody slipped in would be taken for hidden.
+    // Exactly one byte: bytes that an attacker inserted here would be treated as encrypted.
     match wire.unread().1 {
         b"S" => wire.hide(address),
         b"N" => Err(Error::invalid("the server has no TLS: use `?sslmode=disable`, or set up TLS")),
@@ -392,7 +370,7 @@ fn column_names(contents: &[u8]) -> Vec<String> {
     names
 }
 
-/// The server's own words, and what they mean to us: a field is a letter and its text.
+/// The error and class for a server's error message: each field is a letter and a text.
 pub(crate) fn refused(contents: &[u8]) -> Error {
     let field = |letter: u8| {
         let mut fields = contents.split(|byte| *byte == 0);
@@ -439,7 +417,7 @@ mod tests {
         let sent: Vec<u8> = sent.into_iter().flatten().copied().collect();
         let (mut connection, mut theirs) = connected(&sent[..sent.len() - 2]);
         connection.wire.receive().unwrap();
-        assert!(connection.answer_at_hand().unwrap().is_none(), "its end is not there yet");
+        assert!(connection.parse_answer().unwrap().is_none(), "its end is not there yet");
         theirs.write_all(&sent[sent.len() - 2..]).unwrap();
         let value = connection.answer().unwrap().value.unwrap();
         assert_eq!(connection.bytes(value), b"abc");

@@ -8,7 +8,7 @@ use kvdyno_engine::{
 /// A row of an index takes a third of its block of 8 KiB at most.
 pub(crate) const KEY_BYTES_MAX: u64 = 2000;
 
-/// The description with the program in use; `Err`: why there is none.
+/// The description with the program in use. `Err`: the reason why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let (version, build) = Program::describe(program);
     Description {

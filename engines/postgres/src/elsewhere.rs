@@ -1,4 +1,4 @@
-//! A server of `PostgreSQL` that somebody runs, and a database of ours in it.
+//! An attached `PostgreSQL` server, and kvdyno's database in it.
 
 use crate::connection::Connection;
 use kvdyno_engine::server::{Address, Attachment, Look};
@@ -15,7 +15,8 @@ const ENTRANCE: &str = "postgres";
 const ASKED: &str = "SELECT current_setting('server_version'), current_setting('fsync'), \
                      current_setting('synchronous_commit'), current_setting('server_version_num')";
 
-/// The first that drops a database with somebody in it: a client of ours that was killed.
+/// The first version that can drop a database with connections: a killed client of ours may still
+/// have one.
 const OLDEST: u32 = 130_000;
 
 fn address(reference: &str, database: &str) -> Result<Address> {
@@ -56,7 +57,7 @@ fn create(address: &Address) -> Result<()> {
         .map(drop)
 }
 
-/// Whoever is in it still is shown out: a client that was killed may be.
+/// Connections are closed by force: a killed client's may remain.
 fn remove(address: &Address) -> Result<()> {
     let statement = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", own_database(address));
     enter(address)?.query(&statement, |_, _| ()).map(drop)

@@ -1,6 +1,5 @@
-//! `LinkBench`'s graph in its own tables. A handle is a connection of its own, with the statements
-//! prepared. Each request is one statement, and what is sent up to one end is one transaction: no
-//! request waits for more than one answer.
+//! `LinkBench`'s graph in its own tables. Each handle has its own connection with prepared
+//! statements. Each request is one statement and one transaction, so it waits for one answer only.
 
 mod row;
 mod statements;
@@ -12,12 +11,13 @@ use crate::connection::{Connection, refused};
 use kvdyno_engine::graph::{
     Added, Audited, Chunk, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
 };
+use kvdyno_engine::server::Answers as _;
 use kvdyno_engine::server::nonsense;
 use kvdyno_engine::{Error, ErrorClass, Result};
 use row::{Array, Row};
 use std::ops::RangeInclusive;
 
-/// Rows of an audit that are asked for at once.
+/// Rows of an audit per request.
 const ROWS: u32 = 10_000;
 
 /// The graph in tables.
@@ -28,7 +28,7 @@ impl GraphEngine for Tables {
     type Graph<'e> = Handle;
 
     fn graph(engine: &Postgres, isolation: Isolation) -> Result<Handle> {
-        let mut connection = engine.of_graph()?;
+        let mut connection = engine.connect_for_graph()?;
         for (name, statement) in statements::ALL {
             connection.prepare(name, statement);
         }
@@ -58,7 +58,7 @@ fn medium(number: u32) -> [u8; 4] {
 }
 
 impl Handle {
-    /// Executes a statement as a transaction of its own, and shows each row: how many.
+    /// Executes a statement as its own transaction, and shows each row. Returns the number of rows.
     fn rows(
         &mut self,
         statement: &str,
@@ -69,7 +69,7 @@ impl Handle {
         self.shown(visit)
     }
 
-    /// Has what was written down executed, and shows each row: how many.
+    /// Executes the queued statement, and shows each row. Returns the number of rows.
     fn shown(&mut self, mut visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<u64> {
         self.connection.sync();
         self.connection.wire.send()?;
@@ -103,7 +103,7 @@ impl Handle {
         Ok(self.rows(statement, parameters, |_| Ok(()))? > 0)
     }
 
-    /// A count that is read and then written, by whoever comes between as well.
+    /// Reads a count and then writes it, without protection from concurrent writers.
     fn recount(&mut self, link: LinkKey, time: u64, change: fn(u64) -> u64) -> Result<()> {
         let counted = change(self.count_links(link.id1, link.kind)?);
         let numbers = [link.id1, link.kind, counted, time].map(large);
@@ -255,7 +255,7 @@ impl Graph for Handle {
         self.connection.flush();
         self.connection.wire.send()?;
         let audited = self.audited(&go_on, &mut visit);
-        // The end of the transaction, and of what is left of its rows.
+        // The end of the transaction and of its remaining rows.
         let ended = self.shown(|_| Ok(()));
         audited.and(ended.map(drop))?;
         if !go_on() {
@@ -294,7 +294,7 @@ impl Handle {
     }
 }
 
-/// What is there is nothing that the tables have.
+/// The error for an unexpected row.
 fn another() -> Error {
     nonsense("a row of other columns")
 }

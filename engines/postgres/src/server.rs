@@ -4,36 +4,29 @@ use crate::client::Postgres;
 use crate::connection::{Connection, USER};
 use crate::elsewhere;
 use kvdyno_engine::server::{
-    Address, Attachment, Launch, Program, ProgramSpec, SECRET, Served, ServerDirectory, StopSignal,
+    Address, Attachment, Launch, ProgramSpec, SECRET, Served, ServerDirectory, ServerProgram,
+    StopSignal,
 };
 use kvdyno_engine::{DataShape, Durability, Options, Result};
 use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 
-const SOUGHT: ProgramSpec<'_> = ProgramSpec {
+/// The program of this process.
+pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
     engine: "postgres",
     title: "PostgreSQL",
     program: "postgres",
     remedy: "`kvdyno engines get postgres` fetches the system's package without installing it; \
              `library = PATH` in a suite names a program `postgres`",
-};
+    version,
+});
 
 /// The folder of the database, below that of the server: it is to be empty when it is made.
 const DATA: &str = "data";
 const UNFINISHED: &str = "data.unfinished";
 
-/// Connections beside those of the sessions: the engine's own, and what is kept for its owner.
+/// Connections besides those of sessions: the engine's own, and those reserved for the superuser.
 const MORE_CLIENTS: u32 = 16;
-
-static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
-
-/// The program at `path`, the newest that was fetched, or the one on PATH.
-pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
-    let find = || Program::find(&SOUGHT, path, version);
-    let program = PROGRAM.get_or_init(find).as_ref().map_err(Clone::clone)?;
-    program.check_only(SOUGHT.title, path).map(|()| program)
-}
 
 /// `postgres (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)`.
 fn version(output: &str) -> Option<&str> {
@@ -41,7 +34,8 @@ fn version(output: &str) -> Option<&str> {
 }
 
 impl Served for Postgres {
-    const TOLD: &'static [&'static str] = &[
+    const PROGRAM: &'static ServerProgram = &PROGRAM;
+    const STATISTICS: &'static [&'static str] = &[
         "bgwriter.buffers_backend",
         "bgwriter.buffers_checkpoint",
         "bgwriter.checkpoints_req",
@@ -61,9 +55,9 @@ impl Served for Postgres {
     const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
 
     fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
-        let program = &program(None)?.path;
+        let program = &PROGRAM.find(None)?.path;
         let made = site.folder.join(DATA).exists();
-        let before = if made { Vec::new() } else { make(site, program)? };
+        let setup = if made { Vec::new() } else { make(site, program)? };
         let mut command = site.command(program);
         command.args(["-D", DATA]);
         let mut set = |name: &str, value: &str| {
@@ -85,7 +79,7 @@ impl Served for Postgres {
         set("max_connections", &(data.sessions + MORE_CLIENTS).to_string());
         // In files of the database: none outlives it.
         set("dynamic_shared_memory_type", "mmap");
-        // A server of which a part has died is to be seen dead.
+        // If a part of the server dies, the server must end too.
         set("restart_after_crash", "off");
         let (fsync, commit) = match options.durability {
             Durability::None => ("on", "off"),
@@ -104,7 +98,7 @@ impl Served for Postgres {
         for name in ["full_page_writes", "autovacuum"] {
             set(name, if options.boolean(name)? { "on" } else { "off" });
         }
-        Ok(Launch { setup: before, command, replicas: Vec::new(), stop: StopSignal::Interrupt })
+        Ok(Launch { setup, ..Launch::new(command, StopSignal::Interrupt) })
     }
 
     fn answers(address: &Address) -> Result<()> {
@@ -117,8 +111,8 @@ fn blocks(bytes: u64, kib: u64) -> u64 {
     bytes / (kib << 10)
 }
 
-/// Makes the database under another name, so that it is there whole, and on the drive, or not at
-/// all: it may be killed here, or lose its power.
+/// Creates the database under another name and renames it, so that it is complete and on the drive,
+/// or absent: a kill or a power loss may happen meanwhile.
 fn make(site: &ServerDirectory, program: &Path) -> Result<Vec<Command>> {
     let unfinished = site.folder.join(UNFINISHED);
     if unfinished.exists() {
@@ -130,7 +124,7 @@ fn make(site: &ServerDirectory, program: &Path) -> Result<Vec<Command>> {
     Ok(vec![initdb(site, program), rename, sync])
 }
 
-/// Whoever reaches its socket may come in; at its port a password is asked for.
+/// The socket needs no password, the port does.
 fn initdb(site: &ServerDirectory, program: &Path) -> Command {
     let mut command = site.command(&program.with_file_name("initdb"));
     command.args(["-D", UNFINISHED, "-U", USER, "--encoding=UTF8", "--locale=C"]);

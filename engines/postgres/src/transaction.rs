@@ -21,7 +21,7 @@ pub(crate) fn run<R>(
     }
 }
 
-/// A transaction in which something failed does not commit, and says so only by its answer.
+/// After an error, a transaction's commit rolls back, and only the command tag shows it.
 fn commit(client: &mut Client) -> Result<()> {
     match client.connection.query("COMMIT", |_, _| ())?.as_str() {
         "COMMIT" => Ok(()),

@@ -1,5 +1,5 @@
-//! redb behind the two traits. One write transaction per put or batch, one read transaction per
-//! get: what an application does that wants the newest data each time.
+//! redb's implementation of the two traits. One write transaction per put or batch, one read
+//! transaction per get, as in an application that always reads the newest data.
 
 use crate::describe;
 use crate::table::{ActiveTransaction, TABLE, Walking, failed, scan};
@@ -72,7 +72,7 @@ impl Engine for Redb {
         self.write(Commits { durability: redb::Durability::Immediate, ..self.commits }, |_| Ok(()))
     }
 
-    /// What is not durable yet is written first: closing alone would undo it.
+    /// Writes that are not durable are committed first: closing alone would undo them.
     fn close(self) -> Result<()> {
         self.sync()?;
         self.database.close().map_err(failed)

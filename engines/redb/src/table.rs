@@ -2,6 +2,7 @@
 
 use kvdyno_engine::{
     Direction, Error, ErrorClass, Range, Records, Result, Transaction, ValueVisitor, Walk,
+    show_records,
 };
 use redb::{AccessGuard, ReadOnlyTable, ReadableTable, Table, TableDefinition};
 use std::ops::ControlFlow;
@@ -12,7 +13,7 @@ pub(crate) const TABLE: TableDefinition<'static, &[u8], &[u8]> = TableDefinition
 type RangeIter<'t> = redb::Range<'t, &'static [u8], &'static [u8]>;
 type Guard<'t> = AccessGuard<'t, &'static [u8]>;
 
-/// redb's error by what is done about it.
+/// redb's error with its class.
 #[cold]
 pub(crate) fn failed(error: impl Into<redb::Error>) -> Error {
     use redb::Error as Redb;
@@ -29,36 +30,19 @@ pub(crate) fn failed(error: impl Into<redb::Error>) -> Error {
     Error::new(class, error.to_string())
 }
 
-/// What came of a way: how many were shown, and the key of the last if it goes on behind it.
-struct ScanResult<'t> {
-    count: u64,
-    last: Option<Guard<'t>>,
-}
-
-/// Shows records of `way` in this direction, `limit` at most.
+/// Shows records of `way`, as [`show_records`].
 #[inline]
 fn show<'t>(
     way: &mut RangeIter<'t>,
     direction: Direction,
     limit: u64,
     visit: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-) -> Result<ScanResult<'t>> {
-    let mut shown = ScanResult { count: 0, last: None };
-    while shown.count < limit {
-        let next = match direction {
-            Direction::Forward => way.next(),
-            Direction::Reverse => way.next_back(),
-        };
-        let Some(record) = next else { return Ok(ScanResult { last: None, ..shown }) };
+) -> Result<(u64, Option<Guard<'t>>)> {
+    show_records(way, direction, limit, |record| {
         let (key, value) = record.map_err(failed)?;
-        shown.count += 1;
-        let broke_off = visit(key.value(), value.value()).is_break();
-        shown.last = Some(key);
-        if broke_off {
-            break;
-        }
-    }
-    Ok(shown)
+        let flow = visit(key.value(), value.value());
+        Ok((key, flow))
+    })
 }
 
 /// Shows the records of `range`.
@@ -68,7 +52,7 @@ pub(crate) fn scan(
     mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<u64> {
     let mut way = table.range::<&[u8]>(range.bounds()).map_err(failed)?;
-    Ok(show(&mut way, range.direction, range.limit, &mut visit)?.count)
+    Ok(show(&mut way, range.direction, range.limit, &mut visit)?.0)
 }
 
 /// An iterator that is kept open from call to call of a walk, with its transaction.
@@ -79,23 +63,17 @@ pub(crate) struct Walking {
 }
 
 impl Walking {
-    /// Whether it stands where `walk` does.
+    /// Whether it is at the position of `walk`.
     pub(crate) fn goes_on(&self, walk: &Walk) -> bool {
         walk.last() == Some(&self.stands)
     }
 
-    /// One that begins behind where `walk` stands.
+    /// An iterator that begins after the position of `walk`.
     pub(crate) fn begin(
         table: &ReadOnlyTable<&'static [u8], &'static [u8]>,
         walk: &Walk,
     ) -> Result<Self> {
-        use std::ops::Bound::{Excluded, Unbounded};
-        let last = walk.last().map_or(Unbounded, Excluded);
-        let bounds = match walk.direction() {
-            Direction::Forward => (last, Unbounded),
-            Direction::Reverse => (Unbounded, last),
-        };
-        Ok(Self { way: table.range::<&[u8]>(bounds).map_err(failed)?, stands: Vec::new() })
+        Ok(Self { way: table.range::<&[u8]>(walk.bounds()).map_err(failed)?, stands: Vec::new() })
     }
 
     /// The next `limit` records; whether there may be more is in `walk`.
@@ -105,8 +83,8 @@ impl Walking {
         limit: u64,
         mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let shown = show(&mut self.way, walk.direction(), limit, &mut visit)?;
-        match shown.last {
+        let (count, last) = show(&mut self.way, walk.direction(), limit, &mut visit)?;
+        match last {
             None => walk.ended(),
             Some(last) => {
                 walk.passed(last.value());
@@ -114,11 +92,11 @@ impl Walking {
                 self.stands.extend_from_slice(last.value());
             }
         }
-        Ok(shown.count)
+        Ok(count)
     }
 }
 
-/// The table within the one write transaction of the moment: nobody changes what it reads.
+/// The table in the only write transaction: nothing changes what it reads.
 pub(crate) struct ActiveTransaction<'t>(pub(crate) Table<'t, &'static [u8], &'static [u8]>);
 
 impl Transaction for ActiveTransaction<'_> {

@@ -1,22 +1,16 @@
-//! The client: a session is a connection of its own.
+//! The client. Each session has its own connection.
 
 use crate::connection::{Answer, Connection};
 use crate::describe::description;
-use crate::server::program;
-use kvdyno_engine::server::{Address, Tickets, nonsense};
+use crate::server::PROGRAM;
+use kvdyno_engine::server::{Address, Answers as _, ControlConnection, Tickets, nonsense};
 use kvdyno_engine::{
     Counters, DataShape, Description, Durability, Engine, Location, Options, Result, Session,
     Settled, Value, Write,
 };
-use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Between two looks at what the server does in the background.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// What of `INFO` says nothing of the work, or is other at each look.
+/// Fields of `INFO` that do not describe the work, or change at each read.
 const NOT_COUNTED: [&str; 6] =
     ["server_time_usec", "lru_clock", "executable", "config_file", "run_id", "monotonic_clock"];
 
@@ -24,18 +18,13 @@ const NOT_COUNTED: [&str; 6] =
 pub(crate) struct Redis {
     address: Address,
     durability: Durability,
-    /// Beside those of the sessions.
-    control: Mutex<Connection>,
+    control: ControlConnection<Connection>,
 }
 
 impl Redis {
-    fn control(&self) -> MutexGuard<'_, Connection> {
-        self.control.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The server's own information.
     fn info(&self) -> Result<String> {
-        let mut control = self.control();
+        let mut control = self.control.lock();
         match control.ask(&[b"INFO", b"everything"])? {
             Answer::Bytes(range) => Ok(String::from_utf8_lossy(control.bytes(range)).into_owned()),
             other => Err(nonsense(&format!("{other:?}"))),
@@ -46,17 +35,13 @@ impl Redis {
 impl Engine for Redis {
     type Session<'e> = Client;
 
-    fn use_library(path: Option<&Path>) -> Result<()> {
-        program(path).map(drop)
-    }
-
     fn describe() -> Description {
-        description(program(None))
+        description(PROGRAM.find(None))
     }
 
     fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
         let address = Address::for_engine::<Self>(location)?;
-        let control = Mutex::new(Connection::open(&address)?);
+        let control = ControlConnection::new(Connection::open(&address)?);
         Ok(Self { address, durability: options.durability, control })
     }
 
@@ -65,28 +50,19 @@ impl Engine for Redis {
         Ok(Client { connection, tickets: Tickets::default() })
     }
 
-    /// Snapshots and logs that are being written anew.
+    /// Waits for snapshots and log rewrites.
     fn settle(&self, limit: Duration) -> Result<Settled> {
-        let begun = Instant::now();
-        let works =
-            ["rdb_bgsave_in_progress:1", "aof_rewrite_in_progress:1", "rewrite_scheduled:1"];
-        loop {
+        let works = ["rdb_bgsave_in_progress", "aof_rewrite_in_progress", "rewrite_scheduled"];
+        Settled::poll(limit, "no snapshot or log rewrite is under way", || {
             let info = self.info()?;
-            let at_work = works.iter().find(|work| info.contains(**work));
-            let note = match at_work {
-                None => "no snapshot or log rewrite is under way".to_owned(),
-                Some(work) => format!("waited for {}", work.trim_end_matches(":1")),
-            };
-            if at_work.is_none() || begun.elapsed() >= limit {
-                return Ok(Settled { idle: at_work.is_none(), note });
-            }
-            sleep(LOOK_EVERY);
-        }
+            let work = works.into_iter().find(|work| info.contains(&format!("{work}:1")));
+            Ok(work.map(str::to_owned))
+        })
     }
 
     /// A write that is synced takes all before it along; without a log a snapshot is taken.
     fn sync(&self) -> Result<()> {
-        let mut control = self.control();
+        let mut control = self.control.lock();
         match self.durability {
             Durability::None => control.ask(&[b"SAVE"]).map(drop),
             Durability::Commit => Ok(()),
@@ -115,7 +91,7 @@ impl Engine for Redis {
         Ok(())
     }
 
-    /// All numbers of `INFO`, and its words.
+    /// All fields of `INFO`.
     fn counters(&self) -> Counters {
         let info = self.info().unwrap_or_default();
         let lines = info.lines().filter_map(|line| line.split_once(':'));
@@ -198,7 +174,7 @@ impl Session for Client {
         }
         self.connection.command(&[b"EXEC"]);
         self.connection.wire.send()?;
-        // Each answer is taken in, whatever the first that failed says: others may follow.
+        // Every answer is read, even after a failure: the next command's answer follows them.
         let mut failed = Ok(());
         for _ in 0..=writes.len() {
             failed = failed.and(self.connection.answer().map(drop));

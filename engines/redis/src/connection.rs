@@ -8,7 +8,7 @@ use std::ops::Range;
 /// The longest value, `proto-max-bulk-len`.
 const VALUE_BYTES_MAX: usize = 512 << 20;
 
-/// The longest line: a kind and a number, or a few words.
+/// The longest line: a type and a number, or a few words.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
 /// A connection to a server.
@@ -17,7 +17,7 @@ pub(crate) struct Connection {
     pub(crate) wire: Wire,
 }
 
-/// One answer, as it lies in what was received.
+/// One answer. Ranges are positions in the receive buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// A line, `OK`.
@@ -46,7 +46,7 @@ impl Connection {
         connection.wire.hide(address)?;
         let (password, elsewhere) = (address.password().as_bytes(), address.elsewhere());
         let words = [b"AUTH", elsewhere.map_or("", |remote| &remote.user).as_bytes(), password];
-        // Who has no name is the default user, who may need no password either.
+        // Without a name it is the default user, which may need no password.
         let words: Vec<&[u8]> = words.into_iter().filter(|word| !word.is_empty()).collect();
         if !password.is_empty() {
             connection.authenticate(&words)?;
@@ -58,8 +58,8 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Says the password. Why a server refuses it is told in a word: one that does not know `AUTH`
-    /// says again what it was sent. One that says something else refuses nothing.
+    /// Authenticates. Only the first word of a refusal is shown: a server that does not know `AUTH`
+    /// repeats the password in its error message. An answer other than an error refuses nothing.
     fn authenticate(&mut self, words: &[&[u8]]) -> Result<()> {
         self.command(words);
         self.wire.send()?;
@@ -100,25 +100,24 @@ impl Connection {
         self.answer()
     }
 
-    /// Waits for the next answer. It stays where it is until the next call.
-    #[inline]
-    pub(crate) fn answer(&mut self) -> Result<Answer> {
-        self.wire.forget();
-        loop {
-            match self.parse()? {
-                Some(answer) => return Ok(answer),
-                None => self.wire.receive()?,
-            }
-        }
-    }
-
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
         self.wire.bytes(range)
     }
+}
 
-    /// `None`: it is not all there yet.
+impl Answers for Connection {
+    type Answer = Answer;
+
+    fn wire(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+
+    fn value(answer: Answer) -> Option<Range<usize>> {
+        if let Answer::Bytes(range) = answer { Some(range) } else { None }
+    }
+
     #[inline]
-    fn parse(&mut self) -> Result<Option<Answer>> {
+    fn parse_answer(&mut self) -> Result<Option<Answer>> {
         let (begin, unread) = self.wire.unread();
         let filled = begin + unread.len();
         let Some(end) = unread.iter().position(|byte| *byte == b'\r') else {
@@ -162,19 +161,6 @@ impl Connection {
     }
 }
 
-impl Answers for Connection {
-    fn wire(&mut self) -> &mut Wire {
-        &mut self.wire
-    }
-
-    fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>> {
-        Ok(self.parse()?.map(|answer| match answer {
-            Answer::Bytes(range) => Some(range),
-            _ => None,
-        }))
-    }
-}
-
 #[inline]
 fn number(digits: &[u8]) -> Result<i64> {
     let (negative, digits) = match digits {
@@ -192,13 +178,13 @@ fn number(digits: &[u8]) -> Result<i64> {
     Ok(if negative { -number } else { number })
 }
 
-/// Its first word alone.
+/// The error with only its first word.
 fn in_a_word(error: &Error) -> Error {
     let word = error.message.split(' ').next().unwrap_or_default();
     Error::new(error.class, format!("the password was refused: {word}"))
 }
 
-/// The server's own words, and what they mean to us.
+/// The error and class for a server's error message.
 fn refused(words: &[u8]) -> Error {
     let words = String::from_utf8_lossy(words).into_owned();
     let class = match words.split(' ').next().unwrap_or_default() {
@@ -240,7 +226,7 @@ mod tests {
         assert!(matches!(connection.answer().unwrap(), Answer::Bytes(range) if range.is_empty()));
         assert_eq!(connection.answer().unwrap(), Answer::Number(-7));
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Memory);
-        assert_eq!(connection.parse().unwrap(), None, "half of a value");
+        assert_eq!(connection.parse_answer().unwrap(), None, "half of a value");
         theirs.write_all(b"cde\r\n").unwrap();
         let Answer::Bytes(range) = connection.answer().unwrap() else { panic!("no value") };
         assert_eq!(connection.bytes(range), b"abcde");

@@ -5,7 +5,7 @@ use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, Result,
 };
 
-/// The description with the program in use; `Err`: why there is none.
+/// The description with the program in use. `Err`: the reason why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let (version, build) = Program::describe(program);
     Description {

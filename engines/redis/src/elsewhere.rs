@@ -1,8 +1,8 @@
-//! A server of Redis that somebody runs. It cannot make databases, it has numbered ones: ours is
-//! the one that the URL names, or number 0, and it must be empty.
+//! An attached Redis server. It has numbered databases and cannot create others: kvdyno uses the
+//! one in the URL, or number 0, and it must be empty.
 
 use crate::connection::{Answer, Connection};
-use kvdyno_engine::server::{Address, Attachment, Look, nonsense};
+use kvdyno_engine::server::{Address, Answers as _, Attachment, Look, nonsense};
 use kvdyno_engine::{Durability, Error, Result};
 
 pub(crate) const ATTACHMENT: Attachment = Attachment { address, look, create, remove };
@@ -10,7 +10,7 @@ pub(crate) const ATTACHMENT: Attachment = Attachment { address, look, create, re
 /// Of its URL.
 const SCHEMES: [&str; 4] = ["redis", "rediss", "valkey", "valkeys"];
 
-/// The key that says whose it is, until it is emptied.
+/// The key that marks the database as ours.
 const OWNER: &[u8] = b"kvdyno:owner";
 
 fn address(reference: &str, database: &str) -> Result<Address> {
@@ -37,7 +37,7 @@ fn look(address: &Address) -> Result<Look> {
     let value_of = |name: &str| info.lines().find_map(|line| line.strip_prefix(name));
     let version =
         value_of("valkey_version:").or_else(|| value_of("redis_version:")).unwrap_or("unknown");
-    // Whose user may not ask is not told.
+    // A user may lack the right to read the settings.
     let logs = setting(&mut control, b"appendonly").ok();
     let syncs = setting(&mut control, b"appendfsync").ok();
     let durability = logs.zip(syncs).map(|(logs, syncs)| match (logs.as_str(), syncs.as_str()) {
@@ -59,7 +59,7 @@ fn setting(control: &mut Connection, name: &[u8]) -> Result<String> {
     }
 }
 
-/// There is nothing to be made: a key says that it is ours. What is in it is not.
+/// A key marks the database as ours; there is nothing to create.
 fn create(address: &Address) -> Result<()> {
     let mut control = Connection::enter(address)?;
     let (name, number) = own_database(address);
@@ -81,7 +81,7 @@ fn create(address: &Address) -> Result<()> {
     }
 }
 
-/// Only what is ours still.
+/// Empties the database, if it is still marked as ours.
 fn remove(address: &Address) -> Result<()> {
     let mut control = Connection::enter(address)?;
     let (name, number) = own_database(address);

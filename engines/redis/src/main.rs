@@ -1,5 +1,5 @@
-//! `kvdyno-redis`: the worker of engine `redis`, and the supervisor of its server. Whatever speaks
-//! its protocol and takes its options will do: Valkey.
+//! `kvdyno-redis`: the worker of engine `redis`, and the supervisor of its server. Any server with
+//! Redis's protocol and options works, such as Valkey.
 
 mod client;
 mod connection;

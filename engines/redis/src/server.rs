@@ -4,34 +4,25 @@ use crate::client::Redis;
 use crate::connection::Connection;
 use crate::elsewhere;
 use kvdyno_engine::server::{
-    Address, Attachment, Launch, Program, ProgramSpec, Served, ServerDirectory, StopSignal,
+    Address, Attachment, Launch, ProgramSpec, Served, ServerDirectory, ServerProgram, StopSignal,
 };
 use kvdyno_engine::{DataShape, Durability, Options, Result};
-use std::path::Path;
-use std::sync::OnceLock;
 
-const SOUGHT: ProgramSpec<'_> = ProgramSpec {
+/// The program of this process.
+pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
     engine: "redis",
     title: "Redis",
     program: "redis-server",
     remedy: "`kvdyno engines get redis` fetches the system's package without installing it; \
              `library = PATH` in a suite names a redis-server or valkey-server",
-};
+    version,
+});
 
-/// The file with what the command does not say.
+/// The file with the password, which must not be on the command line.
 const CONFIG: &str = "kvdyno.conf";
 
-/// Connections beside those of the sessions: the engine's own, and somebody who looks.
+/// Connections besides those of sessions: the engine's own, and a user's.
 const MORE_CLIENTS: u32 = 32;
-
-static PROGRAM: OnceLock<Result<Program>> = OnceLock::new();
-
-/// The program at `path`, the newest that was fetched, or the one on PATH.
-pub(crate) fn program(path: Option<&Path>) -> Result<&'static Program> {
-    let program = PROGRAM.get_or_init(|| Program::find(&SOUGHT, path, version));
-    let program = program.as_ref().map_err(Clone::clone)?;
-    program.check_only(SOUGHT.title, path).map(|()| program)
-}
 
 /// `Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=...`.
 fn version(output: &str) -> Option<&str> {
@@ -39,7 +30,8 @@ fn version(output: &str) -> Option<&str> {
 }
 
 impl Served for Redis {
-    const TOLD: &'static [&'static str] = &[
+    const PROGRAM: &'static ServerProgram = &PROGRAM;
+    const STATISTICS: &'static [&'static str] = &[
         "aof_delayed_fsync",
         "evicted_keys",
         "keyspace_hits",
@@ -52,7 +44,7 @@ impl Served for Redis {
     const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
 
     fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
-        let mut command = site.command(&program(None)?.path);
+        let mut command = site.command(&PROGRAM.find(None)?.path);
         if let Address::Tcp { secret, .. } = &site.address {
             site.keep_secret(CONFIG, &format!("requirepass {secret}\n"))?;
             command.arg(CONFIG);
@@ -82,9 +74,9 @@ impl Served for Redis {
         set("appendfsync", append.unwrap_or("no"));
         let rewrite = if options.boolean("auto_aof_rewrite")? { "100" } else { "0" };
         set("auto-aof-rewrite-percentage", rewrite);
-        // Without a log what is in memory is kept when it ends in order, and only then.
+        // Without a log, only an orderly shutdown keeps the records.
         set("shutdown-on-sigterm", if append.is_some() { "default" } else { "save" });
-        Ok(Launch { setup: Vec::new(), command, replicas: Vec::new(), stop: StopSignal::Terminate })
+        Ok(Launch::new(command, StopSignal::Terminate))
     }
 
     fn answers(address: &Address) -> Result<()> {

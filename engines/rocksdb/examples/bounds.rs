@@ -63,16 +63,7 @@ fn main() -> Result<(), Error> {
 
 /// As `make bench` has `db_bench` open it.
 fn open(directory: &str, records: u64) -> Result<RocksDb, Error> {
-    let data = DataShape {
-        records,
-        records_max: records,
-        key_bytes: 16,
-        value_bytes_mean: 100,
-        value_bytes_max: 100,
-        sessions: 1,
-        depth: 1,
-        requests: None,
-    };
+    let data = DataShape::uniform(records, 16, 100);
     let mut options = Options::defaults(&RocksDb::describe(), Durability::Async);
     options.values.insert("block_cache".to_owned(), Value::Integer(1 << 30));
     // As db_bench's threads.

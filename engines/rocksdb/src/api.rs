@@ -1,59 +1,16 @@
 //! The functions of `RocksDB`'s C API that this adapter calls, by name and type, as in `c.h`.
 //!
-//! Their types are the same from 6.29 to 11.8, which was checked against the headers of both and of
-//! the versions between. Those not in every version are optional; what is done without one is its
-//! caller's matter.
+//! Their types are the same from 6.29 to 11.8; that was checked with the headers of both and of
+//! versions between them. Functions that some versions lack are optional; their callers handle a
+//! missing one.
 
-#![expect(unsafe_code, reason = "the types of C functions, and looking them up")]
-
-use libloading::Library;
+use kvdyno_engine::{library_functions, opaque_types};
 use std::ffi::{c_char, c_int, c_uchar, c_void};
 
-/// Types whose insides only `RocksDB` knows.
-macro_rules! opaque {
-    ($($name:ident)*) => { $(#[repr(C)] pub(crate) struct $name { _inside: [u8; 0] })* };
-}
-
-opaque! {
+opaque_types! {
     Db Family Options Table Cache ReadOptions WriteOptions FlushOptions CompactOptions WaitOptions
     Pinned Cursor Batch Listener FlushInfo CompactionInfo StallInfo Unused
     LockingDb LockingDbOptions LockingOptions OptimisticDb OptimisticOptions Transaction
-}
-
-macro_rules! functions {
-    (
-        $(#[$about:meta])* struct $struct:ident
-        required { $(fn $name:ident($($type:ty),*) $(-> $gives:ty)?;)* }
-        optional { $(fn $maybe:ident($($maybe_type:ty),*) $(-> $maybe_gives:ty)?;)* }
-    ) => {
-        $(#[$about])*
-        pub(crate) struct $struct {
-            $(pub(crate) $name: unsafe extern "C" fn($($type),*) $(-> $gives)?,)*
-            $(
-                pub(crate) $maybe:
-                    Option<unsafe extern "C" fn($($maybe_type),*) $(-> $maybe_gives)?>,
-            )*
-        }
-
-        impl $struct {
-            /// Finds them in `library`. `Err`: the name of one that is not there and has to be.
-            pub(crate) fn load(library: &Library) -> Result<Self, &'static str> {
-                // SAFETY: the fields have the types that `c.h` gives these names.
-                unsafe {
-                    Ok(Self {
-                        $($name: {
-                            let name = concat!("rocksdb_", stringify!($name));
-                            *library.get(name).map_err(|_| name)?
-                        },)*
-                        $($maybe: {
-                            let name = concat!("rocksdb_", stringify!($maybe));
-                            library.get(name).ok().map(|function| *function)
-                        },)*
-                    })
-                }
-            }
-        }
-    };
 }
 
 /// What a call of the API failed with: null, or a message from malloc that is ours.
@@ -66,10 +23,10 @@ type OnIngestion = unsafe extern "C" fn(*mut c_void, *mut Db, *const Unused);
 type OnError = unsafe extern "C" fn(*mut c_void, u32, *mut Unused);
 type OnStall = unsafe extern "C" fn(*mut c_void, *const StallInfo);
 
-functions! {
+library_functions! {
     /// The functions, without the `rocksdb_` before each name.
     #[expect(non_snake_case, reason = "the C API's own names")]
-    struct Api
+    struct Api: "rocksdb_"
     required {
         fn options_create() -> *mut Options;
         fn options_destroy(*mut Options);
@@ -180,9 +137,9 @@ functions! {
     }
 }
 
-functions! {
+library_functions! {
     /// Those of transactions: from 7.10 on, the locking ones from 8.11.
-    struct TransactionApi
+    struct TransactionApi: "rocksdb_"
     required {
         fn optimistictransactiondb_open_column_families(
             *const Options, Bytes, c_int, *const Bytes, *const *const Options, *mut *mut Family,

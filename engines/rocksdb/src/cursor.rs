@@ -83,8 +83,8 @@ pub(crate) enum WalkPosition {
     Skips,
 }
 
-/// Shows the records of `range`, whose end is `cursor`'s own bound. Afterwards the cursor stands on
-/// the last that was shown, or nowhere where there are no more.
+/// Shows the records of `range`, whose end is the cursor's bound. Afterwards the cursor is on the
+/// last shown record, or on none at the end.
 pub(crate) fn show(
     api: &Api,
     cursor: &Owned<api::Cursor>,
@@ -118,7 +118,7 @@ pub(crate) fn show(
             let value = (api.iter_value)(raw, &raw mut value_length);
             let shows = |start, length| bytes(start, length).unwrap_or_default();
             shown += 1;
-            // Not past the last record asked for: its step would be paid for nothing.
+            // No step after the last requested record: it would cost time for nothing.
             if visit(shows(key, key_length), shows(value, value_length)).is_break()
                 || shown == range.limit
             {
@@ -132,7 +132,7 @@ pub(crate) fn show(
     Ok(shown)
 }
 
-/// The key it stands on, if any.
+/// The current key, if any.
 pub(crate) fn key_of<'c>(api: &Api, cursor: &'c Owned<api::Cursor>) -> Option<&'c [u8]> {
     let mut length = 0;
     // SAFETY: the iterator is live, and was sought before.

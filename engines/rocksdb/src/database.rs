@@ -11,13 +11,13 @@ use std::path::Path;
 use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
 
-/// The family of those who use none; named, because a multiget asks for it.
+/// The default column family; a multiget needs its handle.
 const FAMILY: &CStr = c"default";
 
-/// The cache of blocks, as the options say.
+/// The block cache, by the options.
 pub(crate) struct CacheSize {
     pub(crate) bytes: usize,
-    /// What an entry takes about: the hyper clock cache is asked for, which wants to know.
+    /// The approximate size of an entry, which the hyper clock cache needs.
     pub(crate) entry_bytes: Option<usize>,
 }
 
@@ -167,7 +167,7 @@ impl Database {
         }
     }
 
-    /// What a wait for background work is, in a word.
+    /// The name of the wait for background work.
     pub(crate) fn wait_name(&self) -> &'static str {
         if self.api.wait_for_compact.is_some() {
             "WaitForCompact"
@@ -220,8 +220,8 @@ impl Database {
         }
     }
 
-    /// Ends a manual compaction that runs in another thread, and refuses the next until
-    /// [`Self::allow_manual_compaction`]. False: this version cannot.
+    /// Ends a manual compaction in another thread, and refuses further ones until
+    /// [`Self::allow_manual_compaction`]. False: this version cannot do that.
     pub(crate) fn cancel_manual_compaction(&self) -> bool {
         let both = self.api.disable_manual_compaction.zip(self.api.enable_manual_compaction);
         // SAFETY: the database is live.

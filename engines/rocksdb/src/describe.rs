@@ -8,7 +8,7 @@ use kvdyno_engine::{
 };
 use std::collections::BTreeMap;
 
-/// The description with the library in use; `Err`: why there is none.
+/// The description with the library in use. `Err`: the reason why there is none.
 pub(crate) fn description(library: Result<&RocksLibrary>) -> Description {
     let (version, build, lacks) = match library {
         Ok(library) => {
@@ -75,11 +75,11 @@ fn line(version: &str) -> u64 {
     version.split('.').next().and_then(|line| line.parse().ok()).unwrap_or_default()
 }
 
-/// Words of options that the library does not know: a suite that asks for one is refused before it
+/// Option values that the library does not support: a suite with one is refused before it
 /// begins.
 fn lacks(library: &RocksLibrary, line: u64) -> Vec<&'static str> {
     let available = &library.facts().compressions;
-    // Of a library that does not tell, all is tried.
+    // If the library does not report them, all may be tried.
     let compressions = ["snappy", "zlib", "lz4", "zstd"].into_iter();
     let mut lacks: Vec<_> =
         compressions.filter(|name| !available.is_empty() && !available.contains(name)).collect();
@@ -191,7 +191,8 @@ const OPTIONS: &[Entry] = &[
     Entry("options", Home::Code, Default::Text, "Any other options in RocksDB's own form, `a=1;b=2`; applied last. None that put files elsewhere (wal_dir, db_paths, ...)."),
 ];
 
-/// Options that lead out of the database's folder, where a run may neither write nor clean up.
+/// Options for paths outside of the database's folder, which a run must not write to and cannot
+/// clean up.
 const ELSEWHERE: &[&str] = &["wal_dir", "db_log_dir", "db_paths", "cf_paths", "env"];
 
 /// The user's own options, in `RocksDB`'s form.
@@ -206,8 +207,8 @@ pub(crate) fn own_options(options: &Options) -> Result<&str> {
     }
 }
 
-/// `RocksDB`'s string form of all options but the block cache, the statistics, what only the
-/// adapter knows, and the user's own string.
+/// `RocksDB`'s string form of all options except the block cache, the statistics, the adapter's own
+/// options, and the user's string.
 pub(crate) fn options_string(options: &Options) -> Result<String> {
     let mut parts = vec!["create_if_missing=true".to_owned()];
     let (mut table, mut universal) = (Vec::new(), Vec::new());

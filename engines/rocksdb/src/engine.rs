@@ -151,9 +151,9 @@ impl Engine for RocksDb {
 }
 
 impl RocksDb {
-    /// As `db_bench`'s `compact`; says whether it was done in time. A manual compaction knows no
-    /// limit, so it is called off at it. Where the library cannot, it goes on behind our back until
-    /// the database is closed, and the engine does not count as at rest.
+    /// As `db_bench`'s `compact`; returns whether it ended in time. A manual compaction has no
+    /// limit, so it is cancelled at the limit. If the library cannot cancel it, it continues in the
+    /// background until the database is closed, and the engine does not count as idle.
     fn compact_everything(&self, deadline: Instant) -> Result<bool> {
         let (done, finished) = channel();
         let database = Arc::clone(&self.database);
@@ -198,7 +198,7 @@ fn open_files_limit() -> u64 {
     if raised { maximum } else { current }.unwrap_or(u64::MAX)
 }
 
-/// A run that hits the limit dies in its middle; better it does not start.
+/// A run that hits the limit fails midway, so it is refused at the start.
 fn check_open_files(options: &Options, data: &DataShape) -> Result<()> {
     const OTHERS: u64 = 256;
     let limit = open_files_limit();

@@ -1,5 +1,5 @@
-//! Flushes, compactions and write stalls the moment they happen, as `RocksDB`'s own listener tells
-//! them; from the LOG where the library has none.
+//! Flushes, compactions and write stalls as they happen, from `RocksDB`'s listener, or from the LOG
+//! if the library has none.
 
 #![expect(unsafe_code, reason = "callbacks that C++ calls")]
 
@@ -24,7 +24,7 @@ pub(crate) struct ListenerState {
 }
 
 impl Events {
-    /// Has `RocksDB`, opened in `folder` with `options`, tell its events from now on.
+    /// Records the events of a `RocksDB` that is opened in `folder` with `options`.
     pub(crate) fn listen(api: &'static Api, options: &OpenOptions, folder: &Path) -> Self {
         let listener = api.eventlistener_create.zip(api.options_add_eventlistener);
         let Some((create, add)) = listener else {
@@ -81,7 +81,7 @@ unsafe fn record(
     listener.events.record(kind, edge, detail.collect());
 }
 
-/// What functions of the library say of `info`; without the function, nothing.
+/// The results of the library's functions for `info`; without the function, nothing.
 macro_rules! details {
     ($api:ident, $info:ident: $($name:literal $function:ident $value:expr;)*) => {{
         let mut detail = Detail::new();
@@ -145,7 +145,7 @@ unsafe extern "C" fn compaction_completed(
     unsafe { record(state, EventKind::Compaction, Edge::End, detail) };
 }
 
-/// Of a compaction that begins or ends; called by its callbacks alone, while `info` is live.
+/// Records that a compaction begins or ends. Only its callbacks call this, while `info` is live.
 fn compaction(api: &Api, info: *const CompactionInfo) -> Detail {
     details!(api, info:
         "job_id" compactionjobinfo_job_id whole;

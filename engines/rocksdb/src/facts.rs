@@ -1,55 +1,47 @@
-//! What a library of `RocksDB` is: its version, and what decides its speed. The C API has no call
-//! for any of it, so it is read out of the file and asked of functions beside the API.
+//! Facts of a `RocksDB` library: its version, and what decides its speed. The C API has no
+//! functions for them, so they are read from the file and from functions outside the API.
 
 #![expect(unsafe_code, reason = "calls of functions that are not in the C API")]
 
 use crate::api::Api;
 use kvdyno_engine::library;
-use libloading::Library;
+use kvdyno_engine::library::dynamic::Library;
 use memchr::memmem;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::path::Path;
 
-/// What a library is.
+/// Facts of a library.
 pub(crate) struct Facts {
     pub(crate) version: String,
     pub(crate) build: BTreeMap<String, String>,
-    /// What it can compress with, by the words of option `compression`; empty: not known.
+    /// Supported compressions, by the values of option `compression`; empty: unknown.
     pub(crate) compressions: Vec<&'static str>,
 }
 
 /// Of the loaded library at `path`.
 pub(crate) fn read_facts(library: &Library, path: &Path, api: &Api) -> Facts {
-    // A file that cannot be read leaves these facts out, and that is said.
+    // If the file cannot be read, these facts are missing, and that is reported.
     let image = std::fs::read(path).unwrap_or_default();
-    let about = library::about(path);
     let compressions = compressions(library);
-    let mut build = BTreeMap::new();
-    let mut fact = |name: &str, value: String| {
-        if !value.is_empty() {
-            build.insert(name.to_owned(), value);
-        }
-    };
-    fact("build", about.build.as_str().to_owned());
-    fact("library", path.display().to_string());
-    fact("sha256", about.sha256);
-    fact("source", about.source);
-    fact("git_sha", property(&image, "rocksdb_build_git_sha:"));
-    fact("built_on", property(&image, "rocksdb_build_date:"));
-    fact("assertions", assertions(&image).to_owned());
-    fact("crc32", crc32(library).unwrap_or_else(|| "unknown".to_owned()));
     let compression_names =
         if compressions.is_empty() { "unknown".to_owned() } else { compressions.join(" ") };
-    fact("compression", compression_names);
-    fact("allocator", allocator(library).to_owned());
-    fact("events", events(api).to_owned());
+    let more = [
+        ("git_sha", property(&image, "rocksdb_build_git_sha:")),
+        ("built_on", property(&image, "rocksdb_build_date:")),
+        ("assertions", assertions(&image).to_owned()),
+        ("crc32", crc32(library).unwrap_or_else(|| "unknown".to_owned())),
+        ("compression", compression_names),
+        ("allocator", allocator(library).to_owned()),
+        ("events", events(api).to_owned()),
+    ];
+    let build = library::build_facts(path, "library", more);
     let version = version(library, path).unwrap_or_else(|| "unknown".to_owned());
     Facts { version, build, compressions }
 }
 
-/// The version: as the Java side of the official libraries is told it, as C++ is told it, by the
-/// tag it was built from, by the name of its file.
+/// The version, from the first that works: the Java function of official libraries, the C++
+/// function, the tag that it was built from, the file name.
 pub(crate) fn version(library: &Library, path: &Path) -> Option<String> {
     let image = || std::fs::read(path).unwrap_or_default();
     version_for_java(library)
@@ -102,7 +94,7 @@ impl CppString {
     }
 }
 
-/// Whether checksums use the processor's instructions, in the library's own words.
+/// Whether checksums use the processor's instructions, as the library reports it.
 fn crc32(library: &Library) -> Option<String> {
     // SAFETY: `std::string rocksdb::crc32c::IsFastCrc32Supported()`; where the name has no `cxx11`
     // and the library is one of libstdc++, its strings are as before 2015: a pointer to bytes that
@@ -159,12 +151,13 @@ fn compressions(library: &Library) -> Vec<&'static str> {
     names.map(|(_, name)| *name).collect()
 }
 
-/// What a C++ function without arguments gives, which then lives for ever. What it gives by value
-/// it puts where the first argument points, which it also returns; of a reference it returns the
-/// address: in the calling convention of x86-64 both are the same call.
+/// The result of a C++ function without arguments; it is never freed. A value is written where the
+/// first argument points, which is also returned; for a reference, its address is returned. In the
+/// calling convention of x86-64 both are the same call.
 ///
 /// # Safety
-/// The function `name` gives a `T` by value or by reference, of which a destructor is left out.
+/// The function `name` returns a `T` by value or by reference, whose destructor is not
+/// needed.
 #[cfg(target_arch = "x86_64")]
 unsafe fn called<T>(library: &Library, name: &str) -> Option<&'static T> {
     type Function<T> = unsafe extern "C" fn(*mut T) -> *const T;
@@ -182,8 +175,8 @@ unsafe fn called<T>(_library: &Library, _name: &str) -> Option<&'static T> {
     None
 }
 
-/// A library with assertions is several times slower and must not pass for the real one. `assert`
-/// leaves the names of the functions it stands in; without it, this one appears nowhere.
+/// A library with assertions is several times slower and must be reported. `assert` stores the
+/// names of functions that use it; otherwise this name appears nowhere.
 fn assertions(image: &[u8]) -> &'static str {
     if image.is_empty() {
         "unknown: cannot read its file"
@@ -209,7 +202,7 @@ fn events(api: &Api) -> &'static str {
     }
 }
 
-/// What stands behind `name` in the file: `rocksdb_build_date:2026-10-09 07:58:10`.
+/// The value after `name` in the file: `rocksdb_build_date:2026-10-09 07:58:10`.
 fn property(image: &[u8], name: &str) -> String {
     let Some(position) = memmem::find(image, name.as_bytes()) else { return String::new() };
     let rest = &image[position + name.len()..];

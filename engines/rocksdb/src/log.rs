@@ -1,7 +1,7 @@
-//! Flushes, compactions and write stalls out of `RocksDB`'s LOG, for libraries without a listener.
+//! Flushes, compactions and write stalls from `RocksDB`'s LOG, for libraries without a listener.
 //!
-//! Jobs stand there as JSON with the time of the event; that writers are slowed or stopped is a
-//! sentence, repeated while it lasts, and that they no longer are is not told.
+//! Jobs are logged as JSON with the event's time. Slowed or stopped writers are logged as a
+//! sentence, which is repeated; their end is not logged.
 
 #![expect(unsafe_code, reason = "buffered output is the C library's")]
 
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// What stands before the JSON of an event.
+/// The text before the JSON of an event.
 const EVENT: &str = "EVENT_LOG_v1 ";
 
 /// The LOG of an open database, read as far as it was looked at.
@@ -25,7 +25,7 @@ impl Log {
         Self { path: folder.join("LOG"), read_bytes: 0 }
     }
 
-    /// What was added since the last look.
+    /// The text added since the last read.
     pub(crate) fn drain(&mut self) -> Vec<EngineEvent> {
         // RocksDB writes out its LOG every five seconds; the stream is one of this process.
         // SAFETY: null means every output stream; each is locked while it is written out.
@@ -64,7 +64,7 @@ fn job(json: &str) -> Option<EngineEvent> {
         _ => return None,
     };
     let detail = fields.into_iter().filter_map(|(name, value)| {
-        // By these names the listener of later versions tells it.
+        // The names that the listener of later versions uses.
         let name = match name.as_str() {
             "job" => "job_id".to_owned(),
             "total_output_size" => "total_output_bytes".to_owned(),

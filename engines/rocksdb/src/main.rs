@@ -31,18 +31,9 @@ mod tests {
     };
     use std::time::Duration;
 
-    const SHAPE: DataShape = DataShape {
-        records: 10,
-        records_max: 10,
-        key_bytes: 1,
-        value_bytes_mean: 8,
-        value_bytes_max: 8,
-        sessions: 1,
-        depth: 1,
-        requests: None,
-    };
+    const SHAPE: DataShape = DataShape::uniform(10, 1, 8);
 
-    /// Whether there is a library to test; says so where there is none.
+    /// Whether there is a library to test; otherwise prints that the test is skipped.
     fn has_library(test: &str) -> bool {
         let has = !library::installed("rocksdb").is_empty();
         if !has {
@@ -106,7 +97,7 @@ mod tests {
         RocksDb::open(&Location::Directory(folder.to_owned()), &options, &SHAPE).unwrap()
     }
 
-    /// What is set is what `RocksDB` says that it runs with, and long values lie in blob files.
+    /// `RocksDB` reports the options that were set, and long values are in blob files.
     #[test]
     fn blob_files_and_tiered_compaction_are_as_they_are_set() {
         if !has_library("blob_files_and_tiered_compaction_are_as_they_are_set") {
@@ -177,7 +168,7 @@ mod tests {
         }
     }
 
-    /// How versions without a listener tell their events; every version writes the same LOG.
+    /// The events of versions without a listener; every version writes the same LOG.
     #[test]
     fn the_log_tells_of_flushes() {
         if !has_library("the_log_tells_of_flushes") {

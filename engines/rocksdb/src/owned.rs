@@ -35,7 +35,7 @@ impl<T> Drop for Owned<T> {
     }
 }
 
-/// Makes a call that may fail, with the place where it says why.
+/// Makes a call with an error argument, and checks that.
 #[inline]
 pub(crate) fn call_checked<R>(api: &Api, call: impl FnOnce(*mut *mut c_char) -> R) -> Result<R> {
     let mut error = null_mut();
@@ -66,7 +66,7 @@ pub(crate) fn owned_text(api: &Api, text: *mut c_char) -> Option<String> {
     }
 }
 
-/// `RocksDB` says the class of an error in the first words of its message.
+/// An error message of `RocksDB` begins with its class.
 fn classified(message: &str) -> Error {
     let class = match message.split(':').next().unwrap_or_default() {
         _ if message.contains("No space left") => ErrorClass::Full,

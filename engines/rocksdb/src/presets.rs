@@ -3,11 +3,11 @@
 
 use kvdyno_engine::{OptionSpec, Preset};
 
-/// Where the authors say what to set.
+/// The authors' recommendations.
 const BASICS: &str = "RocksDB wiki, Setup-Options-and-Basic-Tuning";
 
-/// What a release takes for itself stands in the OPTIONS file and the LOG that it writes: read from
-/// those of 6.29.5, 7.10.2, 8.11.4, 9.10.0, 10.10.1 and 11.8.1.
+/// A release's defaults, as in the OPTIONS file and the LOG that it writes: from 6.29.5, 7.10.2,
+/// 8.11.4, 9.10.0, 10.10.1 and 11.8.1.
 const COMES: &str = "OPTIONS and LOG of a database opened without options";
 
 /// The option with its presets, for releases of this `line`: 6, 7, .. 11. A value that the library

@@ -6,8 +6,8 @@ use kvdyno_engine::{Counters, Edge, EngineEvent, EventKind, EventLog, Value};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Stalls, the block cache, and what flushes and compactions moved. By level, compactions are told
-/// by their own events.
+/// Stalls, the block cache, and bytes of flushes and compactions. Compactions have events with
+/// their levels.
 const TICKERS: [&str; 13] = [
     "rocksdb.stall.micros",
     "rocksdb.block.cache.hit",
@@ -24,7 +24,7 @@ const TICKERS: [&str; 13] = [
     "rocksdb.blobdb.blob.file.bytes.written",
 ];
 
-/// What the tickers were when they were last told.
+/// The tickers' last values.
 #[derive(Default)]
 pub(crate) struct Samples {
     last: Mutex<BTreeMap<&'static str, u64>>,

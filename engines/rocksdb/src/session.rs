@@ -29,7 +29,7 @@ pub(crate) struct RocksDbSession<'e> {
     /// None: several keys are looked up one by one.
     batched: Option<BatchedMultiGet>,
     ranged: Ranged,
-    /// The iterator of a walk; before the database, on which it stands.
+    /// The iterator of a walk; dropped before the database that it belongs to.
     walking: Option<Owned<api::Cursor>>,
     transaction: Option<RocksTransaction<'e>>,
     /// Of a database whose single writes go by its locks.
@@ -76,7 +76,7 @@ impl ReadCalls {
 }
 
 impl<'e> RocksDbSession<'e> {
-    /// `value_bytes_max`: what was promised of the values; `perf_level`: of the calling thread.
+    /// `value_bytes_max`: the announced limit of values; `perf_level`: of the calling thread.
     pub(crate) fn new(
         database: &'e Database,
         durability: Durability,
@@ -103,7 +103,7 @@ impl<'e> RocksDbSession<'e> {
         }
         let is_short = calls.into_buffer && value_bytes_max <= SHORT_BYTES;
         let short = api.get_into_buffer.filter(|_| is_short);
-        // At least a byte, so that there is a buffer where every value is empty.
+        // At least one byte, so that a buffer exists even if every value is empty.
         let short = short.map(|_| vec![0; value_bytes_max.max(1) as usize]).unwrap_or_default();
         Self {
             database,

@@ -1,5 +1,4 @@
-//! Checkpoints of the write-ahead log: made by whoever commits, as `SQLite` makes them itself, and
-//! told of.
+//! Checkpoints of the write-ahead log: made in commits, as `SQLite` does by default, and recorded.
 
 #![expect(unsafe_code, reason = "a callback that C calls")]
 
@@ -8,7 +7,7 @@ use libsqlite3_sys as ffi;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 
-/// When the log is checkpointed, and where that is told.
+/// When the log is checkpointed, and where that is recorded.
 pub(crate) struct Checkpoints {
     /// Pages in the log from which on a commit checkpoints it; 0: never.
     pub(crate) after_pages: u64,
@@ -16,11 +15,11 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Has the connection's commits do what `PRAGMA wal_autocheckpoint` has them do, and tell of
-    /// it. That PRAGMA is a hook of the same kind, of which a connection has one.
+    /// Makes the connection's commits checkpoint as with `PRAGMA wal_autocheckpoint`, and records
+    /// that. The PRAGMA is a hook of the same kind, and a connection has only one.
     ///
     /// # Safety
-    /// `db` is open, and is closed before `checkpoints` is let go.
+    /// `db` is open, and is closed before `checkpoints` is dropped.
     pub(crate) unsafe fn hook(checkpoints: &Arc<Self>, db: *mut ffi::sqlite3) {
         let state = Arc::as_ptr(checkpoints).cast_mut().cast();
         // SAFETY: the caller's promise: the state lives as long as the hook can be called.
@@ -28,7 +27,7 @@ impl Checkpoints {
     }
 }
 
-/// After a commit that left `pages` in the log: a checkpoint that waits for nobody, whose failure
+/// Runs after a commit that left `pages` in the log: a checkpoint that does not wait. Its failure
 /// is not the commit's, as in `SQLite`'s own hook.
 unsafe extern "C" fn committed(
     state: *mut c_void,

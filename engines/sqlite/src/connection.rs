@@ -1,4 +1,4 @@
-//! A connection: opened as the options say, with its statements and what it tells of itself.
+//! A connection: opened by the options, with its statements and statistics.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -15,7 +15,7 @@ use std::sync::{Arc, Once};
 /// Used by one thread at a time.
 pub(crate) struct Connection {
     db: *mut ffi::sqlite3,
-    /// What its hook uses: let go after it.
+    /// Used by its hook, so it is dropped after the connection.
     _checkpoints: Arc<Checkpoints>,
 }
 
@@ -65,8 +65,8 @@ impl Connection {
         self.prepare(sql)?.first(&[], |row| row.map(|row| row.text(0)).unwrap_or_default())
     }
 
-    /// Pages in the write-ahead log, and how many of them are in the database once a checkpoint has
-    /// done what it can without waiting for anybody. Without a log, none and none.
+    /// Pages in the write-ahead log, and how many of them a checkpoint without waiting has moved to
+    /// the database. Both zero without a log.
     pub(crate) fn checkpoint(&self) -> Result<(i32, i32)> {
         let (mut log, mut done) = (0, 0);
         let passive = ffi::SQLITE_CHECKPOINT_PASSIVE;
@@ -82,8 +82,8 @@ impl Connection {
         }
     }
 
-    /// Syncs the database's file and its log or journal, by the handles that `SQLite` has open: to
-    /// open and close a file of its own would drop this process's locks on it (POSIX).
+    /// Syncs the database's file and its log or journal through `SQLite`'s own handles: closing
+    /// another handle would drop this process's locks on the file (POSIX).
     pub(crate) fn sync_files(&self) -> Result<()> {
         for which in [ffi::SQLITE_FCNTL_JOURNAL_POINTER, ffi::SQLITE_FCNTL_FILE_POINTER] {
             let mut file: *mut ffi::sqlite3_file = null_mut();
@@ -106,7 +106,7 @@ impl Connection {
         Ok(())
     }
 
-    /// What it counted of its cache since the last call, in the order of [`CACHE_COUNTS`].
+    /// Its cache counts since the last call, in the order of [`CACHE_COUNTS`].
     pub(crate) fn take_cache_counts(&self) -> [u64; CACHE_COUNTS.len()] {
         CACHE_COUNTS.map(|(_, count)| {
             let (mut now, mut highest) = (0, 0);
@@ -116,7 +116,7 @@ impl Connection {
         })
     }
 
-    /// Nothing of a transaction is left open.
+    /// Ends an open transaction.
     pub(crate) fn is_at_rest(&self) -> bool {
         // SAFETY: the connection is open.
         unsafe { ffi::sqlite3_get_autocommit(self.db) != 0 }

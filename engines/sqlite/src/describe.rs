@@ -6,7 +6,7 @@ use kvdyno_engine::{
 };
 use std::collections::BTreeMap;
 
-/// `version`, `source` and `options` are what the linked library says of itself.
+/// `version`, `source` and `options` are as the linked library reports them.
 pub(crate) fn description(version: String, source: String, options: &str) -> Description {
     Description {
         name: "sqlite".to_owned(),
@@ -157,7 +157,7 @@ pub(crate) struct Settings {
     pub(crate) journal: Journal,
 }
 
-/// What is kept so that a commit is all or nothing.
+/// The journal that makes a commit atomic.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Journal {
     /// New pages, in the log.
@@ -216,7 +216,7 @@ pub(crate) fn settings(options: &Options, data: &DataShape) -> Result<Settings> 
     Ok(Settings { pragmas, journal })
 }
 
-/// The number behind the words of `synchronous`; refuses what the class does not survive.
+/// The number of a value of `synchronous`; refuses one that is too weak for the class.
 fn synchronous(options: &Options, journal: Journal, journal_mode: &str) -> Result<usize> {
     const WORDS: [&str; 4] = ["off", "normal", "full", "extra"];
     let least = match (options.durability, journal) {

@@ -25,7 +25,7 @@ pub(crate) struct Sqlite {
     turn: Option<Mutex<()>>,
     /// What the connections that were in use have counted.
     cache_counts: Mutex<[u64; CACHE_COUNTS.len()]>,
-    /// PRAGMAs as `SQLite` tells them after they were set.
+    /// PRAGMAs as `SQLite` reports them after they were set.
     effective: Counters,
 }
 
@@ -114,8 +114,8 @@ impl Sqlite {
         self.settings.journal
     }
 
-    /// The lock without which nobody writes. It is `SQLite`'s own lock that keeps writers apart;
-    /// this one has them wait without sleeping.
+    /// The lock for writes. `SQLite`'s own lock keeps writers apart; with this one they wait
+    /// without sleeping.
     #[inline]
     pub(crate) fn turn(&self) -> Option<MutexGuard<'_, ()>> {
         self.turn.as_ref().map(lock)
@@ -126,7 +126,7 @@ impl Sqlite {
         idle.map_or_else(|| self.connect(), Ok)
     }
 
-    /// Keeps what a session has used; what it left in a transaction is closed, and so undone.
+    /// Keeps a session's connection for the next. An open transaction is rolled back.
     pub(crate) fn give_back(&self, statements: Statements) {
         let counts = statements.connection.take_cache_counts();
         let mut sums = lock(&self.cache_counts);
@@ -141,7 +141,7 @@ impl Sqlite {
         let connection = Connection::open(&self.path, &self.checkpoints)?;
         for (name, value) in &self.settings.pragmas {
             let set = connection.text(&format!("PRAGMA {name} = {value}"))?;
-            // The one that answers with what it could do.
+            // The PRAGMA that returns the effective value.
             if *name == "journal_mode" && set != *value {
                 return Err(Error::invalid(format!("journal_mode: expected {value}, found {set}")));
             }
@@ -162,7 +162,7 @@ fn effective(connection: &Connection, autocheckpoint: u64) -> Result<Counters> {
         let value = connection.text(&format!("PRAGMA {name}"))?;
         counters.insert(name.to_owned(), number_or_text(value));
     }
-    // The PRAGMA of that name tells of SQLite's own hook, in whose place is one that tells of it.
+    // The PRAGMA would report SQLite's own hook, which ours replaces.
     counters.insert("wal_autocheckpoint".to_owned(), Value::Integer(autocheckpoint));
     Ok(counters)
 }

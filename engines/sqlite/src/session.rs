@@ -1,5 +1,5 @@
-//! One thread's handle: a connection with its statements, each run in a transaction of its own
-//! unless one is open.
+//! One thread's handle: a connection with its statements. Each runs in its own transaction unless
+//! one is open.
 
 use crate::connection::Connection;
 use crate::describe::Journal;
@@ -10,7 +10,7 @@ use kvdyno_engine::{
 };
 use std::ops::ControlFlow;
 
-/// A connection and what is prepared on it.
+/// A connection and its prepared statements.
 pub(crate) struct Statements {
     get: Statement,
     put: Statement,
@@ -22,7 +22,7 @@ pub(crate) struct Statements {
     begin: Statement,
     commit: Statement,
     rollback: Statement,
-    /// The last, so that it is closed when its statements are gone.
+    /// Declared last, so that it is closed after its statements.
     pub(crate) connection: Connection,
 }
 
@@ -120,14 +120,14 @@ impl<'e> SqliteSession<'e> {
         statements
     }
 
-    /// Whether the walk that is under way has come to where `walk` has.
+    /// Whether the open walk is at the position of `walk`.
     fn stands(&mut self, walk: &Walk) -> bool {
         let Some((direction, way)) = self.walking else { return false };
         let statements = self.statements.as_mut().expect("a session has a connection");
         direction == walk.direction() && walk.last() == Some(way(statements).row().bytes(0))
     }
 
-    /// Begins a walk, or goes on with it from its last key, which is met again.
+    /// Begins a walk, or continues it from its last key, which is read again.
     fn set_out(&mut self, walk: &Walk) -> Result<StatementPicker> {
         let (way, inputs): (StatementPicker, &[&[u8]]) = match (walk.direction(), walk.last()) {
             (Direction::Forward, last) => (|all| &mut all.forward, &[last.unwrap_or_default()]),
@@ -262,7 +262,7 @@ impl Session for SqliteSession<'_> {
     }
 }
 
-/// The one writer of the moment: nobody changes what it reads.
+/// The only writer at this moment: nothing changes what it reads.
 impl Transaction for Statements {
     fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
         Self::get(self, key, visit)

@@ -18,7 +18,7 @@ pub(crate) struct Statement {
 // one at a time; all methods that touch them take `&mut self`, and the owner moves both together.
 unsafe impl Send for Statement {}
 
-/// What is bound to a statement's places: keys and values in their order.
+/// The parameters of a statement: keys and values in order.
 type Inputs<'a> = [&'a [u8]];
 
 impl Statement {
@@ -59,7 +59,7 @@ impl Statement {
         Ok(())
     }
 
-    /// Runs it with `inputs` as far as its first row, and shows that, or that there is none.
+    /// Runs it with `inputs` to its first row, and shows that or `None`.
     #[inline]
     pub(crate) fn first<R>(
         &mut self,
@@ -73,19 +73,19 @@ impl Statement {
         Ok(visit(has_row.then_some(Row(running.0))))
     }
 
-    /// Runs it for what it does.
+    /// Runs it without reading rows.
     #[inline]
     pub(crate) fn execute(&mut self, inputs: &Inputs<'_>) -> Result<()> {
         self.first(inputs, |_| ())
     }
 
-    /// Begins a run that [`Self::step`] goes on with, over any number of calls.
+    /// Begins a run that [`Self::step`] continues.
     pub(crate) fn begin(&mut self, inputs: &Inputs<'_>) -> Result<()> {
         // SAFETY: SQLite copies the inputs.
         unsafe { self.bind(inputs, ffi::SQLITE_TRANSIENT()) }
     }
 
-    /// Comes to the next row; false: there is none.
+    /// Moves to the next row; false: there is none.
     #[inline]
     pub(crate) fn step(&mut self) -> Result<bool> {
         // SAFETY: the statement is live.
@@ -97,7 +97,7 @@ impl Statement {
         }
     }
 
-    /// The row it stands on; only after a step to one.
+    /// The current row; only after a step to one.
     #[inline]
     pub(crate) fn row(&mut self) -> Row<'_> {
         Row(self)
@@ -164,7 +164,7 @@ impl<'s> Row<'s> {
         unsafe {
             let start = ffi::sqlite3_column_blob(self.0.raw, column).cast::<u8>();
             let length = ffi::sqlite3_column_bytes(self.0.raw, column) as usize;
-            // Null stands for an empty blob.
+            // A null pointer would bind NULL, not an empty blob.
             if start.is_null() { &[] } else { &*slice_from_raw_parts(start, length) }
         }
     }
@@ -182,10 +182,10 @@ impl<'s> Row<'s> {
     }
 }
 
-/// What the last call on `db` failed with.
+/// The error of the last call on `db`.
 ///
 /// # Safety
-/// `db` is live, and nobody else uses it.
+/// `db` is live, and not in use elsewhere.
 #[cold]
 pub(crate) unsafe fn error(db: *mut ffi::sqlite3, call: &str) -> Error {
     // SAFETY: the caller's promise; the message is copied at once.
@@ -196,7 +196,7 @@ pub(crate) unsafe fn error(db: *mut ffi::sqlite3, call: &str) -> Error {
     Error::new(class_of(code), format!("{call}: {message} ({code})"))
 }
 
-/// The first byte of a code is its kind, the rest says more of it.
+/// A code's low byte is its kind, the rest is more specific.
 pub(crate) fn class_of(code: c_int) -> ErrorClass {
     match (code & 0xff, code) {
         (ffi::SQLITE_FULL, _) => ErrorClass::Full,

@@ -2,21 +2,11 @@
 
 use super::engine::Sqlite;
 use kvdyno_engine::{
-    DataShape, Description, Durability, Edge, Engine, ErrorClass, EventKind, Location, Options,
-    Result, Session, Settled, Value, conformance,
+    DataShape, Durability, Edge, Engine, ErrorClass, EventKind, Location, Options, Session, Value,
+    conformance,
 };
-use std::time::Duration;
 
-const SHAPE: DataShape = DataShape {
-    records: 1000,
-    records_max: 1000,
-    key_bytes: 8,
-    value_bytes_mean: 100,
-    value_bytes_max: 100,
-    sessions: 1,
-    depth: 1,
-    requests: None,
-};
+const SHAPE: DataShape = DataShape::uniform(1000, 8, 100);
 
 fn with(class: Durability, values: &[(&str, &str)]) -> Options {
     let mut options = Options::defaults(&Sqlite::describe(), class);
@@ -36,42 +26,10 @@ fn conforms() {
 }
 
 /// The kit takes the weakest class, whose journal is in memory; this one has a log.
-struct WithoutNone(Sqlite);
-
-impl Engine for WithoutNone {
-    type Session<'e> = <Sqlite as Engine>::Session<'e>;
-
-    fn describe() -> Description {
-        let mut description = Sqlite::describe();
-        description.capabilities.durability.remove(&Durability::None);
-        description
-    }
-
-    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
-        Sqlite::open(location, options, data).map(Self)
-    }
-
-    fn session(&self) -> Result<Self::Session<'_>> {
-        self.0.session()
-    }
-
-    fn settle(&self, limit: Duration) -> Result<Settled> {
-        self.0.settle(limit)
-    }
-
-    fn sync(&self) -> Result<()> {
-        self.0.sync()
-    }
-
-    fn close(self) -> Result<()> {
-        self.0.close()
-    }
-}
-
 #[test]
 fn conforms_with_a_log() {
     let scratch = tempfile::tempdir().unwrap();
-    let report = conformance::run::<WithoutNone>(scratch.path());
+    let report = conformance::run::<conformance::Only<Sqlite, 1>>(scratch.path());
     assert!(report.conforms(), "{report}");
 }
 

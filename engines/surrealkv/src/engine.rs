@@ -1,5 +1,5 @@
-//! surrealkv behind the two traits. All of its reads and writes are in transactions: one for each
-//! call, as an application has them that wants the newest data each time.
+//! surrealkv's implementation of the two traits. All of its reads and writes are transactions: one
+//! for each call, as in an application that always reads the newest data.
 
 use crate::describe;
 use crate::events;

@@ -1,5 +1,5 @@
-//! surrealkv's flushes, compactions and stalls the moment they happen: it tells them by the crate
-//! `tracing`, in words, and nowhere else.
+//! surrealkv's flushes, compactions and stalls as they happen. It reports them only as messages of
+//! the crate `tracing`.
 
 use kvdyno_engine::{Counters, Edge, EngineEvent, EventKind, EventLog, Value};
 use std::fmt::Debug;
@@ -25,7 +25,7 @@ struct Tasks {
 /// Where messages come from.
 const TARGETS: [&str; 2] = ["surrealkv::task", "surrealkv::stall"];
 
-/// How a message begins, and what it tells.
+/// The beginning of a message, and its event.
 const MESSAGES: [(&str, EventKind, Edge); 8] = [
     ("Memtable flush task starting", EventKind::Flush, Edge::Begin),
     ("Memtable flush task completed", EventKind::Flush, Edge::End),

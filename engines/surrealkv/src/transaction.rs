@@ -4,7 +4,7 @@ use kvdyno_engine::{Direction, Error, ErrorClass, Range, Records, Result, ValueV
 use std::ops::ControlFlow;
 use surrealkv::{LSMIterator as _, ReadOptions, Transaction};
 
-/// surrealkv's error by what is done about it.
+/// surrealkv's error with its class.
 #[cold]
 #[expect(clippy::needless_pass_by_value, reason = "as map_err passes it")]
 pub(crate) fn failed(error: surrealkv::Error) -> Error {

@@ -2,83 +2,58 @@
 
 #![expect(unsafe_code, reason = "the types of C functions, and looking them up")]
 
-use kvdyno_engine::{Error, ErrorClass, Result};
-use libloading::Library;
-use std::ffi::{CStr, c_char, c_int, c_void};
+pub(crate) use kvdyno_engine::library::dynamic::text;
+use kvdyno_engine::{Error, ErrorClass, Result, library_functions, opaque_types};
+use std::ffi::{c_char, c_int, c_void};
 
-/// Types whose insides only `WiredTiger` knows.
-macro_rules! opaque {
-    ($($name:ident)*) => { $(#[repr(C)] pub(crate) struct $name { _inside: [u8; 0] })* };
-}
-
-opaque! { Connection Session Cursor }
-
-macro_rules! functions {
-    ($(fn $name:ident($($type:ty),*) $(-> $gives:ty)?;)*) => {
-        /// The functions, without the `kvdyno_wiredtiger_` before each name.
-        pub(crate) struct Api {
-            $(pub(crate) $name: unsafe extern "C" fn($($type),*) $(-> $gives)?,)*
-        }
-
-        impl Api {
-            /// Finds them in `library`. `Err`: the name of one that is not there.
-            pub(crate) fn load(library: &Library) -> Result<Self, &'static str> {
-                // SAFETY: the fields have the types that the shim gives these names.
-                unsafe {
-                    Ok(Self {
-                        $($name: {
-                            let name = concat!("kvdyno_wiredtiger_", stringify!($name));
-                            *library.get(name).map_err(|_| name)?
-                        },)*
-                    })
-                }
-            }
-        }
-    };
-}
+opaque_types! { Connection Session Cursor }
 
 type Text = *const c_char;
 type Bytes = *const u8;
 pub(crate) type StatisticVisitor = unsafe extern "C" fn(*mut c_void, Text, i64);
 
-functions! {
-    fn shim() -> c_int;
-    fn version(*mut c_int, *mut c_int, *mut c_int) -> Text;
-    fn header(*mut c_int, *mut c_int, *mut c_int);
-    fn has_lsm() -> c_int;
-    fn has_compressor(Text) -> c_int;
-    fn strerror(c_int) -> Text;
-    fn last_error(*mut c_char, usize);
+library_functions! {
+    /// The functions, without the `kvdyno_wiredtiger_` before each name.
+    struct Api: "kvdyno_wiredtiger_"
+    required {
+        fn version(*mut c_int, *mut c_int, *mut c_int) -> Text;
+        fn header(*mut c_int, *mut c_int, *mut c_int);
+        fn has_lsm() -> c_int;
+        fn has_compressor(Text) -> c_int;
+        fn strerror(c_int) -> Text;
+        fn last_error(*mut c_char, usize);
 
-    fn open(Text, Text, *mut *mut Connection) -> c_int;
-    fn close(*mut Connection) -> c_int;
-    fn open_session(*mut Connection, Text, *mut *mut Session) -> c_int;
-    fn close_session(*mut Session) -> c_int;
-    fn create(*mut Session, Text, Text) -> c_int;
-    fn open_cursor(*mut Session, Text, Text, *mut *mut Cursor) -> c_int;
-    fn close_cursor(*mut Cursor) -> c_int;
+        fn open(Text, Text, *mut *mut Connection) -> c_int;
+        fn close(*mut Connection) -> c_int;
+        fn open_session(*mut Connection, Text, *mut *mut Session) -> c_int;
+        fn close_session(*mut Session) -> c_int;
+        fn create(*mut Session, Text, Text) -> c_int;
+        fn open_cursor(*mut Session, Text, Text, *mut *mut Cursor) -> c_int;
+        fn close_cursor(*mut Cursor) -> c_int;
 
-    fn begin(*mut Session) -> c_int;
-    fn commit(*mut Session) -> c_int;
-    fn rollback(*mut Session) -> c_int;
-    fn checkpoint(*mut Session) -> c_int;
-    fn log_flush(*mut Session) -> c_int;
+        fn begin(*mut Session) -> c_int;
+        fn commit(*mut Session) -> c_int;
+        fn rollback(*mut Session) -> c_int;
+        fn checkpoint(*mut Session) -> c_int;
+        fn log_flush(*mut Session) -> c_int;
 
-    fn get(*mut Cursor, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
-    fn reset(*mut Cursor) -> c_int;
-    fn put(*mut Cursor, Bytes, usize, Bytes, usize) -> c_int;
-    fn remove(*mut Cursor, Bytes, usize) -> c_int;
-    fn reserve(*mut Cursor, Bytes, usize) -> c_int;
-    fn seek(*mut Cursor, Bytes, usize, c_int) -> c_int;
-    fn step(*mut Cursor, c_int) -> c_int;
-    fn key(*mut Cursor, *mut Bytes, *mut usize) -> c_int;
-    fn value(*mut Cursor, *mut Bytes, *mut usize) -> c_int;
+        fn get(*mut Cursor, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
+        fn reset(*mut Cursor) -> c_int;
+        fn put(*mut Cursor, Bytes, usize, Bytes, usize) -> c_int;
+        fn remove(*mut Cursor, Bytes, usize) -> c_int;
+        fn reserve(*mut Cursor, Bytes, usize) -> c_int;
+        fn seek(*mut Cursor, Bytes, usize, c_int) -> c_int;
+        fn step(*mut Cursor, c_int) -> c_int;
+        fn key(*mut Cursor, *mut Bytes, *mut usize) -> c_int;
+        fn value(*mut Cursor, *mut Bytes, *mut usize) -> c_int;
 
-    fn statistics(*mut Cursor, StatisticVisitor, *mut c_void) -> c_int;
-    fn metadata(*mut Cursor, Text, *mut Text) -> c_int;
+        fn statistics(*mut Cursor, StatisticVisitor, *mut c_void) -> c_int;
+        fn metadata(*mut Cursor, Text, *mut Text) -> c_int;
+    }
+    optional {}
 }
 
-/// `WT_ROLLBACK` and its kin, of `wiredtiger.h`.
+/// Error codes of `wiredtiger.h`.
 const ROLLBACK: c_int = -31800;
 const NOTFOUND: c_int = -31803;
 const CACHE_FULL: c_int = -31807;
@@ -118,21 +93,11 @@ impl Api {
             TRY_SALVAGE => ErrorClass::Corrupt,
             INVALID => ErrorClass::Invalid,
             1.. => Error::from(std::io::Error::from_raw_os_error(code)).class,
-            // After a panic every call only says that there was one.
+            // After a panic, calls return only that there was one.
             _ if message.contains("No space left") => ErrorClass::Full,
             _ => ErrorClass::Other,
         };
         let message = if message.is_empty() { name } else { format!("{name}: {message}") };
         Error::new(class, message)
     }
-}
-
-/// # Safety
-/// `text` is null or a C string.
-pub(crate) unsafe fn text(text: Text) -> String {
-    if text.is_null() {
-        return String::new();
-    }
-    // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

@@ -74,7 +74,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // Where it is not closed nobody wants to hear of it.
+        // The caller does not need the error of a failed close.
         let _ = self.end();
     }
 }
@@ -89,7 +89,7 @@ pub(crate) struct SessionHandle {
 unsafe impl Send for SessionHandle {}
 
 impl SessionHandle {
-    /// A cursor on the table, which lives as long as the session. Its writes replace what is there.
+    /// A cursor on the table, for the session's life. Its writes replace existing values.
     pub(crate) fn table(&self) -> Result<*mut api::Cursor> {
         self.cursor(TABLE, c"overwrite=true")
     }

@@ -1,4 +1,4 @@
-//! What `WiredTiger` is and can do, and the configuration strings that its options come to.
+//! The description of `WiredTiger`, and the configuration strings of its options.
 
 use crate::library::WiredTigerLibrary;
 use kvdyno_engine::{
@@ -7,7 +7,7 @@ use kvdyno_engine::{
 };
 use std::collections::BTreeMap;
 
-/// The description with the library in use; `Err`: why there is none.
+/// The description with the library in use. `Err`: the reason why there is none.
 pub(crate) fn description(library: Result<&WiredTigerLibrary>) -> Description {
     let (version, build, types, compressors) = match library {
         Ok(library) => {
@@ -48,7 +48,7 @@ fn capabilities() -> Capabilities {
         atomic_read_modify_write: true,
         transactions: Transactions::Optimistic,
         library: true,
-        // "A small number of bytes less than 4GB", says its header of an item.
+        // Its header's limit of an item: "a small number of bytes less than 4GB".
         value_bytes_max: Some((4 << 30) - 1024),
         ..Capabilities::least([
             (
@@ -204,7 +204,8 @@ pub(crate) fn open_config(options: &Options, data: &DataShape) -> Result<String>
     // Sessions that walk have one more each.
     let sessions = OTHERS.saturating_add(data.sessions.saturating_mul(2));
     let mut parts = vec![
-        // Neither the environment nor what it was once made with says what the plan does not.
+        // The plan alone decides: not the environment, and not the configuration that a database
+        // was created with.
         "create,use_environment=false,config_base=false,statistics=(fast)".to_owned(),
         format!("session_max={sessions}"),
         format!("checkpoint=(wait={wait},log_size={size})"),
@@ -340,16 +341,7 @@ mod tests {
 
     #[test]
     fn a_class_is_what_it_promises() {
-        let shape = DataShape {
-            records: 1,
-            records_max: 1,
-            key_bytes: 16,
-            value_bytes_mean: 100,
-            value_bytes_max: 100,
-            sessions: 3,
-            depth: 1,
-            requests: None,
-        };
+        let shape = DataShape { sessions: 3, ..DataShape::uniform(1, 16, 100) };
         let config = |durability| {
             let options = Options { durability, ..options() };
             open_config(&options, &shape).unwrap()

@@ -55,8 +55,8 @@ impl Engine for WiredTiger {
         WiredTigerSession::new(&self.database)
     }
 
-    /// A checkpoint: what is dirty is written. It knows no limit, and so runs in a thread of its
-    /// own, behind our back where it goes over ours.
+    /// A checkpoint writes dirty pages. It has no limit, so it runs in its own thread, and
+    /// continues in the background if it exceeds ours.
     fn settle(&self, limit: Duration) -> Result<Settled> {
         let (done, ended) = channel();
         let database = Arc::clone(&self.database);
@@ -69,7 +69,7 @@ impl Engine for WiredTiger {
         })?;
         let note = "WT_SESSION::checkpoint".to_owned();
         if let Ok(checkpointed) = ended.recv_timeout(limit) {
-            // It ends after its word; that it panicked would have been printed.
+            // It ends after this message; a panic would have been printed.
             let _ = checkpoint.join();
             return checkpointed.map(|()| Settled { idle: true, note });
         }
@@ -97,8 +97,8 @@ impl Engine for WiredTiger {
         Arc::into_inner(self.database).map_or(Ok(()), Database::close)
     }
 
-    /// Of the table `WiredTiger` tells its whole configuration; of the database only what its
-    /// statistics show: under `wiredtiger_open` is what it was told.
+    /// `WiredTiger` reports the whole configuration of the table. For the database it reports only
+    /// statistics, so `wiredtiger_open` is the string that was passed.
     fn counters(&self) -> Counters {
         let mut counters = Counters::new();
         let mut text = |name: &str, text: String| {

@@ -1,5 +1,5 @@
-//! Checkpoints on the time line. `WiredTiger` has no call that tells of one: its statistics are
-//! asked, about once a second, how many there were and how long the last one took.
+//! Checkpoints on the time line. `WiredTiger` has no callback for them: about once a second, its
+//! statistics are read for their number and the length of the last one.
 
 use crate::database::{Database, SessionHandle};
 use kvdyno_engine::{Counters, Edge, EngineEvent, EventKind, Result, Value};
@@ -16,7 +16,7 @@ const TOOK_MS: [&str; 2] = [
     "transaction: transaction checkpoint most recent time (msecs)",
 ];
 
-/// What was seen of the database's checkpoints.
+/// The last reading of the database's checkpoints.
 pub(crate) struct Checkpoints(Mutex<LastCheckpoint>);
 
 struct LastCheckpoint {
@@ -32,11 +32,11 @@ impl Checkpoints {
         Ok(Self(Mutex::new(LastCheckpoint { session, ended })))
     }
 
-    /// Those that ended since the last call. An end stands where it was seen, late by the time
-    /// between two calls at most; of several in that time only the last one's length is known.
+    /// The checkpoints that ended since the last call. Their end may be late by the time between
+    /// two calls. If several ended in that time, only the last one's length is known.
     pub(crate) fn drain(&self) -> Vec<EngineEvent> {
         let Ok(mut last) = self.0.lock() else { return Vec::new() };
-        // What cannot be read now is told the next time.
+        // A failed reading is repeated at the next call.
         let Ok(statistics) = last.session.statistics() else { return Vec::new() };
         let ended = figure(&statistics, ENDED);
         let new = ended - std::mem::replace(&mut last.ended, ended);

@@ -1,10 +1,10 @@
 //! The one library of this process: `WiredTiger` with kvdyno's shim around it, in one file.
 
-#![expect(unsafe_code, reason = "loading a library runs its code")]
+#![expect(unsafe_code, reason = "calls of the library")]
 
 use crate::api::{Api, text};
-use kvdyno_engine::{Error, Result, library};
-use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use kvdyno_engine::Result;
+use kvdyno_engine::library::{self, dynamic::LibrarySpec};
 use memchr::memmem;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -14,9 +14,12 @@ use std::sync::OnceLock;
 /// The value of `kvdyno_wiredtiger_shim` for the functions of `api.rs`.
 const SHIM: c_int = 2;
 
-/// What to do where there is none that will do.
-const REMEDY: &str = "`kvdyno engines get wiredtiger` builds one from WiredTiger's sources, \
-                      `kvdyno engines build wiredtiger --prefix DIR` of a build of yours";
+const SPEC: LibrarySpec = LibrarySpec {
+    engine: "wiredtiger",
+    title: "WiredTiger",
+    remedy: "`kvdyno engines get wiredtiger` builds one from WiredTiger's sources, `kvdyno engines \
+             build wiredtiger --prefix DIR` of a build of yours",
+};
 
 /// A loaded library. Never unloaded: its threads outlive any use.
 pub(crate) struct WiredTigerLibrary {
@@ -31,7 +34,7 @@ static LOADED: OnceLock<Result<WiredTigerLibrary>> = OnceLock::new();
 /// Loads the library at `path`, or the newest installed.
 pub(crate) fn load(path: Option<&Path>) -> Result<&'static WiredTigerLibrary> {
     let loaded = LOADED.get_or_init(|| open(path)).as_ref().map_err(Clone::clone)?;
-    library::check_only("WiredTiger", &loaded.path, path).map(|()| loaded)
+    library::check_only(SPEC.title, &loaded.path, path).map(|()| loaded)
 }
 
 impl WiredTigerLibrary {
@@ -47,27 +50,11 @@ impl WiredTigerLibrary {
 }
 
 fn open(path: Option<&Path>) -> Result<WiredTigerLibrary> {
-    let path = library::chosen("wiredtiger", "WiredTiger", path, REMEDY)?;
-    let refused =
-        |what: String| Error::invalid(format!("library {}: {what}; {REMEDY}", path.display()));
-    // SAFETY: its initialisers run; it is WiredTiger, or a file that the user named as such. All
-    // its symbols are bound now: none while an operation is timed.
-    let library: libloading::Library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }
-        .map_err(|error| refused(error.to_string()))?
-        .into();
-    let api = Api::load(&library).map_err(|missing| {
-        refused(format!("no function `{missing}`: not WiredTiger with kvdyno's shim"))
-    })?;
-    // The functions found stay where they are.
-    std::mem::forget(library);
-    // SAFETY: a function without arguments that gives a constant.
-    let shim = unsafe { (api.shim)() };
-    if shim != SHIM {
-        return Err(refused(format!("expected shim {SHIM}, found {shim}: remove the library")));
-    }
+    let (path, api) = SPEC.open_shim(path, SHIM, Api::load)?;
     let (version, header) = versions(&api);
     if version != header {
-        return Err(refused(format!("WiredTiger {version} runs behind a shim for {header}")));
+        let what = format!("WiredTiger {version} runs behind a shim for {header}");
+        return Err(SPEC.refused(&path, &what));
     }
     let build = build(&path, &api);
     Ok(WiredTigerLibrary { api, version, build, path })
@@ -95,27 +82,21 @@ fn versions(api: &Api) -> (String, String) {
 
 /// What decides its speed.
 fn build(path: &Path, api: &Api) -> BTreeMap<String, String> {
-    let about = library::about(path);
     // SAFETY: a static text, and the three places may be null.
     let released = unsafe {
         let null = std::ptr::null_mut();
         text((api.version)(null, null, null))
     };
-    let facts = [
-        ("build", about.build.as_str().to_owned()),
-        ("library", path.display().to_string()),
-        ("sha256", about.sha256),
-        ("source", about.source),
+    let more = [
         ("release", released),
         ("assertions", assertions(&library::mapped(path, "libwiredtiger")).to_owned()),
         ("compressors", compressors(api).join(" ")),
     ];
-    let filled = facts.into_iter().filter(|(_, value)| !value.is_empty());
-    filled.map(|(name, value)| (name.to_owned(), value)).collect()
+    library::build_facts(path, "library", more)
 }
 
-/// A library with assertions is slower and must not pass for the real one. With them `WiredTiger`
-/// says more where a page is in somebody's hands that it wants to discard.
+/// A library with assertions is slower and must be reported. With them, `WiredTiger`'s message
+/// about a hazard pointer has more details.
 fn assertions(files: &[Vec<u8>]) -> &'static str {
     let any = |word: &str| files.iter().any(|file| memmem::find(file, word.as_bytes()).is_some());
     if any("discarded object: (%p: session %p name %s: %s, line %d)") {

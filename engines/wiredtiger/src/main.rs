@@ -17,27 +17,18 @@ fn main() -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::engine::WiredTiger;
+    use kvdyno_engine::conformance::{self, Adjust, Adjusted, Only};
     use kvdyno_engine::{
-        Counters, DataShape, Description, Direction, Durability, Edge, Engine, EngineEvent,
-        EventKind, Location, Options, Range, Result, Session, Settled, Value, Walk, conformance,
-        library,
+        DataShape, Direction, Durability, Edge, Engine, EventKind, Location, Options, Range,
+        Result, Session, Value, Walk, library,
     };
     use std::ops::ControlFlow;
     use std::path::Path;
     use std::time::Duration;
 
-    const SHAPE: DataShape = DataShape {
-        records: 1000,
-        records_max: 1000,
-        key_bytes: 8,
-        value_bytes_mean: 100,
-        value_bytes_max: 100,
-        sessions: 2,
-        depth: 1,
-        requests: None,
-    };
+    const SHAPE: DataShape = DataShape { sessions: 2, ..DataShape::uniform(1000, 8, 100) };
 
-    /// Whether there is a library to test; says so where there is none.
+    /// Whether there is a library to test; otherwise prints that the test is skipped.
     fn has_library(test: &str) -> bool {
         let has = !library::installed("wiredtiger").is_empty();
         if !has {
@@ -69,49 +60,17 @@ mod tests {
         }
     }
 
-    /// The engine with one class of durability alone, which the kit then takes for everything.
-    struct Only<const CLASS: usize>(WiredTiger);
-
     const CLASSES: [Durability; 3] = [Durability::None, Durability::Async, Durability::Commit];
 
-    impl<const CLASS: usize> Engine for Only<CLASS> {
-        type Session<'e> = <WiredTiger as Engine>::Session<'e>;
+    /// Log files are allocated at each open, and the kit opens a hundred times.
+    struct SmallLog<const CLASS: usize>;
 
-        fn describe() -> Description {
-            let mut description = WiredTiger::describe();
-            description.capabilities.durability.retain(|class, _| *class == CLASSES[CLASS]);
-            description
-        }
+    impl<const CLASS: usize> Adjust for SmallLog<CLASS> {
+        type Engine = Only<WiredTiger, CLASS>;
 
-        fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
-            let mut options = options.clone();
-            // Log files are allocated at each open, and the kit opens a hundred times.
+        fn configure(_: &Location, options: &mut Options) -> Result<()> {
             options.values.insert("log_file_max".to_owned(), Value::Integer(1 << 20));
-            WiredTiger::open(location, &options, data).map(Self)
-        }
-
-        fn session(&self) -> Result<Self::Session<'_>> {
-            self.0.session()
-        }
-
-        fn settle(&self, limit: Duration) -> Result<Settled> {
-            self.0.settle(limit)
-        }
-
-        fn sync(&self) -> Result<()> {
-            self.0.sync()
-        }
-
-        fn close(self) -> Result<()> {
-            self.0.close()
-        }
-
-        fn counters(&self) -> Counters {
-            self.0.counters()
-        }
-
-        fn events(&self) -> Vec<EngineEvent> {
-            self.0.events()
+            Ok(())
         }
     }
 
@@ -120,7 +79,7 @@ mod tests {
             // Where a sync takes no time: the kit tries conflicts again for a number of times.
             let memory = tempfile::tempdir_in("/dev/shm");
             let scratch = memory.or_else(|_| tempfile::tempdir()).unwrap();
-            let report = conformance::run::<Only<CLASS>>(scratch.path());
+            let report = conformance::run::<Adjusted<SmallLog<CLASS>>>(scratch.path());
             assert!(report.conforms(), "{report}");
         }
     }

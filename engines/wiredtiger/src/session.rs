@@ -1,7 +1,7 @@
 //! One thread's handle: a `WT_SESSION` with a cursor on the table.
 //!
-//! A cursor that stands somewhere pins a page and the snapshot it was read in, which keeps eviction
-//! and other sessions' writes waiting: it is reset as soon as the value was seen.
+//! A positioned cursor pins a page and its snapshot, which delays eviction and other sessions'
+//! writes. So it is reset as soon as the value was shown.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -18,8 +18,7 @@ pub(crate) struct WiredTigerSession<'e> {
     database: &'e Database,
     handle: SessionHandle,
     cursor: Table,
-    /// Of a walk under way: a session of its own, since it keeps its snapshot, and the others'
-    /// calls must not.
+    /// The open walk has its own session, since it keeps its snapshot and other calls must not.
     walking: Option<Walking>,
 }
 
@@ -70,7 +69,7 @@ impl Table {
         Ok(given)
     }
 
-    /// Stands nowhere from now on.
+    /// Resets the cursor.
     #[inline]
     fn reset(self) -> Result<()> {
         // SAFETY: the cursor is live.
@@ -99,7 +98,7 @@ impl Table {
         }
     }
 
-    /// The key it stands on.
+    /// The current key.
     fn key<'c>(self) -> Result<&'c [u8]> {
         let (mut key, mut length) = (null(), 0);
         // SAFETY: the cursor is live; the callers are done with the key before it moves.
@@ -109,7 +108,7 @@ impl Table {
         }
     }
 
-    /// The value it stands on.
+    /// The current value.
     fn value<'c>(self) -> Result<&'c [u8]> {
         let (mut value, mut length) = (null(), 0);
         // SAFETY: as in `key`.
@@ -134,12 +133,11 @@ impl Table {
             .check_found(unsafe { (self.api.seek)(self.raw, from.as_ptr(), from.len(), backward) })
     }
 
-    /// Shows the records of `range`, the first of which it stands on where `there`. Afterwards it
-    /// stands on the last that was shown where `visit` broke off or the limit was reached, which is
-    /// the second thing that is told.
+    /// Shows the records of `range`; with `there`, the cursor is on the first of them. Also returns
+    /// whether the cursor is on the last shown record, which is so after the limit or a break.
     ///
-    /// The end is compared with each key: a bound of the cursor (`WT_CURSOR::bound`) is no method
-    /// of LSM trees' and of older versions' cursors, and parses a configuration for each scan.
+    /// The end is compared with each key: a bound of the cursor (`WT_CURSOR::bound`) does not exist
+    /// for LSM trees and in older versions, and parses a configuration for each scan.
     fn records(
         self,
         range: &Range<'_>,
@@ -153,7 +151,7 @@ impl Table {
                 return Ok((shown, false));
             }
             shown += 1;
-            // Not past the last record asked for: its step would be paid for nothing.
+            // No step after the last requested record: it would cost time for nothing.
             if visit(key, self.value()?).is_break() || shown == range.limit {
                 return Ok((shown, true));
             }
@@ -285,7 +283,7 @@ impl Walking {
 }
 
 /// Within a transaction of its session: it sees the snapshot of the transaction's first read, and
-/// what it has written.
+/// its own writes.
 impl Transaction for Table {
     fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
         self.show(key, visit)
@@ -296,7 +294,7 @@ impl Transaction for Table {
         // SAFETY: the cursor is live; the key is only read.
         let reserved = unsafe { (self.api.reserve)(self.raw, key.as_ptr(), key.len()) };
         if !self.api.check_found(reserved)? {
-            // What is not there cannot be reserved. Written and removed it is as good.
+            // A missing record cannot be reserved. Writing and removing it has the same effect.
             self.put(key, &[])?;
             self.delete(key)?;
         }

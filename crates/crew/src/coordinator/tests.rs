@@ -32,16 +32,7 @@ pub(crate) fn job() -> Job {
         case: "0001".to_owned(),
         location: Location::Server("unix:/x".to_owned()),
         options: Options { durability: Durability::Async, values: BTreeMap::new() },
-        shape: DataShape {
-            records: 10,
-            records_max: 10,
-            key_bytes: 16,
-            value_bytes_mean: 100,
-            value_bytes_max: 100,
-            sessions: 3,
-            depth: 1,
-            requests: None,
-        },
+        shape: DataShape { sessions: 3, ..DataShape::uniform(10, 16, 100) },
         data: Data {
             records: 10,
             key: Key::ordered(16, KeyFormat::Hex),

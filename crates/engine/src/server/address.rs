@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, send, sockopt};
 use std::fmt::{self, Display, Formatter};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -89,7 +89,7 @@ pub trait Secured: fmt::Debug + Read + Send {
     /// As [`Stream::send`].
     fn send(&mut self, bytes: &[u8]) -> io::Result<Option<usize>>;
 
-    /// As [`Stream::is_sent`].
+    /// Whether everything is on its way; false: the server must be read first.
     fn is_sent(&mut self) -> io::Result<bool>;
 
     /// The connection below.
@@ -201,7 +201,7 @@ impl FromStr for Address {
 
 /// A path to a socket that is short enough for the kernel, which takes 107 bytes of it: by way of
 /// its folder, which must stay open until it is connected.
-pub fn near(socket: &Path) -> io::Result<(File, PathBuf)> {
+fn near(socket: &Path) -> io::Result<(File, PathBuf)> {
     let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
     let (folder, name) = socket.parent().zip(socket.file_name()).ok_or_else(invalid)?;
     let folder = File::open(folder)?;
@@ -222,7 +222,7 @@ pub enum Stream {
 
 impl Stream {
     /// The connection, encrypted from here on where the attached server requires TLS.
-    pub fn hidden(&self, address: &Address) -> Result<Option<Self>> {
+    pub(super) fn hidden(&self, address: &Address) -> Result<Option<Self>> {
         let hidden =
             address.elsewhere().and_then(|remote| Some((remote.secrecy.as_ref()?, remote)));
         match (hidden, self) {
@@ -235,7 +235,7 @@ impl Stream {
     }
 
     /// The file descriptor to poll.
-    pub fn socket(&self) -> BorrowedFd<'_> {
+    pub(super) fn socket(&self) -> BorrowedFd<'_> {
         match self {
             Self::Unix(stream) => stream.as_fd(),
             Self::Tcp(stream) => stream.as_fd(),
@@ -244,7 +244,7 @@ impl Stream {
     }
 
     /// Waits no longer than that for any answer from now on.
-    pub fn patience(&self, limit: Duration) -> io::Result<()> {
+    pub(super) fn patience(&self, limit: Duration) -> io::Result<()> {
         let limit = Some(limit.max(Duration::from_millis(1)));
         match self {
             Self::Unix(stream) => stream.set_read_timeout(limit),
@@ -256,7 +256,7 @@ impl Stream {
     /// All that [`Stream::send`] took is on its way. False: the server takes nothing before its
     /// answers have been received.
     #[inline]
-    pub fn is_sent(&mut self) -> io::Result<bool> {
+    pub(super) fn is_sent(&mut self) -> io::Result<bool> {
         match self {
             Self::Unix(_) | Self::Tcp(_) => Ok(true),
             Self::Secured(stream) => stream.is_sent(),
@@ -307,31 +307,10 @@ impl Read for Stream {
     }
 }
 
-/// For protocols in which the answer comes after the whole request.
-impl Write for Stream {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.write(bytes),
-            Self::Tcp(stream) => stream.write(bytes),
-            Self::Secured(stream) => {
-                let early = || io::Error::other("the server answers before it was asked");
-                stream.send(bytes)?.ok_or_else(early)
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        if self.is_sent()? {
-            return Ok(());
-        }
-        Err(io::Error::other("the server answers before it was asked"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write as _;
     use std::os::unix::net::UnixListener;
 
     #[test]

@@ -10,13 +10,14 @@ use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
 use std::ops::Range;
+use std::time::Duration;
 
 /// Bytes of one receive call.
 const READ_BYTES: usize = 64 << 10;
 
 /// The limit of what a server sends before records are expected: its greeting and its settings.
 /// The listener may be hostile, or no server of that protocol.
-pub const GREETING_BYTES_MAX: usize = 64 << 10;
+const GREETING_BYTES_MAX: usize = 64 << 10;
 
 /// A connection with its buffers.
 #[derive(Debug)]
@@ -68,6 +69,11 @@ impl Wire {
             *self = Self::new(hidden);
         }
         Ok(())
+    }
+
+    /// Sets how long to wait for any answer from now on.
+    pub fn patience(&self, limit: Duration) -> Result<()> {
+        Ok(self.stream.patience(limit)?)
     }
 
     /// The connection is closed.
@@ -177,18 +183,42 @@ impl Wire {
     }
 }
 
-/// Parses a client's answers, for [`Tickets`].
+/// Parses the answers to a client's requests.
 pub trait Answers {
+    /// One answer. Its ranges are those of [`Wire::bytes`].
+    type Answer;
+
     /// The connection.
     fn wire(&mut self) -> &mut Wire;
 
-    /// Waits for more.
+    /// Parses the next answer. `None`: the rest of it has not arrived yet.
+    fn parse_answer(&mut self) -> Result<Option<Self::Answer>>;
+
+    /// Where the value of an answer lies, if it has one.
+    fn value(answer: Self::Answer) -> Option<Range<usize>>;
+
+    /// Waits for more bytes.
     fn receive(&mut self) -> Result<()> {
         self.wire().receive()
     }
 
-    /// The next answer, if all of it is there: where its value lies, if it has one.
-    fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>>;
+    /// Waits for the next answer. Its bytes are valid until the next call.
+    #[inline]
+    fn answer(&mut self) -> Result<Self::Answer> {
+        self.wire().forget();
+        self.wait_for(Self::parse_answer)
+    }
+
+    /// Receives until `parse` returns something.
+    #[inline]
+    fn wait_for<T>(&mut self, mut parse: impl FnMut(&mut Self) -> Result<Option<T>>) -> Result<T> {
+        loop {
+            match parse(self)? {
+                Some(parsed) => return Ok(parsed),
+                None => self.receive()?,
+            }
+        }
+    }
 }
 
 /// Tickets of operations in flight, of a server that answers in the order it is asked.
@@ -220,21 +250,24 @@ impl Tickets {
 
     /// [`Session::complete`](crate::Session::complete): waits for one answer, and takes all that
     /// are there.
-    pub fn complete(
+    pub fn complete<A: Answers>(
         &mut self,
-        from: &mut impl Answers,
+        from: &mut A,
         mut done: impl FnMut(u32, Result<Option<&[u8]>>),
     ) -> Result<usize> {
         from.wire().forget();
         let mut count = 0;
         while let Some(ticket) = self.sent.front().copied() {
-            match from.value_at_hand() {
+            match from.parse_answer() {
                 Ok(None) if count > 0 => break,
                 Ok(None) => {
                     from.receive()?;
                     continue;
                 }
-                Ok(Some(value)) => done(ticket, Ok(value.map(|range| from.wire().bytes(range)))),
+                Ok(Some(answer)) => {
+                    let value = A::value(answer);
+                    done(ticket, Ok(value.map(|range| from.wire().bytes(range))));
+                }
                 Err(error) => done(ticket, Err(error)),
             }
             self.sent.pop_front();
@@ -261,7 +294,7 @@ pub fn decimal(number: usize, digits: &mut [u8; 20]) -> &[u8] {
 
 /// A server's answer is longer than its limit.
 #[cold]
-pub fn too_long(bytes: usize, bytes_max: usize) -> Error {
+fn too_long(bytes: usize, bytes_max: usize) -> Error {
     nonsense(&format!("expected at most {bytes_max} bytes, found {bytes} or more"))
 }
 
@@ -280,11 +313,17 @@ mod tests {
     struct Bytes(Wire);
 
     impl Answers for Bytes {
+        type Answer = Option<Range<usize>>;
+
         fn wire(&mut self) -> &mut Wire {
             &mut self.0
         }
 
-        fn value_at_hand(&mut self) -> Result<Option<Option<Range<usize>>>> {
+        fn value(answer: Self::Answer) -> Option<Range<usize>> {
+            answer
+        }
+
+        fn parse_answer(&mut self) -> Result<Option<Self::Answer>> {
             let (begin, unread) = self.0.unread();
             let Some(byte) = unread.first().copied() else { return Ok(None) };
             self.0.read_to(begin + 1);

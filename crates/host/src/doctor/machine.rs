@@ -63,8 +63,7 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-/// Not of the recorded host: taken now, by [`crate::hiccups`], and told in words by whoever
-/// read them.
+/// Not part of the recorded host: measured now by [`crate::hiccups`]. The caller passes the text.
 pub(super) fn hiccups(gaps: &str, max_ns: u64) -> Diagnostic {
     let why = "an idle thread was stopped for so long: latencies below this are noise";
     let check = Diagnostic { id: "scheduling jitter", ..diagnostic(gaps, why) };

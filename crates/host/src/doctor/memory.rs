@@ -16,7 +16,7 @@ pub(super) const RULES: &[Rule] = &[
         diagnostic(value, "memory above the limit could be swapped out instead of failing")
             .warn_if(bytes > 0, "swapoff -a")
     }),
-    // DAMON's reclaim pages out what was not touched for a while, limit or no limit.
+    // DAMON's reclaim pages out idle memory, with or without a limit.
     rule("damon", |host| {
         host.settings.keys().find(|path| path.starts_with(settings::DAMON))?;
         let on = host.damon_switch();

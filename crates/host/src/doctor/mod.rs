@@ -41,8 +41,8 @@ pub fn examine(mut host: Host, directory: &Path) -> Vec<Diagnostic> {
     judge(&host)
 }
 
-/// What the machine does to an idle thread, in words, and the worst of it: the one check that takes
-/// time, so that whoever wants it listens first.
+/// Pauses of an idle thread, as text with the worst one. It is the one check that takes time, so
+/// the caller measures it first if it is wanted.
 pub fn hiccups(gaps: &str, max_ns: u64) -> Diagnostic {
     machine::hiccups(gaps, max_ns)
 }
@@ -52,7 +52,7 @@ pub fn judge(host: &Host) -> Vec<Diagnostic> {
     RULES.iter().flat_map(|rules| apply(rules, host)).collect()
 }
 
-/// What is wrong with the kind of filesystem under a data directory, if anything is.
+/// The problem with the kind of filesystem below a data directory, if there is one.
 pub(super) fn warn_of_filesystem(filesystem: Filesystem) -> Option<Diagnostic> {
     let host = Host { filesystem: Some(filesystem), ..Host::default() };
     apply(&[volume::KIND], &host).pop().filter(|check| check.severity == Level::Warning)

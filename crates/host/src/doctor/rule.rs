@@ -60,7 +60,7 @@ impl Diagnostic {
     }
 }
 
-/// What was read, and why it matters; the rule that says it gives it its identifier.
+/// The reading, and why it matters. The rule adds its identifier.
 pub(super) fn diagnostic(value: impl Into<String>, why: &'static str) -> Diagnostic {
     Diagnostic { id: "", severity: Level::Ok, value: value.into(), reason: why, remedy: None }
 }

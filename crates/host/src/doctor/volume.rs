@@ -30,7 +30,7 @@ pub(super) const KIND: Rule = rule("filesystem", |host| {
 
 pub(super) const RULES: &[Rule] = &[
     KIND,
-    // As `df` counts: of what is in use and what is free to this user, the share in use.
+    // As `df` counts: the used share of the space that is used or free to this user.
     rule("free_space", |host| {
         let &Filesystem { total_bytes, free_bytes, .. } = host.filesystem.as_ref()?;
         let used = setting(host, VOLUME_USED).and_then(|text| text.parse().ok());
@@ -59,7 +59,7 @@ pub(super) const RULES: &[Rule] = &[
         diagnostic(if off { "noatime" } else { "strictatime" }, "with access times, reads write")
             .warn_if(!off, remedy)
     }),
-    // What a commit costs on ext4; other filesystems do not say, or have one way only.
+    // The cost of a commit on ext4; other filesystems do not report it, or have only one way.
     rule("journal", |host| {
         let point = &host.filesystem.as_ref()?.mount_point;
         let text = setting(host, JOURNAL)?;

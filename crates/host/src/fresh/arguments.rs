@@ -1,5 +1,5 @@
 //! The options of mkfs and mount that a suite may set: the layout of a filesystem, never its
-//! device. A surplus word would be the name of another device.
+//! device. A surplus word would be taken for another device.
 
 use super::error::FreshError;
 use kvdyno_record::volume::{FilesystemKind, Format};
@@ -15,7 +15,7 @@ fn known(kind: FilesystemKind) -> &'static [&'static str] {
     }
 }
 
-/// Refuses options that might leave the device.
+/// Refuses options that might name another device.
 pub(super) fn check(format: &Format) -> Result<(), FreshError> {
     let Format::Filesystem { filesystem, mkfs, mount } = format else { return Ok(()) };
     let allowed = known(*filesystem);
@@ -53,7 +53,7 @@ fn is_no_mount(option: &str) -> bool {
     others.split(' ').any(|other| other == name)
 }
 
-/// Words, numbers and lists of them, none of which leads elsewhere.
+/// Words, numbers and lists of them, without paths.
 fn stays(value: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "^_,=.-%+".contains(c);
     // Beginnings of values that name another device or file.

@@ -1,5 +1,5 @@
-//! Makes a filesystem on a device of ours, and mounts it: by the tools that everybody uses, with
-//! what would go on in the background after them done or left out at once.
+//! Creates a filesystem on a device of ours with the usual tools, and mounts it. Later background
+//! work is done at once or disabled.
 
 use super::error::FreshError;
 use crate::child;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// What of a filesystem's tools must be there, and what has it.
+/// The tools that a filesystem needs, and their package.
 fn tool(kind: FilesystemKind) -> (&'static str, &'static str) {
     match kind {
         FilesystemKind::Ext4 => ("mkfs.ext4", "e2fsprogs"),
@@ -32,8 +32,8 @@ pub(super) fn find_tool(kind: FilesystemKind) -> Result<PathBuf, FreshError> {
     paths.find(|path| path.is_file()).ok_or(FreshError::NoTool { name, package })
 }
 
-/// The arguments of the tool. No discarding, which would take away the space of an image; nothing
-/// left for the kernel to do after the mount, which would be measured with what is measured.
+/// The arguments of the tool. No discard, which would deallocate an image's space; no work for the
+/// kernel after the mount, which would be measured as well.
 pub(super) fn arguments(
     kind: FilesystemKind,
     extra: &[String],
@@ -64,8 +64,8 @@ pub(super) fn arguments(
     arguments
 }
 
-/// The tools write a few megabytes at most. One that looks at a mount whose server is gone waits
-/// for ever.
+/// The tools write a few megabytes at most. A tool that looks at a mount whose server is gone would
+/// wait forever.
 const MAKING_MAX: Duration = Duration::from_secs(300);
 
 /// Runs the tool; the command line that it was.
@@ -81,7 +81,7 @@ pub(super) fn make(
     let mut running = Command::new(&tool);
     running.args(&arguments).env("LC_ALL", "C");
     let failed = |output: String| FreshError::Mkfs { command: command.clone(), output };
-    // It dies with us, and the device with it.
+    // It ends with this process, and the device too.
     let (exit, _, output) =
         child::run(running, MAKING_MAX).map_err(|error| failed(error.to_string()))?;
     if exit.is_success() { Ok(command) } else { Err(failed(output.trim().to_owned())) }
@@ -99,10 +99,9 @@ const FLAGS: [(&str, MountFlags); 8] = [
     ("noatime", MountFlags::NOATIME),
 ];
 
-/// Options as the kernel takes them: flags, and the filesystem's own in one text. Without a word
-/// about access times there are none: they would make writes of reads. Without a word about
-/// discarding btrfs does none: it would by itself since Linux 6.2, and take from an image the space
-/// that was set aside.
+/// Options for the kernel: flags, and the filesystem's own in one text. Without an option for
+/// access times they are off, because they turn reads into writes. Without an option for discards,
+/// btrfs's are off: since Linux 6.2 they are on by default, and would deallocate an image's space.
 fn split(kind: FilesystemKind, options: &[String]) -> (MountFlags, String) {
     let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
     let mut options_of_kind = Vec::new();
@@ -156,7 +155,7 @@ impl Mounted {
         let unmounted = retry(PATIENCE, Duration::from_millis(10), is_busy, || {
             unmount(&self.point, UnmountFlags::empty())
         });
-        // Dropping `self` takes it off the tree all the same.
+        // Dropping `self` unmounts it anyway.
         unmounted.map_err(|errno| FreshError::Unmount {
             point: self.point.clone(),
             source: errno.into(),

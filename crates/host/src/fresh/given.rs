@@ -1,6 +1,5 @@
-//! A block device that the user gave up, and that was looked at and taken for the run before
-//! (`host/raw.rs`): discarded where that is asked for, and given back without anything of ours that
-//! would be taken for somebody's data.
+//! A block device that the user gave to the run, already checked and claimed (`host/raw.rs`):
+//! discarded on request, and returned without contents that look like somebody's data.
 
 use super::error::FreshError;
 use super::ioctl;
@@ -13,8 +12,8 @@ use std::path::{Path, PathBuf};
 /// The offsets of signatures: the beginning; the second, at 64 KiB, is btrfs's.
 const SIGNATURES_BYTES: u64 = 1 << 20;
 
-/// The device. It is open only while it is written to here, and then exclusively: what has come to
-/// be in use is not touched.
+/// The device. It is open only while it is written here, and then exclusively, so a device in use
+/// is not touched.
 #[derive(Debug)]
 pub(super) struct GivenDevice {
     pub(super) path: PathBuf,
@@ -22,8 +21,8 @@ pub(super) struct GivenDevice {
 }
 
 impl GivenDevice {
-    /// Takes off what is left of a run of ours that was killed: the next engine would find its
-    /// database. Where that is asked for the drive is told that nothing on it is needed any more.
+    /// Removes the leftovers of a killed run: the next engine would find its database. On request
+    /// the whole device is discarded.
     pub(super) fn acquire(path: &Path, discard: bool) -> Result<Self, FreshError> {
         let opening = FreshError::io(format!("open {}", path.display()));
         let mut file = raw::open_to_write(path).map_err(opening)?;

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Makes a file of this many bytes in a directory. It has no name: closed, by whatever means, it
-/// is gone. Its space is set aside, because a loop device whose file cannot grow any more fails
-/// in the middle of a filesystem that believes it has room.
+/// Creates a file of this many bytes in a directory. It has no name, so it is gone once it is
+/// closed. Its space is allocated, because a loop device on a file that cannot grow fails in the
+/// middle of a filesystem that counts on the space.
 pub(crate) fn make(directory: &Path, bytes: u64) -> io::Result<File> {
     let file = tempfile::tempfile_in(directory)?;
     fallocate(&file, FallocateFlags::empty(), 0, bytes)?;

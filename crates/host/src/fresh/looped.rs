@@ -1,4 +1,4 @@
-//! A filesystem on a loop device over a file of the caller: made anew, or as it is.
+//! A filesystem on a loop device over the caller's file: new, or existing.
 
 use super::FOLDER;
 use super::error::FreshError;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// What drives write whole at the least: filesystems must not rely on more.
 const SECTOR_BYTES: u32 = 512;
 
-/// A mounted filesystem. Dropped, it is gone.
+/// A mounted filesystem. Dropping it unmounts it.
 #[derive(Debug)]
 pub struct Looped {
     // Dropped in this order: a device that is mounted stays.
@@ -49,9 +49,9 @@ impl Looped {
         Ok(looped)
     }
 
-    /// Mounts the filesystem that is on the file, for a look that need not outlive the power;
-    /// whatever its journal asks for is done. The same filesystem may be mounted several times,
-    /// each from a file of its own.
+    /// Mounts the filesystem in the file, with its journal replayed, for reading that need not
+    /// survive a power loss. The same filesystem may be mounted several times, each from its own
+    /// file.
     pub fn mount(kind: FilesystemKind, file: &File, folder: &Path) -> Result<Self, FreshError> {
         let options: &[&str] = match kind {
             FilesystemKind::Ext4 => &["barrier=0"],

@@ -12,7 +12,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::PathBuf;
 
-/// The device lets go of its file when it is closed for the last time.
+/// The device releases its file at the last close.
 const AUTOCLEAR: u32 = loop_device::LO_FLAGS_AUTOCLEAR as u32;
 
 /// The file is read and written past the page cache.
@@ -26,7 +26,7 @@ const BLOCK_BYTES: u32 = 4096;
 /// Others look for free devices, too: one that was free may be taken a moment later.
 const ATTEMPTS: u32 = 64;
 
-/// A loop device of ours. Dropped, it is gone once no other process has it open.
+/// A loop device of ours. After a drop it disappears with its last user.
 #[derive(Debug)]
 pub(crate) struct LoopDevice {
     /// The kernel keeps it as long as it is open, and no longer.
@@ -72,8 +72,8 @@ impl LoopDevice {
         format!("loop{}", self.number)
     }
 
-    /// Its node. It names this device as long as `self` lives: the kernel does not give away a
-    /// device that is open.
+    /// Its node. It names this device while `self` exists: the kernel does not reuse an open
+    /// device.
     pub(crate) fn path(&self) -> PathBuf {
         PathBuf::from(path_of(self.number))
     }

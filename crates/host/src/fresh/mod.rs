@@ -1,11 +1,10 @@
-//! Volumes that are made for one load, and are gone with it: a filesystem on a loop device or on a
-//! device that the user gave up, or the bare device.
+//! Volumes that exist for one load: a filesystem on a loop device or on a device that the user gave
+//! to the run, or the bare device.
 //!
-//! Whatever ends this process, the kernel takes all of it down: the image has no name, the loop
-//! device lets go of it when it is closed, and what is mounted is mounted where only this process
-//! and its children see it ([`namespace`]). Nothing is ever made on a device but on one that was
-//! attached here to an image of ours, or that was looked at and taken for the run
-//! ([`Raw`](super::raw::Raw)).
+//! However this process ends, the kernel removes all of it: the image has no name, the loop device
+//! releases it at its close, and mounts are visible only to this process and its children
+//! ([`namespace`]). Filesystems are created only on devices that were attached here to our image,
+//! or that were checked and claimed for the run ([`Raw`](super::raw::Raw)).
 
 mod arguments;
 mod error;
@@ -37,7 +36,7 @@ const FOLDER: &str = "data";
 /// Beside it, of a copy.
 const COPY: &str = "copy";
 
-/// A volume that was made here. Dropped, it is gone.
+/// A volume that was created here. Dropping it removes it.
 #[derive(Debug)]
 pub struct Fresh {
     // Dropped in this order: a device that is mounted stays.
@@ -52,7 +51,7 @@ pub struct Fresh {
 pub struct VolumeSpec<'a> {
     /// The suite's name of it.
     pub name: &'a str,
-    /// What is made on its device.
+    /// The contents of its device.
     pub format: &'a Format,
     /// An empty directory to mount it on.
     pub folder: &'a Path,
@@ -135,7 +134,7 @@ impl Fresh {
         fresh.format(root, spec, Some(label))
     }
 
-    /// Makes what is to be on the device.
+    /// Creates the device's contents.
     fn format(
         mut self,
         root: &Root,

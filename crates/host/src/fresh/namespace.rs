@@ -1,5 +1,4 @@
-//! A mount namespace of our own: its mounts are invisible outside, and it is gone with the last
-//! process in it.
+//! Our own mount namespace: its mounts are invisible outside, and it ends with its last process.
 
 #![expect(unsafe_code, reason = "unshare(2) with flags that a caller could get wrong")]
 
@@ -10,14 +9,13 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Takes this thread, and all that it starts from now on, into a mount namespace of its own. What
-/// others mount and unmount still shows in it where the system shares its mounts (systemd does);
-/// what is mounted in it shows nowhere else.
+/// Moves this thread, and everything that it starts from now on, into its own mount namespace.
+/// Later mounts of others appear in it if the system shares its mounts (as systemd does). Its own
+/// mounts appear nowhere else.
 ///
-/// A mount lives as long as any namespace has it. A program that answers for a filesystem in user
-/// space waits for its end, and everybody who asks it for anything meanwhile waits for the program:
-/// mkfs.xfs, which looks at every mount, did so for ever. So those are let go of, but for what
-/// `needed` lies on.
+/// A mount lives as long as any namespace has it. The server of a filesystem in user space waits
+/// for its end, and every access meanwhile waits for that server; mkfs.xfs, which looks at every
+/// mount, did so forever. So such mounts are removed here, except the one that `needed` is on.
 pub fn enter(needed: &[&Path]) -> io::Result<()> {
     // SAFETY: NEWNS unshares mounts, working directory and umask; what makes the call unsafe is
     // unsharing file descriptors, and none are.

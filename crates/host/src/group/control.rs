@@ -21,7 +21,7 @@ pub(super) fn number(directory: &Path, file: &str) -> io::Result<u64> {
     })
 }
 
-/// Gives a control file a value. The kernel takes it in one write or not at all.
+/// Writes a control file. The kernel accepts only one whole write.
 pub(super) fn write(directory: &Path, file: &str, value: impl Display) -> io::Result<()> {
     let path = directory.join(file);
     let mut open = OpenOptions::new().write(true).truncate(true).open(&path);

@@ -71,7 +71,7 @@ pub(super) fn find(root: &Root, controller: &str) -> Result<Hierarchy, Unavailab
     locate(root, controller, version, path)
 }
 
-/// `/proc/cgroups` may say that the controller is there and disabled (Raspberry Pi OS).
+/// `/proc/cgroups` may list the controller as disabled (Raspberry Pi OS).
 fn switched_off(root: &Root, controller: &str) -> bool {
     let table = root.parsed::<CGroupControllers>("/proc/cgroups");
     table.is_some_and(|table| table.0.iter().any(|row| row.name == controller && !row.enabled))

@@ -49,7 +49,7 @@ pub(super) fn enter(root: &Root, group: &Path) -> io::Result<()> {
     let moved = all.iter().try_for_each(|pid| write(&leaf, "cgroup.procs", pid));
     let limited = moved.and_then(|()| write(group, "cgroup.subtree_control", "+memory"));
     if limited.is_err() {
-        // Back to where we were; what went wrong first is what is told.
+        // Returns to the former group; the first error is reported.
         for pid in all {
             let _ = write(group, "cgroup.procs", pid);
         }
@@ -72,7 +72,7 @@ pub(super) fn go_back(root: &Root) {
     if write(&group, "cgroup.subtree_control", "-memory").is_err() {
         return;
     }
-    // Ourselves, and children that were started meanwhile and live on.
+    // This process, and children that were started meanwhile and still run.
     for pid in members(&hierarchy.own).unwrap_or_default() {
         let _ = write(&group, "cgroup.procs", pid);
     }

@@ -43,17 +43,17 @@ impl Version {
                 write(directory, "memory.swappiness", 0)?;
                 &[(BOTH, bytes.saturating_add(SWAP_SLACK_BYTES))]
             }
-            // Both are missing on kernels without swap or before 4.19. A server of several
-            // processes dies as a whole: half a server would measure nonsense.
+            // Both are missing on kernels without swap or before 4.19. A server with several
+            // processes is killed as a whole: half a server would distort the measurement.
             Self::V2 => &[("memory.swap.max", 0), ("memory.oom.group", 1)],
         };
         let mut existing = also.iter().filter(|(file, _)| directory.join(file).exists());
         existing.try_for_each(|(file, value)| write(directory, file, value))
     }
 
-    /// Lets as much of the group's memory go into swap, as readily as is asked for; what of that is
-    /// not in force. On v2 how readily is one setting of the whole machine's, which is read and
-    /// left alone.
+    /// Lets this much of the group's memory go into swap, with this swappiness. Returns the
+    /// settings that are not in force. On v2 swappiness is a setting of the whole machine, which is
+    /// read and not changed.
     pub(super) fn allow_swap(
         self,
         root: &Root,
@@ -135,15 +135,15 @@ impl Version {
         }
         let bytes = number(directory, "memory.current")?;
         match write(directory, "memory.reclaim", bytes) {
-            // It freed less than was asked for, which was everything.
+            // It freed less than everything.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             other => other,
         }
     }
 }
 
-/// A v2 list of controllers (`cgroup.controllers`: at hand in this group,
-/// `cgroup.subtree_control`: its children may have limits of their own) names memory.
+/// Whether a v2 list of controllers names memory. `cgroup.controllers` lists those available in
+/// this group, `cgroup.subtree_control` those for its children.
 pub(super) fn is_listed(directory: &Path, list: &str) -> bool {
     let list = read(directory, list).unwrap_or_default();
     list.split_whitespace().any(|controller| controller == "memory")

@@ -25,7 +25,7 @@ pub(super) struct ParentGroup {
     pub(super) preparation: Preparation,
 }
 
-/// What has to be done before a group can be made.
+/// The preparation that a group needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Preparation {
     /// Nothing: below our own group.
@@ -68,7 +68,7 @@ impl ParentGroup {
         }
     }
 
-    /// In words, for doctor and record.
+    /// As text, for doctor and record.
     pub(super) fn words(&self, root: &Root) -> String {
         let parent = match self.preparation {
             Preparation::Beside => "beside our own group, in",
@@ -123,7 +123,7 @@ fn check_writable(root: &Root, version: Version, directory: &Path) -> Result<(),
 fn writable(directory: &Path) -> Result<(), Errno> {
     let may_write = |path: &Path, access| accessat(CWD, path, access, AtFlags::EACCESS);
     may_write(directory, Access::WRITE_OK | Access::EXEC_OK)?;
-    // A process is moved by whoever may write to the nearest group above both places.
+    // Moving a process needs write access to the nearest common group of both locations.
     may_write(&directory.join("cgroup.procs"), Access::WRITE_OK)
 }
 

@@ -54,15 +54,15 @@ fn kill_members(root: &Root, directory: &Path) {
 /// group with members stays.
 pub(crate) fn sweep(root: &Root) -> Vec<PathBuf> {
     let dead = groups(root).into_iter().filter(|(_, owner, _)| owner.is_gone(root));
-    // The kernel refuses to remove a group with members or children; asking first keeps a tree of
-    // copies as safe.
+    // The kernel refuses to remove a group with members or children. The check before it protects a
+    // tree of copies as well.
     let paths = dead.map(|(_, _, path)| path);
     let empty = paths.filter(|path| members(path) == Some(Vec::new()));
     empty.filter(|path| root.remove_group(path).is_ok()).collect()
 }
 
-/// Removes the groups of a maker that is known to have died, with the processes in them: for the
-/// one who saw it die. When it began is not known where it was dead by then.
+/// Removes the groups of a process that is known to have died, with the processes in them. Its
+/// start time is unknown if it was dead already.
 pub(crate) fn remove_dead(root: &Root, owner: Owner) {
     let is_of_owner = |maker: &Owner| match owner.began {
         0 => maker.pid == owner.pid && maker.is_gone(root),

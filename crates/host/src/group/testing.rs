@@ -78,7 +78,7 @@ pub(crate) fn v2_session() -> Fake {
         .file(&format!("{group}/memory.max"), "max\n")
 }
 
-/// A v2 container with a namespace of its own and this process alone in it.
+/// A v2 container with its own namespace and only this process in it.
 pub(crate) fn v2_alone() -> Fake {
     with_new_v2_group(contained())
         .file("/proc/self/cgroup", "0::/\n")

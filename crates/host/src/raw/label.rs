@@ -1,7 +1,6 @@
-//! The label of a filesystem: what a run writes on those that it makes, so that it knows them again
-//! when it was killed before it could take them off.
+//! The label that a run writes on its filesystems. It recognises them by it after a kill.
 //!
-//! Places are those of the superblocks: ext4 (`s_volume_name`), XFS (`sb_fname`), btrfs
+//! Offsets are those of the superblocks: ext4 (`s_volume_name`), XFS (`sb_fname`), btrfs
 //! (`btrfs_super_block.label`).
 
 use sha2::{Digest, Sha256};
@@ -12,10 +11,10 @@ use std::os::unix::fs::FileExt;
 /// What every label of ours begins with.
 const BEGINNING: &str = "kvdyno-";
 
-/// XFS has room for twelve bytes; what is left says which run it was.
+/// XFS has room for twelve bytes; the rest after the prefix names the run.
 const RUN_LETTERS: usize = 5;
 
-/// Where a filesystem's mark stands, and its label, with its room.
+/// Offsets of a filesystem's magic number and its label, and the label's length.
 const PLACES: [(u64, &[u8], u64, usize); 3] = [
     (0x438, b"\x53\xef", 0x478, 16),
     (0, b"XFSB", 108, 12),

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Bytes that stand at a place.
+/// Bytes at an offset.
 struct Signature {
     what: &'static str,
     /// From the beginning.
@@ -66,7 +66,8 @@ pub(super) fn find(file: &File, bytes: u64) -> io::Result<Option<String>> {
     find_of_length(file, bytes, 1)
 }
 
-/// The same where the blocks are of chance: what stands there once in four billion times at most.
+/// The same for random blocks: only marks that appear by chance at most once in four billion
+/// blocks.
 pub(super) fn find_in_noise(file: &File, bytes: u64) -> io::Result<Option<String>> {
     find_of_length(file, bytes, 4)
 }
@@ -121,7 +122,7 @@ fn at_the_end(file: &File, bytes: u64) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-/// What `blkid -p` says of it; none where it knows of nothing, or is not installed.
+/// The result of `blkid -p`; none: it recognises nothing, or is not installed.
 pub(super) fn by_blkid(path: &Path) -> Option<String> {
     let mut command = Command::new("blkid");
     command.args(["-p", "-o", "export"]).arg(path).stdin(Stdio::null()).stderr(Stdio::null());

@@ -1,5 +1,5 @@
-//! What mkswap(8) writes: the first page of a swap area. Its label and its number say whose it is,
-//! so that one who finds it knows.
+//! The output of mkswap(8): the first page of a swap area. Its label and UUID identify its owner to
+//! whoever finds it.
 
 use crate::owner::Owner;
 use std::fs::File;
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(owner(&file), None);
     }
 
-    /// The system's own tool takes it for what it is.
+    /// The system's own tool recognises it.
     #[test]
     fn others_read_it_as_swap() {
         let file = tempfile::NamedTempFile::new().unwrap();

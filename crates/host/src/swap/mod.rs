@@ -1,9 +1,9 @@
-//! Swap for one case: on an image of ours, on a device that the user gave up, or in zram.
+//! Swap for one case: on an image of ours, on a device that the user gave to the run, or in zram.
 //!
-//! Swap survives the process that switched it on, so it is made in a process that survives this
-//! one ([`reaper`](super::reaper)); each area says by its label whose it is, and
-//! [`leftovers`](super::leftovers) takes away what is left where even that one was killed. How much
-//! of it a case may use, and how readily, is for its [`Group`](super::Group).
+//! Swap survives the process that enabled it, so a process that survives this one creates it
+//! ([`reaper`](super::reaper)). Each area's label names its owner, and
+//! [`leftovers`](super::leftovers) removes areas whose reaper was killed too. A case's
+//! [`Group`](super::Group) limits how much of it the case may use, and how readily.
 
 mod area;
 mod system;
@@ -39,7 +39,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Swap that is to be made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SwapSpec {
-    /// What it is made of.
+    /// Its backing.
     pub memory: Memory,
     /// Where an image of ours would lie.
     pub folder: PathBuf,
@@ -47,7 +47,7 @@ pub struct SwapSpec {
     pub owner: u32,
 }
 
-/// Swap that is on. Dropped, it is off, and what it was made of is gone.
+/// Active swap. Dropping it switches it off and removes its backing.
 #[derive(Debug)]
 pub struct Swap {
     backing: Backing,
@@ -88,7 +88,7 @@ pub fn check(root: &Root, memory: &Memory) -> Result<(), Unavailable> {
     }
 }
 
-/// A device must have room; whether it may be overwritten is asked when it is taken
+/// A device must be large enough. Whether it may be overwritten is checked when it is claimed
 /// ([`raw::Raw::acquire`]).
 fn check_device(root: &Root, path: &Path, bytes: u64) -> Result<(), Unavailable> {
     let name = path.display();
@@ -105,10 +105,9 @@ fn check_device(root: &Root, path: &Path, bytes: u64) -> Result<(), Unavailable>
     }
 }
 
-/// Fails where an image for such swap could not lie in a folder, which need not exist yet: it must
-/// be on a device of this machine. Pages that are swapped to memory need memory, and a program or
-/// another machine that answers for a file may have to wait for memory itself: the whole machine
-/// would stand still.
+/// Fails if an image for such swap could not be in a folder, which need not exist yet: it must be
+/// on a local device. Swapping to memory needs memory, and a program or machine that serves a file
+/// may have to wait for memory itself: the whole machine would hang.
 pub fn check_folder(root: &Root, memory: &Memory, folder: &Path) -> Result<(), Unavailable> {
     let volume = Storage::at(root, folder).ok().filter(|_| memory.image_bytes() > 0);
     match volume.filter(|volume| {
@@ -150,12 +149,12 @@ impl Swap {
         Ok(Some(Self { backing, record, is_on: true }))
     }
 
-    /// What is on.
+    /// The active swap.
     pub fn record(&self) -> &SwapRecord {
         &self.record
     }
 
-    /// Switches it off, and takes away what it was made of; what it was.
+    /// Switches it off, and removes its backing; returns what it was.
     pub fn remove(mut self) -> io::Result<SwapRecord> {
         if let Backing::Zram(zram) = &self.backing {
             self.record.memory_peak_bytes = zram.memory_peak_bytes();
@@ -204,7 +203,7 @@ impl Backing {
     }
 }
 
-/// The error, with what was being done.
+/// The error, with the failed step.
 fn failed(act: &str) -> impl FnOnce(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("failed to {act}: {error}"))
 }
@@ -217,8 +216,8 @@ impl Drop for Backing {
     }
 }
 
-/// The next run finds a device with nothing on it, as we did. What is still swapped to keeps its
-/// label, and what has come to be somebody else's is left alone.
+/// The next run finds an empty device, as we did. If it is still swapped to, it keeps its label; if
+/// somebody else uses it by now, it is not touched.
 fn leave_blank(path: &Path, is_ours: impl Fn(Owner) -> bool) {
     if let Ok(device) = raw::open_to_write(path)
         && area::owner(&device).is_some_and(is_ours)
@@ -235,8 +234,7 @@ fn off(area: &Path) -> io::Result<()> {
     retry(PATIENCE, PAUSE, no_room, || system::swap_off(area))
 }
 
-/// Takes away swap of these owners: ours by its label. Swap of other containers that live is left
-/// to them.
+/// Removes swap of these owners, identified by its label. Swap of live containers stays.
 pub(super) fn take_away(root: &Root, is_ours: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
     let areas = mount::swaps(root).into_keys().filter(|path| {
         let owner = File::open(path).ok().and_then(|device| area::owner(&device));
@@ -257,8 +255,8 @@ pub(super) fn take_away(root: &Root, is_ours: impl Fn(Owner) -> bool) -> Vec<Pat
     swept
 }
 
-/// A process that has just died takes a moment to let go of its memory, and until then all of it
-/// would be read back. The whole machine swaps to an area: what is in it after that is others'.
+/// A process that has just died releases its memory a moment later; until then, all of it would be
+/// read back. The whole machine swaps to an area, so the rest belongs to others.
 fn await_unused(root: &Root, area: &Path) {
     let look = || match mount::swaps(root).get(area) {
         Some(1..) => Err(()),

@@ -17,7 +17,7 @@ pub(super) fn swap_on(area: &Path) -> io::Result<()> {
     done(unsafe { libc::swapon(path.as_ptr(), PREFER_HIGHEST) })
 }
 
-/// Brings back what is in it, which takes its time, and lets go of it.
+/// Reads its contents back, which takes time, and releases it.
 pub(super) fn swap_off(area: &Path) -> io::Result<()> {
     let path = CString::new(area.as_os_str().as_bytes())?;
     // SAFETY: as above.

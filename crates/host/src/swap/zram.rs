@@ -71,7 +71,7 @@ impl Drop for Zram {
     }
 }
 
-/// Removes a device with all that is in it, as soon as nobody has it open.
+/// Removes a device with its contents, as soon as nothing has it open.
 pub(super) fn remove(number: u32) {
     let is_open = |error: &io::Error| error.raw_os_error() == Some(libc::EBUSY);
     let _ = retry(PATIENCE, Duration::from_millis(10), is_open, || {

@@ -65,16 +65,7 @@ impl Bench {
 }
 
 pub(crate) fn shape(records: u64, depth: u32) -> DataShape {
-    DataShape {
-        records,
-        records_max: records,
-        key_bytes: 8,
-        value_bytes_mean: VALUE_BYTES,
-        value_bytes_max: VALUE_BYTES,
-        sessions: 4,
-        depth,
-        requests: None,
-    }
+    DataShape { sessions: 4, depth, ..DataShape::uniform(records, 8, VALUE_BYTES) }
 }
 
 pub(crate) fn options(durability: Durability, pack: u64, mirror: &Path) -> Options {

@@ -35,16 +35,7 @@ fn io(word: &str) -> (&'static str, Value) {
 }
 
 fn shape(records: u64) -> DataShape {
-    DataShape {
-        records,
-        records_max: records,
-        key_bytes: 8,
-        value_bytes_mean: BLOCK as u64,
-        value_bytes_max: BLOCK as u64,
-        sessions: 4,
-        depth: 64,
-        requests: None,
-    }
+    DataShape { sessions: 4, depth: 64, ..DataShape::uniform(records, 8, BLOCK as u64) }
 }
 
 fn open(folder: &Path, words: &[(&str, Value)], records: u64) -> Result<Drive> {

@@ -14,8 +14,8 @@ const LINKED: &str = "SELECT id1, link_type, COUNT(*) FROM linktable \
 /// In three columns, as the others.
 const NODES: &str = "SELECT COUNT(*), COUNT(*), COUNT(*) FROM nodetable";
 
-/// Shows every node and type that either has, until `go_on` says no. Returns how many nodes there
-/// are.
+/// Shows every node and type of both streams, until `go_on` returns false. Returns the number of
+/// nodes.
 pub(super) fn audit(
     counted: Connection,
     linked: Connection,

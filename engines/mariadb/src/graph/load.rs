@@ -5,6 +5,7 @@ use crate::connection::{Connection, Parameter, Statement};
 use Parameter::{Bytes, Number};
 use kvdyno_engine::Result;
 use kvdyno_engine::graph::{Chunk, Count, Link, Node};
+use kvdyno_engine::server::Answers as _;
 
 /// Rows of one statement: each is prepared once, and a part of any length is few of them.
 const ROWS: [usize; 6] = [1_024, 256, 64, 16, 4, 1];
@@ -17,11 +18,11 @@ const LINKS: &str =
     "INSERT INTO linktable (id1, id2, link_type, visibility, data, time, version) VALUES ";
 const COUNTS: &str = "INSERT INTO counttable (id, link_type, count, time, version) VALUES ";
 
-/// What is prepared for the rows of one table.
+/// Prepared statements for the rows of one table.
 #[derive(Debug, Default)]
 pub(super) struct Inserts([Option<Statement>; ROWS.len()]);
 
-/// What is prepared for a load.
+/// Prepared statements for a load.
 #[derive(Debug, Default)]
 pub(super) struct Loads {
     nodes: Inserts,
@@ -29,10 +30,9 @@ pub(super) struct Loads {
     counts: Inserts,
 }
 
-/// All of a part; the first that fails is told, and rolled back by who began.
+/// Loads a chunk. The caller rolls back after an error.
 pub(super) fn load(graph: &mut Handle<'_>, chunk: &Chunk<'_>) -> Result<()> {
     let Handle { connection, statements, loads, .. } = graph;
-    connection.wire.forget();
     connection.execute_with(statements.begin, std::iter::empty());
     connection.wire.send()?;
     connection.answer()?;
@@ -88,7 +88,6 @@ impl Inserts {
                     *self.0[size].insert(connection.prepare(&text)?)
                 }
             };
-            connection.wire.forget();
             connection.execute_with(statement, some.iter().flat_map(columns.clone()));
             connection.wire.send()?;
             connection.answer()?;

@@ -1,12 +1,12 @@
-//! Rows as they are received, and what is said of statements that show none.
+//! Rows in the receive buffer, and the results of statements without rows.
 
 use super::another;
 use crate::lengths::length;
 use kvdyno_engine::Result;
 use kvdyno_engine::graph::{Link, LinkKey, Node};
 
-/// A row of a prepared statement of six columns at most, none of which is NULL: they are taken one
-/// after the other, each as the table has it.
+/// A row of a prepared statement with up to six columns, not NULL. They are read in order, each
+/// with its type in the table.
 pub(crate) struct Row<'b> {
     rest: &'b [u8],
 }
@@ -59,7 +59,7 @@ impl<'b> Row<'b> {
     }
 }
 
-/// How many rows a statement has changed, of what is said of it.
+/// The number of changed rows in a statement's result.
 pub(super) fn changed(reply: &[u8]) -> Result<u64> {
     length(reply, 1).map(|(rows, _)| rows as u64).ok_or_else(another)
 }

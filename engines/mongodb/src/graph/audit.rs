@@ -25,7 +25,7 @@ const LINKED: Find<'_> = Find {
     alone: false,
 };
 
-/// Shows every node and type that either has, until `go_on` says no: false.
+/// Shows every node and type of both streams, until `go_on` returns false; then returns false.
 pub(super) fn audit(
     counted: Connection,
     linked: Connection,

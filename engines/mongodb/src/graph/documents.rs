@@ -143,7 +143,7 @@ impl<'d> Fields<'d> {
     }
 }
 
-/// What is there is nothing that the collections have.
+/// The error for an unexpected document.
 fn another() -> Error {
     nonsense("a document of other fields")
 }

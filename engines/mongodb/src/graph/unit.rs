@@ -1,11 +1,10 @@
-//! A link and its count, written as one: by a transaction of the server, or in two phases, or with
-//! nothing around them.
+//! Writes a link and its count together: by a transaction of the server, in two phases, or without
+//! protection.
 //!
-//! Two phases are the way of servers before 4.0, which write one document at a time: what is to be
-//! done is written down, each of the two documents is changed and says of which change it is, and
-//! when both are the marks are taken off and what was written down is removed. Changes of several
-//! clients add up in any order. What a client that was killed has left, or an error, can be found
-//! by that; nobody looks here but an audit.
+//! Two phases are for servers before 4.0, which change one document at a time. A record of the
+//! change is written, both documents are changed and marked with it, the marks are removed, and
+//! then the record. Changes of several clients add up in any order. Leftovers of a killed client or
+//! an error can be identified, but only an audit looks for them.
 
 use super::documents::{
     count_ids, count_key, delete, large, link_fields, link_ids, link_key, update,
@@ -50,7 +49,7 @@ impl Change<'_> {
     }
 }
 
-/// What a command is part of.
+/// The transaction of a command.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// Of nothing: it is done when it is answered.
@@ -76,7 +75,7 @@ impl Unit {
         let mut session = [0; 16];
         session[..8].copy_from_slice(&drawn[0]);
         session[8..].copy_from_slice(&drawn[1]);
-        // Drawn at random, says a universally unique identifier of itself.
+        // A random identifier (UUID version 4).
         session[6] = session[6] & 0x0f | 0x40;
         session[8] = session[8] & 0x3f | 0x80;
         Self { session, number: 0 }
@@ -115,7 +114,7 @@ impl Handle<'_> {
             Isolation::Transaction | Isolation::Latch => {
                 let done = self.in_a_transaction(change);
                 if done.is_err() {
-                    // The server has given it up by itself, but for what it did not hear of.
+                    // The server has aborted it already, unless it never received it.
                     let _ = self.end("abortTransaction");
                 }
                 done
@@ -152,13 +151,13 @@ impl Handle<'_> {
             Ok(before) => before,
             Err(error) => {
                 if error.class == ErrorClass::Conflict {
-                    // Nothing was changed: it may be begun anew.
+                    // Nothing was changed: it may be repeated.
                     let _ = self.forget(&name);
                 }
                 return Err(error);
             }
         };
-        // To begin anew would be another change.
+        // A repetition would be a second change.
         let finished = self.finish(change, before, &name);
         finished.map(|()| before).map_err(|error| {
             let words = "a link is written, and its count may not be";
@@ -182,7 +181,7 @@ impl Handle<'_> {
         self.forget(name)
     }
 
-    /// Two that insert a document at once: one is told to try again, and finds it.
+    /// Of two concurrent inserts of a document, one must retry and finds it.
     fn again(&mut self, mut once: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         for _ in 1..TRIES {
             match once(self) {
@@ -294,7 +293,7 @@ impl Handle<'_> {
         changed.map(drop)
     }
 
-    /// A count that is read and then written, by whoever comes between as well.
+    /// Reads a count and then writes it, without protection from concurrent writers.
     fn recount(&mut self, change: &Change<'_>, by: i64) -> Result<()> {
         let (link, keys, journaled) = (change.at(), self.keys(), self.journaled);
         let counted = self.count_links(link.id1, link.kind)?.saturating_add_signed(by);
@@ -334,7 +333,7 @@ fn closed<'d>(doc: Document<'d>, unit: &Unit, part: Part, journaled: bool) -> Do
     }
 }
 
-/// A server without transactions says so when the first is begun.
+/// A server without transactions fails at the first begin.
 fn remedy(error: Error, part: Part) -> Error {
     if part != Part::First || error.class != ErrorClass::Unsupported {
         return error;

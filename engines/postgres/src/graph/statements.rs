@@ -1,7 +1,7 @@
-//! The tables of a graph, as `LinkBench` has them, and the statements that are prepared for them.
+//! The tables of a graph, as `LinkBench` has them, and the prepared statements for them.
 //!
-//! A write is one statement, whose parts see what was there when it began; rows that others write
-//! meanwhile are waited for, and read anew, by the parts that change them.
+//! A write is one statement. Its parts see the tables as of its beginning; the parts that change
+//! rows wait for concurrent writers and read those rows again.
 
 /// Made where they are not there. Ids are bigint, and data are bytes.
 pub(crate) const TABLES: [&str; 4] = [
@@ -20,13 +20,13 @@ pub(crate) const TABLES: [&str; 4] = [
 /// Their names.
 pub(crate) const NAMES: &str = "linktable, counttable, nodetable";
 
-/// What became of a link that was added, as the statement says it.
+/// The result of adding a link, as the statement returns it.
 pub(super) const INSERTED: u64 = 1;
 pub(super) const SHOWN: u64 = 2;
 pub(super) const UPDATED: u64 = 3;
 
-/// The link is put there, or shown where it is hidden; one that is visible is locked, and written
-/// anew. The server marks a row that it has changed, not one that is new, in `xmax`.
+/// Inserts the link, shows a hidden one, or locks and updates a visible one. The server sets `xmax`
+/// in a row that was updated, not in a new one.
 macro_rules! add_link {
     ($counted:literal) => {
         concat!(

@@ -50,6 +50,7 @@ pub(super) fn unpack(
         sha256: sha256(&program)?,
         source,
         file,
+        ..About::default()
     };
     Ok((tree, about))
 }

@@ -3,7 +3,8 @@
 //! A library is complete or absent, and it is, or is made from, published files.
 
 use super::releases::{self, Binaries, Published, Sources, System};
-use super::{debian, maven, shim};
+use super::shim::{self, Shim};
+use super::{debian, maven};
 use crate::cli::GetArgs;
 use crate::exit::Complaint;
 use crate::printer::{Printer, Progress};
@@ -34,7 +35,7 @@ pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
         let name = format!("{} {version}", args.name);
         let name = name.trim_end();
         progress.case_started(index + 1, name);
-        if let Some(library) = library::find(&args.name, version) {
+        if let Some(library) = find_current(&args.name, version) {
             progress.case_finished(name, "is already installed", &words(&library));
             continue;
         }
@@ -58,6 +59,22 @@ pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
         }
     }
     Ok(Exit::Ok)
+}
+
+/// The installed library of this version, unless `engines get` made it with an older shim.
+pub(super) fn find_current(engine: &str, version: &str) -> Option<Installed> {
+    library::find(engine, version).filter(|library| !is_outdated(engine, library))
+}
+
+/// Libraries outside the store are the user's to renew.
+fn is_outdated(engine: &str, library: &Installed) -> bool {
+    library.path.starts_with(library::store())
+        && has_old_shim(engine, &library::about(&library.path))
+}
+
+fn has_old_shim(engine: &str, about: &About) -> bool {
+    matches!(about.build, Build::Native | Build::System)
+        && shim::find_shim(engine).is_ok_and(|shim| about.shim != shim.checksum())
 }
 
 /// The requested versions; for the system's package its only version, unnamed.
@@ -113,9 +130,9 @@ fn keep(
     sweep(&store);
     // Next to its target, to be moved in one step.
     let unfinished = || tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&store);
-    let [work, folder] = [unfinished(), unfinished()]
+    let [work, folder, old] = [unfinished(), unfinished(), unfinished()]
         .map(|folder| folder.map_err(|error| cannot_write(&store, &error)));
-    let (work, folder) = (work?, folder?);
+    let (work, folder, old) = (work?, folder?, old?);
     let (file, about) = make(work.path())?;
     let text = serde_json::to_vec_pretty(&about)?;
     // A server's packages are a directory, which replaces the empty one.
@@ -124,9 +141,12 @@ fn keep(
     } else {
         folder.path().join(file.file_name().unwrap_or_default())
     };
+    let installed = store.join(engine).join(&about.version);
+    let outdated = library::find(engine, &about.version);
+    let outdated = outdated.is_some_and(|library| is_outdated(engine, &library));
     let ended = std::fs::rename(&file, target)
         .and_then(|()| std::fs::write(folder.path().join(ABOUT), text))
-        .and_then(|()| settle(folder.path(), &store.join(engine).join(&about.version)));
+        .and_then(|()| settle(folder.path(), &installed, outdated.then_some(old.path())));
     ended.map_err(|error| cannot_write(&store, &error))?;
     let installed = library::find(engine, &about.version);
     installed.with_context(|| {
@@ -195,7 +215,8 @@ fn link(engine: &str, system: &System, folder: &Path) -> anyhow::Result<(PathBuf
 
 fn about(engine: &str, version: &str, build: Build, sha256: String, source: String) -> About {
     let (engine, version) = (engine.to_owned(), version.to_owned());
-    About { engine, version, build, sha256, source, file: String::new() }
+    let shim = shim::find_shim(&engine).map_or_else(|_| String::new(), Shim::checksum);
+    About { engine, version, build, sha256, source, file: String::new(), shim }
 }
 
 /// Extracts the library from the archive.
@@ -219,9 +240,12 @@ fn unpack(jar: &Path, file: &str, folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// Moves a finished directory to its target. A directory that appeared there meanwhile is
-/// equivalent.
-fn settle(folder: &Path, target: &Path) -> io::Result<()> {
+/// Moves a finished directory to its target, and what is outdated there to `old`. A directory that
+/// appeared there meanwhile is equivalent.
+fn settle(folder: &Path, target: &Path, old: Option<&Path>) -> io::Result<()> {
+    if let Some(old) = old {
+        std::fs::rename(target, old)?;
+    }
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))?;
     match std::fs::rename(folder, target) {
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
@@ -284,6 +308,20 @@ mod tests {
     }
 
     #[test]
+    fn a_library_with_an_older_shim_is_not_current() {
+        let made = |engine: &str, build| about(engine, "1.0", build, String::new(), String::new());
+        for (engine, build) in [("leveldb", Build::System), ("wiredtiger", Build::Native)] {
+            let current = made(engine, build);
+            assert!(!has_old_shim(engine, &current));
+            let before = About { shim: String::new(), ..current.clone() };
+            assert!(has_old_shim(engine, &before));
+            assert!(has_old_shim(engine, &About { shim: "0".repeat(64), ..current.clone() }));
+            assert!(!has_old_shim(engine, &About { build: Build::Yours, ..before }));
+        }
+        assert!(!has_old_shim("rocksdb", &made("rocksdb", Build::Native)));
+    }
+
+    #[test]
     fn only_the_library_is_unpacked() {
         let folder = tempfile::tempdir().unwrap();
         let jar = archive(folder.path(), "librocksdbjni-linux64.so");
@@ -305,10 +343,15 @@ mod tests {
             folder
         };
         let target = store.path().join("9.10.0");
-        settle(&made(".fetch-1"), &target).unwrap();
+        settle(&made(".fetch-1"), &target, None).unwrap();
         // The first directory stays.
-        settle(&made(".fetch-2"), &target).unwrap();
+        settle(&made(".fetch-2"), &target, None).unwrap();
         assert_eq!(std::fs::read(target.join("lib.so")).unwrap(), b".fetch-1");
+        // An outdated one is replaced.
+        let old = tempfile::tempdir().unwrap();
+        settle(&made(".fetch-3"), &target, Some(old.path())).unwrap();
+        assert_eq!(std::fs::read(target.join("lib.so")).unwrap(), b".fetch-3");
+        assert_eq!(std::fs::read(old.path().join("lib.so")).unwrap(), b".fetch-1");
         // A fetch in progress stays.
         sweep(store.path());
         assert!(store.path().join(".fetch-2").exists());

@@ -1,6 +1,6 @@
 //! `kvdyno engines list`: the engines with their installed libraries, and the available releases.
 
-use super::releases;
+use super::{get, releases};
 use crate::printer::Printer;
 use crate::running::workers::{self, CodeSource};
 use kvdyno_record::engine::library;
@@ -48,7 +48,7 @@ pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let mut to_get = Vec::new();
     for (engine, published) in &published {
         let versions = published.versions().into_iter();
-        let missing = versions.filter(|version| library::find(engine, version).is_none());
+        let missing = versions.filter(|version| get::find_current(engine, version).is_none());
         let release =
             |version: &str| Release { engine: engine.clone(), version: version.to_owned() };
         to_get.extend(missing.map(release));

@@ -4,6 +4,7 @@
 use super::tool;
 use crate::exit::Complaint;
 use anyhow::Context as _;
+use sha2::{Digest as _, Sha256};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -119,6 +120,11 @@ impl Shim {
         }
         linked?;
         Ok(LinkedShim { version, compiler: self.compiler() })
+    }
+
+    /// The checksum of its source.
+    pub(super) fn checksum(&self) -> String {
+        Sha256::digest(self.source).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     fn arguments(

@@ -1,6 +1,7 @@
 //! What the measured clients of all servers share. An attached server is not settled and has no
 //! counters; the statistics of a server that kvdyno started can stand on the time line.
 
+use crate::supervisor::Running;
 use kvdyno_engine::graph::{GraphEngine, Isolation};
 use kvdyno_engine::server::{Address, Elsewhere, Served};
 use kvdyno_engine::{
@@ -16,23 +17,25 @@ use std::time::Duration;
 /// The option of every server that asks for its statistics on the time line.
 const STATISTICS: &str = "statistics";
 
-/// A client and where its server is.
-pub(crate) struct AttachedClient<E> {
-    client: E,
+/// A client of a server. The server runs already, or, in a directory, in this process's care: so
+/// that the conformance kit and `torture` have both as one engine.
+pub(crate) struct Client<E> {
+    engine: E,
+    server: Option<Running>,
     /// The report of settling an attached server.
     elsewhere: Option<Settled>,
     /// Its statistics as last read; none: they are not read.
     last_statistics: Option<Mutex<BTreeMap<&'static str, u64>>>,
 }
 
-impl<E: Served> Engine for AttachedClient<E> {
+impl<E: Served> Engine for Client<E> {
     type Session<'e>
         = E::Session<'e>
     where
         Self: 'e;
 
     fn use_library(path: Option<&Path>) -> Result<()> {
-        E::use_library(path)
+        E::PROGRAM.find(path).map(drop)
     }
 
     fn describe() -> Description {
@@ -47,41 +50,48 @@ impl<E: Served> Engine for AttachedClient<E> {
     }
 
     fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+        let server = match location {
+            Location::Directory(folder) => Some(Running::start_in::<E>(folder, options, data)?),
+            Location::Server(_) | Location::Device(_) => None,
+        };
+        let started = server.as_ref().map(|server| Location::Server(server.address.to_string()));
+        let location = started.as_ref().unwrap_or(location);
         let elsewhere = Address::for_engine::<E>(location)?.elsewhere().map(Elsewhere::settled);
         let wants_statistics = elsewhere.is_none() && options.boolean(STATISTICS)?;
-        let client = E::open(location, options, data)?;
-        let apart =
-            Self { client, elsewhere, last_statistics: wants_statistics.then(Mutex::default) };
+        let engine = E::open(location, options, data)?;
+        let last_statistics = wants_statistics.then(Mutex::default);
+        let client = Self { engine, server, elsewhere, last_statistics };
         // Earlier changes belong to no event.
-        apart.events();
-        Ok(apart)
+        client.events();
+        Ok(client)
     }
 
     fn session(&self) -> Result<Self::Session<'_>> {
-        self.client.session()
+        self.engine.session()
     }
 
     fn settle(&self, limit: Duration) -> Result<Settled> {
-        self.elsewhere.clone().map_or_else(|| self.client.settle(limit), Ok)
+        self.elsewhere.clone().map_or_else(|| self.engine.settle(limit), Ok)
     }
 
     fn sync(&self) -> Result<()> {
-        if self.elsewhere.is_some() { Ok(()) } else { self.client.sync() }
+        if self.elsewhere.is_some() { Ok(()) } else { self.engine.sync() }
     }
 
     fn close(self) -> Result<()> {
-        self.client.close()
+        self.engine.close()?;
+        self.server.map_or(Ok(()), |server| server.stop().map(drop))
     }
 
     fn counters(&self) -> Counters {
-        if self.elsewhere.is_some() { Counters::new() } else { self.client.counters() }
+        if self.elsewhere.is_some() { Counters::new() } else { self.engine.counters() }
     }
 
     fn events(&self) -> Vec<EngineEvent> {
-        let mut events = self.client.events();
+        let mut events = self.engine.events();
         if let Some(statistics) = &self.last_statistics {
             let mut statistics = statistics.lock().unwrap_or_else(PoisonError::into_inner);
-            let growth = growth(E::TOLD, &self.client.counters(), &mut statistics);
+            let growth = growth(E::STATISTICS, &self.engine.counters(), &mut statistics);
             let log = EventLog::default();
             log.record(EventKind::Other, Edge::Point, growth);
             events.extend(log.drain());
@@ -90,29 +100,18 @@ impl<E: Served> Engine for AttachedClient<E> {
     }
 }
 
-/// What has the client of a server within.
-pub(crate) trait ClientWrapper: Engine {
-    type Client: Engine;
-    fn client(&self) -> &Self::Client;
-}
+/// The graph of the engine within a [`Client`].
+pub(crate) struct ClientGraph<G>(PhantomData<G>);
 
-impl<E: Served> ClientWrapper for AttachedClient<E> {
-    type Client = E;
-
-    fn client(&self) -> &E {
-        &self.client
-    }
-}
-
-/// The graph as the client of a server keeps it.
-pub(crate) struct ClientGraph<G, A>(PhantomData<(G, A)>);
-
-impl<G: GraphEngine, A: ClientWrapper<Client = G::Engine>> GraphEngine for ClientGraph<G, A> {
-    type Engine = A;
+impl<G: GraphEngine> GraphEngine for ClientGraph<G>
+where
+    G::Engine: Served,
+{
+    type Engine = Client<G::Engine>;
     type Graph<'e> = G::Graph<'e>;
 
-    fn graph(engine: &A, isolation: Isolation) -> Result<G::Graph<'_>> {
-        G::graph(engine.client(), isolation)
+    fn graph(engine: &Self::Engine, isolation: Isolation) -> Result<G::Graph<'_>> {
+        G::graph(&engine.engine, isolation)
     }
 }
 
