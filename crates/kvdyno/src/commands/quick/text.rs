@@ -42,7 +42,16 @@ pub(super) fn suite(args: &QuickArgs, engines: &[AskedEngine], extras: Extras) -
     ];
     let parts = parts.into_iter().chain(extras.drive.then(|| DRIVE.to_owned())).chain(each);
     let parts: Vec<String> = parts.chain(extras.null.then(|| NULL.to_owned())).collect();
-    parts.join("\n") + "\n" + PHASES + &measure(args)
+    let warm = if is_in_memory(args) { WARM } else { "" };
+    parts.join("\n") + "\n" + PHASES + warm + &measure(args)
+}
+
+/// Whether all data fits into memory, as far as the options tell.
+fn is_in_memory(args: &QuickArgs) -> bool {
+    match args.ram.as_deref() {
+        Some(limit) => limit == "all",
+        None => args.data_to_ram.is_some_and(|ratio| ratio < 1.0),
+    }
 }
 
 const DRIVE: &str = "\
@@ -78,6 +87,17 @@ count = false
 # Start the measurement with an empty page cache.
 [[phase]]
 kind = \"evict\"
+
+";
+
+/// What fits into memory is measured there: a cold start would measure page faults.
+const WARM: &str = "\
+# Read the whole database once: it fits into memory.
+[[phase]]
+kind = \"verify\"
+name = \"warm\"
+samples = 1
+count = true
 
 ";
 
@@ -296,6 +316,19 @@ mod tests {
     #[test]
     fn a_question_is_a_suite_that_reads_well() {
         insta::assert_snapshot!(text("lmdb rocksdb --records 10M --value 1KB --read 95"));
+    }
+
+    #[test]
+    fn what_fits_into_memory_is_measured_warm() {
+        for (typed, warm) in
+            [("--ram all", true), ("--data-to-ram 0.5", true), ("--ram 1GiB", false), ("", false)]
+        {
+            assert_eq!(
+                text(&format!("lmdb {typed}").trim_end()).contains("\"warm\""),
+                warm,
+                "{typed}"
+            );
+        }
     }
 
     #[test]
