@@ -6,7 +6,7 @@ use crate::cli::{CompareArgs, ComparisonArgs, RunName};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use anyhow::Context as _;
-use kvdyno_analysis::versus::{
+use kvdyno_analysis::judge::versus::{
     Figures, GateResult, Noise, Question, Record, Refusal, Sides, Versus,
 };
 use kvdyno_record::exit::Exit;

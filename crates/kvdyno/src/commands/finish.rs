@@ -7,7 +7,7 @@ use crate::machine;
 use crate::printer::Printer;
 use crate::runner::{Ended, RunEnvironment};
 use crate::steps::passed;
-use kvdyno_analysis::evidence::Evidence;
+use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_host::{ConcurrentRuns, Root, Storage, evidence, meter};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;

@@ -5,7 +5,7 @@ use crate::bundle::ENDING;
 use crate::cli::ReportArgs;
 use crate::printer::Printer;
 use anyhow::Context as _;
-use kvdyno_analysis::summary::verdict;
+use kvdyno_analysis::answers::summary::verdict;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::write_atomic;
 use kvdyno_render::page::{PageData, TEMPLATE, html};

@@ -10,7 +10,7 @@ use crate::machine;
 use crate::printer::Printer;
 use crate::runner::{Interrupt, RunEnvironment, Tiers, Volumes, images};
 use crate::workers::{self, Workers};
-use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_host::data_directory::left_by;
 use kvdyno_host::{DataDirLock, Root, meter};
 use kvdyno_record::engine::Value;
