@@ -103,7 +103,7 @@ pub fn window_of(name: &str) -> Option<(&str, u32)> {
 pub enum Activity {
     /// Each record is written once; ends with the engine's `sync`, inside the time.
     Load(Load),
-    /// Wait for the engine's background work.
+    /// Make every write durable, and wait for the engine's background work.
     Settle {
         /// How long at most.
         limit_ns: u64,
@@ -395,6 +395,11 @@ impl Phase {
             _ => None,
         }
     }
+
+    /// Whether it writes records.
+    pub fn writes(&self) -> bool {
+        matches!(self.work, Activity::Load(_)) || self.mix().is_some_and(Mix::writes)
+    }
 }
 
 impl Mix {
@@ -403,9 +408,10 @@ impl Mix {
         self.roles.iter().flat_map(|role| &role.mix)
     }
 
-    /// Some operation writes.
+    /// Some operation writes; what a trace does is not known here.
     pub fn writes(&self) -> bool {
-        self.entries().any(|entry| entry.op.writes())
+        self.roles.iter().any(|role| role.replay.is_some())
+            || self.entries().any(|entry| entry.op.writes())
     }
 }
 

@@ -201,7 +201,7 @@ impl Pass<'_> {
         }
         let site = self.env.volumes.site(case)?;
         let Some(copying) = case.database.copy else { return Ok(site) };
-        let total = size::measure(&site.path).ok().map(|size| size.allocated_bytes);
+        let total = size::measure(&site.path).ok().map(|size| size.used_bytes);
         let (progress, interrupt) = (self.progress, &self.env.interrupt);
         let mut go_on = |bytes| {
             progress.phase("copy", bytes, total, None);
